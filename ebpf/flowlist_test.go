@@ -69,7 +69,7 @@ func TestFlowLists(t *testing.T) {
 				i := rapid.IntRange(0, len(queued)-1).Draw(t, "which")
 				p := queued[i]
 				queued = slices.Delete(queued, i, i+1)
-				r.release(p.in, p.out, lossless, wire.DataLen(wire.OpWriteMiddle, 1), p.entry()+1)
+				r.release(p.in, p.out, lossless, wire.V4.DataLen(wire.OpWriteMiddle, 1), p.entry()+1)
 				e := entries[p.entry()]
 				if e.queued--; e.queued == 0 {
 					at := slices.Index(lists[e.egress], p.entry())
@@ -136,7 +136,7 @@ func TestFlowLists(t *testing.T) {
 			}
 		}
 		for _, p := range queued {
-			r.release(p.in, p.out, lossless, wire.DataLen(wire.OpWriteMiddle, 1), p.entry()+1)
+			r.release(p.in, p.out, lossless, wire.V4.DataLen(wire.OpWriteMiddle, 1), p.entry()+1)
 		}
 		for i := range rigSwitch0 {
 			if p := r.port(i); each(p, buffered) != [8]uint64{} || p.Flows != 0 || p.FlowHead != 0 {

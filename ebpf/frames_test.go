@@ -16,13 +16,14 @@ type roce struct {
 	priority     uint8
 	ecn          wire.ECN
 	payload      int // 0: mtu
+	ip           wire.Version
 }
 
 func (p roce) header(t testing.TB) *wire.FlowHeader {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
 		SrcMAC: peerMAC(p.in), DstMAC: portMAC(p.in), Src: hostIP(p.src), Dst: hostIP(p.dst), SrcPort: p.sport | 0xc000,
-		DestQP: 7, TOS: wire.DataTOS(p.priority, p.ecn),
+		DestQP: 7, TOS: wire.DataTOS(p.priority, p.ecn), Version: p.ip,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func (r *rig) data(in, dst int, sport uint16) (roce, result) {
 }
 
 // dataLen is the length of the frame that data sends.
-var dataLen = wire.DataLen(wire.OpWriteMiddle, mtu)
+var dataLen = wire.V4.DataLen(wire.OpWriteMiddle, mtu)
 
 // ipHeader is the IP header of a frame.
 func ipHeader(frame []byte) wire.IPv4 { return wire.IPv4(frame[wire.EthernetLen:]) }

@@ -16,6 +16,8 @@ func FuzzIngress(f *testing.F) {
 	r := newRig(f)
 	buf := make([]byte, wire.MaxFrame)
 	data := roce{in: 0, dst: 4, priority: lossless, ecn: wire.ECT0}
+	over6 := data
+	over6.ip = wire.V6
 	pfc := make([]byte, wire.PFCLen)
 	wire.PutPause(pfc, peerMAC(0), lossless, 0xffff)
 	cnm := make([]byte, wire.CNMLen)
@@ -23,6 +25,7 @@ func FuzzIngress(f *testing.F) {
 	frames := [][]byte{
 		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], withTelemetry(data.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
 		bytes.Clone(buf[:wire.PutCNP(buf, data.header(f), wire.CNPBECN, nil)]), pfc, cnm, plainIP(0, 1, 6, 64, 0xff),
+		over6.frame(f), over6.frame(f)[:62], withTelemetry(over6.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, over6.header(f), 0x1f, 1, 1)]),
 		ipv6{in: 0, dst: 4, class: 0x62}.frame(), ipv6{in: 0, dst: 4, class: 3, hops: 1}.frame(), toAll(plainIP(0, 1, 17, 64, 0x40)),
 		make([]byte, 14), make([]byte, 64), bytes.Repeat([]byte{0xff}, 80),
 	}
@@ -65,6 +68,9 @@ func FuzzIngress(f *testing.F) {
 		unstamped := bytes.Clone(wired)
 		if sw.IntOn != 0 && len(frame) >= intAt+intLen && frame[42] >= 0xc0 {
 			copy(unstamped[intAt:intAt+intLen], frame[intAt:])
+		}
+		if sw.IntOn != 0 && len(frame) >= intAt6+intLen && frame[62] >= 0xc0 && wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
+			copy(unstamped[intAt6:intAt6+intLen], frame[intAt6:])
 		}
 		marked(t, frame, unstamped)
 		before := r.snapshot()

@@ -186,3 +186,106 @@ func TestIPv6IsMarkedAsIPv4(t *testing.T) {
 		}
 	})
 }
+
+// RoCE goes over IPv6 as it does over IPv4: a flow has the same path and, under DCON, the same entry in the flow table, of its data alone.
+func TestForwardRoCEOverIPv6(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	ports := map[uint32]bool{}
+	for sport := range uint16(64) {
+		var out [2]result
+		for i, ip := range []wire.Version{wire.V4, wire.V6} {
+			r.reset()
+			r.sw().Cnm, r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax = 1, ebpf.ECNStep, 1, 0
+			p := roce{in: 0, dst: 4, sport: sport, priority: lossless, ecn: wire.ECT0, ip: ip}
+			out[i] = r.enter(0, p.frame(t))
+			if out[i].Flow != p.entry()+1 || out[i].OutPriority != lossless {
+				t.Fatalf("over %v: flow table entry %d, priority %d", ip, out[i].Flow, out[i].OutPriority)
+			}
+			var parsed wire.Packet
+			if err := wire.Parse(out[i].data, &parsed); err != nil || !parsed.ICRCValid() || parsed.ECN() != wire.CE {
+				t.Fatalf("over %v: %v, ICRC valid: %v, %v", ip, err, parsed.ICRCValid(), parsed.ECN())
+			}
+			r.reset()
+			r.sw().Cnm = 1
+			ack := make([]byte, wire.AckLen+ip.Extra())
+			wire.PutAck(ack, p.header(t), wire.SyndromeAck, 1, 1)
+			if got := r.enter(0, ack); got.Verdict != ebpf.VerdictForward || got.Flow != 0 || got.Egress != out[i].Egress {
+				t.Fatalf("over %v an ACK: verdict %d, flow %d, port %d", ip, got.Verdict, got.Flow, got.Egress)
+			}
+		}
+		if out[0].Egress != out[1].Egress {
+			t.Fatalf("source port %d: port %d over IPv4, %d over IPv6", sport, out[0].Egress, out[1].Egress)
+		}
+		if hops := out[1].data[21]; hops != 63 {
+			t.Fatalf("hop limit %d", hops)
+		}
+		ports[out[1].Egress] = true
+	}
+	if len(ports) != 3 {
+		t.Errorf("64 flows by %d ports", len(ports))
+	}
+}
+
+// Of a frame that ends before the opcode nothing is taken for one, whatever was in the buffer before.
+func TestShortRoCEOverIPv6(t *testing.T) {
+	r := newBurstRig(t, 250_000)
+	whole := roce{in: 0, dst: 1, priority: lossless, ip: wire.V6}.frame(t)
+	for _, n := range []int{ebpf.FrameMin, 62, 63} {
+		r.enter(0, whole)
+		if got := r.enter(0, whole[:n:n]); got.Verdict != ebpf.VerdictForward || (got.Flow != 0) != (n == 63) {
+			t.Errorf("%d bytes: verdict %d, flow table entry %d", n, got.Verdict, got.Flow)
+		}
+	}
+}
+
+// A host's NIC gets RoCE over IPv6, its programs what else there is.
+func TestHostPortOverIPv6(t *testing.T) {
+	r := newRig(t)
+	data := roce{in: rigHostPort, dst: 0, priority: lossless, ip: wire.V6}.frame(t)
+	edit := func(at int, b byte) []byte { f := slices.Clone(data); f[at] = b; return f }
+	for _, c := range []struct {
+		name    string
+		frame   []byte
+		verdict uint32
+	}{
+		{"data", data, ebpf.VerdictHost},
+		{"hop limit does not matter", edit(21, 1), ebpf.VerdictHost},
+		{"another UDP port", edit(57, 0), ebpf.VerdictStack},
+		{"TCP", edit(20, 6), ebpf.VerdictStack},
+		{"behind an extension header", edit(20, 0), ebpf.VerdictStack},
+		{"version", edit(14, 0x45), ebpf.VerdictStack},
+	} {
+		if got := r.enter(rigHostPort, c.frame); got.Verdict != c.verdict || !bytes.Equal(got.data, c.frame) {
+			t.Errorf("%s: verdict %d, want %d", c.name, got.Verdict, c.verdict)
+		}
+	}
+}
+
+// Telemetry is behind the BTH over IPv6, too, and tells the same.
+func TestTelemetryOverIPv6(t *testing.T) {
+	r := newRig(t)
+	for hops := range 6 {
+		for _, opcode := range []byte{0xc7, 0xca, 0xe7, 0xd1, 0x81, 0x07} {
+			var slots [2][]byte
+			for i, ip := range []wire.Version{wire.V4, wire.V6} {
+				r.reset()
+				r.sw().IntOn = 1
+				r.State.Pass.Departed = 1_234_000
+				payload := mtu - ip.Extra() // so that the port counts the same bytes
+				frame := withTelemetry(roce{in: 0, dst: 1, priority: lossless, payload: payload, ip: ip}.frame(t), opcode, hops, 0x0f0)
+				got := r.leave(1, 8000, ebpf.BurstNone, frame)
+				at := intAt + ip.Extra()
+				slots[i] = got[at : at+intLen]
+				if !bytes.Equal(got[:at], frame[:at]) || !bytes.Equal(got[at+intLen:], frame[at+intLen:]) {
+					t.Fatalf("over %v, opcode %#x: left as\n%x, was\n%x", ip, opcode, got, frame)
+				}
+				if cut := frame[:at+intLen-1]; !bytes.Equal(r.leave(1, 8000, ebpf.BurstNone, cut), cut) {
+					t.Fatalf("over %v a frame too short for it was stamped", ip)
+				}
+			}
+			if !bytes.Equal(slots[0], slots[1]) {
+				t.Errorf("opcode %#x, %d hops: over IPv4\n%x, over IPv6\n%x", opcode, hops, slots[0], slots[1])
+			}
+		}
+	}
+}

@@ -228,7 +228,7 @@ func (r *rig) compareTwin(w twin, egress bool, frame, want []byte) {
 		r.fatalf("the registers of the kernel and of %s differ", w.name)
 	}
 	// In process the rest of a frame is not touched; a generated packet, built over a blank, is longer only by zeros.
-	n := min(len(want), ebpf.TelemetryBytes)
+	n := min(len(want), ebpf.TelemetryBytes6)
 	rest := frame[n:]
 	if a.Pass.Trigger != ebpf.TriggerNone && a.Pass.Verdict == ebpf.VerdictForward {
 		rest = make([]byte, len(rest))

@@ -2,10 +2,12 @@ package ebpf
 
 // HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
 // which ends at 54. A generated packet is longer only by zeros. TelemetryBytes is how much of it where switches
-// stamp telemetry, which ends there.
+// stamp telemetry, which ends there. Over IPv6 all ends 20 bytes later.
 const (
-	HeaderBytes    = 56
-	TelemetryBytes = 96
+	HeaderBytes     = 56
+	TelemetryBytes  = 96
+	HeaderBytes6    = HeaderBytes + 20
+	TelemetryBytes6 = TelemetryBytes + 20
 )
 
 // Sizes are the numbers of entries a fabric needs, and what they are for.

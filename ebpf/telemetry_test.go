@@ -15,16 +15,25 @@ import (
 
 const (
 	intAt  = 54 // behind Ethernet 14, IPv4 20, UDP 8, BTH 12
+	intAt6 = 74 // IPv6 40
 	intLen = 2 + 5*8
 )
 
 // withTelemetry is a RoCE frame with room for telemetry of which so many slots are full.
 func withTelemetry(frame []byte, opcode byte, hops int, path uint16) []byte {
-	f := slices.Insert(slices.Clone(frame), intAt, make([]byte, intLen)...)
-	f[42] = opcode
-	binary.BigEndian.PutUint16(f[intAt:], uint16(hops)<<12|path)
+	at, six := intAt, wire.Ethernet(frame).Type() == wire.EtherTypeIPv6
+	if six {
+		at = intAt6
+	}
+	f := slices.Insert(slices.Clone(frame), at, make([]byte, intLen)...)
+	f[at-12] = opcode
+	binary.BigEndian.PutUint16(f[at:], uint16(hops)<<12|path)
 	for i := range hops * 8 {
-		f[intAt+2+i] = byte(0x11 + i)
+		f[at+2+i] = byte(0x11 + i)
+	}
+	if six {
+		binary.BigEndian.PutUint16(f[18:], uint16(len(f)-wire.EthernetLen-wire.IPv6Len))
+		return f
 	}
 	ip := ipHeader(f)
 	binary.BigEndian.PutUint16(ip[2:], uint16(len(f)-wire.EthernetLen))

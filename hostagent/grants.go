@@ -88,7 +88,7 @@ func (s *Sender) starve(now vtime.Time) {
 // request asks the receiver for what it is to grant (sendRTS).
 func (s *Sender) request(now vtime.Time) {
 	n := s.nic
-	f := n.clock.Frame(wire.AckLen)
+	f := n.clock.Frame(wire.AckLen + s.header.Version().Extra())
 	s.header.SetTOS(wire.ControlTOS(s.settings.ControlPriority))
 	wire.PutSum(f.Data(), s.header, wire.SyndromeRequest, s.tell(s.next))
 	s.header.SetTOS(s.settings.DataTOS())
@@ -184,7 +184,7 @@ func (r *Receiver) asked(now vtime.Time, p *wire.Packet) {
 // grant is a packet that tells what has been granted.
 func (r *Receiver) grant(now vtime.Time) *frame.Frame {
 	n := r.nic
-	f := n.clock.Frame(wire.AckLen)
+	f := n.clock.Frame(wire.AckLen + r.back.Version().Extra())
 	r.back.SetTOS(wire.ControlTOS(r.settings.ControlPriority))
 	wire.PutSum(f.Data(), r.back, wire.SyndromeGrant, uint64(r.lender.granted))
 	r.back.SetTOS(wire.ControlTOS(r.settings.ACKPriority()))
@@ -280,10 +280,10 @@ func (n *NIC) grantNext(now vtime.Time) (f *frame.Frame, wake vtime.Time) {
 	if l.queued = l.demand > l.granted; l.queued {
 		t.all = append(t.all, r)
 	}
-	full := amount / int64(n.mtu)
-	bytes := full * n.lineBytes(wire.DataLen(wire.OpWriteMiddle.WithDemand(), n.mtu))
+	full, version := amount/int64(n.mtu), r.back.Version()
+	bytes := full * n.lineBytes(version.DataLen(wire.OpWriteMiddle.WithDemand(), n.mtu))
 	if rest := amount % int64(n.mtu); rest > 0 {
-		bytes += n.lineBytes(wire.DataLen(wire.OpWriteMiddle.WithDemand(), int(rest)))
+		bytes += n.lineBytes(version.DataLen(wire.OpWriteMiddle.WithDemand(), int(rest)))
 	}
 	gap := vtime.Time(math.Round(float64(bytes) * 8e12 / (float64(n.Rate) * l.Share * t.rate.Share())))
 	t.due = max(t.due, now-gap) + gap

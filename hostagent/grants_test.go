@@ -231,7 +231,7 @@ func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
 		f := p.next()
 		if i == 0 {
 			wire.Trim(f, 6, true)
-			f = f[:wire.TrimmedLen(wire.OpWriteOnly.WithDemand())]
+			f = f[:wire.V4.TrimmedLen(wire.OpWriteOnly.WithDemand())]
 		}
 		p.to.Receive(p.now, whole(f))
 	}

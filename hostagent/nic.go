@@ -59,7 +59,7 @@ type NIC struct {
 	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
 	// Brief says that those of data, ACK and NAK without telemetry and timestamp carry no more than what such a packet has of its own. It goes
-	// with HeadersOnly.
+	// with HeadersOnly, and with IPv4.
 	Brief bool
 
 	// Rate is that of its port, at which its receivers grant (Settings.Grants).

@@ -63,7 +63,7 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 // notify sends a CNP.
 func (r *Receiver) notify(now vtime.Time, flags wire.CNPFlags, reserved *[wire.CNPReservedLen]byte) {
 	n := r.nic
-	f := n.clock.Frame(wire.CNPLen)
+	f := n.clock.Frame(wire.CNPLen + r.back.Version().Extra())
 	if s := r.settings; s.ACKPriority() == s.ControlPriority {
 		wire.PutCNP(f.Data(), r.back, flags, reserved)
 	} else {

@@ -233,7 +233,7 @@ func TestPairStrangers(t *testing.T) {
 	}
 	for _, op := range []wire.Opcode{wire.OpWriteOnly, wire.OpSendOnly, wire.OpReadRequest, wire.OpFetchAdd, wire.OpAtomicAck, wire.OpReadResponseOnly} {
 		m := wire.Message{Op: op, PSN: 0xfffffe, VA: base, RKey: 7, Length: 4, Payload: map[bool]int{true: 4}[op.IsData() || op.IsReadResponse()]}
-		f := e.Frame(wire.MessageLen(m.Op, m.Payload))
+		f := e.Frame(wire.V4.MessageLen(m.Op, m.Payload))
 		wire.BeginMessage(f.Data(), header, &m)
 		wire.EndMessage(f.Data())
 		e.nics[1].Receive(e.now, f)

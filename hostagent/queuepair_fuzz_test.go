@@ -70,7 +70,7 @@ func FuzzPairFrames(f *testing.F) {
 					Op: op, PSN: psn, AckRequest: x[3]&1 != 0, Solicited: x[3]&2 != 0, Payload: size, VA: base + uint64(int64(int32(binary.LittleEndian.Uint32(x[8:])))),
 					RKey: 7 + uint32(x[6])&3, Length: binary.LittleEndian.Uint32(x[12:]), Syndrome: x[1],
 				}
-				fr = e.Frame(wire.MessageLen(op, size))
+				fr = e.Frame(wire.V4.MessageLen(op, size))
 				payload := wire.BeginMessage(fr.Data(), header, &msg)
 				for i := range payload {
 					payload[i] = 0xee

@@ -121,16 +121,16 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	var f *frame.Frame
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
-		f = n.clock.Frame(wire.AckTimestampLen)
+		f = n.clock.Frame(wire.AckTimestampLen + r.back.Version().Extra())
 		wire.PutAckTimestamp(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, at)
 	case telemetry != nil:
-		f = n.clock.Frame(wire.AckINTLen)
+		f = n.clock.Frame(wire.AckINTLen + r.back.Version().Extra())
 		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, telemetry)
 	case n.Brief && r.settings.Entropy == EntropyFlow:
 		form := r.back.Form()
 		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome, psn, msn, r.echo))
 	default:
-		f = n.clock.Frame(wire.AckLen)
+		f = n.clock.Frame(wire.AckLen + r.back.Version().Extra())
 		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn)
 	}
 	if f.Form == nil {

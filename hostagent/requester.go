@@ -183,7 +183,7 @@ func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
 	if s.entropy != nil {
 		q.header.SetSourcePort(s.entropy.next())
 	}
-	f := n.clock.Frame(wire.MessageLen(m.Op, m.Payload))
+	f := n.clock.Frame(q.header.Version().MessageLen(m.Op, m.Payload))
 	copy(wire.BeginMessage(f.Data(), q.header, &m), source)
 	wire.EndMessage(f.Data())
 	f.Priority = s.settings.DataPriority

@@ -430,7 +430,7 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 			return nil
 		}
 	}
-	f := n.clock.Frame(wire.MessageLen(m.Op, m.Payload))
+	f := n.clock.Frame(q.header.Version().MessageLen(m.Op, m.Payload))
 	copy(wire.BeginMessage(f.Data(), q.header, &m), payload)
 	wire.EndMessage(f.Data())
 	f.Priority = s.settings.DataPriority

@@ -217,10 +217,10 @@ func TestTrimmedPacket(t *testing.T) {
 }
 
 func trim(data []byte) []byte {
-	op, _ := wire.DataOf(data)
+	n, _ := wire.Trimmable(data)
 	cut := slices.Clone(data)
 	wire.Trim(cut, 6, true)
-	return cut[:wire.TrimmedLen(op)]
+	return cut[:n]
 }
 
 // TestTrimmedGoBackN: a receiver that takes packets in order alone refuses it likewise.

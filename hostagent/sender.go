@@ -224,7 +224,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		s.header.SetDemand(s.tell(max(s.next, at+payload)))
 	}
 	var f *frame.Frame
-	if length := wire.DataLen(op, int(payload)); s.briefData() {
+	if length := s.header.Version().DataLen(op, int(payload)); s.briefData() {
 		form := s.header.Form()
 		f = n.clock.Brief(length, form, form.BriefData(op, uint32(number), int(payload), ackRequest))
 	} else {

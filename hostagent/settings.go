@@ -35,6 +35,8 @@ type Settings struct {
 	Selective Selective
 	// Entropy is what data packets have as their UDP source ports.
 	Entropy Entropy
+	// IP is the version of the Internet Protocol that RoCE packets go over. Hosts of a fabric have the same, that of its plan.
+	IP wire.Version
 
 	// Quantum are deficit weighted round robin's, in bytes of frames, of data priorities that flows of one NIC have at once; 0: it is served by strict
 	// priority. They are the switches'.

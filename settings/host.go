@@ -123,6 +123,13 @@ func Host(s *hostagent.Settings) Table {
 			},
 			Unset: true, value: word(&s.Entropy, hostagent.EntropyNames...),
 		},
+		{
+			Parameter: schema.Parameter{
+				Name: "ip", Kind: schema.Choice,
+				Doc: "what RoCE packets go over: `ipv4`, or `ipv6`, over which each is 20 bytes longer ([below](#roce-over-ipv6))",
+			},
+			Unset: true, value: word(&s.IP, "ipv4", "ipv6"),
+		},
 	}
 }
 

@@ -45,7 +45,7 @@ func TestLossyAlpha(t *testing.T) {
 // data, what has been trimmed before, and what finds the control priority's queue full or lossless is dropped.
 func TestTrim(t *testing.T) {
 	const payload, in, out = 1000, first + 1, first
-	full := wire.DataLen(wire.OpWriteOnly, payload)
+	full := wire.V4.DataLen(wire.OpWriteOnly, payload)
 	data := func(r *rig) *frame.Frame {
 		h, err := wire.NewFlowHeader(wire.FlowParams{DestQP: 9, TOS: wire.DataTOS(3, wire.ECT0), HeadersOnly: true})
 		if err != nil {

@@ -3,6 +3,7 @@ package topologies
 import (
 	"net/netip"
 
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -90,7 +91,8 @@ type Plan struct {
 	Framing     Framing
 	Hash        Hash // by which switches choose among equal-cost ports
 	Balancing   Balancing
-	MTU         int // payload bytes of a full RoCE packet
+	IP          wire.Version // that RoCE packets go over
+	MTU         int          // payload bytes of a full RoCE packet
 	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
 	InterfaceMTU int
 	Commands     []Command // of the shell of a live fabric
@@ -172,6 +174,16 @@ func (p *Plan) Routes() *Routes { return &p.routes }
 
 // NextHops are the ports of the switch with index sw on shortest paths to the interface with index to; none where no switches lead there.
 func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
+
+// WithIP is the plan where RoCE packets go over a version of the Internet Protocol.
+func (p *Plan) WithIP(v wire.Version) *Plan {
+	if v == p.IP {
+		return p
+	}
+	q := *p
+	q.IP = v
+	return &q
+}
 
 // PeerNode is the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }

@@ -33,7 +33,7 @@ COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *o
 	return to;
 }
 
-/* ECN at dequeue of an IPv6 packet, which programs on hosts send. */
+/* ECN at dequeue of an IPv6 packet. */
 COLD void mark6(struct pass *x, struct switch_state *sw, struct port *out, __u8 *h, __u32 len)
 {
 	__u32 priority = traffic_class(h) >> 5;
@@ -83,8 +83,9 @@ static __always_inline void mark(struct pass *x, struct switch_state *sw, struct
 	}
 }
 
-/* 1: the frame has telemetry. The target is to call stamp() on it, with INT_END bytes that may be read and written. */
-static __always_inline int egress(struct pass *x, __u8 *h, __u32 len)
+/* A frame of len bytes, of which those up to end may be read. OFF_INT or OFF_INT6: it has telemetry there. The target is to call stamp()
+ * on it, with INT_BYTES that may be read and written. */
+static __always_inline __u32 egress(struct pass *x, __u8 *h, const __u8 *end, __u32 len)
 {
 	struct port *out;
 	struct switch_state *sw;
@@ -102,7 +103,7 @@ static __always_inline int egress(struct pass *x, __u8 *h, __u32 len)
 	if (!sw->int_on)
 		return 0;
 	count_line_bytes(out, len);
-	return has_telemetry(h, len);
+	return telemetry_of(h, end, len);
 }
 
 #endif

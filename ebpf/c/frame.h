@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Parser and deparser. A frame is at least FRAME_MIN bytes; h points to that many that may be read and written. */
+/* Parser and deparser. A frame is at least FRAME_MIN bytes; h points to that many that may be read and written. RoCE is over IPv4 or IPv6. */
 #ifndef PAUSENET_FRAME_H
 #define PAUSENET_FRAME_H
 
@@ -34,6 +34,7 @@
 #define OFF_DESTINATION6 38
 #define OFF_SPORT6 54
 #define OFF_DPORT6 56
+#define OFF_BTH6 62
 #define OFF_PFC_OPCODE 14
 #define OFF_PFC_ENABLE 16
 #define OFF_PFC_TIME 18
@@ -61,6 +62,17 @@ struct packet {
 	__u8 tos;
 	__u8 data; /* a RoCE data packet: what DCON calls a flow's packet */
 };
+
+/* Whether RoCE packets with this opcode are of data. */
+static __always_inline int carries_data(__u8 opcode)
+{
+	return opcode != BTH_CNP && (opcode & 0x1f) != BTH_ACK;
+}
+
+static __always_inline int is_roce(const struct packet *p)
+{
+	return p->protocol == IPPROTO_UDP_ && p->dport == UDP_ROCE;
+}
 
 static __always_inline __u16 get16(const __u8 *p)
 {
@@ -118,10 +130,8 @@ static __always_inline int parse_ipv4(const __u8 *h, struct packet *p)
 	if (!(get16(h + OFF_IP + 6) & 0x3fff) && (p->protocol == IPPROTO_UDP_ || p->protocol == 6)) {
 		p->sport = get16(h + OFF_SPORT);
 		p->dport = get16(h + OFF_DPORT);
-		if (p->protocol == IPPROTO_UDP_ && p->dport == UDP_ROCE) {
-			__u8 opcode = h[OFF_BTH];
-			p->data = opcode != BTH_CNP && (opcode & 0x1f) != BTH_ACK;
-		}
+		if (is_roce(p))
+			p->data = carries_data(h[OFF_BTH]);
 	}
 	return 0;
 }
@@ -140,7 +150,7 @@ static __always_inline __u32 mapped(const __u8 *address)
 	return get32(address + 12);
 }
 
-/* 0: an IPv6 packet, filled into p. Behind an extension header its ports are 0. */
+/* 0: an IPv6 packet, filled into p, but for whether it is data: see has_opcode6. Behind an extension header its ports are 0. */
 static __always_inline int parse_ipv6(const __u8 *h, struct packet *p)
 {
 	if (h[OFF_IP] >> 4 != 6)
@@ -156,6 +166,12 @@ static __always_inline int parse_ipv6(const __u8 *h, struct packet *p)
 		p->dport = get16(h + OFF_DPORT6);
 	}
 	return 0;
+}
+
+/* Whether a parsed IPv6 packet of RoCE, in a frame of len bytes, has an opcode. That is beyond FRAME_MIN: h may be read up to end. */
+static __always_inline int has_opcode6(const __u8 *h, const __u8 *end, __u32 len, const struct packet *p)
+{
+	return is_roce(p) && len > OFF_BTH6 && h + OFF_BTH6 + 1 <= end;
 }
 
 static __always_inline void set_ecn6(__u8 *h, __u32 field)

@@ -46,7 +46,7 @@ static __always_inline __u32 murmur_word(__u32 h, __u32 k)
  * switch-node.cc). A RoCE packet's destination port is always RoCE's; the flow's there is the packet's IPv4 identification. */
 static __always_inline __u32 hpcc_hash(__u32 seed, const struct packet *p, const __u8 *h)
 {
-	__u32 dport = p->protocol == IPPROTO_UDP_ && p->dport == UDP_ROCE ? get16(h + OFF_ID) : p->dport;
+	__u32 dport = is_roce(p) ? get16(h + OFF_ID) : p->dport;
 	__u32 hash = murmur_word(seed, hpcc_address(p->source));
 
 	hash = murmur_word(hash, hpcc_address(p->destination));

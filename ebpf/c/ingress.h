@@ -96,7 +96,7 @@ static __always_inline void forward_ipv4(struct pass *x, struct switch_state *sw
 }
 
 static __always_inline void forward_ipv6(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h,
-					 __u32 size)
+					 const __u8 *end, __u32 len)
 {
 	struct packet p;
 
@@ -108,7 +108,9 @@ static __always_inline void forward_ipv6(struct pass *x, struct switch_state *sw
 	}
 	if (h[OFF_HOP_LIMIT6] <= 1)
 		return drop(x, REASON_TTL);
-	forward(x, sw, in, h, size, &p, 1);
+	if (sw->cnm && has_opcode6(h, end, len, &p))
+		p.data = carries_data(h[OFF_BTH6]);
+	forward(x, sw, in, h, counted(sw->uncounted, len), &p, 1);
 }
 
 /* To a group of stations, but of those that no bridge forwards (IEEE 802.1D, table 7-10). */
@@ -117,8 +119,8 @@ static __always_inline int to_group(const __u8 *h)
 	return h[0] & 1 && (get32(h) != 0x0180c200 || get16(h + 4) > 0x0f);
 }
 
-/* A frame of a kind that only programs on hosts send. */
-COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h, __u32 len, int own)
+/* A frame of neither IPv4 nor a kind that switches send: of programs on hosts, or RoCE over IPv6. */
+COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h, const __u8 *end, __u32 len, int own)
 {
 	__u32 ethertype = get16(h + OFF_ETHERTYPE);
 
@@ -128,7 +130,7 @@ COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, 
 		x->verdict = VERDICT_PROCESSOR;
 	} else if (own) {
 		if (ethertype == ETHERTYPE_IPV6)
-			forward_ipv6(x, sw, in, h, counted(sw->uncounted, len));
+			forward_ipv6(x, sw, in, h, end, len);
 	} else if ((ethertype == ETHERTYPE_IPV4 && h[OFF_IP] >> 4 == 4) || (ethertype == ETHERTYPE_IPV6 && h[OFF_IP] >> 4 == 6)) {
 		x->verdict = VERDICT_FLOOD;
 		x->out_priority = priority_of(h, ethertype);
@@ -161,7 +163,16 @@ COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u
 	}
 }
 
-static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
+/* Whether an IPv6 packet is of RoCE. */
+COLD int is_roce6(const __u8 *h)
+{
+	struct packet p;
+
+	return !parse_ipv6(h, &p) && is_roce(&p);
+}
+
+/* A frame of len bytes, of which those up to end may be read. */
+static __always_inline void ingress(struct pass *x, __u8 *h, const __u8 *end, __u32 len)
 {
 	struct port *in = port_at(x->in_port);
 	struct switch_state *sw;
@@ -200,8 +211,8 @@ static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 		x->verdict = VERDICT_STACK;
 		if (ethertype == ETHERTYPE_CREDIT && in->credit_vls)
 			x->verdict = receive_credit(x, in, h) ? VERDICT_CONSUMED : VERDICT_DROP;
-		if (ethertype == ETHERTYPE_CNM || (ethertype == ETHERTYPE_IPV4 && !parse_ipv4(h, &p) &&
-						   p.protocol == IPPROTO_UDP_ && p.dport == UDP_ROCE)) {
+		if (ethertype == ETHERTYPE_CNM || (ethertype == ETHERTYPE_IPV4 && !parse_ipv4(h, &p) && is_roce(&p)) ||
+		    (ethertype == ETHERTYPE_IPV6 && is_roce6(h))) {
 			x->verdict = VERDICT_HOST;
 			x->egress = x->in_port;
 		}
@@ -213,13 +224,13 @@ static __always_inline void ingress(struct pass *x, __u8 *h, __u32 len)
 			if (x->verdict == VERDICT_FORWARD)
 				account(x, sw, in, CNM_PRIORITY, counted(sw->uncounted, len));
 		} else {
-			enter_other(x, sw, in, h, len, 1);
+			enter_other(x, sw, in, h, end, len, 1);
 		}
 	} else if (ethertype == ETHERTYPE_CREDIT) {
 		if (receive_credit(x, in, h))
 			x->verdict = VERDICT_CONSUMED;
 	} else {
-		enter_other(x, sw, in, h, len, 0);
+		enter_other(x, sw, in, h, end, len, 0);
 	}
 	if (x->verdict == VERDICT_DROP && x->reason < REASONS)
 		in->dropped[x->reason]++;

@@ -127,31 +127,47 @@ static __always_inline struct pass *current_pass(void)
 	return bpf_map_lookup_elem(&passes, &zero);
 }
 
+/* What any header that the pipelines look at is within. */
+#define HEADERS 128
+
+/* Telemetry at a place that is a constant. */
+static __always_inline void stamp_at(struct __sk_buff *skb, struct pass *x, __u32 at)
+{
+	__u8 *h = (__u8 *)(long)skb->data;
+
+	if (h + at + INT_BYTES > (__u8 *)(long)skb->data_end) {
+		bpf_skb_pull_data(skb, at + INT_BYTES);
+		h = (__u8 *)(long)skb->data;
+	}
+	if (h + at + INT_BYTES <= (__u8 *)(long)skb->data_end)
+		stamp(x, h + at);
+}
+
 /* TCX or clsact egress of a port's outer end: the pipeline of the port that the frame left. */
 SEC("tc")
 int pausenet_egress(struct __sk_buff *skb)
 {
 	struct pass *x = current_pass();
 	__u8 *h = (__u8 *)(long)skb->data;
+	__u32 telemetry;
 
 	if (!x)
 		return TC_ACT_SHOT;
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		/* Of a packet socket's frame that does not fit into a page, the kernel leaves only the Ethernet header in the
 		 * linear part. What is pulled here stays there for the ingress hook. */
-		bpf_skb_pull_data(skb, FRAME_MIN);
+		bpf_skb_pull_data(skb, skb->len < HEADERS ? FRAME_MIN : HEADERS);
 		h = (__u8 *)(long)skb->data;
 	}
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		x->marked++; /* too short: the ingress hook drops it, and says so to the engine that waits for it */
-	} else if (egress(x, h, skb->len)) {
-		if (h + INT_END > (__u8 *)(long)skb->data_end) {
-			bpf_skb_pull_data(skb, INT_END);
-			h = (__u8 *)(long)skb->data;
-		}
-		if (h + INT_END <= (__u8 *)(long)skb->data_end)
-			stamp(x, h);
+		return TC_ACT_OK;
 	}
+	telemetry = egress(x, h, (__u8 *)(long)skb->data_end, skb->len);
+	if (telemetry == OFF_INT)
+		stamp_at(skb, x, OFF_INT);
+	else if (telemetry == OFF_INT6)
+		stamp_at(skb, x, OFF_INT6);
 	return TC_ACT_OK;
 }
 
@@ -176,7 +192,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 		x->done++;
 		return TC_ACT_SHOT;
 	}
-	ingress(x, h, skb->len);
+	ingress(x, h, (__u8 *)(long)skb->data_end, skb->len);
 	verdict = x->verdict;
 	if (verdict == VERDICT_FORWARD || verdict == VERDICT_HOST) {
 		out = port_at(x->egress);

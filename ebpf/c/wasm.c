@@ -161,13 +161,15 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 
 static __always_inline void leave_port(__u32 length)
 {
-	if (egress(&pass, header, length))
-		stamp(&pass, header);
+	__u32 telemetry = egress(&pass, header, header + HEADER, length);
+
+	if (telemetry)
+		stamp(&pass, header + telemetry);
 }
 
 static __always_inline void enter_port(__u32 length)
 {
-	ingress(&pass, header, length);
+	ingress(&pass, header, header + HEADER, length);
 	pass.done++;
 }
 

@@ -27,8 +27,8 @@ type Slot struct {
 	// Pass is what the engine says before a call, and the pipelines after it. Its Done and Marked count this slot's calls.
 	Pass *ebpf.Pass
 	// Header is where a frame's first bytes are put before a call and taken after it: ebpf.HeaderBytes of them or,
-	// with telemetry, ebpf.TelemetryBytes.
-	Header *[ebpf.TelemetryBytes]byte
+	// with telemetry, ebpf.TelemetryBytes; over IPv6 ebpf.HeaderBytes6 or ebpf.TelemetryBytes6.
+	Header *[ebpf.TelemetryBytes6]byte
 
 	machine Machine
 }
@@ -86,7 +86,7 @@ func (p *Pipelines) Counts() (done, marked uint64) {
 // mapPass gives the pass and its header Go types.
 func (s *Slot) mapPass(pass, header uint32) error {
 	passes, errPass := view[ebpf.Pass](s.machine.Memory(), pass, 1)
-	headers, errHeader := view[[ebpf.TelemetryBytes]byte](s.machine.Memory(), header, 1)
+	headers, errHeader := view[[ebpf.TelemetryBytes6]byte](s.machine.Memory(), header, 1)
 	if err := errors.Join(errPass, errHeader); err != nil {
 		return err
 	}

@@ -67,13 +67,14 @@ func measureBare(bare *kernel.BarePass) (float64, error) {
 func bareFrames(plan *topologies.Plan) (frames [2][]byte, err error) {
 	from, to := plan.Nodes[plan.Hosts[0]].Addr.As4(), plan.Nodes[plan.Hosts[1]].Addr.As4()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: wire.MAC{2, 0xee, 1}, DstMAC: wire.MAC{2, 0xee, 2}, Src: from, Dst: to, SrcPort: wire.MinEntropyPort, DestQP: 1,
+		Version: plan.IP,
+		SrcMAC:  wire.MAC{2, 0xee, 1}, DstMAC: wire.MAC{2, 0xee, 2}, Src: from, Dst: to, SrcPort: wire.MinEntropyPort, DestQP: 1,
 		TOS: wire.DataTOS(3, wire.ECT0), MTU: plan.MTU,
 	})
 	if err != nil {
 		return frames, err
 	}
-	frames[0], frames[1] = make([]byte, measure.FullFrame(plan)), make([]byte, measure.ACKFrame)
+	frames[0], frames[1] = make([]byte, measure.FullFrame(plan)), make([]byte, measure.ACKFrame(plan))
 	wire.PutData(frames[0], h, wire.OpWriteMiddle, 0, plan.MTU, true, true)
 	wire.PutAck(frames[1], h, wire.SyndromeAck, 0, 0)
 	return frames, nil

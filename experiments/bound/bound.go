@@ -233,7 +233,7 @@ func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports eng
 	if given.Waits() {
 		return
 	}
-	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame)
+	f.ack = measure.OneWay(plan, f.back, measure.ACKFrame(plan))
 	f.first, f.last, f.line = measure.FramesOf(plan, int64(size))
 	slowest := plan.Ports[f.path[0]].Rate
 	for _, id := range f.path {

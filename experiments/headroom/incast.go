@@ -194,7 +194,7 @@ func (i *Incast) Try(ctx context.Context, s *scenario.Scenario) (*Tried, error) 
 	t := &Tried{For: 8*min(p.Rate, plan.Ports[p.Peer].Rate).TimeFor(int64(xoff)) + 50*p.Delay + 200*vtime.Microsecond}
 	own := s.WithFlows(i.flows(plan), t.For)
 	own.Switch.Balancing, own.Host.Entropy = switchagent.Default().Balancing, 0 // the flows are pinned to paths
-	own.Topology = plan.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host))
+	own.Topology = plan.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
 	sum, err := runner.Watch(ctx, own, "none", runner.Watching{
 		Plane: engine.PlaneWasm, Seed: s.Seed,
 		Ended: func(e *engine.Engine) {

@@ -10,13 +10,13 @@ import (
 )
 
 // ACKFrame is the bytes of an ACK's frame without telemetry.
-const ACKFrame = wire.AckLen
+func ACKFrame(plan *topologies.Plan) int { return wire.AckLen + plan.IP.Extra() }
 
 // FullSize is the size of a full data packet's frame in switches' buffers.
 func FullSize(plan *topologies.Plan) int { return plan.Framing.Counted(FullFrame(plan)) }
 
 // FullFrame is the bytes of a full data packet's frame without telemetry.
-func FullFrame(plan *topologies.Plan) int { return wire.DataLen(wire.OpWriteMiddle, plan.MTU) }
+func FullFrame(plan *topologies.Plan) int { return plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
 // FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken alone, that by
 // HPCC's simulator, and its bytes at the sender's line rate.
@@ -108,7 +108,7 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 		}
 		for _, id := range path {
 			line[id] += bytes
-			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(wire.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
+			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
 				least[id] = rest
 			}
 		}
@@ -141,12 +141,12 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 	}
 	home := vtime.Time(0) // of the last ACK
 	for _, h := range hopsOf(plan, back) {
-		home += h.time(plan, ACKFrame) + h.delay
+		home += h.time(plan, ACKFrame(plan)) + h.delay
 	}
 	if packets == 1 {
-		return send(wire.DataLen(wire.OpWriteOnly, int(last))) + home
+		return send(plan.IP.DataLen(wire.OpWriteOnly, int(last))) + home
 	}
-	send(wire.DataLen(wire.OpWriteFirst, plan.MTU))
+	send(plan.IP.DataLen(wire.OpWriteFirst, plan.MTU))
 	middle := packets - 2
 	followed := min(middle, steady)
 	for range followed {
@@ -161,7 +161,7 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 			free[i] += slowest * vtime.Time(middle-followed)
 		}
 	}
-	return send(wire.DataLen(wire.OpWriteLast, int(last))) + home
+	return send(plan.IP.DataLen(wire.OpWriteLast, int(last))) + home
 }
 
 // OneWay is the time a lone frame takes along a path.
@@ -181,10 +181,10 @@ func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	packets := (size + mtu - 1) / mtu
 	rest := int(size - (packets-1)*mtu)
 	if packets == 1 {
-		only := wire.DataLen(wire.OpWriteOnly, rest)
+		only := plan.IP.DataLen(wire.OpWriteOnly, rest)
 		return only, only, plan.Framing.LineBytes(only)
 	}
-	first, last = wire.DataLen(wire.OpWriteFirst, plan.MTU), wire.DataLen(wire.OpWriteLast, rest)
+	first, last = plan.IP.DataLen(wire.OpWriteFirst, plan.MTU), plan.IP.DataLen(wire.OpWriteLast, rest)
 	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(FullFrame(plan)) + plan.Framing.LineBytes(last)
 	return first, last, line
 }

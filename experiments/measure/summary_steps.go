@@ -183,7 +183,7 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 			a, is := known[k]
 			if !is {
 				a.Acknowledged = IdealFCT(plan, p.Path, p.Back, p.Size)
-				a.Delivered = a.Acknowledged - OneWay(plan, p.Back, ACKFrame)
+				a.Delivered = a.Acknowledged - OneWay(plan, p.Back, ACKFrame(plan))
 				a.Sent = plan.Ports[p.Path[0]].Rate.TimeFor(bytes - plan.Framing.LineBytes(last))
 				known[k] = a
 			}

@@ -285,9 +285,61 @@ func checkICRC(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wire.Ethernet(data).Type() == wire.EtherTypeIPv4 && !wire.VerifyICRC(data) {
+		if kind := wire.Ethernet(data).Type(); (kind == wire.EtherTypeIPv4 || kind == wire.EtherTypeIPv6) && !wire.VerifyICRC(data) {
 			t.Errorf("frame at %v: wrong ICRC", info.Timestamp)
 		}
+	}
+}
+
+// TestCaptureOverIPv6 runs an incast over IPv6 on both planes. They agree on every frame, and tshark reads RoCE within IPv6: data with ECN, ACKs
+// and CNPs, by the addresses of decision 055, with a checksum of 0, and 1000 bytes of payload in a frame of 1078 (Ethernet 14, IPv6 40, UDP 8, BTH 12, ICRC 4).
+func TestCaptureOverIPv6(t *testing.T) {
+	s := parse(t, `
+name: six
+topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3}}
+host: {ip: ipv6}
+controllers: [dcqcn]
+flows: [{from: "h1..h5", to: h0, size: 300KB}]
+duration: 2ms
+drain: true
+`)
+	ports, err := scenario.FindPorts(s.Topology, "leaf0:h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prints := map[string]bool{}
+	for _, plane := range []string{engine.PlaneWasm, engine.PlaneKernel} {
+		t.Run(plane, func(t *testing.T) {
+			r := run(t, s, "dcqcn", Options{Plane: plane, Capture: ports})
+			prints[r.Summary.Fingerprint] = true
+			path := filepath.Join(r.dir, "capture.pcapng")
+			checkICRC(t, path)
+			if frames := tshark(t, path, "ip || (infiniband && !ipv6)", "frame.number"); len(frames) > 0 {
+				t.Errorf("%d frames of RoCE are not over IPv6", len(frames))
+			}
+			for filter, want := range map[string][]string{
+				"infiniband.bth.opcode == 0x07 && ipv6.dst == fd00::a00:1": {"1078", "0x0000", "64"},
+				"infiniband.bth.opcode == 0x11 && ipv6.src == fd00::a00:1": {"82", "0x0000", "64"},
+				"infiniband.bth.opcode == 0x81 && ipv6.src == fd00::a00:1": {"94", "0x0000", "64"},
+			} {
+				frames := tshark(t, path, filter, "frame.len", "udp.checksum", "ipv6.hlim")
+				if len(frames) == 0 {
+					t.Errorf("no frame matches %q", filter)
+				}
+				for _, f := range frames {
+					hops, _ := strconv.Atoi(f[2])
+					if f[0] != want[0] || f[1] != want[1] || hops > 64 || hops < 61 {
+						t.Fatalf("%s: %v, want %v", filter, f, want)
+					}
+				}
+			}
+			if frames := tshark(t, path, "infiniband.bth.opcode == 0x07 && ipv6.tclass.ecn == 3 && ipv6.tclass.dscp == 26", "frame.number"); len(frames) == 0 {
+				t.Error("no data packet was marked")
+			}
+		})
+	}
+	if len(prints) > 1 {
+		t.Errorf("fingerprints %v", prints)
 	}
 }
 

@@ -127,6 +127,8 @@ func TestEntropyOfHosts(t *testing.T) {
 		{[]string{"host.entropy=reps"}, "dcon", true, "dcon has switches know the one queue", ""},
 		{[]string{"host.entropy=random"}, "hpcc", true, "hpcc compares the telemetry", ""},
 		{[]string{"host.entropy=random", "routing.hash=hpcc", "controllers=[dcqcn]"}, "dcqcn", true, "host.entropy has packets with other source ports", ""},
+		{[]string{"host.ip=ipv6"}, "hpcc", false, "", ""},
+		{[]string{"host.ip=ipv6", "routing.hash=hpcc", "controllers=[dcqcn]"}, "dcqcn", false, "packets carry as their IPv4 identification, which those of host.ip: ipv6 have not", ""},
 		{[]string{"host.entropy=reps", "flows.0.via=[spine1]"}, "dcqcn", true, "has via", ""},
 		{[]string{"host.entropy=reps", "switch.load_balancing.mode=spray"}, "dcqcn", true, "", "host.entropy reps has no effect: switches choose by load_balancing.mode spray, and not by a hash"},
 		{[]string{"host.entropy=reps", "switch.load_balancing.fields=addresses"}, "dcqcn", true, "", "host.entropy reps has no effect: switches hash addresses only, and not the source port"},

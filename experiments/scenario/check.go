@@ -137,6 +137,9 @@ func balancingFits(s *Scenario, spec *cc.Spec) error {
 	if entropy && s.Topology.Hash == topologies.HashHPCC {
 		return errors.New("host.entropy has packets with other source ports than those of HPCC's simulator, and routing.hash is hpcc: leave one of them out")
 	}
+	if s.Host.IP == wire.V6 && s.Topology.Hash == topologies.HashHPCC {
+		return errors.New("routing.hash: hpcc hashes a port that packets carry as their IPv4 identification, which those of host.ip: ipv6 have not: leave one of them out")
+	}
 	if !entropy && !s.Switch.Balancing.ByPacket() {
 		return nil
 	}

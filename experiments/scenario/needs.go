@@ -26,10 +26,10 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	case needs.Grants:
 		op = op.WithDemand()
 	}
-	data := wire.DataLen(op, plan.MTU)
+	data := plan.IP.DataLen(op, plan.MTU)
 	return cc.Env{
 		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[f.Pair.From]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, f.Pair, data, ack),
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, f.Pair, data, ack+plan.IP.Extra()),
 		MTU:      plan.MTU,
 		LineMTU:  plan.Framing.LineBytes(data),
 	}

@@ -262,7 +262,7 @@ func (d *decoder) decode() {
 	data := d.s.DataPriorities() // flows may have their own
 	d.s.Switch = d.switchSettings(sw, data)
 	if d.s.Topology != nil {
-		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host))
+		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host)).WithIP(d.s.Host.IP)
 	}
 	if (d.live || data&^d.s.Switch.Lossless() != 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed

@@ -102,7 +102,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		if v.Host != nil {
 			own.Host = *v.Host
 		}
-		own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host))
+		own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
 	}
 	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))

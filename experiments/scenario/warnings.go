@@ -179,7 +179,7 @@ func (w *warner) trimming() {
 		op = wire.OpWriteOnly
 	}
 	line := s.Topology.Framing.LineBytes
-	full, trimmed := line(wire.DataLen(op, s.Topology.MTU)), line(wire.TrimmedLen(op))
+	full, trimmed := line(s.Topology.IP.DataLen(op, s.Topology.MTU)), line(s.Topology.IP.TrimmedLen(op))
 	senders, most, to := map[[2]topologies.NodeID]bool{}, map[topologies.NodeID]int64{}, topologies.NodeID(0)
 	for i := range s.Flows {
 		if f := &s.Flows[i]; !senders[[2]topologies.NodeID{f.Source, f.Destination}] {
@@ -193,7 +193,7 @@ func (w *warner) trimming() {
 		w.warn("switch.trim: %d hosts send to %s, and %d of them at once fill its link with trimmed packets (%d bytes of %d), which go in priority %d: "+
 			"that is strict, and leaves nothing for data, so that flows may never end. Weights leave each a share, such as NDP's 10 headers a packet "+
 			"(section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
-			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, wire.DataLen(op, s.Topology.MTU), control, 10*wire.TrimmedLen(op))
+			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op, s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
 	}
 }
 

@@ -61,7 +61,7 @@ type (
 	}
 	withTelemetry struct {
 		Frame
-		_ [wire.TelemetryHeaderBytes - unsafe.Sizeof(wire.Brief(0))]byte
+		_ [wire.LongHeaderBytes - unsafe.Sizeof(wire.Brief(0))]byte
 	}
 	withMemory struct {
 		Frame
@@ -113,7 +113,7 @@ func (f *Frame) elsewhere() []byte {
 	case f.flags&whole != 0:
 		return (*withMemory)(unsafe.Pointer(f)).memory[:f.Length]
 	}
-	return (*[wire.TelemetryHeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.TelemetryHeaderBytes)]
+	return (*[wire.LongHeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.LongHeaderBytes)]
 }
 
 // ParseHeaders is wire.ParseHeaders of the frame.
@@ -136,16 +136,16 @@ func (f *Frame) IsAnswer() bool {
 // Trimmed is the length of what is left of the frame of a RoCE data packet without its payload; ok is false of others, and of what has lost it
 // before.
 func (f *Frame) Trimmed() (length int32, ok bool) {
-	var op wire.Opcode
+	n := 0
 	if f.Form != nil {
-		op, ok = f.Brief.Opcode(), !f.Brief.IsAnswer() && !f.Brief.Trimmed()
+		n, ok = wire.V4.TrimmedLen(f.Brief.Opcode()), !f.Brief.IsAnswer() && !f.Brief.Trimmed()
 	} else {
-		op, ok = wire.DataOf(f.Data())
+		n, ok = wire.Trimmable(f.Data())
 	}
 	if !ok {
 		return 0, false
 	}
-	return int32(wire.TrimmedLen(op)), true
+	return int32(n), true
 }
 
 // Trim cuts the frame of a RoCE data packet to what is left without its payload, in a priority.
@@ -159,12 +159,12 @@ func (f *Frame) Trim(priority uint8) {
 	f.Length = n
 }
 
-// ECN is the codepoint of an IPv4 frame.
+// ECN is the codepoint of a frame of IP.
 func (f *Frame) ECN() wire.ECN {
 	if f.Form != nil {
 		return f.Brief.ECN()
 	}
-	return wire.IPv4(f.Data()[wire.EthernetLen:]).ECN()
+	return wire.ECNOf(f.Data())
 }
 
 // Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool. One goroutine at a time uses a pool. Frames of one
@@ -196,14 +196,14 @@ func NewPool(size int) *Pool {
 	return &Pool{size: size, place: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
 }
 
-// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or with telemetry wire.TelemetryHeaderBytes: with what is known
-// of it a frame takes two cache lines, a pair that processors load together, or three. It comes before the first Get.
-func (p *Pool) HeadersOnly(telemetry bool) {
+// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which telemetry and IPv6 take: with what
+// is known of it a frame takes two cache lines, a pair that processors load together, or three. It comes before the first Get.
+func (p *Pool) HeadersOnly(longer bool) {
 	if p.lists[0].chunk != firstChunk {
 		panic("frame: the pool has been used")
 	}
 	p.place = 0
-	if telemetry {
+	if longer {
 		p.place = long
 	}
 }

@@ -22,7 +22,7 @@ func TestPoolAndQueues(t *testing.T) {
 			kept = wire.HeaderBytes
 		case 2:
 			pool.HeadersOnly(true)
-			kept = wire.TelemetryHeaderBytes
+			kept = wire.LongHeaderBytes
 		}
 		var form wire.Form
 		var queues [2]frame.Queue

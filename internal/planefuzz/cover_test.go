@@ -183,6 +183,10 @@ func features(r *run) []string {
 	on(sawPause(r), "pause seen by an ECN detector")
 	on(ports.Draws > 0, "random numbers drawn")
 	on(cnps > 0, "CNP")
+	six := s.Topology.IP == wire.V6
+	on(six, "RoCE over IPv6")
+	on(six && cnps > 0, "CNP over IPv6")
+	on(six && ports.CnmsSent > 0, "CNM for a flow over IPv6")
 	on(ports.Bursts > 0, "burst")
 	on(ports.Bursts > 0 && s.Switch.CNM.QCNM == 0, "burst at a dynamic threshold")
 	on(ports.CnmsSent > 0, "CNM")

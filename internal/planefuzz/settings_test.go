@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -52,7 +53,7 @@ func drawCase(d chooser, f fabric) *testCase {
 	c.drawOthers(d)
 	weighted := slices.ContainsFunc(c.Fabric.Trunks, func(l trunk) bool { return l.Weight > 1 })
 	singlePort := !slices.ContainsFunc(c.Fabric.Hosts, func(h hostLink) bool { return len(h.More) > 0 })
-	if d.chance("hash of HPCC's simulator", 25) && singlePort && !weighted {
+	if d.chance("hash of HPCC's simulator", 25) && singlePort && !weighted && c.Host.IP == wire.V4 {
 		c.Hash = topologies.HashHPCC
 	} else {
 		c.drawBalancing(d)

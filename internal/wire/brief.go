@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// Form is the headers of RoCE packets, up to the BTH, less what each has of its own: one direction of a flow. It never changes, so that any
+// Form is the headers of RoCE packets over IPv4, up to the BTH, less what each has of its own: one direction of a flow. It never changes, so that any
 // number of packets, which may be anywhere, can share it.
 type Form struct {
 	header [roceHeaderLen]byte // lengths, checksum, TTL, opcode, flags, PSN and the codepoint of ECN are zero

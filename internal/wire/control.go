@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Frame lengths.
+// Frame lengths over IPv4; see Version.Extra.
 const (
 	AckLen    = roceHeaderLen + AETHLen + ICRCLen        // 62
 	AckINTLen = AckLen + INTLen                          // 104
@@ -14,32 +14,37 @@ const CNPReservedLen = 16
 
 // IsAnswer says whether a RoCE frame is an ACK, NAK or CNP.
 func IsAnswer(frame []byte) bool {
-	op := Opcode(frame[EthernetLen+IPv4Len+UDPLen+bthOpcode])
+	op := Opcode(frame[bthOf(frame)+bthOpcode])
 	return op == OpCNP || op.Operation() == OpAck
 }
+
+// bthOf is where the BTH of a RoCE frame is.
+func bthOf(frame []byte) int { return EthernetLen + IPv4Len + UDPLen + versionOf(frame).Extra() }
 
 // PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the one
 // expected for a NAK. h is the way back to the sender.
 func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
-	crc := h.put(buf, AckLen, OpAck, bthMigReq, 0, psn&PSNMask)
-	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
+	n := h.length + AETHLen + ICRCLen
+	crc := h.put(buf, n, OpAck, bthMigReq, 0, psn&PSNMask)
+	aeth := buf[h.length : h.length+AETHLen]
 	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
 	if h.icrc == nil {
-		return AckLen
+		return n
 	}
-	return putICRC(buf, roceHeaderLen+AETHLen, crcShort(crc, aeth))
+	return putICRC(buf, n-ICRCLen, crcShort(crc, aeth))
 }
 
 // PutAckINT is PutAck for the answer to a packet with telemetry, which it carries back; its length is AckINTLen.
 func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT) int {
-	crc := h.put(buf, AckINTLen, OpAck.WithINT(), bthMigReq, 0, psn&PSNMask)
-	aeth := buf[roceHeaderLen : roceHeaderLen+AETHLen]
+	n := h.length + AETHLen + INTLen + ICRCLen
+	crc := h.put(buf, n, OpAck.WithINT(), bthMigReq, 0, psn&PSNMask)
+	aeth := buf[h.length : h.length+AETHLen]
 	binary.BigEndian.PutUint32(aeth, uint32(syndrome)<<24|msn&PSNMask)
-	copy(buf[roceHeaderLen+AETHLen:], t[:INTLen])
+	copy(buf[h.length+AETHLen:], t[:INTLen])
 	if h.icrc == nil {
-		return AckINTLen
+		return n
 	}
-	return putICRC(buf, roceHeaderLen+AETHLen+INTLen, intCRC.after(crcShort(crc, aeth)))
+	return putICRC(buf, n-ICRCLen, intCRC.after(crcShort(crc, aeth)))
 }
 
 // EchoMark tells, in an ACK that PutAck or PutAckINT wrote, of the strongest mark of the packets that it answers: the FECN
@@ -49,9 +54,9 @@ func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT
 func EchoMark(ack []byte, mark ECN) {
 	switch mark {
 	case CE:
-		ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthFECN
+		ack[bthOf(ack)+bthECN] |= bthFECN
 	case UE:
-		ack[EthernetLen+IPv4Len+UDPLen+bthECN] |= bthBECN
+		ack[bthOf(ack)+bthECN] |= bthBECN
 	}
 }
 
@@ -68,17 +73,18 @@ const (
 // PutCNP writes a congestion notification packet and returns its length, CNPLen. A nil reserved is all zeros, as the
 // standard has it. h is the way back to the sender.
 func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen]byte) int {
-	crc := h.put(buf, CNPLen, OpCNP, 0, byte(flags&(CNPFECN|CNPBECN)), 0)
-	r := buf[roceHeaderLen : roceHeaderLen+CNPReservedLen]
+	n := h.length + CNPReservedLen + ICRCLen
+	crc := h.put(buf, n, OpCNP, 0, byte(flags&(CNPFECN|CNPBECN)), 0)
+	r := buf[h.length : h.length+CNPReservedLen]
 	if reserved != nil {
 		copy(r, reserved[:])
 	} else {
 		clear(r)
 	}
 	if h.icrc == nil {
-		return CNPLen
+		return n
 	}
-	return putICRC(buf, roceHeaderLen+CNPReservedLen, crcShort(crc, r))
+	return putICRC(buf, n-ICRCLen, crcShort(crc, r))
 }
 
 // PCNReport is what a PCN receiver puts into a CNP's reserved bytes (docs/schemes/pcn.md).

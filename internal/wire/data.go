@@ -13,7 +13,7 @@ const MaxPayload = 4096
 const maxExtensions = INTLen + RETHLen
 
 // MaxFrame is the length of the longest frame that PutData writes.
-const MaxFrame = roceHeaderLen + maxExtensions + MaxPayload + ICRCLen
+const MaxFrame = roceHeaderLen6 + maxExtensions + MaxPayload + ICRCLen
 
 // pattern is what every payload consists of, from its start: 00 01 .. ff 00 ..
 var pattern = func() (p [MaxPayload]byte) {
@@ -27,15 +27,15 @@ var pattern = func() (p [MaxPayload]byte) {
 func padCount(payload int) int { return -payload & 3 }
 
 // DataLen is the length of the frame that PutData writes.
-func DataLen(op Opcode, payload int) int {
-	return max(dataLen(op, payload), MinFrame)
+func (v Version) DataLen(op Opcode, payload int) int {
+	return max(v.dataLen(op, payload), MinFrame)
 }
 
-func dataLen(op Opcode, payload int) int {
-	return roceHeaderLen + op.extensions() + payload + padCount(payload) + ICRCLen
+func (v Version) dataLen(op Opcode, payload int) int {
+	return roceHeaderLen + v.Extra() + op.extensions() + payload + padCount(payload) + ICRCLen
 }
 
-// PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen. op is one of the
+// PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen of the flow's version. op is one of the
 // data opcodes without immediate data, with telemetry (empty, for switches to fill), a timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of
 // them, payload at most MaxPayload; anything else is a mistake of the caller's and panics.
 //
@@ -53,10 +53,10 @@ func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackR
 	if ackRequest {
 		ackPSN |= bthAckReq << 24
 	}
-	n = dataLen(op, payload)
+	n = h.length + op.extensions() + payload + padding + ICRCLen
 	crc := h.put(buf, n, op, bthMigReq|byte(padding)<<bthPadShift, 0, ackPSN)
 
-	at := roceHeaderLen
+	at := h.length
 	if op.HasINT() {
 		clear(buf[at : at+INTLen])
 		at += INTLen

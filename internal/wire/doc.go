@@ -1,4 +1,4 @@
-// Package wire holds the frame formats of the fabric, byte for byte: Ethernet, IPv4, UDP, RoCEv2 (BTH, RETH, AETH, CNP,
+// Package wire holds the frame formats of the fabric, byte for byte: Ethernet, IPv4, IPv6, UDP, RoCEv2 (BTH, RETH, AETH, CNP,
 // ICRC), HPCC's telemetry within it, 802.1Qbb PFC and DCON's congestion notification message.
 //
 // A header type is a byte slice with accessors at the standard's offsets, as in gVisor's tcpip/header. Accessors do not

@@ -47,6 +47,11 @@ func withTOS(p FlowParams, tos uint8) FlowParams {
 	return p
 }
 
+func over6(p FlowParams) FlowParams {
+	p.Version = V6
+	return p
+}
+
 // unhex reads hex in which blanks do not count and "00*16" stands for 16 zero bytes.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
@@ -88,8 +93,8 @@ func pcapFrames(t testing.TB) [][]byte {
 		frames = append(frames, b[16:n:n])
 		b = b[n:]
 	}
-	if len(frames) != 10 {
-		t.Fatalf("wire.pcap has %d frames, want 10", len(frames))
+	if len(frames) != 13 {
+		t.Fatalf("wire.pcap has %d frames, want 13", len(frames))
 	}
 	return frames
 }
@@ -101,6 +106,8 @@ func TestExamples(t *testing.T) {
 	back, backCNP := newHeader(t, exampleBack), newHeader(t, withTOS(exampleBack, ControlTOS(6)))
 	data := newHeader(t, exampleData)
 	data.SetMessage(0x1000, 1000)
+	data6, back6, backCNP6 := newHeader(t, over6(withTOS(exampleData, 0x6a))), newHeader(t, over6(exampleBack)), newHeader(t, over6(withTOS(exampleBack, ControlTOS(6))))
+	data6.SetMessage(0x1000, 1000)
 	report := PCNReport{RateMbps: 12345, Congested: true, Packets: 40}.Bytes()
 
 	for _, c := range []struct {
@@ -133,6 +140,9 @@ func TestExamples(t *testing.T) {
 		{"pcap CNP", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, nil) }, pcap[4], ""},
 		{"pcap PCN", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, &report) }, pcap[5], ""},
 		{"pcap CNM", func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 0xbeef, 491, 40000) }, pcap[8], ""},
+		{"pcap data over IPv6", func(b []byte) int { return PutData(b, data6, OpWriteOnly, 0xff, 1000, true, true) }, pcap[10], ""},
+		{"pcap ACK over IPv6", func(b []byte) int { return PutAck(b, back6, SyndromeAck, 0xff, 1) }, pcap[11], ""},
+		{"pcap CNP over IPv6", func(b []byte) int { return PutCNP(b, backCNP6, CNPBECN, nil) }, pcap[12], ""},
 	} {
 		buf := dirty()
 		got := buf[:c.put(buf)]
@@ -175,10 +185,32 @@ func TestICRCKnownAnswer(t *testing.T) {
 	}
 }
 
+// scapy6 is a packet over IPv6 with a flow label that scapy built, without its Ethernet header (test/contrib/roce.uts).
+const scapy6 = "6e21face 002c11ff 20220000000000000000000000001023 20230000000000000000000000001024 c00012b7002c0000 " +
+	"2460ffff000000d300cf1710 4630818be28935d90e9a95505401be885e500000 3e5b743b"
+
+func TestICRCKnownAnswerOverIPv6(t *testing.T) {
+	packet := unhex(t, scapy6)
+	end := len(packet) - ICRCLen
+	want := binary.LittleEndian.Uint32(packet[end:])
+	if got := ICRC(packet[:end]); got != want {
+		t.Errorf("ICRC %08x, want %08x", got, want)
+	}
+	// One bit of each byte: traffic class, flow label, hop limit, UDP's checksum and the BTH's byte 4 are not covered.
+	for i := range packet[:end] {
+		packet[i] ^= 0x01
+		mutable := i <= 3 || i == 7 || i == 46 || i == 47 || i == 52
+		if got := ICRC(packet[:end]) == want; got != mutable {
+			t.Errorf("a flipped bit in byte %d: the ICRC stands: %v, want %v", i, got, mutable)
+		}
+		packet[i] ^= 0x01
+	}
+}
+
 // TestPcapParse reads every frame of wire.pcap.
 func TestPcapParse(t *testing.T) {
-	want := []string{"pfc", "pfc", "data", "ack", "cnp", "cnp", "other", "other", "cnm", "other"}
-	var p [10]Packet
+	want := []string{"pfc", "pfc", "data", "ack", "cnp", "cnp", "other", "other", "cnm", "other", "data", "ack", "cnp"}
+	var p [13]Packet
 	for i, frame := range pcapFrames(t) {
 		if err := Parse(frame, &p[i]); err != nil {
 			t.Fatalf("frame %d: %v", i+1, err)
@@ -186,14 +218,16 @@ func TestPcapParse(t *testing.T) {
 		if got := p[i].Kind.String(); got != want[i] {
 			t.Errorf("frame %d is %s, want %s", i+1, got, want[i])
 		}
-		roce := i >= 2 && i <= 5
+		six := i >= 10
+		roce := i >= 2 && i <= 5 || six
 		if got := p[i].ICRCValid(); got != roce {
 			t.Errorf("frame %d: ICRC valid is %v", i+1, got)
 		}
-		if roce && !p[i].IPv4().ChecksumValid() {
+		if roce && !six && !p[i].IPv4().ChecksumValid() {
 			t.Errorf("frame %d: IP checksum", i+1)
 		}
 	}
+	data6, ack6, cnp6 := &p[10], &p[11], &p[12]
 	pause, resume, data, ack, cnp, pcn, cnm := p[0].PFC(), p[1].PFC(), &p[2], &p[3], &p[4], &p[5], p[8].CNM()
 	for _, c := range []struct {
 		name      string
@@ -228,6 +262,21 @@ func TestPcapParse(t *testing.T) {
 		{"cnp FECN", cnp.FECN, false},
 		{"cnp priority", cnp.Priority(), uint8(6)},
 		{"cnp P_Key", cnp.BTH().PKey(), uint16(0xffff)},
+		{"data over IPv6", data6.Opcode, OpWriteOnly},
+		{"its src", data6.Src, ip1},
+		{"its dst", data6.Dst, ip2},
+		{"its sport", data6.SrcPort, uint16(49153)},
+		{"its QP", data6.DestQP, uint32(0x12)},
+		{"its priority", data6.Priority(), uint8(3)},
+		{"its ECN", data6.ECN(), ECT0},
+		{"its payload", data6.Payload, 1000},
+		{"its last bytes", [2]byte(data6.Data()[998:]), [2]byte{0xe6, 0xe7}},
+		{"its R_Key", data6.RETH().RKey(), uint32(0xabcd)},
+		{"its IPv4", data6.IPv4() == nil, true},
+		{"ack over IPv6", ack6.Syndrome, SyndromeAck},
+		{"its MSN", ack6.MSN, uint32(1)},
+		{"cnp over IPv6", cnp6.BECN, true},
+		{"its P_Key", cnp6.BTH().PKey(), uint16(0xffff)},
 		{"pcn report", ParsePCNReport(pcn.Reserved()), PCNReport{12345, true, 40}},
 		{"cnm id", cnm.FlowID(), uint16(0xbeef)},
 		{"cnm id low", cnm.FlowIDLow(), uint8(0xef)},
@@ -249,18 +298,23 @@ func TestNumbers(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"WRITE_ONLY 1000 B", DataLen(OpWriteOnly, 1000), 1074},
-		{"WRITE_MIDDLE 1000 B", DataLen(OpWriteMiddle, 1000), 1058},
+		{"WRITE_ONLY 1000 B", V4.DataLen(OpWriteOnly, 1000), 1074},
+		{"WRITE_MIDDLE 1000 B", V4.DataLen(OpWriteMiddle, 1000), 1058},
 		{"ACK", AckLen, 62},
 		{"CNP", CNPLen, 74},
-		{"WRITE_FIRST 1000 B with telemetry", DataLen(OpWriteFirst.WithINT(), 1000), 1074 + 42},
+		{"WRITE_FIRST 1000 B with telemetry", V4.DataLen(OpWriteFirst.WithINT(), 1000), 1074 + 42},
 		{"ACK with telemetry", AckINTLen, 104},
 		{"time's wrap", INTTimeWrap, 16_777_216 * vtime.Nanosecond},
 		{"bytes' wrap", int64(INTTxWrap), int64(134_217_728)},
 		{"longest queue", int64(INTQueueMost), int64(5_242_800)},
 		{"telemetry's opcodes", [2]Opcode{OpAck.WithINT(), OpWriteOnly.WithINT()}, [2]Opcode{0xd1, 0xca}},
 		{"without telemetry", [3]Opcode{Opcode(0xc7).Operation(), OpWriteMiddle.Operation(), OpCNP.Operation()}, [3]Opcode{7, 7, 0x81}},
-		{"empty WRITE_MIDDLE", DataLen(OpWriteMiddle, 0), 60},
+		{"empty WRITE_MIDDLE", V4.DataLen(OpWriteMiddle, 0), 60},
+		{"WRITE_ONLY 1000 B over IPv6", V6.DataLen(OpWriteOnly, 1000), 1094},
+		{"empty WRITE_MIDDLE over IPv6", V6.DataLen(OpWriteMiddle, 0), 78},
+		{"WRITE_ONLY trimmed over IPv6", V6.TrimmedLen(OpWriteOnly), 94},
+		{"empty SEND_ONLY over IPv6", V6.MessageLen(OpSendOnly, 0), 78},
+		{"READ request over IPv6", V6.MessageLen(OpReadRequest, 0), 94},
 		{"CRC-16/ARC check value", CRC16([]byte("123456789")), uint16(0xbb3d)},
 		{"flow id", FlowID(ip1, 49153, Addr{10, 0, 2, 2}, PortRoCE, ProtocolUDP), uint16(0x871d)},
 		{"quantum at 40 Gb/s", PauseTime(1, 40*units.Gbps), 12800 * vtime.Picosecond},

@@ -8,6 +8,7 @@ import (
 // FlowParams say how one direction of a flow is addressed.
 type FlowParams struct {
 	SrcMAC, DstMAC MAC
+	Version        Version // of the Internet Protocol: over IPv6 the addresses are those that stand for Src and Dst (Map)
 	Src, Dst       Addr
 	SrcPort        uint16 // of RNICs MinEntropyPort..0xffff: spreads flows over equal paths
 	ID             uint16 // IPv4 identification; 0 but where switches hash by it (RFC 6864 leaves it free)
@@ -31,15 +32,20 @@ func (p FlowParams) Reverse(destQP uint32, tos uint8) FlowParams {
 	return p
 }
 
-// roceHeaderLen is all headers of a packet without RETH or AETH.
-const roceHeaderLen = EthernetLen + rocePrefixLen
+// All headers of a packet without RETH or AETH, over IPv4 and over IPv6.
+const (
+	roceHeaderLen  = EthernetLen + rocePrefixLen
+	roceHeaderLen6 = roceHeaderLen + IPv6Len - IPv4Len
+)
 
 // FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done. It
 // remembers a little between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
-	form Form
-	tos  uint8
-	icrc *icrcState // nil: headers only
+	form   Form                  // over IPv4
+	six    *[roceHeaderLen6]byte // over IPv6: lengths, opcode, flags and PSN are zero; nil: over IPv4
+	length int                   // of either, up to the BTH's end
+	tos    uint8
+	icrc   *icrcState // nil: headers only
 
 	rkey      uint32
 	dmaLen    uint32
@@ -50,9 +56,9 @@ type FlowHeader struct {
 
 // icrcState is what a FlowHeader knows of its packets' ICRC.
 type icrcState struct {
-	masked [IPv4Len + UDPLen]byte // as the ICRC sees IP and UDP; lengths as in prefixLen
+	masked [IPv6Len + UDPLen]byte // from its start, as the ICRC sees IP and UDP; lengths as in prefixLen
 
-	prefixLen int    // IP total length that prefix holds for
+	prefixLen int    // length of the packet of IP that prefix holds for
 	prefix    uint32 // CRC of the LRH's stand-in and masked
 
 	mtu  int
@@ -67,24 +73,35 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	case p.MTU < 0 || p.MTU > MaxPayload:
 		return nil, fmt.Errorf("MTU %d is not in 0..%d", p.MTU, MaxPayload)
 	}
-	h := &FlowHeader{tos: p.TOS, rkey: p.RKey}
-	var header [roceHeaderLen]byte // lengths, checksum, opcode, flags and PSN are zero
-	eth := Ethernet(header[:])
+	h := &FlowHeader{tos: p.TOS, rkey: p.RKey, length: roceHeaderLen + p.Version.Extra()}
+	var buf [roceHeaderLen6]byte // lengths, checksum, opcode, flags and PSN are zero
+	header := buf[:h.length]
+	eth := Ethernet(header)
 	eth.SetDst(p.DstMAC)
 	eth.SetSrc(p.SrcMAC)
-	eth.SetType(EtherTypeIPv4)
 
 	ip := header[EthernetLen:]
-	ip[ipVersionIHL] = ipVersion4NoOptions
-	ip[ipTOS] = p.TOS
-	binary.BigEndian.PutUint16(ip[ipID:], p.ID)
-	binary.BigEndian.PutUint16(ip[ipFragment:], ipDontFragment)
-	ip[ipTTL] = DefaultTTL
-	ip[ipProtocol] = ProtocolUDP
-	copy(ip[ipSrc:], p.Src[:])
-	copy(ip[ipDst:], p.Dst[:])
+	if p.Version == V6 {
+		eth.SetType(EtherTypeIPv6)
+		IPv6(ip).setTrafficClass(p.TOS)
+		ip[ip6NextHeader] = ProtocolUDP
+		ip[ip6HopLimit] = DefaultTTL
+		src, dst := Map(p.Src), Map(p.Dst)
+		copy(ip[ip6Src:], src[:])
+		copy(ip[ip6Dst:], dst[:])
+	} else {
+		eth.SetType(EtherTypeIPv4)
+		ip[ipVersionIHL] = ipVersion4NoOptions
+		ip[ipTOS] = p.TOS
+		binary.BigEndian.PutUint16(ip[ipID:], p.ID)
+		binary.BigEndian.PutUint16(ip[ipFragment:], ipDontFragment)
+		ip[ipTTL] = DefaultTTL
+		ip[ipProtocol] = ProtocolUDP
+		copy(ip[ipSrc:], p.Src[:])
+		copy(ip[ipDst:], p.Dst[:])
+	}
 
-	udp := ip[IPv4Len:]
+	udp := header[h.udp():]
 	binary.BigEndian.PutUint16(udp[udpSrcPort:], p.SrcPort)
 	binary.BigEndian.PutUint16(udp[udpDstPort:], PortRoCE)
 
@@ -92,7 +109,12 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	binary.BigEndian.PutUint16(bth[bthPKey:], bthDefaultPKey)
 	putUint24(bth[bthDestQP:], p.DestQP)
 
-	h.form = newForm(&header)
+	if p.Version == V6 {
+		h.six = new([roceHeaderLen6]byte)
+		copy(h.six[:], header)
+	} else {
+		h.form = newForm((*[roceHeaderLen]byte)(header))
+	}
 	if p.HeadersOnly {
 		return h, nil
 	}
@@ -105,7 +127,18 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	return h, nil
 }
 
-// Form is the headers that all packets of this direction have in common.
+// Version is the version of the Internet Protocol that the packets of this direction go over.
+func (h *FlowHeader) Version() Version {
+	if h.six != nil {
+		return V6
+	}
+	return V4
+}
+
+// udp is where the UDP header begins in a frame.
+func (h *FlowHeader) udp() int { return h.length - BTHLen - UDPLen }
+
+// Form is the headers that all packets of this direction have in common. Over IPv6 there is none.
 func (h *FlowHeader) Form() *Form { return &h.form }
 
 // SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length of
@@ -117,13 +150,17 @@ func (h *FlowHeader) SetTOS(tos uint8) { h.tos = tos }
 
 // SetSourcePort changes the UDP source port of the packets to come. Brief ones refer to the Form, and there must be none.
 func (h *FlowHeader) SetSourcePort(port uint16) {
-	udp := h.form.header[EthernetLen+IPv4Len:]
+	header := h.form.header[:]
+	if h.six != nil {
+		header = h.six[:]
+	}
+	udp := header[h.udp():]
 	if binary.BigEndian.Uint16(udp[udpSrcPort:]) == port {
 		return
 	}
 	binary.BigEndian.PutUint16(udp[udpSrcPort:], port)
 	if h.icrc != nil {
-		binary.BigEndian.PutUint16(h.icrc.masked[IPv4Len+udpSrcPort:], port)
+		binary.BigEndian.PutUint16(h.icrc.masked[h.udp()-EthernetLen+udpSrcPort:], port)
 		h.icrc.prefixLen = 0
 	}
 }
@@ -131,16 +168,23 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
 // BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
-	f := buf[:roceHeaderLen]
-	copy(f, h.form.header[:])
-	ipLen := n - EthernetLen
-	ip := f[EthernetLen:]
-	ip[ipTOS] = h.tos
-	ip[ipTTL] = DefaultTTL
-	binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(ipLen))
-	binary.BigEndian.PutUint16(ip[ipChecksum:], h.form.checksum(ipLen, h.tos, DefaultTTL))
-	binary.BigEndian.PutUint16(ip[IPv4Len+udpLength:], uint16(ipLen-IPv4Len))
-	bth := ip[IPv4Len+UDPLen:]
+	f := buf[:h.length]
+	ip, ipLen, lengthAt := f[EthernetLen:], n-EthernetLen, ipTotalLen
+	if h.six != nil {
+		copy(f, h.six[:])
+		IPv6(ip).setTrafficClass(h.tos)
+		lengthAt = ip6PayloadLen
+		binary.BigEndian.PutUint16(ip[ip6PayloadLen:], uint16(ipLen-IPv6Len))
+	} else {
+		copy(f, h.form.header[:])
+		ip[ipTOS] = h.tos
+		ip[ipTTL] = DefaultTTL
+		binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(ipLen))
+		binary.BigEndian.PutUint16(ip[ipChecksum:], h.form.checksum(ipLen, h.tos, DefaultTTL))
+	}
+	udp := f[h.udp():]
+	binary.BigEndian.PutUint16(udp[udpLength:], uint16(n-h.udp()))
+	bth := udp[UDPLen:]
 	bth[bthOpcode] = byte(op)
 	bth[bthFlags] = flags
 	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
@@ -153,9 +197,10 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	c := h.icrc
 	if ipLen != c.prefixLen {
 		c.prefixLen = ipLen
-		copy(c.masked[ipTotalLen:], ip[ipTotalLen:ipTotalLen+2])
-		copy(c.masked[IPv4Len+udpLength:], ip[IPv4Len+udpLength:IPv4Len+udpLength+2])
-		c.prefix = crcShort(crcLRH, c.masked[:])
+		masked := c.masked[:h.length-EthernetLen-BTHLen]
+		copy(masked[lengthAt:], ip[lengthAt:lengthAt+2])
+		copy(masked[len(masked)-UDPLen+udpLength:], udp[udpLength:udpLength+2])
+		c.prefix = crcShort(crcLRH, masked)
 	}
 	bth[bthECN] = 0xff
 	crc = crcShort(c.prefix, bth[:BTHLen])

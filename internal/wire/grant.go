@@ -21,9 +21,6 @@ const (
 // MostSum is the most that a grant or a request can tell, in bytes.
 const MostSum = 1<<48 - 1
 
-// minDemandFrame is as long as the headers, up to the demand, of any packet that has one are.
-const minDemandFrame = roceHeaderLen + DemandLen
-
 // opDemand is the opcodes of WRITEs' packets with a demand: its upper four bits, and the operation's lower. Those of SENDs there
 // are other packets' (OpAck.WithTimestamp).
 const (
@@ -46,7 +43,7 @@ func (p *Packet) Demand() (sum uint64, ok bool) {
 	if p.Kind != KindData || !p.Opcode.HasDemand() {
 		return 0, false
 	}
-	return binary.BigEndian.Uint64(p.frame[roceHeaderLen:]), true
+	return binary.BigEndian.Uint64(p.frame[p.headers:]), true
 }
 
 // PutSum writes a grant or a request, by its syndrome, and returns its length, AckLen. sum is MostSum or less.

@@ -52,18 +52,28 @@ func TestGrantExamples(t *testing.T) {
 
 // A trimmed packet keeps its demand: it tells what is to be granted for it to be sent again.
 func TestTrimKeepsDemand(t *testing.T) {
-	data := newHeader(t, exampleData)
-	data.SetDemand(77)
-	for _, op := range []Opcode{OpWriteOnly, OpWriteMiddle} {
-		frame := put(func(b []byte) int { return PutData(b, data, op.WithDemand(), 5, 1000, true, true) })
-		n := TrimmedLen(op.WithDemand())
-		Trim(frame, 6, true)
-		var p Packet
-		if err := Parse(frame[:n], &p); err != nil || !p.Trimmed() || !p.ICRCValid() {
-			t.Fatalf("%v: %+v", err, p)
-		}
-		if sum, ok := p.Demand(); !ok || sum != 77 {
-			t.Errorf("%v: %d, %t", op, sum, ok)
+	for _, v := range []Version{V4, V6} {
+		params := exampleData
+		params.Version = v
+		data := newHeader(t, params)
+		data.SetDemand(77)
+		for _, op := range []Opcode{OpWriteOnly, OpWriteMiddle} {
+			frame := put(func(b []byte) int { return PutData(b, data, op.WithDemand(), 5, 1000, true, true) })
+			n, ok := Trimmable(frame)
+			if !ok || n != v.TrimmedLen(op.WithDemand()) {
+				t.Fatalf("%v over %v: %d bytes left, %t", op, v, n, ok)
+			}
+			Trim(frame, 6, true)
+			var p Packet
+			if err := Parse(frame[:n], &p); err != nil || !p.Trimmed() || !p.ICRCValid() || p.Priority() != 6 {
+				t.Fatalf("%v over %v: %v: %+v", op, v, err, p)
+			}
+			if sum, ok := p.Demand(); !ok || sum != 77 {
+				t.Errorf("%v over %v: %d, %t", op, v, sum, ok)
+			}
+			if _, again := Trimmable(frame[:n]); again {
+				t.Errorf("%v over %v is trimmed twice", op, v)
+			}
 		}
 	}
 }

@@ -1,12 +1,9 @@
 package wire
 
-// minINTFrame is as long as any packet with telemetry is: one without payload.
-const minINTFrame = roceHeaderLen + INTLen + ICRCLen
-
-// HeaderBytes is how much of a frame holds every header that ParseHeaders reads, without telemetry; TelemetryHeaderBytes, with it.
+// HeaderBytes is how much of a frame over IPv4 holds every header that ParseHeaders reads, without telemetry; LongHeaderBytes, with it or over IPv6.
 const (
-	HeaderBytes          = 72
-	TelemetryHeaderBytes = 136
+	HeaderBytes     = 72
+	LongHeaderBytes = 136
 )
 
 // ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
@@ -22,32 +19,64 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 		p.Kind = KindCNM
 		return nil
 	case EtherTypeIPv4:
-	default:
-		return nil
+		ip := IPv4(h[EthernetLen:])
+		if ip[ipVersionIHL] != ipVersion4NoOptions {
+			return ErrIPHeader
+		}
+		if EthernetLen+ip.TotalLen() > length {
+			return ErrTruncated
+		}
+		p.ip = true
+		p.TOS, p.Protocol = ip.TOS(), ip.Protocol()
+		p.Src, p.Dst = ip.Src(), ip.Dst()
+		if ip.Protocol() != ProtocolUDP {
+			return nil
+		}
+		return p.parseRoCEHeaders(h, roceHeaderLen, EthernetLen+ip.TotalLen())
+	case EtherTypeIPv6:
+		return p.parseIPv6Headers(h, length)
 	}
-	ip := IPv4(h[EthernetLen:])
-	if ip[ipVersionIHL] != ipVersion4NoOptions {
+	return nil
+}
+
+func (p *Packet) parseIPv6Headers(h []byte, length int) error {
+	ip := IPv6(h[EthernetLen:])
+	if ip.Version() != 6 {
 		return ErrIPHeader
 	}
-	if EthernetLen+ip.TotalLen() > length {
+	end := EthernetLen + IPv6Len + ip.PayloadLen()
+	if end > length {
 		return ErrTruncated
 	}
-	p.ip = true
-	p.TOS, p.Protocol = ip.TOS(), ip.Protocol()
-	p.Src, p.Dst = ip.Src(), ip.Dst()
-	udp := UDP(ip[IPv4Len:])
-	if ip.Protocol() != ProtocolUDP || udp.DstPort() != PortRoCE {
+	var ours, too bool
+	p.Src, ours = ip.Src().Unmap()
+	p.Dst, too = ip.Dst().Unmap()
+	if ip.NextHeader() != ProtocolUDP || !ours || !too {
 		return nil
 	}
-	p.SrcPort, p.DstPort = udp.SrcPort(), udp.DstPort()
+	if len(h) < roceHeaderLen6+AETHLen { // or ICRC: every packet of RoCE has either
+		return ErrTruncated
+	}
+	p.TOS, p.Protocol = ip.TrafficClass(), ProtocolUDP
+	return p.parseRoCEHeaders(h, roceHeaderLen6, end)
+}
+
+// parseRoCEHeaders reads a frame of UDP whose BTH, if it is RoCEv2, ends so many bytes after its start, and whose packet of IP ends at end.
+func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
+	udp := UDP(h[headers-BTHLen-UDPLen:])
+	if udp.DstPort() != PortRoCE {
+		return nil
+	}
+	p.SrcPort, p.DstPort, p.headers = udp.SrcPort(), udp.DstPort(), headers
 	b := BTH(udp[UDPLen:])
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
-	if p.Opcode.HasINT() && len(h) < minINTFrame || p.Opcode.HasTimestamp() && len(h) < minTimestampFrame || p.Opcode.HasDemand() && len(h) < minDemandFrame {
+	if kept := len(h) - headers; p.Opcode.HasINT() && kept < INTLen+ICRCLen || p.Opcode.HasTimestamp() && kept < mostTimestampEnd ||
+		p.Opcode.HasDemand() && kept < DemandLen {
 		return ErrTruncated
 	}
-	rest := ip.TotalLen() - IPv4Len - UDPLen - BTHLen - ICRCLen
+	rest := end - headers - ICRCLen
 	switch op := p.Opcode; {
 	case op.IsData():
 		p.Payload = rest - op.extensions() - b.PadCount()
@@ -66,7 +95,7 @@ func ParseHeaders(h []byte, length int, p *Packet) error {
 		if rest != CNPReservedLen {
 			return ErrLength
 		}
-		if len(h) < roceHeaderLen+CNPReservedLen {
+		if len(h) < headers+CNPReservedLen {
 			return ErrTruncated
 		}
 		p.Kind = KindCNP

@@ -9,11 +9,10 @@ import (
 
 // ParseHeaders says of what a pool of headers keeps of a frame what Parse says of the whole frame.
 func TestParseHeadersAgreesWithParse(t *testing.T) {
-	h, err := NewFlowHeader(FlowParams{Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE), MTU: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	params := FlowParams{Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE), MTU: 1000}
+	over := map[Version]*FlowHeader{V4: newHeader(t, params), V6: newHeader(t, over6(params))}
 	rapid.Check(t, func(t *rapid.T) {
+		h := over[rapid.SampledFrom([]Version{V4, V6}).Draw(t, "IP")]
 		buf := make([]byte, MaxFrame)
 		psn := uint32(rapid.IntRange(0, PSNMask).Draw(t, "psn"))
 		var n int
@@ -46,8 +45,8 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 		if whole.bth && !whole.ICRCValid() {
 			t.Fatal("wrong ICRC")
 		}
-		kept := min(n, TelemetryHeaderBytes)
-		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil {
+		kept := min(n, LongHeaderBytes)
+		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil && h.Version() == V4 {
 			kept = min(n, HeaderBytes)
 		}
 		if err := ParseHeaders(buf[:kept:kept], n, &headers); err != nil {
@@ -73,12 +72,13 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 // what the receiver sends.
 func TestHeadersFit(t *testing.T) {
 	for _, c := range []struct{ most, want, kept int }{
-		{DataLen(OpWriteMiddle, 0) - ICRCLen, 14 + 20 + 8 + 12 + 2, HeaderBytes}, // MinFrame
-		{DataLen(OpWriteMiddle.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42, TelemetryHeaderBytes},
-		{DataLen(OpWriteMiddle.WithTimestamp(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 8, HeaderBytes},
+		{V4.DataLen(OpWriteMiddle, 0) - ICRCLen, 14 + 20 + 8 + 12 + 2, HeaderBytes}, // MinFrame
+		{V4.DataLen(OpWriteMiddle.WithINT(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 42, LongHeaderBytes},
+		{V4.DataLen(OpWriteMiddle.WithTimestamp(), 0) - ICRCLen, 14 + 20 + 8 + 12 + 8, HeaderBytes},
 		{AckTimestampLen - ICRCLen, 14 + 20 + 8 + 12 + 4 + 8, HeaderBytes},
 		{max(AckLen, CNPLen, CNMLen, PFCLen) - ICRCLen, 14 + 20 + 8 + 12 + 16, HeaderBytes},
-		{AckINTLen - ICRCLen, 14 + 20 + 8 + 12 + 42 + 4, TelemetryHeaderBytes},
+		{AckINTLen - ICRCLen, 14 + 20 + 8 + 12 + 42 + 4, LongHeaderBytes},
+		{AckINTLen + V6.Extra() - ICRCLen, 14 + 40 + 8 + 12 + 42 + 4, LongHeaderBytes},
 	} {
 		if c.most != c.want || c.most > c.kept {
 			t.Errorf("%d bytes of headers, want %d, of which %d are kept", c.most, c.want, c.kept)
@@ -94,7 +94,7 @@ func FuzzParseHeaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kept := min(len(b), HeaderBytes)
 		if len(b)%2 == 0 {
-			kept = min(len(b), TelemetryHeaderBytes)
+			kept = min(len(b), LongHeaderBytes)
 		}
 		var p Packet
 		if ParseHeaders(b[:kept:kept], len(b), &p) != nil {

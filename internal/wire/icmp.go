@@ -70,7 +70,7 @@ func PutICMP6(buf []byte, on Between, src, dst Addr6, class, hopLimit, kind, cod
 	n := EthernetLen + IPv6Len + ICMPLen + len(body)
 	on.put(buf, EtherTypeIPv6)
 	ip := IPv6(buf[EthernetLen:n])
-	binary.BigEndian.PutUint32(ip, 6<<28|uint32(class)<<20)
+	ip.setTrafficClass(class)
 	binary.BigEndian.PutUint16(ip[ip6PayloadLen:], uint16(ICMPLen+len(body)))
 	ip[ip6NextHeader], ip[ip6HopLimit] = ProtocolICMPv6, hopLimit
 	copy(ip[ip6Src:], src[:])

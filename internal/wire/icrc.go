@@ -8,34 +8,48 @@ import (
 // ICRCLen is the invariant CRC's length. It ends a RoCEv2 packet.
 //
 // It is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, then the packet from the IP header on, with
-// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL, IP and UDP checksum, the BTH's byte 4,
-// and telemetry. So it survives what switches write.
+// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL and checksum, of IPv6 traffic class, flow label and hop
+// limit, UDP's checksum, the BTH's byte 4, and telemetry. So it survives what switches write.
 const ICRCLen = 4
 
-// rocePrefixLen is the masked part: IP, UDP and BTH headers.
+// rocePrefixLen is the masked part over IPv4: IP, UDP and BTH headers.
 const rocePrefixLen = IPv4Len + UDPLen + BTHLen
 
 // crcLRH is the CRC of the 8 bytes that stand for the LRH.
 var crcLRH = crc32.ChecksumIEEE([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 
-// maskIPUDP sets what the ICRC leaves out of the IP and UDP header in b to ones.
-func maskIPUDP(b []byte) {
-	_ = b[IPv4Len+UDPLen-1]
-	b[ipTOS] = 0xff
-	b[ipTTL] = 0xff
-	b[ipChecksum], b[ipChecksum+1] = 0xff, 0xff
-	b[IPv4Len+udpChecksum], b[IPv4Len+udpChecksum+1] = 0xff, 0xff
+// maskIPUDP sets what the ICRC leaves out of the IP and UDP header in b to ones, and returns the length of both.
+func maskIPUDP(b []byte) int {
+	n := IPv4Len + UDPLen
+	if IPv6(b).Version() == 6 {
+		n = IPv6Len + UDPLen
+		b[0] |= 0xf
+		b[1], b[2], b[3] = 0xff, 0xff, 0xff
+		b[ip6HopLimit] = 0xff
+	} else {
+		b[ipTOS] = 0xff
+		b[ipTTL] = 0xff
+		b[ipChecksum], b[ipChecksum+1] = 0xff, 0xff
+	}
+	udp := b[n-UDPLen : n]
+	udp[udpChecksum], udp[udpChecksum+1] = 0xff, 0xff
+	return n
 }
 
-// ICRC computes the invariant CRC of a RoCEv2 packet from its IP header (without options) up to where the ICRC
-// belongs. len(packet) must be at least 40, the three headers' length. Put the result least significant byte first.
+// ICRC computes the invariant CRC of a RoCEv2 packet from its IP header (without options or extension headers) up to where the ICRC
+// belongs. len(packet) must be at least 40, over IPv6 60: the three headers' length. Put the result least significant byte first.
 func ICRC(packet []byte) uint32 {
-	var head [rocePrefixLen]byte
-	copy(head[:], packet[:rocePrefixLen])
-	maskIPUDP(head[:])
-	head[IPv4Len+UDPLen+bthECN] = 0xff
-	crc, rest := crcShort(crcLRH, head[:]), packet[rocePrefixLen:]
-	if at := intOffset(Opcode(head[IPv4Len+UDPLen+bthOpcode])); at >= 0 && len(rest) >= at+INTLen {
+	var buf [rocePrefixLen + IPv6Len - IPv4Len]byte
+	n := rocePrefixLen
+	if IPv6(packet).Version() == 6 {
+		n = len(buf)
+	}
+	head, rest := buf[:n], packet[n:]
+	copy(head, packet)
+	bth := head[maskIPUDP(head):]
+	bth[bthECN] = 0xff
+	crc := crcShort(crcLRH, head)
+	if at := intOffset(Opcode(bth[bthOpcode])); at >= 0 && len(rest) >= at+INTLen {
 		crc = intCRC.after(crc32.Update(crc, crc32.IEEETable, rest[:at]))
 		rest = rest[at+INTLen:]
 	}

@@ -16,6 +16,29 @@ const (
 	ip6Dst        = 24
 )
 
+// Version is the version of the Internet Protocol that RoCE frames go over; IBTA annex A17 has both.
+type Version uint8
+
+// Versions. Lengths that have none are those over IPv4.
+const (
+	V4 Version = iota
+	V6
+)
+
+// String is "IPv4" or "IPv6".
+func (v Version) String() string { return [...]string{"IPv4", "IPv6"}[v&1] }
+
+// Extra is how many bytes a frame's headers are longer than over IPv4: 0 or 20.
+func (v Version) Extra() int { return int(v) * (IPv6Len - IPv4Len) }
+
+// versionOf is that of a RoCE frame.
+func versionOf(frame []byte) Version {
+	if Ethernet(frame).Type() == EtherTypeIPv6 {
+		return V6
+	}
+	return V4
+}
+
 // Addr6 is an IPv6 address.
 type Addr6 [16]byte
 
@@ -34,6 +57,15 @@ func (p IPv6) Version() uint8 { return p[0] >> 4 }
 // TrafficClass is DSCP<<2 | ECN.
 func (p IPv6) TrafficClass() uint8 { return uint8(binary.BigEndian.Uint16(p) >> 4) }
 
+// ECN is the congestion codepoint.
+func (p IPv6) ECN() ECN { return ECN(p[1] >> 4 & 3) }
+
+// SetECN rewrites it.
+func (p IPv6) SetECN(e ECN) { p[1] = p[1]&^0x30 | uint8(e&3)<<4 }
+
+// setTrafficClass writes the first word, with a flow label of 0.
+func (p IPv6) setTrafficClass(tos uint8) { binary.BigEndian.PutUint32(p, 6<<28|uint32(tos)<<20) }
+
 // PayloadLen is the length of what follows the header.
 func (p IPv6) PayloadLen() int { return int(binary.BigEndian.Uint16(p[ip6PayloadLen:])) }
 
@@ -51,6 +83,14 @@ func (p IPv6) Src() Addr6 { return Addr6(p[ip6Src:ip6Dst]) }
 
 // Dst is the destination address.
 func (p IPv6) Dst() Addr6 { return Addr6(p[ip6Dst:IPv6Len]) }
+
+// ECNOf is the codepoint of a frame of IP.
+func ECNOf(frame []byte) ECN {
+	if versionOf(frame) == V6 {
+		return IPv6(frame[EthernetLen:]).ECN()
+	}
+	return IPv4(frame[EthernetLen:]).ECN()
+}
 
 // PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as what pads it.
 func PriorityOf(frame []byte) uint8 {

@@ -97,7 +97,7 @@ func (p *Packet) parseMessage(b BTH, rest []byte) error {
 
 // Solicited says whether a packet of a message asks for an event at the receiver.
 func (p *Packet) Solicited() bool {
-	return p.bth && p.frame[roceHeaderLen-BTHLen+bthFlags]&bthSolicited != 0
+	return p.bth && p.frame[p.headers-BTHLen+bthFlags]&bthSolicited != 0
 }
 
 // Immediate is the immediate data of a data packet that carries some, in host order.
@@ -113,7 +113,7 @@ func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
 	if p.Kind != KindAtomic {
 		return 0, 0, 0, 0
 	}
-	h := p.frame[roceHeaderLen : roceHeaderLen+AtomicETHLen]
+	h := p.frame[p.headers : p.headers+AtomicETHLen]
 	return binary.BigEndian.Uint64(h[atomicVA:]), binary.BigEndian.Uint32(h[atomicRKey:]),
 		binary.BigEndian.Uint64(h[atomicSwap:]), binary.BigEndian.Uint64(h[atomicCompare:])
 }
@@ -123,7 +123,7 @@ func (p *Packet) Original() uint64 {
 	if p.Kind != KindAtomicAck {
 		return 0
 	}
-	return binary.BigEndian.Uint64(p.frame[roceHeaderLen+AETHLen:])
+	return binary.BigEndian.Uint64(p.frame[p.headers+AETHLen:])
 }
 
 // Response is a response's payload, nil if it is none.
@@ -170,11 +170,11 @@ func (o Opcode) extension() int {
 }
 
 // MessageLen is the length of the frame of a packet with so many bytes of payload.
-func MessageLen(op Opcode, payload int) int {
-	return max(roceHeaderLen+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
+func (v Version) MessageLen(op Opcode, payload int) int {
+	return max(roceHeaderLen+v.Extra()+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
 }
 
-// BeginMessage writes the headers of a packet into buf, of MessageLen, and zeroes what pads it. It returns the place of the payload, for the
+// BeginMessage writes the headers of a packet into buf, of MessageLen of h's version, and zeroes what pads it. It returns the place of the payload, for the
 // caller to fill; EndMessage then writes the ICRC. h must not be of headers only.
 func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 	padding := padCount(m.Payload)
@@ -186,9 +186,9 @@ func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 	if m.AckRequest {
 		ackPSN |= bthAckReq << 24
 	}
-	n := roceHeaderLen + m.Op.extension() + m.Payload + padding + ICRCLen
+	n := h.length + m.Op.extension() + m.Payload + padding + ICRCLen
 	h.put(buf, n, m.Op, flags, 0, ackPSN)
-	at := roceHeaderLen
+	at := h.length
 	if m.Op.HasINT() && m.Op.IsData() {
 		clear(buf[at : at+INTLen])
 		at += INTLen
@@ -228,5 +228,8 @@ func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 // EndMessage writes the ICRC of a packet whose payload has been filled in.
 func EndMessage(buf []byte) {
 	n := EthernetLen + IPv4(buf[EthernetLen:]).TotalLen()
+	if versionOf(buf) == V6 {
+		n = EthernetLen + IPv6Len + IPv6(buf[EthernetLen:]).PayloadLen()
+	}
 	binary.LittleEndian.PutUint32(buf[n-ICRCLen:], ICRC(buf[EthernetLen:n-ICRCLen]))
 }

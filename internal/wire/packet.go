@@ -60,7 +60,7 @@ func (k Kind) String() string {
 // Why Parse refuses a frame.
 var (
 	ErrTruncated  = errors.New("frame is shorter than its headers say")
-	ErrIPHeader   = errors.New("malformed IPv4 header")
+	ErrIPHeader   = errors.New("malformed IP header")
 	ErrLength     = errors.New("RoCEv2 lengths contradict each other")
 	ErrBTHVersion = errors.New("unknown BTH transport version")
 )
@@ -69,7 +69,7 @@ var (
 type Packet struct {
 	Kind Kind
 
-	// Of every IPv4 frame.
+	// Of every IPv4 frame, and of RoCEv2 over IPv6: TOS is the traffic class there, and the addresses are those that the packet's stand for.
 	TOS      uint8
 	Protocol uint8
 	Src, Dst Addr
@@ -88,15 +88,24 @@ type Packet struct {
 
 	frame   []byte
 	ip, bth bool
+	headers int // offset of what follows the BTH; 0: unknown, as the frame is brief
 	body    int // offset of what follows the headers
 	icrc    int // offset of the ICRC
 }
 
-// ECN is an IPv4 frame's congestion codepoint.
+// ECN is the congestion codepoint, of what has a TOS.
 func (p *Packet) ECN() ECN { return ECN(p.TOS & 3) }
 
-// Priority is the priority that an IPv4 frame's DSCP stands for.
+// Priority is the priority that its DSCP stands for.
 func (p *Packet) Priority() uint8 { return PriorityOfDSCP(p.TOS >> 2) }
+
+// Version is the version of the Internet Protocol that a RoCEv2 frame goes over.
+func (p *Packet) Version() Version {
+	if p.headers == roceHeaderLen6 {
+		return V6
+	}
+	return V4
+}
 
 // Ethernet is the frame.
 func (p *Packet) Ethernet() Ethernet { return p.frame }
@@ -110,16 +119,17 @@ func (p *Packet) IPv4() IPv4 {
 }
 
 // UDP is a RoCEv2 frame's UDP datagram, nil if it is none.
-func (p *Packet) UDP() UDP { return UDP(p.roce(EthernetLen + IPv4Len)) }
+func (p *Packet) UDP() UDP { return UDP(p.roce(BTHLen + UDPLen)) }
 
 // BTH is the base transport header, nil if the frame is not RoCEv2.
-func (p *Packet) BTH() BTH { return BTH(p.roce(EthernetLen + IPv4Len + UDPLen)) }
+func (p *Packet) BTH() BTH { return BTH(p.roce(BTHLen)) }
 
-func (p *Packet) roce(off int) []byte {
+// roce is the frame from so many bytes before the BTH's end on.
+func (p *Packet) roce(before int) []byte {
 	if !p.bth {
 		return nil
 	}
-	return p.frame[off : p.icrc+ICRCLen]
+	return p.frame[p.headers-before : p.icrc+ICRCLen]
 }
 
 // RETH is the header of a WRITE first or only, or of a READ request, else nil.
@@ -127,7 +137,7 @@ func (p *Packet) RETH() RETH {
 	if (p.Kind != KindData || !p.Opcode.HasRETH()) && p.Kind != KindReadRequest {
 		return nil
 	}
-	at := roceHeaderLen + p.Opcode.added()
+	at := p.headers + p.Opcode.added()
 	return p.frame[at : at+RETHLen]
 }
 
@@ -137,7 +147,7 @@ func (p *Packet) INT() INT {
 	if at < 0 || p.Kind == KindOther {
 		return nil
 	}
-	return p.frame[roceHeaderLen+at : roceHeaderLen+at+INTLen]
+	return p.frame[p.headers+at : p.headers+at+INTLen]
 }
 
 // AETH is the header of an ACK or NAK, else nil.
@@ -145,7 +155,7 @@ func (p *Packet) AETH() AETH {
 	if p.Kind != KindAck && p.Kind != KindNak {
 		return nil
 	}
-	return p.frame[roceHeaderLen : roceHeaderLen+AETHLen]
+	return p.frame[p.headers : p.headers+AETHLen]
 }
 
 // Data is a data packet's payload, nil if it is none.
@@ -161,7 +171,7 @@ func (p *Packet) Reserved() []byte {
 	if p.Kind != KindCNP {
 		return nil
 	}
-	return p.frame[roceHeaderLen : roceHeaderLen+CNPReservedLen]
+	return p.frame[p.headers : p.headers+CNPReservedLen]
 }
 
 // PFC is the frame if it is a PFC frame, else nil.

@@ -14,6 +14,8 @@ func Parse(frame []byte, p *Packet) error {
 	switch eth.Type() {
 	case EtherTypeIPv4:
 		return p.parseIPv4(frame[EthernetLen:])
+	case EtherTypeIPv6:
+		return p.parseIPv6(frame[EthernetLen:])
 	case EtherTypeCNM:
 		if len(frame) < cnmEnd {
 			return ErrTruncated
@@ -57,14 +59,45 @@ func (p *Packet) parseIPv4(b []byte) error {
 	if ip.TotalLen() < IPv4Len+UDPLen {
 		return ErrTruncated
 	}
-	udp := UDP(ip[IPv4Len:ip.TotalLen()])
+	return p.parseUDP(UDP(ip[IPv4Len:ip.TotalLen()]), roceHeaderLen)
+}
+
+// parseIPv6 reads RoCEv2 between addresses of the fabric. It has no extension headers; whatever else there is is left to the kernel.
+func (p *Packet) parseIPv6(b []byte) error {
+	ip := IPv6(b)
+	if len(ip) < IPv6Len {
+		return ErrTruncated
+	}
+	if ip.Version() != 6 {
+		return ErrIPHeader
+	}
+	if IPv6Len+ip.PayloadLen() > len(ip) {
+		return ErrTruncated
+	}
+	src, ours := ip.Src().Unmap()
+	dst, too := ip.Dst().Unmap()
+	if ip.NextHeader() != ProtocolUDP || !ours || !too {
+		return nil
+	}
+	if ip.PayloadLen() < UDPLen {
+		return ErrTruncated
+	}
+	udp := UDP(ip[IPv6Len:][:ip.PayloadLen()])
+	if udp.DstPort() == PortRoCE {
+		p.TOS, p.Protocol, p.Src, p.Dst = ip.TrafficClass(), ProtocolUDP, src, dst
+	}
+	return p.parseUDP(udp, roceHeaderLen6)
+}
+
+// parseUDP reads a datagram; if it is RoCEv2's, its BTH ends so many bytes after the frame's start.
+func (p *Packet) parseUDP(udp UDP, headers int) error {
 	if udp.DstPort() != PortRoCE {
 		return nil
 	}
 	if udp.Length() != len(udp) {
 		return ErrLength
 	}
-	p.SrcPort, p.DstPort = udp.SrcPort(), udp.DstPort()
+	p.SrcPort, p.DstPort, p.headers = udp.SrcPort(), udp.DstPort(), headers
 	return p.parseBTH(BTH(udp[UDPLen:]))
 }
 
@@ -80,8 +113,8 @@ func (p *Packet) parseBTH(b BTH) error {
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
-	p.body = roceHeaderLen
-	p.icrc = EthernetLen + IPv4Len + UDPLen + len(b) - ICRCLen
+	p.body = p.headers
+	p.icrc = p.headers - BTHLen + len(b) - ICRCLen
 
 	rest := b[BTHLen : len(b)-ICRCLen]
 	switch op := p.Opcode; {

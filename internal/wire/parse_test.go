@@ -13,16 +13,22 @@ func put(f func(b []byte) int) []byte {
 
 func sampleFrames(t testing.TB) map[string][]byte {
 	data, back := newHeader(t, exampleData), newHeader(t, exampleBack)
+	data6, back6 := newHeader(t, over6(exampleData)), newHeader(t, over6(exampleBack))
 	return map[string][]byte{
-		"data": put(func(b []byte) int { return PutData(b, data, OpWriteFirst, 7, 1000, false, true) }),
-		"last": put(func(b []byte) int { return PutData(b, data, OpWriteLast, 8, 33, true, true) }),
-		"ack":  put(func(b []byte) int { return PutAck(b, back, SyndromeAck, 7, 1) }),
-		"nak":  put(func(b []byte) int { return PutAck(b, back, SyndromeNakSequence, 7, 1) }),
-		"int":  put(func(b []byte) int { return PutData(b, data, OpWriteFirst.WithINT(), 7, 1000, false, true) }),
-		"aint": put(func(b []byte) int { return PutAckINT(b, back, SyndromeAck, 7, 1, make(INT, INTLen)) }),
-		"cnp":  put(func(b []byte) int { return PutCNP(b, back, CNPBECN, nil) }),
-		"cnm":  put(func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 1, 2, 3) }),
-		"pfc":  put(func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) }),
+		"data6": put(func(b []byte) int { return PutData(b, data6, OpWriteFirst, 7, 1000, false, true) }),
+		"int6":  put(func(b []byte) int { return PutData(b, data6, OpWriteFirst.WithINT(), 7, 1000, false, true) }),
+		"aint6": put(func(b []byte) int { return PutAckINT(b, back6, SyndromeAck, 7, 1, make(INT, INTLen)) }),
+		"ack6":  put(func(b []byte) int { return PutAck(b, back6, SyndromeAck, 7, 1) }),
+		"cnp6":  put(func(b []byte) int { return PutCNP(b, back6, CNPBECN, nil) }),
+		"data":  put(func(b []byte) int { return PutData(b, data, OpWriteFirst, 7, 1000, false, true) }),
+		"last":  put(func(b []byte) int { return PutData(b, data, OpWriteLast, 8, 33, true, true) }),
+		"ack":   put(func(b []byte) int { return PutAck(b, back, SyndromeAck, 7, 1) }),
+		"nak":   put(func(b []byte) int { return PutAck(b, back, SyndromeNakSequence, 7, 1) }),
+		"int":   put(func(b []byte) int { return PutData(b, data, OpWriteFirst.WithINT(), 7, 1000, false, true) }),
+		"aint":  put(func(b []byte) int { return PutAckINT(b, back, SyndromeAck, 7, 1, make(INT, INTLen)) }),
+		"cnp":   put(func(b []byte) int { return PutCNP(b, back, CNPBECN, nil) }),
+		"cnm":   put(func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 1, 2, 3) }),
+		"pfc":   put(func(b []byte) int { return PutPause(b, switchMAC, 3, PauseMax) }),
 	}
 }
 
@@ -89,6 +95,15 @@ func TestParseEdges(t *testing.T) {
 			return f
 		}, KindOther, ErrLength},
 		{"trailing FCS", "data", func(f []byte) []byte { return append(f, 1, 2, 3, 4) }, KindData, nil},
+		{"IPv6 flow label", "ack6", set(ip+1, 0x0f, 1, 2), KindAck, nil},
+		{"IPv6 version", "ack6", set(ip, 0x45), KindOther, ErrIPHeader},
+		{"IPv6 extension header", "ack6", set(ip+ip6NextHeader, 0), KindOther, nil},
+		{"TCP over IPv6", "ack6", set(ip+ip6NextHeader, 6), KindOther, nil},
+		{"from another network", "ack6", set(ip+ip6Src+1, 1), KindOther, nil},
+		{"to another network", "ack6", set(ip+ip6Dst, 0x20), KindOther, nil},
+		{"another port over IPv6", "ack6", set(ip+IPv6Len+udpDstPort, 0, 53), KindOther, nil},
+		{"IPv6 without UDP", "ack6", set(ip+ip6PayloadLen, 0, 7), KindOther, ErrTruncated},
+		{"UDP length over IPv6", "ack6", set(ip+IPv6Len+udpLength, 0, 27), KindOther, ErrLength},
 		{"link pause", "pfc", set(14, 0, 1), KindOther, nil},
 		{"PFC to a station", "pfc", set(0, 2), KindOther, nil},
 	} {

@@ -23,7 +23,7 @@ var (
 	anyMTU   = rapid.SampledFrom([]int{0, 256, 999, 1000, 1001, 1002, 1024, MaxPayload})
 	anyParam = rapid.Custom(func(t *rapid.T) FlowParams {
 		return FlowParams{
-			SrcMAC: anyMAC.Draw(t, "src"), DstMAC: anyMAC.Draw(t, "dst"),
+			SrcMAC: anyMAC.Draw(t, "src"), DstMAC: anyMAC.Draw(t, "dst"), Version: Version(rapid.Uint8Range(0, 1).Draw(t, "IP")),
 			Src: anyAddr.Draw(t, "src"), Dst: anyAddr.Draw(t, "dst"),
 			SrcPort: rapid.Uint16Min(MinEntropyPort).Draw(t, "port"),
 			DestQP:  any24.Draw(t, "qp"), TOS: rapid.Byte().Draw(t, "tos"),
@@ -41,8 +41,8 @@ func parsed(t *rapid.T, frame []byte, kind Kind, fp FlowParams) *Packet {
 	if p.Kind != kind {
 		t.Fatalf("kind %v, want %v", p.Kind, kind)
 	}
-	if !p.ICRCValid() || !p.IPv4().ChecksumValid() {
-		t.Fatalf("ICRC valid %v, IP checksum valid %v", p.ICRCValid(), p.IPv4().ChecksumValid())
+	if !p.ICRCValid() {
+		t.Fatal("wrong ICRC")
 	}
 	if p.Src != fp.Src || p.Dst != fp.Dst || p.SrcPort != fp.SrcPort || p.DestQP != fp.DestQP || p.TOS != fp.TOS ||
 		p.Ethernet().Src() != fp.SrcMAC || p.Ethernet().Dst() != fp.DstMAC {
@@ -51,7 +51,13 @@ func parsed(t *rapid.T, frame []byte, kind Kind, fp FlowParams) *Packet {
 	if u := p.UDP(); u.Length() != len(u) || u.Checksum() != 0 || u.DstPort() != PortRoCE {
 		t.Fatalf("UDP %x", u[:UDPLen])
 	}
-	if p.IPv4().TTL() != DefaultTTL || p.IPv4().ID() != 0 || p.IPv4().Fragmented() {
+	if fp.Version == V6 {
+		if ip := IPv6(frame[EthernetLen:]); p.IPv4() != nil || ip.Version() != 6 || ip.HopLimit() != DefaultTTL || ip.Src() != Map(fp.Src) || ip.Dst() != Map(fp.Dst) {
+			t.Fatalf("IPv6 %x", ip[:IPv6Len])
+		}
+		return p
+	}
+	if !p.IPv4().ChecksumValid() || p.IPv4().TTL() != DefaultTTL || p.IPv4().ID() != 0 || p.IPv4().Fragmented() {
 		t.Fatalf("IP %x", p.IPv4()[:IPv4Len])
 	}
 	return p
@@ -82,8 +88,8 @@ func TestDataRoundTrip(t *testing.T) {
 			ack := rapid.Bool().Draw(t, "ack")
 
 			n := PutData(buf, h, op, psn, payload, ack, true)
-			if n != DataLen(op, payload) {
-				t.Fatalf("length %d, want %d", n, DataLen(op, payload))
+			if n != fp.Version.DataLen(op, payload) {
+				t.Fatalf("length %d, want %d", n, fp.Version.DataLen(op, payload))
 			}
 			p := parsed(t, buf[:n], KindData, fp)
 			if p.Opcode != op || p.PSN != psn || p.AckReq != ack || p.Payload != payload || p.FECN || p.BECN {
@@ -165,7 +171,7 @@ func TestRewriteInFlight(t *testing.T) {
 		buf := dirty()
 		op := rapid.SampledFrom([]Opcode{OpWriteOnly, OpWriteOnly.WithINT()}).Draw(t, "op")
 		frame := buf[:PutData(buf, h, op, any24.Draw(t, "psn"), rapid.IntRange(0, 100).Draw(t, "n"), true, true)]
-		ip := IPv4(frame[EthernetLen:])
+		ip, ip6 := IPv4(frame[EthernetLen:]), IPv6(frame[EthernetLen:])
 		var p Packet
 		if err := Parse(frame, &p); err != nil {
 			t.Fatal(err)
@@ -175,11 +181,19 @@ func TestRewriteInFlight(t *testing.T) {
 			ttl := rapid.Byte().Draw(t, "ttl")
 			Ethernet(frame).SetDst(anyMAC.Draw(t, "dst"))
 			Ethernet(frame).SetSrc(anyMAC.Draw(t, "src"))
-			ip.SetECN(ecn)
-			ip.SetTTL(ttl)
 			if op.HasINT() {
 				p.INT().Stamp(rapid.Uint16().Draw(t, "switch"), ParseINTSlot(rapid.Uint64().Draw(t, "slot")))
 			}
+			if fp.Version == V6 {
+				ip6.SetECN(ecn)
+				ip6.SetHopLimit(ttl)
+				if ip6.ECN() != ecn || ECNOf(frame) != ecn || ip6.TrafficClass()>>2 != fp.TOS>>2 || ip6.Version() != 6 || !VerifyICRC(frame) {
+					t.Fatalf("a rewrite gives %x", frame)
+				}
+				continue
+			}
+			ip.SetECN(ecn)
+			ip.SetTTL(ttl)
 			if ip.ECN() != ecn || ip.TTL() != ttl || ip.DSCP() != fp.TOS>>2 {
 				t.Fatalf("TOS %02x TTL %d", ip.TOS(), ip.TTL())
 			}

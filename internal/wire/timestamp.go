@@ -7,25 +7,26 @@ import "encoding/binary"
 // simulator. The packet's opcode then is one of the range for manufacturers (Opcode.WithTimestamp).
 const TimestampLen = 8
 
-// AckTimestampLen is the length of an ACK with a timestamp.
+// AckTimestampLen is the length of an ACK with a timestamp, over IPv4.
 const AckTimestampLen = AckLen + TimestampLen // 70
 
-// minTimestampFrame is as long as any header of a packet with a timestamp is: an ACK's.
-const minTimestampFrame = roceHeaderLen + AETHLen + TimestampLen
+// mostTimestampEnd is where the headers of a packet with a timestamp end at most, from the BTH's end on: an ACK's.
+const mostTimestampEnd = AETHLen + TimestampLen
 
 // SetTimestamp is when the following data packets with a timestamp leave.
 func (h *FlowHeader) SetTimestamp(at uint64) { h.timestamp = at }
 
 // PutAckTimestamp is PutAck for the answer to a packet with a timestamp, which it carries back; its length is AckTimestampLen.
 func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, timestamp uint64) int {
-	crc := h.put(buf, AckTimestampLen, OpAck.WithTimestamp(), bthMigReq, 0, psn&PSNMask)
-	body := buf[roceHeaderLen : roceHeaderLen+AETHLen+TimestampLen]
+	n := h.length + AETHLen + TimestampLen + ICRCLen
+	crc := h.put(buf, n, OpAck.WithTimestamp(), bthMigReq, 0, psn&PSNMask)
+	body := buf[h.length : h.length+AETHLen+TimestampLen]
 	binary.BigEndian.PutUint32(body, uint32(syndrome)<<24|msn&PSNMask)
 	binary.BigEndian.PutUint64(body[AETHLen:], timestamp)
 	if h.icrc == nil {
-		return AckTimestampLen
+		return n
 	}
-	return putICRC(buf, roceHeaderLen+len(body), crcShort(crc, body))
+	return putICRC(buf, n-ICRCLen, crcShort(crc, body))
 }
 
 // Timestamp is that of a data packet, ACK or NAK; ok is false if it carries none.
@@ -33,7 +34,7 @@ func (p *Packet) Timestamp() (timestamp uint64, ok bool) {
 	if !p.Opcode.HasTimestamp() {
 		return 0, false
 	}
-	at := roceHeaderLen
+	at := p.headers
 	switch p.Kind {
 	case KindData:
 	case KindAck, KindNak:

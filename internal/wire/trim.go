@@ -17,11 +17,11 @@ func (p *Packet) Trimmed() bool { return p.Kind == KindData && p.TOS>>2&7 == dsc
 
 // TrimmedLen is the length of what is left of the frame of a data packet with that opcode: its headers, and 4 bytes of payload where Ethernet's
 // least frame is longer than those.
-func TrimmedLen(op Opcode) int {
-	if n := dataLen(op, 0); n >= MinFrame {
+func (v Version) TrimmedLen(op Opcode) int {
+	if n := v.dataLen(op, 0); n >= MinFrame {
 		return n
 	}
-	return dataLen(op, 4)
+	return v.dataLen(op, 4)
 }
 
 // Opcode is the operation of a packet with the brief headers b.
@@ -33,29 +33,49 @@ func (b Brief) Trim(priority uint8) Brief {
 	return b | 1<<briefOwn | Brief(priority&7)<<briefMSN
 }
 
-// DataOf says whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that has its payload, and its
-// operation.
-func DataOf(frame []byte) (op Opcode, ok bool) {
-	ip := IPv4(frame[EthernetLen:])
-	if Ethernet(frame).Type() != EtherTypeIPv4 || ip[ipVersionIHL] != ipVersion4NoOptions || ip.Protocol() != ProtocolUDP ||
-		UDP(ip[IPv4Len:]).DstPort() != PortRoCE || ip.DSCP()&7 == dscpTrimmed {
+// Trimmable says whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that has its payload, and how long
+// it is without.
+func Trimmable(frame []byte) (length int, ok bool) {
+	v, dscp := V4, uint8(0)
+	switch ip := frame[EthernetLen:]; Ethernet(frame).Type() {
+	case EtherTypeIPv4:
+		if ip[ipVersionIHL] != ipVersion4NoOptions || ip[ipProtocol] != ProtocolUDP {
+			return 0, false
+		}
+		dscp = IPv4(ip).DSCP()
+	case EtherTypeIPv6:
+		if IPv6(ip).Version() != 6 || IPv6(ip).NextHeader() != ProtocolUDP || len(frame) < roceHeaderLen6 {
+			return 0, false
+		}
+		v, dscp = V6, IPv6(ip).TrafficClass()>>2
+	default:
 		return 0, false
 	}
-	op = BTH(ip[IPv4Len+UDPLen:]).Opcode()
-	return op, op.IsData()
+	bth := bthOf(frame)
+	if UDP(frame[bth-UDPLen:]).DstPort() != PortRoCE || dscp&7 == dscpTrimmed {
+		return 0, false
+	}
+	op := BTH(frame[bth:]).Opcode()
+	return v.TrimmedLen(op), op.IsData()
 }
 
 // Trim cuts a data packet to what is left of it in a priority, TrimmedLen bytes. frame is the whole frame with its payload, or no more than
 // the headers that are kept of frames, which have no ICRC.
 func Trim(frame []byte, priority uint8, whole bool) {
-	ip := IPv4(frame[EthernetLen:])
-	bth := ip[IPv4Len+UDPLen:]
-	op := Opcode(bth[bthOpcode])
-	n := TrimmedLen(op)
-	ip[ipTOS] = TrimmedTOS(priority, ip.ECN())
-	binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(n-EthernetLen))
-	ip.UpdateChecksum()
-	binary.BigEndian.PutUint16(ip[IPv4Len+udpLength:], uint16(n-EthernetLen-IPv4Len))
+	v, ip := versionOf(frame), frame[EthernetLen:]
+	udp := frame[bthOf(frame)-UDPLen:]
+	bth := udp[UDPLen:]
+	n := v.TrimmedLen(Opcode(bth[bthOpcode]))
+	tos := TrimmedTOS(priority, ECNOf(frame))
+	if v == V6 {
+		IPv6(ip).setTrafficClass(tos)
+		binary.BigEndian.PutUint16(ip[ip6PayloadLen:], uint16(n-EthernetLen-IPv6Len))
+	} else {
+		ip[ipTOS] = tos
+		binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(n-EthernetLen))
+		IPv4(ip).UpdateChecksum()
+	}
+	binary.BigEndian.PutUint16(udp[udpLength:], uint16(n-bthOf(frame)+UDPLen))
 	bth[bthFlags] &^= 3 << bthPadShift
 	if whole {
 		binary.LittleEndian.PutUint32(frame[n-ICRCLen:], ICRC(frame[EthernetLen:n-ICRCLen]))

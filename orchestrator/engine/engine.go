@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -144,6 +145,9 @@ func New(c Config) (*Engine, error) {
 			c.Plane.Name(), has, c.Features)
 	}
 	plan, live := c.Plan, c.Features.Live
+	if c.Hosts.IP != plan.IP {
+		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP", c.Hosts.IP, plan.IP)
+	}
 	e := &Engine{lane: lane{
 		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: longestFrame(plan)},
 		plan:   plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
@@ -160,6 +164,7 @@ func New(c Config) (*Engine, error) {
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	for i := range regions {
 		e.regions = append(e.regions, &region{lane: &e.lane, events: newEventQueue(plan, func(p int) bool { return int(ofPort[p]) == i })})
+		e.regions[i].hash.deep = e.deep()
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
@@ -191,11 +196,6 @@ func New(c Config) (*Engine, error) {
 			return nil, err
 		}
 		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
-		if c.Features.Telemetry {
-			for i := range e.regions {
-				e.regions[i].hash.telemetry = true
-			}
-		}
 		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
 		e.switches[i].TrimTo(c.Hosts.ControlPriority)
 		e.cables = append(e.cables, cables)
@@ -277,14 +277,17 @@ func (e *Engine) start() {
 	e.keepHeaders(e.pool)
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()
-		n.Brief = n.HeadersOnly && !e.features.Telemetry
+		n.Brief = n.HeadersOnly && !e.deep()
 	}
 }
+
+// deep says whether RoCE frames have headers beyond what IPv4 takes without telemetry.
+func (l *lane) deep() bool { return l.features.Telemetry || l.plan.IP == wire.V6 }
 
 // keepHeaders has a pool keep no more of frames than the plane asks for, and the tracer's notes.
 func (e *Engine) keepHeaders(p *frame.Pool) {
 	if !e.plane.CarriesPayload() {
-		p.HeadersOnly(e.features.Telemetry)
+		p.HeadersOnly(e.deep())
 	}
 	if e.monitor.tracer != nil {
 		p.Notes()

@@ -28,10 +28,10 @@ func (m *model) fct() vtime.Time {
 	time := func(n int, r units.Rate) vtime.Time {
 		return vtime.Time(int64(max(n, 60)+24) * 8_000_000_000_000 / int64(r))
 	}
-	head := wire.DataLen(wire.OpWriteFirst, 1000) // the first has a RETH
+	head := wire.V4.DataLen(wire.OpWriteFirst, 1000) // the first has a RETH
 	var free, freeOut, arrived, paced, last vtime.Time
 	for i := range m.packets {
-		n := wire.DataLen(wire.OpWriteMiddle, 1000)
+		n := wire.V4.DataLen(wire.OpWriteMiddle, 1000)
 		if i == 0 {
 			n = head
 		}
@@ -129,7 +129,7 @@ func TestRegionsFollowDelays(t *testing.T) {
 func TestLinkDown(t *testing.T) {
 	// A packet every 10 us; the last, the fifth, is due at 40 us.
 	const gap = 10 * vtime.Microsecond
-	line := vtime.Time(int64(wire.DataLen(wire.OpWriteMiddle, 1000)+24) * 8_000_000_000_000)
+	line := vtime.Time(int64(wire.V4.DataLen(wire.OpWriteMiddle, 1000)+24) * 8_000_000_000_000)
 	pace := units.Rate(line / gap)
 	run := func(up vtime.Time) vtime.Time {
 		l := newFaultLab(t, twoHosts, timeout(vtime.Millisecond))
@@ -149,7 +149,7 @@ func TestLinkDown(t *testing.T) {
 	// The pace is rounded to whole bits a second and the first packet is longer: where the fifth would have left is what remains
 	// when its way is taken off.
 	way := func(n int) vtime.Time { return vtime.Time(int64(max(n, 60)+24)*200) + vtime.Microsecond }
-	left := undisturbed - 2*way(wire.DataLen(wire.OpWriteLast, 1000)) - 2*way(wire.AckLen)
+	left := undisturbed - 2*way(wire.V4.DataLen(wire.OpWriteLast, 1000)) - 2*way(wire.AckLen)
 	if left < 4*gap || left > 41*vtime.Microsecond {
 		t.Fatalf("the last packet left at %v", left)
 	}

@@ -40,12 +40,12 @@ type creditCounts struct {
 // longestFrame is the longest frame that a NIC sends in a plan's fabric.
 func longestFrame(plan *topologies.Plan) int {
 	const telemetry = ebpf.TelemetryBytes - 54 // what it adds to a data packet
-	return wire.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
+	return plan.IP.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
 }
 
 // fullSize is the size of a full data packet's frame in switches' buffers.
 func fullSize(plan *topologies.Plan) int {
-	return plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+	return plan.Framing.Counted(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
 }
 
 // newCBFC readies a fabric whose flow control goes by credits. Its links have been initialised: each port knows

@@ -215,7 +215,7 @@ func (l *lane) startFlow(id int) error {
 	hosts := cmp.Or(f.Hosts, l.hosts)
 	forward := wire.FlowParams{
 		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
-		Src: l.plan.Address(port.ID).As4(), Dst: l.plan.Address(back.ID).As4(),
+		Version: l.plan.IP, Src: l.plan.Address(port.ID).As4(), Dst: l.plan.Address(back.ID).As4(),
 		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: l.queuePair(f.Number), MTU: l.plan.MTU,
 		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}

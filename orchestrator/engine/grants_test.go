@@ -31,7 +31,7 @@ func (l *lab) grant(from, to string, size int64, start vtime.Time, given map[str
 	if err != nil {
 		l.Fatal(err)
 	}
-	data := wire.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes)
+	data := wire.V4.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes)
 	env := cc.Env{
 		LineRate: 100 * units.Gbps, MTU: mtuBytes, LineMTU: l.plan.Framing.LineBytes(data),
 		BaseRTT: l.plan.BaseRTT(l.node(from).ID, l.node(to).ID, topologies.Pair{}, data, wire.AckLen),
@@ -68,7 +68,7 @@ func TestIncastsByGrants(t *testing.T) {
 			}
 			l.Call(vtime.Microsecond, look)
 			l.run(0)
-			frame := int64(wire.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes))
+			frame := int64(wire.V4.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes))
 			line := l.plan.Framing.LineBytes(int(frame))
 			// 1.5 times bandwidth by delay for each, as constants have it: 4 us of cables, two frames, two ACKs.
 			rtt := 4*vtime.Microsecond + 2*(100*units.Gbps).TimeFor(line) + 2*(100*units.Gbps).TimeFor(l.plan.Framing.LineBytes(wire.AckLen))
@@ -104,7 +104,7 @@ func TestOutcastByGrants(t *testing.T) {
 	}
 	rivals := []int{l.grant("h9", "h1", 2_000_000, 0, nil), l.grant("h10", "h1", 2_000_000, 0, nil)}
 	l.run(0)
-	line := l.plan.Framing.LineBytes(wire.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes))
+	line := l.plan.Framing.LineBytes(wire.V4.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes))
 	ideal := (100 * units.Gbps).TimeFor(2000*line) * 16 / 7 // each has 7/16 of the port, next to h0's 2/16
 	for _, f := range rivals {
 		if got := l.fct(f); got > ideal*103/100 {

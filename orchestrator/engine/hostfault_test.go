@@ -22,7 +22,7 @@ func TestSlowReceiver(t *testing.T) {
 		l.Call(i*vtime.Microsecond, func(vtime.Time) { most = max(most, l.ports[l.hostPort(1).id].receiver().queue.Bytes) })
 	}
 	l.run(0)
-	first, middle := wire.DataLen(wire.OpWriteFirst, 1000), wire.DataLen(wire.OpWriteMiddle, 1000)
+	first, middle := wire.V4.DataLen(wire.OpWriteFirst, 1000), wire.V4.DataLen(wire.OpWriteMiddle, 1000)
 	hop := func(n int) vtime.Time { return vtime.Time(int64(max(n, 60)+24)*200) + vtime.Microsecond }
 	taken := 2*hop(first) + vtime.Time(int64(first+999*middle)*800) // 800 ps a byte
 	if got, want := l.fct(flow), taken+2*hop(wire.AckLen); got != want {

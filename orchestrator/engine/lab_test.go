@@ -69,7 +69,7 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 			t.Fatal(err)
 		}
 	}
-	plan = plan.WithBalancing(Balancing(&sw.Balancing, &host))
+	plan = plan.WithBalancing(Balancing(&sw.Balancing, &host)).WithIP(host.IP)
 	features := Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
 	plane, err := OpenWasmPlane(plan, features)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -89,9 +90,9 @@ func (l *lane) unprocessed(p *port, f *frame.Frame, err error) error {
 // fingerprint hashes every frame event of a run, in order: when and where each frame made a pass, what became of it, and the
 // bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
 type fingerprint struct {
-	a, b      uint64
-	events    uint64
-	telemetry bool // frames may carry some
+	a, b   uint64
+	events uint64
+	deep   bool // frames may carry telemetry, or IPv6
 }
 
 func (h *fingerprint) mix(v, w uint64) {
@@ -109,10 +110,27 @@ func (h *fingerprint) frame(now vtime.Time, x *ebpf.Pass, length int, data []byt
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))
 	h.mix(binary.LittleEndian.Uint64(data[36:]), binary.LittleEndian.Uint64(data[44:]))
 	h.mix(uint64(binary.LittleEndian.Uint16(data[52:])), h.events)
-	if h.telemetry && len(data) >= ebpf.TelemetryBytes && data[42]&0xe0 == 0xc0 { // its opcode says that 42 bytes of it follow
+	if h.deep {
+		h.deeper(data)
+	}
+}
+
+// deeper mixes what of a frame's headers lies beyond those of RoCE over IPv4.
+func (h *fingerprint) deeper(data []byte) {
+	end := 54 // of the BTH
+	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 {
+		if len(data) < ebpf.HeaderBytes6 {
+			return
+		}
 		h.mix(binary.LittleEndian.Uint64(data[54:]), binary.LittleEndian.Uint64(data[62:]))
-		h.mix(binary.LittleEndian.Uint64(data[70:]), binary.LittleEndian.Uint64(data[78:]))
-		h.mix(binary.LittleEndian.Uint64(data[86:]), uint64(binary.LittleEndian.Uint16(data[94:])))
+		h.mix(uint64(binary.LittleEndian.Uint32(data[70:])), 0)
+		end += wire.V6.Extra()
+	}
+	if len(data) >= end+wire.INTLen && data[end-wire.BTHLen]&0xe0 == 0xc0 { // its opcode says that so much of it follows
+		t := data[end:]
+		h.mix(binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[8:]))
+		h.mix(binary.LittleEndian.Uint64(t[16:]), binary.LittleEndian.Uint64(t[24:]))
+		h.mix(binary.LittleEndian.Uint64(t[32:]), uint64(binary.LittleEndian.Uint16(t[40:])))
 	}
 }
 

@@ -35,7 +35,7 @@ func cableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchage
 	peer := &plan.Ports[p.Peer]
 	return switchagent.Cable{
 		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
-		Full: plan.Framing.Counted(wire.DataLen(wire.OpWriteMiddle, plan.MTU)), Longest: plan.Framing.Counted(longest),
+		Full: fullSize(plan), Longest: plan.Framing.Counted(longest),
 		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
 	}
 }

@@ -22,12 +22,12 @@ type WasmPlane struct {
 
 // wasmPasses is what one lane makes its passes in.
 type wasmPasses struct {
-	slot      *wasm.Slot
-	plan      *topologies.Plan
-	ports     []ebpf.Port
-	telemetry bool // or programs' frames: the pipelines look further into frames
-	done      uint64
-	taps      map[int]func(wire []byte)
+	slot  *wasm.Slot
+	plan  *topologies.Plan
+	ports []ebpf.Port
+	deep  int // how many bytes of a frame the pipelines may look at; 0: ebpf.HeaderBytes
+	done  uint64
+	taps  map[int]func(wire []byte)
 }
 
 // OpenWasmPlane loads the pipelines for a fabric of the plan with the given features, and fills in the plan's tables.
@@ -43,9 +43,22 @@ func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), pl
 	}
 	FillTables(plan, &pipelines.State)
 	first := wasmPasses{
-		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, telemetry: features.Telemetry || features.Live, taps: map[int]func([]byte){},
+		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, deep: depth(plan, features), taps: map[int]func([]byte){},
 	}
 	return &WasmPlane{wasmPasses: first, name: name, pipelines: pipelines}, nil
+}
+
+// depth is wasmPasses' deep. A live fabric's programs may send anything.
+func depth(plan *topologies.Plan, features Features) int {
+	switch {
+	case features.Live || features.Telemetry && plan.IP == wire.V6:
+		return ebpf.TelemetryBytes6
+	case features.Telemetry:
+		return ebpf.TelemetryBytes
+	case plan.IP == wire.V6:
+		return ebpf.HeaderBytes6
+	}
+	return 0
 }
 
 // Another is what another lane makes its passes in; nil if there are as many as can be, or frames are captured.
@@ -59,7 +72,7 @@ func (p *WasmPlane) Another() (Passes, *ebpf.Pass, error) {
 	} else if err != nil {
 		return nil, nil, err
 	}
-	another := &wasmPasses{slot: slot, plan: p.plan, ports: p.ports, telemetry: p.telemetry}
+	another := &wasmPasses{slot: slot, plan: p.plan, ports: p.ports, deep: p.deep}
 	p.others = append(p.others, another)
 	return another, slot.Pass, nil
 }
@@ -81,7 +94,7 @@ func (p *wasmPasses) Process(in int, f *frame.Frame) error {
 	if f.Form != nil {
 		return p.processBrief(in, f)
 	}
-	if p.telemetry || len(p.taps) > 0 {
+	if p.deep > 0 || len(p.taps) > 0 {
 		return p.processSlowly(in, f)
 	}
 	own := (*[ebpf.HeaderBytes]byte)(f.Data())
@@ -130,12 +143,12 @@ func (p *wasmPasses) failed(in int, err error) error {
 	return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
 }
 
-// processSlowly copies as much of the header as telemetry takes, and has taps look.
+// processSlowly copies as much of the header as telemetry or IPv6 takes, and has taps look.
 func (p *wasmPasses) processSlowly(in int, f *frame.Frame) error {
 	x := p.slot.Pass
 	header := f.Data()[:ebpf.HeaderBytes]
-	if p.telemetry {
-		header = f.Data()[:min(len(f.Data()), ebpf.TelemetryBytes)]
+	if p.deep > 0 {
+		header = f.Data()[:min(len(f.Data()), p.deep)]
 	}
 	copy(p.slot.Header[:], header)
 	var err error
@@ -160,7 +173,7 @@ func (p *wasmPasses) processTapped(in int, f *frame.Frame, header []byte) error 
 		return err
 	}
 	if tap := p.taps[in]; tap != nil && p.slot.Pass.Trigger == ebpf.TriggerNone {
-		var before [ebpf.TelemetryBytes]byte
+		var before [ebpf.TelemetryBytes6]byte
 		n := copy(before[:], header)
 		copy(header, p.slot.Header[:])
 		tap(f.Data())

@@ -53,7 +53,7 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 		t.Fatal(err)
 	}
 	for _, op := range []wire.Opcode{wire.OpWriteFirst, wire.OpWriteMiddle, wire.OpWriteLast, wire.OpWriteMiddle.WithINT()} {
-		b := make([]byte, wire.DataLen(op, plan.MTU))
+		b := make([]byte, wire.V4.DataLen(op, plan.MTU))
 		wire.PutData(b, h, op, 0, plan.MTU, true, true)
 		frames = append(frames, b)
 	}

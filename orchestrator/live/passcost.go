@@ -30,13 +30,14 @@ func PassCost(c engine.Config) (time.Duration, error) {
 	out, last := &plan.Ports[source.Ports[pair.From]], destination.Ports[pair.To]
 	in := &plan.Ports[out.Peer]
 	header, err := wire.NewFlowHeader(wire.FlowParams{
-		SrcMAC: out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: plan.Address(out.ID).As4(), Dst: plan.Address(last).As4(),
+		Version: plan.IP,
+		SrcMAC:  out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: plan.Address(out.ID).As4(), Dst: plan.Address(last).As4(),
 		SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: plan.MTU, TOS: c.Hosts.DataTOS(),
 	})
 	if err != nil {
 		return 0, err
 	}
-	n := wire.DataLen(wire.OpWriteMiddle, plan.MTU)
+	n := plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU)
 	index := plan.Nodes[in.Node].Index
 	port, sw := state.Ports[in.ID], state.Switches[index]
 	state.Switches[index].Cnm = 0 // flows are not to be counted

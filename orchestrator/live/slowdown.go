@@ -32,7 +32,7 @@ func HostLoad(plan *topologies.Plan) float64 {
 		}
 	}
 	var rate float64 // packets per virtual second of all hosts
-	line := plan.Framing.LineBytes(wire.DataLen(wire.OpWriteMiddle, plan.MTU))
+	line := plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
 	for _, id := range plan.Interfaces {
 		rate += float64(vtime.Second) / float64(plan.Ports[id].Rate.TimeFor(line))
 	}

@@ -21,7 +21,7 @@ func New() *Module {
 	m.t0 = make([]any, 1)
 	m.memory = make([]byte, 65536)
 	memory_init(m.memory, data0, uint32(i32(1024)), 0, len(data0))
-	m.g0 = i32(10192)
+	m.g0 = i32(10064)
 	return m
 }
 
@@ -46,19 +46,19 @@ func (m *wasmMemory) Grow(delta, max int64) int64 {
 func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7, v8 int32) int32 {
 	var v9 int64
 	var v10, v11 int32
-	store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
-	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v1))
-	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v3))
-	store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v4))
-	store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v5))
-	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v6))
-	store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v7))
-	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v8))
+	store32(m.memory, uint64(uint32(i32(0)))+1540, uint32(v2))
+	store32(m.memory, uint64(uint32(i32(0)))+1536, uint32(v1))
+	store32(m.memory, uint64(uint32(i32(0)))+1544, uint32(v3))
+	store32(m.memory, uint64(uint32(i32(0)))+1548, uint32(v4))
+	store32(m.memory, uint64(uint32(i32(0)))+1552, uint32(v5))
+	store32(m.memory, uint64(uint32(i32(0)))+1556, uint32(v6))
+	store32(m.memory, uint64(uint32(i32(0)))+1560, uint32(v7))
+	store32(m.memory, uint64(uint32(i32(0)))+1564, uint32(v8))
 	{
 		v9 = int64(uint32(v1)) * i64(1088)
 		t0 := v9
 		t1 := v0
-		v1 = (i32(10192) + i32(63)) & i32(-64)
+		v1 = (i32(10064) + i32(63)) & i32(-64)
 		v10 = t1 + v1
 		if uint64(t0) <= uint64(uint32(i32(-65537)-v10)) {
 			goto l0
@@ -85,7 +85,7 @@ l3:
 l1:
 	v10 = i32(0)
 l2:
-	store32(m.memory, uint64(uint32(i32(0)))+1696, uint32(v10))
+	store32(m.memory, uint64(uint32(i32(0)))+1568, uint32(v10))
 	v9 = int64(uint32(v2)) * i64(1944)
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l4
@@ -111,7 +111,7 @@ l7:
 l5:
 	v0 = i32(0)
 l6:
-	store32(m.memory, uint64(uint32(i32(0)))+1700, uint32(v0))
+	store32(m.memory, uint64(uint32(i32(0)))+1572, uint32(v0))
 	v9 = int64(uint32(v4*v2)) << 3
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l8
@@ -137,7 +137,7 @@ l11:
 l9:
 	v11 = i32(0)
 l10:
-	store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(v11))
+	store32(m.memory, uint64(uint32(i32(0)))+1576, uint32(v11))
 	v9 = int64(uint32(v5)) << 3
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l12
@@ -163,7 +163,7 @@ l15:
 l13:
 	v0 = i32(0)
 l14:
-	store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(v0))
+	store32(m.memory, uint64(uint32(i32(0)))+1580, uint32(v0))
 	v9 = int64(uint32(v3)) << 4
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l16
@@ -189,7 +189,7 @@ l19:
 l17:
 	v11 = i32(0)
 l18:
-	store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v11))
+	store32(m.memory, uint64(uint32(i32(0)))+1584, uint32(v11))
 	v9 = int64(uint32(v6)) * i64(48)
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l20
@@ -215,7 +215,7 @@ l23:
 l21:
 	v0 = i32(0)
 l22:
-	store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v0))
+	store32(m.memory, uint64(uint32(i32(0)))+1588, uint32(v0))
 	v9 = int64(uint32(v7)) << 3
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
 		goto l24
@@ -241,7 +241,7 @@ l27:
 l25:
 	v11 = i32(0)
 l26:
-	store32(m.memory, uint64(uint32(i32(0)))+1720, uint32(v11))
+	store32(m.memory, uint64(uint32(i32(0)))+1592, uint32(v11))
 	v9 = int64(uint32(v8)) << 4
 	if uint64(v9) > uint64(uint32(i32(-65537)-v0)) {
 		goto l28
@@ -265,39 +265,39 @@ l28:
 	v0 = i32(0)
 l29:
 	v1 = i32(0)
-	store32(m.memory, uint64(uint32(i32(0)))+1724, uint32(v0))
+	store32(m.memory, uint64(uint32(i32(0)))+1596, uint32(v0))
 	{
-		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 		v11 = t26
 		if v11 == 0 {
 			goto l31
 		}
-		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 		v10 = t27
 		if v10 == 0 {
 			goto l31
 		}
-		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
+		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
 		v2 = t28
 		if v2 == 0 {
 			goto l31
 		}
-		t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+		t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
 		v8 = t29
 		if v8 == 0 {
 			goto l31
 		}
-		t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+		t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 		v7 = t30
 		if v7 == 0 {
 			goto l31
 		}
-		t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+		t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 		v6 = t31
 		if v6 == 0 {
 			goto l31
 		}
-		t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
+		t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
 		v5 = t32
 		if v5 == 0 {
 			goto l31
@@ -305,17 +305,17 @@ l29:
 		if v0 == 0 {
 			goto l31
 		}
-		store32(m.memory, uint64(uint32(i32(0)))+1868, uint32(v0))
-		store32(m.memory, uint64(uint32(i32(0)))+1864, uint32(v5))
-		store32(m.memory, uint64(uint32(i32(0)))+1860, uint32(v6))
-		store32(m.memory, uint64(uint32(i32(0)))+1856, uint32(v7))
-		store32(m.memory, uint64(uint32(i32(0)))+1852, uint32(v8))
-		store32(m.memory, uint64(uint32(i32(0)))+1848, uint32(v2))
-		store32(m.memory, uint64(uint32(i32(0)))+1844, uint32(v10))
-		store32(m.memory, uint64(uint32(i32(0)))+1840, uint32(v11))
-		store32(m.memory, uint64(uint32(i32(0)))+1836, uint32(i32(1872)))
-		store32(m.memory, uint64(uint32(i32(0)))+1832, uint32(i32(1728)))
-		v1 = i32(1832)
+		store32(m.memory, uint64(uint32(i32(0)))+1740, uint32(v0))
+		store32(m.memory, uint64(uint32(i32(0)))+1736, uint32(v5))
+		store32(m.memory, uint64(uint32(i32(0)))+1732, uint32(v6))
+		store32(m.memory, uint64(uint32(i32(0)))+1728, uint32(v7))
+		store32(m.memory, uint64(uint32(i32(0)))+1724, uint32(v8))
+		store32(m.memory, uint64(uint32(i32(0)))+1720, uint32(v2))
+		store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v10))
+		store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v11))
+		store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(i32(1744)))
+		store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(i32(1600)))
+		v1 = i32(1704)
 	}
 l31:
 	return v1
@@ -324,24 +324,24 @@ l31:
 func (m *Module) Xleave(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1824))
-	store64(m.memory, uint64(uint32(i32(0)))+1824, uint64(t0+i64(1)))
+	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t0+i64(1)))
 	{
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
 		switch t1 {
 		default:
 			return
 		case 0, 6:
-			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
+			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
 			v1 = t2
 			if v1 == i32(-1) {
 				return
 			}
-			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 			if uint32(t3) <= uint32(v1) {
 				return
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 			v2 = t4
 			if v2 == 0 {
 				return
@@ -351,13 +351,13 @@ func (m *Module) Xleave(v0 int32) {
 			if t5 != i32(1) {
 				return
 			}
-			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
 			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1088)))+4))
 			v4 = t7
 			if uint32(t6) <= uint32(v4) {
 				return
 			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 			v5 = t8
 			if v5 == 0 {
 				return
@@ -375,7 +375,7 @@ func (m *Module) Xleave(v0 int32) {
 				}
 				v8 = v5 + v4*i32(1944)
 				{
-					t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+					t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
 					v9 = t11
 					v9 = (v9<<8 | int32(uint32(v9)>>8)) & i32(0xffff)
 					if v9 == i32(2048) {
@@ -389,7 +389,7 @@ func (m *Module) Xleave(v0 int32) {
 				}
 			l3:
 				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+36))
-				t13 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+				t13 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 				v9 = t13
 				v10 = int32(uint32(v9) >> 5)
 				if i32_shr_u(t12, v10)&i32(1) == 0 {
@@ -404,17 +404,17 @@ func (m *Module) Xleave(v0 int32) {
 					if v3 == 0 {
 						goto l2
 					}
-					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
 					v4 = t15
 					v4 = v4<<8 | int32(uint32(v4)>>8)
 					v3 = v4&i32(0xfffffc) | v3
-					m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-					t16 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-					t17 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+					m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
+					t16 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1769])
 					v3 = v3&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t16<<8 | t17 ^ i32(0xffff))
 					v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 					v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-					store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+					store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
 					goto l2
 				}
 			l4:
@@ -422,7 +422,7 @@ func (m *Module) Xleave(v0 int32) {
 				if v3 == 0 {
 					goto l2
 				}
-				t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 				v8 = t18
 				{
 					{
@@ -431,7 +431,7 @@ func (m *Module) Xleave(v0 int32) {
 							if t19 == 0 {
 								goto l5
 							}
-							t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 							if t20 == i32(2) {
 								goto l6
 							}
@@ -510,16 +510,16 @@ func (m *Module) Xleave(v0 int32) {
 					goto l2
 				}
 			l11:
-				t36 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				t36 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 				v3 = t36<<8 | v9
 				v4 = v3 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1887] = byte(v4)
-				t37 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-				t38 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+				m.memory[uint64(uint32(i32(0)))+1759] = byte(v4)
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1769])
 				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t37<<8 | t38 ^ i32(0xffff))
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+				store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
 				v3 = v2 + v1*i32(1088)
 				t39 := int64(load64(m.memory, uint64(uint32(v3))+56))
 				store64(m.memory, uint64(uint32(v3))+56, uint64(t39+i64(1)))
@@ -543,10 +543,11 @@ func (m *Module) Xleave(v0 int32) {
 			}
 			store64(m.memory, uint64(uint32(t43))+880, uint64(t41+int64(p46)))
 			t47 := m.fn4(v0)
-			if t47 == 0 {
+			v1 = t47
+			if v1 == 0 {
 				return
 			}
-			m.fn5()
+			m.fn5(v1 + i32(1744))
 		}
 	}
 }
@@ -556,8 +557,8 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 	var v7, v8, v9, v10, v11 int64
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(v0))+36))
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 		t3 := t1 << 8
 		v3 = t2
 		v4 = (t3 | v3) & i32(0xffff)
@@ -576,7 +577,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				if v4 == 0 {
 					return
 				}
-				t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 				v2 = t5
 				{
 					{
@@ -585,7 +586,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 							if t6 == 0 {
 								goto l2
 							}
-							t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 							if t7 == i32(2) {
 								goto l3
 							}
@@ -634,7 +635,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 					if uint64(v9) < uint64(v7) {
 						goto l6
 					}
-					t17 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
+					t17 := int64(load32(m.memory, uint64(uint32(i32(0)))+1640))
 					v10 = t17
 					t18 := int64(load64(m.memory, uint64(uint32(v1))+600))
 					t19 := v1
@@ -671,11 +672,11 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				return
 			}
 			v0 = v0 << 4
-			t26 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+			t26 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 			v3 = t26
 		}
 	l7:
-		m.memory[uint64(uint32(i32(0)))+1887] = byte(v3&i32(207) | v0)
+		m.memory[uint64(uint32(i32(0)))+1759] = byte(v3&i32(207) | v0)
 	}
 }
 
@@ -694,7 +695,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				}
 				{
 					{
-						t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
+						t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
 						v6 = t1
 						t2 := int64(load64(m.memory, uint64(uint32(v2))+32))
 						if v6 != t2 {
@@ -706,7 +707,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 					}
 				l1:
 					store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
-					t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1776))
+					t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
 					t5 := v2
 					v4 = t4 + i32(1)
 					store32(m.memory, uint64(uint32(t5))+52, uint32(v4))
@@ -717,7 +718,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 					if v3 == 0 {
 						goto l4
 					}
-					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 					v7 = t6
 					if v7 != 0 {
 						goto l5
@@ -729,7 +730,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			}
 		l0:
 			{
-				t7 := int64(load64(m.memory, uint64(uint32(i32(0)))+1760))
+				t7 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
 				v6 = t7
 				t8 := int64(load64(m.memory, uint64(uint32(v2))+32))
 				if v6 == t8 {
@@ -739,7 +740,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				v8 = t9
 				store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
 				m.memory[uint64(uint32(v2))+63] = byte(i32(0))
-				t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 				t11 := v2
 				v4 = v4 - v8
 				p12 := i32(60)
@@ -753,7 +754,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				if v6 == 0 {
 					goto l7
 				}
-				t13 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+				t13 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
 				t14 := int64(load64(m.memory, uint64(uint32(v1))+888))
 				if uint64(t13-v6) >= uint64(t14) {
 					goto l7
@@ -783,7 +784,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			{
 				t19 := int32(m.memory[uint32(v1+i32(30))])
 				t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(200))))
-				t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 				v7 = t21
 				if uint64(t20) < uint64(uint32(v7)) {
 					goto l9
@@ -815,13 +816,13 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 							if uint32(v7) >= uint32(t24) {
 								goto l12
 							}
-							t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+							t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
 							v6 = t25
 							goto l14
 						}
 					l13:
 						v4 = i32(0)
-						t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+						t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
 						v6 = t26
 						t27 := int64(load64(m.memory, uint64(uint32(v2))+40))
 						t28 := int64(load64(m.memory, uint64(uint32(v1))+888))
@@ -858,7 +859,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			if t32 == 0 {
 				goto l15
 			}
-			t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+			t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 			if t33 != i32(2) {
 				goto l15
 			}
@@ -893,7 +894,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			if uint64(v10) < uint64(v6) {
 				goto l16
 			}
-			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1768))
+			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1640))
 			v11 = t41
 			t42 := int64(load64(m.memory, uint64(uint32(v1))+600))
 			t43 := v1
@@ -931,147 +932,181 @@ l4:
 
 func (m *Module) fn4(v0 int32) int32 {
 	var v1 int32
-	v1 = i32(0)
 	{
-		if uint32(v0) < uint32(i32(96)) {
-			goto l0
+		{
+			t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
+			v1 = t0
+			v1 = v1<<8 | int32(uint32(v1)>>8)
+			if v1&i32(0xffff) != i32(2048) {
+				goto l0
+			}
+			if uint32(v0) < uint32(i32(96)) {
+				goto l1
+			}
+			t1 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+			if t1&i32(255) != i32(69) {
+				goto l1
+			}
+			t2 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+			t3 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+			if t2<<8&i32(16128)|t3 != 0 {
+				goto l1
+			}
+			{
+				t4 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+				v0 = t4
+				switch v0 + i32(-6) {
+				default:
+					goto l1
+				case 0, 11:
+					if v0 != i32(17) {
+						goto l1
+					}
+					t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+					v0 = t5
+					if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
+						goto l1
+					}
+					t6 := int32(m.memory[uint64(uint32(i32(0)))+1786])
+					v1 = t6
+					if v1 == i32(129) {
+						goto l1
+					}
+					if v1&i32(31) == i32(17) {
+						goto l1
+					}
+					v0 = i32(54)
+					if v1&i32(224) != i32(192) {
+						goto l1
+					}
+					goto l3
+				}
+			}
 		}
-		v1 = i32(0)
-		t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
-		v0 = t0
-		if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(2048) {
-			goto l0
+	l0:
+		if uint32(v0) < uint32(i32(116)) {
+			goto l1
 		}
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-		if t1&i32(255) != i32(69) {
-			goto l0
+		if v1&i32(0xffff) != i32(34525) {
+			goto l1
 		}
-		v1 = i32(0)
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-		t3 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-		if t2<<8&i32(16128)|t3 != 0 {
-			goto l0
+		t7 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		if t7&i32(240) != i32(96) {
+			goto l1
 		}
 		{
-			t4 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-			v0 = t4
+			t8 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+			v0 = t8
 			switch v0 + i32(-6) {
 			default:
-				goto l0
+				goto l1
 			case 0, 11:
 				if v0 != i32(17) {
-					goto l0
+					goto l1
 				}
-				t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-				v0 = t5
+				t9 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
+				v0 = t9
 				if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
-					goto l0
+					goto l1
 				}
-				t6 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-				v0 = t6
-				if v0 == i32(129) {
-					goto l0
+				t10 := int32(m.memory[uint64(uint32(i32(0)))+1806])
+				v1 = t10
+				if v1&i32(224) != i32(192) {
+					goto l1
 				}
-				if v0&i32(31) == i32(17) {
-					goto l0
+				if v1 == i32(129) {
+					goto l1
 				}
-				var p7 int32
-				if v0&i32(224) == i32(192) {
-					p7 = 1
+				v0 = i32(74)
+				if v1&i32(31) != i32(17) {
+					goto l3
 				}
-				v1 = p7
 			}
 		}
 	}
-l0:
-	return v1
+l1:
+	v0 = i32(0)
+l3:
+	return v0
 }
 
-func (m *Module) fn5() {
-	var v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
+func (m *Module) fn5(v0 int32) {
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 int32
 	{
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
-		v0 = t1
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
+		v1 = t1
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p3 := i32(0)
-		if uint32(t2) > uint32(v0) {
-			p3 = t0 + v0*i32(1088)
+		if uint32(t2) > uint32(v1) {
+			p3 = t0 + v1*i32(1088)
 		}
-		v0 = p3
-		if v0 == 0 {
+		v1 = p3
+		if v1 == 0 {
 			return
 		}
-		t4 := int32(m.memory[uint64(uint32(i32(0)))+1926])
-		v1 = t4
-		if uint32(v1) > uint32(i32(79)) {
+		t4 := int32(m.memory[uint32(v0)])
+		v2 = t4
+		if uint32(v2) > uint32(i32(79)) {
 			return
 		}
-		v2 = int32(uint32(v1) >> 4)
-		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+		v3 = int32(uint32(v2) >> 4)
+		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 		t6 := int32(uint32(t5) / uint32(i32(80)))
-		v3 = t6
+		v4 = t6
 		p7 := i32(0xffff)
-		if uint32(v3) < uint32(i32(0xffff)) {
-			p7 = v3
+		if uint32(v4) < uint32(i32(0xffff)) {
+			p7 = v4
 		}
-		v4 = p7
-		v5 = int32(uint32(v4) >> 8)
-		t8 := int32(load32(m.memory, uint64(uint32(v0))+880))
-		v6 = t8
-		t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1752))
+		v5 = p7
+		v6 = int32(uint32(v5) >> 8)
+		t8 := int32(load32(m.memory, uint64(uint32(v1))+880))
+		v7 = t8
+		t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
 		t10 := int64(uint64(t9) / uint64(i64(1000)))
-		t11 := int32(uint32(v6)>>23) & i32(15)
-		v3 = int32(t10) << 4
-		v7 = t11 | v3
-		t12 := int32(load32(m.memory, uint64(uint32(v0))+872))
-		v8 = int32(uint32(t12<<28|v3&i32(0xf000000)) >> 24)
-		v6 = v6 << 9
-		v9 = int32(uint32(v6) >> 24)
-		v6 = int32(uint32(v6) >> 16)
-		v10 = int32(uint32(v3) >> 8)
-		v11 = int32(uint32(v3) >> 16)
-		if uint32(v1) > uint32(i32(15)) {
+		t11 := int32(uint32(v7)>>23) & i32(15)
+		v4 = int32(t10) << 4
+		v8 = t11 | v4
+		t12 := int32(load32(m.memory, uint64(uint32(v1))+872))
+		v9 = int32(uint32(t12<<28|v4&i32(0xf000000)) >> 24)
+		v7 = v7 << 9
+		v10 = int32(uint32(v7) >> 24)
+		v7 = int32(uint32(v7) >> 16)
+		v11 = int32(uint32(v4) >> 8)
+		v12 = int32(uint32(v4) >> 16)
+		if uint32(v2) > uint32(i32(15)) {
 			goto l1
 		}
-		m.memory[uint64(uint32(i32(0)))+1935] = byte(v4)
-		m.memory[uint64(uint32(i32(0)))+1934] = byte(v5)
-		m.memory[uint64(uint32(i32(0)))+1933] = byte(v6)
-		m.memory[uint64(uint32(i32(0)))+1932] = byte(v9)
-		m.memory[uint64(uint32(i32(0)))+1931] = byte(v7)
-		m.memory[uint64(uint32(i32(0)))+1930] = byte(v10)
-		m.memory[uint64(uint32(i32(0)))+1929] = byte(v11)
-		m.memory[uint64(uint32(i32(0)))+1928] = byte(v8)
+		m.memory[uint64(uint32(v0))+9] = byte(v5)
+		m.memory[uint64(uint32(v0))+8] = byte(v6)
+		m.memory[uint64(uint32(v0))+7] = byte(v7)
+		m.memory[uint64(uint32(v0))+6] = byte(v10)
+		m.memory[uint64(uint32(v0))+5] = byte(v8)
+		m.memory[uint64(uint32(v0))+4] = byte(v11)
+		m.memory[uint64(uint32(v0))+3] = byte(v12)
+		m.memory[uint64(uint32(v0))+2] = byte(v9)
 	l1:
-		{
-			v3 = v2 + i32(15)
-			if uint32(v3&i32(15)) > uint32(i32(3)) {
-				goto l2
-			}
-			v3 = v3 << 28 >> 28 << 2
-			t13 := int32(load32(m.memory, uint32(v3+i32(1536))))
-			m.memory[uint32(t13)] = byte(v8)
-			t14 := int32(load32(m.memory, uint32(v3+i32(1552))))
-			m.memory[uint32(t14)] = byte(v11)
-			t15 := int32(load32(m.memory, uint32(v3+i32(1568))))
-			m.memory[uint32(t15)] = byte(v10)
-			t16 := int32(load32(m.memory, uint32(v3+i32(1584))))
-			m.memory[uint32(t16)] = byte(v7)
-			t17 := int32(load32(m.memory, uint32(v3+i32(1600))))
-			m.memory[uint32(t17)] = byte(v9)
-			t18 := int32(load32(m.memory, uint32(v3+i32(1616))))
-			m.memory[uint32(t18)] = byte(v6)
-			t19 := int32(load32(m.memory, uint32(v3+i32(1632))))
-			m.memory[uint32(t19)] = byte(v5)
-			t20 := int32(load32(m.memory, uint32(v3+i32(1648))))
-			m.memory[uint32(t20)] = byte(v4)
+		v4 = v3 + i32(15)
+		if uint32(v4&i32(15)) > uint32(i32(3)) {
+			goto l2
 		}
+		v4 = v4&i32(15)<<3 + v0
+		m.memory[uint32(v4+i32(17))] = byte(v5)
+		m.memory[uint32(v4+i32(16))] = byte(v6)
+		m.memory[uint32(v4+i32(15))] = byte(v7)
+		m.memory[uint32(v4+i32(14))] = byte(v10)
+		m.memory[uint32(v4+i32(13))] = byte(v8)
+		m.memory[uint32(v4+i32(12))] = byte(v11)
+		m.memory[uint32(v4+i32(11))] = byte(v12)
+		m.memory[uint32(v4+i32(10))] = byte(v9)
 	l2:
-		t21 := int32(load32(m.memory, uint64(uint32(v0))+4))
-		t22 := int32(m.memory[uint64(uint32(i32(0)))+1927])
-		v0 = (t21+i32(1))&i32(0xfff) ^ (v1<<8&i32(3840) | t22)
-		m.memory[uint64(uint32(i32(0)))+1927] = byte(v0)
-		m.memory[uint64(uint32(i32(0)))+1926] = byte(int32(uint32(v2<<12|v0+i32(4096)) >> 8))
+		v4 = v0 + i32(1)
+		t13 := int32(load32(m.memory, uint64(uint32(v1))+4))
+		t14 := int32(m.memory[uint32(v4)])
+		t15 := v4
+		v1 = (t13+i32(1))&i32(0xfff) ^ (v2<<8&i32(3840) | t14)
+		m.memory[uint32(t15)] = byte(v1)
+		m.memory[uint32(v0)] = byte(int32(uint32(v3<<12|v1+i32(4096)) >> 8))
 	}
 }
 
@@ -1083,18 +1118,18 @@ func (m *Module) Xenter(v0 int32) {
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
-	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1796, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0xffffffff)))
+	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1680, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1660, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
 			goto l0
 		}
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
 		v2 = t2
-		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p4 := i32(0)
 		if uint32(t3) > uint32(v2) {
 			p4 = t1 + v2*i32(1088)
@@ -1109,10 +1144,10 @@ func (m *Module) Xenter(v0 int32) {
 			if t5 != i32(1) {
 				goto l1
 			}
-			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 			t7 := int32(load32(m.memory, uint64(uint32(v2))+4))
 			v3 = t7
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
 			p9 := i32(0)
 			if uint32(t8) > uint32(v3) {
 				p9 = t6 + v3*i32(1944)
@@ -1121,11 +1156,11 @@ func (m *Module) Xenter(v0 int32) {
 		}
 	l1:
 		{
-			t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+			t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
 			v4 = t10
 			switch v4 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(0)))
+				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(0)))
 				goto l0
 			default:
 				if v3 == 0 {
@@ -1142,7 +1177,7 @@ func (m *Module) Xenter(v0 int32) {
 				store64(m.memory, uint64(uint32(v2))+40, uint64(t11+i64(1)))
 				t12 := int64(load64(m.memory, uint64(uint32(v2))+48))
 				store64(m.memory, uint64(uint32(v2))+48, uint64(t12+int64(uint32(v0))))
-				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
 				v4 = t13
 				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
@@ -1161,14 +1196,14 @@ func (m *Module) Xenter(v0 int32) {
 						{
 							v5 = v4 & i32(0xffff)
 							if v5 == i32(34525) {
-								t16 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								t16 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 								v5 = int32(uint32(t16)>>1) & i32(7)
 								goto l9
 							}
 							if v5 != i32(2048) {
 								goto l8
 							}
-							t15 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+							t15 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 							v5 = int32(uint32(t15) >> 5)
 							goto l9
 						}
@@ -1189,382 +1224,385 @@ func (m *Module) Xenter(v0 int32) {
 							if v4&i32(0xffff) != i32(34824) {
 								goto l10
 							}
-							t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
 							if t18 != i32(0xc28001) {
 								goto l11
 							}
-							t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
 							v0 = t19
 							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
 								goto l11
 							}
-							t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+							t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
 							v0 = t20
 							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
 								goto l11
 							}
 							m.fn9(v2)
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
 							goto l0
 						}
 					l10:
-						if v3 != 0 {
-							goto l12
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
-						v0 = v4 & i32(0xffff)
-						switch v0 + i32(-34997) {
-						case 1:
-							t21 := int32(m.memory[uint64(uint32(v2))+28])
-							if t21 == 0 {
-								goto l0
+						{
+							if v3 != 0 {
+								goto l12
 							}
-							t22 := m.fn10(v2)
-							p23 := i32(5)
-							if t22 != 0 {
-								p23 = i32(4)
-							}
-							v4 = p23
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
-							goto l16
-						default:
-							if v0 != i32(2048) {
-								goto l0
-							}
-							t24 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-							if t24 != i32(69) {
-								goto l11
-							}
-							t25 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-							t26 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-							if t25<<8&i32(16128)|t26 != 0 {
-								goto l11
-							}
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(3)))
 							{
-								t27 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								v0 = t27
-								switch v0 + i32(-6) {
-								case 0, 11:
-									goto l17
+								v0 = v4 & i32(0xffff)
+								switch v0 + i32(-34997) {
+								case 0:
+									goto l13
 								default:
+									if v0 == i32(2048) {
+										goto l16
+									}
+									if v0 != i32(34525) {
+										goto l0
+									}
+									t21 := m.fn10()
+									if t21 != 0 {
+										goto l13
+									}
+									goto l0
+								case 1:
+									t22 := int32(m.memory[uint64(uint32(v2))+28])
+									if t22 == 0 {
+										goto l0
+									}
+									t23 := m.fn11(v2)
+									p24 := i32(5)
+									if t23 != 0 {
+										p24 = i32(4)
+									}
+									v4 = p24
+									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(v4))
+									goto l17
+								}
+							l16:
+								t25 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+								if t25 != i32(69) {
+									goto l0
+								}
+								t26 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+								t27 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+								if t26<<8&i32(16128)|t27 != 0 {
 									goto l11
 								}
+								{
+									t28 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+									v0 = t28
+									switch v0 + i32(-6) {
+									default:
+										goto l11
+									case 0, 11:
+										if v0 != i32(17) {
+											goto l11
+										}
+										t29 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+										v0 = t29
+										if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
+											goto l11
+										}
+									}
+								}
 							}
-						l17:
-							if v0 != i32(17) {
-								goto l11
-							}
-							t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-							var p29 int32
-							if v0 == i32(17) {
-								p29 = 1
-							}
-							v0 = t28
-							var p30 int32
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-								p30 = 1
-							}
-							v0 = p30
-							if p29&v0|v0 == 0 {
-								goto l11
-							}
-							fallthrough
-						case 0:
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-							t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t31))
+						l13:
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(2)))
+							t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+							store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t30))
 							goto l0
 						}
 					l12:
 						{
-							t32 := int32(load32(m.memory, uint64(uint32(v2))+16))
-							t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-							t34 := int32(load16(m.memory, uint32(v2+i32(20))))
-							t35 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-							if t32^t33|(t34^t35) != 0 {
-								goto l18
+							t31 := int32(load32(m.memory, uint64(uint32(v2))+16))
+							t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
+							t33 := int32(load16(m.memory, uint32(v2+i32(20))))
+							t34 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
+							if t31^t32|(t33^t34) != 0 {
+								goto l19
 							}
 							{
 								v4 = v4 & i32(0xffff)
 								if v4 == i32(34997) {
-									t248 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn12(t248)
-									t249 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-									v4 = t249
+									t247 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn13(t247)
+									t248 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+									v4 = t248
 									if v4 != i32(1) {
-										goto l16
+										goto l17
 									}
-									t250 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t250
-									p251 := i32(60)
+									t249 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t249
+									p250 := i32(60)
 									if uint32(v0) > uint32(i32(60)) {
-										p251 = v0
+										p250 = v0
 									}
-									v0 = p251
+									v0 = p250
 									{
-										t252 := int32(m.memory[uint32(v2+i32(30))])
-										t253 := v3
-										v4 = t252 & i32(31)
-										t254 := int64(load64(m.memory, uint32(t253+v4*i32(56)+i32(184))))
-										v18 = t254
+										t251 := int32(m.memory[uint32(v2+i32(30))])
+										t252 := v3
+										v4 = t251 & i32(31)
+										t253 := int64(load64(m.memory, uint32(t252+v4*i32(56)+i32(184))))
+										v18 = t253
 										if v18 == 0 {
-											goto l69
+											goto l70
 										}
-										t255 := int32(m.memory[uint64(uint32(v3))+24])
-										if t255&i32(128) == 0 {
-											goto l69
+										t254 := int32(m.memory[uint64(uint32(v3))+24])
+										if t254&i32(128) == 0 {
+											goto l70
 										}
-										t256 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										t255 := int64(load64(m.memory, uint64(uint32(v2))+512))
 										v19 = int64(uint32(v0))
-										t257 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t258 := t256 + v19
-										v5 = t257
-										t259 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t260 := t258 - int64(uint32(v5))
-										v21 = t259
-										t261 := int64(load64(m.memory, uint32(v3)))
-										t262 := v21
-										v22 = t261
-										t263 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t264 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t265 := v22
-										v23 = t264
-										v24 = t263 - v23
-										p266 := i64(0)
+										t256 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t257 := t255 + v19
+										v5 = t256
+										t258 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t259 := t257 - int64(uint32(v5))
+										v21 = t258
+										t260 := int64(load64(m.memory, uint32(v3)))
+										t261 := v21
+										v22 = t260
+										t262 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t263 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t264 := v22
+										v23 = t263
+										v24 = t262 - v23
+										p265 := i64(0)
 										if uint64(v22) > uint64(v24) {
-											p266 = int64(uint64((t265-v24)*v18) >> 16)
+											p265 = int64(uint64((t264-v24)*v18) >> 16)
 										}
-										v22 = p266
-										p267 := v22
+										v22 = p265
+										p266 := v22
 										if uint64(v22) > uint64(v21) {
-											p267 = t262
+											p266 = t261
 										}
-										p268 := v22
+										p267 := v22
 										if v21 != i64(0) {
-											p268 = p267
+											p267 = p266
 										}
-										if uint64(t260) <= uint64(p268) {
-											goto l69
+										if uint64(t259) <= uint64(p267) {
+											goto l70
 										}
 										store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
 										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
 									}
-								l69:
-									t269 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t270 := v2
+								l70:
+									t268 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t269 := v2
 									v22 = int64(uint32(v0))
-									v21 = t269 + v22
-									store64(m.memory, uint64(uint32(t270))+512, uint64(v21))
+									v21 = t268 + v22
+									store64(m.memory, uint64(uint32(t269))+512, uint64(v21))
 									{
-										t271 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v21) <= uint64(t271) {
-											goto l70
+										t270 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v21) <= uint64(t270) {
+											goto l71
 										}
 										store32(m.memory, uint64(uint32(v2))+560, uint32(v21))
 									}
-								l70:
-									t272 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t273 := v3
-									v22 = t272 + v22
-									store64(m.memory, uint64(uint32(t273))+8, uint64(v22))
-									t274 := int32(m.memory[uint64(uint32(v3))+24])
-									if t274&i32(128) == 0 {
+								l71:
+									t271 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t272 := v3
+									v22 = t271 + v22
+									store64(m.memory, uint64(uint32(t272))+8, uint64(v22))
+									t273 := int32(m.memory[uint64(uint32(v3))+24])
+									if t273&i32(128) == 0 {
 										goto l11
 									}
-									t275 := int32(m.memory[uint32(v2+i32(572))])
-									if t275 != 0 {
+									t274 := int32(m.memory[uint32(v2+i32(572))])
+									if t274 != 0 {
 										goto l11
 									}
 									{
-										t276 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t276 != 0 {
-											goto l71
+										t275 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t275 != 0 {
+											goto l72
 										}
 										{
 											{
 												if v18 != i64(0) {
-													goto l72
+													goto l73
 												}
-												t277 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v22 = t277
-												goto l73
+												t276 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v22 = t276
+												goto l74
 											}
-										l72:
-											t278 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v24 = t278
-											t279 := int64(load64(m.memory, uint32(v3)))
-											t280 := v24
-											v19 = t279
-											t281 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t282 := v19
-											v22 = v22 - t281
-											p283 := i64(0)
+										l73:
+											t277 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v24 = t277
+											t278 := int64(load64(m.memory, uint32(v3)))
+											t279 := v24
+											v19 = t278
+											t280 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t281 := v19
+											v22 = v22 - t280
+											p282 := i64(0)
 											if uint64(v19) > uint64(v22) {
-												p283 = int64(uint64((t282-v22)*v18) >> 16)
+												p282 = int64(uint64((t281-v22)*v18) >> 16)
 											}
-											v22 = p283
-											p284 := v22
+											v22 = p282
+											p283 := v22
 											if uint64(v22) > uint64(v24) {
-												p284 = t280
+												p283 = t279
 											}
-											p285 := v22
+											p284 := v22
 											if v24 != i64(0) {
-												p285 = p284
+												p284 = p283
 											}
-											v22 = p285
+											v22 = p284
 										}
-									l73:
+									l74:
 										if uint64(v21) < uint64(v22) {
 											goto l11
 										}
 									}
-								l71:
-									t286 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t286|i32(1)))
+								l72:
+									t285 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t285|i32(1)))
 									goto l11
 								}
 								if v4 != i32(2048) {
-									m.fn13(v3, v2, v0, i32(1))
+									m.fn14(v3, v2, v0, i32(1))
 									goto l11
 								}
 								v4 = i32(3)
-								t36 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t36 != i32(69) {
-									goto l21
+								t35 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+								if t35 != i32(69) {
+									goto l22
 								}
-								t37 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								v6 = t37
+								t36 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+								v6 = t36
 								v5 = i32(0)
 								v7 = i32(0)
 								v8 = i32(0)
 								{
-									t38 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									t39 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									if t38<<8&i32(16128)|t39 != 0 {
-										goto l22
+									t37 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+									t38 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+									if t37<<8&i32(16128)|t38 != 0 {
+										goto l23
 									}
 									v5 = i32(0)
 									v7 = i32(0)
 									v8 = i32(0)
 									switch v6 + i32(-6) {
 									default:
-										goto l22
+										goto l23
 									case 0, 11:
 										v5 = i32(0)
-										t40 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-										v4 = t40
+										t39 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+										v4 = t39
 										v4 = v4<<8 | int32(uint32(v4)>>8)
-										t41 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-										v7 = t41
+										t40 := int32(load16(m.memory, uint64(uint32(i32(0)))+1778))
+										v7 = t40
 										v8 = v7<<8 | int32(uint32(v7)>>8)
 										if v6 == i32(17) {
-											goto l24
-										}
-										v7 = v4
-										goto l22
-									l24:
-										v7 = i32(4791)
-										if v4&i32(0xffff) == i32(4791) {
 											goto l25
 										}
 										v7 = v4
-										goto l22
+										goto l23
 									l25:
-										t42 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-										v4 = t42
-										var p43 int32
+										v7 = i32(4791)
+										if v4&i32(0xffff) == i32(4791) {
+											goto l26
+										}
+										v7 = v4
+										goto l23
+									l26:
+										t41 := int32(m.memory[uint64(uint32(i32(0)))+1786])
+										v4 = t41
+										var p42 int32
 										if v4 != i32(129) {
+											p42 = 1
+										}
+										var p43 int32
+										if v4&i32(31) != i32(17) {
 											p43 = 1
 										}
-										var p44 int32
-										if v4&i32(31) != i32(17) {
-											p44 = 1
-										}
-										v5 = p43 & p44
+										v5 = p42 & p43
 									}
 								}
-							l22:
+							l23:
 								v4 = i32(2)
-								t45 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-								if uint32(t45) < uint32(i32(2)) {
-									goto l21
+								t44 := int32(m.memory[uint64(uint32(i32(0)))+1766])
+								if uint32(t44) < uint32(i32(2)) {
+									goto l22
 								}
 								{
-									t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
-									v4 = t46
+									t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
+									v4 = t45
 									v9 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
 									if v9&i32(-0x1000000) != i32(0xa000000) {
-										goto l26
+										goto l27
 									}
-									t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
 									v4 = v9&i32(0xffffff) + i32(-1)
-									if uint32(t47) <= uint32(v4) {
-										goto l26
+									if uint32(t46) <= uint32(v4) {
+										goto l27
 									}
-									t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-									v10 = t48
+									t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+									v10 = t47
 									if v10 == 0 {
-										goto l26
+										goto l27
 									}
-									t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t50 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v11 = t50
-									if uint32(t49) <= uint32(v11) {
-										goto l26
+									t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+									t49 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v11 = t49
+									if uint32(t48) <= uint32(v11) {
+										goto l27
 									}
-									t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v12 = t51
-									t52 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+4))
-									t53 := v12
-									v13 = t52
-									if uint32(t53) <= uint32(v13) {
-										goto l26
+									t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
+									v12 = t50
+									t51 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+4))
+									t52 := v12
+									v13 = t51
+									if uint32(t52) <= uint32(v13) {
+										goto l27
 									}
-									t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-									v14 = t54
+									t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+									v14 = t53
 									if v14 == 0 {
-										goto l26
+										goto l27
 									}
-									t55 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v15 = t55
-									t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
-									v16 = t56
+									t54 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v15 = t54
+									t55 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
+									v16 = t55
 									v16 = v16<<24 | v16<<8&i32(0xff0000) | (int32(uint32(v16)>>8)&i32(0xff00) | int32(uint32(v16)>>24))
-									t57 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v17 = t57
+									t56 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+									v17 = t56
 									{
 										v12 = v14 + v12*v11<<3 + v13<<3
-										t58 := int32(load32(m.memory, uint64(uint32(v12))+4))
-										v14 = t58
+										t57 := int32(load32(m.memory, uint64(uint32(v12))+4))
+										v14 = t57
 										switch v14 + i32(1) {
 										case 1:
-											goto l26
+											goto l27
 										case 2:
-											t59 := int32(load32(m.memory, uint32(v12)))
-											v4 = t59
-											goto l30
+											t58 := int32(load32(m.memory, uint32(v12)))
+											v4 = t58
+											goto l31
 										case 0:
-											t60 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+8))
-											v4 = t60
-											goto l30
+											t59 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+8))
+											v4 = t59
+											goto l31
 										default:
 											{
 												{
-													t61 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t61 != 0 {
-														goto l31
+													t60 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t60 != 0 {
+														goto l32
 													}
-													t62 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v4 = t62 ^ v16
+													t61 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v4 = t61 ^ v16
 													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v9
 													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v8<<16 | v7&i32(0xffff))
 													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
 													v4 = (v4 ^ v6 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
-													t63 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v14))
-													v4 = t63
-													goto l32
+													t62 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v14))
+													v4 = t62
+													goto l33
 												}
-											l31:
+											l32:
 												m.memory[uint64(uint32(v1))+14] = byte(v5)
 												m.memory[uint64(uint32(v1))+13] = byte(v17)
 												m.memory[uint64(uint32(v1))+12] = byte(v6)
@@ -1572,768 +1610,768 @@ func (m *Module) Xenter(v0 int32) {
 												store16(m.memory, uint64(uint32(v1))+8, uint16(v8))
 												store32(m.memory, uint64(uint32(v1))+4, uint32(v9))
 												store32(m.memory, uint32(v1), uint32(v16))
-												t64 := int32(load32(m.memory, uint32(v12)))
-												t65 := m.fn11(v3, v11, v13, t64, v14, v1)
-												v4 = t65
+												t63 := int32(load32(m.memory, uint32(v12)))
+												t64 := m.fn12(v3, v11, v13, t63, v14, v1)
+												v4 = t64
 											}
-										l32:
-											t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											t67 := int32(load32(m.memory, uint32(v12)))
-											v4 = t67 + v4
-											if uint32(t66) <= uint32(v4) {
-												goto l26
+										l33:
+											t65 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
+											t66 := int32(load32(m.memory, uint32(v12)))
+											v4 = t66 + v4
+											if uint32(t65) <= uint32(v4) {
+												goto l27
 											}
-											t68 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-											v10 = t68
+											t67 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+											v10 = t67
 											if v10 == 0 {
-												goto l26
+												goto l27
 											}
-											t69 := int32(load32(m.memory, uint32(v10+v4<<3)))
-											v4 = t69
+											t68 := int32(load32(m.memory, uint32(v10+v4<<3)))
+											v4 = t68
 										}
 									}
-								l30:
+								l31:
 									if v4 == i32(-1) {
-										goto l26
+										goto l27
 									}
-									t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t70) <= uint32(v4) {
-										goto l26
+									t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+									if uint32(t69) <= uint32(v4) {
+										goto l27
 									}
-									t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-									v11 = t71
+									t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+									v11 = t70
 									if v11 != 0 {
 										v0 = v0 - v15
-										p72 := i32(60)
+										p71 := i32(60)
 										if uint32(v0) > uint32(i32(60)) {
-											p72 = v0
+											p71 = v0
 										}
-										v13 = p72
-										t73 := v2
+										v13 = p71
+										t72 := v2
 										v0 = int32(uint32(v17)>>5) & i32(7)
-										v14 = t73 + v0<<2 + i32(736)
+										v14 = t72 + v0<<2 + i32(736)
 										v12 = v2 + v0<<6
 										v10 = v12 + i32(64)
 										{
-											t74 := int32(m.memory[uint32(v2+i32(30))])
-											t75 := v3
-											v15 = t74 & i32(31)
-											t76 := int64(load64(m.memory, uint32(t75+v15*i32(56)+i32(184))))
-											v18 = t76
+											t73 := int32(m.memory[uint32(v2+i32(30))])
+											t74 := v3
+											v15 = t73 & i32(31)
+											t75 := int64(load64(m.memory, uint32(t74+v15*i32(56)+i32(184))))
+											v18 = t75
 											if v18 == 0 {
-												goto l35
+												goto l36
 											}
-											t77 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t77, v0)&i32(1) == 0 {
-												goto l35
+											t76 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t76, v0)&i32(1) == 0 {
+												goto l36
 											}
-											t78 := int64(load64(m.memory, uint32(v10)))
+											t77 := int64(load64(m.memory, uint32(v10)))
 											v19 = int64(uint32(v13))
-											t79 := int32(load32(m.memory, uint32(v14)))
-											t80 := t78 + v19
-											v20 = t79
-											t81 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-											t82 := t80 - int64(uint32(v20))
-											v21 = t81
-											t83 := int64(load64(m.memory, uint32(v3)))
-											t84 := v21
-											v22 = t83
-											t85 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t86 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t87 := v22
-											v23 = t86
-											v24 = t85 - v23
-											p88 := i64(0)
+											t78 := int32(load32(m.memory, uint32(v14)))
+											t79 := t77 + v19
+											v20 = t78
+											t80 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+											t81 := t79 - int64(uint32(v20))
+											v21 = t80
+											t82 := int64(load64(m.memory, uint32(v3)))
+											t83 := v21
+											v22 = t82
+											t84 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t85 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t86 := v22
+											v23 = t85
+											v24 = t84 - v23
+											p87 := i64(0)
 											if uint64(v22) > uint64(v24) {
-												p88 = int64(uint64((t87-v24)*v18) >> 16)
+												p87 = int64(uint64((t86-v24)*v18) >> 16)
 											}
-											v22 = p88
-											p89 := v22
+											v22 = p87
+											p88 := v22
 											if uint64(v22) > uint64(v21) {
-												p89 = t84
+												p88 = t83
 											}
-											p90 := v22
+											p89 := v22
 											if v21 != i64(0) {
-												p90 = p89
+												p89 = p88
 											}
-											if uint64(t82) <= uint64(p90) {
-												goto l35
+											if uint64(t81) <= uint64(p89) {
+												goto l36
 											}
 											store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
 											store32(m.memory, uint32(v14), uint32(v20+v13))
 										}
-									l35:
-										t91 := int64(load64(m.memory, uint32(v10)))
-										t92 := v10
+									l36:
+										t90 := int64(load64(m.memory, uint32(v10)))
+										t91 := v10
 										v22 = int64(uint32(v13))
-										v21 = t91 + v22
-										store64(m.memory, uint32(t92), uint64(v21))
+										v21 = t90 + v22
+										store64(m.memory, uint32(t91), uint64(v21))
 										{
-											t93 := v21
+											t92 := v21
 											v10 = v12 + i32(112)
-											t94 := int64(load32(m.memory, uint32(v10)))
-											if uint64(t93) <= uint64(t94) {
-												goto l36
+											t93 := int64(load32(m.memory, uint32(v10)))
+											if uint64(t92) <= uint64(t93) {
+												goto l37
 											}
 											store32(m.memory, uint32(v10), uint32(v21))
 										}
-									l36:
-										t95 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t96 := v3
-										v24 = t95 + v22
-										store64(m.memory, uint64(uint32(t96))+8, uint64(v24))
+									l37:
+										t94 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t95 := v3
+										v24 = t94 + v22
+										store64(m.memory, uint64(uint32(t95))+8, uint64(v24))
 										{
-											t97 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											t96 := int32(load32(m.memory, uint64(uint32(v3))+24))
 											v10 = i32_shl(i32(1), v0)
-											v13 = t97 & v10
+											v13 = t96 & v10
 											if v13 == 0 {
-												goto l37
+												goto l38
 											}
-											t98 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-											if t98 != 0 {
-												goto l37
+											t97 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+											if t97 != 0 {
+												goto l38
 											}
 											{
-												t99 := int32(load32(m.memory, uint32(v14)))
-												if t99 != 0 {
-													goto l38
+												t98 := int32(load32(m.memory, uint32(v14)))
+												if t98 != 0 {
+													goto l39
 												}
 												{
 													{
 														if v18 != i64(0) {
-															goto l39
+															goto l40
 														}
-														t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-														v18 = t100
-														goto l40
+														t99 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+														v18 = t99
+														goto l41
 													}
-												l39:
-													t101 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-													v19 = t101
-													t102 := int64(load64(m.memory, uint32(v3)))
-													t103 := v19
-													v23 = t102
-													t104 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t105 := v23
-													v24 = v24 - t104
-													p106 := i64(0)
+												l40:
+													t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
+													v19 = t100
+													t101 := int64(load64(m.memory, uint32(v3)))
+													t102 := v19
+													v23 = t101
+													t103 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t104 := v23
+													v24 = v24 - t103
+													p105 := i64(0)
 													if uint64(v23) > uint64(v24) {
-														p106 = int64(uint64((t105-v24)*v18) >> 16)
+														p105 = int64(uint64((t104-v24)*v18) >> 16)
 													}
-													v18 = p106
-													p107 := v18
+													v18 = p105
+													p106 := v18
 													if uint64(v18) > uint64(v19) {
-														p107 = t103
+														p106 = t102
 													}
-													p108 := v18
+													p107 := v18
 													if v19 != i64(0) {
-														p108 = p107
+														p107 = p106
 													}
-													v18 = p108
+													v18 = p107
 												}
-											l40:
+											l41:
 												if uint64(v21) < uint64(v18) {
-													goto l37
+													goto l38
 												}
 											}
-										l38:
-											t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-											store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t109|i32(1)))
+										l39:
+											t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+											store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t108|i32(1)))
 										}
-									l37:
+									l38:
 										{
-											t110 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t110 == 0 {
-												goto l41
+											t109 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t109 == 0 {
+												goto l42
 											}
 											if v5 == 0 {
-												goto l41
+												goto l42
 											}
 											if v13 == 0 {
-												goto l41
+												goto l42
 											}
 											v5 = int32(uint32(v16) >> 24)
-											t111 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t112 := int32(uint32(v16)>>16) & i32(255)
-											v13 = t111
-											v5 = t112 ^ v13
-											t113 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t114 := int32(uint32(v16)>>8) & i32(255)
-											v12 = t113
-											v5 = t114 ^ (v12 ^ int32(uint32(v13)>>8))
-											t115 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t116 := v16 & i32(255)
-											v13 = t115
-											v5 = t116 ^ (v13^int32(uint32(v12)>>8))&i32(0xffff)
-											t117 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t118 := int32(uint32((v13^v8)&i32(0xff00)) >> 8)
-											v13 = t117
-											v5 = t118 ^ v13
-											t119 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t120 := int32(uint32(v13)>>8) ^ v8&i32(255)
-											v8 = t119
-											v5 = t120 ^ v8
-											t121 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t122 := int32(uint32(v9) >> 24)
-											v13 = t121
-											v5 = t122 ^ (v13 ^ int32(uint32(v8)>>8))
-											t123 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t124 := int32(uint32(v9)>>16) & i32(255)
-											v8 = t123
-											v5 = t124 ^ (v8 ^ int32(uint32(v13)>>8))
-											t125 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t126 := int32(uint32(v9)>>8) & i32(255)
-											v13 = t125
-											v5 = t126 ^ (v13 ^ int32(uint32(v8)>>8))
-											t127 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t128 := v9 & i32(255)
-											v8 = t127
-											v5 = t128 ^ (v8^int32(uint32(v13)>>8))&i32(0xffff)
-											t129 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t130 := int32(uint32((v8^v7)&i32(0xff00)) >> 8)
-											v8 = t129
-											v5 = t130 ^ v8
-											t131 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t132 := int32(uint32(v8)>>8) ^ v7&i32(255)
-											v7 = t131
-											v5 = t132 ^ v7
-											t133 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											v8 = t133
+											t110 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t111 := int32(uint32(v16)>>16) & i32(255)
+											v13 = t110
+											v5 = t111 ^ v13
+											t112 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t113 := int32(uint32(v16)>>8) & i32(255)
+											v12 = t112
+											v5 = t113 ^ (v12 ^ int32(uint32(v13)>>8))
+											t114 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t115 := v16 & i32(255)
+											v13 = t114
+											v5 = t115 ^ (v13^int32(uint32(v12)>>8))&i32(0xffff)
+											t116 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t117 := int32(uint32((v13^v8)&i32(0xff00)) >> 8)
+											v13 = t116
+											v5 = t117 ^ v13
+											t118 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t119 := int32(uint32(v13)>>8) ^ v8&i32(255)
+											v8 = t118
+											v5 = t119 ^ v8
+											t120 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t121 := int32(uint32(v9) >> 24)
+											v13 = t120
+											v5 = t121 ^ (v13 ^ int32(uint32(v8)>>8))
+											t122 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t123 := int32(uint32(v9)>>16) & i32(255)
+											v8 = t122
+											v5 = t123 ^ (v8 ^ int32(uint32(v13)>>8))
+											t124 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t125 := int32(uint32(v9)>>8) & i32(255)
+											v13 = t124
+											v5 = t125 ^ (v13 ^ int32(uint32(v8)>>8))
+											t126 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t127 := v9 & i32(255)
+											v8 = t126
+											v5 = t127 ^ (v8^int32(uint32(v13)>>8))&i32(0xffff)
+											t128 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t129 := int32(uint32((v8^v7)&i32(0xff00)) >> 8)
+											v8 = t128
+											v5 = t129 ^ v8
+											t130 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t131 := int32(uint32(v8)>>8) ^ v7&i32(255)
+											v7 = t130
+											v5 = t131 ^ v7
+											t132 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											v8 = t132
 											v5 = v8 ^ int32(uint32(v7)>>8) ^ v6
-											t134 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-											v6 = t134
-											t135 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t136 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t137 := v6
-											v7 = t135<<16 | (t136 ^ int32(uint32(v8)>>8))
-											t138 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-											t139 := t137 + v7*i32(48)
-											v9 = t138
-											p140 := i32(0)
+											t133 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+											v6 = t133
+											t134 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t135 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t136 := v6
+											v7 = t134<<16 | (t135 ^ int32(uint32(v8)>>8))
+											t137 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+											t138 := t136 + v7*i32(48)
+											v9 = t137
+											p139 := i32(0)
 											if uint32(v9) > uint32(v7) {
-												p140 = t139
+												p139 = t138
 											}
-											v5 = p140
+											v5 = p139
 											if v5 == 0 {
-												goto l41
+												goto l42
 											}
-											t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-											t142 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t143 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v8 = t142 + v4 - t143
-											t144 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-											p145 := i32(0)
-											if uint32(t144) > uint32(v8) {
-												p145 = t141 + v8<<3
+											t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+											t141 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t142 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v8 = t141 + v4 - t142
+											t143 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+											p144 := i32(0)
+											if uint32(t143) > uint32(v8) {
+												p144 = t140 + v8<<3
 											}
-											v8 = p145
+											v8 = p144
 											if v8 == 0 {
-												goto l41
+												goto l42
 											}
 											v13 = i32(0)
 											{
-												t146 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-												v21 = t146
-												t147 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t148 := v21
-												v18 = t147
-												v19 = t148 - v18
-												t149 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t150 := v19
-												v24 = t149
-												if uint64(t150) < uint64(v24) {
-													goto l42
+												t145 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+												v21 = t145
+												t146 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t147 := v21
+												v18 = t146
+												v19 = t147 - v18
+												t148 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t149 := v19
+												v24 = t148
+												if uint64(t149) < uint64(v24) {
+													goto l43
 												}
 												{
 													if uint64(v19-v24) >= uint64(v24) {
-														goto l43
+														goto l44
 													}
-													t151 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v13 = t151
+													t150 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v13 = t150
 												}
-											l43:
+											l44:
 												store64(m.memory, uint64(uint32(v2))+656, uint64(v21))
 												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
 												store32(m.memory, uint64(uint32(v2))+664, uint32(v13))
 												v18 = v21
 											}
-										l42:
+										l43:
 											{
-												t152 := int64(load64(m.memory, uint32(v8)))
-												if uint64(t152) > uint64(v18) {
-													goto l44
+												t151 := int64(load64(m.memory, uint32(v8)))
+												if uint64(t151) > uint64(v18) {
+													goto l45
 												}
-												t153 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t153+i32(1)))
+												t152 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t152+i32(1)))
 											}
-										l44:
+										l45:
 											store64(m.memory, uint32(v8), uint64(v21+i64(1)))
-											t154 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-											t155 := v5
-											v21 = t154
-											store64(m.memory, uint32(t155), uint64(v21))
-											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-											store32(m.memory, uint64(uint32(v5))+24, uint32(t156))
-											t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1878))
-											store32(m.memory, uint64(uint32(v5))+40, uint32(t157))
-											t158 := int32(load16(m.memory, uint64(uint32(i32(0)))+1882))
-											store16(m.memory, uint32(v5+i32(44)), uint16(t158))
+											t153 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+											t154 := v5
+											v21 = t153
+											store64(m.memory, uint32(t154), uint64(v21))
+											t155 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+											store32(m.memory, uint64(uint32(v5))+24, uint32(t155))
+											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
+											store32(m.memory, uint64(uint32(v5))+40, uint32(t156))
+											t157 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
+											store16(m.memory, uint32(v5+i32(44)), uint16(t157))
 											{
 												{
-													t159 := int32(load32(m.memory, uint64(uint32(v5))+20))
-													v13 = t159
+													t158 := int32(load32(m.memory, uint64(uint32(v5))+20))
+													v13 = t158
 													if v13 == 0 {
-														goto l45
+														goto l46
 													}
 													v8 = v7 + i32(1)
-													goto l46
+													goto l47
 												}
-											l45:
+											l46:
 												v8 = v11 + v4*i32(1088)
 												v12 = v8 + i32(624)
 												{
-													t160 := int32(load32(m.memory, uint64(uint32(v8))+624))
-													v8 = t160
+													t159 := int32(load32(m.memory, uint64(uint32(v8))+624))
+													v8 = t159
 													if v8 == 0 {
-														goto l47
-													}
-													t161 := v9
-													v16 = v8 + i32(-1)
-													if uint32(t161) > uint32(v16) {
 														goto l48
 													}
+													t160 := v9
+													v16 = v8 + i32(-1)
+													if uint32(t160) > uint32(v16) {
+														goto l49
+													}
 												}
-											l47:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
-												goto l49
 											l48:
 												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
 												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
 												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
+												goto l50
+											l49:
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
 												if v6 == 0 {
-													goto l49
+													goto l50
 												}
 												store32(m.memory, uint64(uint32(v6+v16*i32(48)))+36, uint32(v7+i32(1)))
-											l49:
-												t162 := v12
+											l50:
+												t161 := v12
 												v8 = v7 + i32(1)
-												store32(m.memory, uint32(t162), uint32(v8))
+												store32(m.memory, uint32(t161), uint32(v8))
 												v9 = v11 + v4*i32(1088)
-												t163 := int32(load32(m.memory, uint64(uint32(v9))+620))
-												store32(m.memory, uint64(uint32(v9))+620, uint32(t163+i32(1)))
+												t162 := int32(load32(m.memory, uint64(uint32(v9))+620))
+												store32(m.memory, uint64(uint32(v9))+620, uint32(t162+i32(1)))
 											}
-										l46:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v8))
+										l47:
+											store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v8))
 											store32(m.memory, uint64(uint32(v5))+20, uint32(v13+i32(1)))
 											if v6 == 0 {
-												goto l41
+												goto l42
 											}
 											{
 												{
 													v5 = v11 + v4*i32(1088)
 													v9 = v5 + v0<<6
-													t164 := int64(load64(m.memory, uint32(v9+i32(72))))
-													v24 = t164
-													t165 := int32(m.memory[uint32(v5+i32(30))])
-													t166 := int64(load64(m.memory, uint32(v3+t165&i32(31)*i32(56)+i32(192))))
-													t167 := v24
-													v18 = t166
-													var p168 int32
-													if uint64(t167) >= uint64(v18) {
-														p168 = 1
+													t163 := int64(load64(m.memory, uint32(v9+i32(72))))
+													v24 = t163
+													t164 := int32(m.memory[uint32(v5+i32(30))])
+													t165 := int64(load64(m.memory, uint32(v3+t164&i32(31)*i32(56)+i32(192))))
+													t166 := v24
+													v18 = t165
+													var p167 int32
+													if uint64(t166) >= uint64(v18) {
+														p167 = 1
 													}
-													t169 := p168 << 1
+													t168 := p167 << 1
 													v9 = v9 + i32(125)
-													t170 := int32(m.memory[uint32(v9)])
-													v13 = t170
-													p171 := v13
+													t169 := int32(m.memory[uint32(v9)])
+													v13 = t169
+													p170 := v13
 													if v13 == i32(2) {
-														p171 = t169
+														p170 = t168
 													}
-													if p171 == i32(2) {
-														goto l50
+													if p170 == i32(2) {
+														goto l51
 													}
 													{
-														t172 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t172 == v4 {
-															goto l51
-														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
-														t173 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t173))
-													}
-												l51:
-													store64(m.memory, uint64(uint32(v2))+32, uint64(v21))
-													{
-														t174 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v5 = t174
-														t175 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t176 := v5
-														v7 = t175
-														p177 := v7
-														if uint32(v5) > uint32(v7) {
-															p177 = t176
-														}
-														v7 = p177
-														t178 := v7
-														v5 = v11 + v4*i32(1088)
-														t179 := int32(load32(m.memory, uint64(uint32(v5))+632))
-														v8 = t179
-														if uint32(t178) >= uint32(v8) {
+														t171 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t171 == v4 {
 															goto l52
 														}
-														t180 := int64(load64(m.memory, uint64(uint32(v5))+648))
-														t181 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v21-t180) < uint64(t181) {
-															goto l53
-														}
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
+														t172 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t172))
 													}
 												l52:
+													store64(m.memory, uint64(uint32(v2))+32, uint64(v21))
+													{
+														t173 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v5 = t173
+														t174 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t175 := v5
+														v7 = t174
+														p176 := v7
+														if uint32(v5) > uint32(v7) {
+															p176 = t175
+														}
+														v7 = p176
+														t177 := v7
+														v5 = v11 + v4*i32(1088)
+														t178 := int32(load32(m.memory, uint64(uint32(v5))+632))
+														v8 = t178
+														if uint32(t177) >= uint32(v8) {
+															goto l53
+														}
+														t179 := int64(load64(m.memory, uint64(uint32(v5))+648))
+														t180 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v21-t179) < uint64(t180) {
+															goto l54
+														}
+													}
+												l53:
 													store32(m.memory, uint32(v5+i32(632)), uint32(v7))
 													store64(m.memory, uint64(uint32(v5))+648, uint64(v21))
 													v8 = v7
-												l53:
+												l54:
 													v19 = v24 + v22
 													{
-														t182 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v24 = t182
+														t181 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v24 = t181
 														if v24 != i64(0) {
-															goto l54
+															goto l55
 														}
-														p183 := i32(1)
+														p182 := i32(1)
 														if v8 != 0 {
-															p183 = v8
+															p182 = v8
 														}
-														v23 = int64(uint32(p183))
+														v23 = int64(uint32(p182))
 														{
 															{
-																t184 := int32(m.memory[uint32(v2+i32(30))])
-																v2 = v3 + t184&i32(31)*i32(56)
-																t185 := int64(load64(m.memory, uint32(v2+i32(184))))
-																v25 = t185
+																t183 := int32(m.memory[uint32(v2+i32(30))])
+																v2 = v3 + t183&i32(31)*i32(56)
+																t184 := int64(load64(m.memory, uint32(v2+i32(184))))
+																v25 = t184
 																if v25 != i64(0) {
-																	goto l55
+																	goto l56
 																}
-																t186 := int64(load64(m.memory, uint32(v2+i32(168))))
-																v25 = t186
-																goto l56
+																t185 := int64(load64(m.memory, uint32(v2+i32(168))))
+																v25 = t185
+																goto l57
 															}
-														l55:
-															t187 := int64(load64(m.memory, uint32(v2+i32(168))))
-															v24 = t187
-															t188 := int64(load64(m.memory, uint32(v3)))
-															t189 := v24
-															v26 = t188
-															t190 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t191 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t192 := v26
-															v27 = t190 - t191
-															p193 := i64(0)
+														l56:
+															t186 := int64(load64(m.memory, uint32(v2+i32(168))))
+															v24 = t186
+															t187 := int64(load64(m.memory, uint32(v3)))
+															t188 := v24
+															v26 = t187
+															t189 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t190 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t191 := v26
+															v27 = t189 - t190
+															p192 := i64(0)
 															if uint64(v26) > uint64(v27) {
-																p193 = int64(uint64((t192-v27)*v25) >> 16)
+																p192 = int64(uint64((t191-v27)*v25) >> 16)
 															}
-															v25 = p193
-															p194 := v25
+															v25 = p192
+															p193 := v25
 															if uint64(v25) > uint64(v24) {
-																p194 = t189
+																p193 = t188
 															}
-															p195 := v25
+															p194 := v25
 															if v24 != i64(0) {
-																p195 = p194
+																p194 = p193
 															}
-															v25 = p195
+															v25 = p194
 														}
-													l56:
+													l57:
 														v24 = v18
-														t196 := int64(uint64(v25) / uint64(v23))
-														v25 = t196
-														t197 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
-														t198 := v25
-														v23 = t197 * (v23 + i64(-1))
-														if uint64(t198) <= uint64(v23) {
-															goto l54
+														t195 := int64(uint64(v25) / uint64(v23))
+														v25 = t195
+														t196 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
+														t197 := v25
+														v23 = t196 * (v23 + i64(-1))
+														if uint64(t197) <= uint64(v23) {
+															goto l55
 														}
-														t199 := v18
+														t198 := v18
 														v24 = v25 - v23
-														p200 := v24
+														p199 := v24
 														if uint64(v24) < uint64(v18) {
-															p200 = t199
+															p199 = t198
 														}
-														v24 = p200
+														v24 = p199
 													}
-												l54:
+												l55:
 													{
 														if uint64(v19) < uint64(v24) {
-															var p204 int32
+															var p203 int32
 															if uint64(v19) >= uint64(v18) {
-																p204 = 1
+																p203 = 1
 															}
-															v2 = p204
-															goto l58
+															v2 = p203
+															goto l59
 														}
 														v2 = i32(2)
-														t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t201|i32(2)))
+														t200 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+														store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t200|i32(2)))
 														v5 = v11 + v4*i32(1088)
-														t202 := int32(load32(m.memory, uint64(uint32(v5))+624))
-														store32(m.memory, uint64(uint32(v5))+628, uint32(t202))
+														t201 := int32(load32(m.memory, uint64(uint32(v5))+624))
+														store32(m.memory, uint64(uint32(v5))+628, uint32(t201))
 														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v21))
-														t203 := int64(load64(m.memory, uint64(uint32(v5))+608))
-														store64(m.memory, uint64(uint32(v5))+608, uint64(t203+i64(1)))
-														goto l58
-													}
-												}
-											l50:
-												t205 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v18 = t205
-												{
-													t206 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t206 != v4 {
+														t202 := int64(load64(m.memory, uint64(uint32(v5))+608))
+														store64(m.memory, uint64(uint32(v5))+608, uint64(t202+i64(1)))
 														goto l59
 													}
+												}
+											l51:
+												t204 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v18 = t204
+												{
+													t205 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t205 != v4 {
+														goto l60
+													}
 													{
-														t207 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t207 {
+														t206 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t206 {
 														default:
-															goto l59
+															goto l60
 														case 0:
-															t208 := int32(m.memory[uint64(uint32(v2))+31])
-															if t208 == 0 {
-																goto l59
+															t207 := int32(m.memory[uint64(uint32(v2))+31])
+															if t207 == 0 {
+																goto l60
 															}
 															fallthrough
 														case 2:
-															t209 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v18 = t209
+															t208 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v18 = t208
 														}
 													}
 												}
-											l59:
+											l60:
 												v2 = i32(2)
 												if v18 == 0 {
-													goto l58
+													goto l59
 												}
 												{
-													t210 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p211 := i32(1728)
-													if t210 != 0 {
-														p211 = v5 + v0<<3 + i32(672)
+													t209 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p210 := i32(1600)
+													if t209 != 0 {
+														p210 = v5 + v0<<3 + i32(672)
 													}
-													t212 := int64(load64(m.memory, uint32(p211)))
-													v24 = t212
+													t211 := int64(load64(m.memory, uint32(p210)))
+													v24 = t211
 													if uint64(v24) <= uint64(v18) {
-														goto l62
-													}
-													t213 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v24-v18) >= uint64(t213) {
-														goto l58
-													}
-												}
-											l62:
-												{
-													t214 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(48)))+8))
-													v18 = t214
-													if v18 == 0 {
 														goto l63
 													}
-													t215 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v21-v18) >= uint64(t215) {
-														goto l63
-													}
-													t216 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
-													t217 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(48)))+16))
-													if uint32(t216<<3) <= uint32(t217*i32(9)) {
-														goto l58
+													t212 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v24-v18) >= uint64(t212) {
+														goto l59
 													}
 												}
 											l63:
-												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v8+i32(-1)))
-												t218 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t218|i32(4)))
+												{
+													t213 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(48)))+8))
+													v18 = t213
+													if v18 == 0 {
+														goto l64
+													}
+													t214 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v21-v18) >= uint64(t214) {
+														goto l64
+													}
+													t215 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
+													t216 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(48)))+16))
+													if uint32(t215<<3) <= uint32(t216*i32(9)) {
+														goto l59
+													}
+												}
+											l64:
+												store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8+i32(-1)))
+												t217 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t217|i32(4)))
 											}
-										l58:
+										l59:
 											m.memory[uint32(v9)] = byte(v2)
 										}
-									l41:
+									l42:
 										{
-											t219 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t219 == 0 {
-												goto l64
+											t218 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t218 == 0 {
+												goto l65
 											}
-											t220 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t220&v10 == 0 {
-												goto l64
+											t219 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t219&v10 == 0 {
+												goto l65
 											}
 											v2 = v17 & i32(3)
 											if v2 == 0 {
-												goto l64
+												goto l65
 											}
 											v5 = v11 + v4*i32(1088)
 											v7 = v5 + v0<<6
-											t221 := int32(m.memory[uint32(v7+i32(125))])
-											if t221 == i32(2) {
-												goto l64
+											t220 := int32(m.memory[uint32(v7+i32(125))])
+											if t220 == i32(2) {
+												goto l65
 											}
-											t222 := int64(load64(m.memory, uint32(v7+i32(72))))
-											v21 = t222 + v22
-											t223 := int32(m.memory[uint32(v5+i32(30))])
-											v5 = t223 & i32(31)
+											t221 := int64(load64(m.memory, uint32(v7+i32(72))))
+											v21 = t221 + v22
+											t222 := int32(m.memory[uint32(v5+i32(30))])
+											v5 = t222 & i32(31)
 											{
 												{
-													t224 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t224 != i32(2) {
-														goto l65
+													t223 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t223 != i32(2) {
+														goto l66
 													}
-													t225 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
-													var p226 int32
-													if uint64(t225) < uint64(v21) {
-														p226 = 1
+													t224 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
+													var p225 int32
+													if uint64(t224) < uint64(v21) {
+														p225 = 1
 													}
-													v3 = p226
-													goto l66
-												}
-											l65:
-												t227 := v21
-												v5 = v3 + v5*i32(56)
-												t228 := int64(load64(m.memory, uint32(v5+i32(152))))
-												v22 = t228
-												if uint64(t227) <= uint64(v22) {
-													goto l64
-												}
-												t229 := int64(load64(m.memory, uint32(v5+i32(160))))
-												v18 = t229
-												if uint64(v18) < uint64(v21) {
+													v3 = p225
 													goto l67
 												}
+											l66:
+												t226 := v21
+												v5 = v3 + v5*i32(56)
+												t227 := int64(load64(m.memory, uint32(v5+i32(152))))
+												v22 = t227
+												if uint64(t226) <= uint64(v22) {
+													goto l65
+												}
+												t228 := int64(load64(m.memory, uint32(v5+i32(160))))
+												v18 = t228
+												if uint64(v18) < uint64(v21) {
+													goto l68
+												}
 												v5 = v11 + v4*i32(1088)
-												t230 := int64(load64(m.memory, uint64(uint32(v5))+600))
-												t231 := v5
-												v24 = t230
-												store64(m.memory, uint64(uint32(t231))+600, uint64(v24+i64(1)))
-												t232 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t233 := int64(uint64(t232*(v21-v22)) / uint64(v18-v22))
-												t234 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v21 = int64(uint32(v4))<<40 + v24*i64(-0x61c8864680b583eb) + t234 + i64(-0x61c8864680b583eb)
+												t229 := int64(load64(m.memory, uint64(uint32(v5))+600))
+												t230 := v5
+												v24 = t229
+												store64(m.memory, uint64(uint32(t230))+600, uint64(v24+i64(1)))
+												t231 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t232 := int64(uint64(t231*(v21-v22)) / uint64(v18-v22))
+												t233 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v21 = int64(uint32(v4))<<40 + v24*i64(-0x61c8864680b583eb) + t233 + i64(-0x61c8864680b583eb)
 												v21 = (int64(uint64(v21)>>30) ^ v21) * i64(-4658895280553007687)
 												v21 = (int64(uint64(v21)>>27) ^ v21) * i64(-0x6b2fb644ecceee15)
-												var p235 int32
-												if uint64(t233) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
-													p235 = 1
+												var p234 int32
+												if uint64(t232) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
+													p234 = 1
 												}
-												v3 = p235
+												v3 = p234
 											}
-										l66:
+										l67:
 											if v3 == 0 {
-												goto l64
+												goto l65
 											}
 											if v2 != i32(3) {
-												goto l68
+												goto l69
 											}
-											goto l64
-										l67:
-											if v2 == i32(3) {
-												goto l64
-											}
+											goto l65
 										l68:
-											t236 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-											v2 = t236
+											if v2 == i32(3) {
+												goto l65
+											}
+										l69:
+											t235 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
+											v2 = t235
 											v2 = v2<<8 | int32(uint32(v2)>>8)
 											v3 = v2 | i32(3)
-											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-											t237 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-											t238 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t237<<8 | t238 ^ i32(0xffff))
+											m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
+											t236 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+											t237 := int32(m.memory[uint64(uint32(i32(0)))+1769])
+											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t236<<8 | t237 ^ i32(0xffff))
 											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+											store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 											v2 = v11 + v4*i32(1088)
-											t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
-											store64(m.memory, uint64(uint32(v2))+56, uint64(t239+i64(1)))
+											t238 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											store64(m.memory, uint64(uint32(v2))+56, uint64(t238+i64(1)))
 										}
-									l64:
-										t240 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-										v2 = t240
-										m.memory[uint64(uint32(i32(0)))+1894] = byte(v2 + i32(-1))
-										t241 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-										v2 = v2<<8 | t241
-										t242 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-										t243 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t242<<8 | t243 ^ i32(0xffff))
+									l65:
+										t239 := int32(m.memory[uint64(uint32(i32(0)))+1766])
+										v2 = t239
+										m.memory[uint64(uint32(i32(0)))+1766] = byte(v2 + i32(-1))
+										t240 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+										v2 = v2<<8 | t240
+										t241 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+										t242 := int32(m.memory[uint64(uint32(i32(0)))+1769])
+										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t241<<8 | t242 ^ i32(0xffff))
 										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+										store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 										v2 = v11 + v4*i32(1088)
-										t244 := int32(load32(m.memory, uint64(uint32(v2))+22))
-										store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t244))
-										t245 := int32(load16(m.memory, uint32(v2+i32(26))))
-										store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t245))
-										t246 := int32(load32(m.memory, uint64(uint32(v2))+16))
-										v3 = t246
-										t247 := int32(load16(m.memory, uint32(v2+i32(20))))
-										v2 = t247
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v4))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v0))
-										store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v2))
-										store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v3))
+										t243 := int32(load32(m.memory, uint64(uint32(v2))+22))
+										store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t243))
+										t244 := int32(load16(m.memory, uint32(v2+i32(26))))
+										store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t244))
+										t245 := int32(load32(m.memory, uint64(uint32(v2))+16))
+										v3 = t245
+										t246 := int32(load16(m.memory, uint32(v2+i32(20))))
+										v2 = t246
+										store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v4))
+										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
+										store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v2))
+										store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v3))
 										goto l0
 									}
 								}
-							l26:
+							l27:
 								v4 = i32(1)
-								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
-								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+								store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
+								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
 								if v9&i32(-65536) != i32(0xafe0000) {
-									goto l34
+									goto l35
 								}
-								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
 								goto l0
 							}
 						}
-					l18:
+					l19:
 						{
 							if v4&i32(0xffff) != i32(34998) {
-								goto l74
+								goto l75
 							}
-							t287 := m.fn10(v2)
-							if t287 == 0 {
+							t286 := m.fn11(v2)
+							if t286 == 0 {
 								goto l11
 							}
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
 							goto l0
 						}
-					l74:
-						m.fn13(v3, v2, v0, i32(0))
+					l75:
+						m.fn14(v3, v2, v0, i32(0))
 					l11:
-						t288 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-						v4 = t288
+						t287 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+						v4 = t287
 					}
-				l16:
+				l17:
 					if v4 != i32(5) {
 						goto l0
 					}
-					t289 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-					v4 = t289
+					t288 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+					v4 = t288
 					if uint32(v4) < uint32(i32(5)) {
-						goto l34
+						goto l35
 					}
 					goto l0
 				}
-			l21:
-				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(v4))
-				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-			l34:
+			l22:
+				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v4))
+				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+			l35:
 				v2 = v2 + v4<<3 + i32(824)
-				t290 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t290+i64(1)))
+				t289 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t289+i64(1)))
 			}
 		}
 	}
 l0:
-	t291 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t291+i64(1)))
+	t290 := int64(load64(m.memory, uint64(uint32(i32(0)))+1688))
+	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(t290+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
@@ -2347,14 +2385,14 @@ func (m *Module) fn7(v0, v1 int32) {
 	{
 		{
 			{
-				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
 				v3 = t0
 				if v3 != i32(5) {
 					goto l0
 				}
 				{
 					t1 := int32(m.memory[uint64(uint32(v1))+28])
-					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
+					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
 					v0 = t2 & i32(7)
 					if i32_shr_u(t1, v0)&i32(1) == 0 {
 						goto l1
@@ -2379,34 +2417,34 @@ func (m *Module) fn7(v0, v1 int32) {
 				l2:
 					v6 = v2
 				l3:
-					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
-					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
-					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46728)))
+					store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
+					store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
+					store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46728)))
 					t7 := int32(load32(m.memory, uint64(uint32(v1))+16))
-					store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t7))
+					store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t7))
 					t8 := int32(load16(m.memory, uint32(v1+i32(20))))
-					store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t8))
+					store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t8))
 					v2 = v1 + v0<<3
 					t9 := int32(load16(m.memory, uint32(v2+i32(968))))
 					v5 = t9
-					store16(m.memory, uint64(uint32(i32(0)))+1886, uint16(v5<<8|int32(uint32(v5)>>8)))
+					store16(m.memory, uint64(uint32(i32(0)))+1758, uint16(v5<<8|int32(uint32(v5)>>8)))
 					t10 := int32(load16(m.memory, uint32(v2+i32(974))))
 					v2 = t10
-					store64(m.memory, uint64(uint32(i32(0)))+1922, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1914, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1906, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1898, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1890, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1794, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1786, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1770, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1762, uint64(i64(0)))
 					v2 = v6 + v2
-					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2&i32(3840)|v0<<12) >> 8))
-					store16(m.memory, uint64(uint32(i32(0)))+1930, uint16(i32(0)))
+					m.memory[uint64(uint32(i32(0)))+1761] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v2&i32(3840)|v0<<12) >> 8))
+					store16(m.memory, uint64(uint32(i32(0)))+1802, uint16(i32(0)))
 					t11 := int64(load64(m.memory, uint64(uint32(v1))+936))
 					store64(m.memory, uint64(uint32(v1))+936, uint64(t11+i64(1)))
 					v2 = i32(1)
 				}
 			l1:
-				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
 				goto l4
 			}
 		l0:
@@ -2419,7 +2457,7 @@ func (m *Module) fn7(v0, v1 int32) {
 					goto l9
 				case 0, 1:
 					v2 = i32(0)
-					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1748))
+					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
 					t13 := v1
 					v6 = t12 & i32(7)
 					v7 = t13 + v6<<6 + i32(124)
@@ -2544,16 +2582,16 @@ func (m *Module) fn7(v0, v1 int32) {
 							}
 						l12:
 							m.memory[uint32(v7)] = byte(i32(1))
-							store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
-							store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
+							store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
+							store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
 							t44 := int32(load32(m.memory, uint64(uint32(v1))+16))
-							store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t44))
-							store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
+							store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t44))
+							store32(m.memory, uint64(uint32(i32(0)))+1756, uint32(i32(16844936)))
 							t45 := int64(load64(m.memory, uint64(uint32(v1))+792))
 							store64(m.memory, uint64(uint32(v1))+792, uint64(t45+i64(1)))
 							t46 := int32(load16(m.memory, uint32(v1+i32(20))))
 							v5 = t46
-							m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v6))
+							m.memory[uint64(uint32(i32(0)))+1761] = byte(i32_shl(i32(1), v6))
 							t47 := int32(load16(m.memory, uint64(uint32(v0))+116))
 							v2 = t47
 							p48 := v2
@@ -2561,58 +2599,58 @@ func (m *Module) fn7(v0, v1 int32) {
 								p48 = i32(0)
 							}
 							v0 = p48
-							m.memory[uint64(uint32(i32(0)))+1891] = byte(v0)
+							m.memory[uint64(uint32(i32(0)))+1763] = byte(v0)
 							p49 := i32(0)
 							if v6 == i32(1) {
 								p49 = v2
 							}
 							v7 = p49
-							m.memory[uint64(uint32(i32(0)))+1893] = byte(v7)
+							m.memory[uint64(uint32(i32(0)))+1765] = byte(v7)
 							p50 := i32(0)
 							if v6 == i32(2) {
 								p50 = v2
 							}
 							v8 = p50
-							m.memory[uint64(uint32(i32(0)))+1895] = byte(v8)
+							m.memory[uint64(uint32(i32(0)))+1767] = byte(v8)
 							p51 := i32(0)
 							if v6 == i32(3) {
 								p51 = v2
 							}
 							v13 = p51
-							m.memory[uint64(uint32(i32(0)))+1897] = byte(v13)
+							m.memory[uint64(uint32(i32(0)))+1769] = byte(v13)
 							p52 := i32(0)
 							if v6 == i32(4) {
 								p52 = v2
 							}
 							v14 = p52
-							m.memory[uint64(uint32(i32(0)))+1899] = byte(v14)
+							m.memory[uint64(uint32(i32(0)))+1771] = byte(v14)
 							p53 := i32(0)
 							if v6 == i32(5) {
 								p53 = v2
 							}
 							v15 = p53
-							m.memory[uint64(uint32(i32(0)))+1901] = byte(v15)
+							m.memory[uint64(uint32(i32(0)))+1773] = byte(v15)
 							p54 := i32(0)
 							if v6 == i32(6) {
 								p54 = v2
 							}
 							v16 = p54
-							m.memory[uint64(uint32(i32(0)))+1903] = byte(v16)
-							store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v5))
-							m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v0) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v7) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v8) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1896] = byte(int32(uint32(v13) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1898] = byte(int32(uint32(v14) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1900] = byte(int32(uint32(v15) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1902] = byte(int32(uint32(v16) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1775] = byte(v16)
+							store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v5))
+							m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v0) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v7) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v8) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1768] = byte(int32(uint32(v13) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1770] = byte(int32(uint32(v14) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1772] = byte(int32(uint32(v15) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1774] = byte(int32(uint32(v16) >> 8))
 							p55 := i32(0)
 							if v6 == i32(7) {
 								p55 = v2
 							}
 							v2 = p55
-							m.memory[uint64(uint32(i32(0)))+1904] = byte(int32(uint32(v2) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
+							m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v2) >> 8))
+							m.memory[uint64(uint32(i32(0)))+1760] = byte(i32(0))
 							goto l18
 						}
 					l10:
@@ -2676,51 +2714,51 @@ func (m *Module) fn7(v0, v1 int32) {
 						}
 						v2 = i32(0)
 						m.memory[uint32(v7)] = byte(i32(0))
-						store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(i32(256)))
-						store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(i32(0xc28001)))
+						store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
+						store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
 						t72 := int32(load32(m.memory, uint64(uint32(v1))+16))
-						store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t72))
-						store32(m.memory, uint64(uint32(i32(0)))+1884, uint32(i32(16844936)))
+						store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t72))
+						store32(m.memory, uint64(uint32(i32(0)))+1756, uint32(i32(16844936)))
 						t73 := int64(load64(m.memory, uint64(uint32(v1))+800))
 						store64(m.memory, uint64(uint32(v1))+800, uint64(t73+i64(1)))
 						t74 := int32(load16(m.memory, uint32(v1+i32(20))))
 						v0 = t74
-						m.memory[uint64(uint32(i32(0)))+1889] = byte(i32_shl(i32(1), v6))
-						store64(m.memory, uint64(uint32(i32(0)))+1890, uint64(i64(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v0))
-						m.memory[uint64(uint32(i32(0)))+1888] = byte(i32(0))
-						m.memory[uint64(uint32(i32(0)))+1904] = byte(i32(0))
-						store32(m.memory, uint64(uint32(i32(0)))+1898, uint32(i32(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1902, uint16(i32(0)))
+						m.memory[uint64(uint32(i32(0)))+1761] = byte(i32_shl(i32(1), v6))
+						store64(m.memory, uint64(uint32(i32(0)))+1762, uint64(i64(0)))
+						store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v0))
+						m.memory[uint64(uint32(i32(0)))+1760] = byte(i32(0))
+						m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
+						store32(m.memory, uint64(uint32(i32(0)))+1770, uint32(i32(0)))
+						store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(i32(0)))
 					}
 				l18:
-					store64(m.memory, uint64(uint32(i32(0)))+1922, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1914, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1906, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1905] = byte(v2)
-					store16(m.memory, uint64(uint32(i32(0)))+1930, uint16(i32(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1794, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1786, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
+					m.memory[uint64(uint32(i32(0)))+1777] = byte(v2)
+					store16(m.memory, uint64(uint32(i32(0)))+1802, uint16(i32(0)))
 					v2 = i32(1)
 				l15:
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
 					goto l4
 				case 2:
 					v8 = v1 + i32(628)
 					{
-						t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+						t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 						v14 = t75
 						if v14 != 0 {
-							t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+							t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
 							v15 = t77
 							t78 := int32(load32(m.memory, uint32(v8)))
 							v2 = t78
-							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 							v17 = t79
 							if v17 == 0 {
 								goto l23
 							}
-							t80 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+							t80 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 							v10 = t80
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 							v18 = t81
 							v7 = i32(32)
 						l30:
@@ -2795,47 +2833,47 @@ func (m *Module) fn7(v0, v1 int32) {
 									store32(m.memory, uint64(uint32(t96))+16, uint32(v7))
 									v0 = i32(0)
 									t97 := int32(load32(m.memory, uint64(uint32(v8))+40))
-									store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t97))
+									store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t97))
 									t98 := int32(load16(m.memory, uint32(v8+i32(44))))
-									store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t98))
+									store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t98))
 									v8 = v17 + v13*i32(1088)
 									t99 := int32(load16(m.memory, uint32(v8+i32(20))))
 									v13 = t99
 									t100 := int32(load32(m.memory, uint64(uint32(v8))+16))
 									v14 = t100
-									m.memory[uint64(uint32(i32(0)))+1886] = byte(v5)
-									m.memory[uint64(uint32(i32(0)))+1889] = byte(v5)
-									store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
-									store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
+									m.memory[uint64(uint32(i32(0)))+1758] = byte(v5)
+									m.memory[uint64(uint32(i32(0)))+1761] = byte(v5)
+									store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46472)))
+									store64(m.memory, uint64(uint32(i32(0)))+1768, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1776, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
+									store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
 									t101 := int32(load32(m.memory, uint64(uint32(v1))+876))
 									v8 = t101
-									m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v8) >> 8))
-									m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v8) >> 16))
-									m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v8) >> 24))
+									m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v8) >> 8))
+									m.memory[uint64(uint32(i32(0)))+1765] = byte(int32(uint32(v8) >> 16))
+									m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v8) >> 24))
 									p102 := i32(0xffff)
 									if uint32(v7) < uint32(i32(0xffff)) {
 										p102 = v7
 									}
 									v15 = p102
-									m.memory[uint64(uint32(i32(0)))+1891] = byte(v15)
-									m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v15) >> 8))
-									m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v5) >> 8))
+									m.memory[uint64(uint32(i32(0)))+1763] = byte(v15)
+									m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v15) >> 8))
+									m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v5) >> 8))
 									p103 := i32(255)
 									if uint32(v7) < uint32(i32(255)) {
 										p103 = v7
 									}
-									m.memory[uint64(uint32(i32(0)))+1887] = byte(p103)
-									m.memory[uint64(uint32(i32(0)))+1895] = byte(v8)
-									store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v14))
-									store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v13))
-									store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
-									store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-									store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
+									m.memory[uint64(uint32(i32(0)))+1759] = byte(p103)
+									m.memory[uint64(uint32(i32(0)))+1767] = byte(v8)
+									store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v14))
+									store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v13))
+									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(i32(0)))
+									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
 									t104 := int32(load32(m.memory, uint32(v6+i32(24))))
-									store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t104))
+									store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t104))
 									goto l29
 								}
 							l24:
@@ -2853,24 +2891,24 @@ func (m *Module) fn7(v0, v1 int32) {
 						goto l22
 					}
 				case 3:
-					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
+					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 					v2 = t106
 					if uint32(t105) <= uint32(v2) {
 						goto l9
 					}
-					t107 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+					t107 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 					v0 = t107
 					if v0 == 0 {
 						goto l9
 					}
-					t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+					t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 					v8 = t108
 					t109 := v8
 					v5 = v0 + v2*i32(48)
 					t110 := int32(load32(m.memory, uint64(uint32(v5))+24))
 					v6 = t110
-					t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 					t112 := t109 + v6*i32(1088)
 					v13 = t111
 					p113 := i32(0)
@@ -2895,7 +2933,7 @@ func (m *Module) fn7(v0, v1 int32) {
 					t117 := int64(load64(m.memory, uint64(uint32(v6))+808))
 					store64(m.memory, uint64(uint32(v6))+808, uint64(t117+i64(1)))
 					v3 = v0 + v2*i32(48)
-					t118 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+					t118 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 					store64(m.memory, uint64(uint32(v3))+8, uint64(t118))
 					t119 := int32(load32(m.memory, uint64(uint32(v6))+620))
 					t120 := v3
@@ -2909,41 +2947,41 @@ func (m *Module) fn7(v0, v1 int32) {
 					v13 = t123
 					t124 := int32(load32(m.memory, uint64(uint32(v7))+16))
 					v7 = t124
-					m.memory[uint64(uint32(i32(0)))+1888] = byte(int32(uint32(v2) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v2) >> 8))
 					p125 := i32(0xffff)
 					if uint32(v1) < uint32(i32(0xffff)) {
 						p125 = v1
 					}
 					v3 = p125
-					m.memory[uint64(uint32(i32(0)))+1890] = byte(int32(uint32(v3) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1891] = byte(v3)
+					m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v3) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1763] = byte(v3)
 					t126 := int32(load32(m.memory, uint64(uint32(v6))+876))
 					v3 = t126
-					m.memory[uint64(uint32(i32(0)))+1892] = byte(int32(uint32(v3) >> 24))
-					m.memory[uint64(uint32(i32(0)))+1893] = byte(int32(uint32(v3) >> 16))
-					m.memory[uint64(uint32(i32(0)))+1894] = byte(int32(uint32(v3) >> 8))
-					store64(m.memory, uint64(uint32(i32(0)))+1920, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1912, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1904, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1896, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1889] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1895] = byte(v3)
-					store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(v13))
-					store16(m.memory, uint64(uint32(i32(0)))+1884, uint16(i32(46472)))
+					m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v3) >> 24))
+					m.memory[uint64(uint32(i32(0)))+1765] = byte(int32(uint32(v3) >> 16))
+					m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v3) >> 8))
+					store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1776, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1768, uint64(i64(0)))
+					m.memory[uint64(uint32(i32(0)))+1761] = byte(v2)
+					m.memory[uint64(uint32(i32(0)))+1767] = byte(v3)
+					store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(v13))
+					store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46472)))
 					p127 := i32(255)
 					if uint32(v1) < uint32(i32(255)) {
 						p127 = v1
 					}
-					m.memory[uint64(uint32(i32(0)))+1887] = byte(p127)
-					store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v8))
-					store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v7))
-					store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(v0))
-					m.memory[uint64(uint32(i32(0)))+1886] = byte(v2)
-					store32(m.memory, uint64(uint32(i32(0)))+1928, uint32(i32(0)))
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-					store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
+					m.memory[uint64(uint32(i32(0)))+1759] = byte(p127)
+					store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v8))
+					store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v7))
+					store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(v0))
+					m.memory[uint64(uint32(i32(0)))+1758] = byte(v2)
+					store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(i32(0)))
+					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
 					t128 := int32(load32(m.memory, uint32(v5+i32(24))))
-					store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t128))
+					store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t128))
 					return
 				}
 			l23:
@@ -3339,29 +3377,29 @@ func (m *Module) fn7(v0, v1 int32) {
 				if v2 == 0 {
 					goto l32
 				}
-				t225 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-				store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t225|i32(2)))
+				t225 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+				store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t225|i32(2)))
 			}
 		l32:
 			if v0 != 0 {
 				goto l22
 			}
 			v2 = i32(1)
-			v0 = i32(1788)
+			v0 = i32(1660)
 			goto l33
 		l22:
 			v2 = i32(0)
 		l4:
-			v0 = i32(1736)
+			v0 = i32(1608)
 		l33:
 			t226 := int32(load32(m.memory, uint32(v0)))
-			store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t226))
+			store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t226))
 			if v2 != 0 {
 				return
 			}
 		}
 	l9:
-		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
 		t227 := int64(load64(m.memory, uint64(uint32(v1))+768))
 		t228 := v1
 		var p229 int32
@@ -3400,10 +3438,10 @@ func (m *Module) fn9(v0 int32) {
 	var v5 int32
 	var v6 int64
 	v1 = i32(0)
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 	v2 = t0
 	{
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1761])
 		v3 = t1
 		if v3&i32(1) == 0 {
 			goto l0
@@ -3413,7 +3451,7 @@ func (m *Module) fn9(v0 int32) {
 		v4 = t2
 		{
 			{
-				t3 := int32(load16(m.memory, uint64(uint32(i32(0)))+1890))
+				t3 := int32(load16(m.memory, uint64(uint32(i32(0)))+1762))
 				v5 = t3
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3452,7 +3490,7 @@ l0:
 		v4 = t7
 		{
 			{
-				t8 := int32(load16(m.memory, uint64(uint32(i32(0)))+1892))
+				t8 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
 				v5 = t8
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3491,7 +3529,7 @@ l4:
 		v4 = t12
 		{
 			{
-				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1894))
+				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1766))
 				v5 = t13
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3530,7 +3568,7 @@ l8:
 		v4 = t17
 		{
 			{
-				t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1896))
+				t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1768))
 				v5 = t18
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3569,7 +3607,7 @@ l12:
 		v4 = t22
 		{
 			{
-				t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1898))
+				t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
 				v5 = t23
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3608,7 +3646,7 @@ l16:
 		v4 = t27
 		{
 			{
-				t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1900))
+				t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
 				v5 = t28
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3647,7 +3685,7 @@ l20:
 		v4 = t32
 		{
 			{
-				t33 := int32(load16(m.memory, uint64(uint32(i32(0)))+1902))
+				t33 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
 				v5 = t33
 				v5 = v5<<8 | int32(uint32(v5)>>8)
 				if v5&i32(0xffff) == 0 {
@@ -3687,7 +3725,7 @@ l24:
 			v4 = t37
 			{
 				{
-					t38 := int32(load16(m.memory, uint64(uint32(i32(0)))+1904))
+					t38 := int32(load16(m.memory, uint64(uint32(i32(0)))+1776))
 					v3 = t38
 					v3 = v3<<8 | int32(uint32(v3)>>8)
 					if v3&i32(0xffff) == 0 {
@@ -3714,34 +3752,69 @@ l24:
 			}
 		l31:
 			store64(m.memory, uint64(uint32(v0))+528, uint64(v2))
-			store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(v1|i32(128)))
+			store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v1|i32(128)))
 			goto l32
 		}
 	l28:
-		store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(v1))
+		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v1))
 		if v1 == 0 {
 			return
 		}
 	l32:
-		t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t42|i32(8)))
+		t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t42|i32(8)))
 	}
 }
 
-func (m *Module) fn10(v0 int32) int32 {
+func (m *Module) fn10() int32 {
+	var v0, v1 int32
+	v0 = i32(0)
+	{
+		t0 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		if t0&i32(240) != i32(96) {
+			goto l0
+		}
+		v0 = i32(0)
+		{
+			t1 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+			v1 = t1
+			switch v1 + i32(-6) {
+			case 0, 11:
+				t2 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
+				v0 = t2
+				var p3 int32
+				if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
+					p3 = 1
+				}
+				v0 = p3
+				fallthrough
+			default:
+				var p4 int32
+				if v1 == i32(17) {
+					p4 = 1
+				}
+				v0 = p4 & v0
+			}
+		}
+	}
+l0:
+	return v0
+}
+
+func (m *Module) fn11(v0 int32) int32 {
 	var v1, v2, v3, v4, v5, v6 int32
 	v1 = i32(0)
 	{
 		t0 := int32(m.memory[uint64(uint32(v0))+28])
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1760])
 		v2 = t1
 		v3 = int32(uint32(v2) >> 4)
 		if i32_shr_u(t0, v3)&i32(1) == 0 {
 			goto l0
 		}
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 		v1 = t2
-		t3 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+		t3 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 		v4 = t3
 		t4 := int64(load64(m.memory, uint64(uint32(v0))+944))
 		store64(m.memory, uint64(uint32(v0))+944, uint64(t4+i64(1)))
@@ -3758,11 +3831,11 @@ func (m *Module) fn10(v0 int32) int32 {
 			store16(m.memory, uint32(v6), uint16(v1))
 			t7 := int64(load64(m.memory, uint64(uint32(v0))+952))
 			store64(m.memory, uint64(uint32(v0))+952, uint64(t7+i64(1)))
-			t8 := int32(m.memory[uint64(uint32(i32(0)))+1888])
+			t8 := int32(m.memory[uint64(uint32(i32(0)))+1760])
 			v2 = t8
 		}
 	l1:
-		t9 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+		t9 := int32(m.memory[uint64(uint32(i32(0)))+1761])
 		t10 := v3 + i32(970)
 		v2 = v2<<8 | t9
 		store16(m.memory, uint32(t10), uint16(v2&i32(0xfff)))
@@ -3779,17 +3852,17 @@ func (m *Module) fn10(v0 int32) int32 {
 		}
 		store16(m.memory, uint32(v4), uint16(i32(0)))
 		v1 = i32(1)
-		store32(m.memory, uint64(uint32(i32(0)))+1808, uint32(i32_shl(i32(1), v5)))
-		t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-		store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t13|i32(8)))
-		t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(i32_shl(i32(1), v5)))
+		t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t13|i32(8)))
+		t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 		store64(m.memory, uint32(v0+v5<<6+i32(80)), uint64(t14))
 	}
 l0:
 	return v1
 }
 
-func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
+func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 	var v6, v7, v8, v9, v10 int32
 	var v11, v12 int64
 	var v13 int32
@@ -3806,12 +3879,12 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 				if v2&i32(-0x1000000) != i32(0xa000000) {
 					goto l5
 				}
-				t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+				t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
 				v6 = v2&i32(0xffffff) + i32(-1)
 				if uint32(t2) <= uint32(v6) {
 					goto l5
 				}
-				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 				v3 = t3
 				if v3 == 0 {
 					goto l5
@@ -3820,9 +3893,9 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 				v2 = t4
 			}
 		l5:
-			t5 := int32(m.memory[uint64(uint32(i32(0)))+1891])
+			t5 := int32(m.memory[uint64(uint32(i32(0)))+1763])
 			v3 = t5
-			t6 := int32(m.memory[uint64(uint32(i32(0)))+1890])
+			t6 := int32(m.memory[uint64(uint32(i32(0)))+1762])
 			v1 = t6
 			t7 := int32(load16(m.memory, uint64(uint32(v5))+10))
 			v6 = t7
@@ -3836,12 +3909,12 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 				if v0&i32(-0x1000000) != i32(0xa000000) {
 					goto l6
 				}
-				t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+				t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
 				v9 = v0&i32(0xffffff) + i32(-1)
 				if uint32(t11) <= uint32(v9) {
 					goto l6
 				}
-				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
+				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 				v10 = t12
 				if v10 == 0 {
 					goto l6
@@ -3937,15 +4010,15 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
 			v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
 			{
-				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
 				v6 = t33
 				if v6 != 0 {
-					t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+					t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 					v7 = t34
 					if v7 != 0 {
-						t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+						t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 						v9 = t35
-						t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+						t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
 						v8 = t36
 						v6 = v6 + (v3+v0)<<3
 						v12 = i64(0)
@@ -4017,7 +4090,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 		default:
 			{
 				{
-					t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+					t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1564))
 					t49 := int32(load32(m.memory, uint32(v5)))
 					t50 := int32(load32(m.memory, uint64(uint32(v0))+104))
 					t51 := v2
@@ -4040,7 +4113,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 					if uint32(t48) <= uint32(v1) {
 						goto l18
 					}
-					t57 := int32(load32(m.memory, uint64(uint32(i32(0)))+1724))
+					t57 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
 					v8 = t57
 					if v8 != 0 {
 						goto l19
@@ -4072,7 +4145,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 					if v15 == 0 {
 						goto l21
 					}
-					t63 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+					t63 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 					v11 = t63
 					t64 := int64(load64(m.memory, uint64(uint32(v0))+128))
 					if uint64(v11-v15) >= uint64(t64) {
@@ -4100,7 +4173,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 					goto l24
 				l23:
 					{
-						t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
+						t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
 						v6 = t69
 						if v6 != 0 {
 							goto l25
@@ -4110,7 +4183,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 					}
 				l25:
 					{
-						t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+						t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 						v13 = t70
 						if v13 != 0 {
 							goto l26
@@ -4119,9 +4192,9 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 						goto l24
 					}
 				l26:
-					t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 					v16 = t71
-					t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+					t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
 					v17 = t72
 					v6 = v6 + (v3+v0)<<3
 					v12 = i64(0)
@@ -4189,7 +4262,7 @@ func (m *Module) fn11(v0, v1, v2, v3, v4, v5 int32) int32 {
 				t84 := v8 + v1<<4
 				v15 = int64(uint32(v9))
 				store64(m.memory, uint64(uint32(t84))+8, uint64(v15))
-				t85 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
+				t85 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
 				v11 = t85
 			}
 		l22:
@@ -4202,19 +4275,19 @@ l13:
 	return v13
 }
 
-func (m *Module) fn12(v0 int32) {
+func (m *Module) fn13(v0 int32) {
 	var v1, v2, v3 int32
-	store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(4)))
-	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(4)))
+	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
 	{
-		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1888])
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1889])
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1760])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1761])
 		v0 = t1<<8 | t2 | v0<<16
 		if uint32(t0) <= uint32(v0) {
 			return
 		}
-		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 		v1 = t3
 		if v1 == 0 {
 			return
@@ -4224,42 +4297,42 @@ func (m *Module) fn12(v0 int32) {
 		if t4 == 0 {
 			return
 		}
-		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		t6 := int32(load32(m.memory, uint64(uint32(v2))+24))
 		v2 = t6
 		if uint32(t5) <= uint32(v2) {
 			return
 		}
-		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 		v3 = t7
 		if v3 == 0 {
 			return
 		}
 		v0 = v1 + v0*i32(48)
 		t8 := int32(load32(m.memory, uint64(uint32(v0))+40))
-		store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t8))
+		store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t8))
 		t9 := int32(load16(m.memory, uint32(v0+i32(44))))
-		store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t9))
+		store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t9))
 		v0 = v3 + v2*i32(1088)
 		t10 := int32(load32(m.memory, uint64(uint32(v0))+16))
-		store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t10))
+		store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t10))
 		t11 := int32(load16(m.memory, uint32(v0+i32(20))))
-		store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t11))
-		store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(i32(7)))
-		store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v2))
-		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+		store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t11))
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
+		store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v2))
+		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
 		t12 := int64(load64(m.memory, uint64(uint32(v0))+816))
 		store64(m.memory, uint64(uint32(v0))+816, uint64(t12+i64(1)))
 	}
 }
 
-func (m *Module) fn13(v0, v1, v2, v3 int32) {
-	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 int32
-	var v18, v19, v20, v21, v22, v23 int64
+func (m *Module) fn14(v0, v1, v2, v3 int32) {
+	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 int32
+	var v19, v20, v21, v22, v23, v24, v25, v26, v27 int64
 	t0 := m.g0
 	v4 = t0 - i32(16)
 	m.g0 = v4
-	t1 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+	t1 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
 	v5 = t1
 	v5 = v5<<8 | int32(uint32(v5)>>8)
 	{
@@ -4267,16 +4340,16 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 			if v3 != 0 {
 				goto l0
 			}
-			t2 := int32(m.memory[uint64(uint32(i32(0)))+1872])
+			t2 := int32(m.memory[uint64(uint32(i32(0)))+1744])
 			if t2&i32(1) == 0 {
 				goto l1
 			}
 			{
-				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
 				if t3 != i32(0xc28001) {
 					goto l2
 				}
-				t4 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+				t4 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
 				v3 = t4
 				if uint32((v3<<8|int32(uint32(v3)>>8))&i32(0xffff)) < uint32(i32(16)) {
 					goto l1
@@ -4286,14 +4359,14 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 			v3 = v5 & i32(0xffff)
 			switch v3 + i32(-2048) {
 			case 0:
-				t104 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-				if t104&i32(240) != i32(64) {
+				t217 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+				if t217&i32(240) != i32(64) {
 					goto l1
 				}
-				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
-				t105 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-				v3 = int32(uint32(t105) >> 5)
-				goto l33
+				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(7)))
+				t218 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+				v3 = int32(uint32(t218) >> 5)
+				goto l57
 			case 1, 2, 3, 4, 5:
 				goto l1
 			case 6:
@@ -4307,55 +4380,55 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 		if v3 == i32(34525) {
 			{
 				{
-					t5 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+					t5 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 					v6 = t5
 					if v6&i32(240) != i32(96) {
-						store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(3)))
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+						store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(3)))
+						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
 						goto l1
 					}
 					v5 = i32(0)
 					{
-						t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1894))
+						t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
 						if t6 != i32(253) {
 							goto l8
 						}
 						v5 = i32(0)
-						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
+						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
 						if t7 != 0 {
 							goto l8
 						}
 						v5 = i32(0)
-						t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
+						t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
 						if t8 != 0 {
 							goto l8
 						}
-						t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1906))
+						t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1778))
 						v3 = t9
 						v5 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
 				l8:
-					t10 := int32(m.memory[uint64(uint32(i32(0)))+1892])
+					t10 := int32(m.memory[uint64(uint32(i32(0)))+1764])
 					v7 = t10
 					v8 = i32(0)
 					v3 = i32(0)
 					{
-						t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1910))
+						t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1782))
 						v9 = t11
 						if v9 != i32(253) {
 							goto l9
 						}
 						v3 = i32(0)
-						t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1914))
+						t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1786))
 						if t12 != 0 {
 							goto l9
 						}
 						v3 = i32(0)
-						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1918))
+						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1790))
 						if t13 != 0 {
 							goto l9
 						}
-						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1922))
+						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1794))
 						v3 = t14
 						v3 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
@@ -4369,402 +4442,849 @@ func (m *Module) fn13(v0, v1, v2, v3 int32) {
 					}
 				}
 			l10:
-				t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1928))
+				t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
 				v8 = t15
 				v8 = v8<<8 | int32(uint32(v8)>>8)
-				t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1926))
+				t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1798))
 				v10 = t16
 				v10 = v10<<8 | int32(uint32(v10)>>8)
 			}
 		l11:
 			if v9&i32(49407) != i32(33022) {
-				t17 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-				if uint32(t17) > uint32(i32(1)) {
-					{
-						if v3&i32(-0x1000000) != i32(0xa000000) {
-							goto l14
-						}
-						t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-						v9 = v3&i32(0xffffff) + i32(-1)
-						if uint32(t18) <= uint32(v9) {
-							goto l14
-						}
-						t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-						v11 = t19
-						if v11 == 0 {
-							goto l14
-						}
-						t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-						t21 := int32(load32(m.memory, uint64(uint32(v1))+4))
-						v12 = t21
-						if uint32(t20) <= uint32(v12) {
-							goto l14
-						}
-						t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-						v13 = t22
-						t23 := int32(load32(m.memory, uint64(uint32(v11+v9<<4))+4))
-						t24 := v13
-						v14 = t23
-						if uint32(t24) <= uint32(v14) {
-							goto l14
-						}
-						t25 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-						v15 = t25
-						if v15 == 0 {
-							goto l14
-						}
-						t26 := int32(load32(m.memory, uint64(uint32(v0))+28))
-						v16 = t26
-						t27 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-						v17 = int32(uint32(v6<<8|t27) >> 4)
+				v9 = i32(0)
+				{
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+					if uint32(t17) > uint32(i32(1)) {
 						{
-							v6 = v15 + v13*v12<<3 + v14<<3
-							t28 := int32(load32(m.memory, uint64(uint32(v6))+4))
-							v13 = t28
-							switch v13 + i32(1) {
-							case 1:
+							t18 := int32(load32(m.memory, uint64(uint32(v0))+48))
+							if t18 == 0 {
 								goto l14
-							case 2:
-								t29 := int32(load32(m.memory, uint32(v6)))
-								v5 = t29
-								goto l18
-							case 0:
-								t30 := int32(load32(m.memory, uint64(uint32(v11+v9<<4))+8))
-								v5 = t30
-								goto l18
-							default:
-								{
+							}
+							if uint32(v2) < uint32(i32(63)) {
+								goto l14
+							}
+							if v7 != i32(17) {
+								goto l14
+							}
+							if v8&i32(0xffff) != i32(4791) {
+								goto l14
+							}
+							t19 := int32(m.memory[uint64(uint32(i32(0)))+1806])
+							v9 = t19
+							var p20 int32
+							if v9 != i32(129) {
+								p20 = 1
+							}
+							var p21 int32
+							if v9&i32(31) != i32(17) {
+								p21 = 1
+							}
+							v9 = p20 & p21
+						}
+					l14:
+						{
+							if v3&i32(-0x1000000) != i32(0xa000000) {
+								goto l15
+							}
+							t22 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
+							v11 = v3&i32(0xffffff) + i32(-1)
+							if uint32(t22) <= uint32(v11) {
+								goto l15
+							}
+							t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+							v12 = t23
+							if v12 == 0 {
+								goto l15
+							}
+							t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+							t25 := int32(load32(m.memory, uint64(uint32(v1))+4))
+							v13 = t25
+							if uint32(t24) <= uint32(v13) {
+								goto l15
+							}
+							t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
+							v14 = t26
+							t27 := int32(load32(m.memory, uint64(uint32(v12+v11<<4))+4))
+							t28 := v14
+							v15 = t27
+							if uint32(t28) <= uint32(v15) {
+								goto l15
+							}
+							t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+							v16 = t29
+							if v16 == 0 {
+								goto l15
+							}
+							t30 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+							v17 = int32(uint32(v6<<8|t30) >> 4)
+							t31 := int32(load32(m.memory, uint64(uint32(v0))+28))
+							v18 = t31
+							{
+								v6 = v16 + v14*v13<<3 + v15<<3
+								t32 := int32(load32(m.memory, uint64(uint32(v6))+4))
+								v14 = t32
+								switch v14 + i32(1) {
+								case 1:
+									goto l15
+								case 2:
+									t33 := int32(load32(m.memory, uint32(v6)))
+									v6 = t33
+									goto l19
+								case 0:
+									t34 := int32(load32(m.memory, uint64(uint32(v12+v11<<4))+8))
+									v6 = t34
+									goto l19
+								default:
 									{
-										t31 := int32(load32(m.memory, uint64(uint32(v0))+124))
-										if t31 != 0 {
-											goto l19
+										{
+											t35 := int32(load32(m.memory, uint64(uint32(v0))+124))
+											if t35 != 0 {
+												goto l20
+											}
+											t36 := int32(load32(m.memory, uint64(uint32(v0))+104))
+											v11 = t36 ^ v5
+											v11 = (int32(uint32(v11)>>16)^v11)*i32(-2048144789) ^ v3
+											v11 = (int32(uint32(v11)>>13)^v11)*i32(-1028477387) ^ (v10<<16 | v8&i32(0xffff))
+											v11 = (int32(uint32(v11)>>16) ^ v11) * i32(-2048144789)
+											v11 = (v11 ^ v7 ^ int32(uint32(v11)>>13)) * i32(-1028477387)
+											t37 := int32(uint32(int32(uint32(v11)>>16)^v11) % uint32(v14))
+											v11 = t37
+											goto l21
 										}
-										t32 := int32(load32(m.memory, uint64(uint32(v0))+104))
-										v5 = t32 ^ v5
-										v5 = (int32(uint32(v5)>>16)^v5)*i32(-2048144789) ^ v3
-										v5 = (int32(uint32(v5)>>13)^v5)*i32(-1028477387) ^ (v10<<16 | v8&i32(0xffff))
-										v5 = (int32(uint32(v5)>>16) ^ v5) * i32(-2048144789)
-										v5 = (v5 ^ v7 ^ int32(uint32(v5)>>13)) * i32(-1028477387)
-										t33 := int32(uint32(int32(uint32(v5)>>16)^v5) % uint32(v13))
-										v5 = t33
-										goto l20
+									l20:
+										m.memory[uint64(uint32(v4))+14] = byte(v9)
+										m.memory[uint64(uint32(v4))+13] = byte(v17)
+										m.memory[uint64(uint32(v4))+12] = byte(v7)
+										store16(m.memory, uint64(uint32(v4))+10, uint16(v8))
+										store16(m.memory, uint64(uint32(v4))+8, uint16(v10))
+										store32(m.memory, uint64(uint32(v4))+4, uint32(v3))
+										store32(m.memory, uint32(v4), uint32(v5))
+										t38 := int32(load32(m.memory, uint32(v6)))
+										t39 := m.fn12(v0, v13, v15, t38, v14, v4)
+										v11 = t39
 									}
-								l19:
-									m.memory[uint64(uint32(v4))+14] = byte(i32(0))
-									m.memory[uint64(uint32(v4))+13] = byte(v17)
-									m.memory[uint64(uint32(v4))+12] = byte(v7)
-									store16(m.memory, uint64(uint32(v4))+10, uint16(v8))
-									store16(m.memory, uint64(uint32(v4))+8, uint16(v10))
-									store32(m.memory, uint64(uint32(v4))+4, uint32(v3))
-									store32(m.memory, uint32(v4), uint32(v5))
-									t34 := int32(load32(m.memory, uint32(v6)))
-									t35 := m.fn11(v0, v12, v14, t34, v13, v4)
-									v5 = t35
+								l21:
+									t40 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
+									t41 := int32(load32(m.memory, uint32(v6)))
+									v6 = t41 + v11
+									if uint32(t40) <= uint32(v6) {
+										goto l15
+									}
+									t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+									v11 = t42
+									if v11 == 0 {
+										goto l15
+									}
+									t43 := int32(load32(m.memory, uint32(v11+v6<<3)))
+									v6 = t43
 								}
-							l20:
-								t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-								t37 := int32(load32(m.memory, uint32(v6)))
-								v5 = t37 + v5
-								if uint32(t36) <= uint32(v5) {
-									goto l14
-								}
-								t38 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-								v6 = t38
-								if v6 == 0 {
-									goto l14
-								}
-								t39 := int32(load32(m.memory, uint32(v6+v5<<3)))
-								v5 = t39
 							}
-						}
-					l18:
-						if v5 == i32(-1) {
-							goto l14
-						}
-						t40 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-						if uint32(t40) <= uint32(v5) {
-							goto l14
-						}
-						t41 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-						v6 = t41
-						if v6 != 0 {
-							v3 = v2 - v16
-							p42 := i32(60)
-							if uint32(v3) > uint32(i32(60)) {
-								p42 = v3
+						l19:
+							if v6 == i32(-1) {
+								goto l15
 							}
-							v7 = p42
-							t43 := v1
-							v3 = int32(uint32(v17&i32(224)) >> 5)
-							v8 = t43 + v3<<2 + i32(736)
-							v9 = v1 + v3<<6
-							v2 = v9 + i32(64)
-							{
-								t44 := int32(m.memory[uint32(v1+i32(30))])
-								t45 := v0
-								v10 = t44 & i32(31)
-								t46 := int64(load64(m.memory, uint32(t45+v10*i32(56)+i32(184))))
-								v18 = t46
-								if v18 == 0 {
-									goto l22
-								}
-								t47 := int32(load32(m.memory, uint64(uint32(v0))+24))
-								if i32_shr_u(t47, v3)&i32(1) == 0 {
-									goto l22
-								}
-								t48 := int64(load64(m.memory, uint32(v2)))
-								v19 = int64(uint32(v7))
-								t49 := int32(load32(m.memory, uint32(v8)))
-								t50 := t48 + v19
-								v11 = t49
-								t51 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
-								t52 := t50 - int64(uint32(v11))
-								v20 = t51
-								t53 := int64(load64(m.memory, uint32(v0)))
-								t54 := v20
-								v21 = t53
-								t55 := int64(load64(m.memory, uint64(uint32(v0))+8))
-								t56 := int64(load64(m.memory, uint64(uint32(v0))+88))
-								t57 := v21
-								v22 = t56
-								v23 = t55 - v22
-								p58 := i64(0)
-								if uint64(v21) > uint64(v23) {
-									p58 = int64(uint64((t57-v23)*v18) >> 16)
-								}
-								v21 = p58
-								p59 := v21
-								if uint64(v21) > uint64(v20) {
-									p59 = t54
-								}
-								p60 := v21
-								if v20 != i64(0) {
-									p60 = p59
-								}
-								if uint64(t52) <= uint64(p60) {
-									goto l22
-								}
-								store64(m.memory, uint64(uint32(v0))+88, uint64(v22+v19))
-								store32(m.memory, uint32(v8), uint32(v11+v7))
+							t44 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+							if uint32(t44) <= uint32(v6) {
+								goto l15
 							}
-						l22:
-							t61 := int64(load64(m.memory, uint32(v2)))
-							t62 := v2
-							v21 = int64(uint32(v7))
-							v20 = t61 + v21
-							store64(m.memory, uint32(t62), uint64(v20))
-							{
-								t63 := v20
-								v2 = v9 + i32(112)
-								t64 := int64(load32(m.memory, uint32(v2)))
-								if uint64(t63) <= uint64(t64) {
-									goto l23
+							t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+							v12 = t45
+							if v12 != 0 {
+								v2 = v2 - v18
+								p46 := i32(60)
+								if uint32(v2) > uint32(i32(60)) {
+									p46 = v2
 								}
-								store32(m.memory, uint32(v2), uint32(v20))
-							}
-						l23:
-							t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
-							t66 := v0
-							v23 = t65 + v21
-							store64(m.memory, uint64(uint32(t66))+8, uint64(v23))
-							{
-								t67 := int32(load32(m.memory, uint64(uint32(v0))+24))
-								v2 = i32_shl(i32(1), v3)
-								if t67&v2 == 0 {
-									goto l24
-								}
-								t68 := int32(m.memory[uint32(v1+v3<<6+i32(124))])
-								if t68 != 0 {
-									goto l24
-								}
+								v13 = p46
+								t47 := v1
+								v2 = int32(uint32(v17&i32(224)) >> 5)
+								v14 = t47 + v2<<2 + i32(736)
+								v15 = v1 + v2<<6
+								v11 = v15 + i32(64)
 								{
-									t69 := int32(load32(m.memory, uint32(v8)))
-									if t69 != 0 {
+									t48 := int32(m.memory[uint32(v1+i32(30))])
+									t49 := v0
+									v16 = t48 & i32(31)
+									t50 := int64(load64(m.memory, uint32(t49+v16*i32(56)+i32(184))))
+									v19 = t50
+									if v19 == 0 {
+										goto l23
+									}
+									t51 := int32(load32(m.memory, uint64(uint32(v0))+24))
+									if i32_shr_u(t51, v2)&i32(1) == 0 {
+										goto l23
+									}
+									t52 := int64(load64(m.memory, uint32(v11)))
+									v20 = int64(uint32(v13))
+									t53 := int32(load32(m.memory, uint32(v14)))
+									t54 := t52 + v20
+									v18 = t53
+									t55 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
+									t56 := t54 - int64(uint32(v18))
+									v21 = t55
+									t57 := int64(load64(m.memory, uint32(v0)))
+									t58 := v21
+									v22 = t57
+									t59 := int64(load64(m.memory, uint64(uint32(v0))+8))
+									t60 := int64(load64(m.memory, uint64(uint32(v0))+88))
+									t61 := v22
+									v23 = t60
+									v24 = t59 - v23
+									p62 := i64(0)
+									if uint64(v22) > uint64(v24) {
+										p62 = int64(uint64((t61-v24)*v19) >> 16)
+									}
+									v22 = p62
+									p63 := v22
+									if uint64(v22) > uint64(v21) {
+										p63 = t58
+									}
+									p64 := v22
+									if v21 != i64(0) {
+										p64 = p63
+									}
+									if uint64(t56) <= uint64(p64) {
+										goto l23
+									}
+									store64(m.memory, uint64(uint32(v0))+88, uint64(v23+v20))
+									store32(m.memory, uint32(v14), uint32(v18+v13))
+								}
+							l23:
+								t65 := int64(load64(m.memory, uint32(v11)))
+								t66 := v11
+								v22 = int64(uint32(v13))
+								v21 = t65 + v22
+								store64(m.memory, uint32(t66), uint64(v21))
+								{
+									t67 := v21
+									v11 = v15 + i32(112)
+									t68 := int64(load32(m.memory, uint32(v11)))
+									if uint64(t67) <= uint64(t68) {
+										goto l24
+									}
+									store32(m.memory, uint32(v11), uint32(v21))
+								}
+							l24:
+								t69 := int64(load64(m.memory, uint64(uint32(v0))+8))
+								t70 := v0
+								v24 = t69 + v22
+								store64(m.memory, uint64(uint32(t70))+8, uint64(v24))
+								{
+									t71 := int32(load32(m.memory, uint64(uint32(v0))+24))
+									v11 = i32_shl(i32(1), v2)
+									v13 = t71 & v11
+									if v13 == 0 {
+										goto l25
+									}
+									t72 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
+									if t72 != 0 {
 										goto l25
 									}
 									{
+										t73 := int32(load32(m.memory, uint32(v14)))
+										if t73 != 0 {
+											goto l26
+										}
 										{
-											if v18 != i64(0) {
-												goto l26
+											{
+												if v19 != i64(0) {
+													goto l27
+												}
+												t74 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
+												v19 = t74
+												goto l28
 											}
-											t70 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
-											v18 = t70
-											goto l27
+										l27:
+											t75 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
+											v20 = t75
+											t76 := int64(load64(m.memory, uint32(v0)))
+											t77 := v20
+											v23 = t76
+											t78 := int64(load64(m.memory, uint64(uint32(v0))+88))
+											t79 := v23
+											v24 = v24 - t78
+											p80 := i64(0)
+											if uint64(v23) > uint64(v24) {
+												p80 = int64(uint64((t79-v24)*v19) >> 16)
+											}
+											v19 = p80
+											p81 := v19
+											if uint64(v19) > uint64(v20) {
+												p81 = t77
+											}
+											p82 := v19
+											if v20 != i64(0) {
+												p82 = p81
+											}
+											v19 = p82
 										}
-									l26:
-										t71 := int64(load64(m.memory, uint32(v0+v10*i32(56)+i32(168))))
-										v19 = t71
-										t72 := int64(load64(m.memory, uint32(v0)))
-										t73 := v19
-										v22 = t72
-										t74 := int64(load64(m.memory, uint64(uint32(v0))+88))
-										t75 := v22
-										v23 = v23 - t74
-										p76 := i64(0)
-										if uint64(v22) > uint64(v23) {
-											p76 = int64(uint64((t75-v23)*v18) >> 16)
+									l28:
+										if uint64(v21) < uint64(v19) {
+											goto l25
 										}
-										v18 = p76
-										p77 := v18
-										if uint64(v18) > uint64(v19) {
-											p77 = t73
-										}
-										p78 := v18
-										if v19 != i64(0) {
-											p78 = p77
-										}
-										v18 = p78
 									}
-								l27:
-									if uint64(v20) < uint64(v18) {
-										goto l24
-									}
+								l26:
+									t83 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t83|i32(1)))
 								}
 							l25:
-								t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-								store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t79|i32(1)))
-							}
-						l24:
-							{
-								t80 := int32(load32(m.memory, uint64(uint32(v0))+120))
-								if t80 == 0 {
-									goto l28
-								}
-								t81 := int32(load32(m.memory, uint64(uint32(v0))+36))
-								if t81&v2 == 0 {
-									goto l28
-								}
-								v1 = v17 & i32(3)
-								if v1 == 0 {
-									goto l28
-								}
-								v2 = v6 + v5*i32(1088)
-								v7 = v2 + v3<<6
-								t82 := int32(m.memory[uint32(v7+i32(125))])
-								if t82 == i32(2) {
-									goto l28
-								}
-								t83 := int64(load64(m.memory, uint32(v7+i32(72))))
-								v20 = t83 + v21
-								t84 := int32(m.memory[uint32(v2+i32(30))])
-								v2 = t84 & i32(31)
 								{
+									t84 := int32(load32(m.memory, uint64(uint32(v0))+48))
+									if t84 == 0 {
+										goto l29
+									}
+									if v9 == 0 {
+										goto l29
+									}
+									if v13 == 0 {
+										goto l29
+									}
+									v9 = int32(uint32(v5) >> 24)
+									t85 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+									t86 := int32(uint32(v5)>>16) & i32(255)
+									v13 = t85
+									v9 = t86 ^ v13
+									t87 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+									t88 := int32(uint32(v5)>>8) & i32(255)
+									v15 = t87
+									v9 = t88 ^ (v15 ^ int32(uint32(v13)>>8))
+									t89 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+									t90 := v5 & i32(255)
+									v9 = t89
+									v5 = t90 ^ (v9^int32(uint32(v15)>>8))&i32(0xffff)
+									t91 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t92 := int32(uint32((v9^v10)&i32(0xff00)) >> 8)
+									v9 = t91
+									v5 = t92 ^ v9
+									t93 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t94 := int32(uint32(v9)>>8) ^ v10&i32(255)
+									v9 = t93
+									v5 = t94 ^ v9
+									t95 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t96 := int32(uint32(v3) >> 24)
+									v10 = t95
+									v5 = t96 ^ (v10 ^ int32(uint32(v9)>>8))
+									t97 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t98 := int32(uint32(v3)>>16) & i32(255)
+									v9 = t97
+									v5 = t98 ^ (v9 ^ int32(uint32(v10)>>8))
+									t99 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t100 := int32(uint32(v3)>>8) & i32(255)
+									v10 = t99
+									v5 = t100 ^ (v10 ^ int32(uint32(v9)>>8))
+									t101 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t102 := v3 & i32(255)
+									v5 = t101
+									v3 = t102 ^ (v5^int32(uint32(v10)>>8))&i32(0xffff)
+									t103 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t104 := int32(uint32((v5^v8)&i32(0xff00)) >> 8)
+									v5 = t103
+									v3 = t104 ^ v5
+									t105 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t106 := int32(uint32(v5)>>8) ^ v8&i32(255)
+									v5 = t105
+									v3 = t106 ^ v5
+									t107 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									v9 = t107
+									v3 = v9 ^ int32(uint32(v5)>>8) ^ v7
+									t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+									v8 = t108
+									t109 := int32(load32(m.memory, uint64(uint32(v1))+4))
+									t110 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t111 := v8
+									v5 = t109<<16 | (t110 ^ int32(uint32(v9)>>8))
+									t112 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+									t113 := t111 + v5*i32(48)
+									v9 = t112
+									p114 := i32(0)
+									if uint32(v9) > uint32(v5) {
+										p114 = t113
+									}
+									v3 = p114
+									if v3 == 0 {
+										goto l29
+									}
+									t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+									t116 := int32(load32(m.memory, uint64(uint32(v1))+12))
+									t117 := int32(load32(m.memory, uint64(uint32(v1))+8))
+									v7 = t116 + v6 - t117
+									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+									p119 := i32(0)
+									if uint32(t118) > uint32(v7) {
+										p119 = t115 + v7<<3
+									}
+									v7 = p119
+									if v7 == 0 {
+										goto l29
+									}
+									v10 = i32(0)
 									{
-										t85 := int32(load32(m.memory, uint64(uint32(v0))+32))
-										if t85 != i32(2) {
-											goto l29
+										t120 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+										v21 = t120
+										t121 := int64(load64(m.memory, uint64(uint32(v1))+656))
+										t122 := v21
+										v19 = t121
+										v20 = t122 - v19
+										t123 := int64(load64(m.memory, uint64(uint32(v0))+64))
+										t124 := v20
+										v24 = t123
+										if uint64(t124) < uint64(v24) {
+											goto l30
 										}
-										t86 := int64(load64(m.memory, uint32(v0+v2*i32(56)+i32(160))))
-										var p87 int32
-										if uint64(t86) < uint64(v20) {
-											p87 = 1
+										{
+											if uint64(v20-v24) >= uint64(v24) {
+												goto l31
+											}
+											t125 := int32(load32(m.memory, uint64(uint32(v1))+616))
+											v10 = t125
 										}
-										v0 = p87
-										goto l30
+									l31:
+										store64(m.memory, uint64(uint32(v1))+656, uint64(v21))
+										store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v1))+664, uint32(v10))
+										v19 = v21
 									}
-								l29:
-									t88 := v20
-									v2 = v0 + v2*i32(56)
-									t89 := int64(load64(m.memory, uint32(v2+i32(152))))
-									v21 = t89
-									if uint64(t88) <= uint64(v21) {
-										goto l28
+								l30:
+									{
+										t126 := int64(load64(m.memory, uint32(v7)))
+										if uint64(t126) > uint64(v19) {
+											goto l32
+										}
+										t127 := int32(load32(m.memory, uint64(uint32(v1))+616))
+										store32(m.memory, uint64(uint32(v1))+616, uint32(t127+i32(1)))
 									}
-									t90 := int64(load64(m.memory, uint32(v2+i32(160))))
-									v18 = t90
-									if uint64(v18) < uint64(v20) {
-										goto l31
+								l32:
+									store64(m.memory, uint32(v7), uint64(v21+i64(1)))
+									t128 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+									t129 := v3
+									v21 = t128
+									store64(m.memory, uint32(t129), uint64(v21))
+									t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+									store32(m.memory, uint64(uint32(v3))+24, uint32(t130))
+									t131 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
+									store32(m.memory, uint64(uint32(v3))+40, uint32(t131))
+									t132 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
+									store16(m.memory, uint32(v3+i32(44)), uint16(t132))
+									{
+										{
+											t133 := int32(load32(m.memory, uint64(uint32(v3))+20))
+											v10 = t133
+											if v10 == 0 {
+												goto l33
+											}
+											v7 = v5 + i32(1)
+											goto l34
+										}
+									l33:
+										v7 = v12 + v6*i32(1088)
+										v13 = v7 + i32(624)
+										{
+											t134 := int32(load32(m.memory, uint64(uint32(v7))+624))
+											v7 = t134
+											if v7 == 0 {
+												goto l35
+											}
+											t135 := v9
+											v15 = v7 + i32(-1)
+											if uint32(t135) > uint32(v15) {
+												goto l36
+											}
+										}
+									l35:
+										store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v3))+28, uint32(v6))
+										store32(m.memory, uint64(uint32(v3))+32, uint32(v7))
+										goto l37
+									l36:
+										store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v3))+28, uint32(v6))
+										store32(m.memory, uint64(uint32(v3))+32, uint32(v7))
+										if v8 == 0 {
+											goto l37
+										}
+										store32(m.memory, uint64(uint32(v8+v15*i32(48)))+36, uint32(v5+i32(1)))
+									l37:
+										t136 := v13
+										v7 = v5 + i32(1)
+										store32(m.memory, uint32(t136), uint32(v7))
+										v9 = v12 + v6*i32(1088)
+										t137 := int32(load32(m.memory, uint64(uint32(v9))+620))
+										store32(m.memory, uint64(uint32(v9))+620, uint32(t137+i32(1)))
 									}
-									v2 = v6 + v5*i32(1088)
-									t91 := int64(load64(m.memory, uint64(uint32(v2))+600))
-									t92 := v2
-									v23 = t91
-									store64(m.memory, uint64(uint32(t92))+600, uint64(v23+i64(1)))
-									t93 := int64(load64(m.memory, uint64(uint32(v0))+40))
-									t94 := int64(uint64(t93*(v20-v21)) / uint64(v18-v21))
-									t95 := int64(load64(m.memory, uint32(v0+i32(96))))
-									v20 = int64(uint32(v5))<<40 + v23*i64(-0x61c8864680b583eb) + t95 + i64(-0x61c8864680b583eb)
-									v20 = (int64(uint64(v20)>>30) ^ v20) * i64(-4658895280553007687)
-									v20 = (int64(uint64(v20)>>27) ^ v20) * i64(-0x6b2fb644ecceee15)
-									var p96 int32
-									if uint64(t94) > uint64(int64(uint64(v20)>>63)^int64(uint64(v20)>>32)) {
-										p96 = 1
+								l34:
+									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v7))
+									store32(m.memory, uint64(uint32(v3))+20, uint32(v10+i32(1)))
+									if v8 == 0 {
+										goto l29
 									}
-									v0 = p96
+									{
+										{
+											v3 = v12 + v6*i32(1088)
+											v9 = v3 + v2<<6
+											t138 := int64(load64(m.memory, uint32(v9+i32(72))))
+											v24 = t138
+											t139 := int32(m.memory[uint32(v3+i32(30))])
+											t140 := int64(load64(m.memory, uint32(v0+t139&i32(31)*i32(56)+i32(192))))
+											t141 := v24
+											v19 = t140
+											var p142 int32
+											if uint64(t141) >= uint64(v19) {
+												p142 = 1
+											}
+											t143 := p142 << 1
+											v9 = v9 + i32(125)
+											t144 := int32(m.memory[uint32(v9)])
+											v10 = t144
+											p145 := v10
+											if v10 == i32(2) {
+												p145 = t143
+											}
+											if p145 == i32(2) {
+												goto l38
+											}
+											{
+												t146 := int32(load32(m.memory, uint64(uint32(v1))+636))
+												if t146 == v6 {
+													goto l39
+												}
+												store32(m.memory, uint64(uint32(v1))+636, uint32(v6))
+												t147 := int64(load64(m.memory, uint64(uint32(v1))+32))
+												store64(m.memory, uint64(uint32(v1))+640, uint64(t147))
+											}
+										l39:
+											store64(m.memory, uint64(uint32(v1))+32, uint64(v21))
+											{
+												t148 := int32(load32(m.memory, uint32(v1+i32(616))))
+												v3 = t148
+												t149 := int32(load32(m.memory, uint32(v1+i32(664))))
+												t150 := v3
+												v5 = t149
+												p151 := v5
+												if uint32(v3) > uint32(v5) {
+													p151 = t150
+												}
+												v5 = p151
+												t152 := v5
+												v3 = v12 + v6*i32(1088)
+												t153 := int32(load32(m.memory, uint64(uint32(v3))+632))
+												v7 = t153
+												if uint32(t152) >= uint32(v7) {
+													goto l40
+												}
+												t154 := int64(load64(m.memory, uint64(uint32(v3))+648))
+												t155 := int64(load64(m.memory, uint64(uint32(v0))+64))
+												if uint64(v21-t154) < uint64(t155) {
+													goto l41
+												}
+											}
+										l40:
+											store32(m.memory, uint32(v3+i32(632)), uint32(v5))
+											store64(m.memory, uint64(uint32(v3))+648, uint64(v21))
+											v7 = v5
+										l41:
+											v20 = v24 + v22
+											{
+												t156 := int64(load64(m.memory, uint64(uint32(v0))+56))
+												v24 = t156
+												if v24 != i64(0) {
+													goto l42
+												}
+												p157 := i32(1)
+												if v7 != 0 {
+													p157 = v7
+												}
+												v23 = int64(uint32(p157))
+												{
+													{
+														t158 := int32(m.memory[uint32(v1+i32(30))])
+														v3 = v0 + t158&i32(31)*i32(56)
+														t159 := int64(load64(m.memory, uint32(v3+i32(184))))
+														v25 = t159
+														if v25 != i64(0) {
+															goto l43
+														}
+														t160 := int64(load64(m.memory, uint32(v3+i32(168))))
+														v25 = t160
+														goto l44
+													}
+												l43:
+													t161 := int64(load64(m.memory, uint32(v3+i32(168))))
+													v24 = t161
+													t162 := int64(load64(m.memory, uint32(v0)))
+													t163 := v24
+													v26 = t162
+													t164 := int64(load64(m.memory, uint64(uint32(v0))+8))
+													t165 := int64(load64(m.memory, uint64(uint32(v0))+88))
+													t166 := v26
+													v27 = t164 - t165
+													p167 := i64(0)
+													if uint64(v26) > uint64(v27) {
+														p167 = int64(uint64((t166-v27)*v25) >> 16)
+													}
+													v25 = p167
+													p168 := v25
+													if uint64(v25) > uint64(v24) {
+														p168 = t163
+													}
+													p169 := v25
+													if v24 != i64(0) {
+														p169 = p168
+													}
+													v25 = p169
+												}
+											l44:
+												v24 = v19
+												t170 := int64(uint64(v25) / uint64(v23))
+												v25 = t170
+												t171 := int64(load64(m.memory, uint64(uint32(v12+v6*i32(1088)))+592))
+												t172 := v25
+												v23 = t171 * (v23 + i64(-1))
+												if uint64(t172) <= uint64(v23) {
+													goto l42
+												}
+												t173 := v19
+												v24 = v25 - v23
+												p174 := v24
+												if uint64(v24) < uint64(v19) {
+													p174 = t173
+												}
+												v24 = p174
+											}
+										l42:
+											{
+												if uint64(v20) < uint64(v24) {
+													var p178 int32
+													if uint64(v20) >= uint64(v19) {
+														p178 = 1
+													}
+													v1 = p178
+													goto l46
+												}
+												v1 = i32(2)
+												t175 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t175|i32(2)))
+												v3 = v12 + v6*i32(1088)
+												t176 := int32(load32(m.memory, uint64(uint32(v3))+624))
+												store32(m.memory, uint64(uint32(v3))+628, uint32(t176))
+												store64(m.memory, uint32(v3+v2<<3+i32(672)), uint64(v21))
+												t177 := int64(load64(m.memory, uint64(uint32(v3))+608))
+												store64(m.memory, uint64(uint32(v3))+608, uint64(t177+i64(1)))
+												goto l46
+											}
+										}
+									l38:
+										t179 := int64(load64(m.memory, uint64(uint32(v1))+32))
+										v19 = t179
+										{
+											t180 := int32(load32(m.memory, uint64(uint32(v1))+636))
+											if t180 != v6 {
+												goto l47
+											}
+											{
+												t181 := int32(load32(m.memory, uint64(uint32(v0))+84))
+												switch t181 {
+												default:
+													goto l47
+												case 0:
+													t182 := int32(m.memory[uint64(uint32(v1))+31])
+													if t182 == 0 {
+														goto l47
+													}
+													fallthrough
+												case 2:
+													t183 := int64(load64(m.memory, uint64(uint32(v1))+640))
+													v19 = t183
+												}
+											}
+										}
+									l47:
+										v1 = i32(2)
+										if v19 == 0 {
+											goto l46
+										}
+										{
+											t184 := int32(load32(m.memory, uint64(uint32(v0))+80))
+											p185 := i32(1600)
+											if t184 != 0 {
+												p185 = v3 + v2<<3 + i32(672)
+											}
+											t186 := int64(load64(m.memory, uint32(p185)))
+											v24 = t186
+											if uint64(v24) <= uint64(v19) {
+												goto l50
+											}
+											t187 := int64(load64(m.memory, uint64(uint32(v0))+64))
+											if uint64(v24-v19) >= uint64(t187) {
+												goto l46
+											}
+										}
+									l50:
+										{
+											t188 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
+											v19 = t188
+											if v19 == 0 {
+												goto l51
+											}
+											t189 := int64(load64(m.memory, uint64(uint32(v0))+72))
+											if uint64(v21-v19) >= uint64(t189) {
+												goto l51
+											}
+											t190 := int32(load32(m.memory, uint64(uint32(v12+v6*i32(1088)))+620))
+											t191 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
+											if uint32(t190<<3) <= uint32(t191*i32(9)) {
+												goto l46
+											}
+										}
+									l51:
+										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v7+i32(-1)))
+										t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+										store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t192|i32(4)))
+									}
+								l46:
+									m.memory[uint32(v9)] = byte(v1)
 								}
-							l30:
-								if v0 == 0 {
-									goto l28
+							l29:
+								{
+									t193 := int32(load32(m.memory, uint64(uint32(v0))+120))
+									if t193 == 0 {
+										goto l52
+									}
+									t194 := int32(load32(m.memory, uint64(uint32(v0))+36))
+									if t194&v11 == 0 {
+										goto l52
+									}
+									v3 = v17 & i32(3)
+									if v3 == 0 {
+										goto l52
+									}
+									v5 = v12 + v6*i32(1088)
+									v1 = v5 + v2<<6
+									t195 := int32(m.memory[uint32(v1+i32(125))])
+									if t195 == i32(2) {
+										goto l52
+									}
+									t196 := int64(load64(m.memory, uint32(v1+i32(72))))
+									v21 = t196 + v22
+									t197 := int32(m.memory[uint32(v5+i32(30))])
+									v5 = t197 & i32(31)
+									{
+										{
+											t198 := int32(load32(m.memory, uint64(uint32(v0))+32))
+											if t198 != i32(2) {
+												goto l53
+											}
+											t199 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(160))))
+											var p200 int32
+											if uint64(t199) < uint64(v21) {
+												p200 = 1
+											}
+											v5 = p200
+											goto l54
+										}
+									l53:
+										t201 := v21
+										v5 = v0 + v5*i32(56)
+										t202 := int64(load64(m.memory, uint32(v5+i32(152))))
+										v22 = t202
+										if uint64(t201) <= uint64(v22) {
+											goto l52
+										}
+										t203 := int64(load64(m.memory, uint32(v5+i32(160))))
+										v19 = t203
+										if uint64(v19) < uint64(v21) {
+											goto l55
+										}
+										v5 = v12 + v6*i32(1088)
+										t204 := int64(load64(m.memory, uint64(uint32(v5))+600))
+										t205 := v5
+										v24 = t204
+										store64(m.memory, uint64(uint32(t205))+600, uint64(v24+i64(1)))
+										t206 := int64(load64(m.memory, uint64(uint32(v0))+40))
+										t207 := int64(uint64(t206*(v21-v22)) / uint64(v19-v22))
+										t208 := int64(load64(m.memory, uint32(v0+i32(96))))
+										v21 = int64(uint32(v6))<<40 + v24*i64(-0x61c8864680b583eb) + t208 + i64(-0x61c8864680b583eb)
+										v21 = (int64(uint64(v21)>>30) ^ v21) * i64(-4658895280553007687)
+										v21 = (int64(uint64(v21)>>27) ^ v21) * i64(-0x6b2fb644ecceee15)
+										var p209 int32
+										if uint64(t207) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
+											p209 = 1
+										}
+										v5 = p209
+									}
+								l54:
+									if v5 == 0 {
+										goto l52
+									}
+									if v3 != i32(3) {
+										goto l56
+									}
+									goto l52
+								l55:
+									if v3 == i32(3) {
+										goto l52
+									}
+								l56:
+									t210 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+									m.memory[uint64(uint32(i32(0)))+1759] = byte(t210 | i32(48))
+									v3 = v12 + v6*i32(1088)
+									t211 := int64(load64(m.memory, uint64(uint32(v3))+56))
+									store64(m.memory, uint64(uint32(v3))+56, uint64(t211+i64(1)))
 								}
-								if v1 != i32(3) {
-									goto l32
-								}
-								goto l28
-							l31:
-								if v1 == i32(3) {
-									goto l28
-								}
-							l32:
-								t97 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-								m.memory[uint64(uint32(i32(0)))+1887] = byte(t97 | i32(48))
-								v1 = v6 + v5*i32(1088)
-								t98 := int64(load64(m.memory, uint64(uint32(v1))+56))
-								store64(m.memory, uint64(uint32(v1))+56, uint64(t98+i64(1)))
+							l52:
+								t212 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+								m.memory[uint64(uint32(i32(0)))+1765] = byte(t212 + i32(-1))
+								v3 = v12 + v6*i32(1088)
+								t213 := int32(load32(m.memory, uint64(uint32(v3))+22))
+								store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t213))
+								t214 := int32(load16(m.memory, uint32(v3+i32(26))))
+								store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t214))
+								t215 := int32(load32(m.memory, uint64(uint32(v3))+16))
+								store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t215))
+								t216 := int32(load16(m.memory, uint32(v3+i32(20))))
+								store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t216))
+								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v2))
+								store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v6))
+								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+								goto l1
 							}
-						l28:
-							t99 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-							m.memory[uint64(uint32(i32(0)))+1893] = byte(t99 + i32(-1))
-							v1 = v6 + v5*i32(1088)
-							t100 := int32(load32(m.memory, uint64(uint32(v1))+22))
-							store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t100))
-							t101 := int32(load16(m.memory, uint32(v1+i32(26))))
-							store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t101))
-							t102 := int32(load32(m.memory, uint64(uint32(v1))+16))
-							store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(t102))
-							t103 := int32(load16(m.memory, uint32(v1+i32(20))))
-							store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(t103))
-							store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v3))
-							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v5))
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
+						}
+					l15:
+						store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
+						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+						if v3&i32(-65536) != i32(0xafe0000) {
 							goto l1
 						}
-					}
-				l14:
-					store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-					if v3&i32(-65536) != i32(0xafe0000) {
+						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
 						goto l1
 					}
-					store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+					store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(2)))
+					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
 					goto l1
 				}
-				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(2)))
-				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-				goto l1
 			}
-			store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+			store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
 			goto l1
 		}
 		if v3 != i32(2054) {
 			goto l1
 		}
 	l4:
-		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
 		goto l1
 	l5:
 		if v3 != i32(34525) {
 			goto l1
 		}
-		t106 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-		v3 = t106
+		t219 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		v3 = t219
 		if v3&i32(240) != i32(96) {
 			goto l1
 		}
-		store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(7)))
+		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(7)))
 		v3 = int32(uint32(v3)>>1) & i32(7)
 	}
-l33:
-	store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v3))
+l57:
+	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v3))
 l1:
 	m.g0 = v4 + i32(16)
 }
@@ -4779,24 +5299,24 @@ func (m *Module) Xprocess(v0 int32) {
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
-	t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1824))
-	store64(m.memory, uint64(uint32(i32(0)))+1824, uint64(t1+i64(1)))
+	t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t1+i64(1)))
 	{
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
 		switch t2 {
 		default:
 			goto l1
 		case 0, 6:
-			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1768))
+			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
 			v2 = t3
 			if v2 == i32(-1) {
 				goto l1
 			}
-			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+			t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 			if uint32(t4) <= uint32(v2) {
 				goto l1
 			}
-			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
+			t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 			v3 = t5
 			if v3 == 0 {
 				goto l1
@@ -4806,13 +5326,13 @@ func (m *Module) Xprocess(v0 int32) {
 			if t6 != i32(1) {
 				goto l1
 			}
-			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
 			t8 := int32(load32(m.memory, uint64(uint32(v3+v2*i32(1088)))+4))
 			v5 = t8
 			if uint32(t7) <= uint32(v5) {
 				goto l1
 			}
-			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 			v6 = t9
 			if v6 == 0 {
 				goto l1
@@ -4830,7 +5350,7 @@ func (m *Module) Xprocess(v0 int32) {
 				}
 				v9 = v6 + v5*i32(1944)
 				{
-					t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+					t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
 					v10 = t12
 					v10 = (v10<<8 | int32(uint32(v10)>>8)) & i32(0xffff)
 					if v10 == i32(2048) {
@@ -4844,7 +5364,7 @@ func (m *Module) Xprocess(v0 int32) {
 				}
 			l3:
 				t13 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+36))
-				t14 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+				t14 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 				v10 = t14
 				v11 = int32(uint32(v10) >> 5)
 				if i32_shr_u(t13, v11)&i32(1) == 0 {
@@ -4859,17 +5379,17 @@ func (m *Module) Xprocess(v0 int32) {
 					if v4 == 0 {
 						goto l2
 					}
-					t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+					t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
 					v5 = t16
 					v5 = v5<<8 | int32(uint32(v5)>>8)
 					v4 = v5&i32(0xfffffc) | v4
-					m.memory[uint64(uint32(i32(0)))+1887] = byte(v4)
-					t17 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-					t18 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+					m.memory[uint64(uint32(i32(0)))+1759] = byte(v4)
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+					t18 := int32(m.memory[uint64(uint32(i32(0)))+1769])
 					v4 = v4&i32(0xffff) + (v5^i32(-1))&i32(0xffff) + (t17<<8 | t18 ^ i32(0xffff))
 					v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
 					v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
-					store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+					store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
 					goto l2
 				}
 			l4:
@@ -4877,7 +5397,7 @@ func (m *Module) Xprocess(v0 int32) {
 				if v4 == 0 {
 					goto l2
 				}
-				t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1772))
+				t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
 				v9 = t19
 				{
 					{
@@ -4886,7 +5406,7 @@ func (m *Module) Xprocess(v0 int32) {
 							if t20 == 0 {
 								goto l5
 							}
-							t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1780))
+							t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 							if t21 == i32(2) {
 								goto l6
 							}
@@ -4965,16 +5485,16 @@ func (m *Module) Xprocess(v0 int32) {
 					goto l2
 				}
 			l11:
-				t37 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 				v4 = t37<<8 | v10
 				v5 = v4 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1887] = byte(v5)
-				t38 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-				t39 := int32(m.memory[uint64(uint32(i32(0)))+1897])
+				m.memory[uint64(uint32(i32(0)))+1759] = byte(v5)
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+				t39 := int32(m.memory[uint64(uint32(i32(0)))+1769])
 				v4 = v5&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t38<<8 | t39 ^ i32(0xffff))
 				v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
 				v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+				store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
 				v4 = v3 + v2*i32(1088)
 				t40 := int64(load64(m.memory, uint64(uint32(v4))+56))
 				store64(m.memory, uint64(uint32(v4))+56, uint64(t40+i64(1)))
@@ -4998,25 +5518,26 @@ func (m *Module) Xprocess(v0 int32) {
 			}
 			store64(m.memory, uint64(uint32(t44))+880, uint64(t42+int64(p47)))
 			t48 := m.fn4(v0)
-			if t48 == 0 {
+			v2 = t48
+			if v2 == 0 {
 				goto l1
 			}
-			m.fn5()
+			m.fn5(v2 + i32(1744))
 		}
 	}
 l1:
-	store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1796, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1788, uint64(i64(0xffffffff)))
+	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1680, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1660, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
 			goto l12
 		}
-		t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-		t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
+		t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+		t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
 		v2 = t50
-		t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+		t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p52 := i32(0)
 		if uint32(t51) > uint32(v2) {
 			p52 = t49 + v2*i32(1088)
@@ -5031,10 +5552,10 @@ l1:
 			if t53 != i32(1) {
 				goto l13
 			}
-			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1700))
+			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 			t55 := int32(load32(m.memory, uint64(uint32(v2))+4))
 			v3 = t55
-			t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
+			t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
 			p57 := i32(0)
 			if uint32(t56) > uint32(v3) {
 				p57 = t54 + v3*i32(1944)
@@ -5043,11 +5564,11 @@ l1:
 		}
 	l13:
 		{
-			t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1740))
+			t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
 			v4 = t58
 			switch v4 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(0)))
+				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(0)))
 				goto l12
 			default:
 				if v3 == 0 {
@@ -5064,7 +5585,7 @@ l1:
 				store64(m.memory, uint64(uint32(v2))+40, uint64(t59+i64(1)))
 				t60 := int64(load64(m.memory, uint64(uint32(v2))+48))
 				store64(m.memory, uint64(uint32(v2))+48, uint64(t60+int64(uint32(v0))))
-				t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1884))
+				t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
 				v4 = t61
 				v4 = v4<<8 | int32(uint32(v4)>>8)
 				{
@@ -5083,14 +5604,14 @@ l1:
 						{
 							v5 = v4 & i32(0xffff)
 							if v5 == i32(34525) {
-								t64 := int32(m.memory[uint64(uint32(i32(0)))+1886])
+								t64 := int32(m.memory[uint64(uint32(i32(0)))+1758])
 								v5 = int32(uint32(t64)>>1) & i32(7)
 								goto l21
 							}
 							if v5 != i32(2048) {
 								goto l20
 							}
-							t63 := int32(m.memory[uint64(uint32(i32(0)))+1887])
+							t63 := int32(m.memory[uint64(uint32(i32(0)))+1759])
 							v5 = int32(uint32(t63) >> 5)
 							goto l21
 						}
@@ -5111,382 +5632,385 @@ l1:
 							if v4&i32(0xffff) != i32(34824) {
 								goto l22
 							}
-							t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
+							t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
 							if t66 != i32(0xc28001) {
 								goto l23
 							}
-							t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
+							t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
 							v0 = t67
 							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
 								goto l23
 							}
-							t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
+							t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
 							v0 = t68
 							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
 								goto l23
 							}
 							m.fn9(v2)
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
 							goto l12
 						}
 					l22:
-						if v3 != 0 {
-							goto l24
-						}
-						store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(3)))
-						v0 = v4 & i32(0xffff)
-						switch v0 + i32(-34997) {
-						case 1:
-							t69 := int32(m.memory[uint64(uint32(v2))+28])
-							if t69 == 0 {
-								goto l12
+						{
+							if v3 != 0 {
+								goto l24
 							}
-							t70 := m.fn10(v2)
-							p71 := i32(5)
-							if t70 != 0 {
-								p71 = i32(4)
-							}
-							v4 = p71
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(v4))
-							goto l28
-						default:
-							if v0 != i32(2048) {
-								goto l12
-							}
-							t72 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-							if t72 != i32(69) {
-								goto l23
-							}
-							t73 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-							t74 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-							if t73<<8&i32(16128)|t74 != 0 {
-								goto l23
-							}
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(3)))
 							{
-								t75 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								v0 = t75
-								switch v0 + i32(-6) {
-								case 0, 11:
-									goto l29
+								v0 = v4 & i32(0xffff)
+								switch v0 + i32(-34997) {
+								case 0:
+									goto l25
 								default:
+									if v0 == i32(2048) {
+										goto l28
+									}
+									if v0 != i32(34525) {
+										goto l12
+									}
+									t69 := m.fn10()
+									if t69 != 0 {
+										goto l25
+									}
+									goto l12
+								case 1:
+									t70 := int32(m.memory[uint64(uint32(v2))+28])
+									if t70 == 0 {
+										goto l12
+									}
+									t71 := m.fn11(v2)
+									p72 := i32(5)
+									if t71 != 0 {
+										p72 = i32(4)
+									}
+									v4 = p72
+									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(v4))
+									goto l29
+								}
+							l28:
+								t73 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+								if t73 != i32(69) {
+									goto l12
+								}
+								t74 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+								t75 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+								if t74<<8&i32(16128)|t75 != 0 {
 									goto l23
 								}
+								{
+									t76 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+									v0 = t76
+									switch v0 + i32(-6) {
+									default:
+										goto l23
+									case 0, 11:
+										if v0 != i32(17) {
+											goto l23
+										}
+										t77 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+										v0 = t77
+										if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
+											goto l23
+										}
+									}
+								}
 							}
-						l29:
-							if v0 != i32(17) {
-								goto l23
-							}
-							t76 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-							var p77 int32
-							if v0 == i32(17) {
-								p77 = 1
-							}
-							v0 = t76
-							var p78 int32
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
-								p78 = 1
-							}
-							v0 = p78
-							if p77&v0|v0 == 0 {
-								goto l23
-							}
-							fallthrough
-						case 0:
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(2)))
-							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-							store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(t79))
+						l25:
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(2)))
+							t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+							store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t78))
 							goto l12
 						}
 					l24:
 						{
-							t80 := int32(load32(m.memory, uint64(uint32(v2))+16))
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1872))
-							t82 := int32(load16(m.memory, uint32(v2+i32(20))))
-							t83 := int32(load16(m.memory, uint64(uint32(i32(0)))+1876))
-							if t80^t81|(t82^t83) != 0 {
-								goto l30
+							t79 := int32(load32(m.memory, uint64(uint32(v2))+16))
+							t80 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
+							t81 := int32(load16(m.memory, uint32(v2+i32(20))))
+							t82 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
+							if t79^t80|(t81^t82) != 0 {
+								goto l31
 							}
 							{
 								v4 = v4 & i32(0xffff)
 								if v4 == i32(34997) {
-									t296 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn12(t296)
-									t297 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-									v4 = t297
+									t295 := int32(load32(m.memory, uint32(v2+i32(4))))
+									m.fn13(t295)
+									t296 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+									v4 = t296
 									if v4 != i32(1) {
-										goto l28
+										goto l29
 									}
-									t298 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t298
-									p299 := i32(60)
+									t297 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v0 = v0 - t297
+									p298 := i32(60)
 									if uint32(v0) > uint32(i32(60)) {
-										p299 = v0
+										p298 = v0
 									}
-									v0 = p299
+									v0 = p298
 									{
-										t300 := int32(m.memory[uint32(v2+i32(30))])
-										t301 := v3
-										v4 = t300 & i32(31)
-										t302 := int64(load64(m.memory, uint32(t301+v4*i32(56)+i32(184))))
-										v14 = t302
+										t299 := int32(m.memory[uint32(v2+i32(30))])
+										t300 := v3
+										v4 = t299 & i32(31)
+										t301 := int64(load64(m.memory, uint32(t300+v4*i32(56)+i32(184))))
+										v14 = t301
 										if v14 == 0 {
-											goto l81
+											goto l82
 										}
-										t303 := int32(m.memory[uint64(uint32(v3))+24])
-										if t303&i32(128) == 0 {
-											goto l81
+										t302 := int32(m.memory[uint64(uint32(v3))+24])
+										if t302&i32(128) == 0 {
+											goto l82
 										}
-										t304 := int64(load64(m.memory, uint64(uint32(v2))+512))
+										t303 := int64(load64(m.memory, uint64(uint32(v2))+512))
 										v22 = int64(uint32(v0))
-										t305 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t306 := t304 + v22
-										v5 = t305
-										t307 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t308 := t306 - int64(uint32(v5))
-										v12 = t307
-										t309 := int64(load64(m.memory, uint32(v3)))
-										t310 := v12
-										v13 = t309
-										t311 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t312 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t313 := v13
-										v24 = t312
-										v15 = t311 - v24
-										p314 := i64(0)
+										t304 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										t305 := t303 + v22
+										v5 = t304
+										t306 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+										t307 := t305 - int64(uint32(v5))
+										v12 = t306
+										t308 := int64(load64(m.memory, uint32(v3)))
+										t309 := v12
+										v13 = t308
+										t310 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t311 := int64(load64(m.memory, uint64(uint32(v3))+88))
+										t312 := v13
+										v24 = t311
+										v15 = t310 - v24
+										p313 := i64(0)
 										if uint64(v13) > uint64(v15) {
-											p314 = int64(uint64((t313-v15)*v14) >> 16)
+											p313 = int64(uint64((t312-v15)*v14) >> 16)
 										}
-										v13 = p314
-										p315 := v13
+										v13 = p313
+										p314 := v13
 										if uint64(v13) > uint64(v12) {
-											p315 = t310
+											p314 = t309
 										}
-										p316 := v13
+										p315 := v13
 										if v12 != i64(0) {
-											p316 = p315
+											p315 = p314
 										}
-										if uint64(t308) <= uint64(p316) {
-											goto l81
+										if uint64(t307) <= uint64(p315) {
+											goto l82
 										}
 										store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
 										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
 									}
-								l81:
-									t317 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t318 := v2
+								l82:
+									t316 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t317 := v2
 									v13 = int64(uint32(v0))
-									v12 = t317 + v13
-									store64(m.memory, uint64(uint32(t318))+512, uint64(v12))
+									v12 = t316 + v13
+									store64(m.memory, uint64(uint32(t317))+512, uint64(v12))
 									{
-										t319 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v12) <= uint64(t319) {
-											goto l82
+										t318 := int64(load32(m.memory, uint32(v2+i32(560))))
+										if uint64(v12) <= uint64(t318) {
+											goto l83
 										}
 										store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
 									}
-								l82:
-									t320 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t321 := v3
-									v13 = t320 + v13
-									store64(m.memory, uint64(uint32(t321))+8, uint64(v13))
-									t322 := int32(m.memory[uint64(uint32(v3))+24])
-									if t322&i32(128) == 0 {
+								l83:
+									t319 := int64(load64(m.memory, uint64(uint32(v3))+8))
+									t320 := v3
+									v13 = t319 + v13
+									store64(m.memory, uint64(uint32(t320))+8, uint64(v13))
+									t321 := int32(m.memory[uint64(uint32(v3))+24])
+									if t321&i32(128) == 0 {
 										goto l23
 									}
-									t323 := int32(m.memory[uint32(v2+i32(572))])
-									if t323 != 0 {
+									t322 := int32(m.memory[uint32(v2+i32(572))])
+									if t322 != 0 {
 										goto l23
 									}
 									{
-										t324 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t324 != 0 {
-											goto l83
+										t323 := int32(load32(m.memory, uint64(uint32(v2))+764))
+										if t323 != 0 {
+											goto l84
 										}
 										{
 											{
 												if v14 != i64(0) {
-													goto l84
+													goto l85
 												}
-												t325 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v13 = t325
-												goto l85
+												t324 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+												v13 = t324
+												goto l86
 											}
-										l84:
-											t326 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v15 = t326
-											t327 := int64(load64(m.memory, uint32(v3)))
-											t328 := v15
-											v22 = t327
-											t329 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t330 := v22
-											v13 = v13 - t329
-											p331 := i64(0)
+										l85:
+											t325 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
+											v15 = t325
+											t326 := int64(load64(m.memory, uint32(v3)))
+											t327 := v15
+											v22 = t326
+											t328 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t329 := v22
+											v13 = v13 - t328
+											p330 := i64(0)
 											if uint64(v22) > uint64(v13) {
-												p331 = int64(uint64((t330-v13)*v14) >> 16)
+												p330 = int64(uint64((t329-v13)*v14) >> 16)
 											}
-											v13 = p331
-											p332 := v13
+											v13 = p330
+											p331 := v13
 											if uint64(v13) > uint64(v15) {
-												p332 = t328
+												p331 = t327
 											}
-											p333 := v13
+											p332 := v13
 											if v15 != i64(0) {
-												p333 = p332
+												p332 = p331
 											}
-											v13 = p333
+											v13 = p332
 										}
-									l85:
+									l86:
 										if uint64(v12) < uint64(v13) {
 											goto l23
 										}
 									}
-								l83:
-									t334 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t334|i32(1)))
+								l84:
+									t333 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t333|i32(1)))
 									goto l23
 								}
 								if v4 != i32(2048) {
-									m.fn13(v3, v2, v0, i32(1))
+									m.fn14(v3, v2, v0, i32(1))
 									goto l23
 								}
 								v4 = i32(3)
-								t84 := int32(m.memory[uint64(uint32(i32(0)))+1886])
-								if t84 != i32(69) {
-									goto l33
+								t83 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+								if t83 != i32(69) {
+									goto l34
 								}
-								t85 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-								v8 = t85
+								t84 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+								v8 = t84
 								v5 = i32(0)
 								v6 = i32(0)
 								v7 = i32(0)
 								{
-									t86 := int32(m.memory[uint64(uint32(i32(0)))+1892])
-									t87 := int32(m.memory[uint64(uint32(i32(0)))+1893])
-									if t86<<8&i32(16128)|t87 != 0 {
-										goto l34
+									t85 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+									t86 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+									if t85<<8&i32(16128)|t86 != 0 {
+										goto l35
 									}
 									v5 = i32(0)
 									v6 = i32(0)
 									v7 = i32(0)
 									switch v8 + i32(-6) {
 									default:
-										goto l34
+										goto l35
 									case 0, 11:
 										v5 = i32(0)
-										t88 := int32(load16(m.memory, uint64(uint32(i32(0)))+1908))
-										v4 = t88
+										t87 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+										v4 = t87
 										v4 = v4<<8 | int32(uint32(v4)>>8)
-										t89 := int32(load16(m.memory, uint64(uint32(i32(0)))+1906))
-										v6 = t89
+										t88 := int32(load16(m.memory, uint64(uint32(i32(0)))+1778))
+										v6 = t88
 										v7 = v6<<8 | int32(uint32(v6)>>8)
 										if v8 == i32(17) {
-											goto l36
-										}
-										v6 = v4
-										goto l34
-									l36:
-										v6 = i32(4791)
-										if v4&i32(0xffff) == i32(4791) {
 											goto l37
 										}
 										v6 = v4
-										goto l34
+										goto l35
 									l37:
-										t90 := int32(m.memory[uint64(uint32(i32(0)))+1914])
-										v4 = t90
-										var p91 int32
+										v6 = i32(4791)
+										if v4&i32(0xffff) == i32(4791) {
+											goto l38
+										}
+										v6 = v4
+										goto l35
+									l38:
+										t89 := int32(m.memory[uint64(uint32(i32(0)))+1786])
+										v4 = t89
+										var p90 int32
 										if v4 != i32(129) {
+											p90 = 1
+										}
+										var p91 int32
+										if v4&i32(31) != i32(17) {
 											p91 = 1
 										}
-										var p92 int32
-										if v4&i32(31) != i32(17) {
-											p92 = 1
-										}
-										v5 = p91 & p92
+										v5 = p90 & p91
 									}
 								}
-							l34:
+							l35:
 								v4 = i32(2)
-								t93 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-								if uint32(t93) < uint32(i32(2)) {
-									goto l33
+								t92 := int32(m.memory[uint64(uint32(i32(0)))+1766])
+								if uint32(t92) < uint32(i32(2)) {
+									goto l34
 								}
 								{
-									t94 := int32(load32(m.memory, uint64(uint32(i32(0)))+1902))
-									v4 = t94
+									t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
+									v4 = t93
 									v10 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
 									if v10&i32(-0x1000000) != i32(0xa000000) {
-										goto l38
+										goto l39
 									}
-									t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+									t94 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
 									v4 = v10&i32(0xffffff) + i32(-1)
-									if uint32(t95) <= uint32(v4) {
-										goto l38
+									if uint32(t94) <= uint32(v4) {
+										goto l39
 									}
-									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1712))
-									v9 = t96
+									t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+									v9 = t95
 									if v9 == 0 {
-										goto l38
+										goto l39
 									}
-									t97 := int32(load32(m.memory, uint64(uint32(i32(0)))+1668))
-									t98 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v11 = t98
-									if uint32(t97) <= uint32(v11) {
-										goto l38
+									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+									t97 := int32(load32(m.memory, uint64(uint32(v2))+4))
+									v11 = t97
+									if uint32(t96) <= uint32(v11) {
+										goto l39
 									}
-									t99 := int32(load32(m.memory, uint64(uint32(i32(0)))+1676))
-									v16 = t99
-									t100 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+4))
-									t101 := v16
-									v17 = t100
-									if uint32(t101) <= uint32(v17) {
-										goto l38
+									t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
+									v16 = t98
+									t99 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+4))
+									t100 := v16
+									v17 = t99
+									if uint32(t100) <= uint32(v17) {
+										goto l39
 									}
-									t102 := int32(load32(m.memory, uint64(uint32(i32(0)))+1704))
-									v18 = t102
+									t101 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+									v18 = t101
 									if v18 == 0 {
-										goto l38
+										goto l39
 									}
-									t103 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v19 = t103
-									t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1898))
-									v20 = t104
+									t102 := int32(load32(m.memory, uint64(uint32(v3))+28))
+									v19 = t102
+									t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
+									v20 = t103
 									v20 = v20<<24 | v20<<8&i32(0xff0000) | (int32(uint32(v20)>>8)&i32(0xff00) | int32(uint32(v20)>>24))
-									t105 := int32(m.memory[uint64(uint32(i32(0)))+1887])
-									v21 = t105
+									t104 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+									v21 = t104
 									{
 										v16 = v18 + v16*v11<<3 + v17<<3
-										t106 := int32(load32(m.memory, uint64(uint32(v16))+4))
-										v18 = t106
+										t105 := int32(load32(m.memory, uint64(uint32(v16))+4))
+										v18 = t105
 										switch v18 + i32(1) {
 										case 1:
-											goto l38
+											goto l39
 										case 2:
-											t107 := int32(load32(m.memory, uint32(v16)))
-											v4 = t107
-											goto l42
+											t106 := int32(load32(m.memory, uint32(v16)))
+											v4 = t106
+											goto l43
 										case 0:
-											t108 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+8))
-											v4 = t108
-											goto l42
+											t107 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+8))
+											v4 = t107
+											goto l43
 										default:
 											{
 												{
-													t109 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t109 != 0 {
-														goto l43
+													t108 := int32(load32(m.memory, uint64(uint32(v3))+124))
+													if t108 != 0 {
+														goto l44
 													}
-													t110 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v4 = t110 ^ v20
+													t109 := int32(load32(m.memory, uint64(uint32(v3))+104))
+													v4 = t109 ^ v20
 													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v10
 													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
 													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
 													v4 = (v4 ^ v8 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
-													t111 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v18))
-													v4 = t111
-													goto l44
+													t110 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v18))
+													v4 = t110
+													goto l45
 												}
-											l43:
+											l44:
 												m.memory[uint64(uint32(v1))+14] = byte(v5)
 												m.memory[uint64(uint32(v1))+13] = byte(v21)
 												m.memory[uint64(uint32(v1))+12] = byte(v8)
@@ -5494,768 +6018,768 @@ l1:
 												store16(m.memory, uint64(uint32(v1))+8, uint16(v7))
 												store32(m.memory, uint64(uint32(v1))+4, uint32(v10))
 												store32(m.memory, uint32(v1), uint32(v20))
-												t112 := int32(load32(m.memory, uint32(v16)))
-												t113 := m.fn11(v3, v11, v17, t112, v18, v1)
-												v4 = t113
+												t111 := int32(load32(m.memory, uint32(v16)))
+												t112 := m.fn12(v3, v11, v17, t111, v18, v1)
+												v4 = t112
 											}
-										l44:
-											t114 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											t115 := int32(load32(m.memory, uint32(v16)))
-											v4 = t115 + v4
-											if uint32(t114) <= uint32(v4) {
-												goto l38
+										l45:
+											t113 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
+											t114 := int32(load32(m.memory, uint32(v16)))
+											v4 = t114 + v4
+											if uint32(t113) <= uint32(v4) {
+												goto l39
 											}
-											t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1708))
-											v9 = t116
+											t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+											v9 = t115
 											if v9 == 0 {
-												goto l38
+												goto l39
 											}
-											t117 := int32(load32(m.memory, uint32(v9+v4<<3)))
-											v4 = t117
+											t116 := int32(load32(m.memory, uint32(v9+v4<<3)))
+											v4 = t116
 										}
 									}
-								l42:
+								l43:
 									if v4 == i32(-1) {
-										goto l38
+										goto l39
 									}
-									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-									if uint32(t118) <= uint32(v4) {
-										goto l38
+									t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+									if uint32(t117) <= uint32(v4) {
+										goto l39
 									}
-									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1696))
-									v11 = t119
+									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+									v11 = t118
 									if v11 != 0 {
 										v0 = v0 - v19
-										p120 := i32(60)
+										p119 := i32(60)
 										if uint32(v0) > uint32(i32(60)) {
-											p120 = v0
+											p119 = v0
 										}
-										v17 = p120
-										t121 := v2
+										v17 = p119
+										t120 := v2
 										v0 = int32(uint32(v21)>>5) & i32(7)
-										v18 = t121 + v0<<2 + i32(736)
+										v18 = t120 + v0<<2 + i32(736)
 										v16 = v2 + v0<<6
 										v9 = v16 + i32(64)
 										{
-											t122 := int32(m.memory[uint32(v2+i32(30))])
-											t123 := v3
-											v19 = t122 & i32(31)
-											t124 := int64(load64(m.memory, uint32(t123+v19*i32(56)+i32(184))))
-											v14 = t124
+											t121 := int32(m.memory[uint32(v2+i32(30))])
+											t122 := v3
+											v19 = t121 & i32(31)
+											t123 := int64(load64(m.memory, uint32(t122+v19*i32(56)+i32(184))))
+											v14 = t123
 											if v14 == 0 {
-												goto l47
+												goto l48
 											}
-											t125 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t125, v0)&i32(1) == 0 {
-												goto l47
+											t124 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											if i32_shr_u(t124, v0)&i32(1) == 0 {
+												goto l48
 											}
-											t126 := int64(load64(m.memory, uint32(v9)))
+											t125 := int64(load64(m.memory, uint32(v9)))
 											v22 = int64(uint32(v17))
-											t127 := int32(load32(m.memory, uint32(v18)))
-											t128 := t126 + v22
-											v23 = t127
-											t129 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-											t130 := t128 - int64(uint32(v23))
-											v12 = t129
-											t131 := int64(load64(m.memory, uint32(v3)))
-											t132 := v12
-											v13 = t131
-											t133 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t134 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t135 := v13
-											v24 = t134
-											v15 = t133 - v24
-											p136 := i64(0)
+											t126 := int32(load32(m.memory, uint32(v18)))
+											t127 := t125 + v22
+											v23 = t126
+											t128 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+											t129 := t127 - int64(uint32(v23))
+											v12 = t128
+											t130 := int64(load64(m.memory, uint32(v3)))
+											t131 := v12
+											v13 = t130
+											t132 := int64(load64(m.memory, uint64(uint32(v3))+8))
+											t133 := int64(load64(m.memory, uint64(uint32(v3))+88))
+											t134 := v13
+											v24 = t133
+											v15 = t132 - v24
+											p135 := i64(0)
 											if uint64(v13) > uint64(v15) {
-												p136 = int64(uint64((t135-v15)*v14) >> 16)
+												p135 = int64(uint64((t134-v15)*v14) >> 16)
 											}
-											v13 = p136
-											p137 := v13
+											v13 = p135
+											p136 := v13
 											if uint64(v13) > uint64(v12) {
-												p137 = t132
+												p136 = t131
 											}
-											p138 := v13
+											p137 := v13
 											if v12 != i64(0) {
-												p138 = p137
+												p137 = p136
 											}
-											if uint64(t130) <= uint64(p138) {
-												goto l47
+											if uint64(t129) <= uint64(p137) {
+												goto l48
 											}
 											store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
 											store32(m.memory, uint32(v18), uint32(v23+v17))
 										}
-									l47:
-										t139 := int64(load64(m.memory, uint32(v9)))
-										t140 := v9
+									l48:
+										t138 := int64(load64(m.memory, uint32(v9)))
+										t139 := v9
 										v13 = int64(uint32(v17))
-										v12 = t139 + v13
-										store64(m.memory, uint32(t140), uint64(v12))
+										v12 = t138 + v13
+										store64(m.memory, uint32(t139), uint64(v12))
 										{
-											t141 := v12
+											t140 := v12
 											v9 = v16 + i32(112)
-											t142 := int64(load32(m.memory, uint32(v9)))
-											if uint64(t141) <= uint64(t142) {
-												goto l48
+											t141 := int64(load32(m.memory, uint32(v9)))
+											if uint64(t140) <= uint64(t141) {
+												goto l49
 											}
 											store32(m.memory, uint32(v9), uint32(v12))
 										}
-									l48:
-										t143 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t144 := v3
-										v15 = t143 + v13
-										store64(m.memory, uint64(uint32(t144))+8, uint64(v15))
+									l49:
+										t142 := int64(load64(m.memory, uint64(uint32(v3))+8))
+										t143 := v3
+										v15 = t142 + v13
+										store64(m.memory, uint64(uint32(t143))+8, uint64(v15))
 										{
-											t145 := int32(load32(m.memory, uint64(uint32(v3))+24))
+											t144 := int32(load32(m.memory, uint64(uint32(v3))+24))
 											v9 = i32_shl(i32(1), v0)
-											v17 = t145 & v9
+											v17 = t144 & v9
 											if v17 == 0 {
-												goto l49
+												goto l50
 											}
-											t146 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-											if t146 != 0 {
-												goto l49
+											t145 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+											if t145 != 0 {
+												goto l50
 											}
 											{
-												t147 := int32(load32(m.memory, uint32(v18)))
-												if t147 != 0 {
-													goto l50
+												t146 := int32(load32(m.memory, uint32(v18)))
+												if t146 != 0 {
+													goto l51
 												}
 												{
 													{
 														if v14 != i64(0) {
-															goto l51
+															goto l52
 														}
-														t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-														v14 = t148
-														goto l52
+														t147 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+														v14 = t147
+														goto l53
 													}
-												l51:
-													t149 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-													v22 = t149
-													t150 := int64(load64(m.memory, uint32(v3)))
-													t151 := v22
-													v24 = t150
-													t152 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t153 := v24
-													v15 = v15 - t152
-													p154 := i64(0)
+												l52:
+													t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
+													v22 = t148
+													t149 := int64(load64(m.memory, uint32(v3)))
+													t150 := v22
+													v24 = t149
+													t151 := int64(load64(m.memory, uint64(uint32(v3))+88))
+													t152 := v24
+													v15 = v15 - t151
+													p153 := i64(0)
 													if uint64(v24) > uint64(v15) {
-														p154 = int64(uint64((t153-v15)*v14) >> 16)
+														p153 = int64(uint64((t152-v15)*v14) >> 16)
 													}
-													v14 = p154
-													p155 := v14
+													v14 = p153
+													p154 := v14
 													if uint64(v14) > uint64(v22) {
-														p155 = t151
+														p154 = t150
 													}
-													p156 := v14
+													p155 := v14
 													if v22 != i64(0) {
-														p156 = p155
+														p155 = p154
 													}
-													v14 = p156
+													v14 = p155
 												}
-											l52:
+											l53:
 												if uint64(v12) < uint64(v14) {
-													goto l49
+													goto l50
 												}
 											}
-										l50:
-											t157 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-											store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t157|i32(1)))
+										l51:
+											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+											store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t156|i32(1)))
 										}
-									l49:
+									l50:
 										{
-											t158 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t158 == 0 {
-												goto l53
+											t157 := int32(load32(m.memory, uint64(uint32(v3))+48))
+											if t157 == 0 {
+												goto l54
 											}
 											if v5 == 0 {
-												goto l53
+												goto l54
 											}
 											if v17 == 0 {
-												goto l53
+												goto l54
 											}
 											v5 = int32(uint32(v20) >> 24)
-											t159 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t160 := int32(uint32(v20)>>16) & i32(255)
-											v17 = t159
-											v5 = t160 ^ v17
-											t161 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t162 := int32(uint32(v20)>>8) & i32(255)
-											v16 = t161
-											v5 = t162 ^ (v16 ^ int32(uint32(v17)>>8))
-											t163 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t164 := v20 & i32(255)
-											v17 = t163
-											v5 = t164 ^ (v17^int32(uint32(v16)>>8))&i32(0xffff)
-											t165 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t166 := int32(uint32((v17^v7)&i32(0xff00)) >> 8)
-											v17 = t165
-											v5 = t166 ^ v17
-											t167 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t168 := int32(uint32(v17)>>8) ^ v7&i32(255)
-											v7 = t167
-											v5 = t168 ^ v7
-											t169 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t170 := int32(uint32(v10) >> 24)
-											v17 = t169
-											v5 = t170 ^ (v17 ^ int32(uint32(v7)>>8))
-											t171 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t172 := int32(uint32(v10)>>16) & i32(255)
-											v7 = t171
-											v5 = t172 ^ (v7 ^ int32(uint32(v17)>>8))
-											t173 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t174 := int32(uint32(v10)>>8) & i32(255)
-											v17 = t173
-											v5 = t174 ^ (v17 ^ int32(uint32(v7)>>8))
-											t175 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t176 := v10 & i32(255)
-											v7 = t175
-											v5 = t176 ^ (v7^int32(uint32(v17)>>8))&i32(0xffff)
-											t177 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t178 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
-											v7 = t177
-											v5 = t178 ^ v7
-											t179 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t180 := int32(uint32(v7)>>8) ^ v6&i32(255)
-											v6 = t179
-											v5 = t180 ^ v6
-											t181 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											v7 = t181
+											t158 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t159 := int32(uint32(v20)>>16) & i32(255)
+											v17 = t158
+											v5 = t159 ^ v17
+											t160 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t161 := int32(uint32(v20)>>8) & i32(255)
+											v16 = t160
+											v5 = t161 ^ (v16 ^ int32(uint32(v17)>>8))
+											t162 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t163 := v20 & i32(255)
+											v17 = t162
+											v5 = t163 ^ (v17^int32(uint32(v16)>>8))&i32(0xffff)
+											t164 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t165 := int32(uint32((v17^v7)&i32(0xff00)) >> 8)
+											v17 = t164
+											v5 = t165 ^ v17
+											t166 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t167 := int32(uint32(v17)>>8) ^ v7&i32(255)
+											v7 = t166
+											v5 = t167 ^ v7
+											t168 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t169 := int32(uint32(v10) >> 24)
+											v17 = t168
+											v5 = t169 ^ (v17 ^ int32(uint32(v7)>>8))
+											t170 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t171 := int32(uint32(v10)>>16) & i32(255)
+											v7 = t170
+											v5 = t171 ^ (v7 ^ int32(uint32(v17)>>8))
+											t172 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t173 := int32(uint32(v10)>>8) & i32(255)
+											v17 = t172
+											v5 = t173 ^ (v17 ^ int32(uint32(v7)>>8))
+											t174 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t175 := v10 & i32(255)
+											v7 = t174
+											v5 = t175 ^ (v7^int32(uint32(v17)>>8))&i32(0xffff)
+											t176 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t177 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
+											v7 = t176
+											v5 = t177 ^ v7
+											t178 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t179 := int32(uint32(v7)>>8) ^ v6&i32(255)
+											v6 = t178
+											v5 = t179 ^ v6
+											t180 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											v7 = t180
 											v5 = v7 ^ int32(uint32(v6)>>8) ^ v8
-											t182 := int32(load32(m.memory, uint64(uint32(i32(0)))+1716))
-											v8 = t182
-											t183 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t184 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t185 := v8
-											v6 = t183<<16 | (t184 ^ int32(uint32(v7)>>8))
-											t186 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-											t187 := t185 + v6*i32(48)
-											v10 = t186
-											p188 := i32(0)
+											t181 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+											v8 = t181
+											t182 := int32(load32(m.memory, uint64(uint32(v2))+4))
+											t183 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+											t184 := v8
+											v6 = t182<<16 | (t183 ^ int32(uint32(v7)>>8))
+											t185 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+											t186 := t184 + v6*i32(48)
+											v10 = t185
+											p187 := i32(0)
 											if uint32(v10) > uint32(v6) {
-												p188 = t187
+												p187 = t186
 											}
-											v5 = p188
+											v5 = p187
 											if v5 == 0 {
-												goto l53
+												goto l54
 											}
-											t189 := int32(load32(m.memory, uint64(uint32(i32(0)))+1720))
-											t190 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t191 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v7 = t190 + v4 - t191
-											t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1688))
-											p193 := i32(0)
-											if uint32(t192) > uint32(v7) {
-												p193 = t189 + v7<<3
+											t188 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+											t189 := int32(load32(m.memory, uint64(uint32(v2))+12))
+											t190 := int32(load32(m.memory, uint64(uint32(v2))+8))
+											v7 = t189 + v4 - t190
+											t191 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+											p192 := i32(0)
+											if uint32(t191) > uint32(v7) {
+												p192 = t188 + v7<<3
 											}
-											v7 = p193
+											v7 = p192
 											if v7 == 0 {
-												goto l53
+												goto l54
 											}
 											v17 = i32(0)
 											{
-												t194 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-												v12 = t194
-												t195 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t196 := v12
-												v14 = t195
-												v22 = t196 - v14
-												t197 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t198 := v22
-												v15 = t197
-												if uint64(t198) < uint64(v15) {
-													goto l54
+												t193 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+												v12 = t193
+												t194 := int64(load64(m.memory, uint64(uint32(v2))+656))
+												t195 := v12
+												v14 = t194
+												v22 = t195 - v14
+												t196 := int64(load64(m.memory, uint64(uint32(v3))+64))
+												t197 := v22
+												v15 = t196
+												if uint64(t197) < uint64(v15) {
+													goto l55
 												}
 												{
 													if uint64(v22-v15) >= uint64(v15) {
-														goto l55
+														goto l56
 													}
-													t199 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v17 = t199
+													t198 := int32(load32(m.memory, uint64(uint32(v2))+616))
+													v17 = t198
 												}
-											l55:
+											l56:
 												store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
 												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
 												store32(m.memory, uint64(uint32(v2))+664, uint32(v17))
 												v14 = v12
 											}
-										l54:
+										l55:
 											{
-												t200 := int64(load64(m.memory, uint32(v7)))
-												if uint64(t200) > uint64(v14) {
-													goto l56
+												t199 := int64(load64(m.memory, uint32(v7)))
+												if uint64(t199) > uint64(v14) {
+													goto l57
 												}
-												t201 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t201+i32(1)))
+												t200 := int32(load32(m.memory, uint64(uint32(v2))+616))
+												store32(m.memory, uint64(uint32(v2))+616, uint32(t200+i32(1)))
 											}
-										l56:
+										l57:
 											store64(m.memory, uint32(v7), uint64(v12+i64(1)))
-											t202 := int64(load64(m.memory, uint64(uint32(i32(0)))+1728))
-											t203 := v5
-											v12 = t202
-											store64(m.memory, uint32(t203), uint64(v12))
-											t204 := int32(load32(m.memory, uint64(uint32(i32(0)))+1736))
-											store32(m.memory, uint64(uint32(v5))+24, uint32(t204))
-											t205 := int32(load32(m.memory, uint64(uint32(i32(0)))+1878))
-											store32(m.memory, uint64(uint32(v5))+40, uint32(t205))
-											t206 := int32(load16(m.memory, uint64(uint32(i32(0)))+1882))
-											store16(m.memory, uint32(v5+i32(44)), uint16(t206))
+											t201 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+											t202 := v5
+											v12 = t201
+											store64(m.memory, uint32(t202), uint64(v12))
+											t203 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+											store32(m.memory, uint64(uint32(v5))+24, uint32(t203))
+											t204 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
+											store32(m.memory, uint64(uint32(v5))+40, uint32(t204))
+											t205 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
+											store16(m.memory, uint32(v5+i32(44)), uint16(t205))
 											{
 												{
-													t207 := int32(load32(m.memory, uint64(uint32(v5))+20))
-													v17 = t207
+													t206 := int32(load32(m.memory, uint64(uint32(v5))+20))
+													v17 = t206
 													if v17 == 0 {
-														goto l57
+														goto l58
 													}
 													v7 = v6 + i32(1)
-													goto l58
+													goto l59
 												}
-											l57:
+											l58:
 												v7 = v11 + v4*i32(1088)
 												v16 = v7 + i32(624)
 												{
-													t208 := int32(load32(m.memory, uint64(uint32(v7))+624))
-													v7 = t208
+													t207 := int32(load32(m.memory, uint64(uint32(v7))+624))
+													v7 = t207
 													if v7 == 0 {
-														goto l59
-													}
-													t209 := v10
-													v20 = v7 + i32(-1)
-													if uint32(t209) > uint32(v20) {
 														goto l60
 													}
+													t208 := v10
+													v20 = v7 + i32(-1)
+													if uint32(t208) > uint32(v20) {
+														goto l61
+													}
 												}
-											l59:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
-												goto l61
 											l60:
 												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
 												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
 												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
+												goto l62
+											l61:
+												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
+												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
+												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
 												if v8 == 0 {
-													goto l61
+													goto l62
 												}
 												store32(m.memory, uint64(uint32(v8+v20*i32(48)))+36, uint32(v6+i32(1)))
-											l61:
-												t210 := v16
+											l62:
+												t209 := v16
 												v7 = v6 + i32(1)
-												store32(m.memory, uint32(t210), uint32(v7))
+												store32(m.memory, uint32(t209), uint32(v7))
 												v10 = v11 + v4*i32(1088)
-												t211 := int32(load32(m.memory, uint64(uint32(v10))+620))
-												store32(m.memory, uint64(uint32(v10))+620, uint32(t211+i32(1)))
+												t210 := int32(load32(m.memory, uint64(uint32(v10))+620))
+												store32(m.memory, uint64(uint32(v10))+620, uint32(t210+i32(1)))
 											}
-										l58:
-											store32(m.memory, uint64(uint32(i32(0)))+1796, uint32(v7))
+										l59:
+											store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v7))
 											store32(m.memory, uint64(uint32(v5))+20, uint32(v17+i32(1)))
 											if v8 == 0 {
-												goto l53
+												goto l54
 											}
 											{
 												{
 													v5 = v11 + v4*i32(1088)
 													v10 = v5 + v0<<6
-													t212 := int64(load64(m.memory, uint32(v10+i32(72))))
-													v15 = t212
-													t213 := int32(m.memory[uint32(v5+i32(30))])
-													t214 := int64(load64(m.memory, uint32(v3+t213&i32(31)*i32(56)+i32(192))))
-													t215 := v15
-													v14 = t214
-													var p216 int32
-													if uint64(t215) >= uint64(v14) {
-														p216 = 1
+													t211 := int64(load64(m.memory, uint32(v10+i32(72))))
+													v15 = t211
+													t212 := int32(m.memory[uint32(v5+i32(30))])
+													t213 := int64(load64(m.memory, uint32(v3+t212&i32(31)*i32(56)+i32(192))))
+													t214 := v15
+													v14 = t213
+													var p215 int32
+													if uint64(t214) >= uint64(v14) {
+														p215 = 1
 													}
-													t217 := p216 << 1
+													t216 := p215 << 1
 													v10 = v10 + i32(125)
-													t218 := int32(m.memory[uint32(v10)])
-													v17 = t218
-													p219 := v17
+													t217 := int32(m.memory[uint32(v10)])
+													v17 = t217
+													p218 := v17
 													if v17 == i32(2) {
-														p219 = t217
+														p218 = t216
 													}
-													if p219 == i32(2) {
-														goto l62
+													if p218 == i32(2) {
+														goto l63
 													}
 													{
-														t220 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t220 == v4 {
-															goto l63
-														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
-														t221 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t221))
-													}
-												l63:
-													store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
-													{
-														t222 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v5 = t222
-														t223 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t224 := v5
-														v6 = t223
-														p225 := v6
-														if uint32(v5) > uint32(v6) {
-															p225 = t224
-														}
-														v6 = p225
-														t226 := v6
-														v5 = v11 + v4*i32(1088)
-														t227 := int32(load32(m.memory, uint64(uint32(v5))+632))
-														v7 = t227
-														if uint32(t226) >= uint32(v7) {
+														t219 := int32(load32(m.memory, uint64(uint32(v2))+636))
+														if t219 == v4 {
 															goto l64
 														}
-														t228 := int64(load64(m.memory, uint64(uint32(v5))+648))
-														t229 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v12-t228) < uint64(t229) {
-															goto l65
-														}
+														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
+														t220 := int64(load64(m.memory, uint64(uint32(v2))+32))
+														store64(m.memory, uint64(uint32(v2))+640, uint64(t220))
 													}
 												l64:
+													store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
+													{
+														t221 := int32(load32(m.memory, uint32(v2+i32(616))))
+														v5 = t221
+														t222 := int32(load32(m.memory, uint32(v2+i32(664))))
+														t223 := v5
+														v6 = t222
+														p224 := v6
+														if uint32(v5) > uint32(v6) {
+															p224 = t223
+														}
+														v6 = p224
+														t225 := v6
+														v5 = v11 + v4*i32(1088)
+														t226 := int32(load32(m.memory, uint64(uint32(v5))+632))
+														v7 = t226
+														if uint32(t225) >= uint32(v7) {
+															goto l65
+														}
+														t227 := int64(load64(m.memory, uint64(uint32(v5))+648))
+														t228 := int64(load64(m.memory, uint64(uint32(v3))+64))
+														if uint64(v12-t227) < uint64(t228) {
+															goto l66
+														}
+													}
+												l65:
 													store32(m.memory, uint32(v5+i32(632)), uint32(v6))
 													store64(m.memory, uint64(uint32(v5))+648, uint64(v12))
 													v7 = v6
-												l65:
+												l66:
 													v22 = v15 + v13
 													{
-														t230 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v15 = t230
+														t229 := int64(load64(m.memory, uint64(uint32(v3))+56))
+														v15 = t229
 														if v15 != i64(0) {
-															goto l66
+															goto l67
 														}
-														p231 := i32(1)
+														p230 := i32(1)
 														if v7 != 0 {
-															p231 = v7
+															p230 = v7
 														}
-														v24 = int64(uint32(p231))
+														v24 = int64(uint32(p230))
 														{
 															{
-																t232 := int32(m.memory[uint32(v2+i32(30))])
-																v2 = v3 + t232&i32(31)*i32(56)
-																t233 := int64(load64(m.memory, uint32(v2+i32(184))))
-																v25 = t233
+																t231 := int32(m.memory[uint32(v2+i32(30))])
+																v2 = v3 + t231&i32(31)*i32(56)
+																t232 := int64(load64(m.memory, uint32(v2+i32(184))))
+																v25 = t232
 																if v25 != i64(0) {
-																	goto l67
+																	goto l68
 																}
-																t234 := int64(load64(m.memory, uint32(v2+i32(168))))
-																v25 = t234
-																goto l68
+																t233 := int64(load64(m.memory, uint32(v2+i32(168))))
+																v25 = t233
+																goto l69
 															}
-														l67:
-															t235 := int64(load64(m.memory, uint32(v2+i32(168))))
-															v15 = t235
-															t236 := int64(load64(m.memory, uint32(v3)))
-															t237 := v15
-															v26 = t236
-															t238 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t239 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t240 := v26
-															v27 = t238 - t239
-															p241 := i64(0)
+														l68:
+															t234 := int64(load64(m.memory, uint32(v2+i32(168))))
+															v15 = t234
+															t235 := int64(load64(m.memory, uint32(v3)))
+															t236 := v15
+															v26 = t235
+															t237 := int64(load64(m.memory, uint64(uint32(v3))+8))
+															t238 := int64(load64(m.memory, uint64(uint32(v3))+88))
+															t239 := v26
+															v27 = t237 - t238
+															p240 := i64(0)
 															if uint64(v26) > uint64(v27) {
-																p241 = int64(uint64((t240-v27)*v25) >> 16)
+																p240 = int64(uint64((t239-v27)*v25) >> 16)
 															}
-															v25 = p241
-															p242 := v25
+															v25 = p240
+															p241 := v25
 															if uint64(v25) > uint64(v15) {
-																p242 = t237
+																p241 = t236
 															}
-															p243 := v25
+															p242 := v25
 															if v15 != i64(0) {
-																p243 = p242
+																p242 = p241
 															}
-															v25 = p243
+															v25 = p242
 														}
-													l68:
+													l69:
 														v15 = v14
-														t244 := int64(uint64(v25) / uint64(v24))
-														v25 = t244
-														t245 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
-														t246 := v25
-														v24 = t245 * (v24 + i64(-1))
-														if uint64(t246) <= uint64(v24) {
-															goto l66
+														t243 := int64(uint64(v25) / uint64(v24))
+														v25 = t243
+														t244 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
+														t245 := v25
+														v24 = t244 * (v24 + i64(-1))
+														if uint64(t245) <= uint64(v24) {
+															goto l67
 														}
-														t247 := v14
+														t246 := v14
 														v15 = v25 - v24
-														p248 := v15
+														p247 := v15
 														if uint64(v15) < uint64(v14) {
-															p248 = t247
+															p247 = t246
 														}
-														v15 = p248
+														v15 = p247
 													}
-												l66:
+												l67:
 													{
 														if uint64(v22) < uint64(v15) {
-															var p252 int32
+															var p251 int32
 															if uint64(v22) >= uint64(v14) {
-																p252 = 1
+																p251 = 1
 															}
-															v2 = p252
-															goto l70
+															v2 = p251
+															goto l71
 														}
 														v2 = i32(2)
-														t249 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-														store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t249|i32(2)))
+														t248 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+														store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t248|i32(2)))
 														v5 = v11 + v4*i32(1088)
-														t250 := int32(load32(m.memory, uint64(uint32(v5))+624))
-														store32(m.memory, uint64(uint32(v5))+628, uint32(t250))
+														t249 := int32(load32(m.memory, uint64(uint32(v5))+624))
+														store32(m.memory, uint64(uint32(v5))+628, uint32(t249))
 														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v12))
-														t251 := int64(load64(m.memory, uint64(uint32(v5))+608))
-														store64(m.memory, uint64(uint32(v5))+608, uint64(t251+i64(1)))
-														goto l70
-													}
-												}
-											l62:
-												t253 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v14 = t253
-												{
-													t254 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t254 != v4 {
+														t250 := int64(load64(m.memory, uint64(uint32(v5))+608))
+														store64(m.memory, uint64(uint32(v5))+608, uint64(t250+i64(1)))
 														goto l71
 													}
+												}
+											l63:
+												t252 := int64(load64(m.memory, uint64(uint32(v2))+32))
+												v14 = t252
+												{
+													t253 := int32(load32(m.memory, uint64(uint32(v2))+636))
+													if t253 != v4 {
+														goto l72
+													}
 													{
-														t255 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t255 {
+														t254 := int32(load32(m.memory, uint64(uint32(v3))+84))
+														switch t254 {
 														default:
-															goto l71
+															goto l72
 														case 0:
-															t256 := int32(m.memory[uint64(uint32(v2))+31])
-															if t256 == 0 {
-																goto l71
+															t255 := int32(m.memory[uint64(uint32(v2))+31])
+															if t255 == 0 {
+																goto l72
 															}
 															fallthrough
 														case 2:
-															t257 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v14 = t257
+															t256 := int64(load64(m.memory, uint64(uint32(v2))+640))
+															v14 = t256
 														}
 													}
 												}
-											l71:
+											l72:
 												v2 = i32(2)
 												if v14 == 0 {
-													goto l70
+													goto l71
 												}
 												{
-													t258 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p259 := i32(1728)
-													if t258 != 0 {
-														p259 = v5 + v0<<3 + i32(672)
+													t257 := int32(load32(m.memory, uint64(uint32(v3))+80))
+													p258 := i32(1600)
+													if t257 != 0 {
+														p258 = v5 + v0<<3 + i32(672)
 													}
-													t260 := int64(load64(m.memory, uint32(p259)))
-													v15 = t260
+													t259 := int64(load64(m.memory, uint32(p258)))
+													v15 = t259
 													if uint64(v15) <= uint64(v14) {
-														goto l74
-													}
-													t261 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v15-v14) >= uint64(t261) {
-														goto l70
-													}
-												}
-											l74:
-												{
-													t262 := int64(load64(m.memory, uint64(uint32(v8+v6*i32(48)))+8))
-													v14 = t262
-													if v14 == 0 {
 														goto l75
 													}
-													t263 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v12-v14) >= uint64(t263) {
-														goto l75
-													}
-													t264 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
-													t265 := int32(load32(m.memory, uint64(uint32(v8+v6*i32(48)))+16))
-													if uint32(t264<<3) <= uint32(t265*i32(9)) {
-														goto l70
+													t260 := int64(load64(m.memory, uint64(uint32(v3))+64))
+													if uint64(v15-v14) >= uint64(t260) {
+														goto l71
 													}
 												}
 											l75:
-												store32(m.memory, uint64(uint32(i32(0)))+1804, uint32(v7+i32(-1)))
-												t266 := int32(load32(m.memory, uint64(uint32(i32(0)))+1800))
-												store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(t266|i32(4)))
+												{
+													t261 := int64(load64(m.memory, uint64(uint32(v8+v6*i32(48)))+8))
+													v14 = t261
+													if v14 == 0 {
+														goto l76
+													}
+													t262 := int64(load64(m.memory, uint64(uint32(v3))+72))
+													if uint64(v12-v14) >= uint64(t262) {
+														goto l76
+													}
+													t263 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
+													t264 := int32(load32(m.memory, uint64(uint32(v8+v6*i32(48)))+16))
+													if uint32(t263<<3) <= uint32(t264*i32(9)) {
+														goto l71
+													}
+												}
+											l76:
+												store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v7+i32(-1)))
+												t265 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
+												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t265|i32(4)))
 											}
-										l70:
+										l71:
 											m.memory[uint32(v10)] = byte(v2)
 										}
-									l53:
+									l54:
 										{
-											t267 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t267 == 0 {
-												goto l76
+											t266 := int32(load32(m.memory, uint64(uint32(v3))+120))
+											if t266 == 0 {
+												goto l77
 											}
-											t268 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t268&v9 == 0 {
-												goto l76
+											t267 := int32(load32(m.memory, uint64(uint32(v3))+36))
+											if t267&v9 == 0 {
+												goto l77
 											}
 											v2 = v21 & i32(3)
 											if v2 == 0 {
-												goto l76
+												goto l77
 											}
 											v5 = v11 + v4*i32(1088)
 											v6 = v5 + v0<<6
-											t269 := int32(m.memory[uint32(v6+i32(125))])
-											if t269 == i32(2) {
-												goto l76
+											t268 := int32(m.memory[uint32(v6+i32(125))])
+											if t268 == i32(2) {
+												goto l77
 											}
-											t270 := int64(load64(m.memory, uint32(v6+i32(72))))
-											v12 = t270 + v13
-											t271 := int32(m.memory[uint32(v5+i32(30))])
-											v5 = t271 & i32(31)
+											t269 := int64(load64(m.memory, uint32(v6+i32(72))))
+											v12 = t269 + v13
+											t270 := int32(m.memory[uint32(v5+i32(30))])
+											v5 = t270 & i32(31)
 											{
 												{
-													t272 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t272 != i32(2) {
-														goto l77
+													t271 := int32(load32(m.memory, uint64(uint32(v3))+32))
+													if t271 != i32(2) {
+														goto l78
 													}
-													t273 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
-													var p274 int32
-													if uint64(t273) < uint64(v12) {
-														p274 = 1
+													t272 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
+													var p273 int32
+													if uint64(t272) < uint64(v12) {
+														p273 = 1
 													}
-													v3 = p274
-													goto l78
-												}
-											l77:
-												t275 := v12
-												v5 = v3 + v5*i32(56)
-												t276 := int64(load64(m.memory, uint32(v5+i32(152))))
-												v13 = t276
-												if uint64(t275) <= uint64(v13) {
-													goto l76
-												}
-												t277 := int64(load64(m.memory, uint32(v5+i32(160))))
-												v14 = t277
-												if uint64(v14) < uint64(v12) {
+													v3 = p273
 													goto l79
 												}
+											l78:
+												t274 := v12
+												v5 = v3 + v5*i32(56)
+												t275 := int64(load64(m.memory, uint32(v5+i32(152))))
+												v13 = t275
+												if uint64(t274) <= uint64(v13) {
+													goto l77
+												}
+												t276 := int64(load64(m.memory, uint32(v5+i32(160))))
+												v14 = t276
+												if uint64(v14) < uint64(v12) {
+													goto l80
+												}
 												v5 = v11 + v4*i32(1088)
-												t278 := int64(load64(m.memory, uint64(uint32(v5))+600))
-												t279 := v5
-												v15 = t278
-												store64(m.memory, uint64(uint32(t279))+600, uint64(v15+i64(1)))
-												t280 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t281 := int64(uint64(t280*(v12-v13)) / uint64(v14-v13))
-												t282 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v12 = int64(uint32(v4))<<40 + v15*i64(-0x61c8864680b583eb) + t282 + i64(-0x61c8864680b583eb)
+												t277 := int64(load64(m.memory, uint64(uint32(v5))+600))
+												t278 := v5
+												v15 = t277
+												store64(m.memory, uint64(uint32(t278))+600, uint64(v15+i64(1)))
+												t279 := int64(load64(m.memory, uint64(uint32(v3))+40))
+												t280 := int64(uint64(t279*(v12-v13)) / uint64(v14-v13))
+												t281 := int64(load64(m.memory, uint32(v3+i32(96))))
+												v12 = int64(uint32(v4))<<40 + v15*i64(-0x61c8864680b583eb) + t281 + i64(-0x61c8864680b583eb)
 												v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
 												v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-												var p283 int32
-												if uint64(t281) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-													p283 = 1
+												var p282 int32
+												if uint64(t280) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+													p282 = 1
 												}
-												v3 = p283
+												v3 = p282
 											}
-										l78:
+										l79:
 											if v3 == 0 {
-												goto l76
+												goto l77
 											}
 											if v2 != i32(3) {
-												goto l80
+												goto l81
 											}
-											goto l76
-										l79:
-											if v2 == i32(3) {
-												goto l76
-											}
+											goto l77
 										l80:
-											t284 := int32(load16(m.memory, uint64(uint32(i32(0)))+1886))
-											v2 = t284
+											if v2 == i32(3) {
+												goto l77
+											}
+										l81:
+											t283 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
+											v2 = t283
 											v2 = v2<<8 | int32(uint32(v2)>>8)
 											v3 = v2 | i32(3)
-											m.memory[uint64(uint32(i32(0)))+1887] = byte(v3)
-											t285 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-											t286 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t285<<8 | t286 ^ i32(0xffff))
+											m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
+											t284 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+											t285 := int32(m.memory[uint64(uint32(i32(0)))+1769])
+											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t284<<8 | t285 ^ i32(0xffff))
 											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+											store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 											v2 = v11 + v4*i32(1088)
-											t287 := int64(load64(m.memory, uint64(uint32(v2))+56))
-											store64(m.memory, uint64(uint32(v2))+56, uint64(t287+i64(1)))
+											t286 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											store64(m.memory, uint64(uint32(v2))+56, uint64(t286+i64(1)))
 										}
-									l76:
-										t288 := int32(m.memory[uint64(uint32(i32(0)))+1894])
-										v2 = t288
-										m.memory[uint64(uint32(i32(0)))+1894] = byte(v2 + i32(-1))
-										t289 := int32(m.memory[uint64(uint32(i32(0)))+1895])
-										v2 = v2<<8 | t289
-										t290 := int32(m.memory[uint64(uint32(i32(0)))+1896])
-										t291 := int32(m.memory[uint64(uint32(i32(0)))+1897])
-										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t290<<8 | t291 ^ i32(0xffff))
+									l77:
+										t287 := int32(m.memory[uint64(uint32(i32(0)))+1766])
+										v2 = t287
+										m.memory[uint64(uint32(i32(0)))+1766] = byte(v2 + i32(-1))
+										t288 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+										v2 = v2<<8 | t288
+										t289 := int32(m.memory[uint64(uint32(i32(0)))+1768])
+										t290 := int32(m.memory[uint64(uint32(i32(0)))+1769])
+										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t289<<8 | t290 ^ i32(0xffff))
 										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1896, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+										store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 										v2 = v11 + v4*i32(1088)
-										t292 := int32(load32(m.memory, uint64(uint32(v2))+22))
-										store32(m.memory, uint64(uint32(i32(0)))+1872, uint32(t292))
-										t293 := int32(load16(m.memory, uint32(v2+i32(26))))
-										store16(m.memory, uint64(uint32(i32(0)))+1876, uint16(t293))
-										t294 := int32(load32(m.memory, uint64(uint32(v2))+16))
-										v3 = t294
-										t295 := int32(load16(m.memory, uint32(v2+i32(20))))
-										v2 = t295
-										store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1788, uint32(v4))
-										store32(m.memory, uint64(uint32(i32(0)))+1792, uint32(v0))
-										store16(m.memory, uint64(uint32(i32(0)))+1882, uint16(v2))
-										store32(m.memory, uint64(uint32(i32(0)))+1878, uint32(v3))
+										t291 := int32(load32(m.memory, uint64(uint32(v2))+22))
+										store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t291))
+										t292 := int32(load16(m.memory, uint32(v2+i32(26))))
+										store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t292))
+										t293 := int32(load32(m.memory, uint64(uint32(v2))+16))
+										v3 = t293
+										t294 := int32(load16(m.memory, uint32(v2+i32(20))))
+										v2 = t294
+										store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v4))
+										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
+										store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v2))
+										store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v3))
 										goto l12
 									}
 								}
-							l38:
+							l39:
 								v4 = i32(1)
-								store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(i32(1)))
-								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
+								store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
+								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
 								if v10&i32(-65536) != i32(0xafe0000) {
-									goto l46
+									goto l47
 								}
-								store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(6)))
+								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
 								goto l12
 							}
 						}
-					l30:
+					l31:
 						{
 							if v4&i32(0xffff) != i32(34998) {
-								goto l86
+								goto l87
 							}
-							t335 := m.fn10(v2)
-							if t335 == 0 {
+							t334 := m.fn11(v2)
+							if t334 == 0 {
 								goto l23
 							}
-							store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(4)))
+							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
 							goto l12
 						}
-					l86:
-						m.fn13(v3, v2, v0, i32(0))
+					l87:
+						m.fn14(v3, v2, v0, i32(0))
 					l23:
-						t336 := int32(load32(m.memory, uint64(uint32(i32(0)))+1784))
-						v4 = t336
+						t335 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+						v4 = t335
 					}
-				l28:
+				l29:
 					if v4 != i32(5) {
 						goto l12
 					}
-					t337 := int32(load32(m.memory, uint64(uint32(i32(0)))+1812))
-					v4 = t337
+					t336 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
+					v4 = t336
 					if uint32(v4) < uint32(i32(5)) {
-						goto l46
+						goto l47
 					}
 					goto l12
 				}
-			l33:
-				store32(m.memory, uint64(uint32(i32(0)))+1812, uint32(v4))
-				store32(m.memory, uint64(uint32(i32(0)))+1784, uint32(i32(5)))
-			l46:
+			l34:
+				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v4))
+				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+			l47:
 				v2 = v2 + v4<<3 + i32(824)
-				t338 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t338+i64(1)))
+				t337 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t337+i64(1)))
 			}
 		}
 	}
 l12:
-	t339 := int64(load64(m.memory, uint64(uint32(i32(0)))+1816))
-	store64(m.memory, uint64(uint32(i32(0)))+1816, uint64(t339+i64(1)))
+	t338 := int64(load64(m.memory, uint64(uint32(i32(0)))+1688))
+	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(t338+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
@@ -6415,4 +6939,4 @@ func memory_init[T1, T2 int | uint32 | uint64](mem []byte, data string, dest T1,
 	copy(mem[x:y:len(mem)], data[z:w])
 }
 
-const data0 = "\x00\x00\xc1\xc0\x81\xc1@\x01\x01\xc3\xc0\x03\x80\x02A\xc2\x01\xc6\xc0\x06\x80\aA\xc7\x00\x05\xc1Ł\xc4@\x04\x01\xcc\xc0\f\x80\rA\xcd\x00\x0f\xc1ρ\xce@\x0e\x00\n\xc1ʁ\xcb@\v\x01\xc9\xc0\t\x80\bA\xc8\x01\xd8\xc0\x18\x80\x19A\xd9\x00\x1b\xc1ہ\xda@\x1a\x00\x1e\xc1ށ\xdf@\x1f\x01\xdd\xc0\x1d\x80\x1cA\xdc\x00\x14\xc1ԁ\xd5@\x15\x01\xd7\xc0\x17\x80\x16A\xd6\x01\xd2\xc0\x12\x80\x13A\xd3\x00\x11\xc1с\xd0@\x10\x01\xf0\xc00\x801A\xf1\x003\xc1\xf3\x81\xf2@2\x006\xc1\xf6\x81\xf7@7\x01\xf5\xc05\x804A\xf4\x00<\xc1\xfc\x81\xfd@=\x01\xff\xc0?\x80>A\xfe\x01\xfa\xc0:\x80;A\xfb\x009\xc1\xf9\x81\xf8@8\x00(\xc1\xe8\x81\xe9@)\x01\xeb\xc0+\x80*A\xea\x01\xee\xc0.\x80/A\xef\x00-\xc1\xed\x81\xec@,\x01\xe4\xc0$\x80%A\xe5\x00'\xc1\xe7\x81\xe6@&\x00\"\xc1\xe2\x81\xe3@#\x01\xe1\xc0!\x80 A\xe0\x01\xa0\xc0`\x80aA\xa1\x00c\xc1\xa3\x81\xa2@b\x00f\xc1\xa6\x81\xa7@g\x01\xa5\xc0e\x80dA\xa4\x00l\xc1\xac\x81\xad@m\x01\xaf\xc0o\x80nA\xae\x01\xaa\xc0j\x80kA\xab\x00i\xc1\xa9\x81\xa8@h\x00x\xc1\xb8\x81\xb9@y\x01\xbb\xc0{\x80zA\xba\x01\xbe\xc0~\x80\x7fA\xbf\x00}\xc1\xbd\x81\xbc@|\x01\xb4\xc0t\x80uA\xb5\x00w\xc1\xb7\x81\xb6@v\x00r\xc1\xb2\x81\xb3@s\x01\xb1\xc0q\x80pA\xb0\x00P\xc1\x90\x81\x91@Q\x01\x93\xc0S\x80RA\x92\x01\x96\xc0V\x80WA\x97\x00U\xc1\x95\x81\x94@T\x01\x9c\xc0\\\x80]A\x9d\x00_\xc1\x9f\x81\x9e@^\x00Z\xc1\x9a\x81\x9b@[\x01\x99\xc0Y\x80XA\x98\x01\x88\xc0H\x80IA\x89\x00K\xc1\x8b\x81\x8a@J\x00N\xc1\x8e\x81\x8f@O\x01\x8d\xc0M\x80LA\x8c\x00D\xc1\x84\x81\x85@E\x01\x87\xc0G\x80FA\x86\x01\x82\xc0B\x80CA\x83\x00A\xc1\x81\x81\x80@@\x90\a\x00\x00\x98\a\x00\x00\xa0\a\x00\x00\xa8\a\x00\x00\x91\a\x00\x00\x99\a\x00\x00\xa1\a\x00\x00\xa9\a\x00\x00\x92\a\x00\x00\x9a\a\x00\x00\xa2\a\x00\x00\xaa\a\x00\x00\x93\a\x00\x00\x9b\a\x00\x00\xa3\a\x00\x00\xab\a\x00\x00\x94\a\x00\x00\x9c\a\x00\x00\xa4\a\x00\x00\xac\a\x00\x00\x95\a\x00\x00\x9d\a\x00\x00\xa5\a\x00\x00\xad\a\x00\x00\x96\a\x00\x00\x9e\a\x00\x00\xa6\a\x00\x00\xae\a\x00\x00\x97\a\x00\x00\x9f\a\x00\x00\xa7\a\x00\x00\xaf\a\x00\x00"
+const data0 = "\x00\x00\xc1\xc0\x81\xc1@\x01\x01\xc3\xc0\x03\x80\x02A\xc2\x01\xc6\xc0\x06\x80\aA\xc7\x00\x05\xc1Ł\xc4@\x04\x01\xcc\xc0\f\x80\rA\xcd\x00\x0f\xc1ρ\xce@\x0e\x00\n\xc1ʁ\xcb@\v\x01\xc9\xc0\t\x80\bA\xc8\x01\xd8\xc0\x18\x80\x19A\xd9\x00\x1b\xc1ہ\xda@\x1a\x00\x1e\xc1ށ\xdf@\x1f\x01\xdd\xc0\x1d\x80\x1cA\xdc\x00\x14\xc1ԁ\xd5@\x15\x01\xd7\xc0\x17\x80\x16A\xd6\x01\xd2\xc0\x12\x80\x13A\xd3\x00\x11\xc1с\xd0@\x10\x01\xf0\xc00\x801A\xf1\x003\xc1\xf3\x81\xf2@2\x006\xc1\xf6\x81\xf7@7\x01\xf5\xc05\x804A\xf4\x00<\xc1\xfc\x81\xfd@=\x01\xff\xc0?\x80>A\xfe\x01\xfa\xc0:\x80;A\xfb\x009\xc1\xf9\x81\xf8@8\x00(\xc1\xe8\x81\xe9@)\x01\xeb\xc0+\x80*A\xea\x01\xee\xc0.\x80/A\xef\x00-\xc1\xed\x81\xec@,\x01\xe4\xc0$\x80%A\xe5\x00'\xc1\xe7\x81\xe6@&\x00\"\xc1\xe2\x81\xe3@#\x01\xe1\xc0!\x80 A\xe0\x01\xa0\xc0`\x80aA\xa1\x00c\xc1\xa3\x81\xa2@b\x00f\xc1\xa6\x81\xa7@g\x01\xa5\xc0e\x80dA\xa4\x00l\xc1\xac\x81\xad@m\x01\xaf\xc0o\x80nA\xae\x01\xaa\xc0j\x80kA\xab\x00i\xc1\xa9\x81\xa8@h\x00x\xc1\xb8\x81\xb9@y\x01\xbb\xc0{\x80zA\xba\x01\xbe\xc0~\x80\x7fA\xbf\x00}\xc1\xbd\x81\xbc@|\x01\xb4\xc0t\x80uA\xb5\x00w\xc1\xb7\x81\xb6@v\x00r\xc1\xb2\x81\xb3@s\x01\xb1\xc0q\x80pA\xb0\x00P\xc1\x90\x81\x91@Q\x01\x93\xc0S\x80RA\x92\x01\x96\xc0V\x80WA\x97\x00U\xc1\x95\x81\x94@T\x01\x9c\xc0\\\x80]A\x9d\x00_\xc1\x9f\x81\x9e@^\x00Z\xc1\x9a\x81\x9b@[\x01\x99\xc0Y\x80XA\x98\x01\x88\xc0H\x80IA\x89\x00K\xc1\x8b\x81\x8a@J\x00N\xc1\x8e\x81\x8f@O\x01\x8d\xc0M\x80LA\x8c\x00D\xc1\x84\x81\x85@E\x01\x87\xc0G\x80FA\x86\x01\x82\xc0B\x80CA\x83\x00A\xc1\x81\x81\x80@@"
