@@ -57,6 +57,7 @@ type Remote struct {
 	MTU      int    // payload bytes of a full packet, at both ends: 256..4096, a multiple of 4
 	Reads    int    // READs and atomic operations that may come at once
 	RNRTimer uint8  // 0..31: how long the other end is to wait for a receive request (IBTA volume 1 table 45)
+	IP       wire.Version
 }
 
 // Requester is what a queue pair must know to send requests.
@@ -288,7 +289,7 @@ func (q *QueuePair) Reset() {
 
 // takes says whether a packet that is for this number is of its connection.
 func (q *QueuePair) takes(p *wire.Packet) bool {
-	return (q.state == PairRTR || q.state == PairRTS) && p.Src == q.remote && p.Dst == q.source
+	return (q.state == PairRTR || q.state == PairRTS) && p.Src == q.remote && p.Dst == q.source && p.Version() == q.header.Version()
 }
 
 // handle takes a packet for a queue pair, in a frame of so many bytes; false if it is not of its connection.

@@ -68,7 +68,7 @@ func TestVerbsDevices(t *testing.T) {
 		t.Errorf("ibv_devices on h1:\n%s", out)
 	}
 	out := onRDMA(t, f, "h2", "ibv_devinfo", "-v")
-	for _, want := range []string{"hca_id:\tpausenet0", "PORT_ACTIVE (4)", "active_mtu:\t\t1024 (3)", "link_layer:\t\tEthernet", "10.0 Gbps (4)", "::ffff:10.0.0.3, RoCE v2"} {
+	for _, want := range []string{"hca_id:\tpausenet0", "PORT_ACTIVE (4)", "active_mtu:\t\t1024 (3)", "link_layer:\t\tEthernet", "10.0 Gbps (4)", "GID[  0]:\t\t::ffff:10.0.0.3, RoCE v2", "GID[  1]:\t\tfd00::a00:3, RoCE v2"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("ibv_devinfo on h2 lacks %q:\n%s", want, out)
 		}
@@ -116,8 +116,8 @@ func TestVerbsPingpong(t *testing.T) {
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	f := bringUp(t, "")
 	defer down(t, f)
-	for _, more := range [][]string{nil, {"-e"}} { // polling, and sleeping until a completion is told
-		command := append([]string{"ibv_rc_pingpong", "-g", "0", "-n", "30", "-s", "3001", "-c"}, more...)
+	for _, more := range [][]string{{"-g", "0"}, {"-g", "0", "-e"}, {"-g", "1"}} { // polling, and sleeping until a completion is told; over IPv6
+		command := append([]string{"ibv_rc_pingpong", "-n", "30", "-s", "3001", "-c"}, more...)
 		served, connected := together(t, f, "h1", command, "h5", append(command, "h1"))
 		for _, out := range []string{served, connected} {
 			if !strings.Contains(out, "30 iters in") || strings.Contains(out, "invalid data") {
@@ -138,6 +138,7 @@ func TestVerbsPerftest(t *testing.T) {
 		{"ib_read_bw", "-n", "20", "-s", "5000"},
 		{"ib_send_lat", "-n", "20"},
 		{"ib_write_lat", "-n", "20", "-R"},
+		{"ib_write_bw", "-n", "20", "--ipv6"},
 		{"ib_read_lat", "-n", "20"},
 	} {
 		_, connected := together(t, f, "h1", append(command, "-F"), "h5", append(command, "-F", "h1"))
@@ -156,9 +157,15 @@ func TestVerbsRping(t *testing.T) {
 	if err := f.Run("h5", cmd); err == nil {
 		t.Error("rping connected to nobody")
 	}
-	_, connected := together(t, f, "h1", []string{"rping", "-s", "-C", "3"}, "h5", []string{"rping", "-c", "-v", "-V", "-C", "3", "-a", "10.0.0.2"})
-	if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
-		t.Errorf("rping:\n%s", connected)
+	for _, k := range []struct{ listen, connect []string }{
+		{nil, []string{"-a", "10.0.0.2"}},
+		{nil, []string{"-a", "fd00::a00:2"}}, // a listener of any address is one of IPv6, too
+		{[]string{"-a", "fd00::a00:2"}, []string{"-a", "fd00::a00:2", "-I", "fd00::a00:6"}},
+	} {
+		_, connected := together(t, f, "h1", append([]string{"rping", "-s", "-C", "3"}, k.listen...), "h5", append([]string{"rping", "-c", "-v", "-V", "-C", "3"}, k.connect...))
+		if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
+			t.Errorf("rping %v:\n%s", k.connect, connected)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (p *Pair) Ready(r hostagent.Remote, flow FlowConfig) error {
 	}
 	hosts := cmp.Or(flow.Hosts, e.hosts)
 	forward := wire.FlowParams{
-		SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC, Src: e.plan.Address(port.ID).As4(), Dst: e.plan.Address(back.ID).As4(),
+		Version: r.IP, SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC, Src: e.plan.Address(port.ID).As4(), Dst: e.plan.Address(back.ID).As4(),
 		SrcPort: flow.Ports.Source, ID: flow.Ports.Destination, DestQP: r.QP, MTU: e.plan.MTU, TOS: hosts.DataTOS(),
 	}
 	answers := forward

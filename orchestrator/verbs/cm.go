@@ -161,11 +161,11 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 	}
 	switch op {
 	case opCMBind:
-		where, port := r.next(), r.next()
-		if r.bad || where>>32 != 0 || port>>16 != 0 || id.state != cmIdle {
+		where, port := r.address(), r.next()
+		if r.bad || port>>16 != 0 || id.state != cmIdle {
 			return failed(unix.EINVAL)
 		}
-		return m.bind(id, addressOf(where), uint16(port))
+		return m.bind(id, where, uint16(port))
 	case opCMListen:
 		return m.listen(id)
 	case opCMResolve:
@@ -300,24 +300,24 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt are the addresses at which a listener is found.
+// listensAt are the addresses at which a listener is found. One of any address listens over IPv4 and IPv6, as Linux' do.
 func (m *manager) listensAt(id *cmID) (all []netip.AddrPort) {
 	if !id.own.Addr().IsUnspecified() {
 		return []netip.AddrPort{id.own}
 	}
 	for _, port := range m.server.Plan.Nodes[id.connection.host.id].Ports {
-		all = append(all, netip.AddrPortFrom(m.server.Plan.Address(port), id.own.Port()))
+		at := m.server.Plan.Address(port)
+		all = append(all, netip.AddrPortFrom(at, id.own.Port()), netip.AddrPortFrom(over6(at), id.own.Port()))
 	}
 	return all
 }
 
 // resolve finds this host's end of the way to an address.
 func (m *manager) resolve(id *cmID, r *request) reply {
-	where := r.next()
-	if r.bad || where>>32 != 0 || id.state > cmBound {
+	other := r.address()
+	if r.bad || id.state > cmBound {
 		return failed(unix.EINVAL)
 	}
-	other := addressOf(where)
 	to, known := m.server.ends[other]
 	if !known {
 		return failed(unix.ENETUNREACH)
@@ -328,6 +328,12 @@ func (m *manager) resolve(id *cmID, r *request) reply {
 		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.place) < len(ports) { // of the same plane, where planes are apart
 			own = m.server.Plan.Address(ports[to.place])
 		}
+		if other.Is6() {
+			own = over6(own)
+		}
+	}
+	if own.Is6() != other.Is6() {
+		return failed(unix.EINVAL)
 	}
 	bound := m.bind(id, own, id.own.Port())
 	if bound.status != 0 {

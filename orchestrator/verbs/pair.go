@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -175,7 +176,7 @@ func (c *connection) freePairs() {
 // modify sets attributes of a queue pair, and its state.
 func (c *connection) modify(p *pair, r *request) unix.Errno {
 	state, mask, access := r.small(), r.small(), r.next()
-	to := addressOf(uint64(r.small()))
+	to := r.address()
 	remote := hostagent.Remote{QP: r.small(), PSN: r.small() & 0xffffff}
 	mtu := r.small()
 	remote.Reads, remote.RNRTimer = int(r.small()), uint8(r.small()&31)
@@ -223,6 +224,9 @@ func (c *connection) connect(p *pair, to netip.Addr, remote hostagent.Remote, mt
 		return unix.EHOSTUNREACH
 	case mtu < 256 || mtu > 4096 || remote.Reads > hostagent.MostReads:
 		return unix.EINVAL
+	}
+	if to.Is6() {
+		remote.IP = wire.V6
 	}
 	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place}, uint64(p.Number()))
 	if err != nil {

@@ -4,6 +4,7 @@ package verbs
 
 import (
 	"encoding/binary"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,7 +12,7 @@ import (
 // What verbs/c/protocol.h has; TestProtocol compares them.
 const (
 	socketName      = "pausenet-verbs"
-	protocolVersion = 1
+	protocolVersion = 2
 	messageWords    = 8192
 	replyWords      = 64
 	maxDevices      = 8
@@ -23,6 +24,7 @@ const (
 	ringHeader      = 128
 	ringEntry       = 64
 	cmEventWords    = 14
+	addressIPv6     = 32 // bit
 )
 
 const (
@@ -87,6 +89,15 @@ func (r *request) small() uint32 {
 		r.bad = true
 	}
 	return uint32(w)
+}
+
+// address is a word that is an address.
+func (r *request) address() netip.Addr {
+	w := r.next()
+	if w>>(addressIPv6+1) != 0 {
+		r.bad = true
+	}
+	return addressOf(w)
 }
 
 // bytes are the next n, in whole words.

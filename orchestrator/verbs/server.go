@@ -3,6 +3,7 @@
 package verbs
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
@@ -70,6 +72,7 @@ func Serve(c Config) (s *Server, err error) {
 	for _, id := range c.Plan.Hosts {
 		for place, port := range c.Plan.Nodes[id].Ports {
 			s.ends[c.Plan.Address(port)] = end{id, uint8(place)}
+			s.ends[over6(c.Plan.Address(port))] = end{id, uint8(place)}
 		}
 	}
 	for _, id := range c.Plan.Hosts {
@@ -198,12 +201,29 @@ func (s *Server) devices(id topologies.NodeID) []uint64 {
 	return words
 }
 
-// address is an IPv4 address as a number.
+// over6 is the IPv6 address that stands for an IPv4 address in the fabric.
+func over6(a netip.Addr) netip.Addr { return netip.AddrFrom16(wire.Map(a.As4())) }
+
+// address is an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it, stands for one of the fabric's IPv6 addresses.
+// 0 is no address of either kind.
 func address(a netip.Addr) uint64 {
-	b := a.As4()
-	return uint64(b[0])<<24 | uint64(b[1])<<16 | uint64(b[2])<<8 | uint64(b[3])
+	if a.Is4() {
+		b := a.As4()
+		return uint64(binary.BigEndian.Uint32(b[:]))
+	}
+	b := a.As16()
+	return 1<<addressIPv6 | uint64(binary.BigEndian.Uint32(b[12:]))
 }
 
 func addressOf(w uint64) netip.Addr {
-	return netip.AddrFrom4([4]byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w)})
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], uint32(w))
+	switch a := netip.AddrFrom4(b); {
+	case w>>addressIPv6 == 0:
+		return a
+	case a.IsUnspecified():
+		return netip.IPv6Unspecified()
+	default:
+		return over6(a)
+	}
 }

@@ -160,31 +160,63 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *cm)
 	return 0;
 }
 
-static uint32_t ipv4(const struct sockaddr *a)
+/* address_of is a socket's address as the protocol has it; the error is an errno. */
+static int address_of(const struct sockaddr *a, uint64_t *address)
 {
-	return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr);
+	static const uint8_t any[16];
+	const uint8_t *six = ((const struct sockaddr_in6 *)a)->sin6_addr.s6_addr;
+	switch (a->sa_family) {
+	case AF_INET:
+		*address = ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr);
+		return 0;
+	case AF_INET6:
+		*address = memcmp(six, any, sizeof(any)) ? of_gid(six) : 1ull << ADDRESS_IPV6;
+		return *address ? 0 : EADDRNOTAVAIL;
+	default:
+		return EAFNOSUPPORT;
+	}
 }
 
+/* port_of is of either family: the ports are at one place. */
 static uint16_t port_of(const struct sockaddr *a)
 {
 	return ntohs(((const struct sockaddr_in *)a)->sin_port);
 }
 
-static void set_address(struct sockaddr_in *a, uint64_t address, uint64_t port)
+static void set_address(struct sockaddr_storage *to, uint64_t address, uint64_t port)
 {
-	a->sin_family = AF_INET;
-	a->sin_addr.s_addr = htonl((uint32_t)address);
-	a->sin_port = htons((uint16_t)port);
+	struct sockaddr_in *four = (struct sockaddr_in *)to;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)to;
+	union ibv_gid gid = {0};
+	memset(to, 0, sizeof(*to));
+	if (address >> ADDRESS_IPV6) {
+		if ((uint32_t)address)
+			to_gid(address, &gid);
+		six->sin6_family = AF_INET6;
+		memcpy(&six->sin6_addr, gid.raw, sizeof(gid.raw));
+	} else {
+		four->sin_family = AF_INET;
+		four->sin_addr.s_addr = htonl((uint32_t)address);
+	}
+	four->sin_port = htons((uint16_t)port);
 }
 
-/* set_device gives an id the device at this host's end of its way. */
-static void set_device(struct rdma_cm_id *cm, uint64_t device)
+/* set_device gives an id the device at this host's end of its way, and the GID of an address there. */
+static void set_device(struct rdma_cm_id *cm, uint64_t device, uint64_t address)
 {
 	if (cm->verbs || device >= (uint64_t)context_count)
 		return;
 	cm->verbs = contexts[device];
 	cm->port_num = 1;
-	ibv_query_gid(cm->verbs, 1, 0, &cm->route.addr.addr.ibaddr.sgid);
+	to_gid(address, &cm->route.addr.addr.ibaddr.sgid);
+}
+
+/* set_peer gives it the address of the other end. */
+static void set_peer(struct rdma_cm_id *cm, uint64_t address, uint64_t port)
+{
+	set_address(&cm->route.addr.dst_storage, address, port);
+	to_gid(address, &cm->route.addr.addr.ibaddr.dgid);
+	cm->route.addr.addr.ibaddr.pkey = htons(0xffff);
 }
 
 static int bind_to(struct rdma_cm_id *cm, uint64_t address, uint64_t port)
@@ -193,20 +225,17 @@ static int bind_to(struct rdma_cm_id *cm, uint64_t address, uint64_t port)
 	int error = CALL(&server, reply, 3, OP_CM_BIND, ((struct id *)cm)->handle, address, port);
 	if (error)
 		return error;
-	set_address(&cm->route.addr.src_sin, reply[0], reply[1]);
-	if (address)
-		set_device(cm, reply[2]);
+	set_address(&cm->route.addr.src_storage, reply[0], reply[1]);
+	if ((uint32_t)address)
+		set_device(cm, reply[2], reply[0]);
 	return 0;
 }
 
 EXPORT int rdma_bind_addr(struct rdma_cm_id *cm, struct sockaddr *address)
 {
-	static const uint8_t any[16];
-	if (address->sa_family == AF_INET6 && !memcmp(&((struct sockaddr_in6 *)address)->sin6_addr, any, sizeof(any)))
-		return result(bind_to(cm, 0, ntohs(((struct sockaddr_in6 *)address)->sin6_port)));
-	if (address->sa_family != AF_INET)
-		return result(EAFNOSUPPORT);
-	return result(bind_to(cm, ipv4(address), port_of(address)));
+	uint64_t own;
+	int error = address_of(address, &own);
+	return result(error ? error : bind_to(cm, own, port_of(address)));
 }
 
 EXPORT int rdma_listen(struct rdma_cm_id *cm, int backlog)
@@ -239,23 +268,20 @@ static int waited(struct rdma_cm_id *cm)
 
 EXPORT int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *from, struct sockaddr *to, int timeout)
 {
-	uint64_t reply[3] = {0};
+	uint64_t reply[3] = {0}, peer;
 	(void)timeout;
-	if (to->sa_family != AF_INET)
-		return result(EAFNOSUPPORT);
-	if (from && !cm->route.addr.src_addr.sa_family && rdma_bind_addr(cm, from))
-		return -1;
-	int error = CALL(&server, reply, 3, OP_CM_RESOLVE, ((struct id *)cm)->handle, ipv4(to));
+	int error = address_of(to, &peer);
 	if (error)
 		return result(error);
-	set_address(&cm->route.addr.src_sin, reply[0], reply[1]);
-	set_address(&cm->route.addr.dst_sin, ipv4(to), port_of(to));
-	set_device(cm, reply[2]);
-	union ibv_gid *gid = &cm->route.addr.addr.ibaddr.dgid;
-	memset(gid, 0, sizeof(*gid));
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, &cm->route.addr.dst_sin.sin_addr, 4);
-	cm->route.addr.addr.ibaddr.pkey = htons(0xffff);
+	if (from && !cm->route.addr.src_addr.sa_family && rdma_bind_addr(cm, from))
+		return -1;
+	uint16_t port = port_of(to); /* which may be in cm */
+	error = CALL(&server, reply, 3, OP_CM_RESOLVE, ((struct id *)cm)->handle, peer);
+	if (error)
+		return result(error);
+	set_address(&cm->route.addr.src_storage, reply[0], reply[1]);
+	set_peer(cm, peer, port);
+	set_device(cm, reply[2], reply[0]);
 	return waited(cm);
 }
 
@@ -286,6 +312,7 @@ EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, in
 		attr->ah_attr.port_num = 1;
 		attr->ah_attr.grh.hop_limit = 64;
 		attr->ah_attr.grh.dgid = cm->route.addr.addr.ibaddr.dgid;
+		attr->ah_attr.grh.sgid_index = (uint8_t)(of_gid(attr->ah_attr.grh.dgid.raw) >> ADDRESS_IPV6);
 		attr->path_mtu = port.active_mtu;
 		attr->dest_qp_num = id->told.qp_num;
 		attr->rq_psn = 0;
@@ -356,7 +383,7 @@ EXPORT int rdma_connect(struct rdma_cm_id *cm, struct rdma_conn_param *p)
 	id->initiator = true;
 	id->told.retry_count = p ? p->retry_count & 7 : 7;
 	id->told.rnr_retry_count = p ? p->rnr_retry_count & 7 : 7;
-	int error = say(OP_CM_CONNECT, cm, ntohs(cm->route.addr.dst_sin.sin_port), p);
+	int error = say(OP_CM_CONNECT, cm, port_of(&cm->route.addr.dst_addr), p);
 	return error ? result(error) : waited(cm);
 }
 
@@ -434,18 +461,14 @@ static int requested(struct event *e, struct rdma_cm_id *listener, const uint64_
 	id->cm.context = listener->context;
 	id->cm.ps = listener->ps;
 	id->cm.qp_type = IBV_QPT_RC;
-	set_address(&id->cm.route.addr.src_sin, words[4], words[5]);
-	set_address(&id->cm.route.addr.dst_sin, words[6], words[7]);
+	set_address(&id->cm.route.addr.src_storage, words[4], words[5]);
+	set_peer(&id->cm, words[6], words[7]);
 	for (int i = 0; i < context_count; i++) {
 		union ibv_gid gid;
 		ibv_query_gid(contexts[i], 1, 0, &gid);
-		if (!memcmp(gid.raw + 12, &id->cm.route.addr.src_sin.sin_addr, 4))
-			set_device(&id->cm, (uint64_t)i);
+		if ((uint32_t)of_gid(gid.raw) == (uint32_t)words[4])
+			set_device(&id->cm, (uint64_t)i, words[4]);
 	}
-	union ibv_gid *gid = &id->cm.route.addr.addr.ibaddr.dgid;
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, &id->cm.route.addr.dst_sin.sin_addr, 4);
-	id->cm.route.addr.addr.ibaddr.pkey = htons(0xffff);
 	int error = CALL(&server, NULL, 0, OP_CM_MOVE, id->handle, ((struct event_channel *)listener->channel)->handle, (uintptr_t)id);
 	if (error) {
 		CALL(&server, NULL, 0, OP_DESTROY, id->handle);

@@ -58,8 +58,10 @@ static struct sockaddr *copy(const struct sockaddr *a, socklen_t length)
 
 EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **out)
 {
-	struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+	struct addrinfo want = {.ai_family = node ? AF_UNSPEC : AF_INET, .ai_socktype = SOCK_STREAM}, *found;
 	int passive = hints && hints->ai_flags & RAI_PASSIVE;
+	if (hints && hints->ai_flags & RAI_FAMILY)
+		want.ai_family = hints->ai_family;
 	if (passive)
 		want.ai_flags |= AI_PASSIVE;
 	if (hints && hints->ai_flags & RAI_NUMERICHOST)
@@ -74,7 +76,7 @@ EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct 
 		freeaddrinfo(found);
 		return refuse(ENOMEM);
 	}
-	r->ai_family = AF_INET;
+	r->ai_family = found->ai_family;
 	r->ai_qp_type = IBV_QPT_RC;
 	r->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
 	if (passive) {

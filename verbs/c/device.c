@@ -242,7 +242,7 @@ int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *
 		.state = IBV_PORT_ACTIVE,
 		.max_mtu = mtu_at_least(d->mtu),
 		.active_mtu = mtu_at_least(d->mtu),
-		.gid_tbl_len = 1,
+		.gid_tbl_len = GIDS,
 		.port_cap_flags = IBV_PORT_CM_SUP,
 		.max_msg_sz = 1 << 30,
 		.pkey_tbl_len = 1,
@@ -262,22 +262,13 @@ EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _com
 	return query_port(context, port, (struct ibv_port_attr *)attr, offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
-/* map makes an address a GID: IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2), which RoCE v2 has (IBTA annex A17.4.1.3). */
-static void map(uint32_t address, union ibv_gid *gid)
-{
-	uint32_t be = htonl(address);
-	memset(gid, 0, sizeof(*gid));
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, &be, sizeof(be));
-}
-
 EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-	if (port != 1 || index != 0) {
+	if (port != 1 || index < 0 || index >= GIDS) {
 		errno = EINVAL;
 		return -1;
 	}
-	map(device_of(context->device)->address, gid);
+	to_gid((uint64_t)index << ADDRESS_IPV6 | device_of(context->device)->address, gid);
 	return 0;
 }
 
@@ -286,9 +277,9 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_
 	struct ibv_gid_entry all = {.gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_ROCE_V2};
 	if (port != 1 || flags)
 		return EINVAL;
-	if (index != 0)
+	if (index >= GIDS)
 		return ENODATA;
-	map(device_of(context->device)->address, &all.gid);
+	to_gid((uint64_t)index << ADDRESS_IPV6 | device_of(context->device)->address, &all.gid);
 	all.ndev_ifindex = device_of(context->device)->interface;
 	memset(entry, 0, size);
 	memcpy(entry, &all, size < sizeof(all) ? size : sizeof(all));
@@ -297,17 +288,21 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_
 
 EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most, uint32_t flags, size_t size)
 {
-	if (most < 1)
+	if (most < GIDS)
 		return -EINVAL;
-	int error = _ibv_query_gid_ex(context, 1, 0, entries, flags, size);
-	return error ? -error : 1;
+	for (uint32_t i = 0; i < GIDS; i++) {
+		int error = _ibv_query_gid_ex(context, 1, i, (struct ibv_gid_entry *)((char *)entries + i * size), flags, size);
+		if (error)
+			return -error;
+	}
+	return GIDS;
 }
 
 /* ibv_query_gid_type's last argument is an enum of rdma-core's own driver.h: 0 InfiniBand or RoCE v1, 1 RoCE v2. */
 EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type)
 {
 	(void)context;
-	if (port != 1 || index != 0) {
+	if (port != 1 || index >= GIDS) {
 		errno = EINVAL;
 		return -1;
 	}

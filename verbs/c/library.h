@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <infiniband/verbs.h>
 
@@ -48,6 +49,34 @@ struct device {
 	uint64_t rate;
 	uint32_t interface;
 };
+
+/* A port's GIDs, each RoCE v2: IPv4-mapped (RFC 4291 section 2.5.5.2; IBTA annex A17), and the fabric's IPv6 address. */
+enum { GIDS = 2 };
+
+/* to_gid makes an address of the protocol's a GID. */
+static inline void to_gid(uint64_t address, union ibv_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (address >> ADDRESS_IPV6)
+		gid->raw[0] = 0xfd;
+	else
+		gid->raw[10] = gid->raw[11] = 0xff;
+	for (int i = 0; i < 4; i++)
+		gid->raw[12 + i] = (uint8_t)(address >> (24 - 8 * i));
+}
+
+/* of_gid is to_gid's way back; 0: it is no address of the fabric's. */
+static inline uint64_t of_gid(const uint8_t raw[16])
+{
+	uint64_t address = (uint64_t)raw[12] << 24 | (uint64_t)raw[13] << 16 | (uint64_t)raw[14] << 8 | raw[15];
+	for (uint64_t i = 0; i < GIDS; i++) {
+		union ibv_gid gid;
+		to_gid(i << ADDRESS_IPV6 | address, &gid);
+		if (!memcmp(gid.raw, raw, sizeof(gid.raw)))
+			return i << ADDRESS_IPV6 | address;
+	}
+	return 0;
+}
 
 struct page {
 	uint32_t completions; /* grows with each of any queue */

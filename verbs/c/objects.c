@@ -384,12 +384,6 @@ EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 	return q->extended ? &q->ibv : NULL;
 }
 
-static const uint8_t *mapped(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-	return memcmp(gid->raw, prefix, sizeof(prefix)) ? NULL : gid->raw + 12;
-}
-
 /* keep notes the attributes that were set, for ibv_query_qp. */
 static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
@@ -417,21 +411,20 @@ static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mas
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *q = (struct qp *)qp;
-	uint32_t peer = 0;
+	uint64_t peer = 0;
 	if (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_QKEY | IBV_QP_RATE_LIMIT))
 		return mask & IBV_QP_RATE_LIMIT ? EOPNOTSUPP : EINVAL;
 	if (mask & IBV_QP_PORT && attr->port_num != 1)
 		return EINVAL;
 	if (mask & IBV_QP_AV) {
-		const uint8_t *address = mapped(&attr->ah_attr.grh.dgid);
-		if (!attr->ah_attr.is_global || attr->ah_attr.grh.sgid_index != 0 || !address)
-			return EINVAL;
-		memcpy(&peer, address, sizeof(peer));
+		peer = of_gid(attr->ah_attr.grh.dgid.raw);
+		if (!attr->ah_attr.is_global || !peer || attr->ah_attr.grh.sgid_index != peer >> ADDRESS_IPV6)
+			return EINVAL; /* both ends' GIDs are of one kind */
 	}
 	struct ibv_qp_attr all = q->attr;
 	keep(&all, attr, mask);
 	int error = CALL(connection_of(qp->context), NULL, 0, OP_MODIFY_QP, qp->handle, mask & IBV_QP_STATE ? attr->qp_state : 255, (uint64_t)mask, all.qp_access_flags,
-			 ntohl(peer), all.dest_qp_num, all.rq_psn, 128u << all.path_mtu, all.max_dest_rd_atomic, all.min_rnr_timer,
+			 peer, all.dest_qp_num, all.rq_psn, 128u << all.path_mtu, all.max_dest_rd_atomic, all.min_rnr_timer,
 			 all.sq_psn, all.max_rd_atomic, all.timeout, all.retry_cnt, all.rnr_retry);
 	if (error)
 		return error;

@@ -9,7 +9,7 @@
 #define SOCKET_NAME "pausenet-verbs"
 
 enum {
-	PROTOCOL_VERSION = 1,
+	PROTOCOL_VERSION = 2,
 	MESSAGE_WORDS = 8192, /* of a request, at most */
 	REPLY_WORDS = 64,
 	MAX_DEVICES = 8,
@@ -20,6 +20,7 @@ enum {
 	MAX_CQE = 65536,
 	RING_HEADER = 128, /* bytes: what the server has written at 0, what the program has read at 64, both counts of 32 bits */
 	RING_ENTRY = 64,   /* bytes; see struct entry */
+	ADDRESS_IPV6 = 32, /* bit of an address, beside an IPv4 address: it is the IPv6 address of the fabric that stands for that, fd00::/96 and its 32 bits */
 };
 
 /* Operations: request -> reply; + files that come with it. */
@@ -35,16 +36,16 @@ enum {
 	OP_CREATE_SRQ,    /* pd, work requests, cookie -> srq */
 	OP_MODIFY_SRQ,    /* srq, limit */
 	OP_CREATE_QP,     /* pd, send cq, receive cq, srq or 0, send and receive work requests, signal all, cookie -> qp, number */
-	OP_MODIFY_QP,     /* qp, state, mask (enum ibv_qp_attr_mask), access, IPv4 address and number of the peer, receive PSN, MTU in bytes,
+	OP_MODIFY_QP,     /* qp, state, mask (enum ibv_qp_attr_mask), access, address and number of the peer, receive PSN, MTU in bytes,
 			 * reads as destination, RNR timer, send PSN, reads as requester, timeout, retries, RNR retries */
 	OP_QUERY_QP,      /* qp -> state */
 	OP_POST_SEND,     /* qp, count, then of each: id, operation | flags << 32, remote address, key | immediate << 32, compare, swap,
 			 * elements | bytes of inline data << 32, then elements (address, length | key << 32), or the inline data -> count */
 	OP_POST_RECV,     /* qp or srq, count, then of each: id, elements, elements as above -> count */
 	OP_CM_ID,         /* channel, cookie -> id */
-	OP_CM_BIND,       /* id, IPv4 address or 0, port or 0 -> address, port, device */
+	OP_CM_BIND,       /* id, address or 0, port or 0 -> address, port, device */
 	OP_CM_LISTEN,     /* id */
-	OP_CM_RESOLVE,    /* id, IPv4 address -> address, port, device of this host's end */
+	OP_CM_RESOLVE,    /* id, address -> address, port, device of this host's end */
 	OP_CM_ROUTE,      /* id */
 	OP_CM_CONNECT,    /* id, port, QP number, responder resources, initiator depth, retries, RNR retries, bytes of private data, these */
 	OP_CM_ACCEPT,     /* id, 0, the rest like OP_CM_CONNECT's */
