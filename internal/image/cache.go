@@ -126,24 +126,24 @@ func take(folder string) (*os.File, error) {
 	}
 }
 
-// remove removes a folder of the cache. It is false if somebody uses it.
-func remove(folder string) (bool, error) {
+// Remove removes a folder of the cache, unless somebody uses it.
+func Remove(folder string) error {
 	file, err := os.Open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer file.Close()
 	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return false, nil
+		return nil
 	}
 	gone := filepath.Join(filepath.Dir(folder), unfinished+rand.Text())
 	if err := os.Rename(folder, gone); err != nil {
-		return false, err
+		return err
 	}
-	return true, os.RemoveAll(gone)
+	return os.RemoveAll(gone)
 }
 
 // sweep removes what others that were killed have not finished.
@@ -151,7 +151,7 @@ func sweep(cache string) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), unfinished) && e.IsDir() {
-			_, _ = remove(filepath.Join(cache, e.Name()))
+			_ = Remove(filepath.Join(cache, e.Name())) // the next one tries again
 		}
 	}
 }
@@ -172,10 +172,4 @@ func Left() (folders []string) {
 		file.Close()
 	}
 	return folders
-}
-
-// Remove removes a folder of the cache, unless somebody has begun to use it.
-func Remove(folder string) error {
-	_, err := remove(folder)
-	return err
 }
