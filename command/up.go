@@ -196,11 +196,11 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
 	why := "as you said"
 	if f.Chosen {
-		what := "pipeline pass"
+		what := ""
 		if f.PlaneName() == engine.PlaneWasm {
-			what = "frame on a link, its switches in this process,"
+			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("as a %s takes %v here: a quarter of the hosts at line rate need half a processor", what, f.PassCost.Round(10*time.Nanosecond))
+		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, f.PassCost.Round(10*time.Nanosecond))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
 	if f.Privileged() {

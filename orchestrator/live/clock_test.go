@@ -108,3 +108,17 @@ func TestPace(t *testing.T) {
 		t.Errorf("the most is raised to %v", got)
 	}
 }
+
+// TestRoundSlowdown: a slow-down is rounded up by a third at most, and one that is round stays as it is.
+func TestRoundSlowdown(t *testing.T) {
+	for least, want := range map[float64]float64{0: 1, 0.3: 1, 1: 1, 1.1: 1.2, 2.2: 2.5, 8.1: 10, 112: 120, 120: 120, 870: 1000, 14_800: 15_000, 81e6: 100e6} {
+		if got := RoundSlowdown(least); got != want {
+			t.Errorf("%v is rounded to %v, want %v", least, got, want)
+		}
+	}
+	for n := 1.0; n < 1e7; n *= 1.01 {
+		if got := RoundSlowdown(n); got < n || got > 1.34*n || RoundSlowdown(got) != got {
+			t.Errorf("%v is rounded to %v", n, got)
+		}
+	}
+}

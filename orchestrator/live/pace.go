@@ -66,4 +66,4 @@ func (p *pace) poll(now time.Time) (raise bool, why string) {
 }
 
 // raised is the next slow-down above one, of 1, 2 or 5 times a power of ten.
-func raised(slowdown float64) float64 { return min(mostSlowdown, RoundSlowdown(slowdown*1.01)) }
+func raised(slowdown float64) float64 { return min(mostSlowdown, roundUp(slowdown*1.01, 1, 2, 5)) }

@@ -5,7 +5,11 @@ package live
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -13,103 +17,165 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PassCost measures what carrying a full data frame through a switch's pipelines takes on this machine, over some thousand
-// passes. It is for a plane whose engine has not started; the pipelines' registers are as they were afterwards. On a plane in this process, where
-// the pipelines are the least of it, it is what an engine takes for a frame on a link, and a share of the frame's way out of its host and into another.
+// PassCost measures what a frame on a link takes of the engine's processor on this machine: what an engine does for it, and what a plane
+// takes to carry it, over some thousand frames of as many hosts as the slow-down is chosen for. It is for a plane whose engine has not started; the
+// pipelines' registers are as they were afterwards.
 func PassCost(c engine.Config) (time.Duration, error) {
-	if p, ok := c.Plane.(*kernel.ProcessPlane); ok {
-		return processCost(c, p)
+	runtime.LockOSThread() // whose processor time is taken: of wall-clock time a busy machine takes more
+	defer runtime.UnlockOSThread()
+	carry := kernelCost
+	if _, ok := c.Plane.(*kernel.ProcessPlane); ok {
+		carry = edgeCost
 	}
-	const passes, batch = 4000, 500
-	plan, state := c.Plan, c.Plane.State()
-	source, destination := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[len(plan.Hosts)-1]]
-	pair := plan.PairOf(source.ID, destination.ID, 0)
-	out, last := &plan.Ports[source.Ports[pair.From]], destination.Ports[pair.To]
-	in := &plan.Ports[out.Peer]
-	header, err := wire.NewFlowHeader(wire.FlowParams{
-		Version: plan.IP,
-		SrcMAC:  out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: plan.Address(out.ID).As4(), Dst: plan.Address(last).As4(),
-		SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: plan.MTU, TOS: c.Hosts.DataTOS(),
-	})
+	plane, err := carry(c)
 	if err != nil {
 		return 0, err
 	}
-	n := plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU)
-	index := plan.Nodes[in.Node].Index
-	port, sw := state.Ports[in.ID], state.Switches[index]
-	state.Switches[index].Cnm = 0 // flows are not to be counted
-	x := state.Pass
+	hop, err := hopCost(c)
+	return plane + hop, err
+}
+
+// threadTime is the processor time that the thread has had.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err) // every Linux has it
+	}
+	return time.Duration(t.Nano())
+}
+
+// sender is a host that the measurements have send, and what it sends by.
+type sender struct {
+	from, to topologies.NodeID
+	ports    engine.Ports
+}
+
+// senders are those hosts of a plan that send at the load that a slow-down is chosen for, each to one that is far from it by its number.
+func senders(plan *topologies.Plan) (all []sender) {
+	hosts := plan.Hosts
+	for i := 0; i < len(hosts); i += int(1 / liveSenders) {
+		from, to := hosts[i], hosts[(i+len(hosts)/2)%len(hosts)]
+		all = append(all, sender{from, to, engine.Ports{Pair: plan.PairOf(from, to, 0), Source: wire.MinEntropyPort}})
+	}
+	return all
+}
+
+// kernelCost is what a pass through the kernel takes, into the switches that the senders are at, of data packets and ACKs in turn.
+func kernelCost(c engine.Config) (time.Duration, error) {
+	const passes, batch = 4000, 500
+	plan, state := c.Plan, c.Plane.State()
+	var headers []*wire.FlowHeader
+	var from []*topologies.Port
+	for _, s := range senders(plan) {
+		out, last := &plan.Ports[plan.Nodes[s.from].Ports[s.ports.Pair.From]], plan.Nodes[s.to].Ports[s.ports.Pair.To]
+		h, err := wire.NewFlowHeader(wire.FlowParams{
+			Version: plan.IP,
+			SrcMAC:  out.MAC, DstMAC: plan.Ports[out.Peer].MAC, Src: plan.Address(out.ID).As4(), Dst: plan.Address(last).As4(),
+			SrcPort: wire.MinEntropyPort, DestQP: 1, MTU: plan.MTU, TOS: c.Hosts.DataTOS(),
+		})
+		if err != nil {
+			return 0, err
+		}
+		headers, from = append(headers, h), append(from, out)
+	}
+	x, ports, switches := state.Pass, slices.Clone(state.Ports), slices.Clone(state.Switches)
+	for i := range state.Switches {
+		state.Switches[i].Cnm = 0 // flows are not to be counted
+	}
 	defer func() {
-		state.Ports[in.ID], state.Switches[index] = port, sw
+		copy(state.Ports, ports)
+		copy(state.Switches, switches)
 		*x = ebpf.Pass{Done: x.Done, Marked: x.Marked}
 	}()
 	best := time.Duration(1 << 62)
-	f := frame.NewPool(n).Get(n)
+	n := plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU)
+	pool := frame.NewPool(n)
+	data, ack := pool.Get(n), pool.Get(wire.AckLen+plan.IP.Extra())
 	for range passes / batch {
-		start := time.Now()
-		for range batch {
-			wire.PutData(f.Data(), header, wire.OpWriteMiddle, 0, plan.MTU, false, false)
-			x.Now, x.InPort, x.OutPort, x.Trigger = 0, uint32(in.ID), uint32(out.ID), ebpf.TriggerNone
-			if err := c.Plane.Process(int(in.ID), f); err != nil {
+		start := threadTime()
+		for i := range batch {
+			f, out := data, from[i/2%len(from)]
+			if i%2 == 0 {
+				wire.PutData(f.Data(), headers[i/2%len(from)], wire.OpWriteMiddle, 0, plan.MTU, false, false)
+			} else {
+				f = ack
+				wire.PutAck(f.Data(), headers[i/2%len(from)], wire.SyndromeAck, 0, 0)
+			}
+			x.Now, x.InPort, x.OutPort, x.Trigger = 0, uint32(out.Peer), uint32(out.ID), ebpf.TriggerNone
+			if err := c.Plane.Process(int(out.Peer), f); err != nil {
 				return 0, err
 			}
 			if x.Verdict != ebpf.VerdictForward {
-				return 0, fmt.Errorf("a frame into %s did not come out: verdict %d", plan.Ports[in.ID].Name, x.Verdict)
+				return 0, fmt.Errorf("a frame into %s did not come out: verdict %d", plan.Ports[out.Peer].Name, x.Verdict)
 			}
 		}
-		best = min(best, time.Since(start)/batch)
+		best = min(best, (threadTime()-start)/batch)
 	}
 	return best, nil
 }
 
-// payloadPlane is a plane in this process whose frames are whole.
-type payloadPlane struct{ *engine.WasmPlane }
-
-// CarriesPayload is true.
-func (payloadPlane) CarriesPayload() bool { return true }
-
-// processCost is PassCost of a plane in this process: of the hops of a flow on an engine of its own, and of frames of no protocol into a host.
-func processCost(c engine.Config, p *kernel.ProcessPlane) (time.Duration, error) {
-	const packets, batch, batches = 1000, 500, 4
+// hopCost is what an engine takes for a hop, with the pipelines in this process, driven as a live fabric's.
+func hopCost(c engine.Config) (time.Duration, error) {
+	const packets, batches = 2000, 4
 	plan := c.Plan
-	from, to := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
-	pair := plan.PairOf(from, to, 0)
-	c.Features.Live, c.Observer = false, nil
-	hop, edge := time.Duration(1<<62), time.Duration(1<<62)
-	blank := make([]byte, engine.InterfaceMTU(plan)+wire.EthernetLen)
+	c.Observer = nil
+	best := time.Duration(1 << 62)
 	for range batches {
 		plane, err := engine.OpenWasmPlane(plan, c.Features)
 		if err != nil {
 			return 0, err
 		}
-		c.Plane = payloadPlane{plane}
+		c.Plane = plane
 		e, err := engine.New(c)
 		if err != nil {
 			return 0, errors.Join(err, plane.Close())
 		}
-		line := float64(plan.Ports[plan.Nodes[from].Ports[pair.From]].Rate)
-		e.AddFlow(engine.FlowConfig{
-			Source: from, Destination: to, Size: packets * int64(plan.MTU), Ports: engine.Ports{Pair: pair, Source: wire.MinEntropyPort},
-			Controller: "none", NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
-		})
-		start := time.Now()
-		err = e.Run(vtime.Second, vtime.Second, nil)
-		took := time.Since(start)
+		all := senders(plan)
+		for _, s := range all {
+			line := float64(plan.Ports[plan.Nodes[s.from].Ports[s.ports.Pair.From]].Rate)
+			e.AddFlow(engine.FlowConfig{
+				Source: s.from, Destination: s.to, Size: int64((packets/len(all) + 1) * plan.MTU), Ports: s.ports,
+				Controller: "none", NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
+			})
+		}
+		e.Start()
+		start := threadTime()
+		for steps := 1; e.OpenFlows() > 0 && err == nil && e.Now() < vtime.Second; steps++ {
+			err = e.Step(e.Next())
+			if steps%(1+mostFollowing) == 0 {
+				_ = time.Now()
+			}
+		}
+		took := threadTime() - start
 		if err = errors.Join(err, plane.Close()); err != nil {
 			return 0, err
 		}
-		hop = min(hop, took/time.Duration(max(1, e.Hops)))
-		start = time.Now()
-		for range batch {
-			if err := p.Inject(int(plan.Nodes[to].Ports[pair.To]), blank); err != nil {
+		best = min(best, took/time.Duration(max(1, e.Hops)))
+	}
+	return best, nil
+}
+
+// edgeCost is the share of a link in what it takes to send a frame into a host. What a host sends is the work of its programs until the engine takes it.
+func edgeCost(c engine.Config) (time.Duration, error) {
+	const frames, batch = 2000, 500
+	plan, p := c.Plan, c.Plane.(*kernel.ProcessPlane)
+	all := senders(plan)
+	best := time.Duration(1 << 62)
+	blank := make([]byte, engine.InterfaceMTU(plan)+wire.EthernetLen) // of no protocol
+	for range frames / batch {
+		start := threadTime()
+		for i := range batch {
+			to := all[i%len(all)]
+			if err := p.Inject(int(plan.Nodes[to.to].Ports[to.ports.Pair.To]), blank); err != nil {
 				return 0, err
 			}
 		}
-		edge = min(edge, time.Since(start)/batch)
+		best = min(best, (threadTime()-start)/batch)
 	}
-	links := len(engine.Path(plan, from, to, engine.Ports{Pair: pair, Source: wire.MinEntropyPort}))
-	return hop + 2*edge/time.Duration(links), nil
+	links := len(engine.Path(plan, all[0].from, all[0].to, all[0].ports))
+	return best / time.Duration(links), nil
 }

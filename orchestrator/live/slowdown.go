@@ -3,6 +3,7 @@
 package live
 
 import (
+	"math"
 	"time"
 
 	"github.com/pausenet/pausenet/internal/wire"
@@ -12,11 +13,11 @@ import (
 )
 
 // liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet answered, and that
-// takes half of a processor.
-const liveSenders, liveShare = 0.25, 0.5
+// takes so much of a processor. On a machine of two processors with a load of 12, one event in a hundred is later than a seventh of the shortest round
+// trip where it takes two thirds, and than nearly all of it where it takes four fifths (docs/decisions/059-live-cost.md).
+const liveSenders, liveShare = 0.25, 0.6
 
-// FittingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which a machine on which a pass costs so much can
-// follow that load.
+// FittingSlowdown is the slow-down, of a round number, with which a machine on which a frame on a link costs so much can follow that load.
 func FittingSlowdown(plan *topologies.Plan, pass time.Duration) float64 {
 	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * pass.Seconds() / liveShare)
 }
@@ -43,17 +44,23 @@ func HostLoad(plan *topologies.Plan) float64 {
 // wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
 const wakesWithin = 100 * time.Microsecond
 
-// WakingSlowdown is the slow-down, of 1, 2 or 5 times a power of ten, with which such a wake takes half of a round trip at most.
+// WakingSlowdown is the slow-down, of a round number, with which such a wake takes half of a round trip at most.
 func WakingSlowdown(rtt vtime.Time) float64 {
 	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
 }
 
-// RoundSlowdown is the next slow-down of 1, 2 or 5 times a power of ten, at least 1.
+// RoundSlowdown is the next slow-down that is a round number, at least 1: ten of them from one power of ten to the next, so that rounding costs
+// a tenth on average.
 func RoundSlowdown(least float64) float64 {
+	return roundUp(least, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+}
+
+// roundUp is the least of some numbers times a power of ten that is at least another, and 1.
+func roundUp(least float64, steps ...float64) float64 {
 	for power := 1.0; ; power *= 10 {
-		for _, step := range []float64{1, 2, 5} {
-			if step*power >= least {
-				return step * power
+		for _, step := range steps {
+			if n := math.Round(10*step) * power / 10; n >= least {
+				return n
 			}
 		}
 	}
