@@ -38,9 +38,12 @@ type File struct{ Path, Text string }
 
 // Layout are a node's files.
 type Layout struct {
-	Image  string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
-	Mounts []Mount // what another is in stands before it
-	Files  []File  // where there is such a file; in an image, always
+	// Devices are paths two folders below /dev at which there is a character device that is of no use, as /dev/null: for programs that want to
+	// see one of theirs. Where /dev cannot be laid over, as in some containers, there are none.
+	Devices []string
+	Image   string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
+	Mounts  []Mount // what another is in stands before it
+	Files   []File  // where there is such a file; in an image, always
 }
 
 // Error is why a layout cannot be had.
@@ -64,6 +67,7 @@ func (l *Layout) Make() (image *os.File, err error) {
 	if err := b.coverUp(); err != nil {
 		return nil, err
 	}
+	_ = b.putDevices()
 	if l.Image != "" {
 		if image, err = b.enterImage(); err != nil {
 			return nil, &Error{-1, err}
@@ -142,7 +146,7 @@ var covers = []string{"/mnt", "/media", "/srv", "/opt", "/home"}
 
 // needsCover says whether changes are to be kept, or files to be laid over others.
 func (b *builder) needsCover() bool {
-	if b.Image != "" || len(b.Files) > 0 {
+	if b.Image != "" || len(b.Files) > 0 || len(b.Devices) > 0 {
 		return true
 	}
 	for i := range b.Mounts {

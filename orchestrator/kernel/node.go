@@ -290,6 +290,11 @@ const resolver = "# no name server can be reached from a fabric: names are those
 // layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to the process's folder.
 func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
 	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}}}
+	for place := range node.Ports {
+		if node.Kind == topologies.Host { // UCX looks for it, and does not open it
+			l.Devices = append(l.Devices, fmt.Sprintf("/dev/infiniband/uverbs%d", place))
+		}
+	}
 	p := node.Programs
 	if p == nil {
 		return l, nil

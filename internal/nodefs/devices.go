@@ -1,0 +1,99 @@
+//go:build linux
+
+package nodefs
+
+import (
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+const dev = "/dev"
+
+// putDevices makes the devices in folders of the node's own. Where the machine has no such folder, changes of /dev are kept in memory, and what is
+// mounted below it is mounted there again.
+func (b *builder) putDevices() error {
+	if len(b.Devices) == 0 || b.cover == "" {
+		return nil
+	}
+	folders := map[string]bool{}
+	for _, d := range b.Devices {
+		folders[path.Dir(d)] = true
+	}
+	for folder := range folders {
+		if _, err := os.Stat(folder); err != nil {
+			if err := b.layOverDev(); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for folder := range folders {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("pausenet", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755"); err != nil {
+			return err
+		}
+	}
+	for _, d := range b.Devices {
+		if err := unix.Mknod(d, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil { // null(4)
+			return err
+		}
+		if err := os.Chmod(d, 0o666); err != nil { // whatever the umask is
+			return err
+		}
+	}
+	return nil
+}
+
+// layOverDev has changes of /dev kept in memory.
+func (b *builder) layOverDev() error {
+	below, err := mountsIn(dev)
+	if err != nil {
+		return err
+	}
+	trees := make([]int, 0, len(below))
+	defer func() {
+		for _, t := range trees {
+			unix.Close(t)
+		}
+	}()
+	for _, target := range below {
+		tree, err := openTree(target)
+		if err != nil {
+			return err
+		}
+		trees = append(trees, tree)
+	}
+	if err := b.overlay(dev, dev, unix.MS_NOSUID); err != nil {
+		return err
+	}
+	for i, target := range below {
+		if err := attach(trees[i], target); err != nil {
+			_ = unix.Unmount(dev, unix.MNT_DETACH)
+			return err
+		}
+	}
+	return nil
+}
+
+// mountsIn are the files and folders in a folder at which something is mounted.
+func mountsIn(folder string) (places []string, err error) {
+	var own, s unix.Stat_t
+	if err := unix.Stat(folder, &own); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		at := path.Join(folder, e.Name())
+		if unix.Lstat(at, &s) == nil && s.Dev != own.Dev {
+			places = append(places, at)
+		}
+	}
+	return places, nil
+}
