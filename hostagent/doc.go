@@ -22,7 +22,8 @@
 //     entropy.go (source ports by the packet).
 //   - Grants: grants.go (of a flow that sends only what it is granted, and of the receivers that grant by turns).
 //   - Selective repeat: selective.go (its sender), placement.go (its receiver).
-//   - Queue pairs of programs, which send messages: queuepair.go, work.go (what is posted, and what comes of it), requester.go, responder.go.
+//   - Queue pairs of programs, which send messages: queuepair.go, work.go (what is posted, and what comes of it), requester.go, responder.go;
+//     datagrams.go (those of datagrams).
 //   - A controller that says what cannot be done: broken.go.
 //   - Who is told why packets leave when they do: reasons.go.
 package hostagent

@@ -186,6 +186,15 @@ func (r *ReceiveQueue) Post(w *ReceiveRequest) error {
 // Len is how many requests wait.
 func (r *ReceiveQueue) Len() int { return r.count }
 
+// room is how many bytes the oldest request has room for; ok is false if there is none.
+func (r *ReceiveQueue) room() (n uint32, ok bool) {
+	if r.count == 0 {
+		return 0, false
+	}
+	n, _ = total(r.ring[r.head].SGEs)
+	return n, true
+}
+
 // take gives the oldest request to a queue pair, which gives its last one's memory back.
 func (r *ReceiveQueue) take(to *ReceiveRequest) bool {
 	if r.count == 0 {

@@ -31,14 +31,18 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 func (f *Fabric) serveVerbs() error {
 	oneWay := shortestRTT(f.Plan) / 2
 	s, err := verbs.Serve(verbs.Config{
-		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Namespace: f.plane.Fabric().Namespace,
+		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority, Lossless: f.Made.Scenario.Switch.Lossless(), Namespace: f.plane.Fabric().Namespace,
 		OneWay: func() time.Duration { return f.Wall(oneWay) },
 	})
 	f.verbs = s
 	return err
 }
 
-// pairFlow is how a program's queue pair on one host sends to another: as a flow of the fabric's congestion control.
-func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error) {
-	return f.Made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
+// pairFlow is how a program's queue pair on one host sends to another: as a flow of the fabric's congestion control, in a priority.
+func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error) {
+	c, err := f.Made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
+	if err == nil && priority != f.Made.Scenario.Host.DataPriority {
+		c.Hosts = f.Made.hostsIn(priority)
+	}
+	return c, err
 }

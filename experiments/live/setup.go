@@ -26,6 +26,8 @@ type Setup struct {
 	catalog cc.Catalog // the scenario's, and those from files that flows have come with
 	// notifying is of hosts that send CNPs though the fabric's congestion control needs none; nil: no flow has asked for it.
 	notifying *hostagent.Settings
+	// others are of hosts that send data in another priority than the fabric's flows, by that; nil: no program has asked for it.
+	others [8]*hostagent.Settings
 }
 
 // NewSetup is a scenario, read with Reading.Setup, under the named congestion control; empty: the scenario's first.
@@ -138,6 +140,18 @@ func (l *Setup) hostsOf(spec *cc.Spec) *hostagent.Settings {
 		l.notifying = scenario.HostSettings(l.Scenario, needs)
 	}
 	return l.notifying
+}
+
+// hostsIn are the settings of the hosts of queue pairs that send in another priority.
+func (l *Setup) hostsIn(priority uint8) *hostagent.Settings {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.others[priority&7] == nil {
+		settings := scenario.HostSettings(l.Scenario, l.hostNeeds())
+		settings.DataPriority = priority
+		l.others[priority&7] = settings
+	}
+	return l.others[priority&7]
 }
 
 // Flow is the engine's configuration of a flow. controller is empty for the fabric's.

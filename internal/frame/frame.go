@@ -43,6 +43,8 @@ const (
 	brief // there are none
 	noted // there is a note behind them
 
+	datagram // a hostStack that a NIC made, for a queue pair of datagrams
+
 	place = long | whole | brief
 	fixed = place | noted // what stays as it is handed out
 )
@@ -52,6 +54,12 @@ func (f *Frame) HostStack() bool { return f.flags&hostStack != 0 }
 
 // MakeHostStack makes it such a frame, until it is put back.
 func (f *Frame) MakeHostStack() { f.flags |= hostStack }
+
+// Datagram says whether a NIC made the frame for a queue pair of datagrams. It is HostStack too.
+func (f *Frame) Datagram() bool { return f.flags&datagram != 0 }
+
+// MakeDatagram makes it such a frame, until it is put back.
+func (f *Frame) MakeDatagram() { f.flags |= datagram | hostStack }
 
 // What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are kept.
 type (

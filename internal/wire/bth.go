@@ -186,6 +186,10 @@ func (o Opcode) String() string {
 		return "COMPARE_SWAP"
 	case OpFetchAdd:
 		return "FETCH_ADD"
+	case OpDatagram:
+		return "UD_SEND_ONLY"
+	case OpDatagramImm:
+		return "UD_SEND_ONLY_IMM"
 	case OpAck:
 		return "ACK"
 	case OpCNP:

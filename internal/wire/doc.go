@@ -13,8 +13,8 @@
 //   - Headers: wire.go (Ethernet), ipv4.go, ipv6.go, udp.go, bth.go (with RETH and AETH), int.go (telemetry), timestamp.go, grant.go (demands and grants).
 //   - Reading: parse.go, headers.go (where only the headers are there), packet.go (what comes of it).
 //   - Packets of a flow: flow.go (what they have in common), data.go, control.go (ACK, NAK and CNP), brief.go (what one of them has of its
-//     own); message.go (those of queue pairs of messages); trim.go (what is left of one without its payload); flowid.go is what switches call
-//     a flow.
+//     own); message.go (those of queue pairs of messages); datagram.go (those of the unreliable datagram service); trim.go (what is left of one
+//     without its payload); flowid.go is what switches call a flow.
 //   - Frames of links and switches: pfc.go, cnm.go, icmp.go (with ARP).
 //   - Checksums: icrc.go, and crc.go (of long payloads, quickly).
 package wire

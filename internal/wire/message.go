@@ -91,6 +91,8 @@ func (p *Packet) parseMessage(b BTH, rest []byte) error {
 			return ErrLength
 		}
 		p.Kind = KindAtomic
+	case op.isDatagram():
+		return p.parseDatagram(b)
 	}
 	return nil
 }
@@ -150,6 +152,8 @@ type Message struct {
 	// Swap and Compare are of an atomic request; of its acknowledge Swap is what the memory had before.
 	Swap, Compare uint64
 	Timestamp     uint64 // of an opcode with a timestamp
+	// QKey and SourceQP are of a datagram.
+	QKey, SourceQP uint32
 }
 
 // extension is how many bytes of headers follow the BTH of a packet of the opcode.
@@ -165,6 +169,8 @@ func (o Opcode) extension() int {
 		return AETHLen + AtomicAckETHLen
 	case o == OpCompareSwap || o == OpFetchAdd:
 		return AtomicETHLen
+	case o.isDatagram():
+		return o.datagramExtension()
 	}
 	return 0
 }
@@ -216,6 +222,8 @@ func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 			binary.BigEndian.PutUint64(buf[at:], m.Swap)
 			at += AtomicAckETHLen
 		}
+	case op.isDatagram():
+		at = putDatagram(buf, at, m)
 	}
 	if m.Op.HasImm() {
 		binary.BigEndian.PutUint32(buf[at:], m.Imm)

@@ -24,6 +24,7 @@ const (
 	KindReadResponse
 	KindAtomic
 	KindAtomicAck
+	KindDatagram
 )
 
 // String is the kind's name.
@@ -49,6 +50,8 @@ func (k Kind) String() string {
 		return "atomic"
 	case KindAtomicAck:
 		return "atomic ack"
+	case KindDatagram:
+		return "datagram"
 	case KindGrant:
 		return "grant"
 	case KindRequest:
@@ -84,7 +87,7 @@ type Packet struct {
 	DestQP     uint32
 	PSN        uint32
 	MSN        uint32 // ACK and NAK; grants and requests: see Sum
-	Payload    int    // data, and READ responses: payload bytes, without padding
+	Payload    int    // data, READ responses and datagrams: payload bytes, without padding
 
 	frame   []byte
 	ip, bth bool
@@ -158,9 +161,9 @@ func (p *Packet) AETH() AETH {
 	return p.frame[p.headers : p.headers+AETHLen]
 }
 
-// Data is a data packet's payload, nil if it is none.
+// Data is a data packet's or a datagram's payload, nil if it is none.
 func (p *Packet) Data() []byte {
-	if p.Kind != KindData {
+	if p.Kind != KindData && p.Kind != KindDatagram {
 		return nil
 	}
 	return p.frame[p.body : p.body+p.Payload]

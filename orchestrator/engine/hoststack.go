@@ -31,6 +31,7 @@ type HostStackCounts struct {
 	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
 	Taken     int64  // of Sent: switches took them, to answer them or to send copies to all
 	RoCE      int64  // came here to UDP port 4791, where no queue pair takes them
+	Datagrams int64  // came here for a queue pair of datagrams
 }
 
 // Add adds the counts of another interface.
@@ -42,6 +43,7 @@ func (c *HostStackCounts) Add(o HostStackCounts) {
 	c.Refused += o.Refused
 	c.Taken += o.Taken
 	c.RoCE += o.RoCE
+	c.Datagrams += o.Datagrams
 }
 
 // hostStack is a NIC's side of host-stack traffic.
@@ -152,7 +154,7 @@ func (o *hostStack) pop(priority uint8) *frame.Frame {
 func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
 	o, nic := p.hostStack, l.nics[p.index]
 	registers := &l.state.Ports[p.id]
-	roce := uint8(1<<l.hosts.DataPriority | 1<<l.hosts.ControlPriority)
+	roce := uint8(1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority) | l.data
 	wake := vtime.Never
 	for priority := uint8(switchagent.Priorities); priority > 0; {
 		priority--
@@ -197,7 +199,11 @@ func (l *lane) endHostStack(in *port, f *frame.Frame) {
 	case ebpf.VerdictStack:
 		in.hostStack.Delivered.add(int(f.Length))
 	case ebpf.VerdictHost:
-		in.hostStack.RoCE++
+		if l.takeDatagram(in, f) {
+			in.hostStack.Datagrams++
+		} else {
+			in.hostStack.RoCE++
+		}
 	case ebpf.VerdictConsumed:
 		l.ports[in.peer].hostStack.ended++
 		pfc := wire.PFC(f.Data())
@@ -514,9 +520,9 @@ func (e *Engine) checkHostStack() {
 		}
 	})
 	made := sum.Sent.Frames + e.Built
-	ended := sum.Delivered.Frames + sum.RoCE + control + e.Refused + e.Taken + e.Missed
+	ended := sum.Delivered.Frames + sum.RoCE + sum.Datagrams + control + e.Refused + e.Taken + e.Missed
 	if made != ended+left {
-		e.fail("programs' frames are conserved", "fabric", "%d sent, %d made by switches; %d delivered, %d for NICs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
-			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, control, e.Refused, e.Taken, e.Missed, left)
+		e.fail("programs' frames are conserved", "fabric", "%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
+			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, sum.Datagrams, control, e.Refused, e.Taken, e.Missed, left)
 	}
 }

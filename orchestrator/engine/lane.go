@@ -112,4 +112,5 @@ type fabric struct {
 	watchdogs []watch        // by port and priority; nil: no switch has one
 	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	slowPath  slowPath
+	datagrams map[uint32]*Datagrams // of programs, by number
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -51,16 +53,11 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	case c.Interface < 0 || c.Interface >= len(e.nics):
 		return nil, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
 	}
-	const numbers = 1<<24 - 1 - firstPair // the last is of multicast groups (IBTA volume 1 section 3.5.10)
-	if len(e.pairs.open) >= numbers/2 {
-		return nil, errors.New("there are too many queue pairs")
+	number, err := e.pairNumber()
+	if err != nil {
+		return nil, err
 	}
 	e.start()
-	number := uint32(0)
-	for taken := true; taken; _, taken = e.pairs.open[number] {
-		number = firstPair + e.pairs.made%numbers
-		e.pairs.made++
-	}
 	q, err := e.nics[c.Interface].NewPair(hostagent.PairConfig{
 		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
 	})
@@ -73,6 +70,21 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	}
 	e.pairs.open[number] = p
 	return p, nil
+}
+
+// pairNumber is a number that no queue pair has.
+func (e *Engine) pairNumber() (uint32, error) {
+	const numbers = 1<<24 - 1 - firstPair // the last is of multicast groups (IBTA volume 1 section 3.5.10)
+	if len(e.pairs.open)+len(e.datagrams) >= numbers/2 {
+		return 0, errors.New("there are too many queue pairs")
+	}
+	for {
+		number := firstPair + e.pairs.made%numbers
+		e.pairs.made++
+		if e.pairs.open[number] == nil && e.datagrams[number] == nil {
+			return number, nil
+		}
+	}
 }
 
 // Number is its number, which no other has.
@@ -220,4 +232,91 @@ func (l *lane) reportOfPair(f *Flow) error {
 	}
 	r.OnTimer(l.now)
 	return l.serve(&l.ports[f.sourcePort(l.plan)])
+}
+
+// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to a queue
+// pair alone. Its methods are to be called between two events.
+type Datagrams struct {
+	*hostagent.Datagrams
+	engine *Engine
+	port   *port
+}
+
+// OpenDatagrams opens a queue pair for datagrams, in hostagent.PairReset.
+func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
+	switch {
+	case !e.features.Live || !e.plane.CarriesPayload():
+		return nil, errors.New("datagrams of programs need a live fabric")
+	case c.Interface < 0 || c.Interface >= len(e.nics):
+		return nil, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
+	}
+	number, err := e.pairNumber()
+	if err != nil {
+		return nil, err
+	}
+	e.start()
+	p := e.hostPort(c.Interface)
+	const headers = wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.DETHLen + wire.ImmDtLen + wire.ICRCLen
+	q, err := hostagent.NewDatagrams(hostagent.PairConfig{
+		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
+	}, min(wire.MaxPayload, (e.mtuOf(p.id)-headers)&^3))
+	if err != nil {
+		return nil, err
+	}
+	d := &Datagrams{q, e, p}
+	if e.datagrams == nil {
+		e.datagrams = map[uint32]*Datagrams{}
+	}
+	e.datagrams[number] = d
+	return d, nil
+}
+
+// Number is its number, which no other has.
+func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
+
+// PostSend sends a datagram in a priority to a queue pair of the host that an interface belongs to. Where its own host's queue is full, it is lost.
+func (d *Datagrams) PostSend(w *hostagent.WorkRequest, to topologies.PortID, qp, qkey uint32, priority uint8) error {
+	e := d.engine
+	own, far := &e.plan.Ports[d.port.id], &e.plan.Ports[to]
+	var f *frame.Frame
+	err := d.Datagrams.PostSend(w, &hostagent.Destination{
+		FlowParams: wire.FlowParams{
+			SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
+			SrcPort: FirstPorts(uint64(d.Number())<<32 | uint64(qp)).Source, DestQP: qp, TOS: wire.ControlTOS(priority),
+		},
+		QKey: qkey,
+	}, func(n int) []byte {
+		f = e.pool.Get(n)
+		return f.Data()
+	})
+	if f == nil {
+		return err
+	}
+	f.Priority = priority
+	f.MakeDatagram()
+	o := d.port.hostStack
+	if o.queues[f.Priority].Packets >= hostStackQueueLimit {
+		o.HostDrops++
+		e.pool.Put(f)
+		return nil
+	}
+	o.push(f)
+	e.mustServe(d.port)
+	return nil
+}
+
+// Close ends it. Nothing is completed, and its program is not called again.
+func (d *Datagrams) Close() {
+	d.Reset()
+	delete(d.engine.datagrams, d.Number())
+}
+
+// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none at this host.
+func (l *lane) takeDatagram(in *port, f *frame.Frame) bool {
+	var p wire.Packet
+	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {
+		return false
+	}
+	d := l.datagrams[p.DestQP]
+	return d != nil && d.port == in && d.Receive(&p)
 }

@@ -97,10 +97,10 @@ func (m *manager) send(arrive func()) {
 	})
 }
 
-// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR retries, private
-// data.
+// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR retries, type of
+// service, private data.
 type parameters struct {
-	numbers [5]uint64
+	numbers [6]uint64
 	private []byte
 }
 

@@ -34,11 +34,11 @@ const (
 )
 
 // NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
-func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error)) *Server {
+func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error)) *Server {
 	var mutex sync.Mutex
 	s := &Server{
 		Config: Config{
-			Plan: plan, OneWay: func() time.Duration { return 0 }, Flow: flow,
+			Plan: plan, Data: 3, Lossless: 1 << 3, OneWay: func() time.Duration { return 0 }, Flow: flow,
 			Do: func(f func(*engine.Engine) error) error {
 				mutex.Lock()
 				defer mutex.Unlock()

@@ -3,6 +3,7 @@
 package verbs_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
@@ -53,7 +54,7 @@ func FuzzRequests(f *testing.F) {
 			t.Fatal(err)
 		}
 		e.Start()
-		server := verbs.NewServer(e, plan, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error) {
+		server := verbs.NewServer(e, plan, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, _ uint8) (engine.FlowConfig, error) {
 			return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
 		})
 		memory := [2][]byte{make([]byte, 1<<14), make([]byte, 1<<14)} // what is around the region must stay
@@ -67,18 +68,22 @@ func FuzzRequests(f *testing.F) {
 			c.Ask(nil, verbs.OpAllocPD)                         // 1
 			c.Ask(nil, verbs.OpCreateCQ, 64, 0, 1)              // 2
 			c.Ask(nil, verbs.OpRegMR, 1, at, size, 0x1000, 0xf) // 3
-			_, got := c.Ask(nil, verbs.OpCreateQP, 1, 2, 2, 0, 16, 16, 1, 7)
-			if len(got) != 2 {
-				t.Fatal("there is no queue pair")
+			for _, service := range []uint64{0, 1} {            // 4, and 5 for datagrams
+				_, got := c.Ask(nil, verbs.OpCreateQP, 1, 2, 2, 0, 16, 16, 1, 7, service)
+				if len(got) != 2 {
+					t.Fatal("there is no queue pair")
+				}
+				numbers[i] = cmp.Or(numbers[i], got[1])
 			}
-			numbers[i] = got[1]
 		}
 		for i, c := range programs {
 			for state, mask := range []uint64{0, 1 | 8, 1, 1} {
-				if state > 0 {
-					status, _ := c.Ask(nil, verbs.OpModifyQP, 4, uint64(state), mask, 0xf, 10<<24+uint64(2-i), numbers[1-i], 0, 1024, 4, 1, 0, 4, 1, 1, 1)
-					if status != 0 {
-						t.Fatalf("state %d: %v", state, status)
+				for _, pair := range []uint64{4, 5} {
+					if state > 0 {
+						status, _ := c.Ask(nil, verbs.OpModifyQP, pair, uint64(state), mask|1<<6, 0xf, 10<<24+uint64(2-i), numbers[1-i], 0, 1024, 4, 1, 0, 4, 1, 1, 1, 0, 0)
+						if status != 0 {
+							t.Fatalf("state %d: %v", state, status)
+						}
 					}
 				}
 			}

@@ -21,7 +21,19 @@ const (
 	eventReceivesFew  = 15
 	attributeOfState  = 1 << 0 // of enum ibv_qp_attr_mask
 	attributeOfAccess = 1 << 3
+	attributeOfQKey   = 1 << 6
 )
+
+// endpoint is what the engine has of a queue pair.
+type endpoint interface {
+	Number() uint32
+	State() hostagent.PairState
+	Init() error
+	PostReceive(*hostagent.ReceiveRequest) error
+	Fail()
+	Reset()
+	Close()
+}
 
 // receives is a receive queue that several queue pairs share.
 type receives struct {
@@ -35,7 +47,7 @@ type receives struct {
 
 // pair is a queue pair of a program; hostagent calls it for the program.
 type pair struct {
-	*engine.Pair
+	endpoint   // *engine.Pair or *engine.Datagrams
 	connection *connection
 	pd         *domain
 	send, recv *queue
@@ -102,8 +114,8 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 	recv, ok3 := object[queue](c, r.small())
 	srq := r.small()
 	shared, ok4 := object[receives](c, srq)
-	sends, receiving, all, cookie := r.small(), r.small(), r.next(), r.next()
-	if r.bad || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork || receiving > maxWork {
+	sends, receiving, all, cookie, service := r.small(), r.small(), r.next(), r.next(), r.next()
+	if r.bad || service > serviceDatagram || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork || receiving > maxWork {
 		return failed(unix.EINVAL)
 	}
 	p := &pair{connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
@@ -119,15 +131,19 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 	if !c.take(holdings{work: p.work}) {
 		return failed(unix.ENOMEM)
 	}
-	own, err := e.OpenPair(config)
+	var err error
+	if service == serviceDatagram {
+		p.endpoint, err = e.OpenDatagrams(config)
+	} else {
+		p.endpoint, err = e.OpenPair(config)
+	}
 	if err != nil {
 		c.give(holdings{work: p.work})
 		return failed(unix.EOPNOTSUPP)
 	}
-	p.Pair = own
-	answered := c.made(p, uint64(own.Number()))
+	answered := c.made(p, uint64(p.Number()))
 	if answered.status != 0 {
-		own.Close()
+		p.Close()
 		c.give(holdings{work: p.work})
 		return answered
 	}
@@ -182,11 +198,16 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 	remote.Reads, remote.RNRTimer = int(r.small()), uint8(r.small()&31)
 	own := hostagent.Requester{PSN: r.small() & 0xffffff, Reads: int(r.small()), Timeout: uint8(r.small() & 31)}
 	own.Retry, own.RNRRetry = uint8(r.small()&7), uint8(r.small()&7)
+	qkey, class := r.small(), r.next()
 	if r.bad || access&^accessKnown != 0 {
 		return unix.EINVAL
 	}
 	if mask&attributeOfAccess != 0 {
 		p.access = access
+	}
+	d, datagrams := p.endpoint.(*engine.Datagrams)
+	if datagrams && mask&attributeOfQKey != 0 {
+		d.SetKey(qkey)
 	}
 	if mask&attributeOfState == 0 {
 		return 0
@@ -200,11 +221,19 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 			err = p.Init()
 		}
 	case hostagent.PairRTR:
+		if datagrams {
+			err = d.Ready()
+			break
+		}
 		remote.MTU = min(int(mtu), c.server.Plan.MTU&^3)
-		err = c.connect(p, to, remote, mtu)
+		err = c.connect(p.endpoint.(*engine.Pair), to, remote, mtu, class)
 	case hostagent.PairRTS:
-		if now != hostagent.PairRTS {
-			err = p.Send(own)
+		switch {
+		case now == hostagent.PairRTS:
+		case datagrams:
+			err = d.Start(own.PSN)
+		default:
+			err = p.endpoint.(*engine.Pair).Send(own)
 		}
 	case hostagent.PairError:
 		p.Fail()
@@ -215,24 +244,41 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 }
 
 // connect has a queue pair receive from another host.
-func (c *connection) connect(p *pair, to netip.Addr, remote hostagent.Remote, mtu uint32) error {
+func (c *connection) connect(p *engine.Pair, to netip.Addr, remote hostagent.Remote, mtu uint32, class uint64) error {
 	destination, known := c.server.ends[to]
 	switch {
 	case !known:
 		return unix.ENETUNREACH
-	case destination.host == c.host.id: // no frame leaves a NIC for itself
-		return unix.EHOSTUNREACH
 	case mtu < 256 || mtu > 4096 || remote.Reads > hostagent.MostReads:
 		return unix.EINVAL
 	}
 	if to.Is6() {
 		remote.IP = wire.V6
 	}
-	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place}, uint64(p.Number()))
+	priority, err := c.server.priority(class)
+	if err != nil {
+		return err
+	}
+	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place}, uint64(p.Number()), priority)
 	if err != nil {
 		return err
 	}
 	return p.Ready(remote, flow)
+}
+
+// priority is the one of a class: 0 is none, others are priorities plus 1.
+func (s *Server) priority(class uint64) (uint8, error) {
+	switch {
+	case class == 0:
+		return s.Data, nil
+	case class > 8:
+		return 0, unix.EINVAL
+	}
+	priority := uint8(class - 1)
+	if priority != s.Data && s.Lossless>>priority&1 == 0 {
+		return 0, unix.EPROTONOSUPPORT
+	}
+	return priority, nil
 }
 
 // statusOf is the error number for an error.
@@ -287,13 +333,34 @@ func (c *connection) postSends(p *pair, r *request) reply {
 		}
 		err := error(unix.EINVAL)
 		if !r.bad && op <= uint32(hostagent.WorkFetchAdd) {
-			err = p.PostSend(&w)
+			err = c.postSend(p, &w)
 		}
 		if err != nil {
 			return reply{status: statusOf(err), words: []uint64{done}}
 		}
 	}
 	return answer(count)
+}
+
+// postSend posts a work request. A datagram's has the address of its destination, that queue pair's number,
+// its Q_Key and the class.
+func (c *connection) postSend(p *pair, w *hostagent.WorkRequest) error {
+	d, ok := p.endpoint.(*engine.Datagrams)
+	if !ok {
+		return p.endpoint.(*engine.Pair).PostSend(w)
+	}
+	to, known := c.server.ends[addressOf(w.Remote)]
+	switch {
+	case w.Remote>>32 != 0 || w.Compare > 1<<24-1:
+		return unix.EINVAL
+	case !known:
+		return unix.ENETUNREACH
+	}
+	priority, err := c.server.priority(w.Swap)
+	if err != nil {
+		return err
+	}
+	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], uint32(w.Compare), w.RKey, priority)
 }
 
 // postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
@@ -424,6 +491,9 @@ func (p *pair) Complete(done hostagent.Completion) {
 	}
 	if done.WithImm {
 		e.flags = doneImm
+	}
+	if _, ok := p.endpoint.(*engine.Datagrams); ok && done.Receive {
+		e.flags |= doneGRH
 	}
 	if !q.push(&e) {
 		if !q.overrun {

@@ -23,7 +23,7 @@ const (
 	maxCQE          = 65536
 	ringHeader      = 128
 	ringEntry       = 64
-	cmEventWords    = 14
+	cmEventWords    = 15
 	addressIPv6     = 32 // bit
 )
 
@@ -64,7 +64,15 @@ const (
 	flagInline    = 8
 )
 
-const doneImm = 1
+const (
+	doneImm = 1
+	doneGRH = 2
+)
+
+const (
+	serviceReliable = iota
+	serviceDatagram
+)
 
 // request is what is left to read of a request. Reading beyond its end gives zeros and makes it bad.
 type request struct {

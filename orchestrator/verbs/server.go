@@ -25,8 +25,10 @@ type Config struct {
 	Plan *topologies.Plan
 	// Do has a function run between two events.
 	Do func(func(e *engine.Engine) error) error
-	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way and its congestion control.
-	Flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64) (engine.FlowConfig, error)
+	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way, its congestion control and its priority.
+	Flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error)
+	// Data is the priority of queue pairs that choose none, Lossless (bit n: priority n) are the others that they may choose.
+	Data, Lossless uint8
 	// Namespace is the file descriptor of a host's network namespace.
 	Namespace func(topologies.NodeID) int
 	// OneWay is how long a message of the connection manager takes, in wall-clock time.

@@ -17,6 +17,7 @@ struct id {
 	struct rdma_event_channel *own; /* of an id that was made without one: calls wait */
 	struct rdma_conn_param told;    /* by the other end: its QP number, resources, depth */
 	bool initiator;
+	uint8_t tos; /* of its queue pair's packets; 0: none was asked for */
 };
 
 struct event_channel {
@@ -292,6 +293,11 @@ EXPORT int rdma_resolve_route(struct rdma_cm_id *cm, int timeout)
 	return error ? result(error) : waited(cm);
 }
 
+void set_tos(struct rdma_cm_id *cm, uint8_t tos)
+{
+	((struct id *)cm)->tos = tos;
+}
+
 /* PSNs begin with 0: a QP's number is not used again for long. */
 EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, int *mask)
 {
@@ -311,6 +317,7 @@ EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, in
 		attr->ah_attr.is_global = 1;
 		attr->ah_attr.port_num = 1;
 		attr->ah_attr.grh.hop_limit = 64;
+		attr->ah_attr.grh.traffic_class = id->tos;
 		attr->ah_attr.grh.dgid = cm->route.addr.addr.ibaddr.dgid;
 		attr->ah_attr.grh.sgid_index = (uint8_t)(of_gid(attr->ah_attr.grh.dgid.raw) >> ADDRESS_IPV6);
 		attr->path_mtu = port.active_mtu;
@@ -355,14 +362,15 @@ static int connect_qp(struct rdma_cm_id *cm)
 /* say sends parameters of a connection. */
 static int say(uint64_t op, struct rdma_cm_id *cm, uint64_t port, const struct rdma_conn_param *p)
 {
-	uint64_t words[9 + (MAX_PRIVATE + 7) / 8] = {op, ((struct id *)cm)->handle, port};
-	size_t used = 9;
+	uint64_t words[10 + (MAX_PRIVATE + 7) / 8] = {op, ((struct id *)cm)->handle, port};
+	size_t used = 10;
 	words[3] = cm->qp ? cm->qp->qp_num : p ? p->qp_num
 					       : 0;
 	words[4] = p ? p->responder_resources : 16;
 	words[5] = p ? p->initiator_depth : 16;
 	words[6] = p ? p->retry_count : 7;
 	words[7] = p ? p->rnr_retry_count : 7;
+	words[8] = ((struct id *)cm)->tos;
 	if (words[4] > 16)
 		words[4] = 16;
 	if (words[5] > 16)
@@ -370,8 +378,8 @@ static int say(uint64_t op, struct rdma_cm_id *cm, uint64_t port, const struct r
 	if (p && p->private_data_len > 0) {
 		if (p->private_data_len > MAX_PRIVATE)
 			return EINVAL;
-		words[8] = p->private_data_len;
-		memcpy(words + 9, p->private_data, p->private_data_len);
+		words[9] = p->private_data_len;
+		memcpy(words + 10, p->private_data, p->private_data_len);
 		used += ((size_t)p->private_data_len + 7) / 8;
 	}
 	return pausenet_call(&server, words, used, NULL, 0, NULL, 0);
@@ -475,6 +483,7 @@ static int requested(struct event *e, struct rdma_cm_id *listener, const uint64_
 		free(id);
 		return error;
 	}
+	id->tos = (uint8_t)words[13];
 	id->told = e->cm.param.conn;
 	id->told.private_data = NULL;
 	e->cm.listen_id = listener;
@@ -511,7 +520,7 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 		p->initiator_depth = (uint8_t)words[10];
 		p->retry_count = (uint8_t)words[11];
 		p->rnr_retry_count = (uint8_t)words[12];
-		p->private_data_len = (uint8_t)words[13];
+		p->private_data_len = (uint8_t)words[14];
 		if (p->private_data_len > 0) {
 			memcpy(e->private, words + CM_EVENT_WORDS, (size_t)n - CM_EVENT_WORDS * sizeof(uint64_t));
 			p->private_data = e->private;

@@ -39,11 +39,14 @@ EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *cm)
 
 EXPORT int rdma_set_option(struct rdma_cm_id *cm, int level, int name, void *value, size_t length)
 {
-	(void)cm;
-	(void)value;
-	(void)length;
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS) {
+		if (length != sizeof(uint8_t))
+			return refuse(EINVAL);
+		set_tos(cm, *(const uint8_t *)value);
+		return 0;
+	}
 	/* What concerns a socket of the kernel's, or packets of the connection manager, has nothing to concern here. */
-	if (level == RDMA_OPTION_ID && (name == RDMA_OPTION_ID_REUSEADDR || name == RDMA_OPTION_ID_AFONLY || name == RDMA_OPTION_ID_TOS || name == RDMA_OPTION_ID_ACK_TIMEOUT))
+	if (level == RDMA_OPTION_ID && (name == RDMA_OPTION_ID_REUSEADDR || name == RDMA_OPTION_ID_AFONLY || name == RDMA_OPTION_ID_ACK_TIMEOUT))
 		return 0;
 	return refuse(ENOSYS);
 }

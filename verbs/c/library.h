@@ -117,6 +117,13 @@ struct srq {
 	struct ibv_srq_attr attr;
 };
 
+/* Where datagrams go. */
+struct ah {
+	struct ibv_ah ibv;
+	uint32_t address;
+	uint64_t class;
+};
+
 struct qp {
 	struct ibv_qp_ex ibv;
 	struct ibv_qp_attr attr; /* as it was set */
@@ -163,5 +170,8 @@ int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *
 struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 void set_polling(struct cq *q);
+
+struct rdma_cm_id;
+void set_tos(struct rdma_cm_id *cm, uint8_t tos);
 
 #endif

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -326,11 +327,13 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	const uint64_t operations = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
 				    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 				    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	const uint64_t of_datagrams = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 	uint64_t reply[2] = {0};
-	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || attr->qp_type != IBV_QPT_RC)
+	bool datagrams = attr->qp_type == IBV_QPT_UD;
+	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || (attr->qp_type != IBV_QPT_RC && !datagrams))
 		return fail(EOPNOTSUPP);
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	if (extended && attr->send_ops_flags & ~operations)
+	if (extended && attr->send_ops_flags & ~(datagrams ? of_datagrams : operations))
 		return fail(EOPNOTSUPP);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq || !attr->recv_cq || attr->cap.max_send_wr > MAX_WORK ||
 	    attr->cap.max_recv_wr > MAX_WORK || attr->cap.max_send_sge > MAX_SGE || attr->cap.max_recv_sge > MAX_SGE ||
@@ -342,7 +345,8 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	if (attr->cap.max_send_wr < 1)
 		attr->cap.max_send_wr = 1;
 	int error = CALL(connection_of(context), reply, 2, OP_CREATE_QP, attr->pd->handle, attr->send_cq->handle, attr->recv_cq->handle,
-			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, (uintptr_t)q);
+			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, (uintptr_t)q,
+			 datagrams ? SERVICE_DATAGRAM : SERVICE_RELIABLE);
 	if (error) {
 		free(q);
 		return fail(error);
@@ -357,7 +361,7 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	i->handle = (uint32_t)reply[0];
 	i->qp_num = (uint32_t)reply[1];
 	i->state = IBV_QPS_RESET;
-	i->qp_type = IBV_QPT_RC;
+	i->qp_type = attr->qp_type;
 	pthread_mutex_init(&i->mutex, NULL);
 	pthread_cond_init(&i->cond, NULL);
 	memcpy(&q->init, attr, offsetof(struct ibv_qp_init_attr_ex, comp_mask));
@@ -384,6 +388,31 @@ EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 	return q->extended ? &q->ibv : NULL;
 }
 
+/* destination is the address that an address vector leads to, as a number. Both ends' GIDs are of one kind. */
+static bool destination(const struct ibv_ah_attr *attr, uint64_t *address)
+{
+	*address = of_gid(attr->grh.dgid.raw);
+	return attr->is_global && *address && attr->grh.sgid_index == *address >> ADDRESS_IPV6;
+}
+
+/* class_of is the class that an address vector asks for. Switches go by the DSCP, of which the priority is the first three bits: the traffic class has it;
+ * without one, a service level does (IBTA annex A17.9.1 leaves its mapping to the port).
+ */
+static bool class_of(const struct ibv_ah_attr *attr, uint64_t *class)
+{
+	unsigned int priority = attr->grh.traffic_class ? attr->grh.traffic_class >> 5 : attr->sl;
+	*class = attr->grh.traffic_class || attr->sl ? 1 + priority : 0;
+	return priority < 8;
+}
+
+static int explain(int error, uint64_t class)
+{
+	if (error != EPROTONOSUPPORT)
+		return error;
+	fprintf(stderr, "pausenet: priority %d is not lossless here (the service level, or the traffic class >> 5): switch.pfc.priorities says which are\n", (int)class - 1);
+	return EINVAL;
+}
+
 /* keep notes the attributes that were set, for ibv_query_qp. */
 static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
@@ -405,6 +434,7 @@ static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mas
 	KEEP(IBV_QP_SQ_PSN, sq_psn);
 	KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
+	KEEP(IBV_QP_QKEY, qkey);
 #undef KEEP
 }
 
@@ -412,22 +442,22 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *q = (struct qp *)qp;
 	uint64_t peer = 0;
-	if (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_QKEY | IBV_QP_RATE_LIMIT))
+	uint64_t class = 0;
+	if (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_RATE_LIMIT))
 		return mask & IBV_QP_RATE_LIMIT ? EOPNOTSUPP : EINVAL;
+	if (mask & (qp->qp_type == IBV_QPT_UD ? IBV_QP_AV : IBV_QP_QKEY))
+		return EINVAL;
 	if (mask & IBV_QP_PORT && attr->port_num != 1)
 		return EINVAL;
-	if (mask & IBV_QP_AV) {
-		peer = of_gid(attr->ah_attr.grh.dgid.raw);
-		if (!attr->ah_attr.is_global || !peer || attr->ah_attr.grh.sgid_index != peer >> ADDRESS_IPV6)
-			return EINVAL; /* both ends' GIDs are of one kind */
-	}
+	if (mask & IBV_QP_AV && (!destination(&attr->ah_attr, &peer) || !class_of(&attr->ah_attr, &class)))
+		return EINVAL;
 	struct ibv_qp_attr all = q->attr;
 	keep(&all, attr, mask);
 	int error = CALL(connection_of(qp->context), NULL, 0, OP_MODIFY_QP, qp->handle, mask & IBV_QP_STATE ? attr->qp_state : 255, (uint64_t)mask, all.qp_access_flags,
 			 peer, all.dest_qp_num, all.rq_psn, 128u << all.path_mtu, all.max_dest_rd_atomic, all.min_rnr_timer,
-			 all.sq_psn, all.max_rd_atomic, all.timeout, all.retry_cnt, all.rnr_retry);
+			 all.sq_psn, all.max_rd_atomic, all.timeout, all.retry_cnt, all.rnr_retry, all.qkey, class);
 	if (error)
-		return error;
+		return explain(error, class);
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
 	all.qp_state = qp->state;
@@ -483,38 +513,50 @@ EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 	return 0;
 }
 
-/* Address handles are of datagrams, which there are none of. */
 EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	(void)pd;
-	(void)attr;
-	return fail(EOPNOTSUPP);
+	uint64_t address, class;
+	if (attr->port_num != 1 || !destination(attr, &address) || !class_of(attr, &class))
+		return fail(EINVAL);
+	if (address >> ADDRESS_IPV6)
+		return fail(EOPNOTSUPP); /* datagrams go over IPv4 */
+	struct ah *a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->ibv.context = pd->context;
+	a->ibv.pd = pd;
+	a->address = (uint32_t)address;
+	a->class = class;
+	return &a->ibv;
+}
+
+/* What a datagram came with has the IPv4 header in its last 20 bytes (IBTA annex A17.4.5.1). */
+EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	(void)context;
+	if (port != 1 || !(wc->wc_flags & IBV_WC_GRH)) {
+		errno = EINVAL;
+		return -1;
+	}
+	memset(attr, 0, sizeof(*attr));
+	attr->is_global = 1;
+	attr->port_num = 1;
+	attr->grh.hop_limit = 64;
+	attr->grh.dgid.raw[10] = attr->grh.dgid.raw[11] = 0xff;
+	memcpy(attr->grh.dgid.raw + 12, (const uint8_t *)grh + 32, 4);
+	return 0;
 }
 
 EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port)
 {
-	(void)pd;
-	(void)wc;
-	(void)grh;
-	(void)port;
-	return fail(EOPNOTSUPP);
-}
-
-EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh, struct ibv_ah_attr *attr)
-{
-	(void)context;
-	(void)port;
-	(void)wc;
-	(void)grh;
-	(void)attr;
-	errno = EOPNOTSUPP;
-	return -1;
+	struct ibv_ah_attr attr;
+	return ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) ? NULL : ibv_create_ah(pd, &attr);
 }
 
 EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
 {
-	(void)ah;
-	return EOPNOTSUPP;
+	free(ah);
+	return 0;
 }
 
 EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

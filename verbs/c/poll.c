@@ -35,6 +35,17 @@ static bool take(struct cq *q, struct entry *e)
 	return true;
 }
 
+static unsigned int flags_of_entry(const struct entry *e)
+{
+	return (e->flags & DONE_IMM ? IBV_WC_WITH_IMM : 0) | (e->flags & DONE_GRH ? IBV_WC_GRH : 0);
+}
+
+/* A datagram's service level says what its header is, as on mlx5's devices: UCX goes by it. Bit 3: with UDP; 2: IPv4. */
+static uint8_t level_of_entry(const struct entry *e)
+{
+	return e->flags & DONE_GRH ? 8 | 2 : 0;
+}
+
 static void convert(const struct entry *e, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
@@ -45,7 +56,8 @@ static void convert(const struct entry *e, struct ibv_wc *wc)
 		.imm_data = htonl(e->immediate),
 		.qp_num = e->qp,
 		.src_qp = e->source,
-		.wc_flags = e->flags & DONE_IMM ? IBV_WC_WITH_IMM : 0,
+		.wc_flags = flags_of_entry(e),
+		.sl = level_of_entry(e),
 	};
 }
 
@@ -121,6 +133,11 @@ static uint8_t read_zero_byte(struct ibv_cq_ex *current)
 	return 0;
 }
 
+static uint8_t read_level(struct ibv_cq_ex *current)
+{
+	return level_of_entry(&((struct cq *)current)->now);
+}
+
 static uint32_t read_length(struct ibv_cq_ex *current)
 {
 	return ((struct cq *)current)->now.length;
@@ -143,7 +160,7 @@ static uint32_t read_source(struct ibv_cq_ex *current)
 
 static unsigned int read_flags(struct ibv_cq_ex *current)
 {
-	return ((struct cq *)current)->now.flags & DONE_IMM ? IBV_WC_WITH_IMM : 0;
+	return flags_of_entry(&((struct cq *)current)->now);
 }
 
 void set_polling(struct cq *q)
@@ -159,6 +176,6 @@ void set_polling(struct cq *q)
 	q->ibv.read_src_qp = read_source;
 	q->ibv.read_wc_flags = read_flags;
 	q->ibv.read_slid = read_zero;
-	q->ibv.read_sl = read_zero_byte;
+	q->ibv.read_sl = read_level;
 	q->ibv.read_dlid_path_bits = read_zero_byte;
 }

@@ -64,14 +64,25 @@ static uint64_t flags_of(unsigned int flags)
 	       (flags & IBV_SEND_FENCE ? FLAG_FENCE : 0);
 }
 
+/* put_destination writes where a datagram goes. A Q_Key with its highest bit is the queue pair's own (IBTA volume 1 section 10.2.5). */
+static void put_destination(uint64_t *w, const struct qp *q, const struct ibv_ah *ah, uint32_t number, uint32_t qkey)
+{
+	w[2] = ((const struct ah *)ah)->address;
+	w[3] = (w[3] & ~(uint64_t)UINT32_MAX) | (qkey & 0x80000000 ? q->attr.qkey : qkey);
+	w[4] = number;
+	w[5] = ((const struct ah *)ah)->class;
+}
+
 /* put_work writes a work request, at the end of a list with room for the largest. */
-static int put_work(struct list *l, const struct ibv_send_wr *wr)
+static int put_work(struct list *l, const struct qp *q, const struct ibv_send_wr *wr)
 {
 	uint64_t *w = l->words + l->used, flags = flags_of(wr->send_flags), bytes = 0;
 	int op = work_of(wr->opcode);
 	if (op < 0 || wr->num_sge < 0 || wr->num_sge > MAX_SGE)
 		return EINVAL;
-	bool atomic = op == WORK_COMPARE_SWAP || op == WORK_FETCH_ADD;
+	bool atomic = op == WORK_COMPARE_SWAP || op == WORK_FETCH_ADD, datagram = q->ibv.qp_base.qp_type == IBV_QPT_UD;
+	if (datagram && (op > WORK_SEND_IMM || !wr->wr.ud.ah))
+		return EINVAL;
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		uint8_t *to = (uint8_t *)(w + WORK_WORDS);
 		if (op == WORK_READ || atomic)
@@ -96,6 +107,8 @@ static int put_work(struct list *l, const struct ibv_send_wr *wr)
 	w[5] = op == WORK_COMPARE_SWAP ? wr->wr.atomic.swap : op == WORK_FETCH_ADD ? wr->wr.atomic.compare_add
 										   : 0;
 	w[6] = (flags & FLAG_INLINE ? 0 : (uint64_t)wr->num_sge) | bytes << 32;
+	if (datagram)
+		put_destination(w, q, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	l->count++;
 	return 0;
 }
@@ -110,7 +123,7 @@ int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 		l.used = LIST_HEADER;
 		l.count = 0;
 		for (; wr && l.used + MOST_OF_WORK <= MESSAGE_WORDS; wr = wr->next) {
-			put = put_work(&l, wr);
+			put = put_work(&l, (struct qp *)qp, wr);
 			if (put)
 				break;
 		}
@@ -246,6 +259,15 @@ static void with_send_immediate(struct ibv_qp_ex *qp, __be32 immediate)
 	begin(qp, WORK_SEND_IMM, 0, 0, ntohl(immediate), 0, 0);
 }
 
+static void to_address(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t number, uint32_t qkey)
+{
+	struct qp *q = (struct qp *)qp;
+	if (!q->failed && q->last == 0)
+		q->failed = EINVAL;
+	if (!q->failed)
+		put_destination(q->list + q->last, q, ah, number, qkey);
+}
+
 static void elements(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *sges)
 {
 	struct qp *q = (struct qp *)qp;
@@ -319,6 +341,7 @@ void set_building(struct qp *q)
 	e->wr_set_inline_data = inline_data;
 	e->wr_set_inline_data_list = inline_list;
 	e->wr_set_sge = element;
+	e->wr_set_ud_addr = to_address;
 	e->wr_set_sge_list = elements;
 	e->wr_start = start;
 	e->wr_complete = complete;

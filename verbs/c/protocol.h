@@ -35,19 +35,22 @@ enum {
 	OP_NOTIFY,        /* cq, solicited */
 	OP_CREATE_SRQ,    /* pd, work requests, cookie -> srq */
 	OP_MODIFY_SRQ,    /* srq, limit */
-	OP_CREATE_QP,     /* pd, send cq, receive cq, srq or 0, send and receive work requests, signal all, cookie -> qp, number */
+	OP_CREATE_QP,     /* pd, send cq, receive cq, srq or 0, send and receive work requests, signal all, cookie, service
+			 * -> qp, number */
 	OP_MODIFY_QP,     /* qp, state, mask (enum ibv_qp_attr_mask), access, address and number of the peer, receive PSN, MTU in bytes,
-			 * reads as destination, RNR timer, send PSN, reads as requester, timeout, retries, RNR retries */
+			 * reads as destination, RNR timer, send PSN, reads as requester, timeout, retries, RNR retries, Q_Key, class */
 	OP_QUERY_QP,      /* qp -> state */
 	OP_POST_SEND,     /* qp, count, then of each: id, operation | flags << 32, remote address, key | immediate << 32, compare, swap,
-			 * elements | bytes of inline data << 32, then elements (address, length | key << 32), or the inline data -> count */
+			 * elements | bytes of inline data << 32, then elements (address, length | key << 32), or the inline data -> count. Of a
+			 * datagram the remote address is the IPv4 address, key the Q_Key, compare the queue pair's number and swap the class */
 	OP_POST_RECV,     /* qp or srq, count, then of each: id, elements, elements as above -> count */
 	OP_CM_ID,         /* channel, cookie -> id */
 	OP_CM_BIND,       /* id, address or 0, port or 0 -> address, port, device */
 	OP_CM_LISTEN,     /* id */
 	OP_CM_RESOLVE,    /* id, address -> address, port, device of this host's end */
 	OP_CM_ROUTE,      /* id */
-	OP_CM_CONNECT,    /* id, port, QP number, responder resources, initiator depth, retries, RNR retries, bytes of private data, these */
+	OP_CM_CONNECT,    /* id, port, QP number, responder resources, initiator depth, retries, RNR retries, type of service,
+			 * bytes of private data, these */
 	OP_CM_ACCEPT,     /* id, 0, the rest like OP_CM_CONNECT's */
 	OP_CM_REJECT,     /* id, bytes of private data, these */
 	OP_CM_ESTABLISH,  /* id */
@@ -70,12 +73,17 @@ enum { FLAG_SIGNALED = 1,
        FLAG_INLINE = 8 };
 
 /* Of a completion. */
-enum { DONE_IMM = 1 };
+enum { DONE_IMM = 1,
+       DONE_GRH = 2 };
+
+/* Of a queue pair. A class is 0, for the fabric's own, or a priority plus 1. */
+enum { SERVICE_RELIABLE,
+       SERVICE_DATAGRAM };
 
 /* A message of a channel for the connection manager: type, cookie, status, new id, addresses and ports of this end and of the other, QP number,
- * responder resources, initiator depth, retries, RNR retries, bytes of private data, these. Of a channel for completions: a cookie. Of
+ * responder resources, initiator depth, retries, RNR retries, type of service, bytes of private data, these. Of a channel for completions: a cookie. Of
  * asynchronous events: type, cookie.
  */
-enum { CM_EVENT_WORDS = 14 };
+enum { CM_EVENT_WORDS = 15 };
 
 #endif

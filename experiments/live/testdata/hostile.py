@@ -31,20 +31,20 @@ class Server:
 
     def open(self):
         memory = os.open("/proc/self/mem", os.O_RDWR)
-        reply = self.ask(OPEN, 1, 0, files=[memory])
+        reply = self.ask(OPEN, 2, 0, files=[memory])
         os.close(memory)
         assert reply[0] == 0, reply
         self.pd = self.ask(PD)[1]
         self.cq = self.ask(CQ, 4096, 0, 1)[1]
 
     def pair(self):
-        reply = self.ask(QP, self.pd, self.cq, self.cq, 0, 16, 16, 1, 0)
+        reply = self.ask(QP, self.pd, self.cq, self.cq, 0, 16, 16, 1, 0, 0)
         assert reply[0] == 0, reply
         return reply[1:3]
 
     def connect(self, qp, address, number):
         for state, mask in (1, 1 | 8), (2, 1), (3, 1):
-            reply = self.ask(MODIFY, qp, state, mask, 7, address, number, 0, 1024, 4, 12, 0, 4, 8, 1, 1)
+            reply = self.ask(MODIFY, qp, state, mask, 7, address, number, 0, 1024, 4, 12, 0, 4, 8, 1, 1, 0, 0)
             assert reply[0] == 0, (state, reply)
 
 
@@ -119,5 +119,5 @@ for _ in range(3000):
     if words[0] != OPEN:
         server.ask(*words)
 server.raw(b"odd")
-assert server.ask(DEVICES, 1)[0] == 0
+assert server.ask(DEVICES, 2)[0] == 0
 print("unharmed")
