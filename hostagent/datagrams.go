@@ -102,7 +102,7 @@ func (d *Datagrams) PostSend(w *WorkRequest, to *Destination, room func(n int) [
 		d.Fail()
 		return nil
 	}
-	buf := room(wire.MessageLen(m.Op, m.Payload))
+	buf := room(to.Version.MessageLen(m.Op, m.Payload))
 	copy(wire.BeginMessage(buf, header, &m), payload)
 	wire.EndMessage(buf)
 	d.psn = (d.psn + 1) & wire.PSNMask
@@ -128,7 +128,7 @@ func (d *Datagrams) PostReceive(w *ReceiveRequest) error {
 // lost without a word (IBTA volume 1 section 9.8.3).
 func (d *Datagrams) Receive(p *wire.Packet) bool {
 	qkey, source, immediate, withImmediate := p.Datagram()
-	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != PairRTR && d.state != PairRTS || qkey != d.qkey || p.IPv4() == nil || !p.ICRCValid() {
+	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != PairRTR && d.state != PairRTS || qkey != d.qkey || p.Version() != wire.V4 || !p.ICRCValid() {
 		return false
 	}
 	room, ok := d.Receives.room()

@@ -46,7 +46,7 @@ func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool)
 	if p.Kind != KindDatagram {
 		return 0, 0, 0, false
 	}
-	h := p.frame[roceHeaderLen:p.body]
+	h := p.frame[p.headers:p.body]
 	if p.Opcode == OpDatagramImm {
 		immediate = binary.BigEndian.Uint32(h[DETHLen:])
 	}
