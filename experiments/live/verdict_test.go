@@ -25,7 +25,7 @@ func TestFollowed(t *testing.T) {
 		says            []string // one of each reason
 	}{
 		"in time":          {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: measure.Pass},
-		"events late":      {late: base + 1, want: measure.Warn, says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 500 would fit"}},
+		"events late":      {late: base + 1, want: measure.Warn, says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 250 would fit"}},
 		"frames late":      {p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn, says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"}},
 		"both late":        {late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: measure.Warn, says: []string{"--slowdown 500 would fit"}},
 		"half late":        {p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: measure.Fail, says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"}},
