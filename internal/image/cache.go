@@ -91,11 +91,9 @@ func cached(id string, fill func(folder string) error) (folder string, lock *os.
 	lock.Close()
 	_ = os.RemoveAll(making)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, unix.ENOTEMPTY) { // somebody else was quicker
-		if lock, err := take(folder); lock != nil || err != nil {
-			return folder, lock, err
-		}
+		return cached(id, fill)
 	}
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS) {
+	if full(err) {
 		err = &CacheError{err}
 	}
 	return "", nil, err
@@ -114,16 +112,33 @@ func take(folder string) (*os.File, error) {
 		if err != nil {
 			return nil, &CacheError{err}
 		}
-		own, err := file.Stat()
-		if err != nil {
-			file.Close()
-			return nil, &CacheError{err}
-		}
-		if now, err := os.Stat(folder); err == nil && os.SameFile(own, now) {
+		same, err := isAt(file, folder)
+		if same {
 			return file, nil
 		}
 		file.Close() // it was removed meanwhile
+		if err != nil {
+			return nil, &CacheError{err}
+		}
 	}
+}
+
+// isAt says whether an open file is that at a path.
+func isAt(file *os.File, path string) (bool, error) {
+	own, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(own, now), err
+}
+
+// full says whether an error is that of a file system which takes nothing more.
+func full(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS)
 }
 
 // Remove removes a folder of the cache, unless somebody uses it.
@@ -138,6 +153,9 @@ func Remove(folder string) error {
 	defer file.Close()
 	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil
+	}
+	if same, err := isAt(file, folder); !same { // another was made in its place, and that one may be in use
+		return err
 	}
 	gone := filepath.Join(filepath.Dir(folder), unfinished+rand.Text())
 	if err := os.Rename(folder, gone); err != nil {

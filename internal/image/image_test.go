@@ -9,16 +9,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"golang.org/x/sys/unix"
 )
 
 type file = tar.Header
@@ -357,4 +360,89 @@ func TestKilled(t *testing.T) {
 	if want := []string{filepath.Base(i.Root), unfinished + "busy"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v, %v; want %v", names, err, want)
 	}
+}
+
+// TestFolder: what in a layout's folder is no file is refused, and waits for nobody.
+func TestFolder(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "oci-layout"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "index.json")
+	for want, put := range map[string]func() error{
+		path + " is no file":      func() error { return unix.Mkfifo(path, 0o644) },
+		path + " is no file ":     func() error { return os.Mkdir(path, 0o755) },
+		folder + ": openat index": func() error { return os.Symlink("/etc/passwd", path) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(folder); err == nil || !strings.HasPrefix(err.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFull: a cache without room is no mistake of the image's.
+func TestFull(t *testing.T) {
+	testenv.NeedRoot(t)
+	cache, folder := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	if err := unix.Mount("pausenet", cache, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := unix.Unmount(cache, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	big := packed(t, plainFile("big", strings.Repeat("x", 2<<20)))
+	for name, b := range map[string][]byte{"big.tar": big, "big.tar.gz": gzipped(big)} {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var full *CacheError
+		if _, err := Open(path); !errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left := Left(); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// TestRemoved: an image that is in use stays, however many remove and make others meanwhile.
+func TestRemoved(t *testing.T) {
+	testenv.NeedRoot(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, packed(t, plainFile("x", "x")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 200 {
+				i, err := Open(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				runtime.Gosched()
+				if _, err := os.Stat(filepath.Join(i.Root, "x")); err != nil {
+					t.Error(err)
+				}
+				i.Close()
+				for _, folder := range Left() {
+					_ = Remove(folder)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

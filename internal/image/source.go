@@ -15,9 +15,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
 )
 
 // source are the files of an archive, or of a folder.
@@ -49,8 +51,25 @@ func errNone(path string) error {
 // folder is a folder, which no name leads out of.
 type folder struct{ root *os.Root }
 
-func (f folder) open(name string) (io.ReadCloser, error) { return f.root.Open(name) }
-func (f folder) close() error                            { return f.root.Close() }
+func (f folder) open(name string) (io.ReadCloser, error) {
+	file, err := f.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe's would wait for who writes
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, nil
+		}
+		file.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.root.Name(), err)
+	}
+	return nil, fmt.Errorf("%s is no file", filepath.Join(f.root.Name(), name))
+}
+
+func (f folder) close() error { return f.root.Close() }
 
 // tarFile is an archive that is not compressed, or has been.
 type tarFile struct {
@@ -89,7 +108,10 @@ func openTar(name string) (t *tarFile, err error) {
 		}
 		if _, err := io.Copy(unpacked, plain); err != nil {
 			unpacked.Close()
-			return nil, fmt.Errorf("decompress %s: %w", name, err)
+			if err = fmt.Errorf("decompress %s: %w", name, err); full(err) {
+				err = &CacheError{err}
+			}
+			return nil, err
 		}
 		file.Close()
 		file = unpacked
