@@ -217,7 +217,11 @@ int pausenet_end(struct __sk_buff *skb)
 	__u64 *begun, n;
 	struct out *out;
 
-	if (skb->mark != FRAME_MARK || !length || length > OUTBOX_FRAME)
+	if (skb->mark != FRAME_MARK || length < OFF_IP) /* no frame is shorter than its Ethernet header */
+		return TC_ACT_SHOT;
+	/* Keeps the compiler from one comparison for both bounds, of which the verifier of Linux 6.1 knows no least length. */
+	__asm__("" : "+r"(length));
+	if (length > OUTBOX_FRAME)
 		return TC_ACT_SHOT;
 	begun = bpf_map_lookup_elem(&outs_begun, &i);
 	if (!begun)
