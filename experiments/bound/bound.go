@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments/fluid"
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -110,6 +111,9 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 	if n := len(s.Faults); n > 0 {
 		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of the fabric without faults: the scenario's (%d) are left out", n))
 	}
+	if shorter := shorterPackets(s); len(shorter) > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of packets over IPv6 (host.ip): over IPv4, as in %s, they are shorter; --set host.ip=ipv4 has their bound", strings.Join(shorter, ", ")))
+	}
 	for _, d := range []fluid.Discipline{fluid.MaxMin, fluid.ShortestFirst} {
 		b.Disciplines = append(b.Disciplines, m.under(d))
 	}
@@ -179,6 +183,16 @@ func (m *fluidModel) leftOut() string {
 		return "priorities"
 	}
 	return ""
+}
+
+// shorterPackets are the scenario's variants whose packets have a shorter header than the scenario's own.
+func shorterPackets(s *scenario.Scenario) (names []string) {
+	for i := range s.Variants {
+		if v := &s.Variants[i]; v.Host != nil && v.Host.IP.Extra() < s.Host.IP.Extra() {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // fluidFlow is a flow and its way; of one with several QPs, its first. A flow without a size has no times.

@@ -287,6 +287,19 @@ func TestBoundWithoutFaults(t *testing.T) {
 	}
 }
 
+// TestBoundOverIPv6: a bound of packets over IPv6 is above that over IPv4, and says which of the scenario's variants it is not of.
+func TestBoundOverIPv6(t *testing.T) {
+	const text = "topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}\nhost: {ip: ipv6}\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n" +
+		"controllers: [none, {name: four, cc: none, host: {ip: ipv4}}, {name: other, cc: none, host: {ack_every: 2}}]\n"
+	over6, over4 := findBound(t, parse(t, text)), findBound(t, parse(t, strings.Replace(text, "host: {ip: ipv6}", "host: {ip: ipv4}", 1)))
+	if len(over6.Notes) != 1 || !strings.Contains(over6.Notes[0], "as in four, they are shorter") || len(over4.Notes) != 0 {
+		t.Errorf("over IPv6 %q, over IPv4 %q", over6.Notes, over4.Notes)
+	}
+	if over6.MeanFCT <= over4.MeanFCT {
+		t.Errorf("over IPv6 %v ns, over IPv4 %v", over6.MeanFCT, over4.MeanFCT)
+	}
+}
+
 // TestBoundOfQPs: two flows of two QPs over two spines. Of each flow's line bytes L a spine's links carry half; a flow alone takes L/2 at their rate, and as
 // long as its ideal FCT in all. Both together have each QP share its links with one of the other flow: L at the rate, L/2 later. Shortest first, one of
 // them is served as if alone.
