@@ -56,9 +56,9 @@ type FlowHeader struct {
 
 // icrcState is what a FlowHeader knows of its packets' ICRC.
 type icrcState struct {
-	masked [IPv6Len + UDPLen]byte // from its start, as the ICRC sees IP and UDP; lengths as in prefixLen
+	masked [IPv6Len + UDPLen]byte // from its start, as the ICRC sees IP and UDP of a frame of prefixLen
 
-	prefixLen int    // length of the packet of IP that prefix holds for
+	prefixLen int    // length of the frame that prefix holds for; 0: of none
 	prefix    uint32 // CRC of the LRH's stand-in and masked
 
 	mtu  int
@@ -119,8 +119,6 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 		return h, nil
 	}
 	h.icrc = &icrcState{mtu: p.MTU}
-	copy(h.icrc.masked[:], ip)
-	maskIPUDP(h.icrc.masked[:])
 	if p.MTU > 0 {
 		h.icrc.full = payloadCRCFor(p.MTU)
 	}
@@ -160,7 +158,6 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 	}
 	binary.BigEndian.PutUint16(udp[udpSrcPort:], port)
 	if h.icrc != nil {
-		binary.BigEndian.PutUint16(h.icrc.masked[h.udp()-EthernetLen+udpSrcPort:], port)
 		h.icrc.prefixLen = 0
 	}
 }
@@ -168,23 +165,20 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
 // BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
-	f := buf[:h.length]
-	ip, ipLen, lengthAt := f[EthernetLen:], n-EthernetLen, ipTotalLen
+	var bth *[BTHLen]byte
 	if h.six != nil {
-		copy(f, h.six[:])
-		IPv6(ip).setTrafficClass(h.tos)
-		lengthAt = ip6PayloadLen
-		binary.BigEndian.PutUint16(ip[ip6PayloadLen:], uint16(ipLen-IPv6Len))
+		bth = h.put6(buf, n)
 	} else {
-		copy(f, h.form.header[:])
+		f := (*[roceHeaderLen]byte)(buf)
+		*f = h.form.header
+		ip := f[EthernetLen:]
 		ip[ipTOS] = h.tos
 		ip[ipTTL] = DefaultTTL
-		binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(ipLen))
-		binary.BigEndian.PutUint16(ip[ipChecksum:], h.form.checksum(ipLen, h.tos, DefaultTTL))
+		binary.BigEndian.PutUint16(ip[ipTotalLen:], uint16(n-EthernetLen))
+		binary.BigEndian.PutUint16(ip[ipChecksum:], h.form.checksum(n-EthernetLen, h.tos, DefaultTTL))
+		binary.BigEndian.PutUint16(ip[IPv4Len+udpLength:], uint16(n-EthernetLen-IPv4Len))
+		bth = (*[BTHLen]byte)(ip[IPv4Len+UDPLen:])
 	}
-	udp := f[h.udp():]
-	binary.BigEndian.PutUint16(udp[udpLength:], uint16(n-h.udp()))
-	bth := udp[UDPLen:]
 	bth[bthOpcode] = byte(op)
 	bth[bthFlags] = flags
 	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
@@ -195,15 +189,25 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	}
 	// The packets of a flow mostly have the same length, so the CRC over IP and UDP mostly stands.
 	c := h.icrc
-	if ipLen != c.prefixLen {
-		c.prefixLen = ipLen
-		masked := c.masked[:h.length-EthernetLen-BTHLen]
-		copy(masked[lengthAt:], ip[lengthAt:lengthAt+2])
-		copy(masked[len(masked)-UDPLen+udpLength:], udp[udpLength:udpLength+2])
-		c.prefix = crcShort(crcLRH, masked)
+	if n != c.prefixLen {
+		c.prefixLen = n
+		copy(c.masked[:], buf[EthernetLen:h.length-BTHLen])
+		maskIPUDP(c.masked[:])
+		c.prefix = crcShort(crcLRH, c.masked[:h.length-EthernetLen-BTHLen])
 	}
 	bth[bthECN] = 0xff
 	crc = crcShort(c.prefix, bth[:BTHLen])
 	bth[bthECN] = ecn
 	return crc
+}
+
+// put6 is put over IPv6 as far as the BTH, which it returns the place of.
+func (h *FlowHeader) put6(buf []byte, n int) *[BTHLen]byte {
+	f := (*[roceHeaderLen6]byte)(buf)
+	*f = *h.six
+	ip := f[EthernetLen:]
+	IPv6(ip).setTrafficClass(h.tos)
+	binary.BigEndian.PutUint16(ip[ip6PayloadLen:], uint16(n-EthernetLen-IPv6Len))
+	binary.BigEndian.PutUint16(ip[IPv6Len+udpLength:], uint16(n-EthernetLen-IPv6Len))
+	return (*[BTHLen]byte)(ip[IPv6Len+UDPLen:])
 }

@@ -63,12 +63,12 @@ func (p *Packet) parseIPv6Headers(h []byte, length int) error {
 
 // parseRoCEHeaders reads a frame of UDP whose BTH, if it is RoCEv2, ends so many bytes after its start, and whose packet of IP ends at end.
 func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
-	udp := UDP(h[headers-BTHLen-UDPLen:])
+	read := (*[UDPLen + BTHLen]byte)(h[headers-BTHLen-UDPLen:])
+	udp, b := UDP(read[:UDPLen]), BTH(read[UDPLen:])
 	if udp.DstPort() != PortRoCE {
 		return nil
 	}
 	p.SrcPort, p.DstPort, p.headers = udp.SrcPort(), udp.DstPort(), headers
-	b := BTH(udp[UDPLen:])
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.FECN, p.BECN = b.AckReq(), b.FECN(), b.BECN()
@@ -88,7 +88,7 @@ func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 		if rest != op.answerLen() {
 			return ErrLength
 		}
-		aeth := AETH(b[BTHLen:])
+		aeth := AETH(h[headers:])
 		p.Syndrome, p.MSN = aeth.Syndrome(), aeth.MSN()
 		p.Kind = kindOfAnswer(p.Syndrome)
 	case op == OpCNP:
