@@ -39,7 +39,8 @@ TABLE(flowlets, struct flowlet);
 
 /* What has come out of the pipelines, for the engine: the frames one after the other, each in the next place. A place's frame is there once
  * filled is the frame's number, from 1 on. */
-enum outbox { OUTBOX_PLACES = 32, OUTBOX_FRAME = 9280 };
+enum outbox { OUTBOX_PLACES = 32,
+	      OUTBOX_FRAME = 9280 };
 
 struct out {
 	__u64 filled;
@@ -220,7 +221,8 @@ int pausenet_end(struct __sk_buff *skb)
 	if (skb->mark != FRAME_MARK || length < OFF_IP) /* no frame is shorter than its Ethernet header */
 		return TC_ACT_SHOT;
 	/* Keeps the compiler from one comparison for both bounds, of which the verifier of Linux 6.1 knows no least length. */
-	__asm__("" : "+r"(length));
+	__asm__(""
+		: "+r"(length));
 	if (length > OUTBOX_FRAME)
 		return TC_ACT_SHOT;
 	begun = bpf_map_lookup_elem(&outs_begun, &i);
