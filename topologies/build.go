@@ -8,7 +8,7 @@ import (
 // plan builds the plan of a checked draft.
 func (d *draft) plan() *Plan {
 	p := &Plan{
-		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands,
+		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands, LearnGateway: d.learn,
 		Nodes: make([]Node, len(d.nodes)),
 		Ports: make([]Port, 2*len(d.links)),
 		Links: make([]Link, len(d.links)),

@@ -96,6 +96,9 @@ type Plan struct {
 	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
 	InterfaceMTU int
 	Commands     []Command // of the shell of a live fabric
+	// LearnGateway says that on a live fabric kernels of hosts ask for their gateway's link-layer address, by ARP and neighbour discovery, in place of
+	// having it from the start.
+	LearnGateway bool
 
 	routes Routes
 }

@@ -329,7 +329,7 @@ func TestChangeLinks(t *testing.T) {
 		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",
 		"change_links: [3]": "a change is a mapping",
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
-		"l2: learn": "hosts are routed: each link of a host is a network of its own",
+		"l2: bridge": `"bridge" is not one of static, learn`,
 	} {
 		if _, err := Parse("x.yaml", []byte(base+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

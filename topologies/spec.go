@@ -108,6 +108,7 @@ type draft struct {
 	kinds    [2]*Programs
 	groups   map[string]*Programs // by name
 	commands []Command
+	learn    bool // Plan.LearnGateway
 }
 
 type draftNode struct {
@@ -180,8 +181,8 @@ func (d *draft) decode(v *yamlspec.Value) {
 	}
 	d.decodeDefaults(m)
 	d.decodeCommands(m.Get("commands"))
-	m.Refuse("l2", "hosts are routed: each link of a host is a network of its own, and its leaf answers ARP and neighbour discovery for all of the fabric, so that there is nothing "+
-		"to learn. Leave l2 out: unicast, broadcast and multicast get there as they are")
+	var l2 string
+	d.learn = m.Get("l2").Choice(&l2, "static", "learn") && l2 == "learn"
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
 		v.Errorf("a topology is a star, a leafspine, a fattree, a rail or planes, a file of HPCC's simulator (hpcc), or nodes and links of your own")

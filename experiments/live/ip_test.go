@@ -83,6 +83,22 @@ func TestARPAndNeighbours(t *testing.T) {
 	}
 }
 
+// TestGatewayIsLearned: with l2: learn a host knows nobody until it has asked, and then who answered.
+func TestGatewayIsLearned(t *testing.T) {
+	f := bringUp(t, "", "topology.l2=learn")
+	defer down(t, f)
+	if got := on(t, f, "h1", "ip", "neigh"); strings.TrimSpace(got) != "" {
+		t.Errorf("before it has asked, h1 knows\n%s", got)
+	}
+	for family, gateway := range map[string]string{"-4": "10.255.255.254", "-6": "fe80::1"} {
+		on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", "h5")
+		got := on(t, f, "h1", "ip", family, "neigh")
+		if !strings.Contains(got, gateway) || !strings.Contains(got, "lladdr 02:") || strings.Contains(got, "PERMANENT") {
+			t.Errorf("after a ping %s, h1 knows\n%s", family, got)
+		}
+	}
+}
+
 // TestGroupsReachHosts: a datagram to a group gets to a program on each other host that is in it, over IPv4 and IPv6, and a broadcast to all.
 func TestGroupsReachHosts(t *testing.T) {
 	const python = "/usr/bin/python3"

@@ -957,6 +957,9 @@ func (w *warner) programs() {
 	if len(verbs) > 0 {
 		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", Few(verbs))
 	}
+	if plan.LearnGateway {
+		w.warn("l2: learn: no effect in a run, whose hosts send no ARP and no neighbour discovery")
+	}
 	for i := range plan.Links {
 		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() {
 			links = append(links, PortLabel(plan, a.ID))

@@ -194,6 +194,7 @@ func TestWarningsOfPrograms(t *testing.T) {
 			"env, binds, exec, nat of s0, h0, h1 and 1 others: no effect in a run, which has no programs",
 		},
 		{"star: {hosts: 3}, commands: {flap: nodes}", "commands flap: no effect in a run, which has no shell"},
+		{"star: {hosts: 3}, l2: learn", "l2: learn: no effect in a run"},
 		{"star: {hosts: 3, interface_mtu: 9000}", "interface_mtu of h0:s0, h1:s0, h2:s0: no effect in a run, which has no programs; flows' packets go by topology.mtu, 1000"},
 		{"star: {hosts: 3}, change_links: [{from: s0, to: h2, interface_mtu: 1400}]", "interface_mtu of h2:s0: no effect"},
 	} {

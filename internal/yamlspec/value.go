@@ -2,7 +2,6 @@ package yamlspec
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -180,9 +179,8 @@ func (v *Value) Items() []*Value {
 //	m.Get("quanta").Int(&s.Quanta, 1, 65535)
 //	m.Done()
 type Mapping struct {
-	value   *Value
-	known   []string
-	refused []string
+	value *Value
+	known []string
 }
 
 // Mapping begins to decode v as a mapping. It reports anything else but nothing at all.
@@ -237,14 +235,6 @@ func (m *Mapping) All(each func(key, value *Value)) {
 	}
 }
 
-// Refuse reports a key that is none, if it is there, by saying more of it than Done would.
-func (m *Mapping) Refuse(key, format string, args ...any) {
-	if at := m.Key(key); at != nil {
-		at.Errorf(format, args...)
-		m.refused = append(m.refused, key)
-	}
-}
-
 // Done reports the keys that the decoder did not ask for.
 func (m *Mapping) Done() {
 	if m.value == nil {
@@ -262,7 +252,7 @@ func (m *Mapping) Done() {
 		known[k] = true
 	}
 	for _, f := range m.value.fields {
-		if !known[f.key.text] && !slices.Contains(m.refused, f.key.text) {
+		if !known[f.key.text] {
 			f.key.Errorf("unknown key %q%s", f.key.text, Suggest(f.key.text, names))
 		}
 	}

@@ -172,7 +172,7 @@ func (f *Fabric) configure(n *topologies.Node) error {
 	return socket.Flush()
 }
 
-// configureHost gives a host its addresses, its routes and the static neighbours behind them.
+// configureHost gives a host its addresses, its routes and what it knows of who is behind them.
 func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
 	for place := range n.Ports {
 		if err := f.configurePort(socket, n, uint8(place)); err != nil {
@@ -268,7 +268,7 @@ type step struct {
 	req    *nl.NetlinkRequest
 }
 
-// configurePort gives a host's port its addresses, a route to everybody and the static neighbour behind it. The first port's route is taken where
+// configurePort gives a host's port its addresses, a route to everybody and, if it is not to ask for it, the static neighbour behind it. The first port's route is taken where
 // programs do not ask for another port.
 func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, place uint8) error {
 	port := &f.plan.Ports[n.Ports[place]]
@@ -277,7 +277,6 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 	var steps []step
 	for _, family := range f.families() {
 		addr, bits := inFamily(family, f.plan.Address(port.ID), 32)
-		gateway := gatewayIn(family)
 
 		address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		msg := nl.NewIfAddrmsg(int(family))
@@ -296,13 +295,15 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 			address.AddData(nl.NewRtAttr(unix.IFA_BROADCAST, broadcast.AsSlice()))
 		}
 
-		neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-		neighbour.AddData(&neighbourMessage{family: family, index: index})
-		neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gateway))
-		neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
-
-		steps = append(steps, step{"set the address of", address}, step{"set the static neighbour of", neighbour},
-			step{"set the route of", f.hostRoute(family, n, topologies.HostRoute{To: anywhere, Place: place}, metric)})
+		steps = append(steps, step{"set the address of", address})
+		if !f.live || !f.plan.LearnGateway {
+			neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+			neighbour.AddData(&neighbourMessage{family: family, index: index})
+			neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gatewayIn(family)))
+			neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
+			steps = append(steps, step{"set the static neighbour of", neighbour})
+		}
+		steps = append(steps, step{"set the route of", f.hostRoute(family, n, topologies.HostRoute{To: anywhere, Place: place}, metric)})
 	}
 	if f.live {
 		for _, to := range []string{"224.0.0.0/4", "255.255.255.255/32"} {
