@@ -33,7 +33,9 @@ func TestVerbsApplications(t *testing.T) {
 		{
 			"fio",
 			[]string{"fio", "--name=serve", "--ioengine=rdma", "--port=8888", "--rw=read", "--bs=16k", "--size=256k"},
-			[]string{"fio", "--name=connect", "--ioengine=rdma", "--hostname=10.0.0.2", "--port=8888", "--verb=write", "--rw=write", "--bs=16k", "--size=256k", "--iodepth=4"},
+			// fio ends well where nobody listens yet.
+			[]string{"sh", "-c", "out=$(fio --name=connect --ioengine=rdma --hostname=10.0.0.2 --port=8888 --verb=write --rw=write --bs=16k --size=256k --iodepth=4); " +
+				`echo "$out"; case "$out" in *io=256KiB*) ;; *) exit 1 ;; esac`},
 			[]string{"io=256KiB"},
 		},
 		{

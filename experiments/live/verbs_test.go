@@ -87,8 +87,12 @@ func meet(f *Fabric, server string, serve *exec.Cmd, client string, connect func
 		cmd := connect()
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err = f.Run(client, cmd); err == nil {
-			err = <-ended
-			return atServer.String(), out.String(), err
+			select {
+			case err = <-ended:
+				return atServer.String(), out.String(), err
+			case <-time.After(timeout):
+				return "", out.String(), errors.New("the first waits on, though the second has ended well")
+			}
 		}
 		select {
 		case <-ended:
