@@ -50,17 +50,12 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got", e.plane.Name())
 	case e.hosts.Recovery == hostagent.SelectiveRepeat:
 		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: bring the fabric up without recovery: selective")
-	case c.Interface < 0 || c.Interface >= len(e.nics):
-		return nil, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
 	}
-	number, err := e.pairNumber()
+	own, err := e.pairConfig(&c)
 	if err != nil {
 		return nil, err
 	}
-	e.start()
-	q, err := e.nics[c.Interface].NewPair(hostagent.PairConfig{
-		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
-	})
+	q, err := e.nics[c.Interface].NewPair(own)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +63,23 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	if e.pairs.open == nil {
 		e.pairs.open = map[uint32]*Pair{}
 	}
-	e.pairs.open[number] = p
+	e.pairs.open[own.Number] = p
 	return p, nil
+}
+
+// pairConfig is what a NIC is to know of a queue pair, with a number of its own. The engine is ready for it then.
+func (e *Engine) pairConfig(c *PairConfig) (own hostagent.PairConfig, err error) {
+	if c.Interface < 0 || c.Interface >= len(e.nics) {
+		return own, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
+	}
+	number, err := e.pairNumber()
+	if err != nil {
+		return own, err
+	}
+	e.start()
+	return hostagent.PairConfig{
+		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
+	}, nil
 }
 
 // pairNumber is a number that no queue pair has.
@@ -244,22 +254,16 @@ type Datagrams struct {
 
 // OpenDatagrams opens a queue pair for datagrams, in hostagent.PairReset.
 func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
-	switch {
-	case !e.features.Live || !e.plane.CarriesPayload():
+	if !e.features.Live || !e.plane.CarriesPayload() {
 		return nil, errors.New("datagrams of programs need a live fabric")
-	case c.Interface < 0 || c.Interface >= len(e.nics):
-		return nil, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
 	}
-	number, err := e.pairNumber()
+	own, err := e.pairConfig(&c)
 	if err != nil {
 		return nil, err
 	}
-	e.start()
 	p := e.hostPort(c.Interface)
 	const headers = wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.DETHLen + wire.ImmDtLen + wire.ICRCLen
-	q, err := hostagent.NewDatagrams(hostagent.PairConfig{
-		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
-	}, min(wire.MaxPayload, (e.mtuOf(p.id)-headers)&^3))
+	q, err := hostagent.NewDatagrams(own, min(wire.MaxPayload, (e.mtuOf(p.id)-headers)&^3))
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +271,7 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 	if e.datagrams == nil {
 		e.datagrams = map[uint32]*Datagrams{}
 	}
-	e.datagrams[number] = d
+	e.datagrams[own.Number] = d
 	return d, nil
 }
 
