@@ -44,11 +44,18 @@ func TestRole(t *testing.T) {
 		_, err := NewFabric(star(t), FabricOptions{})
 		fmt.Println(Explain(err))
 	case "few files":
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 24, Max: 24}); err != nil {
-			t.Fatal(err)
+		for limit := uint64(8); ; limit++ {
+			if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: 1024}); err != nil {
+				t.Fatal(err)
+			}
+			f, err := NewFabric(star(t), FabricOptions{})
+			if err == nil {
+				fmt.Println("built with a limit of", limit)
+				f.Close()
+				return
+			}
+			fmt.Printf("refused: %v\n", Explain(err))
 		}
-		_, err := NewFabric(star(t), FabricOptions{})
-		fmt.Println(Explain(err))
 	}
 }
 

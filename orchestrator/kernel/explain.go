@@ -28,7 +28,7 @@ func Remedy(err error) string {
 	switch {
 	case isAny(err, unix.EMFILE):
 		return fmt.Sprintf("raise the limit on open files, now %d, with ulimit -n: a fabric needs one for each host and "+
-			"switch, and a few", OpenFilesLimit())
+			"switch, and some fifty", OpenFilesLimit())
 	case isAny(err, unix.ENFILE):
 		return "the machine's limit on open files is reached: raise it with sysctl fs.file-max"
 	case isAny(err, unix.EROFS):

@@ -5,10 +5,12 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	cilium "github.com/cilium/ebpf"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
@@ -43,10 +45,34 @@ func checkSize(plan *topologies.Plan) error {
 	return &TooLargeError{len(plan.Hosts), len(plan.Switch)}
 }
 
+// filesOfPipelines is the most files that the pipelines' maps, programs and types take while they are loaded, and that
+// bringing a fabric up opens for a moment: some 30, counted on Linux 6.18.
+const filesOfPipelines = 40
+
+// checkFiles refuses, with an EMFILE, a fabric that takes more files than this process may open. Where the limit is met while
+// the pipelines are loaded, the loader takes some of the failures for a kernel that lacks a feature.
+func checkFiles(plan *topologies.Plan, way Hooks) error {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("count the open files: %w", err)
+	}
+	needs := filesOfPipelines + len(plan.Nodes) + 1 // a namespace each, and the hub
+	if way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts {
+		needs += 3 * len(plan.Ports)
+	}
+	if uint64(len(open)+needs) > OpenFilesLimit() {
+		return fmt.Errorf("the fabric takes up to %d files beside the %d that are open: %w", needs, len(open), unix.EMFILE)
+	}
+	return nil
+}
+
 // NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused with a
 // TooLargeError. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err := checkSize(plan); err != nil {
+		return nil, err
+	}
+	if err := checkFiles(plan, o.Hooks); err != nil {
 		return nil, err
 	}
 	f = &Fabric{plan: plan, live: o.Features.Live, hub: netns.None()}
