@@ -15,7 +15,7 @@ type Datagrams struct {
 	own     bool // Receives is
 	qkey    uint32
 	psn     uint32
-	most    int // bytes of a message
+	mtu     int // of the interface, in bytes of a packet of IP
 	current ReceiveRequest
 }
 
@@ -25,16 +25,22 @@ type Destination struct {
 	QKey            uint32
 }
 
-// NewDatagrams is a queue pair in PairReset, whose messages have at most so many bytes.
-func NewDatagrams(c PairConfig, most int) (*Datagrams, error) {
+// NewDatagrams is a queue pair in PairReset, whose packets have at most mtu bytes of IP.
+func NewDatagrams(c PairConfig, mtu int) (*Datagrams, error) {
 	if c.SendDepth < 1 || c.SendDepth > MostDepth || c.ReceiveDepth < 0 || c.ReceiveDepth > MostDepth {
 		return nil, fmt.Errorf("queues of %d and %d work requests: 1..%d to send, 0..%d to receive", c.SendDepth, c.ReceiveDepth, MostDepth, MostDepth)
 	}
-	d := &Datagrams{PairConfig: c, most: most}
+	d := &Datagrams{PairConfig: c, mtu: mtu}
 	if d.Receives == nil {
 		d.Receives, d.own = NewReceiveQueue(c.ReceiveDepth), true
 	}
 	return d, nil
+}
+
+// most is how many bytes a message over a version of the Internet Protocol has at most.
+func (d *Datagrams) most(v wire.Version) int {
+	const headers = wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.DETHLen + wire.ImmDtLen + wire.ICRCLen
+	return min(wire.MaxPayload, (d.mtu-headers-v.Extra())&^3)
 }
 
 // State is the queue pair's.
@@ -74,7 +80,7 @@ func (d *Datagrams) PostSend(w *WorkRequest, to *Destination, room func(n int) [
 	switch {
 	case w.Op != WorkSend && w.Op != WorkSendImm:
 		return ErrWork
-	case !ok || int(length) > d.most:
+	case !ok || int(length) > d.most(to.Version):
 		return ErrLength
 	case d.state == PairError:
 		done.Status = StatusFlushed
@@ -124,11 +130,11 @@ func (d *Datagrams) PostReceive(w *ReceiveRequest) error {
 	return d.Receives.Post(w)
 }
 
-// Receive takes a packet that has come; false if it is none for the queue pair. One for which there is no receive request, or too short a one, is
+// Receive takes a packet that has come, over IPv4 or IPv6; false if it is none for the queue pair. One for which there is no receive request, or too short a one, is
 // lost without a word (IBTA volume 1 section 9.8.3).
 func (d *Datagrams) Receive(p *wire.Packet) bool {
 	qkey, source, immediate, withImmediate := p.Datagram()
-	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != PairRTR && d.state != PairRTS || qkey != d.qkey || p.Version() != wire.V4 || !p.ICRCValid() {
+	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != PairRTR && d.state != PairRTS || qkey != d.qkey || !p.ICRCValid() {
 		return false
 	}
 	room, ok := d.Receives.room()
@@ -138,10 +144,9 @@ func (d *Datagrams) Receive(p *wire.Packet) bool {
 	d.Receives.take(&d.current)
 	done := Completion{
 		ID: d.current.ID, QP: d.Number, Remote: source, Op: CompletionReceive, Length: uint32(wire.GRHLen + p.Payload), Imm: immediate, WithImm: withImmediate,
-		Solicited: p.Solicited(), Receive: true,
+		Solicited: p.Solicited(), Receive: true, IP: p.Version(),
 	}
-	var header [wire.GRHLen]byte
-	copy(header[wire.GRHLen-wire.IPv4Len:], p.IPv4()[:wire.IPv4Len])
+	header := p.GRH()
 	err := d.Program.Scatter(d.current.SGEs, 0, header[:])
 	if err == nil {
 		err = d.Program.Scatter(d.current.SGEs, wire.GRHLen, p.Data())

@@ -14,6 +14,7 @@ type datagramPair struct {
 	memories [2]*memory
 	pairs    [2]*Datagrams
 	frame    []byte // the last that was sent
+	ip       wire.Version
 }
 
 const ownQKey = 0x11111111
@@ -23,7 +24,7 @@ func newDatagramPair(t *testing.T) *datagramPair {
 	p := &datagramPair{T: t}
 	for i := range p.pairs {
 		p.memories[i] = &memory{bytes: make([]byte, 4096)}
-		q, err := NewDatagrams(PairConfig{Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4, SignalAll: true}, 1024)
+		q, err := NewDatagrams(PairConfig{Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4, SignalAll: true}, 1080)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func newDatagramPair(t *testing.T) *datagramPair {
 func (p *datagramPair) send(w *WorkRequest, number, qkey uint32) bool {
 	p.Helper()
 	p.frame = nil
-	to := &Destination{FlowParams: wire.FlowParams{Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: number, TOS: wire.ControlTOS(3)}, QKey: qkey}
+	to := &Destination{FlowParams: wire.FlowParams{Version: p.ip, Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: number, TOS: wire.ControlTOS(3)}, QKey: qkey}
 	err := p.pairs[0].PostSend(w, to, func(n int) []byte {
 		p.frame = make([]byte, n)
 		return p.frame
@@ -72,9 +73,21 @@ func (p *datagramPair) receive(id uint64, length uint32) {
 	}
 }
 
-// TestDatagram sends one from memory: what comes has the IPv4 header before it, and says who has sent it.
+// TestDatagram sends one from memory: what comes has the IP header before it, and says who has sent it.
 func TestDatagram(t *testing.T) {
+	for ip, header := range map[wire.Version][]byte{
+		// Addresses, and what IBTA annex A17.4.5.1 has behind 20 bytes: an IPv4 header.
+		wire.V4: {20: 0x45, 21: wire.ControlTOS(3), 23: 20 + 52, 26: 0x40, 28: 64, 29: 17, 32: 10, 35: 1, 36: 10, 39: 2},
+		// RFC 8200 section 3: 52 bytes of UDP follow (8, BTH 12, DETH 8, immediate data 4, 16 of payload, ICRC 4), and there is no flow label.
+		wire.V6: {0: 0x60 | wire.ControlTOS(3)>>4, 1: wire.ControlTOS(3) & 0xf << 4, 5: 52, 6: 17, 7: 64, 8: 0xfd, 20: 10, 23: 1, 24: 0xfd, 36: 10, 39: 2},
+	} {
+		t.Run(ip.String(), func(t *testing.T) { sendDatagram(t, ip, header) })
+	}
+}
+
+func sendDatagram(t *testing.T, ip wire.Version, header []byte) {
 	p := newDatagramPair(t)
+	p.ip = ip
 	copy(p.memories[0].bytes[100:], "lossless or not")
 	p.receive(5, 4096)
 	if !p.send(&WorkRequest{ID: 9, Op: WorkSendImm, Imm: 0xabcd, Solicited: true, SGEs: []SGE{{base + 100, 8, 7}, {base + 108, 7, 7}}}, 0x800001, ownQKey) {
@@ -83,13 +96,14 @@ func TestDatagram(t *testing.T) {
 	if want := []Completion{{ID: 9, QP: 0x800000, Remote: 0x800001, Op: CompletionSend}}; !slices.Equal(p.memories[0].completed, want) {
 		t.Errorf("the sender has %+v", p.memories[0].completed)
 	}
-	want := []Completion{{ID: 5, QP: 0x800001, Remote: 0x800000, Op: CompletionReceive, Length: 55, Imm: 0xabcd, WithImm: true, Solicited: true, Receive: true}}
+	want := []Completion{{ID: 5, QP: 0x800001, Remote: 0x800000, Op: CompletionReceive, Length: 55, Imm: 0xabcd, WithImm: true, Solicited: true, Receive: true, IP: ip}}
 	if !slices.Equal(p.memories[1].completed, want) {
 		t.Errorf("the receiver has %+v", p.memories[1].completed)
 	}
 	got := p.memories[1].bytes
-	if got[20] != 0x45 || !bytes.Equal(got[32:40], []byte{10, 0, 0, 1, 10, 0, 0, 2}) || string(got[40:56]) != "lossless or not\x00" {
-		t.Errorf("the receiver's memory is %q", got[:60])
+	got[30], got[31] = 0, 0 // IPv4's checksum
+	if !bytes.Equal(got[:40], header) || string(got[40:56]) != "lossless or not\x00" {
+		t.Errorf("the receiver's memory is %x %q, not %x", got[:40], got[40:60], header)
 	}
 }
 
@@ -127,15 +141,16 @@ func TestDatagramPostErrors(t *testing.T) {
 	q := p.pairs[0]
 	none := func(int) []byte { t.Error("there is a packet"); return nil }
 	for _, k := range []struct {
+		ip   wire.Version
 		w    WorkRequest
 		want error
 	}{
-		{WorkRequest{Op: WorkWrite}, ErrWork},
-		{WorkRequest{Op: WorkRead}, ErrWork},
-		{WorkRequest{Inline: make([]byte, 1025)}, ErrLength},
-		{WorkRequest{SGEs: []SGE{{base, 1025, 7}}}, ErrLength},
+		{wire.V4, WorkRequest{Op: WorkWrite}, ErrWork},
+		{wire.V6, WorkRequest{Op: WorkRead}, ErrWork},
+		{wire.V4, WorkRequest{Inline: make([]byte, 1025)}, ErrLength},
+		{wire.V6, WorkRequest{SGEs: []SGE{{base, 1005, 7}}}, ErrLength}, // its header is 20 bytes longer
 	} {
-		if err := q.PostSend(&k.w, &Destination{}, none); err != k.want {
+		if err := q.PostSend(&k.w, &Destination{FlowParams: wire.FlowParams{Version: k.ip}}, none); err != k.want {
 			t.Errorf("%+v: %v", k.w, err)
 		}
 	}

@@ -3,6 +3,7 @@ package hostagent
 import (
 	"errors"
 
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -98,8 +99,9 @@ type Completion struct {
 	Op          CompletionOp
 	Length, Imm uint32
 	WithImm     bool
-	Solicited   bool // of a receive: an event was asked for
-	Receive     bool // it is of a receive queue
+	Solicited   bool         // of a receive: an event was asked for
+	IP          wire.Version // of a datagram that came: what it came over
+	Receive     bool         // it is of a receive queue
 }
 
 // EventKind is an event of a queue pair that is no completion: ibv_event_type, by number.

@@ -30,6 +30,7 @@ func TestVerbsApplications(t *testing.T) {
 		{"atomic", []string{"ib_atomic_bw", "-F", "-n", "20"}, []string{"ib_atomic_bw", "-F", "-n", "20", "h1"}, []string{" 20  "}},
 		{"shared receives", []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4"}, []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4", "h1"}, []string{"iters in"}},
 		{"datagrams", []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in"}},
+		{"datagrams over IPv6", []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in", "GID fd00::a00:2"}},
 		{
 			"fio",
 			[]string{"fio", "--name=serve", "--ioengine=rdma", "--port=8888", "--rw=read", "--bs=16k", "--size=256k"},
@@ -44,6 +45,12 @@ func TestVerbsApplications(t *testing.T) {
 			[]string{"ucx_perftest", "10.0.0.2", "-d", "pausenet0:1", "-x", "rc_verbs", "-t", "am_lat", "-n", "50", "-w", "5"},
 			[]string{"Final:"},
 		},
+		{
+			"UCX's datagrams over IPv6",
+			[]string{"env", "UCX_IB_GID_INDEX=1", "ucx_perftest", "-d", "pausenet0:1", "-x", "ud_verbs"},
+			[]string{"env", "UCX_IB_GID_INDEX=1", "ucx_perftest", "10.0.0.2", "-d", "pausenet0:1", "-x", "ud_verbs", "-t", "am_lat", "-n", "50", "-w", "5"},
+			[]string{"Final:"},
+		},
 		{"UCX's messages", ucx, append(ucx[:len(ucx):len(ucx)], "10.0.0.2", "-t", "tag_bw", "-n", "30", "-w", "5", "-s", "20000"), []string{"Final:"}},
 	} {
 		t.Run(k.name, func(t *testing.T) {
@@ -54,6 +61,27 @@ func TestVerbsApplications(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestVerbsAddressFromDatagram has the library make an address vector of what a datagram came with, over IPv4 and over IPv6 (IBTA annex A17.4.5.1).
+func TestVerbsAddressFromDatagram(t *testing.T) {
+	program(t, "python3", "python3")
+	const script = `
+import ctypes, socket, sys
+library = ctypes.CDLL("libibverbs.so.1")
+completion = bytes(36) + (1).to_bytes(4, "little") + bytes(8)
+four = bytes(20) + b"\x45" + bytes(11) + socket.inet_aton("10.0.0.6") + socket.inet_aton("10.0.0.2")
+six = b"\x60" + bytes(7) + socket.inet_pton(socket.AF_INET6, "fd00::a00:6") + socket.inet_pton(socket.AF_INET6, "fd00::a00:2")
+for header in four, six:
+    attr = ctypes.create_string_buffer(32)
+    if library.ibv_init_ah_from_wc(None, 1, completion, header, attr):
+        sys.exit("it fails")
+    print(socket.inet_ntop(socket.AF_INET6, attr.raw[:16]), attr.raw[20])
+`
+	out, err := rdma(t, "python3", "-c", script).CombinedOutput()
+	if want := "::ffff:10.0.0.6 0\nfd00::a00:6 1\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %q, not %q", err, out, want)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	dethSourceQP = 5
 )
 
-// GRHLen is how many bytes a datagram's receiver has before the payload. Of RoCEv2 over IPv4 the last 20 are the IPv4 header (IBTA annex A17.4.5.1).
+// GRHLen is how many bytes a datagram's receiver has before the payload: an InfiniBand global route header, or what RoCEv2 has in its place.
 const GRHLen = 40
 
 // isDatagram says whether the opcode is a datagram's.
@@ -51,6 +51,16 @@ func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool)
 		immediate = binary.BigEndian.Uint32(h[DETHLen:])
 	}
 	return binary.BigEndian.Uint32(h[dethQKey:]), uint24(h[dethSourceQP:]), immediate, p.Opcode == OpDatagramImm
+}
+
+// GRH is what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200 section 3), or in its last 20 bytes the IPv4
+// header, where the standard leaves the others undefined, and they are 0.
+func (p *Packet) GRH() (header [GRHLen]byte) {
+	if p.Kind == KindDatagram {
+		n := p.headers - BTHLen - UDPLen - EthernetLen
+		copy(header[GRHLen-n:], p.frame[EthernetLen:][:n])
+	}
+	return header
 }
 
 // putDatagram writes what follows the BTH of a datagram, at so many bytes into buf, and returns where the payload begins.

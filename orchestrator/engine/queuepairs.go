@@ -262,8 +262,7 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 		return nil, err
 	}
 	p := e.hostPort(c.Interface)
-	const headers = wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.DETHLen + wire.ImmDtLen + wire.ICRCLen
-	q, err := hostagent.NewDatagrams(own, min(wire.MaxPayload, (e.mtuOf(p.id)-headers)&^3))
+	q, err := hostagent.NewDatagrams(own, e.mtuOf(p.id))
 	if err != nil {
 		return nil, err
 	}
@@ -278,14 +277,14 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 // Number is its number, which no other has.
 func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
 
-// PostSend sends a datagram in a priority to a queue pair of the host that an interface belongs to. Where its own host's queue is full, it is lost.
-func (d *Datagrams) PostSend(w *hostagent.WorkRequest, to topologies.PortID, qp, qkey uint32, priority uint8) error {
+// PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an interface belongs to. Where its own host's queue is full, it is lost.
+func (d *Datagrams) PostSend(w *hostagent.WorkRequest, to topologies.PortID, ip wire.Version, qp, qkey uint32, priority uint8) error {
 	e := d.engine
 	own, far := &e.plan.Ports[d.port.id], &e.plan.Ports[to]
 	var f *frame.Frame
 	err := d.Datagrams.PostSend(w, &hostagent.Destination{
 		FlowParams: wire.FlowParams{
-			SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
+			Version: ip, SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
 			SrcPort: FirstPorts(uint64(d.Number())<<32 | uint64(qp)).Source, DestQP: qp, TOS: wire.ControlTOS(priority),
 		},
 		QKey: qkey,

@@ -30,6 +30,7 @@ const (
 	OpCreateCQ = opCreateCQ
 	OpCreateQP = opCreateQP
 	OpModifyQP = opModifyQP
+	OpPostSend = opPostSend
 	OpLast     = opLast
 )
 
@@ -52,6 +53,7 @@ func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destin
 		s.hosts = append(s.hosts, &host{id: id, quota: quota{left: ofHost(len(plan.Hosts))}})
 		for place, port := range plan.Nodes[id].Ports {
 			s.ends[plan.Address(port)] = end{id, uint8(place)}
+			s.ends[over6(plan.Address(port))] = end{id, uint8(place)}
 		}
 	}
 	return s

@@ -41,6 +41,17 @@ func FuzzRequests(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	for _, over6 := range []uint64{0, 1 << 32} { // datagrams, to either's queue pair
+		var b []byte
+		for other := range uint64(2) {
+			words := []uint64{verbs.OpPostSend, 5, 1, 9, 9 << 32, over6 | 10<<24 + 2 - other, 0, 1<<23 + 3 - 2*other, 0, 8 << 32, 0x736c6573736f6c}
+			b = append(b, byte(len(words)))
+			for _, w := range words {
+				b = binary.NativeEndian.AppendUint64(b, w)
+			}
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		plane, err := engine.OpenWasmPlane(plan, made.Fabric().Features)
 		if err != nil {

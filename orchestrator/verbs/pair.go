@@ -252,9 +252,7 @@ func (c *connection) connect(p *engine.Pair, to netip.Addr, remote hostagent.Rem
 	case mtu < 256 || mtu > 4096 || remote.Reads > hostagent.MostReads:
 		return unix.EINVAL
 	}
-	if to.Is6() {
-		remote.IP = wire.V6
-	}
+	remote.IP = versionOf(to)
 	priority, err := c.server.priority(class)
 	if err != nil {
 		return err
@@ -349,9 +347,10 @@ func (c *connection) postSend(p *pair, w *hostagent.WorkRequest) error {
 	if !ok {
 		return p.endpoint.(*engine.Pair).PostSend(w)
 	}
-	to, known := c.server.ends[addressOf(w.Remote)]
+	address := addressOf(w.Remote)
+	to, known := c.server.ends[address]
 	switch {
-	case w.Remote>>32 != 0 || w.Compare > 1<<24-1:
+	case w.Remote>>(addressIPv6+1) != 0 || w.Compare > 1<<24-1:
 		return unix.EINVAL
 	case !known:
 		return unix.ENETUNREACH
@@ -360,7 +359,7 @@ func (c *connection) postSend(p *pair, w *hostagent.WorkRequest) error {
 	if err != nil {
 		return err
 	}
-	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], uint32(w.Compare), w.RKey, priority)
+	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], versionOf(address), uint32(w.Compare), w.RKey, priority)
 }
 
 // postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
@@ -494,6 +493,9 @@ func (p *pair) Complete(done hostagent.Completion) {
 	}
 	if _, ok := p.endpoint.(*engine.Datagrams); ok && done.Receive {
 		e.flags |= doneGRH
+		if done.IP == wire.V6 {
+			e.flags |= doneIPv6
+		}
 	}
 	if !q.push(&e) {
 		if !q.overrun {

@@ -12,7 +12,7 @@ import (
 // What verbs/c/protocol.h has; TestProtocol compares them.
 const (
 	socketName      = "pausenet-verbs"
-	protocolVersion = 2
+	protocolVersion = 3
 	messageWords    = 8192
 	replyWords      = 64
 	maxDevices      = 8
@@ -65,8 +65,9 @@ const (
 )
 
 const (
-	doneImm = 1
-	doneGRH = 2
+	doneImm  = 1
+	doneGRH  = 2
+	doneIPv6 = 4
 )
 
 const (

@@ -19,7 +19,7 @@ func TestProtocol(t *testing.T) {
 	want := map[string]int{
 		"PROTOCOL_VERSION": protocolVersion, "MESSAGE_WORDS": messageWords, "REPLY_WORDS": replyWords, "MAX_DEVICES": maxDevices,
 		"MAX_SGE": maxSGE, "MAX_INLINE": maxInline, "MAX_PRIVATE": maxPrivate, "MAX_WORK": maxWork, "MAX_CQE": maxCQE, "RING_HEADER": ringHeader,
-		"RING_ENTRY": ringEntry, "CM_EVENT_WORDS": cmEventWords, "ADDRESS_IPV6": addressIPv6, "DONE_IMM": doneImm, "DONE_GRH": doneGRH,
+		"RING_ENTRY": ringEntry, "CM_EVENT_WORDS": cmEventWords, "ADDRESS_IPV6": addressIPv6, "DONE_IMM": doneImm, "DONE_GRH": doneGRH, "DONE_IPV6": doneIPv6,
 		"SERVICE_RELIABLE": serviceReliable, "SERVICE_DATAGRAM": serviceDatagram,
 		"FLAG_SIGNALED": flagSignaled, "FLAG_SOLICITED": flagSolicited, "FLAG_FENCE": flagFence, "FLAG_INLINE": flagInline,
 		"OP_DEVICES": opDevices, "OP_OPEN": opOpen, "OP_DESTROY": opDestroy, "OP_ALLOC_PD": opAllocPD, "OP_REG_MR": opRegMR, "OP_CHANNEL": opChannel,

@@ -206,6 +206,14 @@ func (s *Server) devices(id topologies.NodeID) []uint64 {
 // over6 is the IPv6 address that stands for an IPv4 address in the fabric.
 func over6(a netip.Addr) netip.Addr { return netip.AddrFrom16(wire.Map(a.As4())) }
 
+// versionOf is the version of the Internet Protocol that packets to an address go over.
+func versionOf(a netip.Addr) wire.Version {
+	if a.Is6() {
+		return wire.V6
+	}
+	return wire.V4
+}
+
 // address is an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it, stands for one of the fabric's IPv6 addresses.
 // 0 is no address of either kind.
 func address(a netip.Addr) uint64 {

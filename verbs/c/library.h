@@ -120,7 +120,7 @@ struct srq {
 /* Where datagrams go. */
 struct ah {
 	struct ibv_ah ibv;
-	uint32_t address;
+	uint64_t address;
 	uint64_t class;
 };
 

@@ -518,19 +518,17 @@ EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	uint64_t address, class;
 	if (attr->port_num != 1 || !destination(attr, &address) || !class_of(attr, &class))
 		return fail(EINVAL);
-	if (address >> ADDRESS_IPV6)
-		return fail(EOPNOTSUPP); /* datagrams go over IPv4 */
 	struct ah *a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
 	a->ibv.context = pd->context;
 	a->ibv.pd = pd;
-	a->address = (uint32_t)address;
+	a->address = address;
 	a->class = class;
 	return &a->ibv;
 }
 
-/* What a datagram came with has the IPv4 header in its last 20 bytes (IBTA annex A17.4.5.1). */
+/* What a datagram came with is the IPv6 header, or has the IPv4 header in its last 20 bytes (IBTA annex A17.4.5.1), behind zeros. */
 EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
 	(void)context;
@@ -538,12 +536,18 @@ EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct
 		errno = EINVAL;
 		return -1;
 	}
+	const uint8_t *header = (const uint8_t *)grh;
 	memset(attr, 0, sizeof(*attr));
 	attr->is_global = 1;
 	attr->port_num = 1;
 	attr->grh.hop_limit = 64;
+	if (header[0] >> 4 == 6) {
+		memcpy(attr->grh.dgid.raw, header + 8, sizeof(attr->grh.dgid.raw));
+		attr->grh.sgid_index = 1;
+		return 0;
+	}
 	attr->grh.dgid.raw[10] = attr->grh.dgid.raw[11] = 0xff;
-	memcpy(attr->grh.dgid.raw + 12, (const uint8_t *)grh + 32, 4);
+	memcpy(attr->grh.dgid.raw + 12, header + 32, 4);
 	return 0;
 }
 

@@ -40,10 +40,12 @@ static unsigned int flags_of_entry(const struct entry *e)
 	return (e->flags & DONE_IMM ? IBV_WC_WITH_IMM : 0) | (e->flags & DONE_GRH ? IBV_WC_GRH : 0);
 }
 
-/* A datagram's service level says what its header is, as on mlx5's devices: UCX goes by it. Bit 3: with UDP; 2: IPv4. */
+/* A datagram's service level says what its header is, as on mlx5's devices: UCX goes by it. Bit 3: with UDP; 1: IPv6; 2: IPv4. */
 static uint8_t level_of_entry(const struct entry *e)
 {
-	return e->flags & DONE_GRH ? 8 | 2 : 0;
+	if (!(e->flags & DONE_GRH))
+		return 0;
+	return e->flags & DONE_IPV6 ? 8 | 1 : 8 | 2;
 }
 
 static void convert(const struct entry *e, struct ibv_wc *wc)

@@ -9,7 +9,7 @@
 #define SOCKET_NAME "pausenet-verbs"
 
 enum {
-	PROTOCOL_VERSION = 2,
+	PROTOCOL_VERSION = 3,
 	MESSAGE_WORDS = 8192, /* of a request, at most */
 	REPLY_WORDS = 64,
 	MAX_DEVICES = 8,
@@ -42,7 +42,7 @@ enum {
 	OP_QUERY_QP,      /* qp -> state */
 	OP_POST_SEND,     /* qp, count, then of each: id, operation | flags << 32, remote address, key | immediate << 32, compare, swap,
 			 * elements | bytes of inline data << 32, then elements (address, length | key << 32), or the inline data -> count. Of a
-			 * datagram the remote address is the IPv4 address, key the Q_Key, compare the queue pair's number and swap the class */
+			 * datagram the remote address is the host's, key the Q_Key, compare the queue pair's number and swap the class */
 	OP_POST_RECV,     /* qp or srq, count, then of each: id, elements, elements as above -> count */
 	OP_CM_ID,         /* channel, cookie -> id */
 	OP_CM_BIND,       /* id, address or 0, port or 0 -> address, port, device */
@@ -74,7 +74,8 @@ enum { FLAG_SIGNALED = 1,
 
 /* Of a completion. */
 enum { DONE_IMM = 1,
-       DONE_GRH = 2 };
+       DONE_GRH = 2,
+       DONE_IPV6 = 4 };
 
 /* Of a queue pair. A class is 0, for the fabric's own, or a priority plus 1. */
 enum { SERVICE_RELIABLE,
