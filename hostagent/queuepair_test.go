@@ -169,7 +169,8 @@ func (l *link) run(until func() bool) {
 	}
 }
 
-// memory is a program with one region of memory, all of which it may have, by key 7; key 8 is of one that is gone.
+// memory is a program with one region of memory, all of which it may have, by key 7; key 8 is of one that is gone,
+// key 6 of one whose program has ended, which is found out as its bytes are wanted.
 type memory struct {
 	bytes     []byte
 	completed []Completion
@@ -182,6 +183,9 @@ const base = 0x10000
 func (m *memory) at(addr uint64, n int, key uint32) ([]byte, error) {
 	if m.gone || key == 8 {
 		return nil, fmt.Errorf("it is gone")
+	}
+	if key == 6 {
+		return nil, ErrEnded
 	}
 	if key != 7 || addr < base || addr-base > uint64(len(m.bytes)) || uint64(len(m.bytes))-(addr-base) < uint64(n) {
 		return nil, fmt.Errorf("%w: %#x", ErrAccess, addr)
@@ -219,6 +223,9 @@ func (m *memory) Scatter(pieces []SGE, offset uint32, from []byte) error {
 }
 
 func (m *memory) Allows(_, rkey uint32, addr, length uint64, _ Access) error {
+	if rkey == 6 {
+		return nil
+	}
 	_, err := m.at(addr, int(min(length, 1<<31)), rkey)
 	return err
 }

@@ -197,7 +197,11 @@ func (q *QueuePair) takeSend(now vtime.Time, p *wire.Packet) bool {
 	if err := q.Program.Scatter(q.current.SGEs, q.length, p.Data()); err != nil {
 		q.receiving = false
 		q.completeReceive(localStatus(err), CompletionReceive, 0, nil)
-		q.refuse(now, p, wire.SyndromeNakOperational, EventFatal)
+		if errors.Is(err, ErrEnded) {
+			q.toError()
+		} else {
+			q.refuse(now, p, wire.SyndromeNakOperational, EventFatal)
+		}
 		return false
 	}
 	return true
@@ -247,11 +251,14 @@ func (q *QueuePair) allowed(now vtime.Time, p *wire.Packet, rkey uint32, va uint
 
 // refuseFor refuses a request for what the program says of its memory.
 func (q *QueuePair) refuseFor(now vtime.Time, p *wire.Packet, err error) {
-	if errors.Is(err, ErrAccess) {
+	switch {
+	case errors.Is(err, ErrEnded):
+		q.toError()
+	case errors.Is(err, ErrAccess):
 		q.refuse(now, p, wire.SyndromeNakAccess, EventAccess)
-		return
+	default:
+		q.refuse(now, p, wire.SyndromeNakOperational, EventFatal)
 	}
-	q.refuse(now, p, wire.SyndromeNakOperational, EventFatal)
 }
 
 // refuse answers the request that is expected with a NAK that ends the queue pair, after the responses to those before it (section 9.9.3).
@@ -420,7 +427,10 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 	}
 	payload := n.staged(m.Payload)
 	if m.Payload > 0 {
-		if err := q.Program.RemoteRead(q.Number, j.rkey, j.va, payload); err != nil {
+		if err := q.Program.RemoteRead(q.Number, j.rkey, j.va, payload); errors.Is(err, ErrEnded) {
+			q.toError()
+			return nil
+		} else if err != nil {
 			q.endingPSN, q.ending, q.endingEvent = j.psn, wire.SyndromeNakOperational, EventFatal
 			if errors.Is(err, ErrAccess) {
 				q.ending, q.endingEvent = wire.SyndromeNakAccess, EventAccess

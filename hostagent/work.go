@@ -129,7 +129,8 @@ const (
 // Program is what a queue pair asks of whoever it belongs to. It is called by whoever drives the NIC, within calls of the NIC and of the queue pair's
 // methods: it must not call those of any queue pair. What it is given is valid during the call alone.
 //
-// An error that is ErrAccess says that the program may not do this; any other, that it could not be done.
+// An error that is ErrAccess says that the program may not do this; ErrEnded, that its memory is gone, and so will be its queue pairs, of which the
+// remote side then hears nothing; any other, that it could not be done.
 type Program interface {
 	// Gather reads what is offset bytes into a message that lies in pieces of memory, Scatter writes it.
 	Gather(pieces []SGE, offset uint32, into []byte) error
@@ -148,6 +149,7 @@ type Program interface {
 // Errors of posting, and what a Program says of memory.
 var (
 	ErrAccess = errors.New("no right to this memory")
+	ErrEnded  = errors.New("the program has ended")
 	ErrFull   = errors.New("the queue is full")
 	ErrState  = errors.New("the queue pair is in no state for this")
 	ErrLength = errors.New("the message is too long")

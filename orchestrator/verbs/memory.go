@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/hostagent"
 )
 
 // addressSpace is a program's memory, by the file /proc/PID/mem that it opened. The file is of the address space that the process had
@@ -47,8 +49,10 @@ func (a *addressSpace) transfer(call, address uintptr, b []byte) error {
 		switch {
 		case errno == unix.EINTR:
 			continue
-		case errno != 0 || n == 0:
+		case errno != 0:
 			return fmt.Errorf("%w: nothing is mapped at %#x", errAccess, address)
+		case n == 0: // a process that ends closes its files, its socket here among them, after it has given its address space back
+			return hostagent.ErrEnded
 		}
 		b = b[n:]
 		address += n

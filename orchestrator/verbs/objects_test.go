@@ -5,12 +5,16 @@ package verbs
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/hostagent"
 )
 
 // TestFind looks for memory by right and wrong keys, addresses and rights.
@@ -70,6 +74,23 @@ func TestMemory(t *testing.T) {
 		if err := m.read(wrong, got); !errors.Is(err, errAccess) {
 			t.Errorf("read at %#x: %v", wrong, err)
 		}
+	}
+	ended := exec.Command("sleep", "60")
+	if err := ended.Start(); err != nil {
+		t.Fatal(err)
+	}
+	of, err := unix.Open(fmt.Sprintf("/proc/%d/mem", ended.Process.Pid), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(of)
+	_ = ended.Process.Kill()
+	_ = ended.Wait()
+	if m, err = memoryOf(of); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.read(at, got), m.write(at, got)); !errors.Is(err, hostagent.ErrEnded) || errors.Is(err, errAccess) {
+		t.Errorf("the memory of a program that has ended: %v", err)
 	}
 	for _, path := range []string{"/dev/zero", "/proc/self/maps", "/proc/self/stat", "/proc/version", t.TempDir()} {
 		f, err := os.Open(path)
