@@ -101,8 +101,8 @@ func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet stri
 			t.Skipf("this test needs %s: apt-get install %s", program, program)
 		}
 	}
-	dir, pausenet := program(t)
-	lab = &terminal{T: t, socket: filepath.Join(dir, "tmux")}
+	_, pausenet = program(t)
+	lab = &terminal{T: t, socket: filepath.Join(testenv.ShortDir(t), "tmux")}
 	lab.tmux("new-session", "-d", "-s", "lab", "-x", "180", "-y", "50", "sh")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", lab.socket, "kill-server").Run() })
 	return lab, pausenet

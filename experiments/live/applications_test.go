@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // TestVerbsApplications runs programs that people measure RDMA with: atomic operations, shared receive queues and datagrams, fio and UCX, by its
@@ -114,7 +116,7 @@ func TestWebServer(t *testing.T) {
 			t.Errorf("curl %s: %q", family, got)
 		}
 	}
-	got := on(t, f, "h1", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(folder, "profile"), "--dump-dom", "http://h5/")
+	got := on(t, f, "h1", "env", "TMPDIR="+testenv.ShortDir(t), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(folder, "profile"), "--dump-dom", "http://h5/")
 	if !strings.Contains(got, "hello from h5 to 10.0.0.2") {
 		t.Errorf("the browser has\n%s", got)
 	}

@@ -28,3 +28,15 @@ func WholeScenario(t testing.TB) {
 		t.Skip("a whole scenario: not in the short mode of the race detector's runs")
 	}
 }
+
+// ShortDir makes a folder for sockets until the test's end. The folder of a test's own may have too long a path for one: a socket's
+// address has 108 bytes.
+func ShortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "pausenet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}

@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // Timeout is against hanging alone.
@@ -57,6 +59,7 @@ func Open(t *testing.T, address, page string, width, height int) *Tab {
 	t.Cleanup(cancel)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height),
 		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.Env("TMPDIR="+testenv.ShortDir(t)), // for the browser's own sockets
 		// A sandboxed frame stays in the page's process, where its document can be asked.
 		chromedp.Flag("disable-features", "Translate,IsolateSandboxedIframes"))
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
