@@ -185,7 +185,7 @@ func TestSettings(t *testing.T) {
 	if _, err := f.Set("leaf0.trim=true"); err == nil || !strings.Contains(err.Error(), "data has priority 3, which is lossless") {
 		t.Errorf("trim: %v", err)
 	}
-	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works") {
+	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works, as ") || !strings.Contains(err.Error(), "changed: lossy_limit, ") {
 		t.Errorf("pfc.priorities: %v", err)
 	}
 }
@@ -205,6 +205,8 @@ func TestSetWarns(t *testing.T) {
 		{"switch.pfc.headroom=auto", ""},
 		{"switch.pfc.xoff=2MB", "pfc.xoff 2MB is above the shared buffer"},
 		{"switch.pfc.xoff=auto", ""},
+		{"switch.ecn.priorities=[5]", "ECN marks priorities [5], and RDMA may have [3] too, in which dcqcn is told of no congestion"},
+		{"switch.ecn.priorities=[3,5]", ""},
 	} {
 		warnings, err := f.Set(c.setting)
 		if err != nil {

@@ -97,6 +97,7 @@ func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w.buffers()
 	w.headrooms()
 	w.cycles()
+	w.unmarked()
 	return w.texts
 }
 
@@ -530,6 +531,16 @@ func (w *warner) priorities() {
 	}
 	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
 		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
+	}
+}
+
+// unmarked warns of priorities that programs on a live fabric may choose for RDMA, and in which no congestion control hears of a queue.
+func (w *warner) unmarked() {
+	e := &w.s.Switch.ECN
+	chosen := w.lossless() | 1<<w.s.Host.DataPriority
+	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
+		w.warn("ECN marks priorities %v, and RDMA may have %v too, in which %s is told of no congestion; switch.ecn.priorities is what to change",
+			settings.Priorities(e.Priorities), settings.Priorities(unmarked), w.spec.Name)
 	}
 }
 

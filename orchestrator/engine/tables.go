@@ -145,8 +145,12 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	rows := settings.Switch(own)
 	for _, row := range rows.Differ(settings.Switch(s)) {
 		if !row.Live {
-			return fmt.Errorf("%s stays as it is while a fabric works: bring it up with --set switch.%[1]s=. What can be changed: %s",
-				row.Name, strings.Join(rows.Live(), ", "))
+			why := ""
+			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
+				why = ", as buffers and headroom are made for it and programs have chosen by it"
+			}
+			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can be changed: %[3]s",
+				row.Name, why, strings.Join(rows.Live(), ", "))
 		}
 	}
 	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {

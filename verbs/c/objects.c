@@ -409,7 +409,7 @@ static int explain(int error, uint64_t class)
 {
 	if (error != EPROTONOSUPPORT)
 		return error;
-	fprintf(stderr, "pausenet: priority %d is not lossless here (the service level, or the traffic class >> 5): switch.pfc.priorities says which are\n", (int)class - 1);
+	fprintf(stderr, "pausenet: priority %d is not lossless here (the service level, or the traffic class >> 5): up --set switch.pfc.priorities= says which are\n", (int)class - 1);
 	return EINVAL;
 }
 
