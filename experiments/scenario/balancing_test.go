@@ -149,6 +149,33 @@ func TestEntropyOfHosts(t *testing.T) {
 	}
 }
 
+// A choice that no switch has, and weights that prefer no port, are told of.
+func TestWarningsOfNoChoice(t *testing.T) {
+	const flows = "name: plain\nduration: 1ms\ncontrollers: [dcqcn]\nflows: [{from: h0..h1, to: h3, size: 100KB}]\n"
+	const fabric, link = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}, change_links: ", "{from: leaf0..leaf1, to: spine0, weight: 2}"
+	const none = "no switch has several equal-cost ports"
+	for _, c := range []struct{ topology, set, want string }{
+		{"topology: star\n", "seed=2", ""},
+		{"topology: star\n", "switch.load_balancing={mode: spray}", "switch.load_balancing has no effect: " + none},
+		{"topology: star\n", "switch.load_balancing={seed: 3}", "switch.load_balancing has no effect: " + none},
+		{"topology: star\n", "host.entropy=reps", "host.entropy reps has no effect: " + none},
+		{fabric + "[" + link + "]}\n", "seed=2", ""},
+		{
+			fabric + "[" + link + ", {from: leaf0..leaf1, to: spine1, weight: 2}]}\n", "seed=2",
+			"the topology's weights of links have no effect: no two links of equal cost have different ones",
+		},
+		{strings.Replace(fabric, "spines: 2", "spines: 1", 1) + "[" + link + "]}\n", "seed=2", "the topology's weights of links have no effect: " + none},
+	} {
+		s, err := Parse("plain.yaml", []byte(flows+c.topology), []string{c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.topology, c.set, got, c.want)
+		}
+	}
+}
+
 // One seed for all polarises a fat-tree's second choice, and a hash of addresses alone that of flows between one pair; hashes of one's own do not.
 func TestWarningsOfPolarisation(t *testing.T) {
 	const flows = `

@@ -118,6 +118,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.controllers()
 	w.grants()
 	w.weights()
+	w.periods()
 	w.qps()
 	w.balancing()
 	w.polarisation()
@@ -544,8 +545,22 @@ func (w *warner) unmarked() {
 	}
 }
 
-// balancing warns of keys of load balancing that its mode has no use for.
+// balancing warns of keys of load balancing that its mode has no use for, or the topology.
 func (w *warner) balancing() {
+	if several, uneven := w.choices(); !several {
+		if w.s.Switch.Balancing != switchagent.Default().Balancing {
+			w.warn("switch.load_balancing has no effect: no switch has several equal-cost ports")
+		}
+		if w.s.Host.Entropy != hostagent.EntropyFlow {
+			w.warn("host.entropy %v has no effect: no switch has several equal-cost ports", w.s.Host.Entropy)
+		}
+		if w.s.Topology.Weighted() {
+			w.warn("the topology's weights of links have no effect: no switch has several equal-cost ports")
+		}
+		return
+	} else if w.s.Topology.Weighted() && !uneven {
+		w.warn("the topology's weights of links have no effect: no two links of equal cost have different ones")
+	}
 	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
 		switch lb := &w.s.Switch.Balancing; {
 		case lb.Mode != switchagent.BalanceECMP:
@@ -573,6 +588,16 @@ func (w *warner) balancing() {
 	if b.Mode != switchagent.BalanceAdaptive {
 		idle("by", "adaptive", b.ByFlowlet)
 	}
+}
+
+// choices says whether any switch has several equal-cost ports, and whether links' weights prefer any of them.
+func (w *warner) choices() (several, uneven bool) {
+	for _, ports := range w.s.Topology.Routes().Groups {
+		distinct := len(slices.Compact(slices.Sorted(slices.Values(ports))))
+		several = several || distinct > 1
+		uneven = uneven || distinct > 1 && distinct < len(ports)
+	}
+	return several, uneven
 }
 
 // mostPolarised bounds the flows whose paths polarisation looks at.
@@ -756,6 +781,19 @@ func (w *warner) weights() {
 	}
 }
 
+// periods warns of flows whose first time on lasts as long as the run may.
+func (w *warner) periods() {
+	end := w.s.Duration
+	if w.s.Drain {
+		end += w.s.DrainLimit
+	}
+	for i := range w.s.Flows {
+		if f := &w.s.Flows[i]; f.own().Off > 0 && f.Start+f.own().On >= end {
+			w.warn("on_off of flows %s has no effect: from their start they are on for %v, and the run has ended by then, at %v", f.Tag, f.own().On, end)
+		}
+	}
+}
+
 // qps warns of QPs that nothing is left for: no flow of the tag has as many packets, or messages.
 func (w *warner) qps() {
 	type kind struct {
@@ -829,7 +867,8 @@ func (w *warner) controllers() {
 func (w *warner) idle() map[string]string {
 	why := map[string]string{}
 	usual := switchagent.Default()
-	usual.PFC.Priorities, usual.CBFC.Priorities, usual.ECN.Priorities = 1<<w.s.Host.DataPriority, 1<<w.s.Host.DataPriority, 1<<w.s.Host.DataPriority
+	data := w.s.DataPriorities()
+	usual.PFC.Priorities, usual.CBFC.Priorities, usual.ECN.Priorities = data, data, data
 	usual.PFC.XON = w.s.Switch.PFC.XON // which follows XOFF
 	for _, row := range settings.Switch(&w.s.Switch).Differ(settings.Switch(&usual)) {
 		if text := w.idleOfSwitch(row.Name); text != "" {

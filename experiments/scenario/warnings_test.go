@@ -251,3 +251,24 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 		}
 	}
 }
+
+// Flows' priorities are what PFC, credits and ECN are on by default, of which nothing is to be said. Periods longer than the run are none.
+func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
+	const text = "name: own\ntopology: star\nduration: 1ms\ncontrollers: [dcqcn]\nflows:\n  - {tag: a, from: h0, to: h3, size: 1MB, priority: 2}\n" +
+		"  - {tag: b, from: h1, to: h3, size: 1MB, on_off: {on: 10us, off: 10us}}\n"
+	for set, want := range map[string]string{
+		"seed=2":                      "",
+		"switch.flow_control=cbfc":    "",
+		"switch.pfc.priorities=[2,3]": "",
+		"switch.cbfc.priorities=[3]":  "switch.cbfc.priorities has no effect: switch.flow_control is pfc",
+		"flows.b.on_off.on=1ms":       "on_off of flows b has no effect: from their start they are on for 1ms, and the run has ended by then, at 1ms",
+	} {
+		s, err := Parse("own.yaml", []byte(text), []string{set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", set, got, want)
+		}
+	}
+}
