@@ -60,7 +60,7 @@ and jobs, whose flows wait for each other, it prints the times that none gets be
 		if errors.As(err, &none) && none.GetSpecifiedName() == "cc" {
 			return errors.New("--cc: what bound works out holds for every congestion control, and takes none: pausenet run SCENARIO --cc NAME has one's times beside it")
 		}
-		return flagError(err)
+		return flagError(c, err)
 	})
 	flags := c.Flags()
 	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")

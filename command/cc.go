@@ -24,9 +24,6 @@ language.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newCCNewCommand(), newCCCheckCommand())
-	for _, sub := range c.Commands() {
-		sub.Args = withUsage(sub.Args)
-	}
 	return c
 }
 

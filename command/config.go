@@ -55,7 +55,7 @@ func applyConfiguration(c *cobra.Command, file string) error {
 		}
 		for _, value := range values {
 			if err := c.Flags().Set(f.Name, value); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file), strings.TrimPrefix(flagError(err).Error(), "--"+f.Name+" ")))
+				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file), strings.TrimPrefix(flagError(c, err).Error(), "--"+f.Name+" ")))
 			}
 		}
 	})

@@ -34,9 +34,6 @@ needed.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(), newLabGradeCommand(), newLabGradeOneCommand())
-	for _, sub := range c.Commands() {
-		sub.Args = withUsage(sub.Args)
-	}
 	return c
 }
 

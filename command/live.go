@@ -46,6 +46,9 @@ func dial(name string) (*live.Client, error) {
 		return nil, err
 	}
 	c, err := live.Dial(name)
+	if errors.Is(err, live.ErrSeveral) {
+		err = fmt.Errorf("%w: --fabric NAME, or for shell, inspect and down NAME", err)
+	}
 	if errors.Is(err, live.ErrNone) || errors.Is(err, live.ErrSeveral) {
 		return nil, badInput(err)
 	}

@@ -2,15 +2,12 @@ package command
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -69,7 +66,8 @@ SIGTERM.`,
 		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
 	}
 	root.SetVersionTemplate(versionTemplate)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
+	root.Args = unknownCommand
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
@@ -80,48 +78,10 @@ SIGTERM.`,
 		if i >= len(liveCommands) {
 			endOnSignals(c)
 		}
-		if c.Args != nil {
-			c.Args = withUsage(c.Args)
-		}
+		withUsage(c)
 		root.AddCommand(c)
 	}
 	return root
-}
-
-// withUsage adds to what is wrong with a command's arguments which ones it takes.
-func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return fmt.Errorf("%w: write %s", err, c.UseLine())
-		}
-		return nil
-	}
-}
-
-// flagError says what a flag of a number takes in the words of all our messages, and whether it is only too large.
-func flagError(err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	kind := "a whole number"
-	value := invalid.GetValue()
-	var wrong error
-	switch invalid.GetFlag().Value.Type() {
-	case "int", "int64":
-		_, wrong = strconv.ParseInt(value, 0, 64)
-	case "uint64":
-		_, wrong = strconv.ParseUint(value, 0, 64)
-	case "float64":
-		kind = "a number"
-		_, wrong = strconv.ParseFloat(value, 64)
-	default:
-		return err
-	}
-	if wrong == nil || errors.Is(wrong, strconv.ErrRange) {
-		kind += " that is not as large"
-	}
-	return fmt.Errorf("--%s %s: %s", invalid.GetFlag().Name, value, kind)
 }
 
 // atMostOne refuses flags that exclude each other.

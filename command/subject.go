@@ -39,7 +39,7 @@ func read(nameOrPath string) (*source, error) {
 	}
 	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
-		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s", nameOrPath, yamlspec.Suggest(nameOrPath, builtinNames())))
+		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s: pausenet list has the built-ins", nameOrPath, yamlspec.Suggest(nameOrPath, builtinNames())))
 	}
 	if err != nil {
 		return nil, badInput(err)

@@ -25,12 +25,7 @@ func newTrainCommand() *cobra.Command {
 that predicts a flow's next RTT, and of the gains of the PID control that acts on it; and
 what the thesis chose the network and its data by; and it shows how the network does
 under the control that acts on it.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown training %q: lstm, pid, cells, features or loop", args[0])
-			}
-			return nil
-		},
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("train what? lstm, pid, cells, features or loop")
 		},

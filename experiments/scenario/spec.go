@@ -88,11 +88,40 @@ func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 // ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin, and what it
 // names is relative to the working directory. A stream can be read once.
 func ReadSpec(path string) (filename string, data []byte, err error) {
+	if err := notASpec(path); err != nil {
+		return path, nil, err
+	}
 	data, err = files.Input(path, yamlspec.SpecFile)
 	if files.IsStream(path) {
 		path = "stdin"
 	}
 	return path, data, err
+}
+
+// notASpec refuses a file whose name says that it is none of a scenario, topology or sweep, with what takes it.
+func notASpec(name string) error {
+	if !IsFile(name) {
+		return nil
+	}
+	switch extension := filepath.Ext(name); {
+	case extension == ".star" || extension == ".wasm":
+		return fmt.Errorf("%s is a congestion control's file: write pausenet run SCENARIO --cc %s", name, asPath(name))
+	case extension == ".goal":
+		return fmt.Errorf("%s is a schedule of GOAL: a scenario reads it by workloads: [{goal: {file: %s}}] (docs/collectives.md)", name, filepath.Base(name))
+	case extension == ".csv":
+		return fmt.Errorf("%s is a table: a scenario reads flows by workloads: [{csv: %s}], and messages by messages: (docs/scenarios.md)", name, filepath.Base(name))
+	case filepath.Base(name) == "config_db.json":
+		return fmt.Errorf("%s is a SONiC switch's configuration: pausenet import sonic %s makes a scenario of it", name, name)
+	}
+	return nil
+}
+
+// asPath writes a file's name so that it cannot be taken for something else's.
+func asPath(name string) string {
+	if filepath.Base(name) == name {
+		return "./" + name
+	}
+	return name
 }
 
 // LooksLikePath says that a reference means a file: it is there, or it is written like one.

@@ -121,7 +121,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		}
 	}
 	if set == nil && own == nil && ownHost == nil {
-		v.Errorf("a variant changes something: set (constants of the congestion control), switch or host (their settings)")
+		v.Errorf("a variant changes something: set (constants of the congestion control), switch or host (their settings); a congestion control as it is stands in the list by its name alone")
 	}
 	hosts := d.s.Host
 	if ownHost != nil {

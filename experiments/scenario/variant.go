@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,6 +73,11 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	spec, err := s.lookup(name)
 	if err == nil {
 		return spec.Name, spec, nil
+	}
+	for _, extension := range []string{".star", ".wasm"} {
+		if filepath.Ext(name) == "" && IsFile(name+extension) {
+			return "", nil, fmt.Errorf("unknown congestion control %q: did you mean the file, %s?", name, asPath(name+extension))
+		}
 	}
 	var variants []string
 	for i := range s.Variants {
