@@ -55,7 +55,10 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 				return fmt.Errorf("a deadlock: %d of %d flows have not ended, and go on if it does", f.left, f.n)
 			}
 		case <-interrupted:
-			return fmt.Errorf("%d of %d flows go on", f.left, f.n)
+			if s.Interrupted != nil { // a shell elsewhere, whose line has ended
+				return fmt.Errorf("%d of %d flows go on", f.left, f.n)
+			}
+			return fmt.Errorf("%d of %d flows go on: wait waits for them", f.left, f.n)
 		case <-s.Fabric.Done():
 			return live.ErrNone
 		}

@@ -139,5 +139,9 @@ func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 	}
 	interrupted, stop := s.interrupts()
 	defer stop()
-	return s.await(f, troubles, interrupted, s.Out)
+	err = s.await(f, troubles, interrupted, s.Out)
+	if f.left > 0 { // the wait ended, and they go on
+		s.background = append(s.background, f)
+	}
+	return err
 }

@@ -67,6 +67,8 @@ func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
 
 // pingAmong has each host ping all others at once, one host after the other. Each round-trip time is told in full.
 func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
+	interrupted, stop := s.interrupts()
+	defer stop()
 	var sent, lost int
 	var least, most, sum vtime.Time
 	for _, from := range hosts {
@@ -76,7 +78,7 @@ func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 				others = append(others, to)
 			}
 		}
-		took, err := s.Fabric.Ping(from, others, s.timeout(from, others))
+		took, err := s.Fabric.Ping(from, others, s.timeout(from, others), interrupted)
 		if err != nil {
 			return err
 		}

@@ -241,6 +241,30 @@ func TestIperf(t *testing.T) {
 	}
 }
 
+// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which wait waits from then on.
+func TestInterrupt(t *testing.T) {
+	s, _ := newShell(t)
+	interrupt := func(line, want string) {
+		t.Helper()
+		interrupted := make(chan struct{})
+		s.Interrupted = interrupted
+		time.AfterFunc(50*time.Millisecond, func() { close(interrupted) })
+		if _, err := s.Do(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+	interrupt("flow h0 h5 100GB", "1 of 1 flows go on")
+	if len(s.background) != 1 || s.background[0].left != 1 {
+		t.Errorf("wait would wait for %v", s.background)
+	}
+	interrupt("wait", "flow h0 h5 100GB: 1 of 1 flows go on")
+	if _, err := s.Do("switch leaf1 stop"); err != nil {
+		t.Fatal(err)
+	}
+	interrupt("pingall", live.ErrInterrupted.Error())
+	s.background = nil
+}
+
 func TestComplete(t *testing.T) {
 	s, _ := newShell(t)
 	for line, want := range map[string][]string{

@@ -160,7 +160,7 @@ func TestPing(t *testing.T) {
 	for _, id := range f.Plan.Hosts[1:] {
 		others = append(others, &f.Plan.Nodes[id])
 	}
-	took, err := f.Ping(from, others, 1e10)
+	took, err := f.Ping(from, others, 1e10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestPingOfOneThatStandsStill(t *testing.T) {
 		})
 	}()
 	<-stands
-	took, err := f.Ping(&f.Plan.Nodes[f.Plan.Hosts[0]], []*topologies.Node{&f.Plan.Nodes[f.Plan.Hosts[5]]}, 100*time.Millisecond)
+	took, err := f.Ping(&f.Plan.Nodes[f.Plan.Hosts[0]], []*topologies.Node{&f.Plan.Nodes[f.Plan.Hosts[5]]}, 100*time.Millisecond, nil)
 	if err != nil || took[0] == 0 {
 		t.Errorf("it took %v: %v", took, err)
 	}

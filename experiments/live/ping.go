@@ -4,6 +4,7 @@ package live
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -16,9 +17,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
+// ErrInterrupted says that somebody did not want to wait any longer.
+var ErrInterrupted = errors.New("interrupted")
+
+// pingTurn is how long Ping waits for an answer before it asks whether it was interrupted.
+const pingTurn = 100 * time.Millisecond
+
 // Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of virtual time; 0:
-// none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands still.
-func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration) ([]vtime.Time, error) {
+// none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands still. What closes interrupted, which may be nil,
+// ends the wait with ErrInterrupted.
+func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration, interrupted <-chan struct{}) ([]vtime.Time, error) {
 	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
 		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
@@ -65,7 +73,12 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 			wait = timeout - f.Wall(now-begun)
 			deadline, over = time.Now().Add(wait), wait <= 0
 		}
-		limit := unix.NsecToTimeval(int64(max(wait, time.Millisecond)))
+		select {
+		case <-interrupted:
+			return nil, ErrInterrupted
+		default:
+		}
+		limit := unix.NsecToTimeval(int64(min(max(wait, time.Millisecond), pingTurn)))
 		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
 			return nil, err
 		}
