@@ -58,6 +58,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		} else {
 			note("the buffer is what the topology's switches need (auto): the file's %v are for %d ports", units.Bytes(buffer), len(s.Ports))
 		}
+	} else if len(s.Lossless) > 0 {
+		note("BUFFER_POOL has no size of the pool that lossless traffic comes in by: the buffer is what these ports need (auto)")
 	}
 	data := 0
 	if len(s.Lossless) == 0 {
@@ -99,7 +101,11 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 	}
 	fmt.Fprintf(&b, "host: {data_priority: %d}\ncontrollers: [dcqcn, none]\nduration: 2ms\n", data)
 	if topology == "" {
-		fmt.Fprintf(&b, "flows:\n  - {tag: incast, from: h1..h%d, to: h0, size: 1MB}\n", senders)
+		from := "h1"
+		if senders > 1 {
+			from = fmt.Sprintf("h1..h%d", senders)
+		}
+		fmt.Fprintf(&b, "flows:\n  - {tag: incast, from: %s, to: h0, size: 1MB}\n", from)
 	} else {
 		fmt.Fprintf(&b, "workloads:\n  - {tag: all, permutation: {size: 1MB}}\n")
 	}
@@ -133,7 +139,11 @@ func With(groups []*Switch, port string) *Switch {
 func Others(groups []*Switch, chosen *Switch) (notes []string) {
 	for _, g := range groups {
 		if g != chosen {
-			notes = append(notes, fmt.Sprintf("%s (%v) have other settings and are left out: --port %s imports those", portRange(g.Ports), g.rate(), g.Ports[0].Name))
+			format := "%s (%v) have other settings (%s) and are left out: --port %s imports those"
+			if len(g.Ports) == 1 {
+				format = "%s (%v) has other settings (%s) and is left out: --port %s imports it"
+			}
+			notes = append(notes, fmt.Sprintf(format, portRange(g.Ports), g.rate(), strings.Join(differ(g, chosen), ", "), g.Ports[0].Name))
 		}
 	}
 	return notes

@@ -119,7 +119,7 @@ func TestGroups(t *testing.T) {
 	if g := With(all, "Ethernet12"); g != all[2] || With(all, "Ethernet8") != nil {
 		t.Errorf("%+v", g)
 	}
-	if notes := Others(all, all[2]); len(notes) != 2 || !strings.HasPrefix(notes[0], "Ethernet0 (40Gbps) have other settings and are left out: --port Ethernet0") {
+	if notes := Others(all, all[2]); len(notes) != 2 || notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is left out: --port Ethernet0 imports it" {
 		t.Errorf("%q", notes)
 	}
 	text, _ := all[0].Scenario("x", "x", "")
@@ -141,7 +141,8 @@ func TestForms(t *testing.T) {
 		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
 		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
 		{"forward", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `, "{detect: 200ms, restore: 400ms, action: forward}", ""},
-		{"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}", ""},
+		{"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}", "PORT_QOS_MAP has no pfc_enable for these ports"},
+		{"no pool", `"BUFFER_POOL": {`, `"BUFFER_POOL": {}, "X": {`, "headroom: 40560B", "BUFFER_POOL has no size of the pool"},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)
 		if c.name == "dynamic model" {
@@ -185,6 +186,8 @@ func TestMistakes(t *testing.T) {
 		{`"green_max_threshold": "200000"`, `"green_max_threshold": "2000"`, "WRED_PROFILE|W: green_max_threshold 2000 is below green_min_threshold 5000"},
 		{`"green_drop_probability": "1"`, `"green_drop_probability": "101"`, `WRED_PROFILE|W|green_drop_probability: "101" is no number of percent`},
 		{`"type": "STRICT"`, `"type": "DWRR"`, `SCHEDULER|strict|weight: "" is no weight of 1 to 100`},
+		{`"SCHEDULER": {`, `"SCHEDULER": {}, "X": {`, "QUEUE: Ethernet0 has strict, which SCHEDULER does not have"},
+		{`"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th, and the file does not have that"},
 		{`"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "0"}, `, `PFC_WD|Ethernet0|detection_time: "0" is no time of 1 to 10000 ms`},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)

@@ -54,7 +54,7 @@ func (c *Config) Switches(lookup Lookup) ([]*Switch, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := s.key()
+		key := fmt.Sprint(s.parts())
 		if by[key] == nil {
 			by[key] = s
 			all = append(all, s)
@@ -65,8 +65,11 @@ func (c *Config) Switches(lookup Lookup) ([]*Switch, error) {
 	return all, nil
 }
 
-// key is equal for equal settings.
-func (s *Switch) key() string {
+// part is what a table says of ports.
+type part struct{ table, text string }
+
+// parts are equal for equal settings.
+func (s *Switch) parts() []part {
 	ecn, dog := "", ""
 	if s.ECN != nil {
 		ecn = fmt.Sprint(*s.ECN)
@@ -74,7 +77,26 @@ func (s *Switch) key() string {
 	if s.Watchdog != nil {
 		dog = fmt.Sprint(*s.Watchdog)
 	}
-	return fmt.Sprint(s.Speed, s.Delay, s.Lossless, s.Headroom, s.XOFF, s.XONOffset, s.XON, s.Alpha, s.Auto, s.Weights, ecn, dog)
+	return []part{
+		{"speed", fmt.Sprint(s.Speed)},
+		{"CABLE_LENGTH", fmt.Sprint(s.Delay)},
+		{"pfc_enable", fmt.Sprint(s.Lossless)},
+		{"buffer profile", fmt.Sprint(s.Headroom, s.XOFF, s.XONOffset, s.XON, s.Alpha, s.Auto)},
+		{"SCHEDULER", fmt.Sprint(s.Weights)},
+		{"WRED_PROFILE", ecn},
+		{"PFC_WD", dog},
+	}
+}
+
+// differ are what of the settings of two groups differs.
+func differ(a, b *Switch) (tables []string) {
+	other := b.parts()
+	for i, p := range a.parts() {
+		if p != other[i] {
+			tables = append(tables, p.table)
+		}
+	}
+	return tables
 }
 
 func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
@@ -104,6 +126,9 @@ func (c *Config) lossless(s *Switch, p Port) error {
 	}
 	slices.Sort(s.Lossless)
 	s.Lossless = slices.Compact(s.Lossless)
+	if len(s.Lossless) == 0 {
+		s.note("PORT_QOS_MAP has no pfc_enable for these ports: PFC is on no priority, and nothing is lossless")
+	}
 	return nil
 }
 
@@ -136,7 +161,11 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 	case "NULL":
 		s.Auto = true
 		at = "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE"
-		row = map[string]string{"dynamic_th": c.tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"]["AZURE"]["default_dynamic_th"], "pool": "ingress_lossless_pool"}
+		th, found := c.tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"]["AZURE"]["default_dynamic_th"]
+		if !found {
+			return fmt.Errorf("BUFFER_PG: %s has profile NULL, which SONiC works out by %s|default_dynamic_th, and the file does not have that", p.Name, at)
+		}
+		row = map[string]string{"dynamic_th": th, "pool": "ingress_lossless_pool"}
 	case "":
 		row = lookup[lookupKey{p.Speed, p.Cable}]
 		at = fmt.Sprintf("the lookup's line %d %s", p.Speed, p.Cable)
@@ -228,6 +257,9 @@ func (c *Config) marking(s *Switch, p Port) error {
 		}
 		of := reference(row["scheduler"])
 		scheduler := c.tables["SCHEDULER"][of]
+		if of != "" && scheduler == nil {
+			return fmt.Errorf("QUEUE: %s has %s, which SCHEDULER does not have", p.Name, of)
+		}
 		if kind := strings.ToUpper(scheduler["type"]); kind == "DWRR" || kind == "WRR" {
 			weight, err := strconv.Atoi(scheduler["weight"])
 			if err != nil || weight < 1 || weight > 100 {
