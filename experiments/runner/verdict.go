@@ -51,8 +51,15 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	return v
 }
 
-// noteReordering says what the packets that overtook each other cost flows of go-back-N.
+// noteReordering says what the packets that overtook each other cost flows.
 func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
+	if !r.Scenario.Topology.Balancing.Moving {
+		return
+	}
+	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {
+		v.Note("packets of a flow overtook each other: %d were sent again that had arrived or were to; host.selective.reorder %d takes a packet for lost "+
+			"as soon as so many that were sent later have arrived, and the latest came %d late", of.Spurious, r.Scenario.Host.Selective.Reorder, of.Extent)
+	}
 	var late, naks, again int64
 	for i := range r.Scenario.Topology.Interfaces {
 		n := r.engine.NIC(i)
@@ -62,7 +69,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	for i := range flows {
 		again += flows[i].Retransmitted()
 	}
-	if !r.Scenario.Topology.Balancing.Moving || r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
+	if r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return
 	}
 	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost",

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -367,6 +368,7 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		}
 		var traces [][]byte
 		var all []byte
+		missing := "" // the first; the hosts may be more than the traces
 		for rank := range hosts {
 			own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
 			path := own
@@ -374,7 +376,12 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 				path = filepath.Join(d.dir, own)
 			}
 			if rank > 0 && !v.Report().Sources.IsFile(path, IsFile) {
-				break // the hosts are more than the traces
+				missing = cmp.Or(missing, own)
+				continue
+			}
+			if missing != "" {
+				file.Errorf("there is %s, and no %s: each rank has a trace, from 0 on", own, missing)
+				return false
 			}
 			_, data := d.read(file, own, nil)
 			if data == nil {

@@ -2,9 +2,13 @@ package scenario
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/topologies"
@@ -109,4 +113,35 @@ func FuzzMessages(f *testing.F) {
 			t.Fatal("messages wait for each other")
 		}
 	})
+}
+
+// TestChakraFiles: a trace a rank, of as many ranks as there are from 0 on; one that is missed in between is named.
+func TestChakraFiles(t *testing.T) {
+	attribute := func(name string, value uint64) []byte {
+		a := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)
+		return protowire.AppendVarint(protowire.AppendTag(a, 9, protowire.VarintType), value) // int64_val
+	}
+	node := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	node = protowire.AppendVarint(protowire.AppendTag(node, 3, protowire.VarintType), 7) // COMM_COLL_NODE
+	for _, a := range [][]byte{attribute("comm_type", 0), attribute("comm_size", 1_000_000)} {
+		node = protowire.AppendBytes(protowire.AppendTag(node, 10, protowire.BytesType), a)
+	}
+	trace := protowire.AppendBytes(protowire.AppendBytes(nil, nil), node) // the trace's metadata before it
+	dir := t.TempDir()
+	for _, rank := range []string{"0", "1", "2"} {
+		if err := os.WriteFile(filepath.Join(dir, "t."+rank+".et"), trace, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const text = "topology: star\nduration: 1ms\nworkloads: [{tag: x, chakra: {files: t.%d.et, algorithm: ring}}]\n"
+	s, err := Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil)
+	if err != nil || len(s.Flows) != 2*(3-1)*3 {
+		t.Errorf("%v, want the 12 messages of a ring of three", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "t.1.et")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err == nil || !strings.Contains(err.Error(), "there is t.2.et, and no t.1.et") {
+		t.Errorf("%v", err)
+	}
 }
