@@ -41,6 +41,7 @@ func TestRole(t *testing.T) {
 		fmt.Println("asleep")
 		waitForParent()
 	case "unprivileged":
+		testenv.Nobody(t)
 		_, err := NewFabric(star(t), FabricOptions{})
 		fmt.Println(Explain(err))
 	case "few files":

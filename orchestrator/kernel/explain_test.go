@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -21,8 +20,7 @@ import (
 // The fabric is tried where it cannot work: by a user without privileges, and with too few files.
 func TestExplainForReal(t *testing.T) {
 	testenv.NeedRoot(t)
-	const nobody = 65534
-	out := inRole(t, "unprivileged", &syscall.Credential{Uid: nobody, Gid: nobody})
+	out := inRole(t, "unprivileged")
 	for _, want := range []string{
 		"operation not permitted", ": this needs root: run it with sudo, or use --plane wasm\n",
 	} {
@@ -30,7 +28,7 @@ func TestExplainForReal(t *testing.T) {
 			t.Errorf("without privileges: want %q in:\n%s", want, out)
 		}
 	}
-	out = inRole(t, "few files", nil)
+	out = inRole(t, "few files")
 	// Every limit, as how many files a process has from the start is its parent's doing.
 	refusal := regexp.MustCompile(`^refused: .*: too many open files: raise the limit on open files, now \d+, with ulimit -n`)
 	refused, built := 0, false
@@ -98,12 +96,11 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// inRole runs this test in another process, as another user if one is given, and is what it printed.
-func inRole(t *testing.T, role string, user *syscall.Credential) string {
+// inRole plays a role in another process, and is what it printed.
+func inRole(t *testing.T, role string) string {
 	t.Helper()
 	c := exec.Command("/proc/self/exe", "-test.run=^TestRole$", "-test.v")
 	c.Env = append(os.Environ(), roleVariable+"="+role)
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: user}
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

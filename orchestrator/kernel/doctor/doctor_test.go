@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
@@ -51,6 +50,7 @@ func TestPatient(t *testing.T) {
 	if os.Getenv(doctorVariable) == "" {
 		t.Skip("played by TestWithoutPrivileges alone")
 	}
+	testenv.Nobody(t)
 	d := Diagnose()
 	for _, c := range d.Checks {
 		fmt.Printf("%s %s: %s -> %s\n", c.Status, c.Name, c.Found, c.Remedy)
@@ -61,10 +61,8 @@ func TestPatient(t *testing.T) {
 // TestWithoutPrivileges: a user without them is told what is missing, and nothing else is tried.
 func TestWithoutPrivileges(t *testing.T) {
 	testenv.NeedRoot(t)
-	const nobody = 65534
 	c := exec.Command("/proc/self/exe", "-test.run=^TestPatient$", "-test.v")
 	c.Env = append(os.Environ(), doctorVariable+"=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
