@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	attached "github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/orchestrator/live"
 )
 
@@ -51,15 +52,24 @@ shell does, and with 1 if the fabric ended. SIGTERM is passed on to the program.
 
 // programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's number.
 func programError(name string, err error) error {
-	var ended *exec.ExitError
+	var (
+		ended *exec.ExitError
+		afar  *attached.ProgramEnded
+	)
 	if errors.Is(err, live.ErrEnded) {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
 	}
-	if !errors.As(err, &ended) {
+	var status syscall.WaitStatus
+	switch {
+	case errors.As(err, &afar):
+		status = afar.Status
+	case errors.As(err, &ended):
+		status, _ = ended.Sys().(syscall.WaitStatus)
+	default:
 		return clientError(err, exitBadInput)
 	}
-	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if status.Signaled() {
 		return &exitError{128 + int(status.Signal()), fmt.Errorf("%s: %w", name, err)}
 	}
-	return &exitError{ended.ExitCode(), fmt.Errorf("%s: exit code %d", name, ended.ExitCode())}
+	return &exitError{status.ExitStatus(), fmt.Errorf("%s: exit code %d", name, status.ExitStatus())}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pausenet/pausenet/internal/testenv"
 )
@@ -45,32 +44,12 @@ func TestMPI(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	environment := append(os.Environ(), "LD_LIBRARY_PATH="+libraries, "PAUSENET="+pausenet, "PAUSENET_FABRIC=test-mpi", "TMPDIR="+folder)
-	up := exec.Command(pausenet, "up", "small", "--name", "test-mpi", "--slowdown", "500", "--privileged")
-	lines, err := up.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := up.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { // it ends with its lines, late or not
-		_ = lines.Close()
-		_ = up.Wait()
-	}()
+	fabric(t, "test-mpi", pausenet)
 	run := func(args ...string) (string, error) {
 		cmd := exec.Command(pausenet, append([]string{"exec", "--fabric", "test-mpi", "h0", "--"}, args...)...)
 		cmd.Env = environment
 		out, err := cmd.CombinedOutput()
 		return string(out), err
-	}
-	for deadline := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
-		out, err := run("true")
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v\n%s", err, out)
-		}
 	}
 	out, err := run("mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ucx",
 		"-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-x", "LD_LIBRARY_PATH", "-host", "h0,h1,h2,h3,h4,h5,h6,h7", allreduce, "32768", "2")

@@ -218,8 +218,11 @@ func (a *Attached) onNode(node string, words []string, line string) error {
 	defer stop()
 	return a.with(func(c *live.Client) error {
 		err := c.Exec(node, command, nil)
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		var (
+			exit *exec.ExitError
+			afar *live.ProgramEnded
+		)
+		if errors.As(err, &exit) || errors.As(err, &afar) {
 			return nil
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -324,6 +325,9 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 			}
 		}()
 	})
+	if cmd.ProcessState == nil && errors.Is(err, unix.EPERM) { // as a program on a node may not
+		return c.execByFabric(node, command, signals)
+	}
 	if cmd.ProcessState == nil {
 		return err // it did not begin
 	}
@@ -335,6 +339,71 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 		}
 	}
 	return err
+}
+
+// ProgramEnded says how a program ended that the fabric's process has run.
+type ProgramEnded struct{ Status syscall.WaitStatus }
+
+func (p *ProgramEnded) Error() string {
+	if p.Status.Signaled() {
+		return "signal: " + p.Status.Signal().String()
+	}
+	return fmt.Sprintf("exit status %d", p.Status.ExitStatus())
+}
+
+// execByFabric is Exec where this process may not enter a node: the fabric's process runs the command, with our standard files. The terminal's signals
+// are passed on, too.
+func (c *Client) execByFabric(node string, command []string, signals <-chan os.Signal) error {
+	own, err := dial(c.fabric, c.timeout)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	folder, _ := os.Getwd()
+	r := Request{Verb: "program", Node: node, Command: command, Environment: os.Environ(), Folder: folder}
+	if line, err := json.Marshal(r); err != nil || len(line) >= maxRequest {
+		return fmt.Errorf("the command and its environment are %d bytes, where a fabric takes %d from a program on a node: begin it with fewer variables (env -i)", len(line), maxRequest)
+	}
+	if _, err := own.Ask(r); err != nil {
+		return err
+	}
+	if _, _, err := own.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(0, 1, 2), nil); err != nil {
+		return fmt.Errorf("give the program its standard files: %w", err)
+	}
+	typed := make(chan os.Signal, 1)
+	signal.Notify(typed, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(typed)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			var s os.Signal
+			select {
+			case s = <-signals:
+			case s = <-typed:
+			case <-done:
+				return
+			}
+			if n, ok := s.(syscall.Signal); ok {
+				_, _ = own.conn.Write([]byte{byte(n)})
+			}
+		}
+	}()
+	line, err := own.lines.ReadBytes('\n')
+	if err != nil {
+		return live.ErrEnded
+	}
+	var last Reply
+	if err := json.Unmarshal(line, &last); err != nil {
+		return fmt.Errorf("the fabric answers %q: %w", line, err)
+	}
+	if last.Error != "" {
+		return Refusal(last.Error)
+	}
+	if last.Status != 0 {
+		return &ProgramEnded{syscall.WaitStatus(last.Status)}
+	}
+	return nil
 }
 
 // Finish ends a capture, or interrupts a line; what it holds back still comes.

@@ -32,7 +32,7 @@ const maxRequest = 1 << 16
 
 // Request is what another terminal asks of a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, capture, down, snapshot, way, events, line, complete
+	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, line, complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
 	// Kinds are the events that events gives; none: all.
@@ -40,6 +40,10 @@ type Request struct {
 	// Line is what line does as the fabric's shell would, and complete completes.
 	Line string `json:"line,omitempty"`
 	Flow int    `json:"flow,omitempty"` // of way: its number
+	// Command, Environment and Folder are of program.
+	Command     []string `json:"command,omitempty"`
+	Environment []string `json:"environment,omitempty"`
+	Folder      string   `json:"folder,omitempty"`
 }
 
 // Reply answers a request: one line of JSON. What is captured follows it.
@@ -56,6 +60,7 @@ type Reply struct {
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`
+	Status uint32   `json:"status,omitempty"` // of the last of program: how it ended, by wait(2)
 	// Verdict answers down.
 	Verdict *Verdict `json:"verdict,omitempty"`
 
@@ -196,6 +201,7 @@ func (f *Fabric) serve(c *connection) {
 // streams are the verbs whose answer is more than one line, or that stay connected. The connection ends with it.
 var streams = map[string]func(f *Fabric, c *connection, r Request, first Reply){
 	"capture": (*Fabric).serveCapture, "events": (*Fabric).serveEvents, "line": (*Fabric).serveLine, "node": (*Fabric).serveNode,
+	"program": (*Fabric).serveProgram,
 }
 
 // handle answers a request, but for what streams.
@@ -226,6 +232,14 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{Privileged: place.Privileged, Environment: place.Environment, Folder: place.Folder, files: place.Files()}
+	case "program":
+		if len(r.Command) == 0 {
+			return Reply{Error: "there is no command"}
+		}
+		if _, err := f.Node(r.Node); err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{}
 	case "capture":
 		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
 			return Reply{Error: err.Error()}

@@ -3,7 +3,10 @@
 package live
 
 import (
+	"io"
+	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -25,6 +28,77 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	}
 	verbs.Prepare(cmd, cmd.Stderr)
 	return kernel.RunIn(place, cmd, nil)
+}
+
+// serveProgram runs a program on a node for somebody who may not enter the node's namespaces, another of the fabric's nodes' programs. It has the powers of
+// those, privileged or not, and standard files that come with a message of their own. Each byte that follows is a signal for it; it is killed when
+// the other end closes.
+func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
+	if send(c, first) != nil {
+		return
+	}
+	files := standardFiles(c)
+	defer closeFiles(files)
+	if len(files) != 3 {
+		_ = send(c, Reply{End: true, Error: "a program needs three standard files"})
+		return
+	}
+	cmd := exec.Command(r.Command[0], r.Command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
+	cmd.Env = append([]string{}, r.Environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the fabric's terminal is none of its
+	n, err := f.Node(r.Node)
+	var place kernel.Place
+	if err == nil {
+		place, err = f.nodes.Place(n.ID)
+	}
+	if err == nil {
+		place.Privileged, place.From = false, r.Folder
+		verbs.Prepare(cmd, cmd.Stderr)
+		err = kernel.RunIn(place, cmd, func() {
+			closeFiles(files) // who reads what it writes sees its end as it ends
+			go passOn(c, cmd.Process)
+		})
+	}
+	last := Reply{End: true}
+	switch status, ok := endOf(cmd); {
+	case ok:
+		last.Status = uint32(status)
+	case err != nil:
+		last.Error = err.Error()
+	}
+	_ = send(c, last)
+}
+
+// standardFiles are the files that come with the next message.
+func standardFiles(c *connection) []*os.File {
+	var one [1]byte
+	from := &receiver{conn: c.UnixConn}
+	_ = c.SetReadDeadline(time.Now().Add(replyTimeout))
+	_, _ = from.Read(one[:])
+	_ = c.SetReadDeadline(time.Time{})
+	return from.take()
+}
+
+// passOn sends a process the signals that come, a byte each, and kills it when no more can.
+func passOn(from io.Reader, p *os.Process) {
+	for {
+		var one [1]byte
+		if _, err := from.Read(one[:]); err != nil {
+			_ = p.Kill() // or it has ended
+			return
+		}
+		_ = p.Signal(syscall.Signal(one[0]))
+	}
+}
+
+// endOf is how a command ended; false if it had not begun.
+func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
+	if cmd.ProcessState == nil {
+		return 0, false
+	}
+	status, ok = cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return status, ok
 }
 
 // serveVerbs gives programs on hosts RDMA devices.

@@ -29,6 +29,8 @@ type Place struct {
 	Image   int // the root folder of programs; pidns.NoRoot: Root
 	// Folder is where programs in an image begin; empty: in the folder of the name where the process is.
 	Folder string
+	// From is the folder whose name programs without a Folder begin in; empty: this process' own.
+	From string
 	// Environment are variables of programs, "NAME=value", that take precedence over those which a command has.
 	Environment []string
 	// Privileged programs may do to the machine what root may.
@@ -59,7 +61,7 @@ func PlaceOf(files []int) (Place, error) {
 
 // RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
 // then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
-// The command begins in the place's folder, or else in this process's working directory, or in / if there is none of that name there.
+// The command begins in the place's folder, or else in its From, or in / if there is none of that name there.
 func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
 		home, err := leaving()
@@ -129,9 +131,12 @@ func leaving() (back func(), err error) {
 
 // enter takes the calling thread into a place, but for its PID namespace.
 func (p *Place) enter() error {
-	folder, err := os.Getwd()
-	if err != nil {
-		folder = "/"
+	folder := p.From
+	if folder == "" {
+		var err error
+		if folder, err = os.Getwd(); err != nil {
+			folder = "/"
+		}
 	}
 	for _, space := range []struct{ file, flag int }{{p.Network, unix.CLONE_NEWNET}, {p.Names, unix.CLONE_NEWUTS}} {
 		if err := unix.Setns(space.file, space.flag); err != nil {

@@ -1,0 +1,124 @@
+//go:build linux
+
+package command
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// fabric brings the small fabric up until the test's end, and waits until it is.
+func fabric(t *testing.T, name, pausenet string) {
+	t.Helper()
+	up := exec.Command(pausenet, "up", "small", "--name", name, "--slowdown", "500")
+	lines, err := up.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // it ends with its lines, late or not
+		_ = lines.Close()
+		_ = up.Wait()
+	})
+	for deadline := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
+		out, err := exec.Command(pausenet, "exec", "--fabric", name, "h0", "--", "true").CombinedOutput()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// TestExecFromNode has programs on a host, which may not enter another's namespaces, start programs there, as mpirun's launch agent does.
+func TestExecFromNode(t *testing.T) {
+	testenv.NeedRoot(t)
+	folder, pausenet := program(t)
+	const name = "test-exec"
+	fabric(t, name, pausenet)
+	there := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(pausenet, append([]string{"exec", "--fabric", name, "h0", "--", pausenet, "exec", "--fabric", name, "h1", "--"}, args...)...)
+		cmd.Dir = folder
+		cmd.Env = append(os.Environ(), "SAID=before")
+		return cmd
+	}
+
+	cmd := there("sh", "-c", "hostname; pwd -P; echo $SAID; grep CapEff /proc/self/status; cat; echo beside >&2; exit 7")
+	var out, beside bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("read\n"), &out, &beside
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 7 || !strings.HasPrefix(beside.String(), "beside\n") {
+		t.Errorf("%v, exit code %d: %q", err, code, beside.String())
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		t.Fatal(err)
+	}
+	own, err := exec.Command(pausenet, "exec", "--fabric", name, "h0", "--", "grep", "CapEff", "/proc/self/status").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "h1\n" + folder + "\nbefore\n" + string(own) + "read\n"; out.String() != want {
+		t.Errorf("it wrote %q, not %q", out.String(), want)
+	}
+
+	for _, k := range []struct {
+		command string
+		code    int
+		says    string
+	}{
+		{"kill -9 $$", 128 + 9, "signal: killed"},
+		{"exec no-such-program", 127, "not found"},
+	} {
+		cmd := there("sh", "-c", k.command)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != k.code || !strings.Contains(string(out), k.says) {
+			t.Errorf("%s: exit code %d: %s", k.command, code, out)
+		}
+	}
+	if out, err := there("no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), "no-such-program") {
+		t.Errorf("a program that is none: %v: %s", err, out)
+	}
+
+	// SIGTERM is passed on, and who has asked for a program and is killed takes it along.
+	for _, k := range []struct {
+		command string
+		signal  syscall.Signal
+		says    string // as it ends
+	}{
+		{"trap 'echo told; exit' TERM; echo begun; while :; do sleep 0.1; done", syscall.SIGTERM, "told\n"},
+		{"echo begun; while :; do sleep 0.1; done", syscall.SIGKILL, ""},
+	} {
+		cmd := there("sh", "-c", k.command)
+		said, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		begun := make([]byte, len("begun\n"))
+		if _, err := io.ReadFull(said, begun); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(k.signal); err != nil {
+			t.Fatal(err)
+		}
+		rest, _ := io.ReadAll(said) // to the end of all that might write there
+		_ = cmd.Wait()
+		if string(rest) != k.says {
+			t.Errorf("%v: it says %q, not %q", k.signal, rest, k.says)
+		}
+	}
+}
