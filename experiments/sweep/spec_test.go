@@ -170,6 +170,21 @@ func TestBuiltinSweeps(t *testing.T) {
 	}
 }
 
+// TestSweepsDocument: the table of docs/sweeps.md has each built-in sweep.
+func TestSweepsDocument(t *testing.T) {
+	document, err := os.ReadFile("../../docs/sweeps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(document), "## Sweeps that come with the program")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range scenario.BuiltinSweepNames() {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("docs/sweeps.md does not say what %s goes over", name)
+		}
+	}
+}
+
 // TestSweepFileMistakes: each with its place, also those that only the scenario knows.
 func TestSweepFileMistakes(t *testing.T) {
 	for text, want := range map[string]string{
