@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
@@ -73,6 +75,32 @@ func TestDocumentedRuns(t *testing.T) {
 	}
 	if runs < 8 || evaluations < 2 {
 		t.Errorf("%d runs, and %d looks into their results, in the documents", runs, evaluations)
+	}
+}
+
+// TestREADMECommands: the README's tables have each verb, and each option of run.
+func TestREADMECommands(t *testing.T) {
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, readme, _ := strings.Cut(string(data), "\n## Commands\n")
+	readme, _, _ = strings.Cut(readme, "\n## ")
+	for _, c := range newRootCommand().Commands() {
+		if c.Hidden {
+			continue
+		}
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + c.Name() + "\\b").MatchString(strings.ReplaceAll(readme, `\|`, "/")) {
+			t.Errorf("the README's table of commands does not have %s", c.Name())
+		}
+		if c.Name() != "run" {
+			continue
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && f.Name != "format" && !strings.Contains(readme, "| `--"+f.Name) {
+				t.Errorf("the README's table of run's options does not have --%s", f.Name)
+			}
+		})
 	}
 }
 
