@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -329,11 +330,34 @@ func TestChangeLinks(t *testing.T) {
 		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",
 		"change_links: [3]": "a change is a mapping",
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
-		"l2: bridge": `"bridge" is not one of static, learn`,
+		"l2: bridge":                          `"bridge" is not one of static, learn`,
+		"links: {leaf0-leaf1: {rate: 1Gbps}}": `no link "leaf0-leaf1": a mapping changes links that a builder has made`,
+		"links: {from: leaf0, to: spine0}":    "a change of a link is a mapping",
+		"links: {leaf0-spine0: {}}":           "this one changes nothing",
+		"links: {leaf0-spine0: {rate: 1Gbps}}\nchange_links: [{from: spine0, to: leaf0, rate: 2Gbps}]": "the link from spine0 to leaf0 is changed already (line 2)",
+		"links: {leaf0-spine0: {rate: 1Gbps, count: 2}}":                                               `unknown key "count"`,
 	} {
 		if _, err := Parse("x.yaml", []byte(base+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// TestLinksByName: a mapping changes a builder's links by their names, whichever end is named first, also where nodes have a - in theirs.
+func TestLinksByName(t *testing.T) {
+	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us, names: {leaf: \"pod-leaf%d\"}}\n"+
+		"links: {pod-leaf0-spine1: {rate: 10Gbps}, \"spine0:pod-leaf1\": {delay: 3us, weight: 2}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changed []string
+	for _, l := range plan.Links {
+		if class := (LinkClass{Rate: l.Rate, Delay: l.Delay}).String(); class != "40Gbps, 1us" {
+			changed = append(changed, fmt.Sprintf("%s:%s %s, %d", plan.Nodes[plan.Ports[l.A].Node].Name, plan.Nodes[plan.Ports[l.B].Node].Name, class, l.Weight))
+		}
+	}
+	if want := []string{"pod-leaf0:spine1 10Gbps, 1us, 1", "pod-leaf1:spine0 40Gbps, 3us, 2"}; !slices.Equal(changed, want) {
+		t.Errorf("%q, want %q", changed, want)
 	}
 }
 

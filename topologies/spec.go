@@ -169,10 +169,14 @@ func (d *draft) decode(v *yamlspec.Value) {
 	for _, item := range nodes.Items() {
 		d.decodeNodes(item)
 	}
-	for _, item := range m.Get("links").Items() {
-		d.decodeLinks(item, base)
-	}
 	changed := map[int]*yamlspec.Value{}
+	if links := m.Get("links"); links.IsMapping() {
+		links.Mapping().All(func(key, value *yamlspec.Value) { d.changeLink(key, value, changed) })
+	} else {
+		for _, item := range links.Items() {
+			d.decodeLinks(item, base)
+		}
+	}
 	for _, item := range m.Get("change_links").Items() {
 		d.changeLinks(item, changed)
 	}
@@ -324,12 +328,8 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 	}
 	m := v.Mapping()
 	from, to := m.Need("from").Names(), m.Need("to").Names()
-	c := decodeCable(m, cable{delay: -1})
-	weight := 0
-	m.Get("weight").Int(&weight, 1, maxWeight)
-	m.Done()
-	if c.rate == 0 && c.delay < 0 && !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
-		v.Errorf("a change says rate, delay, interface_mtu or weight, or several of these: this one changes nothing")
+	c := decodeChange(v, m)
+	if c == nil {
 		return
 	}
 	ends, others := d.find(from), d.find(to)
@@ -338,34 +338,82 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 			if a < 0 || b < 0 {
 				continue
 			}
-			found := false
-			for _, l := range d.nodes[a].links {
-				link := &d.links[l]
-				if link.a+link.b-a != b {
-					continue
-				}
-				found = true
-				if at := changed[l]; at != nil {
-					to[j].At.Errorf("the link from %s to %s is changed already (line %d)", from[i].Text, to[j].Text, at.Line())
-					break
-				}
-				changed[l] = v
-				if c.rate > 0 {
-					link.rate = c.rate
-				}
-				if c.delay >= 0 {
-					link.delay = c.delay
-				}
-				if c.mtu > 0 {
-					link.mtu = c.mtu
-				}
-				d.weigh(m.Get("weight"), l, weight)
-			}
-			if !found {
+			if !d.change(a, b, c, to[j].At, changed) {
 				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text, to[j].Text)
 			}
 		}
 	}
+}
+
+// changeLink reads an entry of links where that is a mapping: leaf0-spine1: {rate: 10Gbps}. It is one of change_links, of a link by its name.
+func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Value) {
+	name := key.Raw()
+	if !v.IsMapping() {
+		v.Errorf("a change of a link is a mapping such as {rate: 10Gbps}")
+		return
+	}
+	c := decodeChange(v, v.Mapping())
+	if c == nil {
+		return
+	}
+	for i := range name { // names of nodes may have a - too
+		if name[i] != '-' && name[i] != ':' {
+			continue
+		}
+		a, known := d.byName[name[:i]]
+		b, too := d.byName[name[i+1:]]
+		if known && too && d.change(a, b, c, key, changed) {
+			return
+		}
+	}
+	key.Errorf("no link %q: a mapping changes links that a builder has made, by the names of their nodes, such as leaf0-spine1; links to add are a list", name)
+}
+
+// change is what a link has in the place of what made it has it.
+type change struct {
+	at     *yamlspec.Value
+	cable  cable // 0, and a negative delay: as it is
+	weight int
+	weigh  *yamlspec.Value
+}
+
+// decodeChange reads a change from the keys of v that m has left; nil: it changes nothing.
+func decodeChange(v *yamlspec.Value, m *yamlspec.Mapping) *change {
+	c := &change{at: v, cable: decodeCable(m, cable{delay: -1}), weigh: m.Get("weight")}
+	c.weigh.Int(&c.weight, 1, maxWeight)
+	m.Done()
+	if !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
+		v.Errorf("a change says rate, delay, interface_mtu or weight, or several of these: this one changes nothing")
+		return nil
+	}
+	return c
+}
+
+// change changes all links between two nodes, and says whether there are any.
+func (d *draft) change(a, b int, c *change, at *yamlspec.Value, changed map[int]*yamlspec.Value) (found bool) {
+	for _, l := range d.nodes[a].links {
+		link := &d.links[l]
+		if link.a+link.b-a != b {
+			continue
+		}
+		found = true
+		if before := changed[l]; before != nil {
+			at.Errorf("the link from %s to %s is changed already (line %d)", d.nodes[a].name, d.nodes[b].name, before.Line())
+			break
+		}
+		changed[l] = c.at
+		if c.cable.rate > 0 {
+			link.rate = c.cable.rate
+		}
+		if c.cable.delay >= 0 {
+			link.delay = c.cable.delay
+		}
+		if c.cable.mtu > 0 {
+			link.mtu = c.cable.mtu
+		}
+		d.weigh(c.weigh, l, c.weight)
+	}
+	return found
 }
 
 // find is the nodes of the names, -1 for unknown ones, which it reports.

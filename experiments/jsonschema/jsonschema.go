@@ -157,10 +157,15 @@ func topologyFile() node {
 		"commands": node{
 			"type": "object", "additionalProperties": ref("texts"), "description": "verbs of your own for the shell of a live fabric: its lines, with $1 to $9 and $@",
 		},
-		"links": list(object(cable(node{
+		"links": some(list(object(cable(node{
 			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"), "weight": weight,
 			"breakout": node{"type": "integer", "minimum": 2, "maximum": 8, "description": "into how many ports of equal rate each port of from is broken out; rate is the whole port's"},
-		}), "from", "to")),
+		}), "from", "to")), node{
+			"type": "object", "description": "changes of links that there are, by their names: leaf0-spine1", "additionalProperties": object(node{
+				"rate": with("its rate (default: as it is)", ref("rate")), "delay": with("its propagation delay (default: as it is)", ref("time")), "weight": weight,
+				"interface_mtu": interfaceMTU(),
+			}),
+		}),
 		"change_links": list(object(node{
 			"from": names("one side of links that there are"), "to": names("the other side"),
 			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")), "weight": weight,
