@@ -191,13 +191,20 @@ func (c *custom) do(fabric string, args []string, lines func(text string) error,
 	return nil
 }
 
-// elsewhere are Mininet's verbs that are done by other means here.
+// elsewhere are Mininet's verbs, and those of the command line, that are done by other means here.
 var elsewhere = map[string]string{
-	"py":    pythonHint,
-	"px":    pythonHint,
-	"x":     "write: xterm NODE; for a single program: h1 COMMAND, with DISPLAY where programs find it",
-	"gterm": "write: xterm NODE",
-	"dpctl": "switches here are no OpenFlow switches: dump and top show them, set changes them",
+	"py":      pythonHint,
+	"px":      pythonHint,
+	"x":       "write: xterm NODE; for a single program: h1 COMMAND, with DISPLAY where programs find it",
+	"gterm":   "write: xterm NODE",
+	"capture": "in another terminal: sudo pausenet capture NODE [PORT]; of a host's interface here: h1 tcpdump -n -i h1-eth1",
+	"down":    "exit ends the fabric; of a link: link A B down",
+	"events":  "in another terminal: sudo pausenet events",
+	"exec":    "a line that begins with a node is run there: h1 COMMAND",
+	"inspect": "in another terminal: sudo pausenet inspect; here: nodes, links, dump, top",
+	"run":     "in another terminal: pausenet run SCENARIO; here start begins the flows of the scenario that the fabric is of",
+	"view":    "in another terminal: sudo pausenet view --fabric NAME",
+	"dpctl":   "switches here are no OpenFlow switches: dump and top show them, set changes them",
 }
 
 const pythonHint = "the shell runs no Python: a script has pausenet.up() of the Python package (docs/python.md), with net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"

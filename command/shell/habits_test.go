@@ -46,6 +46,8 @@ func TestHabits(t *testing.T) {
 		{"ping h0 h5", `0% dropped`, ""},
 		{"xterm h0 h99", "", `no node "h99"`},
 		{"py 1+1", "", `no verb "py": .*pausenet.up\(\)`},
+		{"capture leaf0", "", `no verb "capture": in another terminal: sudo pausenet capture`},
+		{"ls -l", "", `no verb or node "ls": a program is run on a node, as by h0 ls, or outside of the fabric by sh ls`},
 		{"help px", `pausenet.up\(\)`, ""},
 		{"iperfudp", "", "write: iperfudp RATE"},
 		{"iperfudp fast", "", "fast.*as in iperfudp 5Gbps"},

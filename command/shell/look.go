@@ -12,6 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 )
 
 // lookVerbs print what there is.
@@ -116,10 +117,11 @@ func (s *Shell) dump([]string) error {
 				continue
 			}
 			t := &e.State().Switches[n.Index]
-			fmt.Fprintf(w, "%s\t%d ports\t%d bytes queued\n", n.Name, len(n.Ports), t.Used)
+			fmt.Fprintf(w, "%s\t%d ports\t%v queued\n", n.Name, len(n.Ports), units.Bytes(t.Used))
 			for _, k := range kinds(e, n) {
 				p := &t.Profiles[k.profile]
-				fmt.Fprintf(w, "\t%d ports\t%v, %v: XOFF %d, XON %d, headroom %d, ECN %d to %d\n", k.ports, k.wire.Rate, k.wire.Delay, p.Xoff, p.Xon, k.headroom, p.EcnKmin, p.EcnKmax)
+				fmt.Fprintf(w, "\t%d ports\t%v, %v: XOFF %v, XON %v, headroom %v, ECN %v to %v\n", k.ports, k.wire.Rate, k.wire.Delay,
+					units.Bytes(p.Xoff), units.Bytes(p.Xon), units.Bytes(k.headroom), units.Bytes(p.EcnKmin), units.Bytes(p.EcnKmax))
 			}
 		}
 	})

@@ -193,12 +193,12 @@ func (s *Shell) help(args []string) error {
 		return fmt.Errorf("no verb %q%s; help prints the verbs", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
 	}
 	for i := range verbs {
-		fmt.Fprintf(s.Out, "  %-38s %s\n", verbs[i].usage(), verbs[i].help)
+		fmt.Fprintf(s.Out, "  %-40s %s\n", verbs[i].usage(), verbs[i].help)
 	}
-	fmt.Fprintf(s.Out, "  %-38s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
+	fmt.Fprintf(s.Out, "  %-40s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
 	for _, name := range customNames(s.Fabric.Plan.Commands) {
 		if c, err := findCustom(name, s.Fabric.Plan.Commands); err == nil && c != nil {
-			fmt.Fprintf(s.Out, "  %-38s %s\n", name, c.help())
+			fmt.Fprintf(s.Out, "  %-40s %s\n", name, c.help())
 		}
 	}
 	fmt.Fprintln(s.Out, "Commands of your own are files in ~/.config/pausenet/commands (docs/shell.md). Python has pausenet.up() (docs/python.md).")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
@@ -86,6 +87,10 @@ func (s *Shell) Do(line string) (done bool, err error) {
 func unknown(word string, plan *topologies.Plan) error {
 	if hint := elsewhere[word]; hint != "" {
 		return fmt.Errorf("no verb %q: %s", word, hint)
+	}
+	if _, err := exec.LookPath(word); err == nil && !strings.ContainsRune(word, '/') {
+		host := plan.Nodes[plan.Hosts[0]].Name
+		return fmt.Errorf("no verb or node %q: a program is run on a node, as by %s %s, or outside of the fabric by sh %s", word, host, word, word)
 	}
 	names := append(plan.Names(), customNames(plan.Commands)...)
 	for i := range verbs {

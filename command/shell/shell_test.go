@@ -97,7 +97,7 @@ func TestVerbs(t *testing.T) {
 		{"net", "leaf0-eth5:spine0-eth1", ""},
 		{"links", "leaf0-eth5<->spine0-eth1", ""},
 		{"intfs", "leaf0: lo,leaf0-eth1", ""},
-		{"dump", "XOFF 320000", ""},
+		{"dump", "XOFF 320KB, XON 318KB, headroom ", ""},
 		{"ping h0 h1", "0% dropped (2/2 received)", ""},
 		{"ping h0 h0", "", "h0 stands there twice"},
 		{"flow h0 h5 10KB", "h0 -> h5 10KB: FCT", ""},
