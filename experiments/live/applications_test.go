@@ -142,7 +142,7 @@ import socket, struct, sys
 query = struct.pack("!6H", 0, 0, 1, 0, 0, 0) + b"\x02h5\x05local\x00" + struct.pack("!2H", 1, 1)
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("224.0.0.251") + struct.pack("@I", 0))
-s.bind(("", 5353))
+s.bind(("", int(sys.argv[1])))
 s.settimeout(1)
 for _ in range(180):
     s.sendto(query, ("224.0.0.251", 5353))
@@ -156,8 +156,10 @@ for _ in range(180):
         pass
 sys.exit("nobody answers")
 `
-	if got := on(t, f, "h1", python, "-c", resolver); got != "answered by 10.0.0.6\n" {
-		t.Errorf("%q", got)
+	for _, port := range []string{"5353", "0"} { // as a multicast DNS resolver, and as one that knows nothing of it (section 6.7)
+		if got := on(t, f, "h1", python, "-c", resolver, port); got != "answered by 10.0.0.6\n" {
+			t.Errorf("from port %s: %q", port, got)
+		}
 	}
 }
 

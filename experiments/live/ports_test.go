@@ -19,7 +19,7 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 	f := bringUp(t, "", "topology={planes: {planes: 2, spines: 1, leaves: 2, hosts_per_leaf: 1}}")
 	defer down(t, f)
 	addresses := on(t, f, "h0", "ip", "-br", "addr")
-	for _, want := range []string{"h0-eth1", "10.0.0.1/32", "h0-eth2", "10.0.0.3/32"} {
+	for _, want := range []string{"h0-eth1", "10.0.0.1/8", "h0-eth2", "10.0.0.3/8"} {
 		if !strings.Contains(addresses, want) {
 			t.Errorf("h0 has no %s:\n%s", want, addresses)
 		}

@@ -199,6 +199,14 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 // anywhere are the addresses of all hosts.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
+// addressBits is how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it makes no route, as everything goes by the gateway.
+func (f *Fabric) addressBits() int {
+	if f.live {
+		return anywhere.Bits()
+	}
+	return 32
+}
+
 // broadcast is the address of all hosts.
 var broadcast = netip.AddrFrom4([4]byte{10, 255, 255, 255})
 
@@ -276,7 +284,7 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 	peer := f.plan.Ports[port.Peer].MAC
 	var steps []step
 	for _, family := range f.families() {
-		addr, bits := inFamily(family, f.plan.Address(port.ID), 32)
+		addr, bits := inFamily(family, f.plan.Address(port.ID), f.addressBits())
 
 		address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		msg := nl.NewIfAddrmsg(int(family))
@@ -292,6 +300,7 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 			metric += preferred
 			address.AddData(nl.NewRtAttr(unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NODAD|unix.IFA_F_NOPREFIXROUTE)))
 		case f.live:
+			address.AddData(nl.NewRtAttr(unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NOPREFIXROUTE)))
 			address.AddData(nl.NewRtAttr(unix.IFA_BROADCAST, broadcast.AsSlice()))
 		}
 
