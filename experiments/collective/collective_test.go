@@ -312,6 +312,35 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// TestJobOfSomeRanks: the collectives of two halves of a job are one beside the other, and a rank of neither goes on.
+func TestJobOfSomeRanks(t *testing.T) {
+	half := func(ranks ...int32) Step {
+		return Step{Ranks: ranks, Collective: &Spec{Kind: AllReduce, Algorithm: Ring, Size: 4000}}
+	}
+	job := Job{Iterations: 1, Steps: []Step{half(3, 1), half(0, 2), {Compute: &Compute{Time: vtime.Microsecond}}}}
+	const ranks = 5
+	g := steps.Graph{Ranks: ranks}
+	job.Expand(&g, ranks, func(uint64) float64 { return 0 })
+	order, cycle := g.Order()
+	if cycle != nil {
+		t.Fatal(g.DescribeCycle(cycle))
+	}
+	if len(g.Messages) != 8 || job.Messages(ranks) != 8 || !slices.Equal(g.Collectives[0].Ranks, []int32{3, 1}) {
+		t.Errorf("%d messages, %d counted: %+v", len(g.Messages), job.Messages(ranks), g.Collectives)
+	}
+	for _, m := range g.Messages {
+		if from, to := g.Operations[m.Send].Rank, g.Operations[m.Receive].Rank; from+to != 4 && from+to != 2 || from == 4 || to == 4 {
+			t.Errorf("rank %d sends to rank %d", from, to)
+		}
+	}
+	two := func(int32) steps.Alone {
+		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
+	}
+	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(2+3+1); got != want { // two steps of a ring of two, not four
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestBarrier: nobody leaves a barrier before the last has come, however many they are.
 func TestBarrier(t *testing.T) {
 	for ranks := 2; ranks <= 17; ranks++ {

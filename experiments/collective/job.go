@@ -8,6 +8,8 @@ import (
 // Step is a step of a job: a compute, a collective, or a barrier of all ranks.
 type Step struct {
 	Collective *Spec // nil: none
+	// Ranks are those that take part in a collective, in its order; nil: all. The others go on.
+	Ranks []int32
 	// Overlap has the ranks go on at once, while the collective goes on: those of a job go on one after the other. The iteration waits for all.
 	Overlap bool
 	Barrier bool
@@ -40,7 +42,11 @@ func (j *Job) Messages(ranks int) int {
 	n := 0
 	for i := range j.Steps {
 		if s := j.Steps[i].spec(); s != nil {
-			n += s.Messages(ranks)
+			if own := j.Steps[i].Ranks; own != nil {
+				n += s.Messages(len(own))
+			} else {
+				n += s.Messages(ranks)
+			}
 		}
 	}
 	return n * j.Iterations
@@ -80,11 +86,17 @@ func (j *Job) Expand(g *steps.Graph, ranks int, random func(n uint64) float64) {
 				}
 				continue
 			}
-			c := s.spec().Expand(g, all, func(place int) []steps.Wait {
-				return append(append([]steps.Wait{}, compute[place]...), network[place]...)
+			members := all
+			if s.Ranks != nil {
+				members = s.Ranks
+			}
+			c := s.spec().Expand(g, members, func(place int) []steps.Wait {
+				r := members[place]
+				return append(append([]steps.Wait{}, compute[r]...), network[r]...)
 			})
 			c.Iteration = iteration
-			for r, leave := range c.Leave {
+			for place, leave := range c.Leave {
+				r := members[place]
 				network[r] = []steps.Wait{{Operation: leave}}
 				if !s.Overlap {
 					compute[r] = network[r]

@@ -338,9 +338,11 @@ func stepKeys() node {
 		"factor": with("how many times as long", ref("number")),
 	}, "time")
 	return object(node{
-		"compute":    with("how long each rank computes", some(ref("time"), time)),
-		"collective": object(collectiveKeys(node{"overlap": flag("the next step does not wait for it")}), "kind", "size"),
-		"barrier":    flag("no rank goes on before all have come"),
+		"compute": with("how long each rank computes", some(ref("time"), time)),
+		"collective": object(collectiveKeys(node{
+			"overlap": flag("the next step does not wait for it"), "ranks": names("those of the job's ranks that take part, in this order (default: all)"),
+		}), "kind", "size"),
+		"barrier": flag("no rank goes on before all have come"),
 	})
 }
 

@@ -75,14 +75,22 @@ type step struct {
 	collective.Step
 	root topologies.NodeID // of a broadcast
 	slow []topologies.NodeID
+	of   []topologies.NodeID // that take part; nil: all
 }
 
 // at is the step for ranks at hosts.
 func (s *step) at(hosts []topologies.NodeID) collective.Step {
 	own := s.Step
+	members := hosts
+	if s.of != nil {
+		members, own.Ranks = s.of, make([]int32, len(s.of))
+		for i, h := range s.of {
+			own.Ranks[i] = int32(slices.Index(hosts, h))
+		}
+	}
 	if c := own.Collective; c != nil && c.Kind == collective.Broadcast {
 		spec := *c
-		spec.Root = slices.Index(hosts, s.root)
+		spec.Root = slices.Index(members, s.root)
 		own.Collective = &spec
 	}
 	if c := own.Compute; c != nil && len(s.slow) > 0 {
@@ -102,7 +110,7 @@ func (d *decoder) collective(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload
 		hosts := d.ranks(m, w)
 		start := vtime.Time(0)
 		d.startOf(m, &start, w)
-		s := d.collectiveStep(v, m, w, hosts)
+		s := d.collectiveStep(v, m, w, hosts, w.View.Placement)
 		if s == nil {
 			return false
 		}
@@ -138,7 +146,11 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *Workload, hosts []int, own []*
 	w.View.Iterations = iterations
 	job := collective.Job{Iterations: iterations}
 	for _, s := range own {
-		job.Steps = append(job.Steps, s.Step)
+		counted := s.Step
+		if s.of != nil {
+			counted.Ranks = make([]int32, len(s.of))
+		}
+		job.Steps = append(job.Steps, counted)
 	}
 	if w.messages = job.Messages(len(hosts)); w.messages > maxFlows {
 		v.Errorf("%d messages, each of them a flow: at most %d flows are possible", w.messages, maxFlows)
@@ -159,7 +171,7 @@ func defaultAlgorithm(kind string) string {
 }
 
 // collectiveStep reads what a collective is; nil if that cannot be.
-func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int) *step {
+func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int, placement string) *step {
 	spec := &collective.Spec{}
 	s := &step{Step: collective.Step{Collective: spec}}
 	before := v.Report().Count()
@@ -180,7 +192,7 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 		return nil
 	}
 	if spec.Algorithm == collective.Hierarchical && group == nil {
-		if spec.Group = d.rackGroup(hosts, w.View.Placement); spec.Group == 0 {
+		if spec.Group = d.rackGroup(hosts, placement); spec.Group == 0 {
 			v.Errorf("the ranks are not as many in each rack, one rack after the other: say how many are in a group, such as group: 4")
 			return nil
 		}
@@ -230,6 +242,26 @@ func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.No
 		found = append(found, id)
 	}
 	return found
+}
+
+// someRanks reads which ranks of a job take part in one of its collectives, in the order named: their hosts' indexes, and their nodes, nil for all.
+func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int, placement string) (members []int, of []topologies.NodeID, as string) {
+	at := m.Get("ranks")
+	if at == nil || hosts == nil {
+		return hosts, nil, placement
+	}
+	before := at.Report().Count()
+	of = d.members(at, hosts)
+	for i, id := range of {
+		if slices.Contains(of[:i], id) {
+			at.Errorf("%s stands twice", d.s.Topology.Nodes[id].Name)
+		}
+		members = append(members, d.s.Topology.Nodes[id].Index)
+	}
+	if at.Report().Count() != before {
+		return nil, nil, ""
+	}
+	return members, of, placements[0]
 }
 
 // rackGroup is how many ranks are in each rack, if they come rack by rack and are as many in each; 0 if not.
@@ -307,9 +339,14 @@ func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
 		parts := of.Mapping()
 		overlap := false
 		parts.Get("overlap").Bool(&overlap)
-		if s = d.collectiveStep(of, parts, w, hosts); s != nil {
-			s.Overlap = overlap
-			w.View.Steps[len(w.View.Steps)-1].Overlap = overlap
+		members, own, placement := d.someRanks(parts, hosts, w.View.Placement)
+		if s = d.collectiveStep(of, parts, w, members, placement); s != nil {
+			s.Overlap, s.of = overlap, own
+			view := &w.View.Steps[len(w.View.Steps)-1]
+			view.Overlap = overlap
+			for _, id := range own {
+				view.Ranks = append(view.Ranks, d.s.Topology.Nodes[id].Name)
+			}
 		}
 		parts.Done()
 	case barrier != nil:

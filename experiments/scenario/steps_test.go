@@ -95,6 +95,37 @@ workloads:
 	}
 }
 
+// TestCollectivesOfSomeRanks: a step of a job may name the ranks that take part, by their hosts, wherever the placement has them.
+func TestCollectivesOfSomeRanks(t *testing.T) {
+	const text = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}\nduration: 1ms\nworkloads:\n  - job: {ranks: h0..h5, placement: random, steps: [" +
+		"{collective: {kind: allreduce, size: 1KB, ranks: [h4, h1]}}, {collective: {kind: broadcast, size: 1KB, ranks: [h0, h2, h3]%s}}]}\n"
+	for root, want := range map[string]string{"": "h0", ", root: h3": "h3"} {
+		s, err := Parse("x.yaml", fmt.Appendf(nil, text, root), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs := map[string]int{}
+		for i := range s.Flows {
+			pairs[s.Topology.Nodes[s.Flows[i].Source].Name+" "+s.Topology.Nodes[s.Flows[i].Destination].Name]++
+		}
+		if len(s.Flows) != 4+2 || pairs["h4 h1"] != 2 || pairs["h1 h4"] != 2 {
+			t.Errorf("%v", pairs)
+		}
+		steps := s.Workloads[0].View.Steps
+		if steps[1].Root != want || steps[1].describe() != "broadcast of 1KB by tree among h0, h2, h3" {
+			t.Errorf("%+v", steps[1])
+		}
+	}
+	for ranks, want := range map[string]string{
+		"[h0, h6, h2]": "h6 is none of the ranks", "[h0, h2, h0]": "h0 stands twice", "h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is none of the ranks",
+	} {
+		_, err := Parse("x.yaml", []byte(strings.Replace(fmt.Sprintf(text, ""), "[h0, h2, h3]", ranks, 1)), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", ranks, err, want)
+		}
+	}
+}
+
 // FuzzMessages: whatever a table of messages has in it, it is refused, or the messages have an order.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("id,src,dst,size_bytes,after,start_ns,compute_ns\na,h0,h1,10,,5,\nb,h1,h2,10,a,,7\nc,h1,h0,1,a b,,\n"))

@@ -66,6 +66,7 @@ type StepView struct {
 	Chunks     int         `json:"chunks,omitempty"`
 	Group      int         `json:"group,omitempty"`
 	Root       string      `json:"root,omitempty"`
+	Ranks      []string    `json:"ranks,omitempty"` // absent: all
 	Overlap    bool        `json:"overlap,omitempty"`
 	Barrier    bool        `json:"barrier,omitempty"`
 	Compute    float64     `json:"compute_ns,omitempty"`
@@ -86,6 +87,9 @@ func (v *StepView) describe() string {
 		}
 		if v.Group > 0 {
 			text += fmt.Sprintf(" in groups of %d", v.Group)
+		}
+		if len(v.Ranks) > 0 {
+			text += " among " + Few(v.Ranks)
 		}
 		if v.Overlap {
 			text += ", overlapping"

@@ -92,6 +92,7 @@ type job struct {
 	Collective collective.Spec
 	Overlap    bool
 	Barrier    bool
+	Pair       bool // the first two ranks have a collective of their own
 	Placement  string
 	QPs        int
 }
@@ -116,6 +117,9 @@ func (j *job) write(w func(format string, args ...any)) {
 	w("        - compute: {time: %dps, jitter: %dps}", j.Compute, j.Jitter)
 	w("        - collective: {kind: %s, algorithm: %s, size: %dB, chunks: %d, overlap: %t%s}", j.Collective.Kind, j.Collective.Algorithm, j.Collective.Size, j.Collective.Chunks, j.Overlap, group)
 	w("        - compute: %dps", j.Compute)
+	if j.Pair {
+		w("        - collective: {kind: allgather, size: 5000B, ranks: [h1, h0]}")
+	}
 	if j.Barrier {
 		w("        - barrier: true")
 	}

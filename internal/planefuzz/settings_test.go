@@ -76,7 +76,7 @@ func (c *testCase) drawJob(d chooser) {
 	ranks := d.Int("ranks", 2, len(c.Fabric.Hosts))
 	j := job{
 		Ranks: ranks, Iterations: d.Int("iterations", 1, 3), Compute: d.time("compute", vtime.Picosecond, 20*vtime.Microsecond),
-		Jitter: d.time("jitter of a compute", vtime.Picosecond, 5*vtime.Microsecond), Overlap: d.chance("overlap", 40), Barrier: d.chance("barrier", 40),
+		Jitter: d.time("jitter of a compute", vtime.Picosecond, 5*vtime.Microsecond), Overlap: d.chance("overlap", 40), Barrier: d.chance("barrier", 40), Pair: d.chance("collective of a pair", 30),
 		Placement: pick(d, "placement", "given", "packed", "across-racks", "random"), QPs: pick(d, "QPs of a connection", 1, 1, 1, 2),
 		Collective: collective.Spec{
 			Kind: pick(d, "collective", collective.Kinds...), Algorithm: pick(d, "algorithm", collective.Algorithms...),
