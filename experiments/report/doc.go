@@ -10,7 +10,7 @@
 //
 //   - What a caller gives: report.go and summary.go (a scenario's runs), sweep.go (a sweep, and its page), lines.go (line charts alone).
 //   - A scenario's page: page.go, of panel.go (plots over time), cdf.go (distributions), groups.go (by tag and size), bysize.go (charts
-//     over size), links.go, spread.go (PAUSE and its victims, fairness, jobs and collectives), events.go (faults, storms and deadlocks), published.go (beside
+//     over size), links.go, spread.go (PAUSE and its victims, fairness, losses, jobs and collectives), events.go (faults, storms and deadlocks), published.go (beside
 //     what a source says) and settings.go.
 //   - A chart: chart.go, with axis.go and decimate.go (as few points as its picture needs); for the page's script data.go. The script and the
 //     style are below page, and bundled below bundle: make pages.

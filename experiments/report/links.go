@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -45,6 +46,59 @@ func linkCharts(r *Report) []*chart {
 		charts = append(charts, c)
 	}
 	return charts
+}
+
+// imbalanceTable says how evenly switches loaded equal-cost ports; nil where none has any to choose from.
+func imbalanceTable(r *Report) []table {
+	var tiers []int
+	for i := range r.Runs {
+		for _, run := range r.Runs[i].counted() {
+			for _, of := range run.Summary.Imbalance {
+				if !slices.Contains(tiers, of.Tier) {
+					tiers = append(tiers, of.Tier)
+				}
+			}
+		}
+	}
+	if len(tiers) == 0 {
+		return nil
+	}
+	slices.Sort(tiers)
+	t := table{
+		Caption: "Load of equal-cost ports: what the busiest carried over the mean, and Jain's index; 1 is even", Corner: "Switches", Heads: r.names(),
+	}
+	for _, tier := range tiers {
+		own := func(run *Run) *Imbalance {
+			for k := range run.Summary.Imbalance {
+				if of := &run.Summary.Imbalance[k]; of.Tier == tier {
+					return of
+				}
+			}
+			return nil
+		}
+		value := func(of func(*Imbalance) float64) func(*Run) float64 {
+			return func(run *Run) float64 {
+				if found := own(run); found != nil {
+					return of(found)
+				}
+				return math.NaN()
+			}
+		}
+		worst := row{Label: "The most uneven"}
+		for i := range r.Runs {
+			name := ""
+			if of := own(r.Runs[i].counted()[0]); of != nil {
+				name = of.Worst
+			}
+			worst.Cells = append(worst.Cells, words(name))
+		}
+		t.Bodies = append(t.Bodies, body{fmt.Sprintf("Tier %d", tier), []row{
+			r.row("Busiest over mean", None, lower, value(func(of *Imbalance) float64 { return of.MaxOverMean })),
+			r.row("Jain's index", None, neither, value(func(of *Imbalance) float64 { return of.Jain })),
+			worst,
+		}})
+	}
+	return []table{t}
 }
 
 // linkMeasure is something that links are compared by.

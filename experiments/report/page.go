@@ -179,9 +179,10 @@ func (p *page) sections(r *Report) []section {
 		},
 		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pausedTables(r))},
 		{
-			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: utilisationTable(r),
+			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: slices.Concat(utilisationTable(r), imbalanceTable(r)),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
 		},
+		{ID: "recovery", Title: "Losses and repairs", Tables: recoveryTable(r)},
 		{ID: "collectives", Title: "Jobs and collectives", Tables: stepsTables(r)},
 		{ID: "fairness", Title: "Fairness", Tables: fairnessTable(r)},
 	} {

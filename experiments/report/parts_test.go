@@ -370,3 +370,29 @@ func TestSample(t *testing.T) {
 		t.Errorf("%d and %d values of a run", whole.most, pooled.most)
 	}
 }
+
+// TestImbalanceAndRecovery: tables of what only some runs have; none where no run has it.
+func TestImbalanceAndRecovery(t *testing.T) {
+	r := &Report{Runs: []Run{{Controller: "ecmp"}, {Controller: "spray"}}}
+	if imbalanceTable(r) != nil || recoveryTable(r) != nil {
+		t.Error("tables of runs that have neither")
+	}
+	r.Runs[0].Summary.Imbalance = []Imbalance{{Tier: 2, MaxOverMean: 1.5, Jain: 0.9, Worst: "agg0"}, {Tier: 1, MaxOverMean: 2, Jain: 0.5, Worst: "leaf0"}}
+	r.Runs[1].Summary.Recovery = &Recovery{Retransmitted: 2e6, Spurious: 12}
+	uneven := imbalanceTable(r)[0]
+	if len(uneven.Bodies) != 2 || uneven.Bodies[0].Heading != "Tier 1" {
+		t.Fatalf("%+v", uneven.Bodies)
+	}
+	for i, want := range [][2]string{{"2.00", "–"}, {"0.500", "–"}, {"leaf0", "–"}} {
+		if c := uneven.Bodies[0].Rows[i].Cells; c[0].Text != want[0] || c[1].Text != want[1] {
+			t.Errorf("row %d: %q and %q, want %q", i, c[0].Text, c[1].Text, want)
+		}
+	}
+	repairs := recoveryTable(r)[0].Bodies[0].Rows
+	if c := repairs[1].Cells; c[0].Text != "–" || c[1].Text != "12" {
+		t.Errorf("spurious: %q and %q", c[0].Text, c[1].Text)
+	}
+	if repairs[0].Unit != "MB" || repairs[0].Cells[1].Text != "2.00" {
+		t.Errorf("sent again: %s %s", repairs[0].Cells[1].Text, repairs[0].Unit)
+	}
+}

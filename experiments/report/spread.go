@@ -111,6 +111,34 @@ func fairnessTable(r *Report) []table {
 	return []table{t}
 }
 
+// recoveryTable says what selective repeat and trimming met; nil where neither was on.
+func recoveryTable(r *Report) []table {
+	any := false
+	own := func(label string, u Unit, b better, of func(*Recovery) int64) row {
+		return r.row(label, u, b, func(run *Run) float64 {
+			if run.Summary.Recovery == nil {
+				return math.NaN()
+			}
+			any = true
+			return float64(of(run.Summary.Recovery))
+		})
+	}
+	t := table{Caption: "Packets of all flows, of runs with selective repeat or trimming", Corner: "Measure", Heads: r.names(), Bodies: []body{{"", []row{
+		own("Sent again, payload", Bytes, lower, func(of *Recovery) int64 { return of.Retransmitted }),
+		own("Sent again although they had arrived (spurious)", counts, lower, func(of *Recovery) int64 { return of.Spurious }),
+		own("Arrived twice (duplicates)", counts, lower, func(of *Recovery) int64 { return of.Duplicates }),
+		own("Arrived after a later one (reordered)", counts, neither, func(of *Recovery) int64 { return of.Reordered }),
+		own("The most that one came late, in packets", counts, neither, func(of *Recovery) int64 { return of.Extent }),
+		own("Trimmed by switches", counts, neither, func(of *Recovery) int64 { return of.Trimmed }),
+		own("NAKs", counts, neither, func(of *Recovery) int64 { return of.Naks }),
+		own("Timeouts", counts, lower, func(of *Recovery) int64 { return of.Timeouts }),
+	}}}}
+	if !any {
+		return nil
+	}
+	return []table{t}
+}
+
 // stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
 func stepsTables(r *Report) []table {
 	var jobs, kinds []string

@@ -27,6 +27,10 @@ type Summary struct {
 	Victims                 Victims
 	Fairness                []Fairness
 	Links                   []Link
+	// Imbalance is by tier of the switches that choose among equal-cost ports.
+	Imbalance []Imbalance
+	// Recovery is nil where losses are repaired by go-back-N and nothing is trimmed.
+	Recovery *Recovery
 	// Jobs and Collectives are of workloads whose flows wait for each other.
 	Jobs        []Job
 	Collectives []Collective
@@ -48,6 +52,19 @@ type Collective struct {
 	Limit            int64
 	Algorithmic, Bus float64 // bit/s
 	Skew, Late       float64 // mean
+}
+
+// Imbalance is how unevenly the switches of a tier loaded equal-cost ports: 1 and 1 if evenly.
+type Imbalance struct {
+	Tier              int
+	MaxOverMean, Jain float64
+	Worst             string // the most uneven switch
+}
+
+// Recovery is what it took to bring what was lost, in packets.
+type Recovery struct {
+	Timeouts, Naks, Retransmitted                    int64 // Retransmitted in bytes
+	Spurious, Duplicates, Reordered, Extent, Trimmed int64
 }
 
 // SizeBin is the part of the flows up to a size, in bytes, that no smaller part has.

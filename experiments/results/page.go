@@ -156,6 +156,16 @@ func (r *RunFolder) report(name string) report.Run {
 	for _, b := range sum.BySizeBin {
 		run.Summary.BySizeBin = append(run.Summary.BySizeBin, report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
 	}
+	for i := range sum.Imbalance {
+		of := &sum.Imbalance[i]
+		run.Summary.Imbalance = append(run.Summary.Imbalance, report.Imbalance{Tier: of.Tier, MaxOverMean: of.MaxOverMean, Jain: of.Jain, Worst: of.Worst.Node})
+	}
+	if of := sum.Recovery; of != nil {
+		run.Summary.Recovery = &report.Recovery{
+			Timeouts: of.Timeouts, Naks: of.Naks, Retransmitted: of.Retransmitted,
+			Spurious: of.Spurious, Duplicates: of.Duplicates, Reordered: of.Reordered, Extent: of.Extent, Trimmed: of.Trimmed,
+		}
+	}
 	for i := range sum.Jobs {
 		j := &sum.Jobs[i]
 		run.Summary.Jobs = append(run.Summary.Jobs, report.Job{
