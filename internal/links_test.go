@@ -27,6 +27,25 @@ func anchors(page string) map[string]bool {
 	return m
 }
 
+// TestDocumentsAreListed: docs/README.md leads to every page of docs.
+func TestDocumentsAreListed(t *testing.T) {
+	list, err := os.ReadFile("../docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"*.md", "schemes/*.md"} {
+		names, err := fs.Glob(os.DirFS("../docs"), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if name != "README.md" && !strings.Contains(string(list), "("+name) {
+				t.Errorf("docs/README.md does not lead to %s", name)
+			}
+		}
+	}
+}
+
 // TestLinks follows every link between the repository's pages, to the heading.
 func TestLinks(t *testing.T) {
 	pages := map[string]string{}
