@@ -196,6 +196,12 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"verb":"node","node":"h1"}`))
 	f.Add([]byte(`{"verb":"capture","node":"h1","port":"9"}`))
 	f.Add([]byte(`{"verb":1}`))
+	f.Add([]byte(`{"verb":"program","node":"h1","command":["true"],"environment":["A=1"],"folder":"/"}`))
+	f.Add([]byte(`{"verb":"events","kinds":["fault","flow"]}`))
+	f.Add([]byte(`{"verb":"line","line":"links"}`))
+	f.Add([]byte(`{"verb":"complete","line":"set switch.pfc."}`))
+	f.Add([]byte(`{"verb":"way","flow":-1}`))
+	f.Add([]byte(`{"verb":"snapshot"}`))
 	fabric := bringUp(f, "")
 	f.Cleanup(func() { down(f, fabric) })
 	f.Fuzz(func(t *testing.T, line []byte) {
