@@ -147,7 +147,7 @@ func (w *warner) warn(format string, args ...any) {
 // Few are a few of the names, and how many others there are.
 func Few(names []string) string {
 	const most = 3
-	if len(names) <= most {
+	if len(names) <= most+1 { // and never one other
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)

@@ -191,7 +191,7 @@ func TestWarningsOfPrograms(t *testing.T) {
 		{"star: {hosts: 3}, mtu: 4000", ""},
 		{
 			"star: {hosts: 3}, defaults: {env: {A: 1}, nat: true}, change_nodes: [{name: h0, exec: x, binds: ['/a:/b']}]",
-			"env, binds, exec, nat of s0, h0, h1 and 1 others: no effect in a run, which has no programs",
+			"env, binds, exec, nat of s0, h0, h1, h2: no effect in a run, which has no programs",
 		},
 		{"star: {hosts: 3}, commands: {flap: nodes}", "commands flap: no effect in a run, which has no shell"},
 		{"star: {hosts: 3}, l2: learn", "l2: learn: no effect in a run"},
