@@ -374,7 +374,7 @@ func TestSample(t *testing.T) {
 // TestImbalanceAndRecovery: tables of what only some runs have; none where no run has it.
 func TestImbalanceAndRecovery(t *testing.T) {
 	r := &Report{Runs: []Run{{Controller: "ecmp"}, {Controller: "spray"}}}
-	if imbalanceTable(r) != nil || recoveryTable(r) != nil {
+	if imbalanceTable(r) != nil || recoveryTable(r) != nil || lossyTable(r) != nil {
 		t.Error("tables of runs that have neither")
 	}
 	r.Runs[0].Summary.Imbalance = []Imbalance{{Tier: 2, MaxOverMean: 1.5, Jain: 0.9, Worst: "agg0"}, {Tier: 1, MaxOverMean: 2, Jain: 0.5, Worst: "leaf0"}}
@@ -387,6 +387,10 @@ func TestImbalanceAndRecovery(t *testing.T) {
 		if c := uneven.Bodies[0].Rows[i].Cells; c[0].Text != want[0] || c[1].Text != want[1] {
 			t.Errorf("row %d: %q and %q, want %q", i, c[0].Text, c[1].Text, want)
 		}
+	}
+	r.Runs[1].Summary.Lossy = LossyDrops{Threshold: 12}
+	if c := lossyTable(r)[0].Bodies[0].Rows[1].Cells; c[0].Text != "0" || c[1].Text != "12" {
+		t.Errorf("dropped: %q and %q", c[0].Text, c[1].Text)
 	}
 	repairs := recoveryTable(r)[0].Bodies[0].Rows
 	if c := repairs[1].Cells; c[0].Text != "–" || c[1].Text != "12" {

@@ -139,6 +139,27 @@ func recoveryTable(r *Report) []table {
 	return []table{t}
 }
 
+// lossyTable has what lossy classes dropped, by cause.
+func lossyTable(r *Report) []table {
+	any := false
+	own := func(label string, of func(*LossyDrops) int64) row {
+		return r.row(label, counts, lower, func(run *Run) float64 {
+			n := of(&run.Summary.Lossy)
+			any = any || n > 0
+			return float64(n)
+		})
+	}
+	t := table{Caption: "Frames that lossy classes dropped, by cause", Corner: "Cause", Heads: r.names(), Bodies: []body{{"", []row{
+		own("Beyond lossy_limit", func(d *LossyDrops) int64 { return d.Queue }),
+		own("Beyond what lossy_alpha gives", func(d *LossyDrops) int64 { return d.Threshold }),
+		own("The shared buffer was full", func(d *LossyDrops) int64 { return d.Buffer }),
+	}}}}
+	if !any {
+		return nil
+	}
+	return []table{t}
+}
+
 // stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
 func stepsTables(r *Report) []table {
 	var jobs, kinds []string

@@ -31,9 +31,16 @@ type Summary struct {
 	Imbalance []Imbalance
 	// Recovery is nil where losses are repaired by go-back-N and nothing is trimmed.
 	Recovery *Recovery
+	// Lossy are the frames that found no room in a lossy class.
+	Lossy LossyDrops
 	// Jobs and Collectives are of workloads whose flows wait for each other.
 	Jobs        []Job
 	Collectives []Collective
+}
+
+// LossyDrops are frames by cause: beyond a queue's limit, beyond its dynamic threshold, and as the shared buffer was full.
+type LossyDrops struct {
+	Queue, Threshold, Buffer int64
 }
 
 // Job is a workload whose flows wait. Times are in nanoseconds; JCT is 0 of one that has not ended.

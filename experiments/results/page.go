@@ -166,6 +166,8 @@ func (r *RunFolder) report(name string) report.Run {
 			Spurious: of.Spurious, Duplicates: of.Duplicates, Reordered: of.Reordered, Extent: of.Extent, Trimmed: of.Trimmed,
 		}
 	}
+	lossy := sum.Drops.Lossy
+	run.Summary.Lossy = report.LossyDrops{Queue: lossy[measure.LossyQueue], Threshold: lossy[measure.LossyThreshold], Buffer: lossy[measure.LossyBuffer]}
 	for i := range sum.Jobs {
 		j := &sum.Jobs[i]
 		run.Summary.Jobs = append(run.Summary.Jobs, report.Job{
