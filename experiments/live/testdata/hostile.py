@@ -3,11 +3,12 @@
 The victim offers the middle third of its memory to be written. The attacker posts work requests with random addresses, keys and elements
 to it, and sends its own server requests of random words.
 """
-import array, ctypes, os, random, socket, struct, sys, time
+import array, ctypes, os, pathlib, random, re, socket, struct, sys, time
 
 PORT, ROUNDS, SIZE = 4791, 60, 4096
 (DEVICES, OPEN, DESTROY, PD, MR, CHANNEL, CQ, NOTIFY, CREATE_SRQ, MODIFY_SRQ, QP, MODIFY, QUERY, SEND, RECV) = range(1, 16)
 LAST = 25
+VERSION = int(re.search(r"PROTOCOL_VERSION = (\d+)", (pathlib.Path(__file__).resolve().parents[3] / "verbs/c/protocol.h").read_text())[1])
 LOCAL_WRITE, REMOTE_WRITE = 1, 2
 
 
@@ -31,7 +32,7 @@ class Server:
 
     def open(self):
         memory = os.open("/proc/self/mem", os.O_RDWR)
-        reply = self.ask(OPEN, 2, 0, files=[memory])
+        reply = self.ask(OPEN, VERSION, 0, files=[memory])
         os.close(memory)
         assert reply[0] == 0, reply
         self.pd = self.ask(PD)[1]
@@ -119,5 +120,5 @@ for _ in range(3000):
     if words[0] != OPEN:
         server.ask(*words)
 server.raw(b"odd")
-assert server.ask(DEVICES, 2)[0] == 0
+assert server.ask(DEVICES, VERSION)[0] == 0
 print("unharmed")
