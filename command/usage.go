@@ -108,6 +108,9 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 			return fmt.Errorf("%w: a topology is a word of its own: write pausenet up NAME|FILE", unknown)
 		}
 	}
+	if name == "fabric" && strings.HasSuffix(c.Use, " [NAME]") {
+		return fmt.Errorf("%w: the fabric's name is a word of its own: write pausenet %s", unknown, c.Use)
+	}
 	if !c.HasParent() && strings.HasPrefix(short, "c") {
 		return fmt.Errorf("%w: did you mean pausenet clean?", unknown)
 	}
