@@ -88,10 +88,7 @@ func (s *Shell) tellFlows() {
 }
 
 // wait waits for the flows in the background.
-func (s *Shell) wait(args []string) error {
-	if len(args) > 0 {
-		return errUsage
-	}
+func (s *Shell) wait([]string) error {
 	troubles, release, err := s.watchTroubles()
 	if err != nil {
 		return err

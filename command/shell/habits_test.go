@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,10 @@ func TestHabits(t *testing.T) {
 		{"iperfudp fast", "", "fast.*as in iperfudp 5Gbps"},
 		{"iperfudp 100bps", "", "less than 1 b/s by the wall clock"},
 		{"quit now", "", "write: quit"},
+		{"links spine0", "", "write: links"},
+		{"dump h0", "", "write: dump"},
+		{"pingall h0", "", "write: pingall"},
+		{"top 5", "", "write: top"},
 	} {
 		expect(t, s, c.line, c.prints, c.fails)
 	}
@@ -143,9 +148,18 @@ func TestCustom(t *testing.T) {
 	s.Fabric.Name = ""
 }
 
-// TestIperfUDP measures what is lost of datagrams.
+// TestIperfUDP measures what is lost of datagrams, and how many arrive a second where more are sent than the link takes.
 func TestIperfUDP(t *testing.T) {
 	needIperf(t)
-	s, _ := newShell(t)
+	s, out := newShell(t)
 	expect(t, s, "iperfudp 1Gbps h0 h5 1", `^h0 -> h5 UDP: sent \S+ Gb/s of virtual time, received \S+ Gb/s: \d+ of \d+ datagrams lost \(.* %\); jitter \S+ of virtual time\n$`, "")
+	out.Reset()
+	if _, err := s.Do("iperfudp 20Gbps h0 h5 1"); err != nil {
+		t.Fatal(err)
+	}
+	_, rate, _ := strings.Cut(out.String(), "received ")
+	rate, _, _ = strings.Cut(rate, " ")
+	if received, err := strconv.ParseFloat(rate, 64); err != nil || received > 10 { // of the host's link
+		t.Errorf("received %q Gb/s:\n%s", rate, out)
+	}
 }

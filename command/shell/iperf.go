@@ -179,7 +179,10 @@ func (s *Shell) iperfUDP(args []string) error {
 	u := &report.End.Sum
 	sent := units.Rate(u.Rate * slowdown)
 	kept := 1 - float64(u.Lost)/float64(max(1, u.Packets))
-	received := units.Rate(float64(sent) * kept)
+	received := units.Rate(report.End.Received.Rate * slowdown) // over the time until the last came, where what waited in the host came late
+	if received == 0 {                                          // an iperf3 that does not say
+		received = units.Rate(float64(sent) * kept)
+	}
 	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)
 	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gb/s of virtual time, received %.3g Gb/s: %d of %d datagrams lost (%.2g %%); jitter %v of virtual time\n",
 		m.source.Name, m.target.Name, sent.Gigabits(), received.Gigabits(), u.Lost, u.Packets, 100*(1-kept), nearest(jitter))

@@ -20,7 +20,7 @@ var lookVerbs = []verb{
 	{"nodes", "", "print the nodes", (*Shell).nodes, nil},
 	{"net", "", "print what each port is cabled to", (*Shell).net, nil},
 	{"links", "", "print the links, their rates and states", (*Shell).links, nil},
-	{"dump", "", "print each node's address, or its switch settings", (*Shell).dump, nil},
+	{"dump", "", "print each node's addresses, or its switch settings", (*Shell).dump, nil},
 	{"intfs", "", "print each node's interfaces", (*Shell).intfs, nil},
 	{"top", "", "watch queues, pauses, marks and rates, the busiest first; q ends it", (*Shell).top, nil},
 }
@@ -111,8 +111,9 @@ func (s *Shell) dump([]string) error {
 			if n.Kind == topologies.Host {
 				for place, id := range n.Ports {
 					o := e.HostStack(plan.Ports[id].Interface)
-					fmt.Fprintf(w, "%s\t%v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n",
-						plan.EndName(n.ID, uint8(place)), plan.Address(id), o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
+					a := plan.Address(id)
+					fmt.Fprintf(w, "%s\t%v, %v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n",
+						plan.EndName(n.ID, uint8(place)), a, topologies.IPv6(a), o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
 				}
 				continue
 			}

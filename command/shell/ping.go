@@ -20,23 +20,16 @@ var pingVerbs = []verb{
 	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping, completeHosts},
 }
 
-func (s *Shell) pingAll(args []string) error {
-	return s.pingFirst(args, len(s.Fabric.Plan.Hosts), false)
-}
+func (s *Shell) pingAll([]string) error { return s.pingFirst(len(s.Fabric.Plan.Hosts), false) }
 
-func (s *Shell) pingAllFull(args []string) error {
-	return s.pingFirst(args, len(s.Fabric.Plan.Hosts), true)
-}
+func (s *Shell) pingAllFull([]string) error { return s.pingFirst(len(s.Fabric.Plan.Hosts), true) }
 
-func (s *Shell) pingPair(args []string) error { return s.pingFirst(args, 2, false) }
+func (s *Shell) pingPair([]string) error { return s.pingFirst(2, false) }
 
-func (s *Shell) pingPairFull(args []string) error { return s.pingFirst(args, 2, true) }
+func (s *Shell) pingPairFull([]string) error { return s.pingFirst(2, true) }
 
 // pingFirst is among the first n hosts.
-func (s *Shell) pingFirst(args []string, n int, full bool) error {
-	if len(args) > 0 {
-		return errUsage
-	}
+func (s *Shell) pingFirst(n int, full bool) error {
 	return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts[:min(n, len(s.Fabric.Plan.Hosts))]), full)
 }
 

@@ -30,10 +30,7 @@ var otherVerbs = []verb{
 	{"quit", "", "the same as exit", leave, nil},
 }
 
-func leave(_ *Shell, args []string) error {
-	if len(args) > 0 {
-		return errUsage
-	}
+func leave(*Shell, []string) error {
 	return errExit
 }
 

@@ -138,9 +138,6 @@ func pressed(in *os.File, ended <-chan os.Signal) bool {
 	return false
 }
 
-func (s *Shell) top(args []string) error {
-	if len(args) > 0 {
-		return errUsage
-	}
+func (s *Shell) top([]string) error {
 	return Top(s.In, s.Out, s.Fabric.Snapshot)
 }

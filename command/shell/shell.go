@@ -66,7 +66,10 @@ func (s *Shell) Do(line string) (done bool, err error) {
 		if verbs[i].name != words[0] {
 			continue
 		}
-		if err = verbs[i].run(s, words[1:]); errors.Is(err, errExit) {
+		if err = errUsage; verbs[i].arguments != "" || len(words) == 1 {
+			err = verbs[i].run(s, words[1:])
+		}
+		if errors.Is(err, errExit) {
 			return true, nil
 		}
 		if errors.Is(err, errUsage) {
