@@ -54,7 +54,7 @@ tcpdump print it.`,
 		},
 	}
 	fabricFlag(c, &fabric)
-	c.Flags().StringVarP(&file, "write", "w", "", "file to write, - for standard output")
+	c.Flags().StringVarP(&file, "write", "w", "", "`file` to write, - for standard output")
 	return c
 }
 

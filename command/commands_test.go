@@ -151,7 +151,7 @@ func TestCommands(t *testing.T) {
 		{"run incast --sed 3", exitBadInput, "", "unknown flag: --sed: did you mean --seed?"},
 		{"run incast -x", exitBadInput, "", "pausenet run --help lists those that there are"},
 		{"lab chek", exitBadInput, "", `unknown command "chek" for "pausenet lab": did you mean "check"?`},
-		{"train gru", exitBadInput, "", "pausenet train --help lists them"},
+		{"train gru", exitBadInput, "", `unknown command "gru" for "pausenet train" (there is lstm, pid, cells, features, loop)`},
 		{"import goal ring.goal", exitBadInput, "", "a scenario reads such files itself: workloads: [{goal: {file: NAME}}]"},
 		{"import sonic", exitBadInput, "", "write pausenet import sonic CONFIG_DB"},
 		{"run ../examples/controllers/aimd.star", exitBadInput, "", "aimd.star is a congestion control's file: write pausenet run SCENARIO --cc ../examples/controllers/aimd.star"},

@@ -43,8 +43,12 @@ func newDownCommand() *cobra.Command {
 		format string
 	)
 	c := &cobra.Command{
-		Use:               "down [NAME]",
-		Short:             "End a live fabric and print its verdict",
+		Use:   "down [NAME]",
+		Short: "End a live fabric and print its verdict",
+		Long: `down ends the live fabric NAME, with all programs on its nodes, and prints its verdict. The
+only fabric that is up needs no name, if you have brought it up.`,
+		Example: `  sudo pausenet down lab
+  sudo pausenet down --all`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -20,8 +20,12 @@ import (
 func newInspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use:               "inspect [NAME]",
-		Short:             "Print the live fabrics, or one with its nodes and links",
+		Use:   "inspect [NAME]",
+		Short: "Print the live fabrics, or one with its nodes and links",
+		Long: `inspect lists the live fabrics that are up, and those that have ended and nobody had asked
+them to, with the reason. Of a NAME it prints nodes, addresses and links.`,
+		Example: `  sudo pausenet inspect
+  sudo pausenet inspect lab -f json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -118,7 +122,7 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	for _, d := range all {
 		fmt.Fprintln(w)
 		for _, n := range d.Nodes {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, count(n.Ports, "port"))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, n.Address6, count(n.Ports, "port"))
 		}
 		fmt.Fprintln(w)
 		for _, l := range d.Links {

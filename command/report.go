@@ -32,7 +32,7 @@ against that of the first run.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "file for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
+	flags.StringVarP(&f.output, "output", "o", "", "`file` for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c

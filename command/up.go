@@ -53,14 +53,16 @@ func newUpCommand() *cobra.Command {
 		Short: "Bring a live fabric up, and a shell to use it",
 		Long: `up builds a fabric whose clock follows the wall clock, slowed down, so that ping, iperf3 or
 any program in a host's namespace can use it, and opens a shell: help there prints its
-verbs. Without an argument it is a small leaf-spine. The fabric ends with the shell.
-Without a terminal it does the lines of its standard input, all of them, and exits with 1
-if any fails.
+verbs. TOPOLOGY and SCENARIO are built-ins' names (pausenet list) or files; without one it is
+a small leaf-spine. A topology's file also says what programs on nodes find: files, images,
+start-up commands (docs/topologies.md). The fabric ends with the shell. Without a terminal it
+does the lines of its standard input, all of them, and exits with 1 if any fails.
 
 With --detach the fabric stays in the background: shell, exec, inspect, capture, top and
 events use it from any terminal, down ends it.`,
 		Example: `  sudo pausenet up
   sudo pausenet up dcon-testbed --cc dcon
+  sudo pausenet up fabric.yaml --nat
   sudo pausenet up leafspine --name lab --detach
   sudo pausenet up < lines`,
 		Args:              cobra.MaximumNArgs(1),
@@ -73,12 +75,12 @@ events use it from any terminal, down ends it.`,
 
 func (f *upFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.name, "name", defaultFabric, "name by which other terminals find the fabric")
-	flags.Float64Var(&f.slowdown, "slowdown", 0, "wall-clock seconds for one of virtual time (default: as fits this machine)")
-	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows (default: the scenario's first)")
-	flags.StringArrayVar(&f.sets, "set", nil, "change a setting of the scenario, as path=value; may be repeated")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
-	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "where the switches' pipelines run: kernel (eBPF), or wasm, in this process, for a lower slow-down")
+	flags.StringVar(&f.name, "name", defaultFabric, "`name` by which other terminals find the fabric")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "`times` that virtual time is slower than the wall clock, such as 200 (default: as fits this machine)")
+	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows, by its `name` (default: the scenario's first)")
+	flags.StringArrayVar(&f.sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 1, "`seed` of everything random")
+	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "`plane` that the switches' pipelines run on: kernel (eBPF), or wasm, in this process, for a lower slow-down")
 	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.nat, "nat", false, "have all hosts reach the machine's network, by their interface eth0")

@@ -27,6 +27,9 @@ var traces = map[string]string{
 	"csv":    "csv: NAME",
 }
 
+// fewNames are so many that a message lists them.
+const fewNames = 8
+
 // withUsage adds to what is wrong with the arguments of a command, and of those below it, which ones it takes.
 func withUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
@@ -73,7 +76,10 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	if !ok || c.HasParent() {
 		meant = yamlspec.Nearest(word, names)
 	}
-	if meant == "" {
+	switch {
+	case meant == "" && len(names) <= fewNames:
+		return fmt.Errorf("%w (there is %s)", err, strings.Join(names, ", "))
+	case meant == "":
 		return fmt.Errorf("%w: %s --help lists them", err, c.CommandPath())
 	}
 	return fmt.Errorf("%w: did you mean %q?", err, meant)
