@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -149,6 +150,30 @@ func TestEntropyOfHosts(t *testing.T) {
 	}
 }
 
+// Of a few flows, too, that one switch has chosen and the next by the same hash; not of those that each chooses by its own, nor on the first choice.
+func TestWarningsOfFewFlows(t *testing.T) {
+	const flows = "name: few\ntopology: {fattree: {k: 4}}\nduration: 1ms\ncontrollers: [dcqcn]\nworkloads: [{permutation: {size: 100KB, rounds: 2, interval: 10us}}]\n"
+	told := map[string]int{}
+	for _, set := range []string{"seed: 7", "seed: own", "fields: addresses"} {
+		for seed := range 20 {
+			s, err := Parse("few.yaml", []byte(flows), []string{"switch.load_balancing={" + set + "}", fmt.Sprintf("seed=%d", seed+1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range Warnings(s, []string{"dcqcn"}) {
+				if strings.HasPrefix(text, "hashes are polarised at agg") {
+					told[set]++
+				} else {
+					t.Error(text)
+				}
+			}
+		}
+	}
+	if told["seed: 7"] < 15 || told["seed: own"]+told["fields: addresses"] > 0 {
+		t.Errorf("%v of 20 seeds each", told)
+	}
+}
+
 // A choice that no switch has, and weights that prefer no port, are told of.
 func TestWarningsOfNoChoice(t *testing.T) {
 	const flows = "name: plain\nduration: 1ms\ncontrollers: [dcqcn]\nflows: [{from: h0..h1, to: h3, size: 100KB}]\n"
@@ -217,13 +242,17 @@ workloads:
 
 // The logarithm of a probability that can be worked out by hand: of 10 flows over 4 ports, all take one of 4 with 4*(1/4)^10.
 func TestChance(t *testing.T) {
-	for n, want := range map[int]bool{1: false, 10: false, 40: true} { // each once in 20: -3
-		if got := improbable(slices.Repeat([]float64{-3}, n)); got != want {
-			t.Errorf("%d at once: %v", n, got)
+	once := math.Log(0.05)
+	for n, want := range map[int]float64{1: 0.05, 2: 0.05 * 0.05 * (1 - 2*once)} { // the sum of two is Erlang's
+		if got := together(slices.Repeat([]float64{once}, n)); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d at once: %v, want %v", n, got, want)
 		}
 	}
-	if improbable([]float64{-24}) || !improbable([]float64{-26}) { // 26-1-ln 26 is above 21
-		t.Error("one alone")
+	if got := together(slices.Repeat([]float64{-1}, 5000)); got < 0.4 || got > 0.6 { // what is to be expected
+		t.Errorf("%v, want about a half", got)
+	}
+	if together(nil) != 1 && together(nil) != 0 {
+		t.Errorf("of nothing %v", together(nil))
 	}
 	if got, want := chance(4, 1, 10), math.Log(4)+10*math.Log(0.25); math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v, want %v", got, want)

@@ -613,6 +613,7 @@ func (w *warner) polarisation() {
 	type choice struct{ sw, group int32 }
 	type taken struct {
 		flows int
+		again bool // a switch before has chosen among ports for them by the same hash
 		ports map[topologies.PortID]bool
 	}
 	routes, portsOf := plan.Routes(), w.s.PortsOf(w.s.Seed)
@@ -624,6 +625,7 @@ func (w *warner) polarisation() {
 			return // Check says so
 		}
 		leaf := int(routes.Leaf[plan.Ports[plan.Nodes[f.Destination].Ports[f.Pair.To]].Interface])
+		chosen := false
 		for _, id := range engine.Path(plan, f.Source, f.Destination, ports)[1:] {
 			sw := plan.Nodes[plan.Ports[id].Node].Index
 			group := routes.ToLeaf[sw*routes.Leaves+leaf]
@@ -637,6 +639,7 @@ func (w *warner) polarisation() {
 			}
 			c.flows++
 			c.ports[id] = true
+			c.again, chosen = c.again || chosen && plan.Balancing.OneSeed, true
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group)) })
@@ -648,12 +651,18 @@ func (w *warner) polarisation() {
 	var names []string
 	var example string
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
-		var all []float64
+		var all, several []float64
+		one, product := true, 0.0 // whether each takes one port for flows that the same hash has dealt out before, and how often that would be, a logarithm
 		for _, key := range byTier[tier] {
 			c := choices[key]
 			all = append(all, chance(len(routes.Groups[key.group]), len(c.ports), c.flows))
+			if c.flows > 1 {
+				several = append(several, all[len(all)-1])
+				one = one && c.again && len(c.ports) == 1
+				product += all[len(all)-1]
+			}
 		}
-		if !improbable(all) {
+		if together(several) >= 1e-9 && !(one && product < math.Log(1e-3)) {
 			continue
 		}
 		worst := slices.Index(all, slices.Min(all))
@@ -688,15 +697,22 @@ func chance(n, used, flows int) float64 {
 	return min(0, ways+float64(flows)*math.Log(float64(used)/float64(n)))
 }
 
-// improbable says whether what these are the logarithms of the probabilities of comes together less than once in 10^9. The logarithm of a probability
-// that is uniform has an exponential distribution, so this is Chernoff's bound of the sum of as many (Fisher's method).
-func improbable(logarithms []float64) bool {
-	const once = 21 // -ln 1e-9, rounded up
-	n, sum := float64(len(logarithms)), 0.0
+// together is how often events with these logarithms of probabilities come together, or rarer ones (Fisher's method): the logarithm of a probability
+// that is uniform has an exponential distribution, and the sum of as many Erlang's.
+func together(logarithms []float64) float64 {
+	sum := 0.0
 	for _, x := range logarithms {
 		sum -= x
 	}
-	return sum > n && sum-n-n*math.Log(sum/n) >= once
+	if sum == 0 {
+		return 1
+	}
+	p := 0.0
+	for i := range logarithms {
+		of, _ := math.Lgamma(float64(i + 1))
+		p += math.Exp(float64(i)*math.Log(sum) - sum - of)
+	}
+	return p
 }
 
 // scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is served when it
