@@ -33,6 +33,7 @@ func TestVerbsApplications(t *testing.T) {
 		{"shared receives", []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4"}, []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4", "h1"}, []string{"iters in"}},
 		{"datagrams", []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in"}},
 		{"datagrams over IPv6", []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in", "GID fd00::a00:2"}},
+		{"perftest's datagrams over IPv6", []string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20"}, []string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20", "h1"}, []string{" 20  "}},
 		{
 			"fio",
 			[]string{"fio", "--name=serve", "--ioengine=rdma", "--port=8888", "--rw=read", "--bs=16k", "--size=256k"},
