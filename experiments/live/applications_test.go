@@ -3,6 +3,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pausenet/pausenet/internal/testenv"
 )
@@ -196,4 +198,24 @@ func TestVerbsPriority(t *testing.T) {
 	if err == nil || !strings.Contains(served+connected, "priority 5 is not lossless here") {
 		t.Errorf("a priority that is not lossless: %v\n%s\n%s", err, served, connected)
 	}
+
+	refused[0] = "ibv_ud_pingpong" // of which the one that is connected to waits for the other's first message
+	ctx, cancel := context.WithCancel(context.Background())
+	serve := exec.CommandContext(ctx, refused[0], refused[1:]...)
+	serve.Env = rdma(t, refused...).Env
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run("h1", serve) }()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
+		var out bytes.Buffer
+		cmd := rdma(t, append(refused, "h1")...)
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := f.Run("h5", cmd); err != nil && strings.Contains(out.String(), "a datagram's priority is not lossless here") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a datagram's priority that is not lossless: %s", out.String())
+		}
+	}
+	cancel()
+	<-ended
 }

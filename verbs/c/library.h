@@ -158,6 +158,9 @@ static inline void *fail(int error)
 	return NULL;
 }
 
+/* explain says what a class is refused for, if that is the error, and returns what the program is to have. A class of 0 is an address handle's. */
+int explain(int error, uint64_t class);
+
 void set_operations(struct verbs_context *v);
 void set_building(struct qp *q);
 

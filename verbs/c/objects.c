@@ -405,11 +405,17 @@ static bool class_of(const struct ibv_ah_attr *attr, uint64_t *class)
 	return priority < 8;
 }
 
-static int explain(int error, uint64_t class)
+int explain(int error, uint64_t class)
 {
+	char which[] = "a datagram's priority";
 	if (error != EPROTONOSUPPORT)
 		return error;
-	fprintf(stderr, "pausenet: priority %d is not lossless here (the service level, or the traffic class >> 5): up --set switch.pfc.priorities= says which are\n", (int)class - 1);
+	if (class)
+		snprintf(which, sizeof(which), "priority %d", (int)class - 1);
+	fprintf(stderr,
+		"pausenet: %s is not lossless here (the service level, or the traffic class >> 5): up --set switch.pfc.priorities= says which are "
+		"(switch.cbfc.priorities with credits)\n",
+		which);
 	return EINVAL;
 }
 

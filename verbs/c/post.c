@@ -24,7 +24,7 @@ static int submit(struct ibv_context *context, uint64_t op, uint32_t handle, uin
 	words[0] = op;
 	words[1] = handle;
 	words[2] = count;
-	return pausenet_call(connection_of(context), words, used, accepted, 1, NULL, 0);
+	return explain(pausenet_call(connection_of(context), words, used, accepted, 1, NULL, 0), 0);
 }
 
 static size_t put_elements(uint64_t *to, const struct ibv_sge *sges, int count)
