@@ -99,15 +99,21 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		}
 		fmt.Fprintf(&b, "  scheduler: {dwrr: {%s}}\n", strings.Join(parts, ", "))
 	}
-	fmt.Fprintf(&b, "host: {data_priority: %d}\ncontrollers: [dcqcn, none]\nduration: 2ms\n", data)
+	fmt.Fprintf(&b, "host: {data_priority: %d}\ncontrollers: [dcqcn, none]\nduration: 2ms\ndrain: true\n", data)
 	if topology == "" {
 		from := "h1"
 		if senders > 1 {
 			from = fmt.Sprintf("h1..h%d", senders)
 		}
 		fmt.Fprintf(&b, "flows:\n  - {tag: incast, from: %s, to: h0, size: 1MB}\n", from)
+		for _, n := range s.Lossless[min(1, len(s.Lossless)):] {
+			fmt.Fprintf(&b, "  - {tag: incast-%d, from: %s, to: h0, size: 1MB, priority: %d}\n", n, from, n)
+		}
 	} else {
 		fmt.Fprintf(&b, "workloads:\n  - {tag: all, permutation: {size: 1MB}}\n")
+		for _, n := range s.Lossless[min(1, len(s.Lossless)):] {
+			fmt.Fprintf(&b, "  - {tag: all-%d, priority: %d, permutation: {size: 1MB}}\n", n, n)
+		}
 	}
 	return b.String(), notes
 }

@@ -80,6 +80,9 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c[0], c[1])
 		}
 	}
+	if text := strings.Join(scenario.Warnings(s, s.Controllers), "\n"); text != "" || s.DataPriorities() != 1<<3|1<<4 {
+		t.Errorf("the scenario is warned of: %s", text)
+	}
 	// 1622016 B are the headroom of ten groups of 160000 B.
 	if len(notes) != 1 || !strings.Contains(notes[0], "holds the headroom of 10 of 64 lossless priority groups") {
 		t.Errorf("%q", notes)
