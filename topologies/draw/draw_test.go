@@ -33,6 +33,7 @@ func TestLegendFits(t *testing.T) {
 	}
 	for _, spec := range []string{
 		"star: {hosts: 2}",
+		"rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2}",
 		"star: {hosts: 2}\nrate: 2.5Gbps\ndelay: 1.234567us",
 		"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 40Gbps}",
 		"name: a-long-name-of-a-fabric-of-one-switch\nstar: {hosts: 2}",
@@ -60,6 +61,9 @@ func TestLegendFits(t *testing.T) {
 			letter := 6.0 // of the 12 px that most fonts take for 20 letters and more
 			if m[1] == "title" {
 				letter = 10.5
+			}
+			if strings.HasPrefix(m[4], "of ") && strings.Contains(m[4], " ports") {
+				t.Errorf("%s: the line %q begins with the hosts' ports", name, m[4])
 			}
 			x := number(m[2])
 			end := x + letter*float64(utf8.RuneCountInString(m[4]))

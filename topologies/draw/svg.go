@@ -109,8 +109,8 @@ func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass)
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
 	} else if float64(len(items[0].text))*legendFont > width {
-		nodes, cables, _ := strings.Cut(items[0].text, " of ")
-		items = []legendItem{{class: -1, text: nodes}, {class: -1, text: "of " + cables}}
+		cables := strings.LastIndex(items[0].text, " of ") // hosts may be of several ports
+		items = []legendItem{{class: -1, text: items[0].text[:cables]}, {class: -1, text: items[0].text[cables+1:]}}
 	}
 	x, y := 0.0, 0.0
 	for i := range items {
