@@ -50,6 +50,7 @@ func imageOf(t *testing.T, programs ...string) string {
 	for _, err := range []error{
 		os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own, []byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n"), 0o755),
 		os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.Symlink("/run", filepath.Join(root, "var")), os.Symlink("../nowhere", filepath.Join(root, "etc", "hosts")),
+		os.WriteFile(filepath.Join(root, "etc", "nsswitch.conf"), []byte("hosts: resolve dns\n"), 0o644),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -116,6 +117,7 @@ topology:
 	look("h2", "mine; read a </etc/hosts; echo $a; cat /etc/one /etc/hostname; ls / /srv/data; ls /sys/class/net; cat /proc/1/comm",
 		"mine of h2 127.0.0.1 localhost a file h2 "+
 			strings.Join(append([]string{"/:"}, rootOf(t, image, "dev", "proc", "srv", "sys", "tmp")...), " ")+" /srv/data: from-h1 h2-eth1 lo pausenet-init")
+	look("h2", "cat /etc/host.conf /etc/nsswitch.conf", "multi on hosts: files resolve dns")
 	look("h2", "touch /made /tmp/made; ls /tmp; echo x >/dev/null && echo written", "made written")
 	look("h3", "ls /made /tmp", "ls: cannot access '/made': No such file or directory /tmp:")
 	if _, err := os.Stat(filepath.Join(image, "made")); err == nil {

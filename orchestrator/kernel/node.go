@@ -287,9 +287,15 @@ const preference = "precedence ::ffff:0:0/96 100\n"
 // for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
 const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
 
+// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all the addresses of the hosts file, not the first alone.
+const severalAddresses = "multi on\n"
+
 // layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to the process's folder.
 func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
-	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}}}
+	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}, {Path: "/etc/host.conf", Text: severalAddresses}}}
+	if text, ok := nodefs.Lookups(image); ok {
+		l.Files = append(l.Files, nodefs.File{Path: "/etc/nsswitch.conf", Text: text})
+	}
 	for place := range node.Ports {
 		if node.Kind == topologies.Host { // UCX looks for it, and does not open it
 			l.Devices = append(l.Devices, fmt.Sprintf("/dev/infiniband/uverbs%d", place))

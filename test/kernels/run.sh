@@ -16,11 +16,12 @@ work=$(mktemp -d) # on disk: three binaries and two images
 trap 'rm -rf "$work"' EXIT
 
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
-# A test of live fabrics has a classifier and an action of its own, and one has the metrics tell root from other users (sock_diag).
-read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred tcp_diag}"
+# A test of live fabrics has a classifier and an action of its own, one has the metrics tell root from other users (sock_diag), some
+# have images and overlays on nodes.
+read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred tcp_diag overlay}"
 
 # What tests of live fabrics run in hosts.
-programs=(ping ip tc sh cat getent sleep setsid true chown chroot date hostname ls mkdir mknod mount nice nsenter touch uname unshare)
+programs=(ping ip tc sh bash cat getent ldd sleep setsid true chown chroot date grep gzip hostname ls mkdir mknod mount nice nsenter rm stat tar touch uname unshare)
 
 need() {
 	local missing=()
@@ -76,7 +77,7 @@ binaries() {
 	# What programs in live fabrics' hosts find.
 	local wanted
 	for wanted in "${programs[@]}"; do program "$image" "$wanted"; done
-	touch "$image/etc/hosts" "$image/etc/resolv.conf"
+	touch "$image/etc/hosts" "$image/etc/resolv.conf" "$image/etc/host.conf"
 	printf '%s\n' 'root:x:0:0::/:/bin/sh' 'nobody:x:65534:65534::/:/bin/sh' >"$image/etc/passwd"
 	# A test reads it where it lies beside the package.
 	mkdir -p "$image/docs"
