@@ -107,7 +107,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
-		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
+		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
 		stopped: map[topologies.NodeID][]topologies.PortID{},
 	}
 	defer func() {

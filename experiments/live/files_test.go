@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // imageOf makes a root folder with some of the machine's programs and the libraries that they need, and a program of its own.
@@ -131,6 +133,50 @@ topology:
 	}
 	if err := f.Run("h2", exec.Command("tar")); err == nil || !strings.Contains(err.Error(), `"tar": executable file not found in $PATH`) {
 		t.Error(err)
+	}
+}
+
+// TestFilesKept: folders with libraries for programs are found, but not changed, where an image or a private folder is in their place; nothing is made in
+// what is bound from the machine.
+func TestFilesKept(t *testing.T) {
+	folder := t.TempDir()
+	kept := filepath.Join(folder, "place", "kept")
+	for _, path := range []string{kept, filepath.Join(folder, "bound")} {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(kept, "library"), []byte("code"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), strings.NewReplacer("FOLDER", folder, "IMAGE", imageOf(t, "sh", "cat", "rm")).Replace(`
+topology:
+  star: {hosts: 3}
+  change_nodes:
+    - {name: h0, image: IMAGE}
+    - {name: h1, private: [FOLDER/place]}
+    - {name: h2, binds: [FOLDER/bound:FOLDER/place]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	nodes := kernel.NewNodes(f.plane.Fabric(), f.programs, false, kept, filepath.Join(folder, "none"))
+	defer nodes.Close()
+	for node, want := range map[string]string{"h0": "code", "h1": "code", "h2": ""} {
+		place, err := nodes.Place(f.Plan.NodeByName(node).ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		cmd := exec.Command("sh", "-c", `rm -f "$1"; if test -e "$1"; then cat "$1"; fi`, "sh", filepath.Join(kept, "library"))
+		cmd.Stdout = &out
+		if err := kernel.RunIn(place, cmd, nil); err != nil || out.String() != want {
+			t.Errorf("%s: %q, want %q: %v", node, &out, want, err)
+		}
+	}
+	if made, err := os.ReadDir(filepath.Join(folder, "bound")); err != nil || len(made) > 0 {
+		t.Errorf("made on the machine: %v, %v", made, err)
 	}
 }
 

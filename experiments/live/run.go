@@ -120,3 +120,11 @@ func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies
 	}
 	return c, err
 }
+
+// libraries are the folders of libraries that programs on hosts are to find.
+func libraries() []string {
+	if folder := verbs.Library(); folder != "" {
+		return []string{folder}
+	}
+	return nil
+}

@@ -44,6 +44,9 @@ type Layout struct {
 	Image   string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
 	Mounts  []Mount // what another is in stands before it
 	Files   []File  // where there is such a file; in an image, always
+	// Kept are folders of the machine's that are found at the same paths, read-only, though an image or a mount is in their place; not below a
+	// bind, in which nothing is made.
+	Kept []string
 }
 
 // Error is why a layout cannot be had.
@@ -59,11 +62,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // Make makes the layout. The calling thread must be locked, and have a mount namespace and a root folder of its own. If there is an image
 // it ends up in that as its root, which is returned as an open folder.
 func (l *Layout) Make() (image *os.File, err error) {
-	b := &builder{Layout: l, trees: make([]int, len(l.Mounts))}
+	b := &builder{Layout: l, trees: make([]int, len(l.Mounts)), kept: make([]int, len(l.Kept))}
 	defer b.close()
 	if err := b.openSources(); err != nil {
 		return nil, err
 	}
+	b.openKept()
 	if err := b.coverUp(); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,7 @@ func (l *Layout) Make() (image *os.File, err error) {
 		}
 	}
 	if err == nil {
+		b.keep()
 		err = b.putFiles()
 	}
 	if err != nil && image != nil {
@@ -93,13 +98,14 @@ func (l *Layout) Make() (image *os.File, err error) {
 type builder struct {
 	*Layout
 	trees []int  // of binds: detached copies of their sources' mounts, plus 1; 0: none
+	kept  []int  // likewise, of the folders that are kept
 	old   bool   // the kernel makes them read-only only once they are mounted
 	cover string // a folder that memory lies over meanwhile; empty: none
 	n     int    // of folders there
 }
 
 func (b *builder) close() {
-	for _, tree := range b.trees {
+	for _, tree := range append(b.trees, b.kept...) {
 		if tree > 0 {
 			unix.Close(tree - 1)
 		}
@@ -130,6 +136,30 @@ func (b *builder) openSources() error {
 		}
 	}
 	return nil
+}
+
+// openKept takes hold of the folders that are to be kept, as far as there are any.
+func (b *builder) openKept() {
+	for i, folder := range b.Kept {
+		tree, err := openTree(folder)
+		if err != nil {
+			continue
+		}
+		b.kept[i] = tree + 1
+		_ = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}) // from Linux 5.12 on
+	}
+}
+
+// keep has the folders that are to be kept be found again where something lies over them.
+func (b *builder) keep() {
+	for i, folder := range b.Kept {
+		if _, err := os.Stat(folder); err == nil || b.kept[i] == 0 || !b.own(folder, len(b.Mounts)) {
+			continue
+		}
+		if os.MkdirAll(folder, 0o755) == nil {
+			_ = attach(b.kept[i]-1, folder)
+		}
+	}
 }
 
 // openTree is a detached copy of the mounts from a path on.

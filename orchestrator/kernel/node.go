@@ -26,6 +26,7 @@ type Nodes struct {
 	fabric     *Fabric
 	programs   *pidns.Namespace
 	privileged bool
+	kept       []string
 	mutex      sync.Mutex
 	made       map[topologies.NodeID]*own
 	images     map[string]*image.Image // by path
@@ -45,9 +46,10 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not.
-func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool) *Nodes {
-	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
+// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. The folders that are kept they find on nodes with files of
+// their own, too.
+func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, kept ...string) *Nodes {
+	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, kept: kept, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
 }
 
 // Place is where a node's programs run. It is valid until Close.
@@ -132,6 +134,7 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	if err != nil {
 		return nil, err
 	}
+	layout.Kept = n.kept
 	err = onOwnThread(func() error {
 		home, err := leaving()
 		if err != nil {
