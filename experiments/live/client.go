@@ -311,7 +311,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
-	verbs.Prepare(cmd, cmd.Stderr)
+	verbs.Prepare(cmd, &place, cmd.Stderr)
 	err = kernel.RunIn(place, cmd, func() {
 		letGo()
 		go func() {

@@ -26,7 +26,7 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	verbs.Prepare(cmd, cmd.Stderr)
+	verbs.Prepare(cmd, &place, cmd.Stderr)
 	return kernel.RunIn(place, cmd, nil)
 }
 
@@ -54,7 +54,7 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	}
 	if err == nil {
 		place.Privileged, place.From = false, r.Folder
-		verbs.Prepare(cmd, cmd.Stderr)
+		verbs.Prepare(cmd, &place, cmd.Stderr)
 		err = kernel.RunIn(place, cmd, func() {
 			closeFiles(files) // who reads what it writes sees its end as it ends
 			go passOn(c, cmd.Process)

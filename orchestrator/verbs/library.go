@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 const (
@@ -36,9 +38,9 @@ func Library() string {
 	return ""
 }
 
-// Prepare has a command that is to run on a host find the library before the machine's. Where there is none, a program that needs it finds
-// no device, and the reason is written to notes.
-func Prepare(cmd *exec.Cmd, notes io.Writer) {
+// Prepare has a command that is to run on a host find the library before the machine's, and before those that an image or the topology says. Where
+// there is none, a program that needs it finds no device, and the reason is written to notes.
+func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	folder := Library()
 	if folder == "" {
 		if needs(cmd.Path) && notes != nil {
@@ -47,6 +49,16 @@ func Prepare(cmd *exec.Cmd, notes io.Writer) {
 		return
 	}
 	cmd.Env = WithLibrary(cmd.Environ(), folder)
+	precede(place.Environment, folder)
+}
+
+// precede has a folder come first wherever an environment that takes precedence over a command's says where libraries are.
+func precede(environment []string, folder string) {
+	for i, v := range environment {
+		if strings.HasPrefix(v, searchPath+"=") {
+			environment[i] = WithLibrary([]string{v}, folder)[0]
+		}
+	}
 }
 
 // WithLibrary is an environment in which programs find the libraries of a folder first.

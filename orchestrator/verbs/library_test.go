@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // TestWithLibrary puts a folder before those that a program looks for libraries in, once.
@@ -25,6 +27,18 @@ func TestWithLibrary(t *testing.T) {
 	}
 }
 
+// TestPrecede puts a folder before those that an image and the topology name, and nowhere where neither names one.
+func TestPrecede(t *testing.T) {
+	environment := []string{"LD_LIBRARY_PATH=/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/own:/v"}
+	if precede(environment, "/v"); !slices.Equal(environment, []string{"LD_LIBRARY_PATH=/v:/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/v:/own"}) {
+		t.Errorf("%q", environment)
+	}
+	none := []string{"A=1"}
+	if precede(none, "/v"); !slices.Equal(none, []string{"A=1"}) {
+		t.Errorf("%q", none)
+	}
+}
+
 // TestAbsent says of a program that needs the library that there is none, beside this test's, and of no other.
 func TestAbsent(t *testing.T) {
 	if Library() != "" {
@@ -37,7 +51,7 @@ func TestAbsent(t *testing.T) {
 			continue
 		}
 		var notes bytes.Buffer
-		Prepare(cmd, &notes)
+		Prepare(cmd, &kernel.Place{}, &notes)
 		if got := strings.Contains(notes.String(), "make verbs"); got != told {
 			t.Errorf("%s: %q", name, notes.String())
 		}
