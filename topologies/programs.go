@@ -475,7 +475,7 @@ func (d *draft) checkPrograms() {
 			case !known:
 				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
 			case n.kind == Switch && p != nil && p.NAT:
-				n.group.at.Errorf("%s is a switch, which has no address, and group %s has nat (line %d): nat is hosts'", n.name, group, p.nat.Line())
+				n.group.at.Errorf("%s is a switch, and group %s has nat (line %d): nat is for hosts", n.name, group, p.nat.Line())
 			}
 		}
 		p := n.programs
@@ -483,10 +483,10 @@ func (d *draft) checkPrograms() {
 			continue
 		}
 		if n.kind == Switch && p.NAT {
-			p.nat.Errorf("%s is a switch, which has no address: nat is hosts'", n.name)
+			p.nat.Errorf("%s is a switch: nat is for hosts", n.name)
 		}
 		if n.kind == Switch && len(p.Ports) > 0 {
-			p.Ports[0].at.Errorf("%s is a switch, which has no address: ports are hosts'", n.name)
+			p.Ports[0].at.Errorf("%s is a switch: ports are for hosts", n.name)
 			continue
 		}
 		for _, f := range p.Ports {

@@ -58,7 +58,7 @@ func TestGroupsRefused(t *testing.T) {
 		"groups: {a: {nat: true}}":                                          `x.yaml:2:10: no node is in group "a": write group: a with an entry of nodes, or of change_nodes`,
 		"groups: {a: {}}\nchange_nodes: [{name: h0, group: a}]":             "a group says image, binds, private, overlay, env, exec, nat, ports, or several of these: this one says nothing",
 		"groups: {ab: {exec: x}}\nchange_nodes: [{name: h0, group: aa}]":    `no group "aa": did you mean "ab"?`,
-		"groups: {a: {nat: true}}\nchange_nodes: [{name: s0, group: a}]":    "s0 is a switch, which has no address, and group a has nat (line 2): nat is hosts'",
+		"groups: {a: {nat: true}}\nchange_nodes: [{name: s0, group: a}]":    "s0 is a switch, and group a has nat (line 2): nat is for hosts",
 		"groups: {a: {ports: 80:80}}\nchange_nodes: [{name: h0, group: a}]": "ports of the machine lead to one host",
 		"change_nodes: [{name: h0}]":                                        "a change says group, image, binds,",
 		"change_nodes: [{name: h0, group: ''}]":                             "an empty name: leave group out for none",

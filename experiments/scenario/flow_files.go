@@ -306,7 +306,7 @@ func (s *Scenario) hpccPort(flow int) int {
 func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts []int) bool {
 	switch {
 	case len(hosts) < g.Ranks:
-		at.Errorf("the file has %d ranks, and here are %d hosts for them", g.Ranks, len(hosts))
+		at.Errorf("the file has %d ranks; hosts for them: %d", g.Ranks, len(hosts))
 		return false
 	case len(g.Operations) == 0:
 		at.Errorf("the file has no operation")

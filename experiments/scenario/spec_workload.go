@@ -15,18 +15,20 @@ import (
 var workloadKinds = []struct {
 	key  string
 	read func(*decoder, *yamlspec.Value, *yamlspec.Mapping, *Workload) bool
+	// example is of the mapping that a rule is; of what may be a name alone there is none.
+	example string
 }{
-	{"poisson", (*decoder).poisson},
-	{"incast", (*decoder).incast},
-	{"all-to-all", (*decoder).allToAll},
-	{"permutation", (*decoder).permutation},
-	{"csv", (*decoder).flowTable},
-	{"hpcc", (*decoder).hpccFlows},
-	{"collective", (*decoder).collective},
-	{"job", (*decoder).job},
-	{"goal", (*decoder).goal},
-	{"chakra", (*decoder).chakra},
-	{"messages", (*decoder).messages},
+	{"poisson", (*decoder).poisson, "{sizes: websearch, load: 50%, of: core}"},
+	{"incast", (*decoder).incast, "{degree: 8, size: 64KB, interval: 200us}"},
+	{"all-to-all", (*decoder).allToAll, "{size: 64KB}"},
+	{"permutation", (*decoder).permutation, "{size: 1MB}"},
+	{"csv", (*decoder).flowTable, ""},
+	{"hpcc", (*decoder).hpccFlows, ""},
+	{"collective", (*decoder).collective, "{kind: allreduce, size: 16MB}"},
+	{"job", (*decoder).job, "{steps: [{compute: 1ms}, {collective: {kind: allreduce, size: 16MB}}]}"},
+	{"goal", (*decoder).goal, "{file: trace.goal}"},
+	{"chakra", (*decoder).chakra, "{files: trace.%d.et}"},
+	{"messages", (*decoder).messages, ""},
 }
 
 // workloadKind is the key that says what a workload is, "" if there is none: its tag if it has no other.
@@ -72,6 +74,9 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		case part == nil:
 		case w.View.Kind != "":
 			m.Key(kind.key).Errorf("a workload is of one kind: this one is %s already", w.View.Kind)
+		case kind.example != "" && !part.IsMapping():
+			w.View.Kind = kind.key
+			part.Errorf("expected a mapping such as %s", kind.example)
 		default:
 			w.View.Kind = kind.key
 			if w.Tag == "" {
@@ -206,10 +211,6 @@ func (d *decoder) permutation(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workloa
 
 // rule reads the mapping of a workload that has one. It says no after any mistake in it.
 func (d *decoder) rule(v *yamlspec.Value, read func(m *yamlspec.Mapping) bool) bool {
-	if !v.IsMapping() {
-		v.Errorf("expected a mapping such as {sizes: websearch}")
-		return false
-	}
 	before := v.Report().Count()
 	m := v.Mapping()
 	usable := read(m)
