@@ -72,7 +72,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	if r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return
 	}
-	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost",
+	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost; host.recovery selective places packets as they come",
 		late, naks, units.Bytes(again))
 }
 
