@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -124,6 +125,7 @@ type headroomKind struct {
 	Needed    int64         `json:"needed_bytes"`
 	Headroom  int64         `json:"headroom_bytes"`
 	Proved    bool          `json:"proved"`
+	Fault     string        `json:"fault,omitempty"` // that makes the cable so; absent: it is so from the start
 	Tried     *headroomTest `json:"tried,omitempty"`
 	rate      units.Rate
 	delay     vtime.Time
@@ -184,6 +186,9 @@ func viewHeadroom(ctx context.Context, s *scenario.Scenario, check *headroom.Che
 				{"the frame that the peer is sending", int64(f.Peer)},
 			},
 		}
+		if k.Fault >= 0 {
+			of.Fault = cmp.Or(s.Faults[k.Fault].Name, fmt.Sprintf("faults.%d", k.Fault))
+		}
 		if k.Response > 0 {
 			of.Parts = append(of.Parts, inFlight{"while hardware answers", int64(k.Response)})
 		}
@@ -193,7 +198,7 @@ func viewHeadroom(ctx context.Context, s *scenario.Scenario, check *headroom.Che
 		if try {
 			incast := headroom.Worst(plan, k.Ports)
 			if incast != nil {
-				t, err := incast.Try(ctx, s)
+				t, err := incast.Try(ctx, s, k.Fault)
 				if err != nil {
 					return nil, err
 				}
@@ -227,7 +232,11 @@ func (v *headroomView) write(w io.Writer) error {
 	fmt.Fprintf(w, "%s: can lossless frames be dropped for want of headroom?\n", v.Scenario)
 	for i := range v.Ports {
 		k := &v.Ports[i]
-		fmt.Fprintf(w, "\n%s (%v, %v): %s\n", scenario.Few(k.Ports), k.rate, k.delay, proved(k.Proved))
+		by := ""
+		if k.Fault != "" {
+			by = ", by fault " + k.Fault
+		}
+		fmt.Fprintf(w, "\n%s (%v, %v%s): %s\n", scenario.Few(k.Ports), k.rate, k.delay, by, proved(k.Proved))
 		row := func(bytes int64, what string) { fmt.Fprintf(w, "  %12s  %s\n", units.Bytes(bytes), what) }
 		for _, part := range k.Parts {
 			row(part.Bytes, part.What)

@@ -5,6 +5,7 @@ package headroom
 import (
 	"errors"
 	"math/bits"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -30,6 +31,8 @@ type Kind struct {
 	Response units.Bytes
 	XOFF     units.Bytes // 0: it is dynamic, without a bound
 	Headroom units.Bytes // of each lossless priority
+	// Fault is the one that makes the cable so, as an index of the scenario's; -1: none, the cable is so from the start.
+	Fault int
 }
 
 // Needed is all that may come after XOFF.
@@ -82,8 +85,21 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 		cable          switchagent.Cable
 		xoff, headroom units.Bytes
 		to             topologies.Kind
+		fault          int
 	}
 	kinds := map[port]int{}
+	add := func(id topologies.PortID, p port) {
+		place, found := kinds[p]
+		if !found {
+			place = len(c.Kinds)
+			kinds[p] = place
+			c.Kinds = append(c.Kinds, Kind{
+				Cable: p.cable, InFlight: p.cable.InFlight(lossless), Response: units.Bytes(p.cable.PeerRate.BytesIn(response)),
+				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault,
+			})
+		}
+		c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)
+	}
 	type node struct {
 		ports                  int
 		buffer, xoff, headroom units.Bytes
@@ -92,24 +108,29 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 	for i, own := range scenario.EverySwitch(plan, of) {
 		at := &plan.Nodes[plan.Switch[i]]
 		cables := engine.Cables(plan, at.ID, false)
-		buffer, thresholds := own.Resolve(cables)
+		_, thresholds := own.Resolve(cables)
+		changed := make([][]scenario.ChangedCable, len(cables))
+		grown := slices.Clone(cables) // as faults make them: auto headroom, and with it an auto buffer, becomes more
+		for k, id := range at.Ports {
+			add(id, port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, -1})
+			before := cables[k].InFlight(lossless)
+			for _, f := range s.ChangedCables(id, cables[k]) {
+				if after := f.Cable.InFlight(lossless); after.Sum() > before.Sum() {
+					changed[k] = append(changed[k], f)
+					grown[k].Grown = max(grown[k].Grown, after.Sum())
+				}
+			}
+		}
+		buffer, thresholds := own.Resolve(grown)
 		n := node{ports: len(cables), buffer: buffer}
 		for k, id := range at.Ports {
-			p := port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind}
-			n.headroom += p.headroom * units.Bytes(lossless)
+			n.headroom += thresholds[k].Headroom * units.Bytes(lossless)
 			if of.PFC.Alpha == 0 {
-				n.xoff += p.xoff * units.Bytes(lossless)
+				n.xoff += thresholds[k].XOFF * units.Bytes(lossless)
 			}
-			place, found := kinds[p]
-			if !found {
-				place = len(c.Kinds)
-				kinds[p] = place
-				c.Kinds = append(c.Kinds, Kind{
-					Cable: p.cable, InFlight: p.cable.InFlight(lossless), Response: units.Bytes(p.cable.PeerRate.BytesIn(response)),
-					XOFF: p.xoff, Headroom: p.headroom,
-				})
+			for _, f := range changed[k] {
+				add(id, port{f.Cable, thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, f.Fault})
 			}
-			c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)
 		}
 		place, found := switches[n]
 		if !found {

@@ -62,6 +62,36 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestFaults: a cable that a fault makes longer is one of its own, which headroom that is stated may not be enough for, and auto is; a quicker way is none.
+func TestFaults(t *testing.T) {
+	const text = "topology: {star: {hosts: 5, rate: 40Gbps, delay: 1us}}\nswitch: {pfc: {xoff: 60KB, headroom: %s}}\n" +
+		"faults: [{at: 50us, link: \"s0:h1\", delay: 20us}, {at: 70us, link: \"s0:h2\", delay: 500ns}]"
+	for headroom, want := range map[string]bool{"14KB": false, "203564B": true, "auto": true} {
+		s := parse(t, fmt.Sprintf(text, headroom))
+		c, err := Of(s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Kinds) != 2 || c.Kinds[0].Fault != -1 || len(c.Kinds[0].Ports) != 5 || c.Kinds[0].Margin() < 0 {
+			t.Fatalf("%s: %+v", headroom, c.Kinds)
+		}
+		k := &c.Kinds[1]
+		if k.Fault != 0 || len(k.Ports) != 1 || k.InFlight.Cable != 2*20_000*40/8 || k.Needed() != 203_564 || k.Margin() >= 0 != want || c.Holds() != want {
+			t.Errorf("%s: %+v, margin %v", headroom, k, k.Margin())
+		}
+		tried, err := Worst(s.Topology, k.Ports).Try(context.Background(), s, k.Fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !tried.Paused || (tried.Dropped == 0) != want {
+			t.Errorf("%s: %+v", headroom, tried)
+		}
+		if headroom == "auto" && c.Switches[0].Headroom != 4*13_564+203_564 {
+			t.Errorf("all headroom is %v", c.Switches[0].Headroom)
+		}
+	}
+}
+
 // TestWorst: who sends for a port between switches, and for one to a host.
 func TestWorst(t *testing.T) {
 	s := parse(t, "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, rate: 40Gbps, fabric_rate: 100Gbps}}")
@@ -99,7 +129,7 @@ func TestTry(t *testing.T) {
 		for n := range c.Kinds {
 			k := &c.Kinds[n]
 			incast := Worst(s.Topology, k.Ports)
-			tried, err := incast.Try(context.Background(), s)
+			tried, err := incast.Try(context.Background(), s, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +138,7 @@ func TestTry(t *testing.T) {
 			}
 			short := *s
 			short.Switch.PFC.Headroom = k.Needed() / 2
-			tried, err = incast.Try(context.Background(), &short)
+			tried, err = incast.Try(context.Background(), &short, -1)
 			if err != nil {
 				t.Fatal(err)
 			}

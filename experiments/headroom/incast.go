@@ -180,8 +180,9 @@ type Tried struct {
 	For     vtime.Time  // virtual time
 }
 
-// Try runs the incast on the wasm plane without congestion control until the port's account has reached XOFF many times over.
-func (i *Incast) Try(ctx context.Context, s *scenario.Scenario) (*Tried, error) {
+// Try runs the incast on the wasm plane without congestion control until the port's account has reached XOFF many times over. A fault, by its index, is
+// there from the start; negative: none.
+func (i *Incast) Try(ctx context.Context, s *scenario.Scenario, fault int) (*Tried, error) {
 	plan := s.Topology
 	// At half the line's rate the account fills to XOFF within twice the time that XOFF takes on the line. No account is above the buffer.
 	node := &plan.Nodes[plan.Ports[i.Port].Node]
@@ -191,8 +192,20 @@ func (i *Incast) Try(ctx context.Context, s *scenario.Scenario) (*Tried, error) 
 		xoff = buffer
 	}
 	p := &plan.Ports[i.Port]
-	t := &Tried{For: 8*min(p.Rate, plan.Ports[p.Peer].Rate).TimeFor(int64(xoff)) + 50*p.Delay + 200*vtime.Microsecond}
+	rate, delay := min(p.Rate, plan.Ports[p.Peer].Rate), p.Delay
+	var faults []scenario.Fault
+	if fault >= 0 {
+		f := s.Faults[fault]
+		f.At, f.For, f.Every, f.Times = 0, 0, 0, 1
+		faults = append(faults, f)
+		delay = max(delay, f.Delay)
+		if f.Rate > 0 {
+			rate = min(rate, f.Rate)
+		}
+	}
+	t := &Tried{For: 8*rate.TimeFor(int64(xoff)) + 50*delay + 200*vtime.Microsecond}
 	own := s.WithFlows(i.flows(plan), t.For)
+	own.Faults = faults
 	own.Switch.Balancing, own.Host.Entropy = switchagent.Default().Balancing, 0 // the flows are pinned to paths
 	own.Topology = plan.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
 	sum, err := runner.Watch(ctx, own, "none", runner.Watching{

@@ -25,7 +25,7 @@ func TestIncastOfSeveralPorts(t *testing.T) {
 			if i == nil {
 				t.Fatalf("%s: %s has no incast", name, s.Topology.Ports[port].Name)
 			}
-			if tried, err := i.Try(context.Background(), s); err != nil || !tried.Paused || tried.Dropped != 0 {
+			if tried, err := i.Try(context.Background(), s, -1); err != nil || !tried.Paused || tried.Dropped != 0 {
 				t.Errorf("%s: %s: %+v, %v", name, s.Topology.Ports[port].Name, tried, err)
 			}
 		}

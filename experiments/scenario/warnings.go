@@ -281,8 +281,8 @@ func (w *warner) headrooms() {
 		_, thresholds := own.Resolve(cables)
 		for k, id := range node.Ports {
 			note(id, cables[k], thresholds[k].Headroom)
-			for _, c := range w.changed(id, cables[k]) {
-				note(id, c, thresholds[k].Headroom)
+			for _, c := range w.s.ChangedCables(id, cables[k]) {
+				note(id, c.Cable, thresholds[k].Headroom)
 			}
 		}
 	}
@@ -293,11 +293,17 @@ func (w *warner) headrooms() {
 	}
 }
 
-// changed are the cable of a switch's port as faults make it.
-func (w *warner) changed(id topologies.PortID, c switchagent.Cable) (cables []switchagent.Cable) {
-	peer := w.s.Topology.Ports[id].Peer
-	for i := range w.s.Faults {
-		f := &w.s.Faults[i]
+// ChangedCable is a cable as a fault makes it, and the fault's index.
+type ChangedCable struct {
+	Cable switchagent.Cable
+	Fault int
+}
+
+// ChangedCables are the cable c of a switch's port as each fault by itself makes it that gives it another delay or rate.
+func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cables []ChangedCable) {
+	peer := s.Topology.Ports[id].Peer
+	for i := range s.Faults {
+		f := &s.Faults[i]
 		if f.Kind != settings.FaultDelay && f.Kind != settings.FaultRate {
 			continue
 		}
@@ -317,7 +323,7 @@ func (w *warner) changed(id topologies.PortID, c switchagent.Cable) (cables []sw
 			now.PeerRate = f.Rate
 		}
 		if now != c {
-			cables = append(cables, now)
+			cables = append(cables, ChangedCable{now, i})
 		}
 	}
 	return cables
