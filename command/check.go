@@ -125,7 +125,8 @@ type headroomKind struct {
 	Needed    int64         `json:"needed_bytes"`
 	Headroom  int64         `json:"headroom_bytes"`
 	Proved    bool          `json:"proved"`
-	Fault     string        `json:"fault,omitempty"` // that makes the cable so; absent: it is so from the start
+	Unpaused  bool          `json:"unpaused,omitempty"` // hosts send ACK, NAK and CNP of a lossless priority although it is paused
+	Fault     string        `json:"fault,omitempty"`    // that makes the cable so; absent: it is so from the start
 	Tried     *headroomTest `json:"tried,omitempty"`
 	rate      units.Rate
 	delay     vtime.Time
@@ -177,7 +178,7 @@ func viewHeadroom(ctx context.Context, s *scenario.Scenario, check *headroom.Che
 		f := &k.InFlight
 		of := headroomKind{
 			Rate: int64(k.Cable.Rate), Delay: k.Cable.Delay.RoundNanoseconds(), PeerDelay: k.Cable.PeerDelay.RoundNanoseconds(),
-			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Proved: k.Margin() >= 0, rate: k.Cable.Rate, delay: k.Cable.Delay,
+			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Proved: k.Holds(), Unpaused: k.Unpaused, rate: k.Cable.Rate, delay: k.Cable.Delay,
 			Parts: []inFlight{
 				{"on the cable, both ways", int64(f.Cable)},
 				{"past XOFF: the frame that reaches it", int64(f.PastXOFF)},
@@ -243,6 +244,9 @@ func (v *headroomView) write(w io.Writer) error {
 		}
 		row(k.Needed, "in all can be in flight after XOFF")
 		row(k.Headroom, "is the headroom")
+		if k.Unpaused {
+			fmt.Fprintln(w, "  no headroom is enough: hosts send ACK, NAK and CNP although their priority is paused (host.ack_when_paused)")
+		}
 		if k.Tried != nil {
 			k.Tried.write(w)
 		}

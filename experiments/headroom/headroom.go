@@ -33,6 +33,8 @@ type Kind struct {
 	Headroom units.Bytes // of each lossless priority
 	// Fault is the one that makes the cable so, as an index of the scenario's; -1: none, the cable is so from the start.
 	Fault int
+	// Unpaused says that hosts beyond the cables send ACK, NAK and CNP of a lossless priority although it is paused, so that no headroom is enough.
+	Unpaused bool
 }
 
 // Needed is all that may come after XOFF.
@@ -40,6 +42,9 @@ func (k *Kind) Needed() units.Bytes { return k.InFlight.Sum() + k.Response }
 
 // Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be dropped.
 func (k *Kind) Margin() units.Bytes { return k.Headroom - k.Needed() }
+
+// Holds says whether the headroom takes all that may come.
+func (k *Kind) Holds() bool { return k.Margin() >= 0 && !k.Unpaused }
 
 // Switch is switches that are alike: what their ports may take up, and what there is.
 type Switch struct {
@@ -56,7 +61,7 @@ func (s *Switch) Margin() units.Bytes { return s.Buffer - s.XOFF - s.Headroom }
 // Holds says whether nothing of a lossless priority can be dropped for want of room.
 func (c *Check) Holds() bool {
 	for i := range c.Kinds {
-		if c.Kinds[i].Margin() < 0 {
+		if !c.Kinds[i].Holds() {
 			return false
 		}
 	}
@@ -95,7 +100,7 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 			kinds[p] = place
 			c.Kinds = append(c.Kinds, Kind{
 				Cable: p.cable, InFlight: p.cable.InFlight(lossless), Response: units.Bytes(p.cable.PeerRate.BytesIn(response)),
-				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault,
+				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0,
 			})
 		}
 		c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)

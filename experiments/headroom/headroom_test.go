@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -88,6 +89,30 @@ func TestFaults(t *testing.T) {
 		}
 		if headroom == "auto" && c.Switches[0].Headroom != 4*13_564+203_564 {
 			t.Errorf("all headroom is %v", c.Switches[0].Headroom)
+		}
+	}
+}
+
+// TestUnpaused: no headroom is enough where hosts send ACKs of a lossless priority although it is paused.
+func TestUnpaused(t *testing.T) {
+	for host, want := range map[string]bool{
+		"{ack_priority: data}": true, "{ack_when_paused: true}": true, "{ack_priority: data, ack_when_paused: true}": false,
+		"{control_priority: 3, ack_when_paused: true}": false,
+	} {
+		s := parse(t, "topology: {leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}}\nhost: "+host)
+		c, err := Of(s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Kinds {
+			k := &c.Kinds[i]
+			toHost := s.Topology.PeerNode(k.Ports[0]).Kind == topologies.Host
+			if k.Holds() != (want || !toHost) {
+				t.Errorf("%s: %+v", host, k)
+			}
+		}
+		if c.Holds() != want {
+			t.Errorf("%s: holds %v", host, c.Holds())
 		}
 	}
 }

@@ -254,6 +254,10 @@ func (w *warner) buffers() {
 func (w *warner) headrooms() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := bits.OnesCount8(s.PFC.Priorities)
+	if set := w.s.UnpausedACKs(); set != 0 {
+		w.warn("host.ack_when_paused: hosts send ACK, NAK and CNP of priorities %v although these are paused, without end, and no headroom is enough for that: "+
+			"lossless frames may be dropped", settings.Priorities(set))
+	}
 	if s.FlowControl != switchagent.FlowPFC || lossless == 0 || s.PFC.Headroom == switchagent.Auto {
 		return
 	}
@@ -291,6 +295,18 @@ func (w *warner) headrooms() {
 		w.warn("%s: pfc.headroom is %v, and %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; it must be %v or more, or auto",
 			Few(ports[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
+}
+
+// UnpausedACKs are the lossless priorities of which hosts send ACK, NAK and CNP while PFC pauses them.
+func (s *Scenario) UnpausedACKs() uint8 {
+	if !s.Host.ACKsWhenPaused || s.Switch.FlowControl != switchagent.FlowPFC {
+		return 0
+	}
+	set := uint8(1) << s.Host.ControlPriority // of CNP in any case
+	if s.Host.ACKsWithData {
+		set |= s.DataPriorities()
+	}
+	return set & s.Switch.PFC.Priorities
 }
 
 // ChangedCable is a cable as a fault makes it, and the fault's index.

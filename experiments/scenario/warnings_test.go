@@ -9,6 +9,7 @@ import (
 func TestWarnings(t *testing.T) {
 	for set, want := range map[string]string{
 		"seed=2": "",
+		"host={ack_priority: data, ack_when_paused: true}":                 "host.ack_when_paused: hosts send ACK, NAK and CNP of priorities [3] although these are paused",
 		"switch={buffer: 1MB, pfc: {xoff: 320KB}}":                         "s0: XOFF and headroom of every port (5) are 1.6MB + 67.82KB = 1.66782MB, and the shared buffer is 1MB",
 		"switch={buffer: 1MB, pfc: {xoff: 2MB}}":                           "s0: pfc.xoff 2MB is above the shared buffer, 1MB: it is full before a PAUSE is sent, and lossless frames are dropped; switch.pfc.xoff must be lower",
 		"switch={pfc: {xoff: 100KB, headroom: 5KB}}":                       "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, and 13.564KB can be in flight to a port of 40Gbps, 1us",
