@@ -147,6 +147,7 @@ func TestCommands(t *testing.T) {
 		// Habits of other tools.
 		{"deploy -t fabric.yaml", exitBadInput, "", `unknown command "deploy" for "pausenet": did you mean "up"?`},
 		{"--topo tree,2", exitBadInput, "", "a topology is a word of its own: write pausenet up NAME|FILE"},
+		{"--test pingall", exitBadInput, "", "write echo pingall | sudo pausenet up"},
 		{"-c", exitBadInput, "", "did you mean pausenet clean?"},
 		{"run incast --sed 3", exitBadInput, "", "unknown flag: --sed: did you mean --seed?"},
 		{"run incast -x", exitBadInput, "", "pausenet run --help lists those that there are"},

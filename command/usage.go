@@ -113,6 +113,9 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 		if name == "topo" || name == "topology" || strings.HasPrefix(short, "t") {
 			return fmt.Errorf("%w: a topology is a word of its own: write pausenet up NAME|FILE", unknown)
 		}
+		if name == "test" {
+			return fmt.Errorf("%w: up does the lines of its standard input: write echo pingall | sudo pausenet up", unknown)
+		}
 	}
 	if name == "fabric" && strings.HasSuffix(c.Use, " [NAME]") {
 		return fmt.Errorf("%w: the fabric's name is a word of its own: write pausenet %s", unknown, c.Use)
