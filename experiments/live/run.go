@@ -80,7 +80,7 @@ func standardFiles(c *connection) []*os.File {
 	return from.take()
 }
 
-// passOn sends a process the signals that come, a byte each, and kills it when no more can.
+// passOn sends a process the signals that come, a byte each, those of a terminal's keys to its group, and kills it when no more can come.
 func passOn(from io.Reader, p *os.Process) {
 	for {
 		var one [1]byte
@@ -88,7 +88,12 @@ func passOn(from io.Reader, p *os.Process) {
 			_ = p.Kill() // or it has ended
 			return
 		}
-		_ = p.Signal(syscall.Signal(one[0]))
+		s := syscall.Signal(one[0])
+		if s != syscall.SIGINT && s != syscall.SIGQUIT {
+			_ = p.Signal(s)
+		} else if p.Signal(syscall.Signal(0)) == nil { // it has not ended
+			_ = syscall.Kill(-p.Pid, s)
+		}
 	}
 }
 
