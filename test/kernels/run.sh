@@ -69,7 +69,7 @@ program() {
 # binaries: everything but the modules of the image, the same for all kernels.
 binaries() {
 	local image=$1
-	mkdir -p "$image"/{bin,tests,dev,proc,sys,tmp,run,etc}
+	mkdir -p "$image"/{bin,tests,dev,proc,sys,tmp,run,etc,var/tmp}
 	cd "$root"
 	export CGO_ENABLED=0
 	go build -trimpath -o "$image/init" ./test/kernels/init
@@ -77,7 +77,8 @@ binaries() {
 	# What programs in live fabrics' hosts find.
 	local wanted
 	for wanted in "${programs[@]}"; do program "$image" "$wanted"; done
-	touch "$image/etc/hosts" "$image/etc/resolv.conf" "$image/etc/host.conf"
+	touch "$image"/etc/{hosts,resolv.conf,host.conf,gai.conf}
+	chmod 1777 "$image/var/tmp"
 	printf '%s\n' 'root:x:0:0::/:/bin/sh' 'nobody:x:65534:65534::/:/bin/sh' >"$image/etc/passwd"
 	# A test reads it where it lies beside the package.
 	mkdir -p "$image/docs"
