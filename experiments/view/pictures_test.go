@@ -2,7 +2,6 @@ package view_test
 
 import (
 	"bytes"
-	"flag"
 	"image"
 	"image/color"
 	"image/png"
@@ -17,10 +16,9 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
-
-var update = flag.Bool("update", false, "make the documents' pictures of the page again")
 
 // mostPicture is how many bytes a picture of the documents may have.
 const mostPicture = 150_000
@@ -39,7 +37,7 @@ var pictures = []struct {
 
 // TestPictures: the pictures are small, and a document shows each. With -update they are made.
 func TestPictures(t *testing.T) {
-	if *update {
+	if *testenv.Update {
 		browser.Need(t)
 	}
 	documents := ""
@@ -48,7 +46,7 @@ func TestPictures(t *testing.T) {
 	}
 	for _, p := range pictures {
 		path := filepath.Join("..", "..", "docs", "figures", p.file)
-		if *update {
+		if *testenv.Update {
 			text, err := scenario.BuiltinSource(p.scenario)
 			if err != nil {
 				t.Fatal(err)
