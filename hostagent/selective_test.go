@@ -260,6 +260,29 @@ func TestEveryRecoveryPlacesOnce(t *testing.T) {
 	}
 }
 
+// TestShorten: a flow that is shortened at any time ends with what it has sent and its next packet, and all of that is placed once.
+func TestShorten(t *testing.T) {
+	x := uint64(7)
+	var shorter int
+	for step := range 400 {
+		in := make([]byte, 300)
+		for i := range in {
+			x = x*6364136223846793005 + 1442695040888963407
+			in[i] = byte(x >> 56)
+		}
+		d := newDriven(t, in)
+		d.shortenAt = 1 + step
+		before := d.size
+		d.drive()
+		if d.size < before {
+			shorter++
+		}
+	}
+	if shorter < 100 {
+		t.Errorf("%d flows of 400 were shortened", shorter)
+	}
+}
+
 // driven is a pair with wires.
 type driven struct {
 	*pair
@@ -270,6 +293,8 @@ type driven struct {
 	wires    []onWire
 	placed   []bool // by byte
 	order    int
+
+	shortenAt int // a step; 0: it is not shortened
 }
 
 type onWire struct {
@@ -336,6 +361,14 @@ func (d *driven) drive() {
 	for step := 0; d.sender.state != senderDone; step++ {
 		if step > 100_000 {
 			d.Fatalf("the flow has not ended: %d of %d acknowledged, %d placed", d.sender.Acked(), d.size, d.receiver.Delivered)
+		}
+		if d.shortenAt > 0 && step == d.shortenAt {
+			sent := d.sender.MostSent()
+			if size := d.sender.Shorten(); size != min(d.size, sent+mtu) {
+				d.Fatalf("of %d bytes, %d of them sent, %d are left", d.size, sent, size)
+			}
+			d.size = min(d.size, sent+mtu)
+			d.placed = d.placed[:d.size]
 		}
 		f, wake := d.from.Dequeue(d.now, 0)
 		if f != nil {

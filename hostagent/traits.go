@@ -54,6 +54,15 @@ func (s *Sender) mayGo(now vtime.Time) bool {
 	return true
 }
 
+// Shorten makes the next packet that the flow has not sent before its last, unless it has sent its last already. That one asks for an ACK, as each
+// last packet does; a Stop of its traits has every packet ask for one. It returns the payload in bytes that the flow comes to.
+func (s *Sender) Shorten() int64 {
+	if s.state != senderDone && s.pair == nil {
+		s.size = min(s.size, s.high+s.mtu)
+	}
+	return s.size
+}
+
 // halt makes what has been sent all that there is.
 func (s *Sender) halt(now vtime.Time) {
 	s.traits.halted = true

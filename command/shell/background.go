@@ -27,10 +27,20 @@ const mostTold = 16
 
 // take takes a flow's end, and tells of it.
 func (f *flows) take(r live.FlowResult, out io.Writer) {
-	f.left--
-	if f.n <= mostTold {
-		fmt.Fprintf(out, "%s -> %s %v: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Size, r.FCT, r.Slowdown(), r.Rate.Gigabits())
+	stopped := ""
+	switch {
+	case r.Size == 0:
+		stopped = ", stopped"
+	case r.Sent < r.Size:
+		stopped = fmt.Sprintf(" of %v, stopped", r.Size)
 	}
+	if f.n <= mostTold {
+		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Sent, stopped, r.FCT, r.Slowdown(), r.Rate.Gigabits())
+	}
+	if r.Size == 0 {
+		return // it had no end, and nobody waits for one
+	}
+	f.left--
 	f.sum += r.Slowdown()
 	f.most = max(f.most, r.Slowdown())
 	if f.left == 0 && f.n > 1 {
@@ -58,7 +68,7 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 			if s.Interrupted != nil { // a shell elsewhere, whose line has ended
 				return fmt.Errorf("%d of %d flows go on", f.left, f.n)
 			}
-			return fmt.Errorf("%d of %d flows go on: wait waits for them", f.left, f.n)
+			return fmt.Errorf("%d of %d flows go on: wait waits for them, stop ends them", f.left, f.n)
 		case <-s.Fabric.Done():
 			return live.ErrNone
 		}

@@ -5,6 +5,7 @@ package shell
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
@@ -130,6 +131,20 @@ func completeTags(s *Shell, _ []string) (tags []string) {
 		}
 	}
 	return append(tags, "&")
+}
+
+// completeOpenFlows are the numbers of flows that have not ended and are no program's.
+func completeOpenFlows(s *Shell, _ []string) (numbers []string) {
+	snapshot, err := s.Fabric.Snapshot()
+	if err != nil {
+		return nil
+	}
+	for i := range snapshot.Flows {
+		if f := &snapshot.Flows[i]; f.QueuePair == 0 {
+			numbers = append(numbers, strconv.Itoa(f.Flow))
+		}
+	}
+	return numbers
 }
 
 func completeLink(s *Shell, args []string) (names []string) {

@@ -17,6 +17,7 @@ var flowVerbs = []verb{
 	{"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
 	{"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
 	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
+	{"stop", "[FLOW...]", "end flows, those of some numbers or all, with their next packet", (*Shell).stop, completeOpenFlows},
 	{"wait", "", "wait for the flows in the background", (*Shell).wait, nil},
 }
 
@@ -111,6 +112,23 @@ func (s *Shell) scenario(args []string) error {
 		fmt.Fprintf(s.Out, "the first flow starts after %v of virtual time: in %v here\n", first, wall.Round(time.Second))
 	}
 	return s.start(requests, o.background)
+}
+
+// stop ends flows. What they came to is told where those are waited for that have started them.
+func (s *Shell) stop(args []string) error {
+	numbers := make([]int, len(args))
+	for i, a := range args {
+		n, err := strconv.Atoi(strings.TrimPrefix(a, "#"))
+		if err != nil || n < 0 {
+			return fmt.Errorf("stop %s: give a flow's number, as top has it, or none for all flows", a)
+		}
+		numbers[i] = n
+	}
+	stopped, err := s.Fabric.StopFlows(numbers)
+	if err == nil && stopped == 0 {
+		fmt.Fprintln(s.Out, "no flow is open")
+	}
+	return err
 }
 
 // start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock ends the wait.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -241,9 +242,10 @@ func TestIperf(t *testing.T) {
 	}
 }
 
-// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which wait waits from then on.
+// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which wait waits from then on, and which
+// stop ends.
 func TestInterrupt(t *testing.T) {
-	s, _ := newShell(t)
+	s, out := newShell(t)
 	interrupt := func(line, want string) {
 		t.Helper()
 		interrupted := make(chan struct{})
@@ -258,8 +260,17 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("wait would wait for %v", s.background)
 	}
 	interrupt("wait", "flow h0 h5 100GB: 1 of 1 flows go on")
-	if _, err := s.Do("switch leaf1 stop"); err != nil {
-		t.Fatal(err)
+	s.Interrupted = nil
+	for _, line := range []string{"stop", "wait", "stop", "switch leaf1 stop"} {
+		if _, err := s.Do(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); !regexp.MustCompile(`(?m)^flow h0 h5 100GB has ended:\nh0 -> h5 .*B of 100GB, stopped: FCT .*\nno flow is open\n`).MatchString(got) {
+		t.Errorf("of the stopped flow:\n%s", got)
+	}
+	if _, err := s.Do("stop h0"); err == nil || !strings.Contains(err.Error(), "give a flow's number") {
+		t.Error(err)
 	}
 	interrupt("pingall", live.ErrInterrupted.Error())
 	s.background = nil

@@ -94,6 +94,51 @@ func TestWay(t *testing.T) {
 	}
 }
 
+// TestStopFlows: flows end with their next packet, by number or all; the invariant that a flow has been delivered is checked as each ends.
+func TestStopFlows(t *testing.T) {
+	f := bringUp(t, "")
+	defer down(t, f)
+	ended := make(chan FlowResult, 3)
+	must(t, f.StartFlows([]FlowRequest{
+		{From: "h0", To: "h7", Size: 1_000_000_000_000}, {From: "h1", To: "h6", Size: 1_000_000_000_000, QPs: 2}, {From: "h2", To: "h5", Size: 1_000_000_000_000},
+	}, func(r FlowResult) { ended <- r }))
+	open := func(want ...int) {
+		t.Helper()
+		s, err := f.Snapshot()
+		must(t, err)
+		var got []int
+		for i := range s.Flows {
+			got = append(got, s.Flows[i].Flow)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("flows %v are open, want %v", got, want)
+		}
+	}
+	open(0, 1, 2, 3)
+	if _, err := f.StopFlows([]int{9}); err == nil || !strings.Contains(err.Error(), "no flow 9") {
+		t.Error(err)
+	}
+	stop := func(want int, numbers ...int) {
+		t.Helper()
+		if n, err := f.StopFlows(numbers); err != nil || n != want {
+			t.Errorf("stop %v: %d, %v", numbers, n, err)
+		}
+	}
+	stop(1, 0)
+	if r := <-ended; r.From != "h0" || r.Sent <= 0 || r.Sent >= r.Size || r.Slowdown() < 1 || r.Rate > 10*units.Gbps {
+		t.Errorf("it came to %+v", r)
+	}
+	open(1, 2, 3)
+	stop(3)
+	for range 2 {
+		if r := <-ended; r.From == "h0" || r.Sent <= 0 || r.Sent >= r.Size || r.Slowdown() < 1 {
+			t.Errorf("it came to %+v", r)
+		}
+	}
+	open()
+	stop(0)
+}
+
 // TestHost makes a host a slow receiver and undoes it, and is refused what a host cannot be.
 func TestHost(t *testing.T) {
 	f := bringUp(t, "")

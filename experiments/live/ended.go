@@ -35,7 +35,7 @@ func newEndedFlows() *endedFlows {
 func (n *endedFlows) add(r *FlowResult) {
 	s := r.Slowdown()
 	n.count++
-	n.bytes += int64(r.Size)
+	n.bytes += int64(r.Sent)
 	n.sum += s
 	_ = n.slowdowns.RecordValue(int64(math.Round(min(1e3*s, mostSlowdown))))
 }

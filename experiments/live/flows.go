@@ -39,7 +39,8 @@ func (r *FlowRequest) Start() vtime.Time {
 // FlowResult is a flow that has ended.
 type FlowResult struct {
 	FlowRequest
-	Began      vtime.Time // since bring-up
+	Sent       units.Bytes // less than its size if it was stopped
+	Began      vtime.Time  // since bring-up
 	FCT, Ideal vtime.Time
 	Rate       units.Rate // payload over FCT
 }
@@ -141,22 +142,25 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 					Path: engine.Path(f.Plan, own.Source, own.Destination, config.Ports), Back: engine.WayBack(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
 				})
 			}
-			ideal, left := measure.IdealOfQPs(f.Plan, qps), len(configs)
+			left, sent := len(configs), int64(0)
 			end := func(now vtime.Time) {
-				if left--; left > 0 {
-					return
-				}
 				fct := now - own.Start
 				result := FlowResult{
-					FlowRequest: r, Began: own.Start, FCT: fct, Ideal: ideal,
-					Rate: units.Rate(float64(8*r.Size) / fct.Seconds()),
+					FlowRequest: r, Sent: units.Bytes(sent), Began: own.Start, FCT: fct, Ideal: measure.IdealOfQPs(f.Plan, qps),
+					Rate: units.Rate(float64(8*sent) / fct.Seconds()),
 				}
 				f.ended.add(&result)
 				ended(result)
 			}
 			for k := range configs {
 				id := e.AddFlow(configs[k])
-				f.watch.flowAdded(id, end)
+				f.watch.flowAdded(id, func(now vtime.Time) {
+					qps[k].Size = e.Flows()[id].Size
+					sent += qps[k].Size
+					if left--; left == 0 {
+						end(now)
+					}
+				})
 				if own.Start > e.Now() {
 					e.Call(own.Start, func(now vtime.Time) { f.watch.flowStarted(now, id) })
 				} else {
@@ -166,6 +170,35 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		}
 		return nil
 	})
+}
+
+// StopFlows ends flows with the next packet of each: those of some numbers, which Snapshot has, or without any all that have not ended. It is how many they
+// are, QPs of one flow counted each. Those of programs are left alone.
+func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
+	err = f.Do(func(e *engine.Engine) error {
+		flows := e.Flows()
+		var those []int
+		for _, id := range f.watch.open {
+			if w := &flows[id]; len(numbers) == 0 && w.Pair == nil || slices.Contains(numbers, w.Number) {
+				those = append(those, id)
+			}
+		}
+		for _, n := range numbers {
+			at := slices.IndexFunc(those, func(id int) bool { return flows[id].Number == n })
+			if at < 0 {
+				return fmt.Errorf("no flow %d that has not ended: top has the flows with their numbers", n)
+			}
+			if flows[those[at]].Pair != nil {
+				return fmt.Errorf("flow %d is a queue pair of a program's: end the program", n)
+			}
+		}
+		for _, id := range those {
+			e.ShortenFlow(id)
+		}
+		stopped = len(those)
+		return nil
+	})
+	return stopped, err
 }
 
 // PairFlow is the flow of a queue pair of a program between two hosts' ports, under the fabric's congestion control. It is for the engine's goroutine.

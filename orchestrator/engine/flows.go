@@ -335,6 +335,26 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 	}
 }
 
+// ShortenFlow has a flow end with its next packet, unless it has sent its last: its Size becomes what it then comes to. One that has not started yet ends with its
+// first packet. It is for live fabrics, where nothing waits for a flow.
+func (e *Engine) ShortenFlow(id int) {
+	f := &e.flows[id]
+	if f.Pair != nil || f.Finished != vtime.Never {
+		return
+	}
+	if f.Size == 0 && (f.Traits == nil || f.Traits.Stop == 0) {
+		e.open++ // it had no end
+	}
+	if f.Sender != nil {
+		f.Size = f.Sender.Shorten()
+		return
+	}
+	first := int64(e.plan.MTU)
+	if f.Size == 0 || f.Size > first {
+		f.Size = first
+	}
+}
+
 // forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
 func (l *lane) forget(flow int32) {
 	f := &l.flows[flow]
