@@ -92,7 +92,7 @@ binaries() {
 		mkdir -p "$image/tests/$name"
 		[ ! -d "$package/testdata" ] || cp -r "$package/testdata" "$image/tests/$name/"
 		printf '%s\t/tests/%s\t/tests/%s.test -test.short -test.timeout=%s %s\n' "$name" "$name" "$name" \
-			"${PAUSENET_KERNELS_TIMEOUT:-10m}" "${PAUSENET_KERNELS_FLAGS:-}" >>"$list"
+			"${PAUSENET_KERNELS_TIMEOUT:-30m}" "${PAUSENET_KERNELS_FLAGS:-}" >>"$list"
 	done
 	# The same scenario and seed must come to the same fingerprint on every kernel.
 	cp "$here/incast.yaml" "$image/tests/"
@@ -130,7 +130,7 @@ image() {
 boot() {
 	local folder=$1 initramfs=$2 log=$3
 	# /dev/kvm is not to be had everywhere: tcg runs on any machine, on one processor of it.
-	timeout "${PAUSENET_KERNELS_LIMIT:-1200}" qemu-system-x86_64 -accel "${PAUSENET_KERNELS_ACCEL:-tcg}" -cpu max -smp 1 -m 2G \
+	timeout "${PAUSENET_KERNELS_LIMIT:-3600}" qemu-system-x86_64 -accel "${PAUSENET_KERNELS_ACCEL:-tcg}" -cpu max -smp 1 -m 2G \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio -nic none \
 		-kernel "$folder"/boot/vmlinuz-* -initrd "$initramfs" \
 		-append "console=ttyS0 quiet panic=-1 rdinit=/init" </dev/null 2>&1 | tr -d '\r' | tee "$log"
