@@ -56,7 +56,7 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 			f.take(r, out)
 		case e, ok := <-troubles.C:
 			if !ok {
-				return live.ErrNone
+				return live.ErrEnded
 			}
 			if s.troubles != nil {
 				fmt.Fprintln(s.Out, e.String())
@@ -70,7 +70,7 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 			}
 			return fmt.Errorf("%d of %d flows go on: wait waits for them, stop ends them", f.left, f.n)
 		case <-s.Fabric.Done():
-			return live.ErrNone
+			return live.ErrEnded
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ func (a *Attached) wait(args []string) error {
 		case <-interrupted:
 			return fmt.Errorf("%s goes on", j.line)
 		case <-a.done:
-			return live.ErrNone
+			return live.ErrEnded
 		}
 	}
 	return nil

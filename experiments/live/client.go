@@ -70,6 +70,9 @@ func ended(err error) bool {
 // ErrNone says that there is no such fabric.
 var ErrNone = errors.New("no such fabric")
 
+// ErrEnded says that the fabric has ended while something of it was waited for.
+var ErrEnded = live.ErrEnded
+
 // ErrSeveral says that no name was given, and there is not one fabric alone that it could be.
 var ErrSeveral = errors.New("several fabrics are up, name one")
 

@@ -63,7 +63,7 @@ program() {
 	while read -r library; do
 		mkdir -p "$1$(dirname "$library")"
 		cp -L "$library" "$1$library"
-	done < <(ldd "$path" | grep -o '/[^ ]*')
+	done < <(ldd "$path" 2>/dev/null | grep -o '/[^ ]*')
 }
 
 # binaries: everything but the modules of the image, the same for all kernels.
