@@ -16,6 +16,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 // startServer starts the NATS server that a coordinator brings (cluster/embedded); nil: it is not built in.
@@ -130,7 +131,10 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 		if conn, stop, err = f.startServer(private, id); err != nil {
 			return nil, &exitError{exitEnvironment, err}
 		}
-		defer stop()
+		defer func() {
+			stop()
+			shutdown.Alive()
+		}()
 	}
 	defer conn.Close()
 	c := &cluster.Coordinator{
@@ -138,6 +142,7 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 		Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
 	}
 	outcomes, err := c.Run(ctx, conn)
+	shutdown.Alive() // the server's end, which follows, takes its time on a busy machine
 	if err != nil && ctx.Err() == nil {
 		return nil, runError(err)
 	}

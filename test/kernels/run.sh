@@ -104,7 +104,7 @@ image() {
 	local folder=$1 out=$2 tree version number=0 path module
 	tree=$(mktemp -d -p "$work")
 	version=$(ls "$folder/lib/modules")
-	cp -r "$work/image/." "$tree/"
+	cp -a "$work/image/." "$tree/"
 	mkdir -p "$tree/modules"
 	chmod 755 "$tree" # it becomes /, which other users than root must enter
 	PATH=$PATH:/usr/sbin:/sbin depmod -b "$folder" "$version"
