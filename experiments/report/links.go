@@ -50,16 +50,7 @@ func linkCharts(r *Report) []*chart {
 
 // imbalanceTable says how evenly switches loaded equal-cost ports; nil where none has any to choose from.
 func imbalanceTable(r *Report) []table {
-	var tiers []int
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			for _, of := range run.Summary.Imbalance {
-				if !slices.Contains(tiers, of.Tier) {
-					tiers = append(tiers, of.Tier)
-				}
-			}
-		}
-	}
+	tiers := keys(r, func(s *Summary) []Imbalance { return s.Imbalance }, func(of *Imbalance) int { return of.Tier })
 	if len(tiers) == 0 {
 		return nil
 	}

@@ -69,18 +69,24 @@ func words(text string) cell {
 	return cell{Text: text, Bar: -1, Words: true}
 }
 
-// fairnessTable has Jain's index by tag.
-func fairnessTable(r *Report) []table {
-	var tags []string
+// keys are the different keys of what summaries list, in the order in which they come.
+func keys[E any, K comparable](r *Report, of func(*Summary) []E, key func(*E) K) (all []K) {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
-			for _, f := range run.Summary.Fairness {
-				if !slices.Contains(tags, f.Tag) {
-					tags = append(tags, f.Tag)
+			listed := of(&run.Summary)
+			for k := range listed {
+				if own := key(&listed[k]); !slices.Contains(all, own) {
+					all = append(all, own)
 				}
 			}
 		}
 	}
+	return all
+}
+
+// fairnessTable has Jain's index by tag.
+func fairnessTable(r *Report) []table {
+	tags := keys(r, func(s *Summary) []Fairness { return s.Fairness }, func(f *Fairness) string { return f.Tag })
 	if len(tags) == 0 {
 		return nil
 	}
@@ -162,21 +168,8 @@ func lossyTable(r *Report) []table {
 
 // stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
 func stepsTables(r *Report) []table {
-	var jobs, kinds []string
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			for k := range run.Summary.Jobs {
-				if tag := run.Summary.Jobs[k].Tag; !slices.Contains(jobs, tag) {
-					jobs = append(jobs, tag)
-				}
-			}
-			for k := range run.Summary.Collectives {
-				if name := run.Summary.Collectives[k].Name; !slices.Contains(kinds, name) {
-					kinds = append(kinds, name)
-				}
-			}
-		}
-	}
+	jobs := keys(r, func(s *Summary) []Job { return s.Jobs }, func(j *Job) string { return j.Tag })
+	kinds := keys(r, func(s *Summary) []Collective { return s.Collectives }, func(c *Collective) string { return c.Name })
 	if len(jobs) == 0 {
 		return nil
 	}

@@ -38,17 +38,19 @@ const (
 // clsact waits in neither, and costs 5 % more a frame.
 const tcxPorts = 8
 
+// triesTCX says whether TCX is to be tried for a plan's ports.
+func (way Hooks) triesTCX(plan *topologies.Plan) bool {
+	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
+}
+
 // attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer, and there the end of frames. The thread is in
 // the hub namespace and stays there.
 func (f *Fabric) attachAll(way Hooks) error {
-	switch {
-	case way == HooksClsact || way == HooksAuto && len(f.plan.Ports) > tcxPorts:
+	if !way.triesTCX(f.plan) {
 		return f.attachClsact()
-	case way == HooksTCX:
-		return f.attachTCX()
 	}
 	err := f.attachTCX()
-	if errors.Is(err, link.ErrNotSupported) && len(f.hooks) == 0 { // before Linux 6.6
+	if way == HooksAuto && errors.Is(err, link.ErrNotSupported) && len(f.hooks) == 0 { // before Linux 6.6
 		return f.attachClsact()
 	}
 	return err

@@ -57,7 +57,7 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 		return fmt.Errorf("count the open files: %w", err)
 	}
 	needs := filesOfPipelines + len(plan.Nodes) + 1 // a namespace each, and the hub
-	if way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts {
+	if way.triesTCX(plan) {
 		needs += 3 * len(plan.Ports)
 	}
 	if uint64(len(open)+needs) > OpenFilesLimit() {
