@@ -117,7 +117,8 @@ writes a scenario whose switch has them, with a host at each port; with --topolo
 scenario of that topology whose switches all have them. What cannot be said is told of.
 
 Switches here have one setting for all ports. Where ports differ, those with the same
-settings as --port are imported, or those of the largest group.
+settings as --port are imported, or those of the largest group. Ports that have no
+lossless profile, or several, are left out with a warning.
 
 Most configurations leave lossless profiles to the platform: --lookup is its file,
 pg_profile_lookup.ini.`,
@@ -175,12 +176,17 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 			return "", nil, err
 		}
 	}
-	groups, err := config.Switches(profiles)
+	groups, left, err := config.Switches(profiles)
 	if err != nil {
 		return "", nil, within(name, err)
 	}
 	chosen := groups[0]
 	if port != "" {
+		for _, u := range left {
+			if u.Port.Name == port {
+				return "", nil, within(name, u)
+			}
+		}
 		if chosen = sonic.With(groups, port); chosen == nil {
 			return "", nil, fmt.Errorf("--port %s: %s has no such port, or it is down", port, name)
 		}
@@ -201,7 +207,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 		called = "sonic"
 	}
 	text, notes = chosen.Scenario(filepath.Base(name), called, topology)
-	notes = append(notes, sonic.Others(groups, chosen)...)
+	notes = append(append(notes, sonic.Others(groups, chosen)...), sonic.LeftOut(left)...)
 	s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)
 	if err == nil {
 		err = scenario.Check(s, s.Controllers)

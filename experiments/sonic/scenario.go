@@ -141,6 +141,34 @@ func With(groups []*Switch, port string) *Switch {
 	return nil
 }
 
+// LeftOut returns a note for each reason for which ports cannot be imported.
+func LeftOut(left []*Unsupported) (notes []string) {
+	type kind struct {
+		reason string
+		speed  int64
+	}
+	var kinds []kind
+	ports := map[kind][]Port{}
+	for _, u := range left {
+		k := kind{u.Reason, u.Port.Speed}
+		if ports[k] == nil {
+			kinds = append(kinds, k)
+		}
+		ports[k] = append(ports[k], u.Port)
+	}
+	for _, k := range kinds {
+		names, are := make([]string, len(ports[k])), "are"
+		for i, p := range ports[k] {
+			names[i] = p.Name
+		}
+		if len(names) == 1 {
+			are = "is"
+		}
+		notes = append(notes, fmt.Sprintf("%s (%v) %s left out: %s", strings.Join(names, ", "), rate(k.speed), are, k.reason))
+	}
+	return notes
+}
+
 // Others are what is to be said of the groups that are left out.
 func Others(groups []*Switch, chosen *Switch) (notes []string) {
 	for _, g := range groups {

@@ -36,7 +36,8 @@ func switches(config, lookup string) ([]*Switch, error) {
 			return nil, err
 		}
 	}
-	return c.Switches(l)
+	all, _, err := c.Switches(l)
+	return all, err
 }
 
 // TestDefaults: the platform's defaults, each number as its template has it, make a scenario that can run and whose switch has them.
@@ -136,6 +137,40 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestServicePorts: two 10 Gb/s ports without a lossless profile, and one with two, are left out with their reasons, and the others imported.
+func TestServicePorts(t *testing.T) {
+	config, lookup := defaults(t)
+	text := strings.Replace(string(config), `"PORT": {`, `"PORT": {
+  "Ethernet128": {"speed": "10000"}, "Ethernet129": {"speed": "10000"}, "Ethernet130": {"speed": "100000"},`, 1)
+	text = strings.Replace(text, `"PORT_QOS_MAP": {`, `"PORT_QOS_MAP": {
+  "Ethernet128,Ethernet129,Ethernet130": {"pfc_enable": "3,4"},`, 1)
+	text = strings.Replace(text, `"BUFFER_PG": {`, `"BUFFER_PG": {
+  "Ethernet130|3": {"profile": "a"}, "Ethernet130|4": {"profile": "b"},`, 1)
+	c, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ParseLookup(lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, left, err := c.Switches(l)
+	if err != nil || len(all) != 1 || len(all[0].Ports) != 32 || With(all, "Ethernet128") != nil {
+		t.Fatalf("%d groups, %v", len(all), err)
+	}
+	want := []string{
+		"Ethernet128, Ethernet129 (10Gbps) are left out: BUFFER_PG has no lossless priority group, and the lookup has no line for 10000 (no CABLE_LENGTH)",
+		"Ethernet130 (100Gbps) is left out: BUFFER_PG has profile a for a lossless priority and b for another: here all have one",
+	}
+	if notes := LeftOut(left); !slices.Equal(notes, want) {
+		t.Errorf("%q, want %q", notes, want)
+	}
+	malformed := strings.Replace(text, `"speed": "10000"`, `"speed": "10G"`, 1)
+	if _, err := switches(malformed, string(lookup)); err == nil || !strings.Contains(err.Error(), "PORT|Ethernet128|speed") {
+		t.Errorf("a malformed port: %v", err)
+	}
+}
+
 // TestForms: what else a configuration may say.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, old, with, text, note string }{
@@ -177,7 +212,7 @@ func TestMistakes(t *testing.T) {
 		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
 		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
-		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "BUFFER_PG: Ethernet0 has no profile for its lossless priorities [4]"},
+		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "Ethernet0: BUFFER_PG has no profile for its lossless priorities [4]"},
 		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is no number or range`},
 		{`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`, "BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have"},
 		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is no number of bytes`},
@@ -223,7 +258,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		l, _ := ParseLookup(lookup)
-		all, err := c.Switches(l)
+		all, _, err := c.Switches(l)
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -44,15 +45,33 @@ type Watchdog struct {
 	Action          string // "drop" or "forward"
 }
 
-// Switches are the settings of all ports, those that have equal ones together, most ports first. A lookup, which may be nil, has the profiles of ports
-// whose lossless priority groups the configuration leaves out.
-func (c *Config) Switches(lookup Lookup) ([]*Switch, error) {
-	var all []*Switch
+// Unsupported is the error of a port whose settings are well-formed but cannot be imported.
+type Unsupported struct {
+	Port   Port
+	Reason string // without the port's name, so that equal reasons are equal
+}
+
+// Error names the port and the reason.
+func (u *Unsupported) Error() string { return u.Port.Name + ": " + u.Reason }
+
+func unsupported(p Port, format string, args ...any) error {
+	return &Unsupported{p, fmt.Sprintf(format, args...)}
+}
+
+// Switches returns the settings of all ports, one Switch for all ports that have equal settings, most ports first. A lookup, which may be nil, has the
+// profiles of ports whose lossless priority groups the configuration leaves out. Ports that cannot be imported are left out and returned beside the
+// others; if all ports are, Switches returns the first one's error.
+func (c *Config) Switches(lookup Lookup) (all []*Switch, left []*Unsupported, err error) {
 	by := map[string]*Switch{}
 	for _, p := range c.Ports {
 		s, err := c.port(p, lookup)
-		if err != nil {
-			return nil, err
+		var without *Unsupported
+		switch {
+		case errors.As(err, &without):
+			left = append(left, without)
+			continue
+		case err != nil:
+			return nil, nil, err
 		}
 		key := fmt.Sprint(s.parts())
 		if by[key] == nil {
@@ -61,8 +80,11 @@ func (c *Config) Switches(lookup Lookup) ([]*Switch, error) {
 		}
 		by[key].Ports = append(by[key].Ports, p)
 	}
+	if len(all) == 0 {
+		return nil, nil, left[0]
+	}
 	slices.SortStableFunc(all, func(a, b *Switch) int { return len(b.Ports) - len(a.Ports) })
-	return all, nil
+	return all, left, nil
 }
 
 // part is what a table says of ports.
@@ -108,7 +130,15 @@ func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
 		}
 		s.Delay = 5 * vtime.Nanosecond * vtime.Time(m)
 	}
-	return s, errors.Join(c.lossless(s, p), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p))
+	var without error // of an unsupported setting; a malformed one comes first
+	for _, err := range []error{c.lossless(s, p), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p)} {
+		if u := (*Unsupported)(nil); errors.As(err, &u) {
+			without = cmp.Or(without, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return s, without
 }
 
 // lossless reads which priorities PFC is on for.
@@ -153,7 +183,7 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		}
 		of := reference(pg["profile"])
 		if name != "" && of != name {
-			return fmt.Errorf("BUFFER_PG|%s: profile %s, and another lossless priority of the port has %s: here all have one", key, max(of, name), min(of, name))
+			return unsupported(p, "BUFFER_PG has profile %s for a lossless priority and %s for another: here all have one", min(of, name), max(of, name))
 		}
 		name = of
 	}
@@ -170,11 +200,11 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		row = lookup[lookupKey{p.Speed, p.Cable}]
 		at = fmt.Sprintf("the lookup's line %d %s", p.Speed, p.Cable)
 		if row == nil && lookup != nil {
-			return fmt.Errorf("BUFFER_PG: %s has no lossless priority group, and the lookup has no line of %d %s", p.Name, p.Speed, p.Cable)
+			return unsupported(p, "BUFFER_PG has no lossless priority group, and the lookup has no line for %d %s", p.Speed, cmp.Or(p.Cable, "(no CABLE_LENGTH)"))
 		}
 		if row == nil {
-			return fmt.Errorf("BUFFER_PG: %s has no profile for its lossless priorities %v. SONiC makes those by its platform's pg_profile_lookup.ini: give that with --lookup FILE",
-				p.Name, s.Lossless)
+			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC makes those by its platform's pg_profile_lookup.ini: "+
+				"give that with --lookup FILE", s.Lossless)
 		}
 	default:
 		at = "BUFFER_PROFILE|" + name
@@ -247,7 +277,7 @@ func (c *Config) marking(s *Switch, p Port) error {
 		all = slices.DeleteFunc(all, func(n int) bool { return n > 7 })
 		if of := reference(row["wred_profile"]); of != "" {
 			if profile != "" && profile != of {
-				return fmt.Errorf("QUEUE|%s: WRED profile %s, and another queue has %s: here all marked queues have one", key, of, profile)
+				return unsupported(p, "QUEUE has WRED profile %s for a queue and %s for another: here all marked queues have one", profile, of)
 			}
 			profile = of
 			if s.ECN == nil {
@@ -335,4 +365,7 @@ func (s *Switch) note(format string, args ...any) {
 }
 
 // rate is the ports' line rate.
-func (s *Switch) rate() units.Rate { return units.Rate(s.Speed) * 1_000_000 }
+func (s *Switch) rate() units.Rate { return rate(s.Speed) }
+
+// rate converts Mb/s.
+func rate(speed int64) units.Rate { return units.Rate(speed) * 1_000_000 }
