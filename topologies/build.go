@@ -48,7 +48,8 @@ func (d *draft) plan() *Plan {
 	}
 	p.setInterfaces()
 	p.setTiers()
-	p.routes = p.shortestPaths()
+	p.setOversubscription()
+	p.routes, p.longest = p.shortestPaths(), newLongestRTTs()
 	return p
 }
 

@@ -28,7 +28,7 @@ func (p *Plan) WithHash(h Hash) *Plan {
 	}
 	q := *p
 	q.Hash = h
-	q.routes = q.shortestPaths()
+	q.routes, q.longest = q.shortestPaths(), newLongestRTTs()
 	return &q
 }
 

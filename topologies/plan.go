@@ -100,7 +100,10 @@ type Plan struct {
 	// having it from the start.
 	LearnGateway bool
 
-	routes Routes
+	routes  Routes
+	longest *longestRTTs
+
+	oversubscription float64
 }
 
 // Node is a host or a switch.

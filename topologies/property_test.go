@@ -39,14 +39,16 @@ func fabrics() *rapid.Generator[string] {
 			pair := [2]int{min(x, y), max(x, y)}
 			if x != y && !linked[pair] {
 				linked[pair] = true
-				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, weight: %d}\n", x, y, rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "weight"))
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, weight: %d, delay: %dus}\n", x, y, rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "weight"),
+					rapid.SampledFrom([]int{1, 1, 7}).Draw(t, "delay"))
 			}
 		}
 		for i := range hosts {
 			first := rapid.IntRange(0, switches-1).Draw(t, "switch")
 			for n := range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "homes") {
 				if n < switches {
-					fmt.Fprintf(&b, "  - {from: h%d, to: s%d, count: %d}\n", i, (first+n)%switches, rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "ports"))
+					fmt.Fprintf(&b, "  - {from: h%d, to: s%d, count: %d, rate: %dGbps}\n", i, (first+n)%switches, rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "ports"),
+						rapid.SampledFrom([]int{40, 40, 10, 100}).Draw(t, "rate"))
 				}
 			}
 		}

@@ -26,12 +26,15 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	case needs.Grants:
 		op = op.WithDemand()
 	}
-	data := plan.IP.DataLen(op, plan.MTU)
+	data, ack := plan.IP.DataLen(op, plan.MTU), ack+plan.IP.Extra()
 	return cc.Env{
 		LineRate: plan.Ports[plan.Nodes[f.Source].Ports[f.Pair.From]].Rate,
-		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, f.Pair, data, ack+plan.IP.Extra()),
+		BaseRTT:  plan.BaseRTT(f.Source, f.Destination, f.Pair, data, ack),
 		MTU:      plan.MTU,
 		LineMTU:  plan.Framing.LineBytes(data),
+
+		NetworkRTT:       plan.LongestRTT(data, ack),
+		Oversubscription: plan.Oversubscription(),
 	}
 }
 

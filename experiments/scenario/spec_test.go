@@ -360,6 +360,25 @@ func TestHostSettings(t *testing.T) {
 	}
 }
 
+// TestNetworkEnvironment: all flows of a fabric know the RTT of its longest path, and its oversubscription.
+func TestNetworkEnvironment(t *testing.T) {
+	s := parse(t, `name: x
+topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, rate: 40Gbps}}
+controllers: [nscc]
+flows: [{from: h0, to: h1, size: 1KB}, {from: h0, to: h4, size: 1KB}]
+duration: 1ms
+`)
+	near, far := Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}), Environment(s.Topology, &s.Flows[1], cc.SwitchNeeds{})
+	// Two and four links of 1 us each way, frames of 1082 and 86 B of line.
+	want := [3]vtime.Time{4*vtime.Microsecond + 2*200*(1082+86), 8*vtime.Microsecond + 4*200*(1082+86), 8*vtime.Microsecond + 4*200*(1082+86)}
+	if got := [3]vtime.Time{near.BaseRTT, far.BaseRTT, near.NetworkRTT}; got != want || far.NetworkRTT != near.NetworkRTT {
+		t.Errorf("RTTs %v, want %v", got, want)
+	}
+	if near.Oversubscription != 2 || far.Oversubscription != 2 {
+		t.Errorf("oversubscription %g and %g, want 2", near.Oversubscription, far.Oversubscription)
+	}
+}
+
 // TestCNPInterval: receivers tell of marks as often as those of the simulator that the controller's constants are of, unless the
 // scenario says how often.
 func TestCNPInterval(t *testing.T) {

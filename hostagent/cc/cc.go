@@ -79,6 +79,17 @@ type Env struct {
 	MTU      int        // payload bytes of a full packet
 	LineMTU  int64      // line bytes of a full packet
 	Seed     uint64     // for the flow; a controller that needs randomness derives it from here only
+
+	NetworkRTT       vtime.Time // greatest BaseRTT of the fabric's paths; 0: BaseRTT
+	Oversubscription float64    // times that what the fabric's hosts can send exceeds what its uplinks carry; 0 and 1: it does not
+}
+
+// networkRTT is NetworkRTT, or BaseRTT where that is not set.
+func (e *Env) networkRTT() vtime.Time {
+	if e.NetworkRTT == 0 {
+		return e.BaseRTT
+	}
+	return e.NetworkRTT
 }
 
 // Departure says what a change of a flow's rate does to the departure of its next packet, which was timed, at the rate of

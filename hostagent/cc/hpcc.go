@@ -28,7 +28,7 @@ var hpccSpec = define(Spec{
 		},
 		{
 			Name: "rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s",
-			Doc: "T: time over which the links' use is averaged (the simulator: the greatest unloaded RTT of the network)",
+			Doc: "T: time over which the links' use is averaged (the simulator: the network's, 1netrtt)",
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",

@@ -14,11 +14,12 @@ var nsccSpec = define(Spec{
 		"(htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt)",
 	Needs:     SwitchNeeds{ECN: true, ACK: true},
 	Departure: DepartureStays,
-	HasWindow: true,
+	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
 	Parameters: []Parameter{
+		networkRTTParameter,
 		{
-			Name: "target_delay", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
-			Doc: "queueing delay that a flow aims at; the simulator's for switches that trim packets is 0.75rtt",
+			Name: "target_delay", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
+			Doc: "queueing delay that a flow aims at; the simulator's for switches that trim packets is 0.75netrtt",
 		},
 		{
 			Name: "reference_rtt", Kind: TimeKind, Default: "12us", Min: "1ns", Max: "1s",
@@ -26,7 +27,7 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "reference_bdp", Kind: SizeKind, Default: "150KB", Min: "1B", Max: "1000GB",
-			Doc: "its bandwidth times delay (100 Gb/s, 12 us): increases are in proportion to the path's to it",
+			Doc: "its bandwidth times delay (100 Gb/s, 12 us): increases are in proportion to the network's to it",
 		},
 		{
 			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
@@ -77,12 +78,12 @@ var nsccSpec = define(Spec{
 			Doc: "more than this acknowledged, or adjust_period, and increases are added to the window",
 		},
 		{
-			Name: "adjust_period", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
+			Name: "adjust_period", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
 			Doc: "see adjust_packets and eta",
 		},
 		{
-			Name: "initial_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
-			Doc: "window of a new flow; kept within one packet and max_cwnd",
+			Name: "initial_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
+			Doc: "window of a new flow until its first ACK, which tells that its path may be a short one: max_cwnd holds from then on",
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
@@ -91,11 +92,12 @@ var nsccSpec = define(Spec{
 	},
 }, func(env Env, s *Settings) (*nsccConstants, error) {
 	mtu, target := float64(env.MTU), float64(s.Time("target_delay"))
+	network := s.Time("base_rtt")
 	// The network's bandwidth times delay to the reference's.
-	scale := float64(float64(env.LineRate)*float64(env.BaseRTT)) / 8e12 / float64(s.Size("reference_bdp"))
+	scale := float64(float64(env.LineRate)*float64(network)) / 8e12 / float64(s.Size("reference_bdp"))
 	c := &nsccConstants{
 		line: float64(env.LineRate), mtu: mtu, bdp: float64(float64(env.LineRate)*float64(env.BaseRTT)) / 8e12,
-		baseRTT: env.BaseRTT, target: target,
+		baseRTT: env.BaseRTT, nakDelay: float64(network), target: target,
 		alpha: float64(float64(s.Number("proportional")*mtu)*scale) / float64(s.Time("reference_rtt")), // b is the target over this, and alpha is over the target
 		fair:  float64(float64(s.Number("fair")*mtu) * scale), eta: float64(float64(s.Number("eta")*mtu) * scale),
 		fast: float64(s.Number("fast") * scale), fastDelay: float64(s.Time("fast_delay")),
@@ -108,16 +110,23 @@ var nsccSpec = define(Spec{
 		return nil, schema.Errorf("max_cwnd", "%v is less than a packet, %d B", s.Size("max_cwnd"), env.MTU)
 	}
 	c.quickBytes = math.Floor(c.maxCwnd / float64(int64(1)<<s.Integer("quick_gate")))
-	c.cwnd = clamp(float64(s.Size("initial_cwnd")), mtu, c.maxCwnd)
+	c.cwnd = max(float64(s.Size("initial_cwnd")), mtu)
 	return c, nil
 }, func(_ Env, c *nsccConstants) Controller {
 	return &nscc{c: c, cwnd: c.cwnd, adjusted: longAgo, cut: longAgo}
 })
 
+// networkRTTParameter is that of controls that go by one RTT for all flows.
+var networkRTTParameter = Parameter{
+	Name: "base_rtt", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
+	Doc: "RTT of the network, one for all flows: netrtt and netbdp in the constants below are by it",
+}
+
 // nsccConstants are NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
 type nsccConstants struct {
 	line, mtu, bdp  float64
-	baseRTT         vtime.Time
+	baseRTT         vtime.Time // of the path
+	nakDelay        float64    // that of a lost packet
 	target          float64
 	alpha           float64 // bytes per picosecond
 	fair, eta, fast float64
@@ -203,7 +212,7 @@ func (w *nscc) OnAck(s *Sample) {
 // OnNak takes a packet for lost (updateCwndOnNack_NSCC): trimmed, or missing.
 func (w *nscc) OnNak(now vtime.Time) {
 	w.ignored += w.c.mtu
-	w.measure(float64(w.c.baseRTT), true)
+	w.measure(w.c.nakDelay, true)
 	w.lost = true
 	if !w.adapt(now, true, true, 0) {
 		w.cwnd = w.bounded(w.cwnd - w.c.mtu)

@@ -85,6 +85,60 @@ func TestNSCCHistory(t *testing.T) {
 	}
 }
 
+// A flow of a short path: its delay, cuts and largest window are by its own RTT, all else by the network's (vectors, NSCC).
+func TestNSCCNetworkRTT(t *testing.T) {
+	env := Env{LineRate: 100 * units.Gbps, BaseRTT: 5 * us, NetworkRTT: 9 * us, MTU: 1000, LineMTU: 1048}
+	given := env
+	given.NetworkRTT = 20 * us
+	for name, w := range map[string]*nscc{"the fabric's": newNSCC(t, nil, env), "a given one": newNSCC(t, map[string]string{"base_rtt": "9us"}, given)} {
+		t.Run(name, func(t *testing.T) {
+			near(t, "alpha", w.c.alpha*1e6, 250, 0.6e-6)
+			near(t, "fair", w.c.fair, 3750, 1e-9)
+			near(t, "eta", w.c.eta, 112.5, 1e-9)
+			near(t, "fast", w.c.fast, 0.1875, 0.6e-9)
+			near(t, "max_cwnd", w.c.maxCwnd, 93750, 0)
+			near(t, "the gate", w.c.quickBytes, 11718, 0)
+			near(t, "initial window", w.cwnd, 168750, 0)
+			now := 100 * us
+			ack := func(rtt float64, marked bool) {
+				w.OnAck(&Sample{Now: now, RTT: vtime.Time(rtt * 1e6), CE: marked, AckedBytes: 1000, NextSend: 40000})
+			}
+			ack(5, false)
+			near(t, "cwnd after the first ACK", w.cwnd, 93750, 0)
+			w.cwnd = 40000
+			for _, h := range []struct {
+				acks   int // 0: a NAK
+				rtt    float64
+				marked bool
+				cwnd   float64
+				avg    float64
+			}{
+				{30, 7, false, 41169.845863, 0.628666},
+				{40, 11, false, 41893.810962, 2.752372},
+				{80, 15, false, 48714.991633, 1.799219},
+				{20, 8, true, 48791.969989, 2.066303},
+				{200, 20, true, 27625.821308, 13.954934},
+				{100, 20, true, 19402.988321, 14.702933},
+				{0, 0, false, 18402.988321, 14.631647},
+				{60, 5.5, false, 28121.412109, 7.143838},
+				{0, 0, false, 27121.412109, 7.167040},
+				{10, 30, false, 27536.213519, 6.467657},
+				{100, 60, true, 13785.933507, 41.204365},
+			} {
+				if h.acks == 0 {
+					w.OnNak(now)
+				}
+				for range h.acks {
+					now += 80 * vtime.Nanosecond
+					ack(h.rtt, h.marked)
+				}
+				near(t, "cwnd", w.cwnd, h.cwnd, 0.6e-6)
+				near(t, "average delay", w.average/1e6, h.avg, 0.6e-6)
+			}
+		})
+	}
+}
+
 // A flow that is delivered four packets in a period adapts to that, and passes over what was in flight (vectors, NSCC).
 func TestNSCCQuickAdapt(t *testing.T) {
 	w := newNSCC(t, nil, uecPath)

@@ -17,6 +17,7 @@ type Kind = schema.Kind
 
 // Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
 // "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
+// "0.75netrtt" and "1.5netbdp" are by the network's RTT: the longest path's, or what the Spec's NetworkRTT has.
 const (
 	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 b/s
 	TimeKind    = schema.Time    // "55us"; rounded to 1 ps
@@ -104,6 +105,9 @@ func valueOf(p *Parameter, text string, env Env) (value, error) {
 	}
 }
 
+// networkPrefix before rtt and bdp makes them the network's.
+const networkPrefix = "net"
+
 // quantity reads a rate, time or size: absolute, relative to the path, or the min or max of some.
 func quantity(kind Kind, t string, env Env) (value, error) {
 	for _, f := range []struct {
@@ -145,13 +149,21 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 		r, err := units.ParseRate(t)
 		return value{number: float64(r)}, err
 	case TimeKind:
-		if f, ok, err := relative(t, "rtt", float64(env.BaseRTT)); ok || err != nil {
+		symbol, one := "rtt", env.BaseRTT
+		if strings.Contains(t, networkPrefix) {
+			symbol, one = networkPrefix+symbol, env.networkRTT()
+		}
+		if f, ok, err := relative(t, symbol, float64(one)); ok || err != nil {
 			return value{integer: int64(math.Round(f))}, err
 		}
 		d, err := units.ParseTime(t)
 		return value{integer: int64(d)}, err
 	default:
-		if f, ok, err := relative(t, "bdp", float64(env.LineRate.BytesIn(env.BaseRTT))); ok || err != nil {
+		symbol, rtt := "bdp", env.BaseRTT
+		if strings.Contains(t, networkPrefix) {
+			symbol, rtt = networkPrefix+symbol, env.networkRTT()
+		}
+		if f, ok, err := relative(t, symbol, float64(env.LineRate.BytesIn(rtt))); ok || err != nil {
 			return value{integer: int64(math.Round(f))}, err
 		}
 		b, err := units.ParseBytes(t)

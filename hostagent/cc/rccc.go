@@ -14,8 +14,9 @@ var rcccSpec = define(Spec{
 		"(htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
 	Needs:     SwitchNeeds{ECN: true, ACK: true, Grants: true},
 	Departure: DepartureStays,
-	HasWindow: true,
+	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
 	Parameters: []Parameter{
+		networkRTTParameter,
 		{
 			Name: "share", Kind: NumberKind, Default: "0.99", Min: "0.01", Max: "1",
 			Doc: "part of its port's rate at which a receiver grants",
@@ -25,11 +26,11 @@ var rcccSpec = define(Spec{
 			Doc: "packets that one grant is for at most",
 		},
 		{
-			Name: "initial_credit", Kind: SizeKind, Default: "1.5bdp", Max: "1000GB",
+			Name: "initial_credit", Kind: SizeKind, Default: "1.5netbdp", Max: "1000GB",
 			Doc: "payload that a new flow may send before it has heard of its receiver, kept within max_cwnd; 0: it asks first",
 		},
 		{
-			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
+			Name: "max_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
 			Doc: "most in flight, and most credit that the flows of a host have or ask for: each its part",
 		},
 		{
@@ -37,7 +38,7 @@ var rcccSpec = define(Spec{
 			Doc: "a flow that has waited so long for a grant asks for it again",
 		},
 		{
-			Name: "adjust_period", Kind: TimeKind, Default: "1rtt", Min: "1ns", Max: "1s",
+			Name: "adjust_period", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
 			Doc: "time between two adjustments of a receiver's rate",
 		},
 		{

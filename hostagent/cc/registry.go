@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // registry lists every congestion control, by name in ascending order. Adding one is one file and one line here.
@@ -42,6 +43,9 @@ type Spec struct {
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
 	// Parameter.When); empty: all do.
 	Selector string `json:"selector,omitempty"`
+	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it: their netrtt and netbdp are by it. Empty: they
+	// are by the longest path of the fabric.
+	NetworkRTT string `json:"network_rtt,omitempty"`
 	// File is the file that the congestion control was read from; nil: it is built in.
 	File *File `json:"file,omitempty"`
 	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the constants
@@ -218,21 +222,24 @@ func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Setting
 	var err error
 	if spec.Selector != "" {
 		p := spec.entry(spec.Selector, "")
-		if _, selected, err = s.read(p, texts, r); err != nil {
+		if _, selected, err = s.read(p, texts, s.env, r); err != nil {
 			return Settings{}, errors.Join(append(errs, err)...)
 		}
 	}
-	applies := map[string]bool{}
+	applies, within := map[string]bool{}, s.env
 	for i := range spec.Parameters {
 		p := &spec.Parameters[i]
 		if p.When != "" && p.When != selected {
 			continue
 		}
 		applies[p.Name] = true
-		v, text, err := s.read(p, texts, r)
+		v, text, err := s.read(p, texts, within, r)
 		if err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		if p.Name == spec.NetworkRTT {
+			within.NetworkRTT = vtime.Time(v.integer)
 		}
 		s.values = append(s.values, setting{p.Name, p.Kind, v, text})
 	}

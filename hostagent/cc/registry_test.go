@@ -127,6 +127,37 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
+// Units of the network's RTT: the longest path's, or what the control's own constant says.
+func TestNetworkUnits(t *testing.T) {
+	env := env40 // 40 Gb/s, 40 us
+	env.NetworkRTT = 100 * us
+	for _, c := range []struct {
+		cc    string
+		given map[string]string
+		want  map[string]string
+	}{
+		{"dcqcn", map[string]string{"alpha_timer": "0.5netrtt", "byte_counter": "2netbdp"}, map[string]string{"alpha_timer": "50us", "byte_counter": "1MB"}},
+		{"dcqcn", map[string]string{"alpha_timer": "min(0.5netrtt, 1rtt)"}, map[string]string{"alpha_timer": "40us"}},
+		{"nscc", nil, map[string]string{"base_rtt": "100us", "target_delay": "100us", "adjust_period": "100us", "initial_cwnd": "750KB", "max_cwnd": "300KB"}},
+		{
+			"nscc",
+			map[string]string{"base_rtt": "60us", "target_delay": "0.75netrtt", "quick_delay": "4"},
+			map[string]string{"base_rtt": "60us", "target_delay": "45us", "adjust_period": "60us", "initial_cwnd": "450KB", "max_cwnd": "300KB"},
+		},
+		{"rccc", nil, map[string]string{"base_rtt": "100us", "initial_credit": "750KB", "max_cwnd": "750KB"}},
+	} {
+		s, err := Resolve(c.cc, c.given, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range c.want {
+			if got := s.Map()[name]; got != want {
+				t.Errorf("%s %v: %s is %s, want %s", c.cc, c.given, name, got, want)
+			}
+		}
+	}
+}
+
 func TestResolveValues(t *testing.T) {
 	s, err := Resolve("DCQCN", map[string]string{
 		"alpha-timer": "1.5rtt", "byte_counter": "2bdp", "rai": "2*line/1000", "min_rate": "max(1Mbps, line/100, 3Mbps)", "g": "0.0625",

@@ -115,13 +115,13 @@ func (s *Settings) get(name string, kind Kind) *setting {
 	panic(fmt.Sprintf("cc: no %v parameter %q of %s applies", kind, name, s.Controller()))
 }
 
-// read is p's value and spelling: the given text, or the default.
-func (s *Settings) read(p *Parameter, texts map[string]string, r Resolver) (value, string, error) {
+// read is p's value and spelling in an Env: the given text, or the default.
+func (s *Settings) read(p *Parameter, texts map[string]string, env Env, r Resolver) (value, string, error) {
 	text, given := texts[p.Name]
 	switch {
 	case given:
-	case p.Name == minRateName && s.env.MinRate > 0:
-		text = s.env.MinRate.String()
+	case p.Name == minRateName && env.MinRate > 0:
+		text = env.MinRate.String()
 	default:
 		text = p.Default
 	}
@@ -132,7 +132,7 @@ func (s *Settings) read(p *Parameter, texts map[string]string, r Resolver) (valu
 		}
 		return v, spelled, nil
 	}
-	v, err := parse(p, text, s.env)
+	v, err := parse(p, text, env)
 	if err != nil {
 		return value{}, "", s.spec.wrong(p.Name, "= %q: %w", text, err)
 	}

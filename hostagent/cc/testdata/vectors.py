@@ -288,15 +288,15 @@ print('  gains', ' '.join(gains))
 
 
 class NSCC:
-    """The sender, in bytes and us, but for the time of now, which is whole ns. gbps and rtt are the path's; the network is the path."""
+    """The sender, in bytes and us, but for the time of now, which is whole ns. rtt is what its _base_rtt falls to, the path's; network, the
+    _network_rtt that it begins with, is by default the same."""
 
-    def __init__(self, gbps, rtt, mss, target=None, trimming=False):
-        self.rtt, self.mss = rtt, mss
-        self.target = target or rtt * (0.75 if trimming else 1)
-        self.bdp = gbps * 125 * rtt
-        a, b = self.bdp / 150000, self.target / 12  # of 100 Gb/s and 12 us
+    def __init__(self, gbps, rtt, mss, target=None, trimming=False, network=None):
+        self.rtt, self.mss, self.network = rtt, mss, network or rtt
+        self.target = target or self.network * (0.75 if trimming else 1)
+        a, b = gbps * 125 * self.network / 150000, self.target / 12  # of 100 Gb/s and 12 us
         self.alpha, self.fi, self.eta, self.fi_scale = 4 * mss * a * b / self.target, 5 * mss * a, 0.15 * mss * a, a / 4
-        self.maxwnd = self.cwnd = 1.5 * self.bdp
+        self.maxwnd, self.cwnd = 1.5 * gbps * 125 * rtt, 1.5 * gbps * 125 * self.network
         self.gate = int(self.maxwnd) >> 3
         self.avg = self.inc = self.received = self.achieved = self.ignored = self.to_ignore = self.fi_count = 0
         self.increase = self.trigger = False
@@ -350,9 +350,9 @@ class NSCC:
                 self.cwnd = max(self.mss, self.cwnd * max(1 - 0.8 * (self.avg - self.target) / self.avg, 0.5))
                 self.last_dec = now
         self.bounds()
-        if self.received > 8 * self.mss or now - self.last_adjust > 1000 * self.rtt:
+        if self.received > 8 * self.mss or now - self.last_adjust > 1000 * self.network:
             self.cwnd += self.inc / self.cwnd
-            if now - self.last_adjust >= 1000 * self.rtt:
+            if now - self.last_adjust >= 1000 * self.network:
                 self.cwnd += self.eta
                 self.last_adjust = now
             self.inc = self.received = 0
@@ -360,7 +360,7 @@ class NSCC:
 
     def nack(self, now, in_flight):
         self.ignored += self.mss
-        self.delay(self.rtt, True)
+        self.delay(self.network, True)
         self.trigger = True
         if not self.quick(now, True, True, 0, in_flight):
             self.cwnd -= self.mss
@@ -379,6 +379,20 @@ f, now = NSCC(100, 12, 1000), 100000
 f.cwnd = 60000
 print('100 Gb/s, 12 us, from 60000')
 for h in history:
+    if h == 'nak':
+        f.nack(now, 40000)
+    else:
+        for _ in range(h[0]):
+            now += 80
+            f.ack(now, h[1], bool(h[2]), 1000, 40000)
+    print('  %-22s cwnd %.6f avg %.6f' % (h if h == 'nak' else '%d of %g us%s' % (h[0], h[1], ', marked' if h[2] else ''), f.cwnd, f.avg))
+print('100 Gb/s, 5 us of a network of 9 us')
+f, now = NSCC(100, 5, 1000, network=9), 100000
+print('  alpha %.9g B/us, fi %.9g, eta %.9g, fi_scale %.9g, max %.9g, gate %d, first %.9g' % (f.alpha, f.fi, f.eta, f.fi_scale, f.maxwnd, f.gate, f.cwnd))
+f.ack(now, 5, False, 1000, 40000)
+print('  after the first ACK %.9g; then from 40000' % f.cwnd)
+f.cwnd = 40000
+for h in (30, 7, 0), (40, 11, 0), (80, 15, 0), (20, 8, 1), (200, 20, 1), (100, 20, 1), 'nak', (60, 5.5, 0), 'nak', (10, 30, 0), (100, 60, 1):
     if h == 'nak':
         f.nack(now, 40000)
     else:

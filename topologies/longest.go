@@ -1,0 +1,144 @@
+package topologies
+
+import (
+	"sync"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// longestRTTs remembers LongestRTT by the lengths of data and ACK. Plans with the same links and routes share one.
+type longestRTTs struct {
+	sync.Mutex
+	known map[[2]int]vtime.Time
+}
+
+func newLongestRTTs() *longestRTTs { return &longestRTTs{known: map[[2]int]vtime.Time{}} }
+
+// LongestRTT returns the greatest BaseRTT between any two hosts of the fabric, or 0 if switches join none.
+func (p *Plan) LongestRTT(dataBytes, ackBytes int) vtime.Time {
+	p.longest.Lock()
+	defer p.longest.Unlock()
+	key := [2]int{dataBytes, ackBytes}
+	t, ok := p.longest.known[key]
+	if !ok {
+		t = p.longestRTT(dataBytes, ackBytes)
+		p.longest.known[key] = t
+	}
+	return t
+}
+
+// longestRTT goes through the leaves, and works out for each how long it takes from every other. All interfaces at a leaf share the way to it.
+func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
+	data, ack := p.Framing.LineBytes(dataBytes), p.Framing.LineBytes(ackBytes)
+	crossing := func(id PortID) vtime.Time { // of the link of a port, there and back
+		port := &p.Ports[id]
+		return 2*port.Delay + port.Rate.TimeFor(data) + port.Rate.TimeFor(ack)
+	}
+	ends := make([]leafEnds, p.routes.Leaves)
+	for i, id := range p.Interfaces {
+		port := &p.Ports[id]
+		e := &ends[p.routes.Leaf[i]]
+		e.sw, e.to = p.PeerNode(id).Index, i
+		e.out.take(port.Node, crossing(id))
+		e.in.take(port.Node, crossing(port.Peer))
+	}
+	const unknown, nowhere = -1, -2
+	times := make([]vtime.Time, len(p.Switch)) // from each switch to the leaf
+	var way []int
+	for to := range ends {
+		for i := range times {
+			times[i] = unknown
+		}
+		times[ends[to].sw] = 0
+		for from := range ends {
+			way = way[:0]
+			at := ends[from].sw
+			for times[at] == unknown {
+				next := p.NextHops(at, ends[to].to)
+				if len(next) == 0 {
+					times[at] = nowhere
+					break
+				}
+				way = append(way, at)
+				at = p.PeerNode(next[0]).Index
+			}
+			for t := times[at]; len(way) > 0; way = way[:len(way)-1] {
+				at = way[len(way)-1]
+				if t != nowhere {
+					t += crossing(p.NextHops(at, ends[to].to)[0])
+				}
+				times[at] = t
+			}
+			if t, pair := times[ends[from].sw], slowestPair(&ends[from].out, &ends[to].in); t != nowhere && pair > 0 {
+				longest = max(longest, t+pair)
+			}
+		}
+	}
+	return longest
+}
+
+// leafEnds are the links between a leaf and its hosts.
+type leafEnds struct {
+	sw, to  int // indexes of the leaf among the switches, and of one of its hosts' interfaces
+	out, in slowest
+}
+
+// slowest holds the host whose link takes longest, and the longest of the other hosts'.
+type slowest struct {
+	node        NodeID
+	first, next vtime.Time // next is 0 while there is one host
+}
+
+func (s *slowest) take(node NodeID, t vtime.Time) {
+	switch {
+	case s.first == 0 || node == s.node:
+		s.node, s.first = node, max(s.first, t)
+	case t > s.first:
+		s.node, s.first, s.next = node, t, s.first
+	default:
+		s.next = max(s.next, t)
+	}
+}
+
+// slowestPair returns the longest that two different hosts' links take together, or 0 if there is one host.
+func slowestPair(out, in *slowest) (sum vtime.Time) {
+	if out.node != in.node {
+		return out.first + in.first
+	}
+	if in.next > 0 {
+		sum = out.first + in.next
+	}
+	if out.next > 0 {
+		sum = max(sum, out.next+in.first)
+	}
+	return sum
+}
+
+// Oversubscription returns how many times what switches take from below exceeds what their links upwards carry: the product over the tiers, of
+// each its worst switch's ratio, or 1 if that is less. Links between switches of one tier count as upward. It is 1 where no switch has such links.
+func (p *Plan) Oversubscription() float64 { return p.oversubscription }
+
+func (p *Plan) setOversubscription() {
+	var worst []float64 // by tier
+	for _, id := range p.Switch {
+		n := &p.Nodes[id]
+		var up, down float64
+		for _, port := range n.Ports {
+			if p.PeerNode(port).Tier < n.Tier {
+				down += float64(p.Ports[port].Rate)
+			} else {
+				up += float64(p.Ports[port].Rate)
+			}
+		}
+		for len(worst) <= n.Tier {
+			worst = append(worst, 1)
+		}
+		if up > 0 {
+			worst[n.Tier] = max(worst[n.Tier], down/up)
+		}
+	}
+	p.oversubscription = 1
+	for _, w := range worst {
+		p.oversubscription *= w
+	}
+}
