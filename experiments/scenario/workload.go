@@ -81,8 +81,8 @@ func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	return &own
 }
 
-// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of another. A flow between
-// interfaces that switches do not join has the first: its file is refused, or its sender told.
+// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of another, and a listed flow's
+// by those of its tag and source. A flow between interfaces that switches do not join has the first: its file is refused, or its sender told.
 func (s *Scenario) join() {
 	if s.Topology.SinglePort() {
 		return
@@ -91,12 +91,21 @@ func (s *Scenario) join() {
 		workload int
 		ends     [2]topologies.NodeID
 	}
+	type sender struct {
+		tag  string
+		host topologies.NodeID
+	}
+	listed := map[sender]int{}    // how many listed flows have joined
 	turns := map[connection]int{} // of messages that wait: those of a connection go by one interface
 	for i := range s.Flows {
-		f, turn := &s.Flows[i], i
+		f, turn := &s.Flows[i], 0
 		w := s.WorkloadOf(i)
-		if w >= 0 {
-			turn -= s.Workloads[w].first
+		switch own := (sender{f.Tag, f.Source}); {
+		case w >= 0:
+			turn = i - s.Workloads[w].first
+		default: // hosts begin at different interfaces, so that those of one flow each are spread over all
+			turn = s.Topology.Nodes[f.Source].Index + listed[own]
+			listed[own]++
 		}
 		if f.Waits() {
 			own := connection{w, [2]topologies.NodeID{f.Source, f.Destination}}
@@ -133,11 +142,11 @@ func (s *Scenario) FlowCount() int {
 func (s *Scenario) draw(count bool) error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
-	delays := workload.NewStream(s.Seed, "jitter of flows")
+	streams := s.listedStreams(s.Seed)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		if by := f.Extra(); by.Jitter > 0 {
-			f.Start = by.listedStart + vtime.Time(delays.Uniform(uint64(i))*float64(by.Jitter))
+			f.Start = by.listedStart + vtime.Time(streams[i].Uniform(drawJitter)*float64(by.Jitter))
 		}
 	}
 	total := s.listed
@@ -258,13 +267,43 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	return nil
 }
 
-// salts are where the search for a flow's UDP source port begins. A workload's flows have it from the workload's stream, so
+// What is drawn of a listed flow's stream.
+const (
+	drawPort = iota
+	drawJitter
+)
+
+// listedStreams returns the random numbers of each listed flow. They depend on the seed, the flow's tag and ends, and how many flows before it share
+// these, and on no other flow.
+func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
+	type ends struct {
+		tag                 string
+		source, destination topologies.NodeID
+	}
+	tags, before := map[string]workload.Stream{}, map[ends]uint64{}
+	streams := make([]workload.Stream, s.listed)
+	for i := range streams {
+		f := &s.Flows[i]
+		tag, known := tags[f.Tag]
+		if !known {
+			tag = workload.NewStream(seed, "flows "+f.Tag)
+			tags[f.Tag] = tag
+		}
+		alike := ends{f.Tag, f.Source, f.Destination}
+		streams[i] = tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(before[alike])
+		before[alike]++
+	}
+	return streams
+}
+
+// salts are where the search for a flow's UDP source port begins. Flows have it from a stream of their own, or of their workload, so
 // that they take the same ways whatever other flows there are. Messages that wait go from one host to another by one connection, and so one way.
 func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 	streams := make([]workload.Stream, len(s.Workloads))
 	for i := range s.Workloads {
 		streams[i] = workload.NewStream(seed, s.Workloads[i].purpose+" ports")
 	}
+	listed := s.listedStreams(seed)
 	return func(flow int) uint64 {
 		if i := s.WorkloadOf(flow); i >= 0 {
 			if f := &s.Flows[flow]; f.Waits() {
@@ -272,7 +311,7 @@ func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 			}
 			return streams[i].Bits(uint64(flow - s.Workloads[i].first))
 		}
-		return seed<<32 ^ uint64(flow)
+		return listed[flow].Bits(drawPort)
 	}
 }
 

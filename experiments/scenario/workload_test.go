@@ -203,6 +203,76 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 	}
 }
 
+// TestListedFlowsAreIndependent: a listed flow's ports, interfaces and jitter stay what they are, whatever flows of other tags or ends stand before it;
+// flows of one tag and pair differ from each other, and another seed changes them.
+func TestListedFlowsAreIndependent(t *testing.T) {
+	const base = "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, ports_per_host: 2}}\nduration: 1ms\nflows:\n"
+	listed := []string{
+		"  - {tag: a, from: h0..h3, to: h4, size: 1MB, count: 3, interval: 10us, jitter: 5us}\n",
+		"  - {from: h1, to: [h9, h10, h11], size: 2MB, qps: 4}\n",
+		"  - {from: h1, to: h9, size: 2MB, start: 4us}\n",
+	}
+	flows := func(text string, seed uint64) (all []string) {
+		s, err := parse(t, base+text).WithSeed(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports := s.QPPortsOf(seed)
+		for i := range s.Flows {
+			f := &s.Flows[i]
+			if f.Size == 1000 { // what was put before
+				continue
+			}
+			first, err := ports(i, 0)
+			last, err2 := ports(i, 3)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			all = append(all, fmt.Sprint(f.Tag, f.Source, f.Destination, f.Size, f.Start, f.Pair, first, last))
+		}
+		return all
+	}
+	alone := flows(strings.Join(listed, ""), 1)
+	distinct := map[string]bool{}
+	for _, f := range alone {
+		distinct[f[strings.LastIndex(f[:len(f)-1], "{{"):]] = true
+	}
+	if len(alone) != 16 || len(distinct) != 16 {
+		t.Errorf("%d of %d flows have ports of their own", len(distinct), len(alone))
+	}
+	for _, before := range []string{
+		"  - {tag: new, from: h1, to: h9, size: 1KB}\n", // the ends are those of listed flows
+		"  - {from: h5, to: h9, size: 1KB}\n",           // and the tag
+		"  - {tag: a, from: h5, to: h4, size: 1KB, jitter: 1us}\n",
+	} {
+		for place := range len(listed) + 1 {
+			text := strings.Join(listed[:place], "") + before + strings.Join(listed[place:], "")
+			if got := flows(text, 1); !slices.Equal(got, alone) {
+				t.Errorf("%s at place %d changes other flows:\ngot  %v\nwant %v", before, place, got, alone)
+			}
+		}
+	}
+	if slices.Equal(flows(strings.Join(listed, ""), 2), alone) {
+		t.Error("another seed has the same ports")
+	}
+}
+
+// TestListedFlowsTakeInterfacesInTurn: flows of one sender, and one flow each of several senders, are spread over all interfaces evenly.
+func TestListedFlowsTakeInterfacesInTurn(t *testing.T) {
+	for _, flows := range []string{
+		"{from: h0, to: h1, size: 1MB, count: 8, interval: 0s}", "{from: h0, to: h1..h8, size: 1MB}", "{from: h1..h8, to: h0, size: 1MB}",
+	} {
+		s := parse(t, "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, ports_per_host: 4}}\nduration: 1ms\nflows: ["+flows+"]\n")
+		used := map[uint8]int{}
+		for i := range s.Flows {
+			used[s.Flows[i].Pair.From]++
+		}
+		if len(used) != 4 || used[0] != 2 || used[1] != 2 || used[2] != 2 {
+			t.Errorf("%s: flows by interface %v, want 2 by each of four", flows, used)
+		}
+	}
+}
+
 // TestCore: the links between a rack and the rest, in any fabric.
 func TestCore(t *testing.T) {
 	s := parse(t, `
