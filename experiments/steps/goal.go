@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +26,8 @@ type goalOperation struct {
 	Operation
 	peer, tag int
 	size      int64
-	line      int
+	line      int // of a text
+	number    int // among its rank's in a binary file
 	waits     []Wait
 }
 
@@ -46,12 +49,23 @@ type goalRequire struct {
 	line     int
 }
 
-// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin have it): num_ranks, and for each rank a block of send, recv and calc,
+// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin have it), or in the binary form that these write. The text is num_ranks, and for each rank a block of send, recv and calc,
 // with labels, and "requires" (begins when the other has ended) or "irequires" (when it has begun). unit is how long a calc of 1 takes. calcs of one
 // cpu of a rank are done one after the other. Sends and receives take no time of a cpu, and nic is read and not used. Messages match in order, by their
-// ranks and tags; one of 0 bytes is sent as 1. What a rank sends to itself is there at once. An error is a *LineError, or says which operations wait for each other.
+// ranks and tags; one of 0 bytes is sent as 1. What a rank sends to itself is there at once. An error of a text is a *LineError, or says which operations wait for each other.
 func ReadGOAL(data []byte, unit vtime.Time) (*Graph, error) {
 	g := goal{unit: unit, rank: -1, seen: map[int]bool{}}
+	switch cookie := goalCookieOf(data); {
+	case cookie == goalCookie:
+		if err := g.readBinary(data[8:]); err != nil {
+			return nil, fmt.Errorf("binary GOAL: %w", err)
+		}
+		return g.graph()
+	case cookie == goalSpentCookie:
+		return nil, errors.New("binary GOAL that a simulation with --save-mem has used up: write it again (txt2bin -i schedule.goal -o schedule.bin)")
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, errors.New("neither GOAL's text nor the binary form that LogGOPSim's txt2bin writes (txt2bin -i schedule.goal -o schedule.bin)")
+	}
 	number := 0
 	for line := range strings.Lines(string(data)) {
 		number++
@@ -194,7 +208,7 @@ func (g *goal) statement(words []string, number int) error {
 		}
 		switch {
 		case rest[0] == "tag" && o.Kind != Compute && rest[1] == "-1":
-			return fmt.Errorf("tag -1, any, is matched as a run goes: name the tag")
+			return anyTag
 		case rest[0] == "tag" && o.Kind != Compute:
 			tag, err := whole(rest[1], 0, 1<<32-1)
 			if err != nil {
@@ -258,7 +272,7 @@ func (o *goalOperation) read(words []string, g *goal) (rest []string, err error)
 			return nil, err
 		}
 		if words[3] == "-1" {
-			return nil, fmt.Errorf("a receive from -1, any rank, is matched as a run goes: name the rank")
+			return nil, anyRank
 		}
 		peer, err := whole(words[3], 0, int64(g.ranks)-1)
 		if err != nil {
@@ -269,6 +283,12 @@ func (o *goalOperation) read(words []string, g *goal) (rest []string, err error)
 	}
 	return nil, fmt.Errorf("%q is none of send, recv and calc", words[0])
 }
+
+// Receives of anything.
+var (
+	anyRank = errors.New("a receive from -1, any rank, is matched as a run goes: name the rank")
+	anyTag  = errors.New("tag -1, any, is matched as a run goes: name the tag")
+)
 
 // longest is the longest compute, mostBytes the longest message of a file.
 const (
@@ -295,6 +315,14 @@ func (g *goal) endBlock() error {
 	return nil
 }
 
+// mistake is an error of an operation, with its place in the file.
+func (o *goalOperation) mistake(text string) error {
+	if o.line > 0 {
+		return &LineError{o.line, text}
+	}
+	return fmt.Errorf("binary GOAL: rank %d: operation %d: %s", o.Rank, o.number, text)
+}
+
 // graph is what was read, with sends and receives matched.
 func (g *goal) graph() (*Graph, error) {
 	type channel struct{ from, to, tag int }
@@ -317,7 +345,7 @@ func (g *goal) graph() (*Graph, error) {
 		}
 		c := channel{o.peer, int(o.Rank), o.tag}
 		if len(sends[c]) == 0 {
-			return nil, &LineError{o.line, fmt.Sprintf("no send of rank %d to rank %d with tag %d is left for this receive", o.peer, o.Rank, o.tag)}
+			return nil, o.mistake(fmt.Sprintf("no send of rank %d to rank %d with tag %d is left for this receive", o.peer, o.Rank, o.tag))
 		}
 		send := sends[c][0]
 		sends[c] = sends[c][1:]
@@ -327,7 +355,7 @@ func (g *goal) graph() (*Graph, error) {
 		if o := &g.operations[i]; o.Kind == Send {
 			if left := sends[channel{int(o.Rank), o.peer, o.tag}]; len(left) > 0 {
 				first := &g.operations[left[0]]
-				return nil, &LineError{first.line, fmt.Sprintf("rank %d has no receive left for this send of rank %d with tag %d", first.peer, first.Rank, first.tag)}
+				return nil, first.mistake(fmt.Sprintf("rank %d has no receive left for this send of rank %d with tag %d", first.peer, first.Rank, first.tag))
 			}
 		}
 	}

@@ -1,6 +1,10 @@
 package steps
 
 import (
+	_ "embed"
+	"encoding/binary"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +68,65 @@ func TestReadGOAL(t *testing.T) {
 	}
 }
 
+// binarySchedule is the schedule in binary form, written by LogGOPSim's own code: testdata/goal.cpp.
+//
+//go:embed testdata/schedule.bin
+var binarySchedule []byte
+
+// TestReadGOALBinary: the binary form of a schedule is read as its text is.
+func TestReadGOALBinary(t *testing.T) {
+	want, err := ReadGOAL([]byte(schedule), 2*vtime.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadGOAL(binarySchedule, 2*vtime.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Operations {
+		a, b := got.Operations[i], want.Operations[i]
+		if a.first, b.first = 0, 0; a != b || !slices.Equal(got.Waits(int32(i)), want.Waits(int32(i))) {
+			t.Errorf("operation %d is %+v after %v, want %+v after %v", i, a, got.Waits(int32(i)), b, want.Waits(int32(i)))
+		}
+	}
+	if got.Ranks != want.Ranks || !reflect.DeepEqual(got.Messages, want.Messages) {
+		t.Errorf("%d ranks, %v, want %d, %v", got.Ranks, got.Messages, want.Ranks, want.Messages)
+	}
+}
+
+// TestGOALBinaryMistakes: a file that is cut off, used up or of another kind is refused with what to do.
+func TestGOALBinaryMistakes(t *testing.T) {
+	for n := 1; n < len(binarySchedule); n++ {
+		if _, err := ReadGOAL(binarySchedule[:n], vtime.Nanosecond); err == nil {
+			t.Errorf("the first %d bytes are read as a schedule", n)
+		}
+	}
+	with := func(at int, value uint32) []byte {
+		data := slices.Clone(binarySchedule)
+		binary.LittleEndian.PutUint32(data[at:], value)
+		return data
+	}
+	// Rank 0's schedule begins at byte 8 + 0x36: 2 counts and 2 numbers of 4 bytes before its first operation.
+	const first = 8 + 0x36 + 4*4
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{with(0, goalSpentCookie), "binary GOAL that a simulation with --save-mem has used up: write it again (txt2bin -i schedule.goal -o schedule.bin)"},
+		{with(0, 17), "neither GOAL's text nor the binary form that LogGOPSim's txt2bin writes (txt2bin -i schedule.goal -o schedule.bin)"},
+		{with(8, 0), "binary GOAL: 0 ranks: expected 1 to 65536"},
+		{with(first+goalNode+5, 7), "binary GOAL: rank 0: operation 1: rank: 7 is outside of 0 to 2"},
+		{with(first+2*goalNode+5, 1<<32-1), "binary GOAL: rank 0: operation 2: a receive from -1, any rank, is matched as a run goes: name the rank"},
+		{with(first+2*goalNode+17, 1<<32-1), "binary GOAL: rank 0: operation 2: tag -1, any, is matched as a run goes: name the tag"},
+		{with(first+goalNode+17, 9), "binary GOAL: rank 1: operation 0: no send of rank 0 to rank 1 with tag 7 is left for this receive"},
+		{with(first+23, 1000), "binary GOAL: rank 0: operation 0: the list of those that wait for it is not in the file"},
+	} {
+		if _, err := ReadGOAL(c.data, vtime.Nanosecond); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
 // TestGOALMistakes: each is told with its line.
 func TestGOALMistakes(t *testing.T) {
 	two := "num_ranks 2\nrank 0 {\n"
@@ -100,6 +163,7 @@ func TestGOALMistakes(t *testing.T) {
 // FuzzReadGOAL: whatever a file has in it, it is refused, or all of its operations have an order.
 func FuzzReadGOAL(f *testing.F) {
 	f.Add([]byte(schedule))
+	f.Add(binarySchedule)
 	f.Add([]byte("num_ranks 2\nrank 0 {\ns: send 8b to 1\n}\nrank 1 {\nr: recv 8b from 0\nr irequires r\n}"))
 	f.Add([]byte("num_ranks 1\nrank 0 { x: send 1b to 0\ny: recv 1b from 0\nx requires y\n}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

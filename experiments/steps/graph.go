@@ -1,5 +1,5 @@
 // Package steps has graphs of operations: what ranks send, receive and compute, each once others of the same rank have happened, as in GOAL
-// (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads such graphs from files: GOAL's text, Chakra's
+// (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads such graphs from files: GOAL's text and binary form, Chakra's
 // execution traces, and tables of messages. It is pure.
 package steps
 
