@@ -89,7 +89,7 @@ func TestReadChakra(t *testing.T) {
 	}
 	// 10 us, the message 2 us, 20 us, two steps of 2 us of which the last is acknowledged after 3, and 5 us.
 	order, _ := g.Order()
-	took := g.Critical(order, 0, int32(len(g.Operations)), func(int32) steps.Alone {
+	took := g.Critical(order, 0, int32(len(g.Operations)), func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	})
 	if took != (10+2+20+5+5)*vtime.Microsecond {

@@ -295,7 +295,7 @@ func TestJob(t *testing.T) {
 		t.Errorf("%+v", g.Collectives)
 	}
 	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all wait for it.
-	nothing := func(int32) steps.Alone { return steps.Alone{} }
+	nothing := func(int32, vtime.Time) steps.Alone { return steps.Alone{} }
 	if got := g.Critical(order, 0, int32(len(g.Operations)), nothing); got != 76*vtime.Microsecond {
 		t.Errorf("%v, want 76us", got)
 	}
@@ -304,7 +304,7 @@ func TestJob(t *testing.T) {
 	g = steps.Graph{Ranks: ranks}
 	job.Expand(&g, ranks, func(uint64) float64 { return 0 })
 	order, _ = g.Order()
-	two := func(int32) steps.Alone {
+	two := func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	}
 	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(1+20+13+5); got != want {
@@ -333,7 +333,7 @@ func TestJobOfSomeRanks(t *testing.T) {
 			t.Errorf("rank %d sends to rank %d", from, to)
 		}
 	}
-	two := func(int32) steps.Alone {
+	two := func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	}
 	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(2+3+1); got != want { // two steps of a ring of two, not four

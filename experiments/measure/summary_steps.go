@@ -157,27 +157,43 @@ type Part struct {
 	Path, Back []topologies.PortID
 }
 
-// StepsLimit is the least time that some operations of a graph, from first to before end, can take under any controller, once what they wait for
-// of others has happened: what the longest chain takes if each message has the fabric to itself, or if that is more, what the busiest link takes for
-// what is sent over it, which are the hosts' links alone where load balancing moves packets. order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
+// linkLimit is what the messages over a link leave it: the line time that they take, the earliest that one of them can be there, and the least time from
+// there on until its last ACK has come home.
+type linkLimit struct {
+	line        int64
+	from, after vtime.Time
+}
+
+// StepsLimit returns the least time that some operations of a graph, from first to before end, can take under any controller, once what they wait for
+// of others has happened. That is what the longest chain takes if each message has the fabric to itself. If a link takes longer for the messages over it, from the
+// earliest that one of them can be there until the last has been acknowledged, it is that. Where load balancing moves packets, only the hosts' links count.
+// order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
 func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end int32, parts func(message int32) []Part) vtime.Time {
 	type kind struct {
 		from, to topologies.PortID
 		size     int64
 	}
 	known := map[kind]steps.Alone{}
-	line := make([]int64, len(plan.Ports))
-	alone := func(message int32) (all steps.Alone) {
+	links := make([]linkLimit, len(plan.Ports))
+	for i := range links {
+		links[i].from, links[i].after = vtime.Never, vtime.Never
+	}
+	alone := func(message int32, begun vtime.Time) (all steps.Alone) {
 		own := parts(message)
 		for i := range own {
 			p := &own[i]
-			_, last, bytes := FramesOf(plan, p.Size)
-			certain := p.Path
-			if plan.Balancing.Moving { // which of the ports between the hosts' own a packet takes, nobody knows
-				certain = []topologies.PortID{p.Path[0], p.Path[len(p.Path)-1]}
-			}
-			for _, id := range certain {
-				line[id] += bytes
+			first, last, bytes := FramesOf(plan, p.Size)
+			shortest := min(first, last)
+			before, after := begun, OneWay(plan, p.Path, shortest)+OneWay(plan, p.Back, ACKFrame(plan))
+			for hop, id := range p.Path {
+				port, l := &plan.Ports[id], &links[id]
+				through := port.Rate.TimeFor(plan.Framing.LineBytes(shortest))
+				after -= through
+				if hop == 0 || hop == len(p.Path)-1 || !plan.Balancing.Moving { // which of the others a moved packet takes, nobody knows
+					l.line += bytes
+					l.from, l.after = min(l.from, before), min(l.after, after)
+				}
+				before, after = before+through+port.Delay, after-port.Delay
 			}
 			k := kind{p.Path[0], p.Path[len(p.Path)-1], p.Size}
 			a, is := known[k]
@@ -194,8 +210,10 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 		return all
 	}
 	limit := g.Critical(order, first, end, alone)
-	for id, bytes := range line {
-		limit = max(limit, plan.Ports[id].Rate.TimeFor(bytes))
+	for id := range links {
+		if l := &links[id]; l.line > 0 {
+			limit = max(limit, l.from+plan.Ports[id].Rate.TimeFor(l.line)+l.after)
+		}
 	}
 	return limit
 }

@@ -93,6 +93,17 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
+// TestLimitOfDirect: the limit of ranks that all send to all has in it what the last packet and its ACK take on their ways, beside all packets at a host's port.
+func TestLimitOfDirect(t *testing.T) {
+	const n, block = 8, 16_000
+	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))), "dcqcn", Options{Plane: engine.PlaneWasm})
+	packet := on(roce + 1000)
+	want := (n-1)*(16*packet+on(roce+1000+reth)-packet) + cable + packet + cable + 2*(on(ackWire)+cable)
+	if c := &r.Summary.Collectives[0]; vtime.Time(c.Limit)*vtime.Nanosecond != want/vtime.Nanosecond*vtime.Nanosecond || c.Time.Max < float64(c.Limit) {
+		t.Errorf("a limit of %d ns, want %v; it takes %v ns", c.Limit, want, c.Time.Max)
+	}
+}
+
 // TestLimitUnderSpraying: a limit holds where packets take other ports than the hash that a path goes by.
 func TestLimitUnderSpraying(t *testing.T) {
 	r := run(t, parse(t, `

@@ -8,8 +8,8 @@ type Alone struct{ Sent, Delivered, Acknowledged vtime.Time }
 
 // Critical is the least time that some operations can take, however fast all others are: what their longest chain takes if every message has the fabric to
 // itself. The operations are those from first to before end, in an order that Order gave, or nil if they stand in such an order; what they wait for of
-// others has happened at 0. alone is asked once of each message.
-func (g *Graph) Critical(order []int32, first, end int32, alone func(message int32) Alone) vtime.Time {
+// others has happened at 0. alone is called once for each message, with the earliest that it can begin.
+func (g *Graph) Critical(order []int32, first, end int32, alone func(message int32, begun vtime.Time) Alone) vtime.Time {
 	type times struct{ begun, sent, ended vtime.Time }
 	at := make([]times, end-first)
 	longest := vtime.Time(0)
@@ -38,7 +38,7 @@ func (g *Graph) Critical(order []int32, first, end int32, alone func(message int
 		case Compute:
 			t.ended = t.begun + o.Duration
 		case Send:
-			took := alone(o.Message)
+			took := alone(o.Message, t.begun)
 			t.sent, t.ended = t.begun+took.Sent, t.begun+took.Acknowledged
 			if r := g.Messages[o.Message].Receive; in(r) {
 				at[r-first].ended = max(at[r-first].ended, t.begun+took.Delivered)
