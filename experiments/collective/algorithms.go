@@ -96,7 +96,8 @@ func (b *builder) gatherDirect(members []int, own func(int) part) {
 	}
 }
 
-// pairwise is an all-to-all in rounds. A rank begins one when it has sent and received all of the one before.
+// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before leaves, and all that others sent to
+// it in that round has arrived. It does not wait for ACKs, as an exchange of messages between processes does not.
 func (b *builder) pairwise() {
 	n := len(b.ranks)
 	for k := 1; k < n; k++ {
@@ -110,7 +111,12 @@ func (b *builder) pairwise() {
 		b.round = make([][]steps.Wait, n)
 		for place := range n {
 			done := b.leave[place]
-			b.round[place] = append(b.round[place], done[len(done)-2*b.chunks():]...)
+			for _, w := range done[len(done)-2*b.chunks():] {
+				if b.g.Operations[w.Operation].Kind == steps.Send {
+					w.Until = steps.Sent
+				}
+				b.round[place] = append(b.round[place], w)
+			}
 		}
 	}
 	b.round = nil

@@ -64,7 +64,7 @@ func delivery(size int64) vtime.Time {
 // the sender's port comes on top. The collective ends as the last message has been acknowledged.
 //
 // Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n. Halving-doubling (Thakur, Rabenseifner and Gropp 2005, section 4.5): log2 n steps of
-// size/2, size/4 ... size/n, and the same in reverse.
+// size/2, size/4 ... size/n, and the same in reverse. All-to-all by pairwise exchange (the same, section 4.2): n-1 rounds of size/n.
 func TestClosedForms(t *testing.T) {
 	ack := on(ackWire)
 	back := 2 * (ack + cable)
@@ -76,9 +76,12 @@ func TestClosedForms(t *testing.T) {
 			for s := size / 2; s >= block; s /= 2 {
 				halving += 2 * (ack + delivery(s))
 			}
-			for algorithm, want := range map[string]vtime.Time{"ring": ring, "halving-doubling": halving} {
-				t.Run(fmt.Sprintf("%s/%d/%d", algorithm, n, block), func(t *testing.T) {
-					s := parse(t, idle(int(n), fmt.Sprintf("{collective: {kind: allreduce, algorithm: %s, size: %dB}}", algorithm, size)))
+			pairwise := vtime.Time(n-1)*(ack+delivery(block)) - ack + back
+			for of, want := range map[string]vtime.Time{
+				"kind: allreduce, algorithm: ring": ring, "kind: allreduce, algorithm: halving-doubling": halving, "kind: alltoall, algorithm: ring": pairwise,
+			} {
+				t.Run(fmt.Sprintf("%s/%d/%d", of, n, block), func(t *testing.T) {
+					s := parse(t, idle(int(n), fmt.Sprintf("{collective: {%s, size: %dB}}", of, size)))
 					r := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
 					sum := &r.Summary
 					if len(sum.Collectives) != 1 || sum.Collectives[0].Completed != 1 {
