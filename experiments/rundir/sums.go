@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
@@ -57,8 +59,9 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// CheckSums says which files of a run's folder are not what the run left, or are not there any more: nil if all are. A run that did not end has
-// left no sums.
+// CheckSums returns an error that names each file of a run's folder that is missing or differs from what the run wrote, and nil if there is none.
+// The sums must cover the manifest, the summary and every file that the manifest names: sums that are empty or cut short prove nothing. A run
+// that did not end has no sums.
 func CheckSums(folder string) error {
 	path := filepath.Join(folder, SumsFile)
 	data, err := files.Read(path, jsonFile)
@@ -68,21 +71,48 @@ func CheckSums(folder string) error {
 	if err != nil {
 		return err
 	}
-	var changed []error
+	var wrong []error
+	listed := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; lines.Scan(); n++ {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
 			return &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
 		}
+		listed[m[2]] = true
 		switch sum, err := sumOf(filepath.Join(folder, m[2])); {
 		case errors.Is(err, fs.ErrNotExist):
-			changed = append(changed, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it is not there any more")})
+			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it is missing: " + SumsFile + " lists it")})
 		case err != nil:
 			return err
 		case sum != m[1]:
-			changed = append(changed, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it has been changed since the run: its SHA-256 is another")})
+			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it has been changed since the run: its SHA-256 differs")})
 		}
 	}
-	return errors.Join(append(changed, lines.Err())...)
+	if err := errors.Join(append(wrong, lines.Err())...); err != nil {
+		return err
+	}
+	return checkListed(folder, path, listed)
+}
+
+// checkListed checks that sums cover what a whole run has.
+func checkListed(folder, path string, listed map[string]bool) error {
+	needed := []string{ManifestFile, SummaryFile}
+	if listed[ManifestFile] {
+		var m Manifest
+		if err := ReadJSON(filepath.Join(folder, ManifestFile), &m); err != nil {
+			return err
+		}
+		needed = append(needed, slices.Sorted(maps.Keys(m.Files))...)
+	}
+	var missing []string
+	for _, name := range needed {
+		if !listed[name] && !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return &FileError{Path: path, Err: fmt.Errorf("it is damaged: it has no line for %s: run the scenario again", strings.Join(missing, ", "))}
+	}
+	return nil
 }

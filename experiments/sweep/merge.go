@@ -156,6 +156,9 @@ func copyFile(path string, to *files.Folder, name string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
+	if name == rundir.SumsFile || name == rundir.ManifestFile { // with both on the disk, other files that a crash damages are found
+		err = errors.Join(err, out.Sync())
+	}
 	shutdown.Alive()
 	if err = errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("copy %s: %w", path, err)
