@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,9 @@ var Files = []string{
 	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet", "why.parquet", "causes.parquet",
 	"recovery.parquet", "qps.parquet", "collectives.parquet",
 }
+
+// IsFile reports whether a run's folder may hold a file of this name.
+func IsFile(name string) bool { return name == ManifestFile || slices.Contains(Files, name) }
 
 // Headers of the files that are written as the run goes; that of events.csv is EventsHeader.
 const (

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,36 +64,57 @@ func sumOf(path string) (string, error) {
 // The sums must cover the manifest, the summary and every file that the manifest names: sums that are empty or cut short prove nothing. A run
 // that did not end has no sums.
 func CheckSums(folder string) error {
-	path := filepath.Join(folder, SumsFile)
-	data, err := files.Read(path, jsonFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &FileError{Path: folder, Err: errors.New("no " + SumsFile + ": the run did not end, or an earlier pausenet made it: run the scenario again")}
-	}
+	_, err := checkSums(folder)
+	return err
+}
+
+// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list.
+func CheckOnly(folder string) error {
+	listed, err := checkSums(folder)
 	if err != nil {
 		return err
 	}
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if e.Name() != SumsFile && !listed[e.Name()] {
+			return &FileError{Path: filepath.Join(folder, e.Name()), Err: errors.New(SumsFile + " does not list it")}
+		}
+	}
+	return err
+}
+
+// checkSums does what CheckSums says, and returns the names of the files that the sums list.
+func checkSums(folder string) (listed map[string]bool, err error) {
+	path := filepath.Join(folder, SumsFile)
+	data, err := files.Read(path, jsonFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile + ": the run did not end, or an earlier pausenet made it: run the scenario again")}
+	}
+	if err != nil {
+		return nil, err
+	}
 	var wrong []error
-	listed := map[string]bool{}
+	listed = map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; lines.Scan(); n++ {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
-			return &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
+			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
 		}
 		listed[m[2]] = true
 		switch sum, err := sumOf(filepath.Join(folder, m[2])); {
 		case errors.Is(err, fs.ErrNotExist):
 			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it is missing: " + SumsFile + " lists it")})
 		case err != nil:
-			return err
+			return nil, err
 		case sum != m[1]:
 			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it has been changed since the run: its SHA-256 differs")})
 		}
 	}
 	if err := errors.Join(append(wrong, lines.Err())...); err != nil {
-		return err
+		return nil, err
 	}
-	return checkListed(folder, path, listed)
+	return listed, checkListed(folder, path, listed)
 }
 
 // checkListed checks that sums cover what a whole run has.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -125,7 +124,7 @@ func CopyRun(from, within, below string) error {
 	}
 	copied := false
 	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+		if !e.Type().IsRegular() || !rundir.IsFile(e.Name()) {
 			continue
 		}
 		if e.Name() == rundir.ManifestFile {

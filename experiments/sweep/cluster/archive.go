@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
@@ -29,7 +29,7 @@ func pack(w io.Writer, directory string) error {
 	}
 	archive := tar.NewWriter(compressed)
 	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+		if !e.Type().IsRegular() || !rundir.IsFile(e.Name()) {
 			continue
 		}
 		if err := packFile(archive, filepath.Join(directory, e.Name()), e.Name()); err != nil {
@@ -56,7 +56,8 @@ func packFile(archive *tar.Writer, path, name string) error {
 	return err
 }
 
-// unpack makes a run's folder of what pack has written. Whoever wrote it may mean harm: only plain files come out, in the folder itself.
+// unpack makes a run's folder of an archive that pack has written. Its sender may mean harm: only files of a run come out, each once, in the
+// folder itself.
 func unpack(r io.Reader, directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {
@@ -78,13 +79,13 @@ func unpack(r io.Reader, directory string) error {
 			return err
 		}
 		switch {
-		case h.Typeflag != tar.TypeReg || !plainName(h.Name) || slices.Contains(seen, strings.ToLower(h.Name)):
+		case h.Typeflag != tar.TypeReg || !rundir.IsFile(h.Name) || slices.Contains(seen, h.Name):
 			return fmt.Errorf("its archive has %q, which is no file of a run's", h.Name)
 		case h.Size > left:
 			return fmt.Errorf("its archive is larger than %d bytes", int64(largestPoint))
 		}
 		left -= h.Size
-		seen = append(seen, strings.ToLower(h.Name))
+		seen = append(seen, h.Name)
 		f, err := folder.Create(h.Name)
 		if err != nil {
 			return err
@@ -94,9 +95,4 @@ func unpack(r io.Reader, directory string) error {
 			return err
 		}
 	}
-}
-
-// plainName says that a name is of a file in the folder itself, and of none that is hidden.
-func plainName(name string) bool {
-	return name != "" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\:`) && !strings.HasPrefix(name, ".")
 }

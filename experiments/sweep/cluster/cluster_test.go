@@ -142,7 +142,7 @@ func (l *lab) serve(dir string, audit float64) *served {
 	}
 	go func() {
 		r := l.runner(dir)
-		c := &cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Audit: audit, Say: s.say}
+		c := &cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Audit: audit, Look: 100 * time.Millisecond, Say: s.say}
 		outcomes, err := c.Run(ctx, conn)
 		if err == nil && ctx.Err() == nil {
 			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, r, outcomes, nil))
@@ -310,6 +310,35 @@ func TestLiars(t *testing.T) {
 	if err != nil || strings.Contains(string(times), "later") || strings.Contains(string(times), "wrong") {
 		t.Errorf("%v\n%s", err, times)
 	}
+}
+
+// TestSwallowedPoint: a point that somebody acknowledges without a result is made by another worker.
+func TestSwallowedPoint(t *testing.T) {
+	s := newLab(t).serve(t.TempDir(), 0)
+	conn, err := s.access.Connect("swallows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var swallowed int
+	for deadline := time.Now().Add(most); swallowed < 2; time.Sleep(10 * time.Millisecond) {
+		queue, err := js.Consumer(t.Context(), "PAUSENET_"+s.id+"_WORK", "points")
+		if err == nil {
+			if m, err := queue.Next(jetstream.FetchMaxWait(time.Second)); err == nil && m.DoubleAck(t.Context()) == nil {
+				swallowed++
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no point: %v", err)
+		}
+	}
+	s.worker(t.Context(), "good", "b1", honest)
+	s.await()
+	s.equal()
 }
 
 // TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there once, and the workers stay.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -28,8 +29,9 @@ import (
 type Coordinator struct {
 	Runner  *sweep.Runner // its Make makes canaries, audits and points that are in dispute, on this machine
 	ID      string
-	Private string  // the folder of PrivateFolder
-	Audit   float64 // the share of points that are made here once more, 0 to 1
+	Private string        // the folder of PrivateFolder
+	Audit   float64       // the share of points that are made here once more, 0 to 1
+	Look    time.Duration // between two looks for points that nobody makes; 0: LookEvery
 	// Say is told what happens, a line each, from several goroutines.
 	Say func(line string)
 
@@ -47,7 +49,16 @@ type Coordinator struct {
 	mu      sync.Mutex
 	points  []point
 	workers map[string]*Worker
-	joining map[string][]string // sums of the canaries that a worker is to prove, by its ID
+	joining map[string]*candidate // by the worker's ID
+}
+
+// say prints a line, with texts of workers made safe for a terminal.
+func (c *Coordinator) say(line string) { c.Say(printable(line)) }
+
+// candidate is a worker that has asked to join.
+type candidate struct {
+	key  string   // its public nkey
+	sums []string // of the canaries that it is to prove; nil: they are not made yet
 }
 
 // point is how far one is. What is in JSON outlives the coordinator.
@@ -121,7 +132,7 @@ func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome
 func (c *Coordinator) setUp(ctx context.Context, conn *nats.Conn) (err error) {
 	c.conn, c.n, c.begun = conn, names(c.ID), time.Now()
 	c.making = make(chan struct{}, ownJobs)
-	c.workers, c.joining = map[string]*Worker{}, map[string][]string{}
+	c.workers, c.joining = map[string]*Worker{}, map[string]*candidate{}
 	if c.js, err = jetstream.New(conn); err != nil {
 		return err
 	}
@@ -206,15 +217,18 @@ func (c *Coordinator) keep(key string, data []byte) {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
 	if _, err := c.kv.Put(ctx, key, data); err != nil {
-		c.Say("cannot keep the state: " + err.Error())
+		c.say("cannot keep the state: " + err.Error())
 	}
 }
 
 // publishMissing puts into the queue what is not made, nor in the queue, nor among the results.
 func (c *Coordinator) publishMissing(ctx context.Context) error {
 	known := map[string]bool{}
-	for stream, filter := range map[jetstream.Stream]string{c.queue: "work.*", c.taken: "result.*"} {
-		info, err := stream.Info(ctx, jetstream.WithSubjectFilter(c.n.subject(filter)))
+	for _, of := range []struct { // in this order: a worker publishes a result, and then acknowledges the point
+		stream jetstream.Stream
+		filter string
+	}{{c.queue, "work.*"}, {c.taken, "result.*"}} {
+		info, err := of.stream.Info(ctx, jetstream.WithSubjectFilter(c.n.subject(of.filter)))
 		if err != nil {
 			return fmt.Errorf("read the queue: %w", err)
 		}
@@ -222,10 +236,16 @@ func (c *Coordinator) publishMissing(ctx context.Context) error {
 			known[subject[len(c.n.subject("")):]] = true
 		}
 	}
+	c.mu.Lock()
+	var missing []int
 	for k := range c.points {
 		if c.points[k].made || c.points[k].Failures >= mostFailures || known[fmt.Sprintf("work.%d", k)] || known[fmt.Sprintf("result.%d", k)] {
 			continue
 		}
+		missing = append(missing, k)
+	}
+	c.mu.Unlock()
+	for _, k := range missing {
 		if err := c.publish(ctx, k); err != nil {
 			return err
 		}
@@ -266,7 +286,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the results: %w", err)
 	}
-	told, line := time.Now(), ""
+	told, looked, line := time.Now(), time.Now(), ""
 	for ctx.Err() == nil && !c.over() {
 		batch, err := from.Fetch(1, jetstream.FetchMaxWait(time.Second))
 		if err != nil {
@@ -274,16 +294,14 @@ func (c *Coordinator) collect(ctx context.Context) error {
 			continue
 		}
 		for message := range batch.Messages() {
-			var r result
-			if json.Unmarshal(message.Data(), &r) == nil {
-				if err := c.take(ctx, &r); err != nil {
-					return err
-				}
+			if err := c.takeMessage(ctx, message); err != nil {
+				return err
 			}
-			if err := message.DoubleAck(ctx); err != nil {
-				c.pause(ctx, err) // it comes once more, and is as it was
-			} else if r.Object != "" {
-				_ = c.objects.Delete(ctx, r.Object) // all goes in the end
+		}
+		if time.Since(looked) > c.lookEvery() {
+			looked = time.Now()
+			if err := c.publishMissing(ctx); err != nil {
+				c.pause(ctx, err)
 			}
 		}
 		c.writeStatus(false)
@@ -291,12 +309,49 @@ func (c *Coordinator) collect(ctx context.Context) error {
 			told = time.Now()
 			if now := c.Status().Line(); now != line {
 				line = now
-				c.Say(line)
+				c.say(line)
 			}
 		}
 	}
 	return nil
 }
+
+// takeMessage takes a result that a worker has published. If the result cannot be fetched from the server, it is tried again, mostDeliveries
+// times in all, and then set aside.
+func (c *Coordinator) takeMessage(ctx context.Context, message jetstream.Msg) error {
+	var r result
+	if key, err := unseal(message.Subject(), message.Data(), &r); err == nil {
+		err := c.take(ctx, &r, key)
+		var fetching *fetchError
+		if errors.As(err, &fetching) && ctx.Err() == nil {
+			meta, failed := message.Metadata()
+			if failed == nil && meta.NumDelivered < mostDeliveries {
+				c.say(fmt.Sprintf("%v: it is fetched again", err))
+				return message.NakWithDelay(retryAfter)
+			}
+			err = c.setAside(ctx, &r, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := message.DoubleAck(ctx); err != nil {
+		c.pause(ctx, err) // the result is delivered once more, and is as it was
+	} else if r.Object != "" {
+		_ = c.objects.Delete(ctx, r.Object) // the whole store is deleted at the end
+	}
+	return nil
+}
+
+const (
+	mostDeliveries = 3           // of a result that cannot be fetched
+	retryAfter     = time.Second // then it is fetched again
+)
+
+// LookEvery is how often the coordinator looks for points that are neither made nor queued, as after a worker acknowledged one without a result.
+const LookEvery = 30 * time.Second
+
+func (c *Coordinator) lookEvery() time.Duration { return cmp.Or(c.Look, LookEvery) }
 
 // tellEvery is how often the coordinator says how far all is.
 const tellEvery = 10 * time.Second
@@ -304,7 +359,7 @@ const tellEvery = 10 * time.Second
 // pause waits a little after an error of the server's, which may be away for a moment.
 func (c *Coordinator) pause(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, nats.ErrTimeout) {
-		c.Say("the server: " + err.Error())
+		c.say("the server: " + err.Error())
 	}
 	select {
 	case <-ctx.Done():
@@ -378,7 +433,7 @@ func (c *Coordinator) make(ctx context.Context, name string, job *sweep.Job) (di
 	return mine.Directory, sums, err
 }
 
-// sumsOf is the SHA-256 of a run's SHA256SUMS, if all files are as these say.
+// sumsOf returns the SHA-256 of a run's SHA256SUMS, if all files are as these say.
 func sumsOf(directory string) (string, error) {
 	if err := rundir.CheckSums(directory); err != nil {
 		return "", err

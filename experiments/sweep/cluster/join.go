@@ -33,10 +33,10 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$`)
 // listen answers workers.
 func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) {
 	var all []*nats.Subscription
-	for what, answer := range map[string]func(context.Context, []byte) any{"join": c.join, "proof": c.prove, "sign": c.hear} {
+	for what, answer := range map[string]func(context.Context, string, []byte) any{"join": c.join, "proof": c.prove, "sign": c.hear} {
 		s, err := c.conn.Subscribe(c.n.subject(what), func(m *nats.Msg) {
-			data, _ := json.Marshal(answer(ctx, m.Data)) // of texts and numbers
-			_ = m.Respond(data)                          // who has not heard asks again
+			data, _ := json.Marshal(answer(ctx, m.Subject, m.Data)) // of texts and numbers
+			_ = m.Respond(data)                                     // who has not heard asks again
 		})
 		if err != nil {
 			return nil, err
@@ -47,28 +47,32 @@ func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) 
 }
 
 // join gives a worker canaries to make. Their seed is new: nobody has made them before.
-func (c *Coordinator) join(ctx context.Context, data []byte) any {
+func (c *Coordinator) join(ctx context.Context, subject string, data []byte) any {
 	var h hello
-	if json.Unmarshal(data, &h) != nil || !idPattern.MatchString(h.Worker) || h.Worker == own {
+	key, err := unseal(subject, data, &h)
+	if err != nil || !idPattern.MatchString(h.Worker) || h.Worker == own {
 		return &welcome{Refused: "a worker's name is letters, digits, _ and -"}
 	}
 	if why := c.unlike(&h); why != "" {
-		c.Say(fmt.Sprintf("worker %s is refused: %s", h.Worker, why))
+		c.say(fmt.Sprintf("worker %s is refused: %s", h.Worker, why))
 		return &welcome{Refused: why}
 	}
 	c.mu.Lock()
-	w := c.workers[h.Worker]
-	if w != nil && w.Out != "" {
-		c.mu.Unlock()
+	w, other := c.workers[h.Worker], c.joining[h.Worker]
+	c.mu.Unlock()
+	switch {
+	case w != nil && w.Key != key || other != nil && other.key != key:
+		return &welcome{Refused: "another worker has this name"}
+	case w != nil && w.Out != "":
 		return &welcome{Refused: "it is shut out: " + w.Out}
 	}
-	c.mu.Unlock()
 	canaries, err := c.canaries()
 	if err != nil {
 		return &welcome{Refused: "there is no canary for it: " + err.Error()}
 	}
+	asking := &candidate{key: key}
 	c.mu.Lock()
-	c.joining[h.Worker] = nil
+	c.joining[h.Worker] = asking
 	c.mu.Unlock()
 	c.audits.Add(1)
 	go func() { // while the worker makes them too
@@ -77,7 +81,7 @@ func (c *Coordinator) join(ctx context.Context, data []byte) any {
 		for i, job := range canaries {
 			directory, sum, err := c.make(ctx, fmt.Sprintf("canary-%s-%d", h.Worker, i), job)
 			if err != nil {
-				c.Say(fmt.Sprintf("the canaries of worker %s cannot be made: %v", h.Worker, err))
+				c.say(fmt.Sprintf("the canaries of worker %s cannot be made: %v", h.Worker, err))
 				return
 			}
 			_ = os.RemoveAll(directory) // all goes in the end
@@ -85,7 +89,7 @@ func (c *Coordinator) join(ctx context.Context, data []byte) any {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.joining[h.Worker] = sums
+		asking.sums = sums
 	}()
 	return &welcome{Canaries: canaries}
 }
@@ -139,15 +143,19 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 const canaryTimeout = 20 * time.Second
 
 // prove lets a worker in whose canaries came to the same.
-func (c *Coordinator) prove(ctx context.Context, data []byte) any {
+func (c *Coordinator) prove(ctx context.Context, subject string, data []byte) any {
 	var p proof
-	if json.Unmarshal(data, &p) != nil {
+	key, err := unseal(subject, data, &p)
+	if err != nil {
 		return &word{Unknown: true}
 	}
+	var sums []string
 	for deadline := time.Now().Add(canaryTimeout); ; {
 		c.mu.Lock()
-		sums, asked := c.joining[p.Worker]
-		if asked && sums != nil {
+		asking := c.joining[p.Worker]
+		asked := asking != nil && asking.key == key
+		if asked && asking.sums != nil {
+			sums = asking.sums
 			break
 		}
 		c.mu.Unlock()
@@ -157,39 +165,46 @@ func (c *Coordinator) prove(ctx context.Context, data []byte) any {
 		time.Sleep(20 * time.Millisecond)
 	}
 	defer c.mu.Unlock()
-	sums := c.joining[p.Worker]
 	delete(c.joining, p.Worker)
 	w := c.workers[p.Worker]
 	if w == nil {
-		w = &Worker{ID: p.Worker, Joined: time.Now()}
+		w = &Worker{ID: p.Worker, Key: key, Joined: time.Now()}
 		c.workers[p.Worker] = w
 	}
 	if !slices.Equal(sums, p.Sums) {
 		w.Out = "its canaries came to other files than the coordinator's: it computes something else"
-		c.Say(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
+		c.say(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
 	}
 	w.Seen = time.Now()
 	c.rememberWorker(w)
 	if w.Out == "" {
-		c.Say("worker " + w.ID + " has joined")
+		c.say("worker " + w.ID + " has joined")
 	}
 	return &word{Out: w.Out}
 }
 
+// mostRunning is how many points of a worker the status names.
+const mostRunning = 256
+
 // hear takes a worker's sign of life.
-func (c *Coordinator) hear(_ context.Context, data []byte) any {
+func (c *Coordinator) hear(_ context.Context, subject string, data []byte) any {
 	var s sign
-	if json.Unmarshal(data, &s) != nil {
+	key, err := unseal(subject, data, &s)
+	if err != nil {
 		return &word{Unknown: true}
 	}
 	over := c.over()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workers[s.Worker]
-	if w == nil {
+	if w == nil || w.Key != key {
 		return &word{Unknown: true, Over: over}
 	}
-	w.Seen, w.running, w.told = time.Now(), s.Running, over
+	running := s.Running[:min(len(s.Running), mostRunning)]
+	for i, name := range running {
+		running[i] = printable(name)
+	}
+	w.Seen, w.running, w.told = time.Now(), running, over
 	return &word{Out: w.Out, Over: over}
 }
 
@@ -218,7 +233,7 @@ func (c *Coordinator) auditSeed() string {
 		_, _ = rand.Read(seed) // it never fails
 		data = []byte(hex.EncodeToString(seed))
 		if err := os.WriteFile(path, data, 0o600); err != nil {
-			c.Say(err.Error())
+			c.say(err.Error())
 		}
 	}
 	return string(data)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,14 +19,19 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// take takes a result: installs it, compares it with what is there, or lets it go. An error is this machine's, such as a full disk.
-func (c *Coordinator) take(ctx context.Context, r *result) error {
+// take installs a result, compares it with the one that is there, or ignores it. key is the public key that signed it. An error is a *fetchError,
+// or this machine's, such as a full disk.
+func (c *Coordinator) take(ctx context.Context, r *result, key string) error {
 	if r.Point < 0 || r.Point >= len(c.points) {
 		return nil // of nobody who keeps to the protocol
 	}
 	c.mu.Lock()
 	w := c.workers[r.Worker]
-	if w == nil || w.Out != "" || r.Hash != c.Runner.Points[r.Point].Hash {
+	if w == nil || w.Key != key { // another speaks in its name
+		c.mu.Unlock()
+		return nil
+	}
+	if w.Out != "" || r.Hash != c.Runner.Points[r.Point].Hash {
 		again := !c.points[r.Point].made
 		c.mu.Unlock()
 		return c.again(ctx, r.Point, again)
@@ -74,11 +80,11 @@ func (c *Coordinator) failed(w *Worker, r *result) bool {
 		return false
 	}
 	p.Failures++
-	p.Error = fmt.Sprintf("%s (worker %s)", r.Error, w.ID)
+	p.Error = fmt.Sprintf("%s (worker %s)", printable(r.Error), w.ID)
 	w.Failed++
 	c.remember(r.Point)
 	c.rememberWorker(w)
-	c.Say(fmt.Sprintf("failed  %s: %s", c.Runner.Points[r.Point].Name(), p.Error))
+	c.say(fmt.Sprintf("failed  %s: %s", c.Runner.Points[r.Point].Name(), p.Error))
 	return p.Failures < mostFailures
 }
 
@@ -90,6 +96,45 @@ type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
 
+// fetchError is a failure to fetch a result from the server.
+type fetchError struct {
+	of  *result
+	err error
+}
+
+func (e *fetchError) Error() string {
+	return fmt.Sprintf("fetch the result of point %d by worker %s: %v", e.of.Point, e.of.Worker, e.err)
+}
+
+func (e *fetchError) Unwrap() error { return e.err }
+
+// asideFile, in the private folder, lists results that could not be fetched: a line of JSON each.
+const asideFile = "set-aside.jsonl"
+
+// setAside records a result that cannot be fetched, and has the point made again.
+func (c *Coordinator) setAside(ctx context.Context, r *result, why error) error {
+	r.Error = why.Error()
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(c.Private, asideFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	again := false
+	if w := c.workers[r.Worker]; w != nil {
+		again = c.failed(w, r)
+	}
+	c.mu.Unlock()
+	return c.again(ctx, r.Point, again)
+}
+
 // receive fetches a point's folder and checks it: it is of this point, complete, and what its own sums say.
 func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums string, err error) {
 	object, err := c.objects.Get(ctx, r.Object)
@@ -97,7 +142,7 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 		return "", "", errLost
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("fetch a result: %w", err)
+		return "", "", &fetchError{r, err}
 	}
 	defer object.Close()
 	name := make([]byte, 8)
@@ -107,8 +152,11 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 	directory = filepath.Join(c.Private, "incoming", hex.EncodeToString(name))
 	if err := unpack(object, directory); err != nil {
 		var full *fs.PathError
-		if errors.As(err, &full) || object.Error() != nil {
-			return directory, "", fmt.Errorf("fetch a result: %w", errors.Join(err, object.Error()))
+		switch {
+		case errors.As(err, &full):
+			return directory, "", fmt.Errorf("write a result: %w", err)
+		case object.Error() != nil:
+			return directory, "", &fetchError{r, errors.Join(err, object.Error())}
 		}
 		return directory, "", &badResult{err}
 	}
@@ -117,7 +165,10 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 	if _, err := job.Result(); err != nil {
 		return directory, "", &badResult{fmt.Errorf("is not the point's: %w", err)}
 	}
-	sums, err = sumsOf(directory)
+	err = rundir.CheckOnly(directory)
+	if err == nil {
+		sums, err = sumsOf(directory)
+	}
 	if err != nil {
 		return directory, "", &badResult{fmt.Errorf("is damaged: %w", err)}
 	}
@@ -186,7 +237,7 @@ func (c *Coordinator) maybeAudit(ctx context.Context, k int) {
 		defer c.mu.Unlock()
 		c.points[k].auditing = false
 		if err != nil && ctx.Err() == nil {
-			c.Say(fmt.Sprintf("%s could not be audited: %v", c.Runner.Points[k].Name(), err))
+			c.say(fmt.Sprintf("%s could not be audited: %v", c.Runner.Points[k].Name(), err))
 		}
 	}()
 }
@@ -229,12 +280,12 @@ func (c *Coordinator) shutOut(ctx context.Context, id, why string) {
 		c.mu.Unlock()
 		return
 	}
-	w.Out = why
+	w.Out = printable(why)
 	var again []int
 	for k := range c.points {
 		if p := &c.points[k]; p.made && p.By == id {
 			if err := c.discard(k); err != nil {
-				c.Say(err.Error())
+				c.say(err.Error())
 			}
 			*p = point{auditing: p.auditing}
 			c.remember(k)
@@ -244,10 +295,10 @@ func (c *Coordinator) shutOut(ctx context.Context, id, why string) {
 	c.rememberWorker(w)
 	c.mu.Unlock()
 	_ = c.conn.Publish(c.n.subject(newsOf), nil) // else it asks in a moment
-	c.Say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, len(again)))
+	c.say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, len(again)))
 	for _, k := range again {
 		if err := c.publish(ctx, k); err != nil {
-			c.Say(err.Error())
+			c.say(err.Error())
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // Worker is what the coordinator knows of a worker. What is in JSON outlives the coordinator.
 type Worker struct {
 	ID     string        `json:"id"`
+	Key    string        `json:"key"` // its public nkey, by which it signs what it says
 	Joined time.Time     `json:"joined"`
 	Seen   time.Time     `json:"seen"`
 	Points int           `json:"points"` // that it has made

@@ -44,6 +44,7 @@ type Hand struct {
 	conn    *nats.Conn
 	n       names
 	self    string
+	key     *identity
 	queue   jetstream.Consumer
 	objects jetstream.ObjectStore
 	js      jetstream.JetStream
@@ -76,6 +77,9 @@ func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
 		return 0, err
 	}
 	h.self = h.Name + "-" + hex.EncodeToString(random)
+	if h.key, err = newIdentity(); err != nil {
+		return 0, err
+	}
 	if h.js, err = jetstream.New(conn); err != nil {
 		return 0, err
 	}
@@ -106,7 +110,7 @@ func over(err error) error {
 
 // ask sends a request until it is answered, for as long as the worker's timeout.
 func (h *Hand) ask(ctx context.Context, what string, question, answer any) error {
-	data, err := json.Marshal(question)
+	data, err := h.key.seal(h.n.subject(what), question)
 	if err != nil {
 		return err
 	}
@@ -343,7 +347,7 @@ func (h *Hand) send(ctx context.Context, t *task, out *result) error {
 			return err
 		}
 	}
-	data, err := json.Marshal(out)
+	data, err := h.key.seal(h.n.result(t.Point), out)
 	if err != nil {
 		return err
 	}
