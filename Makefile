@@ -152,6 +152,10 @@ gallery: build ## draw docs/figures/controllers anew: two and eight flows on one
 	@for n in 2 8; do for f in results/gallery/convergence-$$n/*/figure.svg; do \
 		cp "$$f" "docs/figures/controllers/$$(basename "$$(dirname "$$f")")-$$n.svg"; done; done
 
+.PHONY: results
+results: ## measure the tables of docs/results.md again that TABLES matches (default: all, hours), and write them
+	$(GO) test ./command -count=1 -v -timeout 0 -run '^TestTables$$' -tables '$(or $(TABLES),.)' -update
+
 .PHONY: playground
 playground: ## build the lab for a browser's tab into bin/playground: serve that folder (python3 -m http.server -d bin/playground)
 	$(GO) run ./playground/site bin/playground
