@@ -149,11 +149,10 @@ func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
 	packet := at / s.mtu
 	w := q.workAt(packet)
 	index := packet - w.first
-	window := s.limit(s.controller.Window())
 	last, again := index == w.packets-1, at < s.high
 	m := wire.Message{
 		PSN: uint32(w.psn+index) & wire.PSNMask, VA: w.Remote, RKey: w.RKey, Length: w.length, Imm: w.Imm, Swap: w.Swap, Compare: w.Compare,
-		AckRequest: last || window > 0 && at+s.mtu-s.acked >= window || (packet+1)%int64(s.settings.AckEvery) == 0,
+		AckRequest: last || s.fills(s.mtu) || (packet+1)%int64(s.settings.AckEvery) == 0,
 		Solicited:  last && w.Solicited,
 	}
 	offset := index * s.mtu
@@ -188,7 +187,7 @@ func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
 	wire.EndMessage(f.Data())
 	f.Priority = s.settings.DataPriority
 
-	s.remember(packet, now)
+	s.remember(packet, now, again)
 	if again {
 		s.Retransmitted += int64(m.Payload)
 	} else {

@@ -9,21 +9,60 @@ import (
 // selective is what the sender of a flow of selective repeat knows of its packets, by their numbers. It is IRN's (Mittal et al., SIGCOMM 2018,
 // section 3.1) but for what docs/decisions/050 says.
 type selective struct {
-	flags   []uint8 // of the packets in flight, by number modulo the length, which is that of Sender.sent
-	lost    int     // packets to be sent again
-	from    int64   // before it none is
-	looked  int64   // before it gaps have been found
-	highest int64   // behind the last packet that is known to have arrived
-	arrived int64   // packets in flight that are
-	episode int64   // packets before it are of a loss that the congestion control has been told of
+	flags    []uint8        // of the packets not acknowledged in order, by number modulo the length, which is that of Sender.sent
+	lost     int            // packets to be retransmitted
+	from     int64          // before it none is
+	looked   int64          // before it gaps have been found
+	highest  int64          // behind the last packet that is known to have arrived
+	arrived  int64          // packets that have, of those not acknowledged in order
+	inFlight int64          // payload bytes sent that have neither arrived nor are to be retransmitted
+	order    departures     // of the packets in flight
+	losses   cc.LossCounter // the congestion control, if it counts losses; else it is told of each row of them once:
+	told     vtime.Time     // when it was told last
+	timedOut vtime.Time     // and of a timeout
 }
 
 // Flags of a packet.
 const (
 	packetArrived uint8 = 1 << iota // the SACK bitmap
-	packetLost                      // is to be sent again
-	packetResent                    // has been, or will be
+	packetLost                      // is to be retransmitted
+	packetFound                     // has been found lost once: a gap says no more of it
+	packetUnsure                    // has been taken for lost, and not been told to be: a copy may still arrive
 )
+
+func newRepeat(c cc.Controller, packets int) *selective {
+	r := &selective{flags: make([]uint8, packets), told: longAgo, timedOut: longAgo}
+	r.losses, _ = c.(cc.LossCounter)
+	return r
+}
+
+// departures are packets in the order in which they left. One that is no longer in flight, or has left once more, stays until it is the first.
+type departures struct {
+	ring []departure // its length is a power of 2
+	head int
+	n    int
+}
+
+type departure struct {
+	number int64
+	at     vtime.Time
+}
+
+func (d *departures) push(number int64, at vtime.Time) {
+	if d.n == len(d.ring) {
+		grown := make([]departure, max(16, 2*d.n))
+		n := copy(grown, d.ring[d.head:])
+		copy(grown[n:], d.ring[:d.head])
+		d.ring, d.head = grown, 0
+	}
+	d.ring[(d.head+d.n)&(len(d.ring)-1)] = departure{number, at}
+	d.n++
+}
+
+func (d *departures) pop() {
+	d.head = (d.head + 1) & (len(d.ring) - 1)
+	d.n--
+}
 
 // sentPackets is how many packets have been sent at least once.
 func (s *Sender) sentPackets() int64 { return (s.next + s.mtu - 1) / s.mtu }
@@ -42,41 +81,58 @@ func (r *selective) grow(una, number int64, length int) {
 	r.flags = grown
 }
 
-// lose has a packet sent again, unless it has arrived, or is to be already.
-func (r *selective) lose(number int64) bool {
+// lose takes a packet for lost, unless it has arrived, or has been taken for lost already. sure is that its receiver said so.
+func (r *selective) lose(number, payload int64, sure bool) bool {
 	f := r.at(number)
 	if *f&(packetArrived|packetLost) != 0 {
 		return false
 	}
-	*f |= packetLost | packetResent
+	*f |= packetLost | packetFound
+	if !sure {
+		*f |= packetUnsure
+	}
 	r.from = min(r.from, number)
 	r.lost++
+	r.inFlight -= payload
 	return true
 }
 
-// take is the first packet to be sent again. There must be one.
-func (r *selective) take() int64 {
+// first is the first packet to be retransmitted. There must be one.
+func (r *selective) first() int64 {
 	for *r.at(r.from)&packetLost == 0 {
 		r.from++
 	}
-	*r.at(r.from) &^= packetLost
-	r.lost--
 	return r.from
 }
 
-// come notes that a packet has arrived, and says whether that is news.
-func (r *selective) come(number int64) bool {
-	f := r.at(number)
-	news := *f&packetArrived == 0
-	if *f&packetLost != 0 {
+// departed notes that a packet leaves, which is the one that was to be retransmitted or has not been sent before.
+func (s *Sender) departed(number int64, now vtime.Time) {
+	r := s.repeat
+	if f := r.at(number); *f&packetLost != 0 {
+		*f &^= packetLost
 		r.lost--
 	}
-	if news {
-		r.arrived++
+	r.inFlight += s.payloadOf(number)
+	if s.settings.RetransmitTimeout > 0 {
+		r.order.push(number, now)
 	}
+}
+
+// come notes that a packet has arrived, and says whether that is news.
+func (r *selective) come(number, payload int64) bool {
+	f := r.at(number)
+	if *f&packetArrived != 0 {
+		return false
+	}
+	if *f&packetLost != 0 {
+		r.lost--
+	} else {
+		r.inFlight -= payload
+	}
+	r.arrived++
 	*f = *f&^packetLost | packetArrived
 	r.highest = max(r.highest, number+1)
-	return news
+	return true
 }
 
 // forget drops the first packet in flight, which has arrived.
@@ -95,26 +151,21 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 	if s.state == senderDone || upTo > sent || about >= sent {
 		return
 	}
-	trimmed := p.Syndrome == wire.SyndromeNakTrimmed
-	if p.Syndrome == wire.SyndromeAckAgain {
+	trimmed, duplicate := p.Syndrome == wire.SyndromeNakTrimmed, p.Syndrome == wire.SyndromeAckAgain
+	if duplicate {
 		s.Spurious++
 	}
-	fresh := about >= una
-	rtt := s.LastRTT
-	if rtt == 0 {
-		rtt = now - *s.sentAt(una)
-	}
-	if fresh && !trimmed && p.Syndrome != wire.SyndromeAckAgain {
-		rtt = s.sample(now, p, about)
-	}
+	var rtt vtime.Time
 	var newly int64
-	if fresh && !trimmed && r.come(about) {
-		newly += s.payloadOf(about)
+	if about >= una && !trimmed {
+		if !duplicate {
+			rtt = s.sample(now, p, about)
+			s.measured(now, rtt)
+		}
+		newly += s.arrived(about)
 	}
 	for ; una < upTo; una++ {
-		if r.come(una) {
-			newly += s.payloadOf(una)
-		}
+		newly += s.arrived(una)
 		r.forget(una)
 	}
 	s.acked = max(s.acked, min(una*s.mtu, s.size))
@@ -126,57 +177,120 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	r.from, r.looked = max(r.from, una), max(r.looked, una)
-	missed := trimmed && about >= una && r.lose(about)
+	if newly > 0 {
+		s.acknowledged(now, p, rtt, newly)
+	}
+	before := r.lost
+	newest := longAgo // when the last of those that are found lost left
+	if trimmed && about >= una {
+		newest = s.lose(now, about, true, newest)
+	}
 	for end := r.highest - int64(s.settings.Selective.Reorder); r.looked < end; r.looked++ {
-		if *r.at(r.looked)&packetResent == 0 && r.lose(r.looked) {
-			missed = true
+		if *r.at(r.looked)&packetFound == 0 {
+			newest = s.lose(now, r.looked, false, newest)
 		}
 	}
-	if missed {
+	if r.lost > before {
 		s.repair(now, false)
 	}
-	if newly > 0 {
-		sample := &s.nic.sample
-		*sample = cc.Sample{
-			Now: now, RTT: rtt, AckedBytes: newly, AckSequence: s.acked, NextSend: s.next,
-			CE: p.FECN, UE: p.BECN && !p.FECN, // see wire.EchoMark
-		}
-		sample.Hops, sample.PathID = s.nic.telemetry(p)
-		s.controller.OnAck(sample)
-	}
-	if missed && una >= r.episode {
-		r.episode = sent
+	if newest >= r.told && r.losses == nil {
+		r.told = now
 		s.controller.OnNak(now)
 	}
 	s.adjust(now)
 }
 
-// sample is the RTT that the answer to a packet in flight tells, which is recorded. Of one that was sent twice nobody knows which answer it is
-// (Karn's algorithm, RFC 6298 section 3), unless it has the time: there is the last RTT then.
-func (s *Sender) sample(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
-	rtt := now - *s.sentAt(number)
-	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
-		rtt = now - vtime.Time(at)
-	} else if *s.repeat.at(number)&packetResent != 0 {
-		if s.LastRTT > 0 {
-			return s.LastRTT
-		}
-		return rtt
+// arrived notes that a packet has arrived, and returns its payload if that is news.
+func (s *Sender) arrived(number int64) int64 {
+	payload := s.payloadOf(number)
+	if !s.repeat.come(number, payload) {
+		return 0
 	}
-	s.LastRTT = rtt
-	if s.RTT != nil {
-		s.RTT.Record(s.nic.clock.Lane(), now, rtt)
-	}
-	return rtt
+	return payload
 }
 
-// giveUp takes all packets that an ACK was asked for, and of which nothing has been heard, for lost.
-func (s *Sender) giveUp(now vtime.Time) {
-	for i, end := s.acked/s.mtu, (s.asked+s.mtu-1)/s.mtu; i < end; i++ {
-		s.repeat.lose(i)
+// lose takes a packet for lost before its time is over, and returns when it left if that is after newest, and newest else.
+func (s *Sender) lose(now vtime.Time, number int64, sure bool, newest vtime.Time) vtime.Time {
+	payload := s.payloadOf(number)
+	if !s.repeat.lose(number, payload, sure) {
+		return newest
 	}
-	s.repeat.episode = s.sentPackets() // the congestion control hears of the timeout
+	if c := s.repeat.losses; c != nil {
+		c.OnLoss(now, payload, false)
+	}
+	return max(newest, *s.sentAt(number))
+}
+
+// sample is the RTT that the answer to a packet tells; 0: none. Of a packet that was sent more than once nobody knows which copy arrived (Karn's
+// algorithm, RFC 6298 section 3), unless the answer has the time, or the receiver has said of all the others that they came trimmed.
+func (s *Sender) sample(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
+	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
+		return now - vtime.Time(at)
+	}
+	if *s.repeat.at(number)&packetUnsure != 0 {
+		return 0
+	}
+	return now - *s.sentAt(number)
+}
+
+// oldest is the packet in flight that left first, and when; ok is false if none is in flight.
+func (s *Sender) oldest() (d departure, ok bool) {
+	r := s.repeat
+	for ; r.order.n > 0; r.order.pop() {
+		d = r.order.ring[r.order.head]
+		if d.number*s.mtu >= s.acked && *r.at(d.number)&(packetArrived|packetLost) == 0 && *s.sentAt(d.number) == d.at {
+			return d, true
+		}
+	}
+	return departure{}, false
+}
+
+// waitsFrom is the time from which a packet in flight waits for its answer: when it left, or the packet that shares its ACK. Where no ACK has been
+// asked for yet it is when something was last heard.
+func (s *Sender) waitsFrom(d departure) vtime.Time {
+	every := int64(s.settings.AckEvery)
+	switch {
+	case d.number*s.mtu >= s.asked:
+		return max(d.at, s.progress)
+	case every > 1:
+		last := min((d.number/every+1)*every, (s.asked+s.mtu-1)/s.mtu) - 1
+		return max(d.at, *s.sentAt(last))
+	}
+	return d.at
+}
+
+// giveUp takes each packet in flight for lost whose time is over.
+func (s *Sender) giveUp(now vtime.Time) {
+	r, t := s.repeat, s.timeout()
+	newest := longAgo
+	for d, ok := s.oldest(); ok && s.waitsFrom(d)+t <= now; d, ok = s.oldest() {
+		payload := s.payloadOf(d.number)
+		r.lose(d.number, payload, false)
+		newest = d.at
+		if r.losses != nil {
+			r.losses.OnLoss(now, payload, true)
+		}
+	}
 	s.repair(now, true)
+	if newest >= r.timedOut && r.losses == nil {
+		r.timedOut, r.told = now, now
+		s.controller.OnTimeout(now)
+	}
+}
+
+// expiry is when the retransmission timer expires.
+func (s *Sender) expiry() vtime.Time {
+	t := s.timeout()
+	switch {
+	case t <= 0 || !s.due():
+	case s.repeat == nil:
+		return s.progress + t
+	default:
+		if d, ok := s.oldest(); ok {
+			return s.waitsFrom(d) + t
+		}
+	}
+	return vtime.Never
 }
 
 // repair has the flow send again what is lost.
@@ -208,14 +322,16 @@ func (s *Sender) timeout() vtime.Time {
 	return set.RetransmitTimeout
 }
 
-// limit is the payload that may be in flight, by the congestion control and the cap of selective repeat; 0: without limit.
-func (s *Sender) limit(w int64) int64 {
-	if s.repeat == nil {
-		return w
+// mostAhead is how many packets the next may be ahead of the first that is not acknowledged in order: PSNs have 24 bits.
+const mostAhead = 1 << 22
+
+// repeatFills tells whether the window of a flow of selective repeat is full with so many payload bytes more, or there is no room for a new packet:
+// the cap counts from the first byte that is not acknowledged in order (IRN's BDP-FC, section 3.2).
+func (s *Sender) repeatFills(more int64) bool {
+	r := s.repeat
+	if s.window > 0 && r.inFlight+more >= s.window {
+		return true
 	}
-	c := int64(s.settings.Selective.Cap)
-	if c <= 0 || w > 0 && w < c {
-		return w
-	}
-	return c
+	ahead, most := s.next-s.acked+more, int64(s.settings.Selective.Cap)
+	return r.lost == 0 && (most > 0 && ahead >= most || ahead >= mostAhead*s.mtu)
 }

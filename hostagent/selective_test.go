@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -114,6 +115,125 @@ func TestSelectiveCap(t *testing.T) {
 	}
 }
 
+// TestSelectiveWindow: what has arrived out of order, or is known to be lost, leaves the window, and retransmissions go within it.
+func TestSelectiveWindow(t *testing.T) {
+	p := newSelective(t, nil)
+	c := newTold()
+	c.window = 4 * mtu
+	s, _ := p.start(20*mtu, c)
+	var frames [][]byte
+	for range 4 {
+		frames = append(frames, p.next())
+	}
+	if p.pull(p.from) != nil {
+		t.Fatal("a packet beyond the window")
+	}
+	p.to.Receive(p.now, whole(frames[1])) // 0 is lost: one arrived, one lost
+	p.answers()
+	if got := c.acks[0].InFlight; got != 3*mtu || s.inFlight() != 2*mtu {
+		t.Errorf("%d in flight as the ACK came, and %d now", got, s.inFlight())
+	}
+	for _, want := range []uint32{0, 4} {
+		if got := p.parse(p.next()).PSN; got != want {
+			t.Errorf("packet %d, want %d", got, want)
+		}
+	}
+	if p.pull(p.from) != nil {
+		t.Error("a packet beyond the window")
+	}
+	c.window = 2 * mtu
+	for _, f := range frames[2:3] {
+		p.to.Receive(p.now, whole(trim(f)))
+	}
+	p.answers()
+	if p.pull(p.from) != nil || s.inFlight() != 3*mtu {
+		t.Errorf("a retransmission beyond the window; %d in flight", s.inFlight())
+	}
+}
+
+// TestSelectiveSamples: a packet that was sent again tells an RTT, that of its last copy, if the copies before came trimmed, and none if they may
+// have arrived.
+func TestSelectiveSamples(t *testing.T) {
+	for _, trimmed := range []bool{true, false} {
+		p := newSelective(t, nil)
+		c := newTold()
+		s, _ := p.start(20*mtu, c)
+		first, second := p.next(), p.next()
+		p.now += 10 * us
+		if trimmed {
+			p.to.Receive(p.now, whole(trim(first)))
+		} else {
+			p.to.Receive(p.now, whole(second))
+		}
+		p.answers()
+		again := p.next()
+		left := *s.sentAt(0)
+		if p.parse(again).PSN != 0 || left < 10*us {
+			t.Fatalf("packet %d, %v", p.parse(again).PSN, left)
+		}
+		p.now += 7 * us
+		p.to.Receive(p.now, whole(again))
+		p.answers()
+		want := p.now - left
+		if !trimmed {
+			want = 0
+		}
+		if got := c.acks[len(c.acks)-1].RTT; got != want {
+			t.Errorf("trimmed %t: an RTT of %v, want %v", trimmed, got, want)
+		}
+	}
+}
+
+// lossCounter is a congestion control that counts losses.
+type lossCounter struct {
+	*told
+	lost, expired []int64
+}
+
+func (c *lossCounter) OnLoss(_ vtime.Time, payload int64, timeout bool) {
+	if timeout {
+		c.expired = append(c.expired, payload)
+		return
+	}
+	c.lost = append(c.lost, payload)
+}
+
+// TestSelectiveLosses: a congestion control that counts losses hears of each packet once, another of each row of them: it hears again as what left after
+// it had been told is lost.
+func TestSelectiveLosses(t *testing.T) {
+	for _, counts := range []bool{true, false} {
+		p := newSelective(t, nil)
+		told := newTold()
+		c := &lossCounter{told: told}
+		s, _ := p.start(8*mtu-1, map[bool]cc.Controller{true: c, false: told}[counts])
+		var frames [][]byte
+		for range 8 {
+			frames = append(frames, p.next())
+		}
+		p.now += 10 * us
+		for _, i := range []int{1, 3, 7} {
+			p.to.Receive(p.now, whole(trim(frames[i])))
+		}
+		p.to.Receive(p.now, whole(frames[4])) // 0 and 2 are missing
+		p.answers()
+		first := p.now
+		again := p.next()
+		p.to.Receive(p.now, whole(trim(again)))
+		p.now += us
+		second := p.now
+		p.answers()
+		p.now = s.Armed()
+		s.OnTimer(p.now)
+		if counts {
+			if want := []int64{mtu, mtu, mtu - 1, mtu, mtu, mtu}; !slices.Equal(c.lost, want) || !slices.Equal(c.expired, []int64{mtu}) || len(c.naks)+len(c.late) > 0 {
+				t.Errorf("told of losses of %v and timeouts of %v", c.lost, c.expired)
+			}
+		} else if want := []vtime.Time{first, second}; !slices.Equal(c.naks, want) || len(c.late) != 1 {
+			t.Errorf("told of losses at %v, want %v; of timeouts at %v", c.naks, want, c.late)
+		}
+	}
+}
+
 // TestSelectiveReorder: with a threshold a packet is not lost until one that was sent so many later has come.
 func TestSelectiveReorder(t *testing.T) {
 	p := newSelective(t, func(s *Settings) { s.Selective.Reorder = 3 })
@@ -144,8 +264,8 @@ func TestSelectiveReorder(t *testing.T) {
 	}
 }
 
-// TestSelectiveTimeouts: the timeout is RTO_low while few packets are in flight, and else retransmit_timeout; after it all that nothing has
-// been heard of goes again, and what had come is known to have.
+// TestSelectiveTimeouts: the timeout is RTO_low while few packets are in flight, and else retransmit_timeout. Each packet has its own: after it that
+// packet alone goes again, and what had come is known to have. The congestion control is told of one timeout, as all left before it.
 func TestSelectiveTimeouts(t *testing.T) {
 	for _, flight := range []int64{3, 4} {
 		p := newSelective(t, nil)
@@ -164,17 +284,20 @@ func TestSelectiveTimeouts(t *testing.T) {
 		}
 		p.to.Receive(p.now, whole(frames[0])) // its answer is lost
 		p.pull(p.to)
-		p.now = s.Armed()
-		s.OnTimer(p.now)
-		if len(c.late) != 1 || p.from.Timeouts != 1 {
-			t.Errorf("timeouts at %v", c.late)
-		}
 		for psn := range uint32(flight) {
+			if left := *s.sentAt(int64(psn)); s.Armed() != left+want {
+				t.Errorf("packet %d left at %v; its timer expires at %v", psn, left, s.Armed())
+			}
+			p.now = s.Armed()
+			s.OnTimer(p.now)
 			data := p.next()
 			if got := p.parse(data).PSN; got != psn {
 				t.Errorf("packet %d, want %d", got, psn)
 			}
 			p.to.Receive(p.now, whole(data))
+		}
+		if len(c.late) != 1 || p.from.Timeouts != flight {
+			t.Errorf("timeouts at %v, %d of packets", c.late, p.from.Timeouts)
 		}
 		if list := p.answers(); list[0].Syndrome != wire.SyndromeAckAgain {
 			t.Errorf("%+v", list[0])
@@ -294,7 +417,26 @@ type driven struct {
 	placed   []bool // by byte
 	order    int
 
-	shortenAt int // a step; 0: it is not shortened
+	shortenAt int   // a step; 0: it is not shortened
+	most      int64 // bytes that may be in flight
+}
+
+// inFlight is the payload in flight, and whether an ACK is due.
+func (d *driven) inFlight() (payload int64, due bool) {
+	if d.sender.state == senderDone || d.sender.repeat == nil {
+		return 0, false
+	}
+	return d.sender.inFlight(), d.sender.due()
+}
+
+// limit notes what may be in flight: no more than before, or if a packet has left, what the window let go. A packet goes where the window has room
+// for a part of it, or no ACK is due.
+func (d *driven) limit(before int64, due, left bool) {
+	s := d.sender
+	if left && (s.window == 0 || before < s.window || !due) {
+		before += mtu
+	}
+	d.most = before
 }
 
 type onWire struct {
@@ -370,7 +512,9 @@ func (d *driven) drive() {
 			d.size = min(d.size, sent+mtu)
 			d.placed = d.placed[:d.size]
 		}
+		before, due := d.inFlight()
 		f, wake := d.from.Dequeue(d.now, 0)
+		d.limit(before, due, f != nil)
 		if f != nil {
 			d.carry(slices.Clone(f.Data()), d.to)
 			d.pool.Put(f)
@@ -446,21 +590,30 @@ func (d *driven) consistent() {
 		return
 	}
 	var lost int
-	var arrived int64
+	var arrived, inFlight int64
+	oldest := vtime.Never
 	for i := s.acked / mtu; i < s.sentPackets(); i++ {
-		f := *r.at(i)
-		if f&packetLost != 0 {
-			lost++
-		}
-		if f&packetArrived != 0 {
+		switch f := *r.at(i); {
+		case f&packetArrived != 0:
 			arrived++
 			if !d.placed[i*mtu] || f&packetLost != 0 {
 				d.Fatalf("packet %d: flags %b", i, f)
 			}
+		case f&packetLost != 0:
+			lost++
+		default:
+			inFlight += min(mtu, d.size-i*mtu)
+			oldest = min(oldest, *s.sentAt(i))
 		}
 	}
-	if lost != r.lost || arrived != r.arrived {
-		d.Fatalf("%d lost and %d arrived, counted as %d and %d", lost, arrived, r.lost, r.arrived)
+	if lost != r.lost || arrived != r.arrived || s.state != senderDone && inFlight != r.inFlight {
+		d.Fatalf("%d lost, %d arrived and %d bytes in flight, counted as %d, %d and %d", lost, arrived, inFlight, r.lost, r.arrived, r.inFlight)
+	}
+	if first, ok := s.oldest(); ok != (oldest < vtime.Never) || ok && first.at != oldest {
+		d.Fatalf("the oldest packet in flight left at %v, and %v", first.at, oldest)
+	}
+	if r.inFlight > d.most {
+		d.Fatalf("%d bytes in flight where the window lets %d", r.inFlight, d.most)
 	}
 	if c := int64(s.nic.settings.Selective.Cap); c > 0 && s.next-s.acked > c+mtu {
 		d.Fatalf("%d bytes in flight under a cap of %d", s.next-s.acked, c)

@@ -55,7 +55,7 @@ type Sender struct {
 	stoppedAt vtime.Time // since when that is Never
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64
-	sent      []vtime.Time // starts of the packets in flight, by packet number modulo the length, a power of 2
+	sent      []vtime.Time // starts of the packets not acknowledged in order, or sentTwice; by packet number modulo the length, a power of 2
 	asked     int64        // bytes sent up to the last packet that asked for an ACK: one is due while they are more than acked
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
@@ -107,7 +107,7 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 	}
 	s.sent = make([]vtime.Time, 1<<bits.Len64(uint64(min((s.size-1)/s.mtu, 63)))) // remember has it grow
 	if s.settings.Recovery == SelectiveRepeat {
-		s.repeat = &selective{flags: make([]uint8, len(s.sent))}
+		s.repeat = newRepeat(c.Controller, len(s.sent))
 	}
 	s.credit = s.newCredit()
 	s.special = s.traits != nil || s.repeat != nil || s.entropy != nil || s.credit != nil
@@ -161,18 +161,27 @@ func (s *Sender) blocked(now vtime.Time) bool {
 	if s.credit != nil && s.credit.lacks() {
 		return true
 	}
-	w := s.window
-	if w < 0 {
-		s.breaks(now, Broken{Window: w})
+	if s.window < 0 {
+		s.breaks(now, Broken{Window: s.window})
 		return true
 	}
+	return s.fills(0) && s.due()
+}
+
+// fills tells whether the window is full with so many payload bytes more.
+func (s *Sender) fills(more int64) bool {
 	if s.repeat != nil {
-		if s.repeat.lost > 0 { // the rate alone says when what is lost goes again
-			return false
-		}
-		w = s.limit(w)
+		return s.repeatFills(more)
 	}
-	return w > 0 && s.next-s.acked >= w && s.due()
+	return s.window > 0 && s.next-s.acked+more >= s.window
+}
+
+// inFlight is the payload that is in flight; see cc.Sample.
+func (s *Sender) inFlight() int64 {
+	if s.repeat != nil {
+		return s.repeat.inFlight
+	}
+	return s.next - s.acked
 }
 
 // due says whether an ACK is due. Where many packets share one, those since the last that asked for it say nothing of a loss.
@@ -193,19 +202,15 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	if s.pair != nil {
 		return s.pair.send(now)
 	}
-	n, at, window := s.nic, s.next, s.window
-	if s.repeat != nil {
-		if s.repeat.lost > 0 {
-			at = s.repeat.take() * s.mtu
-		}
-		window = s.limit(window)
+	n, at := s.nic, s.next
+	if s.repeat != nil && s.repeat.lost > 0 {
+		at = s.repeat.first() * s.mtu
 	}
 	payload := min(s.mtu, s.size-at)
 	number, again := at/s.mtu, at < s.high
 	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
-	full := window > 0 && at+payload-s.acked >= window
-	ackRequest := last || full || (number+1)%int64(s.settings.AckEvery) == 0
+	ackRequest := last || s.fills(payload) || (number+1)%int64(s.settings.AckEvery) == 0
 	if s.special {
 		ackRequest = ackRequest || s.credit != nil && s.credit.left <= payload || again && s.repeat != nil
 		if s.entropy != nil {
@@ -233,7 +238,7 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	}
 	f.Priority = s.settings.DataPriority
 
-	s.remember(number, now)
+	s.remember(number, now, again)
 	if again {
 		s.Retransmitted += payload
 	}
@@ -311,7 +316,11 @@ func (s *Sender) time(now vtime.Time) {
 	}
 }
 
-func (s *Sender) remember(number int64, now vtime.Time) {
+// sentTwice is in the place of the start of a packet that go-back-N has sent more than once: its ACK tells no RTT.
+const sentTwice vtime.Time = -1
+
+// remember notes that a packet leaves now.
+func (s *Sender) remember(number int64, now vtime.Time, again bool) {
 	if number*s.mtu-s.acked >= int64(len(s.sent))*s.mtu { // acked is that of whole packets
 		grown := make([]vtime.Time, 2*len(s.sent))
 		for i := s.acked / s.mtu; i < number; i++ {
@@ -322,7 +331,15 @@ func (s *Sender) remember(number int64, now vtime.Time) {
 			s.repeat.grow(s.acked/s.mtu, number, len(grown))
 		}
 	}
-	*s.sentAt(number) = now
+	switch {
+	case s.repeat != nil:
+		*s.sentAt(number) = now
+		s.departed(number, now)
+	case again:
+		*s.sentAt(number) = sentTwice
+	default:
+		*s.sentAt(number) = now
+	}
 }
 
 // sentAt is where the start of a packet in flight is remembered.
@@ -343,45 +360,55 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	s.advance(now, p, s.packetNumber(p.PSN), true)
 }
 
-// advance takes all packets up to a number for received, as p says. timed is whether that tells an RTT.
+// advance takes all packets up to a number for received, as p says. timed is whether that may tell an RTT.
 func (s *Sender) advance(now vtime.Time, p *wire.Packet, number int64, timed bool) {
 	acked := min((number+1)*s.mtu, s.size)
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
 		return
 	}
 	sent := *s.sentAt(number)
-	// A packet that was sent twice has the time of each.
-	if at, ok := p.Timestamp(); ok && at <= uint64(s.lastStart) {
+	if at, ok := p.Timestamp(); ok && at <= uint64(s.lastStart) { // of the copy that arrived
 		sent = vtime.Time(at)
 	}
-	rtt := now - sent
+	var rtt vtime.Time
+	if timed && sent != sentTwice {
+		rtt = now - sent
+	}
 	newly := acked - s.acked
 	s.acked = acked
 	s.progress = now
 	if s.next < acked { // an ACK overtook a go-back
 		s.next = acked
 	}
-	switch {
-	case timed:
-		s.LastRTT = rtt
-		if s.RTT != nil {
-			s.RTT.Record(s.nic.clock.Lane(), now, rtt)
-		}
-	case s.LastRTT > 0:
-		rtt = s.LastRTT
-	}
+	s.measured(now, rtt)
 	if acked == s.size && s.pair == nil {
 		s.finish(now)
 		return
 	}
+	s.acknowledged(now, p, rtt, newly)
+	s.adjust(now)
+}
+
+// measured records an RTT; 0 is none.
+func (s *Sender) measured(now, rtt vtime.Time) {
+	if rtt == 0 {
+		return
+	}
+	s.LastRTT = rtt
+	if s.RTT != nil {
+		s.RTT.Record(s.nic.clock.Lane(), now, rtt)
+	}
+}
+
+// acknowledged hands an ACK to the congestion control.
+func (s *Sender) acknowledged(now vtime.Time, p *wire.Packet, rtt vtime.Time, newly int64) {
 	sample := &s.nic.sample
 	*sample = cc.Sample{
-		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: acked, NextSend: s.next,
+		Now: now, RTT: rtt, AckedBytes: newly, AckSequence: s.acked, NextSend: s.next, InFlight: s.inFlight(),
 		CE: p.FECN, UE: p.BECN && !p.FECN, // see wire.EchoMark
 	}
 	sample.Hops, sample.PathID = s.nic.telemetry(p)
 	s.controller.OnAck(sample)
-	s.adjust(now)
 }
 
 func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
@@ -441,7 +468,7 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	sample := &s.nic.sample
-	*sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, CE: p.BECN, UE: p.FECN && !p.BECN}
+	*sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, InFlight: s.inFlight(), CE: p.BECN, UE: p.FECN && !p.BECN}
 	if reserved := p.Reserved(); reserved != nil {
 		report := wire.ParsePCNReport(reserved)
 		sample.Received, sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps
@@ -453,7 +480,7 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 func (s *Sender) onCNM(now vtime.Time, cnm wire.CNM) {
 	sample := &s.nic.sample
 	*sample = cc.Sample{
-		Now: now, AckSequence: s.acked, NextSend: s.next,
+		Now: now, AckSequence: s.acked, NextSend: s.next, InFlight: s.inFlight(),
 		CNMFlows: cnm.Flows(), CNMRate: units.Rate(cnm.RateMbps()) * units.Mbps,
 	}
 	s.controller.OnCNM(sample)
@@ -472,19 +499,20 @@ func (s *Sender) OnTimer(now vtime.Time) {
 		}
 	}
 	s.nic.calling = s.caller()
-	if t := s.timeout(); t > 0 && s.due() && now >= s.progress+t {
-		s.progress = now
+	if s.expiry() <= now {
 		s.nic.Timeouts++
 		if s.entropy != nil {
 			s.entropy.failed(now)
 		}
-		switch {
-		case s.repeat != nil:
+		if s.repeat != nil {
 			s.giveUp(now)
-		case s.pair == nil || s.pair.timedOut(now):
-			s.goBack(now, true)
+		} else {
+			s.progress = now
+			if s.pair == nil || s.pair.timedOut(now) {
+				s.goBack(now, true)
+			}
+			s.controller.OnTimeout(now)
 		}
-		s.controller.OnTimeout(now)
 	}
 	if s.controller.Deadline() <= now {
 		s.controller.OnTimer(now)
@@ -545,9 +573,7 @@ func (s *Sender) rearm() {
 	if s.again < mostAgain {
 		at = s.controller.Deadline()
 	}
-	if t := s.timeout(); t > 0 && s.due() {
-		at = min(at, s.progress+t)
-	}
+	at = min(at, s.expiry())
 	if t := s.traits; t != nil && t.Stop > 0 && !t.halted {
 		at = min(at, t.Stop)
 	}

@@ -61,7 +61,7 @@ static void update(double new_rtt) {
 }
 
 HANDLER(on_ack) {
-	if (pn.ack_sequence <= flow.update_at)
+	if (pn.rtt == 0 || pn.ack_sequence <= flow.update_at)
 		return;
 	if (flow.update_at >= 0)
 		update(pn.rtt);

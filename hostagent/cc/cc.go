@@ -18,7 +18,7 @@ type Controller interface {
 	// timed as the packet before left, to where the new rate would have it. It is asked after each change. Spec.Departure
 	// says when it is true.
 	Retimes() bool
-	// Window is the most payload bytes in flight (sent and not acknowledged); 0 means no window.
+	// Window is the most payload bytes in flight, as Sample.InFlight counts them; 0 means no window.
 	Window() int64
 	// OnSent is told of each data packet as it leaves: its payload bytes.
 	OnSent(now vtime.Time, payload int)
@@ -28,7 +28,8 @@ type Controller interface {
 	OnCNP(s *Sample)
 	// OnCNM is told of each congestion notification message from a switch (DCON).
 	OnCNM(s *Sample)
-	// OnNak is told of a go-back-N request, OnTimeout of a retransmission timeout.
+	// OnNak is called as losses are found by other means than a timeout: once for all packets that had been sent when it was last called.
+	// OnTimeout is called likewise as a retransmission timer expires. See LossCounter for a call for each packet.
 	OnNak(now vtime.Time)
 	OnTimeout(now vtime.Time)
 	// Deadline is when OnTimer wants to be called next; vtime.Never for no timer. The hostagent asks again after
@@ -37,15 +38,27 @@ type Controller interface {
 	OnTimer(now vtime.Time)
 }
 
+// LossCounter is a controller that counts lost packets. Under selective repeat OnLoss is called for each of them, in place of OnNak and OnTimeout.
+type LossCounter interface {
+	Controller
+	// OnLoss is called as a packet of so many payload bytes is taken for lost, and leaves the packets in flight. timeout tells that its
+	// retransmission timer has expired.
+	OnLoss(now vtime.Time, payload int64, timeout bool)
+}
+
 // Sample is what one ACK, CNP or CNM says. Fields that the frame does not carry are zero.
 type Sample struct {
-	Now         vtime.Time // when the frame arrived
-	RTT         vtime.Time // of the acknowledged packet, from the start of its transmission; ACK only
-	AckedBytes  int64      // payload bytes newly acknowledged; ACK only
-	AckSequence int64      // payload bytes acknowledged in all, from the start of the flow; ACK only
-	NextSend    int64      // payload bytes sent in all: the sequence of the next packet (snd_nxt)
-	CE          bool       // the packet was marked congestion experienced (ACK echo, or the CNP's BECN)
-	UE          bool       // it was marked undetermined and not CE (ternary congestion detection; likewise, or the CNP's FECN)
+	Now vtime.Time // when the frame arrived
+	// RTT is the time since the acknowledged packet was sent; ACK only. It is 0, which no RTT is, if the ACK tells none: the packet was sent
+	// more than once and nobody knows which copy arrived (Karn's algorithm, RFC 6298 section 3). A controller then takes the ACK for what
+	// it acknowledges and marks.
+	RTT         vtime.Time
+	AckedBytes  int64 // payload bytes newly acknowledged; ACK only
+	AckSequence int64 // payload bytes acknowledged in all, from the start of the flow; ACK only
+	NextSend    int64 // payload bytes sent in all: the sequence of the next packet (snd_nxt)
+	InFlight    int64 // payload bytes sent and neither acknowledged, also out of order, nor known to be lost; a retransmission is in flight again
+	CE          bool  // the packet was marked congestion experienced (ACK echo, or the CNP's BECN)
+	UE          bool  // it was marked undetermined and not CE (ternary congestion detection; likewise, or the CNP's FECN)
 
 	// Hops are what the switches on the acknowledged packet's way say of the ports that it left by, in order (INT): line
 	// rate in b/s, 0 if the format cannot name it; time of departure in whole nanoseconds, modulo INTTimeWrap; bytes

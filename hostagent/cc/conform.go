@@ -139,13 +139,22 @@ func drawEvent(draw Draw) event {
 			Hops: drawHops(draw), PathID: uint16(pick("path", 0, 7)),
 			Received:      int(pick("received", 0, 1, 50, 65535)),
 			ReceivingRate: units.Rate(pick("receiving rate", 0, int64(102*units.Mbps), int64(8*units.Gbps), int64(1<<32*units.Mbps))),
-			RTT:           vtime.Time(draw("rtt", 1, int64(vtime.Millisecond))),
+			RTT:           drawRTT(draw),
 			AckedBytes:    1000,
 			CE:            flag("ce"), UE: flag("ue"),
 			CNMFlows: int(pick("flows", 0, 1, 2, 15, 490, 65535)),
 			CNMRate:  units.Rate(pick("port", 0, int64(units.Gbps), int64(40*units.Gbps), int64(400*units.Gbps))),
 		},
 	}
+}
+
+// drawRTT is an RTT; one time in eight it is 0, which is none.
+func drawRTT(draw Draw) vtime.Time {
+	rtt := vtime.Time(draw("rtt", 1, int64(vtime.Millisecond)))
+	if rtt%8 == 0 {
+		return 0
+	}
+	return rtt
 }
 
 // drawHops is telemetry of up to five switches, most often of two; their counters may have gone round.

@@ -110,6 +110,50 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	allocatesNothing(t, build(t))
 }
 
+// TestACKWithoutRTT: a controller by delay takes no step for an ACK that tells no RTT, and one for the same ACK with a long RTT.
+func TestACKWithoutRTT(t *testing.T) {
+	for _, name := range []string{"lstm-pid", "nscc", "pid", "pid+rttch", "swift", "timely"} {
+		build := func() Controller {
+			c := mustBuild(t, name, nil, env100)
+			for i := range vtime.Time(100) {
+				c.OnAck(&Sample{Now: i * us, RTT: 6 * us, AckedBytes: 1000, AckSequence: int64(i) * 1000, NextSend: int64(i)*1000 + 4000})
+			}
+			return c
+		}
+		before, none, long := build(), build(), build()
+		for i := range vtime.Time(50) {
+			s := Sample{Now: (1 + i) * vtime.Millisecond, CE: true, AckedBytes: 1000, AckSequence: int64(100+i) * 1000, NextSend: int64(100+i)*1000 + 4000}
+			none.OnAck(&s)
+			s.RTT = 600 * us
+			long.OnAck(&s)
+		}
+		if w, ok := none.(*nscc); ok { // its quadrants take the average for the delay
+			if b := before.(*nscc); w.average != b.average || long.(*nscc).average <= b.average {
+				t.Errorf("nscc: an average delay of %g after ACKs without an RTT, %g before and %g after long ones", w.average, b.average, long.(*nscc).average)
+			}
+			continue
+		}
+		if none.Rate() != before.Rate() || none.Window() != before.Window() || long.Rate() >= before.Rate() {
+			t.Errorf("%s: %g b/s and %d B after ACKs without an RTT; before %g and %d, after long RTTs %g",
+				name, none.Rate(), none.Window(), before.Rate(), before.Window(), long.Rate())
+		}
+	}
+}
+
+// TestNSCCLosses: each packet that is lost leaves the window and what is in flight (vectors: uec.cpp's processNack and rtxTimerExpired).
+func TestNSCCLosses(t *testing.T) {
+	w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)
+	w.cwnd = 10_000
+	for range 8 {
+		w.OnSent(0, 1000)
+	}
+	w.OnLoss(us, 1000, false)
+	w.OnLoss(us, 1000, true)
+	w.OnLoss(us, 500, false)
+	near(t, "cwnd", w.cwnd, 7000, 0)
+	near(t, "in flight", w.inFlight, 5500, 0)
+}
+
 // drawing has rapid make the choices, and find small ones that fail.
 func drawing(t *rapid.T) Draw {
 	return func(what string, lowest, highest int64) int64 { return rapid.Int64Range(lowest, highest).Draw(t, what) }

@@ -185,12 +185,15 @@ func (w *nscc) OnSent(_ vtime.Time, payload int) { w.inFlight += float64(payload
 // OnAck moves the window by the packet's mark and delay (processAck, updateCwndOnAck_NSCC).
 func (w *nscc) OnAck(s *Sample) {
 	newly := float64(s.AckedBytes)
-	w.inFlight = float64(s.NextSend - s.AckSequence)
+	w.inFlight = float64(s.InFlight)
 	w.achieved += newly
 	w.received += newly
 	w.ignored += newly
-	delay := float64(max(0, s.RTT-w.c.baseRTT))
-	w.measure(delay, s.CE)
+	delay := w.average // of an ACK that tells no RTT (validateSendTs)
+	if s.RTT > 0 {
+		delay = float64(max(0, s.RTT-w.c.baseRTT))
+		w.measure(delay, s.CE)
+	}
 	if w.adapt(s.Now, false, s.CE, delay) {
 		return
 	}
@@ -221,6 +224,16 @@ func (w *nscc) OnNak(now vtime.Time) {
 
 // OnTimeout takes the first packet in flight for lost (mark_packet_for_retransmission).
 func (w *nscc) OnTimeout(vtime.Time) { w.cwnd = max(w.c.mtu, w.cwnd-w.c.mtu) }
+
+// OnLoss takes each lost packet off the window, which had it in flight until now.
+func (w *nscc) OnLoss(now vtime.Time, payload int64, timeout bool) {
+	if timeout {
+		w.OnTimeout(now)
+	} else {
+		w.OnNak(now)
+	}
+	w.inFlight -= float64(payload)
+}
 
 func (w *nscc) bounded(cwnd float64) float64 { return clamp(cwnd, w.c.mtu, w.c.maxCwnd) }
 

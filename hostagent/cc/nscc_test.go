@@ -75,7 +75,7 @@ func TestNSCCHistory(t *testing.T) {
 		}
 		for range h.acks {
 			now += 80 * vtime.Nanosecond
-			w.OnAck(&Sample{Now: now, RTT: vtime.Time(h.rtt * 1e6), CE: h.marked, AckedBytes: 1000, NextSend: 40000})
+			w.OnAck(&Sample{Now: now, RTT: vtime.Time(h.rtt * 1e6), CE: h.marked, AckedBytes: 1000, InFlight: 40000})
 		}
 		near(t, "cwnd", w.cwnd, h.cwnd, 0.6e-6)
 		near(t, "average delay", w.average/1e6, h.avg, 0.6e-6)
@@ -157,12 +157,12 @@ func TestNSCCQuickAdapt(t *testing.T) {
 		{41, 30, true, 5400},
 		{75, 30, true, 5550},
 	} {
-		w.OnAck(&Sample{Now: (100 + a.at) * us, RTT: a.rtt * us, CE: a.marked, AckedBytes: 1000, NextSend: 3000})
+		w.OnAck(&Sample{Now: (100 + a.at) * us, RTT: a.rtt * us, CE: a.marked, AckedBytes: 1000, InFlight: 3000})
 		near(t, "cwnd", w.cwnd, a.cwnd, 0.6e-6)
 	}
 	off := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)
 	for i := range 20 {
-		off.OnAck(&Sample{Now: vtime.Time(100+5*i) * us, RTT: 70 * us, CE: true, AckedBytes: 1000, NextSend: 3000})
+		off.OnAck(&Sample{Now: vtime.Time(100+5*i) * us, RTT: 70 * us, CE: true, AckedBytes: 1000, InFlight: 3000})
 	}
 	if off.cwnd < 50_000 {
 		t.Errorf("without quick adapt a window of %g", off.cwnd)

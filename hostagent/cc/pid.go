@@ -163,11 +163,11 @@ func (p *pid) OnAck(s *Sample) {
 // sample is the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is then the first
 // such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
 func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
-	if s.Now-s.RTT < p.sampledAt {
+	if s.RTT == 0 || s.Now-s.RTT < p.sampledAt {
 		return 0, false
 	}
 	p.sampledAt = s.Now
-	rtt = float64(max(s.RTT, vtime.Picosecond))
+	rtt = float64(s.RTT)
 	if p.c.rttch {
 		p.target = p.adjusting.adjust(rtt, p.target, p.c)
 	}

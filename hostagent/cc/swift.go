@@ -175,10 +175,13 @@ func (w *swift) Preset(_ vtime.Time, rate float64) {
 	w.set(float64(rate*w.srtt) / w.c.lineBits)
 }
 
-// OnAck moves the window by the packet's delay.
+// OnAck moves the window by the packet's delay. An ACK without one leaves the window as it is.
 func (w *swift) OnAck(s *Sample) {
 	w.timeouts = 0
-	delay := float64(max(s.RTT, vtime.Picosecond))
+	if s.RTT == 0 {
+		return
+	}
+	delay := float64(s.RTT)
 	if w.measured {
 		w.srtt += float64((delay - w.srtt) / 8)
 	} else {

@@ -104,9 +104,11 @@ func (t *timely) Retimes() bool { return false }
 // Preset sets R.
 func (t *timely) Preset(_ vtime.Time, rate float64) { t.rate = clamp(rate, t.c.min, t.c.line) }
 
-// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update.
+// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update. One without an RTT is no update.
 func (t *timely) OnAck(s *Sample) {
 	switch {
+	case s.RTT == 0:
+		return
 	case !t.started:
 		t.started = true
 	case s.AckSequence > t.updateAt:

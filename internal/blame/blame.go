@@ -16,7 +16,7 @@ const (
 )
 
 // Methods are those that a NIC calls.
-var Methods = []string{"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnTimer", "Rate", "Window", "Deadline", "Retimes"}
+var Methods = []string{"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnLoss", "OnTimer", "Rate", "Window", "Deadline", "Retimes"}
 
 // Carried is a panic of one goroutine that another panics with in its place.
 type Carried struct {

@@ -163,7 +163,7 @@ func (s *sampleValue) Type() string   { return s.kind }
 
 // sampleFields are the fields by kind of sample, as documents list them.
 var sampleFields = map[string][]string{
-	"ACK": {"now", "rtt", "acked_bytes", "ack_sequence", "next_send", "ce", "ue", "hops", "path_id"},
+	"ACK": {"now", "rtt", "acked_bytes", "ack_sequence", "next_send", "in_flight", "ce", "ue", "hops", "path_id"},
 	"CNP": {"now", "ack_sequence", "next_send", "ce", "ue", "received", "receiving_rate"},
 	"CNM": {"now", "ack_sequence", "next_send", "flows", "rate"},
 }
@@ -203,6 +203,8 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 		switch name {
 		case "rtt":
 			return starlark.Float(s.of.RTT), nil
+		case "in_flight":
+			return starlark.Float(s.of.InFlight), nil
 		case "acked_bytes":
 			return starlark.Float(s.of.AckedBytes), nil
 		case "path_id":
