@@ -133,6 +133,10 @@ live-cycles: ## bring a live fabric up and down CYCLES times, and kill one as of
 	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./command -count=1 -v -run '^TestKill$$'
 	PAUSENET_KILLS=$(or $(CYCLES),100) $(GO) test ./experiments/live -count=1 -v -run '^TestVerbsKill$$'
 
+.PHONY: fingerprints
+fingerprints: ## compare the fingerprints of all built-ins with test/fingerprints/table.txt, as root on both planes; UPDATE=-update writes the table anew
+	$(GO) test ./test/fingerprints -count=1 -timeout 3h -fingerprints.kernel $(UPDATE)
+
 .PHONY: test-vagrant
 test-vagrant: ## run the Vagrantfile's provisioning in a Debian root (needs debootstrap)
 	$(if $(filter 0,$(shell id -u)),,$(SUDO)) test/vagrant/run.sh
