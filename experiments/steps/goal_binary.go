@@ -8,10 +8,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The binary form of GOAL, as LogGOPSim's txt2bin writes it (serialize_mmap, src/LogGOPSim/Parser.hpp), little-endian without padding: a cookie of 8 bytes; the
-// number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank where its schedule begins and ends, 8 each, from the cookie's end on. A schedule is the
-// number of operations, 4; that of the operations that wait for none, 4, and these, 4 each; the operations; and the numbers of operations, 4 each, that
-// others name as those that wait for them.
+// The binary form of GOAL, as LogGOPSim's txt2bin writes it (serialize_mmap, src/LogGOPSim/Parser.hpp), little-endian without padding: a
+// cookie of 8 bytes; the number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank where its schedule begins and ends, 8
+// each, from the cookie's end on. A schedule is the number of operations, 4; that of the operations that wait for none, 4, and these, 4
+// each; the operations; and the numbers of operations, 4 each, that others name as those that wait for them.
 const (
 	goalCookie      = 4223
 	goalSpentCookie = 2342 // LogGOPSim --save-mem has counted down in it
@@ -94,7 +94,8 @@ func (g *goal) readSchedule(data []byte) error {
 	return nil
 }
 
-// node reads an operation without its lists: how many operations it waits for, 4 bytes, its kind, 1, peer, 4, size, 8, tag, 4, cpu and nic, 1 each.
+// node reads an operation without its lists: how many operations it waits for, 4 bytes, its kind, 1, peer, 4, size, 8, tag, 4, cpu and nic,
+// 1 each.
 func (g *goal) node(data []byte) (goalOperation, error) {
 	o := goalOperation{Operation: Operation{Rank: int32(g.rank)}}
 	kind, peer := data[4], binary.LittleEndian.Uint32(data[5:])
