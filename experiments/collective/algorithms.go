@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/steps"
 )
@@ -30,8 +31,7 @@ func (b *builder) build() {
 	case b.spec.Kind == AllToAll:
 		b.scatterDirect(all, own, 1)
 	case b.spec.Algorithm == Tree:
-		b.treeReduce()
-		b.treeBroadcast(0)
+		b.doubleTree(doubleTree(len(b.ranks)), true)
 	case b.spec.Algorithm == Ring:
 		b.when(reduces, func() { b.ringReduceScatter(all, own) })
 		b.when(gathers, func() { b.ringAllGather(all, own) })
@@ -96,8 +96,8 @@ func (b *builder) gatherDirect(members []int, own func(int) part) {
 	}
 }
 
-// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before leaves, and all that others sent to
-// it in that round has arrived. It does not wait for ACKs, as an exchange of messages between processes does not.
+// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before leaves, and all
+// that others sent to it in that round has arrived. It does not wait for ACKs, as an exchange of messages between processes does not.
 func (b *builder) pairwise() {
 	n := len(b.ranks)
 	for k := 1; k < n; k++ {
@@ -111,7 +111,7 @@ func (b *builder) pairwise() {
 		b.round = make([][]steps.Wait, n)
 		for place := range n {
 			done := b.leave[place]
-			for _, w := range done[len(done)-2*b.chunks():] {
+			for _, w := range done[len(done)-2*b.chunks:] {
 				if b.g.Operations[w.Operation].Kind == steps.Send {
 					w.Until = steps.Sent
 				}
@@ -146,17 +146,18 @@ func (b *builder) double() {
 	}
 }
 
-// treeReduce adds all data up a binary tree to the first rank, treeBroadcast has the data of a root go down.
-func (b *builder) treeReduce() {
-	for i := len(b.ranks) - 1; i > 0; i-- {
-		b.add(transfer{from: i, to: (i - 1) / 2, count: 1, reduce: true})
-	}
-}
-
-func (b *builder) treeBroadcast(root int) {
-	n := len(b.ranks)
-	for i := 1; i < n; i++ {
-		b.add(transfer{from: ((i-1)/2 + root) % n, to: (i + root) % n, count: 1})
+// doubleTree adds the transfers of two trees of the same ranks, each of which carries half of every chunk: the reduction up to their roots,
+// if reduces, and the broadcast down.
+func (b *builder) doubleTree(trees [2]tree, reduces bool) {
+	for k, t := range trees {
+		if reduces {
+			for _, place := range slices.Backward(t.order[1:]) {
+				b.add(transfer{from: place, to: t.parent[place], first: k, count: 1, lane: k, reduce: true})
+			}
+		}
+		for _, place := range t.order[1:] {
+			b.add(transfer{from: t.parent[place], to: place, first: k, count: 1, lane: k})
+		}
 	}
 }
 
@@ -169,7 +170,7 @@ func (b *builder) broadcast(all []int) {
 			b.add(transfer{from: (root + i) % n, to: (root + i + 1) % n, count: 1})
 		}
 	case Tree:
-		b.treeBroadcast(root)
+		b.doubleTree(broadcastTrees(n, root), false)
 	case Direct:
 		for i := 1; i < n; i++ {
 			b.add(transfer{from: root, to: (root + i) % n, count: 1})

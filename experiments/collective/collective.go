@@ -12,8 +12,8 @@
 //   - halving-doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 2005:
 //     reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling; a broadcast is a binomial scatter and that
 //     all-gather (van de Geijn's). For 2^k ranks.
-//   - tree: a reduction up a binary tree, and a broadcast down (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
-//     scan", Parallel Computing 2009, have two of them).
+//   - tree: a reduction up two binary trees, each of half the data, and a broadcast down, in a pipeline of chunks (Sanders, Speck and Träff, "Two-tree
+//     algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009). An all-reduce has the trees of NCCL.
 //   - direct: every rank to every other at once.
 //   - hierarchical: in groups, then between the ranks of one place in all groups, by rings (Cho et al., "BlueConnect", MLSys 2019); an all-to-all is
 //     direct in both, as NCCL's PXN has it.
@@ -63,7 +63,7 @@ type Spec struct {
 	Kind, Algorithm string
 	Size            int64 // bytes; see the package
 	// Chunks is into how many parts the data is cut: each goes through the algorithm by itself, and those between two ranks leave one after
-	// the other. 0 is 1.
+	// the other. 0 is the algorithm's default: see Parts.
 	Chunks int
 	// Group is how many ranks a group has (hierarchical).
 	Group int
@@ -100,17 +100,17 @@ func (s *Spec) Check(ranks int) error {
 		return fmt.Errorf("%d ranks are not several groups of %d: the number of ranks is to be twice the group's or more of it, and a group has at least 2", ranks, s.Group)
 	case s.Root < 0 || s.Root >= ranks:
 		return fmt.Errorf("rank %d is none of the %d", s.Root, ranks)
-	case s.Size < int64(ranks)*int64(max(s.Chunks, 1)):
-		return fmt.Errorf("%d bytes are less than one for each of %d ranks and %d chunks", s.Size, ranks, max(s.Chunks, 1))
+	case s.Size < int64(ranks)*int64(s.Parts(ranks)):
+		return fmt.Errorf("%d bytes are less than one for each of %d ranks and %d chunks", s.Size, ranks, s.Parts(ranks))
 	}
 	return nil
 }
 
 // Messages is how many messages the collective is among so many ranks.
 func (s *Spec) Messages(ranks int) int {
-	b := builder{ranks: make([]int32, ranks), spec: s, count: true}
+	b := builder{ranks: make([]int32, ranks), spec: s, count: true, chunks: s.Parts(ranks)}
 	b.build()
-	return b.messages * b.chunks()
+	return b.messages * b.chunks
 }
 
 // Expand adds the collective to a graph: the ranks given, each of which enters it when what after has for it has happened. Check has
@@ -119,26 +119,28 @@ func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(place int) []ste
 	return s.expand(g, ranks, after, nil)
 }
 
-// transfer is one message of an algorithm, of each chunk: the places of two ranks, and the blocks of data that go from one to the other. reduce says that
-// they are added to what is there. A block holds times as much as at first, where ranks' own are put together; 0 is 1.
+// transfer is one message of an algorithm, of each chunk: the places of two ranks, and the blocks of data that go from one to the other.
+// reduce says that they are added to what is there. A block holds times as much as at first, where ranks' own are put together; 0 is 1.
+// Messages between two ranks leave in order if they have one lane.
 type transfer struct {
 	from, to     int
 	first, count int
 	reduce       bool
 	times        int
+	lane         int
 }
 
 // expand tells seen of each message.
 func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait, seen func(t transfer, chunk int, send, receive int32)) *steps.Collective {
-	b := builder{g: g, spec: s, ranks: ranks, seen: seen, c: steps.Collective{
+	b := builder{g: g, spec: s, ranks: ranks, seen: seen, chunks: s.Parts(len(ranks)), c: steps.Collective{
 		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks, First: int32(len(g.Operations)), Iteration: -1,
 	}}
 	for place, rank := range ranks {
 		b.c.Enter = append(b.c.Enter, g.Join(rank, after(place)...))
 	}
 	b.leave = make([][]steps.Wait, len(ranks))
-	b.last = map[[2]int]int32{}
-	b.writers = make([]int32, b.chunks()*len(ranks)*b.blocks())
+	b.last = map[[3]int]int32{}
+	b.writers = make([]int32, b.chunks*len(ranks)*b.blocks())
 	b.writes = []write{{}}
 	b.build()
 	for place, rank := range ranks {
@@ -151,15 +153,16 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []ste
 
 // builder makes messages of transfers. What a message waits for follows from what is in it: all that has come to its sender of these blocks.
 type builder struct {
-	g     *steps.Graph
-	spec  *Spec
-	ranks []int32
-	seen  func(t transfer, chunk int, send, receive int32)
-	c     steps.Collective
+	g      *steps.Graph
+	spec   *Spec
+	ranks  []int32
+	chunks int
+	seen   func(t transfer, chunk int, send, receive int32)
+	c      steps.Collective
 
 	writers []int32 // by chunk, place and block: the last of writes, 0 none
 	writes  []write
-	last    map[[2]int]int32 // the last send of a pair: messages between two ranks leave in order
+	last    map[[3]int]int32 // by two ranks and lane, the last send
 	leave   [][]steps.Wait   // by place: what ends the collective there
 	round   [][]steps.Wait   // by place: what the next message waits for besides; nil: nothing
 
@@ -173,12 +176,12 @@ type builder struct {
 // write is a receive that has brought a block, and the one before that this one was added to.
 type write struct{ receive, before int32 }
 
-func (b *builder) chunks() int { return max(b.spec.Chunks, 1) }
-
 // blocks is into how many blocks a chunk is divided.
 func (b *builder) blocks() int {
 	switch {
-	case b.spec.Algorithm == Tree, b.spec.Kind == barrier, b.spec.Kind == Broadcast && b.spec.Algorithm != HalvingDoubling:
+	case b.spec.Algorithm == Tree:
+		return 2 // one for each of the two trees
+	case b.spec.Kind == barrier, b.spec.Kind == Broadcast && b.spec.Algorithm != HalvingDoubling:
 		return 1
 	}
 	return len(b.ranks)
@@ -186,7 +189,7 @@ func (b *builder) blocks() int {
 
 // bytes are those of some blocks of a chunk.
 func (b *builder) bytes(chunk, first, count int) int64 {
-	chunks, blocks := int64(b.chunks()), int64(b.blocks())
+	chunks, blocks := int64(b.chunks), int64(b.blocks())
 	size := b.spec.Size*int64(chunk+1)/chunks - b.spec.Size*int64(chunk)/chunks
 	return size*int64(first+count)/blocks - size*int64(first)/blocks
 }
@@ -247,7 +250,7 @@ func (b *builder) add(t transfer) {
 	if b.count {
 		return
 	}
-	for chunk := range b.chunks() {
+	for chunk := range b.chunks {
 		wait := []steps.Wait{}
 		for block := t.first; block < t.first+t.count; block++ {
 			if w := b.joined(chunk, t.from, block); w != 0 {
@@ -259,8 +262,8 @@ func (b *builder) add(t transfer) {
 		if len(wait) == 0 {
 			wait = append(wait, steps.Wait{Operation: b.c.Enter[t.from]})
 		}
-		pair := [2]int{t.from, t.to}
-		if before, is := b.last[pair]; is {
+		queue := [3]int{t.from, t.to, t.lane}
+		if before, is := b.last[queue]; is {
 			wait = append(wait, steps.Wait{Operation: before, Until: steps.Sent})
 		}
 		if b.round != nil {
@@ -268,7 +271,7 @@ func (b *builder) add(t transfer) {
 		}
 		size := b.bytes(chunk, t.first, t.count) * int64(max(t.times, 1))
 		send, receive := b.g.Message(b.ranks[t.from], b.ranks[t.to], size, wait, []steps.Wait{{Operation: b.c.Enter[t.to]}})
-		b.last[pair] = send
+		b.last[queue] = send
 		for block := t.first; block < t.first+t.count; block++ {
 			b.arrived(arrival{b.writer(chunk, t.to, block), receive, t.reduce})
 		}

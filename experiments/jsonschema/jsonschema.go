@@ -301,7 +301,7 @@ func workloads() node {
 		"goal":        object(ranks(node{"file": text("a schedule in GOAL's text"), "calc": with("how long a calc of 1 takes (default: 1ns)", ref("time"))}), "file"),
 		"chakra": object(ranks(node{
 			"files": text("Chakra's execution traces, %d for the rank"), "algorithm": words("of the traces' collectives (default: each kind's)", collective.Algorithms...),
-			"chunks": count("default: 1"), "group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
+			"chunks": count("default: 1; of tree, as many as fill its pipeline"), "group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
 		}), "files"),
 		"messages": text("a file of messages that wait for each other"),
 		"job":      object(starts(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())})), "steps"),
@@ -325,7 +325,7 @@ func starts(n node) node {
 func collectiveKeys(n node) node {
 	maps.Copy(n, node{
 		"kind": words("what the ranks do together", collective.Kinds...), "algorithm": words("how (default: ring; direct of alltoall, tree of broadcast)", collective.Algorithms...),
-		"size": with("as nccl-tests have it", ref("size")), "chunks": count("into how many parts the data is cut, each for itself (default: 1)"),
+		"size": with("as nccl-tests have it", ref("size")), "chunks": count("into how many parts the data is cut, each for itself (default: 1; of tree, as many as fill its pipeline)"),
 		"group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical (default: those of a rack)"},
 		"root":  text("the host that has a broadcast's data (default: the first)"),
 	})

@@ -181,7 +181,7 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 	m.Get("algorithm").Choice(&spec.Algorithm, collective.Algorithms...)
 	var size units.Bytes
 	m.Need("size").Bytes(&size)
-	spec.Size, spec.Chunks = int64(size), 1
+	spec.Size = int64(size)
 	m.Get("chunks").Int(&spec.Chunks, 1, 1<<16)
 	group, root := m.Get("group"), m.Get("root")
 	group.Int(&spec.Group, 2, topologies.MaxHosts)
@@ -207,7 +207,7 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 	if v.Report().Count() != before {
 		return nil
 	}
-	view := StepView{Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Chunks, Group: spec.Group}
+	view := StepView{Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Parts(len(hosts)), Group: spec.Group}
 	if spec.Kind == collective.Broadcast {
 		view.Root = d.s.Topology.Nodes[s.root].Name
 	}

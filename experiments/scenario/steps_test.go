@@ -108,7 +108,7 @@ func TestCollectivesOfSomeRanks(t *testing.T) {
 		for i := range s.Flows {
 			pairs[s.Topology.Nodes[s.Flows[i].Source].Name+" "+s.Topology.Nodes[s.Flows[i].Destination].Name]++
 		}
-		if len(s.Flows) != 4+2 || pairs["h4 h1"] != 2 || pairs["h1 h4"] != 2 {
+		if len(s.Flows) != 4+2*2 || pairs["h4 h1"] != 2 || pairs["h1 h4"] != 2 {
 			t.Errorf("%v", pairs)
 		}
 		steps := s.Workloads[0].View.Steps

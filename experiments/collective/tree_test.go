@@ -1,0 +1,92 @@
+package collective
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rows are those of a table of testdata, which testdata/collectives.py writes, without its names of columns.
+func rows(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%s: %d rows, %v", name, len(all), err)
+	}
+	return all[1:]
+}
+
+func whole(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestTrees: the two trees have the parents of NCCL's and of Sanders, Speck and Träff's descriptions, which a script follows apart from
+// this code.
+func TestTrees(t *testing.T) {
+	for _, row := range rows(t, "trees.csv") {
+		n := whole(t, row[1])
+		trees := doubleTree(n)
+		if strings.HasPrefix(row[0], "broadcast") {
+			trees = broadcastTrees(n, whole(t, row[2]))
+		}
+		own := trees[whole(t, row[0][len(row[0])-1:])]
+		if got := strings.Trim(fmt.Sprint(own.parent), "[]"); got != row[3] {
+			t.Errorf("%s of %d ranks: parents %s, want %s", row[0], n, got, row[3])
+		}
+		seen := map[int]bool{-1: true}
+		for _, place := range own.order {
+			if seen[place] || !seen[own.parent[place]] {
+				t.Errorf("%s of %d ranks: order %v of parents %v", row[0], n, own.order, own.parent)
+			}
+			seen[place] = true
+		}
+	}
+}
+
+// TestTreesShareTheLoad: nearly all ranks pass on half of the data twice in one tree, and nothing in the other, so that none sends more
+// than it receives.
+func TestTreesShareTheLoad(t *testing.T) {
+	for n := 3; n < 70; n++ {
+		for name, trees := range map[string][2]tree{"all-reduce": doubleTree(n), "broadcast": broadcastTrees(n, n/3)} {
+			children := make([]int, n)
+			for _, own := range trees {
+				for _, up := range own.parent {
+					if up >= 0 {
+						children[up]++
+					}
+				}
+			}
+			for place, k := range children {
+				if k > 3 || k > 2 && name == "broadcast" {
+					t.Errorf("%s of %d ranks: rank %d has %d children in both trees", name, n, place, k)
+				}
+			}
+		}
+	}
+}
+
+// TestParts: by default trees have NCCL's chunks, and other algorithms one.
+func TestParts(t *testing.T) {
+	for _, row := range rows(t, "chunks.csv") {
+		s := Spec{Kind: AllReduce, Algorithm: Tree, Size: int64(whole(t, row[1]))}
+		if got, want := s.Parts(whole(t, row[0])), whole(t, row[2]); got != want {
+			t.Errorf("%d bytes among %s ranks: %d chunks, want %d", s.Size, row[0], got, want)
+		}
+		if s.Algorithm = Ring; s.Parts(16) != 1 {
+			t.Errorf("a ring has %d chunks", s.Parts(16))
+		}
+	}
+}
