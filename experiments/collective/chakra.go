@@ -47,22 +47,39 @@ type Algorithm func(kind string, ranks int) Spec
 // ReadChakra makes a graph of Chakra's execution traces, one a rank. Compute and memory nodes take their duration, those of the processor and those of the
 // accelerator of a rank one after the other each; sends and receives match in order, by their ranks and tags; collectives of one group (pg_name) in the order
 // in which they stand, by the algorithm given. All ranks that have collectives of a group are in it.
-func ReadChakra(traces [][]byte, algorithm Algorithm) (*steps.Graph, error) {
+//
+// A collective's comm_size is the size of a rank's input: Chakra's converter adds up input tensors (pytorch_node.py, comm_size), and
+// ASTRA-sim has an all-gather end with as many times that as there are ranks (Ring.cc, final_data_size).
+//
+// A node begins when those in its data_deps have ended, as in Chakra's feeder (et_feeder.cpp). A dependency on a node that the trace does
+// not have is left out. ReadChakra returns a warning that counts those.
+func ReadChakra(traces [][]byte, algorithm Algorithm) (*steps.Graph, string, error) {
 	r := chakraReader{algorithm: algorithm}
 	for rank, data := range traces {
 		nodes, err := readNodes(data)
 		if err != nil {
-			return nil, fmt.Errorf("trace of rank %d: %w", rank, err)
+			return nil, "", fmt.Errorf("trace of rank %d: %w", rank, err)
 		}
 		r.traces = append(r.traces, nodes)
 	}
-	return r.graph()
+	g, err := r.graph()
+	return g, r.warning(), err
 }
 
 type chakraReader struct {
 	algorithm Algorithm
 	traces    [][]chakraNode
 	g         *steps.Graph
+	dangling  int    // dependencies on nodes that are not there
+	first     string // of these
+}
+
+func (r *chakraReader) warning() string {
+	if r.dangling == 0 {
+		return ""
+	}
+	return fmt.Sprintf("dependencies on nodes that the traces do not have are ignored (%d), so that nodes may begin too early; "+
+		"the first is that %s. Export the trace whole, from its first iteration on, if their times matter", r.dangling, r.first)
 }
 
 // readNodes reads a trace: messages, each with its length before it, the first of which is about the trace.
@@ -130,7 +147,7 @@ func (c *chakraNode) read(message []byte) error {
 			c.name = string(data)
 		case 3:
 			c.kind = v
-		case 4, 5: // ctrl_deps, data_deps: packed, or one at a time
+		case 5: // data_deps: packed, or one at a time. ctrl_deps, 4, are callers in PyTorch's traces, and no feeder waits for them.
 			if kind == protowire.VarintType {
 				c.deps = append(c.deps, v)
 				return nil
@@ -236,7 +253,10 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 			for _, dep := range nodes[i].deps {
 				on, known := at[dep]
 				if !known {
-					return nil, fmt.Errorf("trace of rank %d: node %d depends on node %d, which is not there", rank, nodes[i].id, dep)
+					if r.dangling++; r.dangling == 1 {
+						r.first = fmt.Sprintf("of node %d of rank %d on node %d", nodes[i].id, rank, dep)
+					}
+					continue
 				}
 				if w := (steps.Wait{Operation: on}); !slices.Contains(after, w) {
 					after = append(after, w)
@@ -367,7 +387,11 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 	spec := Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
 	if kind != barrier {
 		spec = r.algorithm(kind, len(ranks))
-		spec.Kind, spec.Size = kind, max(int64(nodes[0].size), int64(len(ranks))*int64(max(spec.Chunks, 1)))
+		spec.Kind, spec.Size = kind, int64(nodes[0].size)
+		if kind == AllGather { // comm_size is what each rank has at first, of which it has as many in the end as there are ranks
+			spec.Size *= int64(len(ranks))
+		}
+		spec.Size = max(spec.Size, int64(len(ranks))*int64(spec.Parts(len(ranks))))
 		if err := spec.Check(len(ranks)); err != nil {
 			return fmt.Errorf("group %q: %w", group, err)
 		}

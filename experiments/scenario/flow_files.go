@@ -356,7 +356,7 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		hosts := d.ranks(m, w)
 		var algorithm string
 		m.Get("algorithm").Choice(&algorithm, collective.Algorithms...)
-		chunks, group := 1, 0
+		chunks, group := 0, 0
 		m.Get("chunks").Int(&chunks, 1, 1<<16)
 		m.Get("group").Int(&group, 2, topologies.MaxHosts)
 		if !file.String(&name) || hosts == nil {
@@ -391,7 +391,9 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		}
 		w.View.file(name, all)
 		w.View.Algorithm, w.View.Chunks, w.View.Group = algorithm, chunks, group
-		g, err := collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
+		var g *steps.Graph
+		var err error
+		g, w.warning, err = collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
 			own := algorithm
 			if own == "" {
 				own = defaultAlgorithm(kind)

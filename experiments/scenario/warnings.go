@@ -101,12 +101,22 @@ func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	return w.texts
 }
 
+// files warns of what the readers of workloads' files left out.
+func (w *warner) files() {
+	for i := range w.s.Workloads {
+		if own := &w.s.Workloads[i]; own.warning != "" {
+			w.texts = append(w.texts, own.Tag+": "+own.warning)
+		}
+	}
+}
+
 // warnings are those of a run under a congestion control.
 func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs}
 	if all, err := s.flowControllers(spec); err == nil { // Check says so otherwise
 		w.needs = all.needs
 	}
+	w.files()
 	w.buffers()
 	w.headrooms()
 	w.cycles()

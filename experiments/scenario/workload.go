@@ -29,6 +29,7 @@ type Workload struct {
 	messages int                 // of the graph
 	Graph    *steps.Graph        // nil: flows have times to start
 	Hosts    []topologies.NodeID // by rank of Graph
+	warning  string              // of the file of Graph
 	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
 	// workload of another tag.
 	purpose string
