@@ -16,6 +16,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -103,12 +104,8 @@ func checkCredentials(path string) error {
 	if path == "" {
 		return nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := files.CheckPrivate(path); err != nil {
 		return badInput(fmt.Errorf("--creds: %w", err))
-	}
-	if info.Mode().Perm()&0o077 != 0 && filepath.Separator == '/' {
-		return badInput(fmt.Errorf("--creds %s: others may read it (%v): chmod 600 %s", path, info.Mode().Perm(), path))
 	}
 	return nil
 }

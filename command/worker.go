@@ -183,7 +183,11 @@ func (f *workerFlags) access() (*cluster.Access, error) {
 		}
 		text = string(data)
 	case isFile:
-		data, err := files.Read(filepath.Clean(path), joinText)
+		err := files.CheckPrivate(path)
+		var data []byte
+		if err == nil {
+			data, err = files.Read(filepath.Clean(path), joinText)
+		}
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--join: %w", err))
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that begins again is the same
@@ -53,8 +56,8 @@ func PrivateFolder(directory string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 && !foreign {
-		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path, info.Mode())
+	if err := files.CheckPrivate(path); !info.IsDir() || err != nil {
+		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path, cmp.Or(err, fmt.Errorf("%v", info.Mode())))
 	}
 	return path, nil
 }
