@@ -146,6 +146,14 @@ func Switch(s *switchagent.Settings) Table {
 			Live: true, Resolved: func() any { return ecnPoints[1+index(!ecn.AtEnqueue())] }, value: word(&ecn.Point, ecnPoints...),
 		},
 		{
+			Parameter: schema.Parameter{
+				Name: "ecn.ports", Kind: schema.Choice,
+				Doc: "where `red` and `step` mark, by what a switch's port leads to: `all`, `to-switches` or `to-hosts`. `auto`: all; `to-switches` where every congestion " +
+					"control that goes by marks is `rccc`, whose receivers know their own links",
+			},
+			Unset: true, value: word(&ecn.Ports, switchagent.ECNPortsNames...),
+		},
+		{
 			Parameter: schema.Parameter{Name: "ecn.priorities", Kind: schema.Priorities, Default: dataPriority, Doc: "which priorities are marked"},
 			Live:      true, value: priorities{&ecn.Priorities},
 		},

@@ -42,6 +42,7 @@ type Cable struct {
 	Longest          int        // bytes of the longest frame
 	LongestLine      int64      // bytes of line time that it takes
 	PFCLine          int64      // bytes of line time of a PFC frame
+	ToHost           bool       // the other end is a host
 	// Grown is the least headroom that Auto comes to: what the cable needed when it was longer, or the port faster.
 	Grown units.Bytes
 }
@@ -98,6 +99,7 @@ type Thresholds struct {
 	XOFF, XON, Headroom units.Bytes
 	Alpha               float64
 	KMin, KMax          units.Bytes
+	Unmarked            bool // ECN marks nothing at the port, whatever KMin and KMax are
 	QECN                units.Bytes
 	QLen                units.Bytes // of a detector that is TCD
 	Credits             Credits     // of a flow control that goes by them
@@ -192,6 +194,7 @@ func (s *Settings) at(c *Cable) (t Thresholds) {
 	if s.ECN.KMin == Auto {
 		t.KMin = min(t.KMin, t.KMax)
 	}
+	t.Unmarked = !s.ECN.Ports.marks(c.ToHost)
 	if t.QECN = s.CNM.QECN; t.QECN == Auto {
 		t.QECN = c.worth(autoKMax, leastKMax)
 		if s.CNM.QCNM > 0 {

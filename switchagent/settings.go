@@ -66,6 +66,8 @@ type ECN struct {
 	PMax       float64
 	// Point is when RED and the step mark, and so which queue is meant.
 	Point ECNPoint
+	// Ports are the ports at which RED and the step mark.
+	Ports ECNPorts
 	// PerRate > 0 has KMin and KMax stand for ports of this rate (see At).
 	PerRate units.Rate
 }
@@ -94,6 +96,25 @@ func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
 		return Auto
 	}
 	return units.Bytes(math.Round(float64(b) * float64(rate) / float64(per)))
+}
+
+// ECNPorts selects ports by what their link leads to.
+type ECNPorts uint8
+
+// Selections of ports.
+const (
+	ECNPortsAuto ECNPorts = iota // as the congestion control asks; else all
+	ECNPortsAll
+	ECNPortsToSwitches
+	ECNPortsToHosts
+)
+
+// ECNPortsNames are the values' names.
+var ECNPortsNames = []string{ECNPortsAuto: "auto", ECNPortsAll: "all", ECNPortsToSwitches: "to-switches", ECNPortsToHosts: "to-hosts"}
+
+// marks returns whether a port is selected.
+func (p ECNPorts) marks(toHost bool) bool {
+	return p != ECNPortsToSwitches && p != ECNPortsToHosts || toHost == (p == ECNPortsToHosts)
 }
 
 // ECNPoint is when a packet is marked by the length of its queue.

@@ -110,6 +110,7 @@ func (c *flowControllers) add(spec *cc.Spec) error {
 	}
 	c.specs = append(c.specs, spec)
 	n, m := &c.needs, spec.Needs
+	n.ECNInside = (n.ECNInside || !n.ECN) && (m.ECNInside || !m.ECN)
 	n.ECN, n.ECNStep, n.CNP, n.ACK = n.ECN || m.ECN, n.ECNStep || m.ECNStep, n.CNP || m.CNP, n.ACK || m.ACK
 	n.Timestamps, n.CNM, n.INT = n.Timestamps || m.Timestamps, n.CNM || m.CNM, n.INT || m.INT
 	n.Grants = n.Grants || m.Grants
@@ -206,6 +207,9 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 		if needs.TCD && own.Detector != switchagent.DetectorTCD {
 			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
 			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
+		}
+		if needs.ECNInside && own.ECN.Ports == switchagent.ECNPortsAuto {
+			own.ECN.Ports = switchagent.ECNPortsToSwitches
 		}
 		switch {
 		case needs.PCN && own.ECN.Mode != switchagent.ECNOff:

@@ -102,7 +102,7 @@ func (at *referencePlace) lossless(level units.Bytes) float64 {
 // ecn are the thresholds by which the port marks data, 0 where others do or nothing.
 func (at *referencePlace) ecn() (kmin, kmax float64) {
 	e := &at.sw.ECN
-	if e.Mode != switchagent.ECNRED && e.Mode != switchagent.ECNStep || e.Priorities>>at.data&1 == 0 ||
+	if e.Mode != switchagent.ECNRED && e.Mode != switchagent.ECNStep || e.Priorities>>at.data&1 == 0 || at.port.Unmarked ||
 		at.sw.Detector == switchagent.DetectorTCD && !at.sw.TCD.RED {
 		return 0, 0
 	}

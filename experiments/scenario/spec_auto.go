@@ -76,6 +76,7 @@ func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, bu
 		cables := engine.Cables(plan, node.ID, false)
 		buffer, thresholds := own.Resolve(cables)
 		for k := range cables {
+			cables[k].ToHost = false // what it decides is among the thresholds
 			at := slices.IndexFunc(ports, func(p portKind) bool { return p.cable == cables[k] && p.thresholds == thresholds[k] })
 			if at < 0 {
 				at = len(ports)
@@ -148,10 +149,11 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 			}
 		}
 		ecn := "-"
-		switch s.ECN.Mode {
-		case switchagent.ECNRED:
+		switch {
+		case th.Unmarked:
+		case s.ECN.Mode == switchagent.ECNRED:
 			ecn = fmt.Sprintf("%v to %v", th.KMin, th.KMax)
-		case switchagent.ECNStep:
+		case s.ECN.Mode == switchagent.ECNStep:
 			ecn = "above " + th.KMax.String()
 		}
 		rows = append(rows, line(fmt.Sprint(k.ports), k.cable.Rate.String(), k.cable.Delay.String(), []string{xoff, xon, headroom},

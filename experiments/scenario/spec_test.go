@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -376,6 +377,37 @@ duration: 1ms
 	}
 	if near.Oversubscription != 2 || far.Oversubscription != 2 {
 		t.Errorf("oversubscription %g and %g, want 2", near.Oversubscription, far.Oversubscription)
+	}
+}
+
+// TestECNPorts: under RCCC alone the links to hosts are not marked, unless the scenario says so.
+func TestECNPorts(t *testing.T) {
+	const text = `name: x
+topology: {delay: 1us, star: {hosts: 4}}
+controllers: [%s]
+flows: [{from: h0, to: h1, size: 1KB}%s]
+duration: 1ms
+`
+	for _, c := range []struct {
+		controller, flows, ports string
+		want                     switchagent.ECNPorts
+	}{
+		{"rccc", "", "auto", switchagent.ECNPortsToSwitches},
+		{"rccc", "", "all", switchagent.ECNPortsAll},
+		{"nscc", "", "auto", switchagent.ECNPortsAuto},
+		{"nscc", "", "to-hosts", switchagent.ECNPortsToHosts},
+		{"rccc", ", {from: h0, to: h2, size: 1KB, cc: nscc}", "auto", switchagent.ECNPortsAuto},
+		{"rccc", ", {from: h0, to: h2, size: 1KB, cc: none}", "auto", switchagent.ECNPortsToSwitches},
+		{"none", ", {from: h0, to: h2, size: 1KB, cc: rccc}", "auto", switchagent.ECNPortsToSwitches},
+	} {
+		s := parse(t, fmt.Sprintf(text, c.controller, c.flows), "switch.ecn.ports="+c.ports)
+		u, err := NewSetup(s, c.controller, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SwitchSettings(s, u.Needs)[0].ECN.Ports; got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }
 

@@ -1000,7 +1000,7 @@ func (w *warner) idleOfECN(key string) string {
 		return "TCD marks what leaves"
 	case tcd && !red:
 		return "switch.tcd.mark is step: TCD marks by switch.tcd.q_len"
-	case red || key == "ecn.per_rate" || key == "ecn.at":
+	case red || key == "ecn.per_rate" || key == "ecn.at" || key == "ecn.ports":
 		return ""
 	case set.Mode == switchagent.ECNRED && w.needs.CNM: // in its place switch.cnm.ecn_threshold counts; these are the others'
 		return ""

@@ -12,7 +12,7 @@ var rcccSpec = define(Spec{
 	Summary: "RCCC of Ultra Ethernet: a receiver grants what its port can take, by turns, to senders that tell what they still have to send",
 	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
 		"(htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
-	Needs:     SwitchNeeds{ECN: true, ACK: true, Grants: true},
+	Needs:     SwitchNeeds{ECN: true, ECNInside: true, ACK: true, Grants: true},
 	Departure: DepartureStays,
 	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
 	Parameters: []Parameter{
@@ -38,7 +38,11 @@ var rcccSpec = define(Spec{
 			Doc: "a flow that has waited so long for a grant asks for it again",
 		},
 		{
-			Name: "adjust_period", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
+			Name: "oversubscribed", Kind: ChoiceKind, Default: auto, Choices: []string{auto, "true", "false"},
+			Doc: "whether marks lower a receiver's rate, as the constants below say; auto: where the fabric's uplinks carry less than its hosts can send",
+		},
+		{
+			Name: "adjust_period", Kind: TimeKind, Default: "1.5netrtt", Min: "1ns", Max: "1s",
 			Doc: "time between two adjustments of a receiver's rate",
 		},
 		{
@@ -58,21 +62,35 @@ var rcccSpec = define(Spec{
 			Doc: "part of the port's rate that a period adds; twice that of the period before where nothing is marked",
 		},
 		{
-			Name: "min_share", Kind: NumberKind, Default: "0.01", Min: "0.0001", Max: "1",
-			Doc: "least part of share that marks leave a receiver",
+			Name: "min_share", Kind: NumberKind, Default: "0", Min: "0", Max: "1",
+			Doc: "least part of share that marks leave a receiver; 0: 0.9 over the fabric's oversubscription, and 0.01 if that is less or there is none",
 		},
 	},
 }, func(env Env, s *Settings) (*rcccConstants, error) {
 	if int64(s.Size("max_cwnd")) < int64(env.MTU) {
 		return nil, schema.Errorf("max_cwnd", "%v is less than a packet, %d B", s.Size("max_cwnd"), env.MTU)
 	}
-	return &rcccConstants{line: float64(env.LineRate), Grants: Grants{
+	c := &rcccConstants{line: float64(env.LineRate), Grants: Grants{
 		Share: s.Number("share"), Each: int64(s.Integer("grant_packets")) * int64(env.MTU),
 		Initial: int64(min(s.Size("initial_credit"), s.Size("max_cwnd"))), Most: int64(s.Size("max_cwnd")), Timeout: s.Time("request_timeout"),
 		Period: s.Time("adjust_period"), Target: s.Number("target_marks"), Gain: s.Number("mark_gain"),
 		Decrease: s.Number("decrease"), Increase: s.Number("increase"), Least: s.Number("min_share"),
-	}}, nil
+	}}
+	oversubscribed := env.Oversubscription > 1
+	if c.Least == 0 {
+		c.Least = 0.01
+		if oversubscribed { // OversubscribedCC::setOversubscriptionRatio
+			c.Least = max(c.Least, 0.9/env.Oversubscription)
+		}
+	}
+	if choice := s.Choice("oversubscribed"); choice == "false" || choice == auto && !oversubscribed {
+		c.Decrease = 0
+	}
+	return c, nil
 }, func(_ Env, c *rcccConstants) Controller { return &rccc{c: c} })
+
+// auto in the place of a choice leaves it to the fabric.
+const auto = "auto"
 
 // ByGrants is a controller whose flow sends only what its receiver has granted (SwitchNeeds.Grants).
 type ByGrants interface {

@@ -19,7 +19,7 @@ func TestRCCCConstants(t *testing.T) {
 	f := newRCCC(t, nil, rcccEnv)
 	want := Grants{
 		Share: 0.99, Each: 1000, Initial: 225_000, Most: 225_000, Timeout: 500 * vtime.Microsecond,
-		Period: 12 * vtime.Microsecond, Target: 0.3, Gain: 0.5, Decrease: 0.5, Increase: 0.01, Least: 0.01,
+		Period: 18 * vtime.Microsecond, Target: 0.3, Gain: 0.5, Decrease: 0, Increase: 0.01, Least: 0.01,
 	}
 	if got := *f.Grants(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -32,9 +32,33 @@ func TestRCCCConstants(t *testing.T) {
 	}
 }
 
+// Marks lower the rate where the fabric is oversubscribed, by r to 0.9/r at most (main_uec.cpp, OversubscribedCC::setOversubscriptionRatio).
+func TestRCCCOversubscribed(t *testing.T) {
+	for _, c := range []struct {
+		ratio           float64
+		given           string
+		decrease, least float64
+	}{
+		{0, "auto", 0, 0.01},
+		{1, "auto", 0, 0.01},
+		{1, "true", 0.5, 0.01},
+		{3, "auto", 0.5, 0.3},
+		{3, "true", 0.5, 0.3},
+		{3, "false", 0, 0.3},
+		{180, "auto", 0.5, 0.01},
+	} {
+		env := rcccEnv
+		env.Oversubscription = c.ratio
+		g := newRCCC(t, map[string]string{"oversubscribed": c.given}, env).Grants()
+		near(t, "decrease", g.Decrease, c.decrease, 0)
+		near(t, "least share", g.Least, c.least, 1e-12)
+		near(t, "a given least share", newRCCC(t, map[string]string{"min_share": "0.2"}, env).Grants().Least, 0.2, 0)
+	}
+}
+
 // TestGrantRate: marks lower the rate at which a receiver grants (vectors, RCCC).
 func TestGrantRate(t *testing.T) {
-	g := newRCCC(t, nil, rcccEnv).Grants()
+	g := newRCCC(t, map[string]string{"oversubscribed": "true"}, rcccEnv).Grants()
 	r := NewGrantRate()
 	for i, c := range []struct {
 		packets, marked int64

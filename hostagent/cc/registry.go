@@ -73,6 +73,8 @@ type SwitchNeeds struct {
 	// ECNStep says that ECN should mark every packet above one queue length (the switch settings' step mode) and not by
 	// RED: the algorithm takes the fraction of marks for the fraction of time that the queue was longer.
 	ECNStep bool `json:"ecn_step"`
+	// ECNInside says that marks of links to hosts are of no use to the algorithm, so that by default only ports to switches mark.
+	ECNInside bool `json:"ecn_inside"`
 	// CNP says that receivers tell senders of marks by congestion notification packets, as DCQCN's do. Without it, and
 	// without PCN, they send none: what the algorithm needs is the ACKs' echo.
 	CNP bool `json:"cnp"`

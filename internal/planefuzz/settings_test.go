@@ -247,6 +247,7 @@ func (c *testCase) drawMarking(d chooser) {
 	if e.Mode != switchagent.ECNPCN {
 		e.Point = pick(d, "ecn at", switchagent.ECNByMode, switchagent.ECNEnqueue, switchagent.ECNDequeue)
 	}
+	e.Ports = pick(d, "ecn ports", switchagent.ECNPortsAuto, switchagent.ECNPortsAuto, switchagent.ECNPortsAll, switchagent.ECNPortsToSwitches, switchagent.ECNPortsToHosts)
 	e.Priorities = 1 << c.Host.DataPriority
 	if d.chance("more marked priorities", 10) {
 		e.Priorities = uint8(d.Int("marked", 0, 255))

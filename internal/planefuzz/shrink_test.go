@@ -130,6 +130,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.CNM = defaults.CNM })
 	set(func(c *testCase) { c.Switch.ECN.Mode = switchagent.ECNOff })
 	set(func(c *testCase) { c.Switch.ECN.Point = switchagent.ECNByMode })
+	set(func(c *testCase) { c.Switch.ECN.Ports = switchagent.ECNPortsAuto })
 	set(func(c *testCase) { c.Switch.ECN = defaults.ECN })
 	set(func(c *testCase) { c.Switch.PFC = defaults.PFC })
 	set(func(c *testCase) {

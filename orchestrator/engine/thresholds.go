@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -37,6 +38,7 @@ func cableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchage
 		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
 		Full: fullSize(plan), Longest: plan.Framing.Counted(longest),
 		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
+		ToHost: plan.Nodes[peer.Node].Kind == topologies.Host,
 	}
 }
 
@@ -77,6 +79,9 @@ func ownSettings(node *topologies.Node, s *switchagent.Settings) *switchagent.Se
 // profileOf is what the pipelines know of a port's thresholds.
 func profileOf(s *switchagent.Settings, t *switchagent.Thresholds) profile {
 	p := profile{EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Q_ecn: uint64(t.QECN)}
+	if t.Unmarked {
+		p.EcnKmin, p.EcnKmax = math.MaxUint64, math.MaxUint64 // more than any queue
+	}
 	levelsOf(s).limit(&p, t)
 	if s.Detector == switchagent.DetectorTCD {
 		p.Q_len = uint64(t.QLen)

@@ -27,6 +27,7 @@ func TestCables(t *testing.T) {
 		Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84,
 	}
 	spine := host
+	host.ToHost = true
 	spine.Rate, spine.PeerRate = 40*units.Gbps, 40*units.Gbps
 	if got := Cables(plan, leaf, false); !slices.Equal(got, []switchagent.Cable{host, spine}) {
 		t.Errorf("%+v", got)
@@ -110,6 +111,30 @@ func TestFillSwitch(t *testing.T) {
 	} {
 		if uint32(by) != want {
 			t.Errorf("shared by %v is %d to the pipelines", by, want)
+		}
+	}
+}
+
+// TestECNPorts: RED and the step mark at the ports that are selected, in a fabric where an uplink and a port to a host are congested.
+func TestECNPorts(t *testing.T) {
+	for ports, want := range map[switchagent.ECNPorts][2]bool{
+		switchagent.ECNPortsAuto: {true, true}, switchagent.ECNPortsAll: {true, true},
+		switchagent.ECNPortsToSwitches: {true, false}, switchagent.ECNPortsToHosts: {false, true},
+	} {
+		for _, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
+			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", labOptions{
+				sw: func(s *switchagent.Settings) {
+					s.ECN = switchagent.ECN{Mode: mode, Priorities: 1 << 3, KMin: 2 * units.KB, KMax: 4 * units.KB, PMax: 1, Ports: ports}
+				},
+			})
+			for _, from := range []string{"h1", "h2", "h3"} {
+				l.send(from, "h0", 100_000, 0, 40*units.Gbps)
+			}
+			l.run(0)
+			up, down := l.state.Ports[l.port("leaf1", "spine0")].EcnMarked, l.state.Ports[l.port("leaf0", "h0")].EcnMarked
+			if got := [2]bool{up > 0, down > 0}; got != want {
+				t.Errorf("ports %v, mode %v: %d marks at the uplink and %d at the host's port", ports, mode, up, down)
+			}
 		}
 	}
 }
