@@ -127,7 +127,7 @@ func TestRebuild(t *testing.T) {
 // TestRepetitions: runs under several seeds have folders of their own; what is measured is the mean over them, and of a
 // change the mean of each seed's change. The numbers are worked out anew from the files.
 func TestRepetitions(t *testing.T) {
-	dir, made := runSuite(t, someTables, []string{"dcqcn", "none"}, []uint64{1, 2, 3})
+	dir, made := runSuite(t, someTables, []string{"dcqcn", "none"}, []uint64{1, 2, 3}, "flows.other.jitter=50us")
 	var file measure.Published
 	if err := rundir.ReadJSON(filepath.Join(dir, "small", "published.json"), &file); err != nil {
 		t.Fatal(err)

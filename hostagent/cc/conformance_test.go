@@ -27,7 +27,7 @@ var variants = map[string][]map[string]string{
 	"dcqcn": {
 		{"order": "paper"},
 		{"byte_counter": "3KB", "fast_recovery": "2"},
-		{"byte_counter": "0", "clamp_target": "false"},
+		{"byte_counter": "0", "clamp_target": "true"},
 		{"profile": "b"},
 		{"profile": "b", "alpha_timer": "50us", "decrease_timer": "50us", "increase_timer": "55us"},
 	},

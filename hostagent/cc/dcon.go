@@ -53,7 +53,7 @@ var dconSpec = define(Spec{
 			Doc: "keep-target: a CNP while frozen only cuts, as its mark is from before the burst; cut: it also makes the burst's " +
 				"rate the target, as any CNP does",
 		},
-	}, reactionPointParameters("")...),
+	}, reactionPointParameters("", "true")...),
 }, func(env Env, s *Settings) (*dconConstants, error) {
 	c := &dconConstants{
 		rp:   *newRPConstants(env, s),

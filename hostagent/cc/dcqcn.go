@@ -16,7 +16,7 @@ var dcqcnSpec = define(Spec{
 	Parameters: append(append([]Parameter{{
 		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",
 		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, whose timers are independent and whose receivers tell of every mark (host.cnp_interval)",
-	}}, reactionPointParameters("a")...), mlxParameters("b")...),
+	}}, reactionPointParameters("a", "false")...), mlxParameters("b")...),
 }, func(env Env, s *Settings) (*dcqcnConstants, error) {
 	if s.Choice("profile") == "b" {
 		return &dcqcnConstants{mlx: newMLXConstants(env, s)}, nil
@@ -35,8 +35,8 @@ type dcqcnConstants struct {
 	mlx *mlxConstants
 }
 
-// reactionPointParameters are the constants of the paper's reaction point.
-func reactionPointParameters(when string) []Parameter {
+// reactionPointParameters returns the constants of the paper's reaction point, with clamp for the default of clamp_target.
+func reactionPointParameters(when, clamp string) []Parameter {
 	return []Parameter{
 		{
 			Name: "order", Kind: ChoiceKind, Choices: []string{"alpha-first", "paper"}, Default: "alpha-first", When: when,
@@ -79,8 +79,8 @@ func reactionPointParameters(when string) []Parameter {
 			Doc: "least rate",
 		},
 		{
-			Name: "clamp_target", Kind: FlagKind, Default: "true", When: when,
-			Doc: "every cut makes the current rate the target; false: only a cut after an increase does",
+			Name: "clamp_target", Kind: FlagKind, Default: clamp, When: when,
+			Doc: "every cut makes the current rate the target (equation 1 of DCQCN's paper, algorithm 1 of DCON's); false: only a cut after an increase does (the code of DCQCN's authors)",
 		},
 	}
 }

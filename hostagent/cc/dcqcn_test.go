@@ -43,8 +43,9 @@ func TestDCQCNFirstCNPAndFastRecovery(t *testing.T) {
 	}
 }
 
+// With clamp_target each of two cuts makes the rate the target, as equation 1 has it.
 func TestDCQCNTwoCNPs(t *testing.T) {
-	d := dcqcn40(t, nil)
+	d := dcqcn40(t, map[string]string{"clamp_target": "true"})
 	d.OnCNP(cnp(0))
 	d.OnCNP(cnp(50 * us))
 	expect(t, "R_C", d.rate, 10)
@@ -125,8 +126,9 @@ func TestDCQCNByteCounterCountsLineBytes(t *testing.T) {
 	}
 }
 
+// By default only the first of several cuts in a row does, so that increases lead back to the rate before them all.
 func TestDCQCNTargetClamp(t *testing.T) {
-	d := dcqcn40(t, map[string]string{"clamp_target": "false"})
+	d := dcqcn40(t, nil)
 	d.OnCNP(cnp(0))
 	d.OnCNP(cnp(50 * us))
 	expect(t, "R_T without an increase between cuts", d.target, 40)

@@ -161,13 +161,13 @@ func TestNetworkUnits(t *testing.T) {
 func TestResolveValues(t *testing.T) {
 	s, err := Resolve("DCQCN", map[string]string{
 		"alpha-timer": "1.5rtt", "byte_counter": "2bdp", "rai": "2*line/1000", "min_rate": "max(1Mbps, line/100, 3Mbps)", "g": "0.0625",
-		"clamp_target": "no", "order": "PAPER",
+		"clamp_target": "yes", "order": "PAPER",
 	}, env40)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Time("alpha_timer") != 60*us || s.Size("byte_counter") != 400*units.KB || s.Rate("rai") != 80e6 ||
-		s.Rate("min_rate") != 400e6 || s.Number("g") != 0.0625 || s.Flag("clamp_target") || s.Choice("order") != "paper" {
+		s.Rate("min_rate") != 400e6 || s.Number("g") != 0.0625 || !s.Flag("clamp_target") || s.Choice("order") != "paper" {
 		t.Errorf("%v", s.Map())
 	}
 	third, err := Resolve("dcqcn", map[string]string{"rai": "line/3", "alpha_timer": "rtt/7"}, env40)
