@@ -53,6 +53,14 @@ func Switch(s *switchagent.Settings) Table {
 			},
 			Unset: true, Live: true, value: flag{&s.Trim},
 		},
+		{
+			Parameter: schema.Parameter{
+				Name: "trim_victim", Kind: schema.Choice,
+				Doc: "which frame `trim` cuts where a queue is full: the `arriving` one, or by a toss of a `coin` that or the newest of the queue, as NDP has it, so that " +
+					"two flows in step share the cuts",
+			},
+			Unset: true, Live: true, value: word(&s.TrimVictim, switchagent.TrimVictimNames...),
+		},
 		{Parameter: schema.Parameter{Name: "pfc", Kind: schema.Group}, value: &group{works: pauses}},
 		{
 			Parameter: schema.Parameter{Name: "pfc.priorities", Kind: schema.Priorities, Default: dataPriority, Doc: "the lossless priorities; `[]` for none"},

@@ -30,9 +30,23 @@ type Settings struct {
 	// Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998). What is free is of the buffer
 	// without what is set aside for headroom.
 	LossyAlpha float64
-	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control priority.
-	Trim bool
+	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control priority. TrimVictim says
+	// which frame that is.
+	Trim       bool
+	TrimVictim TrimVictim
 }
+
+// TrimVictim says which frame is trimmed where a queue is full.
+type TrimVictim uint8
+
+// Victims.
+const (
+	TrimArriving TrimVictim = iota // the one that comes
+	TrimCoin                       // by a coin, that or the newest of the queue (Handley et al., "NDP", SIGCOMM 2017, section 3.1)
+)
+
+// TrimVictimNames are the values' names.
+var TrimVictimNames = []string{TrimArriving: "arriving", TrimCoin: "coin"}
 
 // PFC is priority flow control (IEEE 802.1Qbb).
 type PFC struct {

@@ -27,6 +27,7 @@ type Switch struct {
 	deficit  [][Priorities]int64       // DWRR's, by port; nil: no priority is weighted
 	pausing  []pausing                 // what is paused, in the order of pausing
 	due      []Due
+	trimmed  Cut
 }
 
 // Port is an egress port's queues and counters. A frame touches its first cache line, and its queue's.
@@ -45,6 +46,7 @@ type Port struct {
 	of      *Switch
 	index   int // among its ports
 	control frame.Queue
+	tosses  uint64 // of trimNewest's coin
 }
 
 // Counters are a port's totals over the run.
@@ -150,6 +152,9 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	}
 	q := &s.queues[f.Priority][p-s.first]
 	if d := s.admit(q, f, n); d != Admitted {
+		if s.settings.TrimVictim == TrimCoin && s.settings.Trim && d.Lossy() && s.trimNewest(p, q, f, n) {
+			return Admitted
+		}
 		if f.InPort >= 0 {
 			s.state.Release(int(f.InPort), f.Priority, int(f.Length), f.Entry)
 		}
@@ -184,19 +189,10 @@ func (s *Switch) counted(f *frame.Frame) int64 {
 func size(q *frame.Queue) int64 { return q.Bytes - int64(q.Uncounted) }
 
 func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
-	full := s.state.Switches[s.index].Used > s.limit
 	if s.lossless>>f.Priority&1 == 0 {
-		switch {
-		case full:
-			return DropFull
-		case size(q)+n > int64(s.settings.LossyLimit):
-			return DropLossy
-		case s.settings.LossyAlpha > 0 && size(q)+n > s.lossyThreshold(f, n):
-			return DropAlpha
-		}
-		return Admitted
+		return s.lossyRoom(size(q), f, n)
 	}
-	if full {
+	if s.state.Switches[s.index].Used > s.limit {
 		return DropBuffer
 	}
 	if f.InPort < 0 {
@@ -214,6 +210,19 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 			}
 			break
 		}
+	}
+	return Admitted
+}
+
+// lossyRoom says whether a lossy queue of so many bytes takes a frame of n bytes.
+func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
+	switch {
+	case s.state.Switches[s.index].Used > s.limit:
+		return DropFull
+	case queued+n > int64(s.settings.LossyLimit):
+		return DropLossy
+	case s.settings.LossyAlpha > 0 && queued+n > s.lossyThreshold(f, n):
+		return DropAlpha
 	}
 	return Admitted
 }

@@ -1,6 +1,7 @@
 package switchagent_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/frame"
@@ -131,4 +132,72 @@ func TestTrim(t *testing.T) {
 	r = fill(newLossy(nil))
 	r.Discard(out, 6, true)
 	dropped("a storm in the control priority", r, data(r))
+}
+
+// TestTrimCoin: where a queue is full, a coin decides whether the frame that comes is trimmed, or the newest of the queue, whose place it takes. It falls
+// as the switch's seed says.
+func TestTrimCoin(t *testing.T) {
+	const payload, in, out, tosses, cut = 1000, first + 1, first, 400, 74
+	full := wire.V4.DataLen(wire.OpWriteOnly, payload)
+	falls := func(seed uint64) string {
+		r := newRig(t, func(s *switchagent.Settings) {
+			s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, units.Bytes(3*full), true, switchagent.TrimCoin
+		})
+		r.TrimTo(6)
+		r.state.Switches[index].Seed = seed
+		h, err := wire.NewFlowHeader(wire.FlowParams{DestQP: 9, TOS: wire.DataTOS(3, wire.ECT0), HeadersOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(from int, psn uint32) *frame.Frame {
+			f := r.frame(from, 3, full)
+			wire.PutData(f.Data(), h, wire.OpWriteOnly, psn, payload, false, true)
+			if d := r.Enqueue(out, f); d != switchagent.Admitted {
+				t.Fatal(d)
+			}
+			return f
+		}
+		oldest, second := put(in, 0), put(in, 1)
+		newest, from := put(in, 2), in
+		var coins []byte
+		for n := range tosses {
+			comes := first + 2 + n%2 // another port than the newest's, so that accounts tell which was trimmed
+			f := put(comes, uint32(n+3))
+			victim, at, coin := f, comes, byte('a')
+			if f.Length == int32(full) {
+				victim, at, coin = newest, from, 'n'
+				newest, from = f, comes
+			}
+			coins = append(coins, coin)
+			var p wire.Packet
+			if err := victim.ParseHeaders(&p); err != nil || victim.Length != cut || victim.Priority != 6 || !p.Trimmed() {
+				t.Fatalf("toss %d: %d bytes of priority %d, %+v, %v", n, victim.Length, victim.Priority, p, err)
+			}
+			queued, packets := r.Port(out).Queue(3)
+			port := r.Port(out)
+			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint64(3*full) || r.state.Switches[index].Used != uint64(3*full+cut) ||
+				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {
+				t.Fatalf("toss %d: %d bytes in %d packets, %d used, accounts %v and %v, %+v", n, queued, packets, r.state.Switches[index].Used, r.buffered(from), r.buffered(at), port.Counters)
+			}
+			if next := r.take(out); next != victim {
+				t.Fatalf("toss %d: the headers do not go first", n)
+			}
+		}
+		for _, want := range []*frame.Frame{oldest, second, newest} {
+			if got := r.take(out); got != want {
+				t.Fatal("the queue is out of order")
+			}
+		}
+		if c := r.Port(out).Counters; r.state.Switches[index].Used != 0 || c.TrimmedFrames != tosses || c.TrimmedBytes != tosses*int64(full-cut) || c.DroppedFrames != [switchagent.Drops]int64{} {
+			t.Fatalf("%d used by nothing, %+v", r.state.Switches[index].Used, c)
+		}
+		return string(coins)
+	}
+	one := falls(1)
+	if n := strings.Count(one, "n"); n < tosses/2-50 || n > tosses/2+50 { // five standard deviations
+		t.Errorf("%d of %d times the newest", n, tosses)
+	}
+	if falls(1) != one || falls(2) == one {
+		t.Error("the coin does not fall as the seed says")
+	}
 }

@@ -965,6 +965,8 @@ func (w *warner) idleOfSwitch(key string) string {
 		return "it is what switch.tcd.t_max: auto stands for under credits"
 	case key == "trim" && w.data()&^w.lossless() == 0:
 		return "no data is lossy: switch.pfc.priorities is what to change"
+	case key == "trim_victim" && !s.Trim:
+		return "switch.trim is false"
 	case group == "ecn":
 		return w.idleOfECN(key)
 	}

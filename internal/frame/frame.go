@@ -417,6 +417,25 @@ func (q *Queue) Pop() *Frame {
 	return f
 }
 
+// Newest returns the frame that Push added last; nil if there is none.
+func (q *Queue) Newest() *Frame { return q.tail }
+
+// PopNewest takes the frame that Push added last; nil if there is none. It walks the queue.
+func (q *Queue) PopNewest() *Frame {
+	f := q.tail
+	if f == q.head {
+		return q.Pop()
+	}
+	before := q.head
+	for before.next != f {
+		before = before.next
+	}
+	before.next, q.tail = nil, before
+	q.Bytes -= int64(f.Length)
+	q.Packets--
+	return f
+}
+
 // Each calls f with every frame of the queue, in order.
 func (q *Queue) Each(f func(*Frame)) {
 	for x := q.head; x != nil; x = x.next {

@@ -32,6 +32,16 @@ func TestPoolAndQueues(t *testing.T) {
 		serial := byte(0)
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			i := rapid.IntRange(0, 1).Draw(t, "queue")
+			if rapid.IntRange(0, 9).Draw(t, "newest") == 0 {
+				f, n := queues[i].PopNewest(), len(model[i])
+				if n == 0 && f != nil || n > 0 && f != model[i][n-1] {
+					t.Fatal("PopNewest does not take the newest frame")
+				}
+				if n > 0 {
+					model[i] = model[i][:n-1]
+					free = append(free, f)
+				}
+			}
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				n := rapid.IntRange(0, 9000).Draw(t, "size")

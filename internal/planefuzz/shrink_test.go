@@ -141,6 +141,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Switch.Buffer = defaults.Buffer })
 	set(func(c *testCase) { c.Switch.LossyLimit = defaults.LossyLimit })
 	set(func(c *testCase) { c.Switch.LossyAlpha, c.Switch.Trim = 0, false })
+	set(func(c *testCase) { c.Switch.TrimVictim = switchagent.TrimArriving })
 	set(func(c *testCase) { c.Host = host })
 	set(func(c *testCase) { c.Host.Recovery, c.Host.Selective = host.Recovery, host.Selective })
 	set(func(c *testCase) { c.Host.Selective = host.Selective })

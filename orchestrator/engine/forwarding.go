@@ -288,6 +288,9 @@ func (l *lane) enqueue(out int32, f *frame.Frame, priority uint8) error {
 		return nil
 	}
 	if t := l.monitor.tracer; t != nil {
+		if cut := l.switches[p.index].TakeTrimmed(); cut.Frame != nil {
+			t.Trimmed(l.now, int(out), cut, p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
+		}
 		t.Enqueued(l.now, int(out), f, p.serialise(l.plan.Framing.LineBytes(int(f.Length))))
 	}
 	return l.serve(p)

@@ -101,3 +101,24 @@ func TestTrimming(t *testing.T) {
 		}
 	}
 }
+
+// TestTrimPhase: of two flows whose packets come in step, the one whose packet comes second is always trimmed where the arriving frame is; NDP's coin has
+// both share the cuts, and end together (Handley et al., SIGCOMM 2017, section 3.1).
+func TestTrimPhase(t *testing.T) {
+	const size = 400_000
+	for victim, together := range map[switchagent.TrimVictim]bool{switchagent.TrimArriving: false, switchagent.TrimCoin: true} {
+		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
+			sw: func(s *switchagent.Settings) {
+				s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, 30*units.KB, true, victim
+				s.Scheduler.Quantum[3], s.Scheduler.Quantum[6] = 1100, 740
+			},
+			host: func(h *hostagent.Settings) { h.Recovery = hostagent.SelectiveRepeat },
+		})
+		a, b := l.send("h1", "h0", size, 0, 40*units.Gbps), l.send("h2", "h0", size, 0, 40*units.Gbps)
+		l.run(0)
+		first, last := min(l.fct(a), l.fct(b)), max(l.fct(a), l.fct(b))
+		if got := float64(last) < 1.1*float64(first); got != together || l.Dropped != 0 || l.NIC(0).Trimmed == 0 {
+			t.Errorf("victim %v: %v and %v, %d dropped, %d trimmed", victim, first, last, l.Dropped, l.NIC(0).Trimmed)
+		}
+	}
+}

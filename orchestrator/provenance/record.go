@@ -4,6 +4,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -71,6 +72,23 @@ func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisat
 	if f.InPort >= 0 {
 		node := &r.plan.Nodes[r.plan.Ports[port].Node]
 		r.lines[f.InPort].account(f.Priority, port-int(node.Ports[0]), len(node.Ports), int64(f.Length))
+	}
+}
+
+// Trimmed is told of a queued frame that was cut to its headers.
+func (r *Recorder) Trimmed(_ vtime.Time, port int, cut switchagent.Cut, serialisation vtime.Time) {
+	f := cut.Frame
+	l, j := &r.lines[port], journeyOf(f)
+	saved := j.serialisation - serialisation
+	j.serialisation = serialisation
+	l.queued -= saved
+	l.virtual -= saved
+	l.bytes[j.class] -= int64(cut.Length - f.Length)
+	if f.InPort >= 0 {
+		node, in := &r.plan.Nodes[r.plan.Ports[port].Node], &r.lines[f.InPort]
+		at, ports := port-int(node.Ports[0]), len(node.Ports)
+		in.account(cut.Priority, at, ports, -int64(cut.Length))
+		in.account(f.Priority, at, ports, int64(f.Length))
 	}
 }
 
