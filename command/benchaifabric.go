@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/aifabric"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -19,6 +20,7 @@ import (
 type aiFabricFlags struct {
 	aifabric.Options
 
+	seeds      string
 	out        string
 	force      bool
 	jobs       int
@@ -33,10 +35,13 @@ func newBenchAIFabricCommand() *cobra.Command {
 		Short: "Do the tests of the IETF draft on benchmarking AI fabrics",
 		Long: `ai-fabric does the tests of ` + aifabric.Draft + ` that a
 fabric model can answer, and prints a table: each KPI with the draft's section, the bound
-that it is compared with, and what was measured. These are ECN marking accuracy, PFC under
-incast, DCQCN's convergence, PFC storms and deadlocks, ECMP imbalance, flowlets, spraying,
+that it is compared with, and what was measured. These are bursts, UET's congestion controls,
+spraying, trimming and collectives, ECN marking accuracy, PFC under incast, DCQCN's convergence, PFC storms and deadlocks, ECMP imbalance, flowlets, spraying,
 the bus bandwidth of collectives, the JCT ratio, two jobs on one fabric, and the failure of
-a link. docs/ai-fabric.md says how, and which tests are left out.
+a link or a spine. docs/ai-fabric.md says how, and which tests are left out.
+
+With --seeds each run is made once a seed. Rows then have means with 95 % confidence
+intervals and the coefficient of variation that the draft wants reported.
 
 With --topology the tests that go on any fabric are done on that one. --set changes all
 scenarios, as it does for run: thresholds, or a congestion control's constants; what a test
@@ -46,6 +51,7 @@ The draft sets no acceptance criteria. A verdict here says where a value lies: w
 bound, acceptable (where the draft has a second value), beyond it; or reported, where there
 is no bound. The exit code does not depend on it.`,
 		Example: `  pausenet bench ai-fabric --quick
+  pausenet bench ai-fabric --seeds 1..5
   pausenet bench ai-fabric --topology pod.yaml --set switch.ecn.kmax=400KB
   pausenet bench ai-fabric -f markdown --out kpis > kpis.md`,
 		Args: cobra.NoArgs,
@@ -56,6 +62,8 @@ is no bound. The exit code does not depend on it.`,
 	flags.StringVar(&f.Topology, "topology", "", "`topology`, a built-in's name or a file, for the tests that go on any")
 	setFlag(c, &f.Sets)
 	flags.Var((*seedFlag)(&f.Seed), "seed", "`seed` of everything random (default: the scenarios')")
+	flags.StringVar(&f.seeds, "seeds", "", "`seeds` to repeat each run under, such as 1..5: rows have means, 95 % intervals and coefficients of variation")
+	c.MarkFlagsMutuallyExclusive("seed", "seeds")
 	flags.StringVar(&f.out, "out", "", "`folder` to keep the runs in (default: they are not kept)")
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at the same time")
@@ -66,7 +74,7 @@ is no bound. The exit code does not depend on it.`,
 		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault
 	})
 	completeFolder(c, "out")
-	completeNothing(c, "seed", "jobs")
+	completeNothing(c, "seed", "seeds", "jobs")
 	return c
 }
 
@@ -76,6 +84,13 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	}
 	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, engine.PlaneWasm)); err != nil {
 		return err
+	}
+	if f.seeds != "" {
+		seeds, err := sweep.ParseSeeds(f.seeds)
+		if err != nil {
+			return badInput(fmt.Errorf("--seeds: %w", err))
+		}
+		f.Seeds = seeds
 	}
 	bench, err := aifabric.New(f.Options)
 	if err != nil {

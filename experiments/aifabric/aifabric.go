@@ -32,6 +32,8 @@ type Options struct {
 	Topology string
 	Sets     []string // settings of every scenario, as --set has them, but for what its test sets itself
 	Seed     uint64   // 0: each scenario's own
+	// Seeds repeat each run, one iteration a seed; rows then have means and coefficients of variation. They take precedence over Seed.
+	Seeds []uint64
 }
 
 // Bench is the tests, ready to be run: Scenarios are to be run, and Report told what they came to.
@@ -51,6 +53,9 @@ type planned struct {
 
 // New reads the scenarios of all tests, changed as the options say.
 func New(o Options) (*Bench, error) {
+	if len(o.Seeds) == 1 {
+		o.Seed, o.Seeds = o.Seeds[0], nil
+	}
 	b := &Bench{quick: o.Quick}
 	hosts := 0
 	if o.Topology != "" {
@@ -79,10 +84,10 @@ func New(o Options) (*Bench, error) {
 			if controller == "" {
 				controller = s.Controllers[0]
 			}
-			if err := scenario.Check(s, []string{controller}); err != nil {
+			if err := scenario.Check(s, []string{controller}, o.Seeds...); err != nil {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}
-			b.Scenarios = append(b.Scenarios, suite.Scenario{Scenario: s, Controllers: []string{controller}, Seed: s.Seed})
+			b.Scenarios = append(b.Scenarios, suite.Scenario{Scenario: s, Controllers: []string{controller}, Seed: s.Seed, Seeds: o.Seeds})
 			b.runs = append(b.runs, planned{t, c})
 		}
 	}
@@ -147,31 +152,48 @@ type run struct {
 
 func (r *run) plan() *topologies.Plan { return r.scenario.Topology }
 
-// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that was not made has no rows.
+// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that was not made counts in no row.
 func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, error) {
 	report := &Report{Draft: Draft, Quick: b.quick, Left: b.Left}
-	first := map[*test]*run{}
+	first := map[*test][]*run{} // the runs of a test's first case, by seed
 	for i := range b.runs {
 		p := &b.runs[i]
-		if i >= len(results) || len(results[i]) == 0 || results[i][0] == nil {
+		places := of.Places(&b.Scenarios[i])
+		runs := make([]*run, len(places))
+		for k, place := range places {
+			if i >= len(results) || k >= len(results[i]) || results[i][k] == nil {
+				continue
+			}
+			s, err := b.Scenarios[i].Scenario, error(nil)
+			if len(places) > 1 {
+				s, err = s.WithSeed(place.Seed)
+			}
+			if err != nil {
+				return nil, err
+			}
+			runs[k] = &run{s, &results[i][k].Summary, place.Path()}
+		}
+		if slices.IndexFunc(runs, func(r *run) bool { return r != nil }) < 0 {
 			continue
 		}
-		made := &results[i][0].Summary
-		r := &run{b.Scenarios[i].Scenario, made, of.Places(&b.Scenarios[i])[0].Path()}
 		if first[p.test] == nil {
-			first[p.test] = r
+			first[p.test] = runs
 		}
 		for k := range p.test.values {
 			v := &p.test.values[k]
 			if v.only != "" && v.only != p.at.label {
 				continue
 			}
-			x, err := v.read(r, first[p.test])
+			row, err := v.row(p, runs, first[p.test])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.scenario.Name, err)
+				return nil, err
 			}
-			report.Rows = append(report.Rows, v.row(p, r, x))
+			report.Rows = append(report.Rows, row)
 		}
+	}
+	report.Iterations = 1
+	if len(b.Scenarios) > 0 {
+		report.Iterations = max(len(b.Scenarios[0].Seeds), 1)
 	}
 	return report, nil
 }

@@ -6,16 +6,22 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // Report is what the tests came to.
 type Report struct {
-	Draft string   `json:"draft"`
-	Quick bool     `json:"quick,omitempty"`
-	Rows  []Row    `json:"rows"`
-	Left  []string `json:"left_out,omitempty"` // cases that the topology is too small for
+	Draft string `json:"draft"`
+	Quick bool   `json:"quick,omitempty"`
+	// Iterations is how often each run was made, under as many seeds.
+	Iterations int      `json:"iterations"`
+	Rows       []Row    `json:"rows"`
+	Left       []string `json:"left_out,omitempty"` // cases that the topology is too small for
 }
 
 // Row is a value of a case of a test.
@@ -27,11 +33,17 @@ type Row struct {
 	Bound   string `json:"bound,omitempty"`
 	// Source is where the bound is from: "B" the draft's Appendix B, "P" the test's procedure, "O" ours.
 	Source string `json:"bound_source,omitempty"`
-	// Measured is absent if the run has no such value.
+	// Measured is the mean over the iterations that have such a value, absent if none has.
 	Measured *float64 `json:"measured,omitempty"`
-	Unit     string   `json:"unit,omitempty"`
-	Verdict  string   `json:"verdict"`
-	Run      string   `json:"run"` // the run's scenario, which is its folder's name
+	// Half is half the width of the mean's 95 % confidence interval, and CV the coefficient of variation, the standard deviation over the mean, in
+	// per cent: of several iterations. A mean of 0 has no CV.
+	Half *float64 `json:"measured_ci95,omitempty"`
+	CV   *float64 `json:"cv_percent,omitempty"`
+	// Iterations is how many have such a value.
+	Iterations int    `json:"iterations"`
+	Unit       string `json:"unit,omitempty"`
+	Verdict    string `json:"verdict"`
+	Run        string `json:"run"` // the run's scenario, which is its folder's name
 }
 
 // Verdicts.
@@ -44,21 +56,48 @@ const (
 	Untrusted  = "untrusted" // the run's own verdict is FAIL
 )
 
-// row is a value as the report has it.
-func (v *value) row(p *planned, r *run, x float64) Row {
-	row := Row{KPI: v.kpi, Test: p.test.title, Section: p.test.section, Case: p.at.label, Unit: v.unit, Run: r.scenario.Name}
+// row is a value as the report has it, of a case's runs, by seed; nil for runs that were not made. A verdict is of the mean.
+func (v *value) row(p *planned, runs, first []*run) (Row, error) {
+	row := Row{KPI: v.kpi, Test: p.test.title, Section: p.test.section, Case: p.at.label, Unit: v.unit}
 	if b := v.bound; b != nil {
 		row.Bound, row.Source = b.text(v.unit), b.source
 	}
-	switch failed := r.summary.Verdict.Status == measure.Fail && !p.at.fails; {
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		row.Verdict = None
-	case failed:
-		row.Measured, row.Verdict = &x, Untrusted
-	default:
-		row.Measured, row.Verdict = &x, v.bound.verdict(x)
+	failed := false
+	var all []float64
+	for k, r := range runs {
+		if r == nil {
+			continue
+		}
+		row.Run = r.scenario.Name
+		x, err := v.read(r, first[k])
+		if err != nil {
+			return row, fmt.Errorf("%s: %w", r.scenario.Name, err)
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		all = append(all, x)
+		failed = failed || r.summary.Verdict.Status == measure.Fail && !p.at.fails
 	}
-	return row
+	row.Iterations = len(all)
+	if len(all) == 0 {
+		row.Verdict = None
+		return row, nil
+	}
+	e := interval.Of(all)
+	row.Measured, row.Verdict = &e.Mean, v.bound.verdict(e.Mean)
+	if failed {
+		row.Verdict = Untrusted
+	}
+	if len(all) > 1 {
+		row.Half = &e.Half
+		if e.Mean != 0 {
+			_, deviation := stat.MeanStdDev(all, nil)
+			cv := 100 * deviation / math.Abs(e.Mean)
+			row.CV = &cv
+		}
+	}
+	return row, nil
 }
 
 func (b *bound) verdict(x float64) string {
@@ -105,37 +144,63 @@ func (r *Row) Text() string {
 	if r.Measured == nil {
 		return "-"
 	}
+	if r.Half != nil {
+		return withUnit(number(*r.Measured)+" ± "+number(*r.Half), r.Unit)
+	}
 	return withUnit(number(*r.Measured), r.Unit)
 }
 
-func (r *Row) cells() []string {
+// cells are a row's texts. Of several iterations they have the coefficient of variation, with how many have the value if not all have.
+func (r *Report) cells(row *Row) []string {
 	bound := "-"
-	if r.Bound != "" {
-		bound = fmt.Sprintf("%s [%s]", r.Bound, r.Source)
+	if row.Bound != "" {
+		bound = fmt.Sprintf("%s [%s]", row.Bound, row.Source)
 	}
-	return []string{r.KPI, r.Case, r.Section, bound, r.Text(), r.Verdict}
+	cells := []string{row.KPI, row.Case, row.Section, bound, row.Text()}
+	if r.Iterations > 1 {
+		cv := "-"
+		if row.CV != nil {
+			cv = number(*row.CV) + " %"
+		}
+		if row.Iterations < r.Iterations {
+			cv += fmt.Sprintf(" (of %d)", row.Iterations)
+		}
+		cells = append(cells, cv)
+	}
+	return append(cells, row.Verdict)
 }
 
-var head = []string{"KPI", "case", "section", "bound", "measured", "verdict"}
+func (r *Report) head() []string {
+	head := []string{"KPI", "case", "section", "bound", "measured"}
+	if r.Iterations > 1 {
+		head = append(head, "CV")
+	}
+	return append(head, "verdict")
+}
 
 // legend says what the table's letters mean.
 func (r *Report) legend() []string {
-	return append([]string{
-		"Sections are of " + r.Draft + ". Bounds: [B] its Appendix B, which is indicative and no acceptance criterion; [P] the test's procedure; [O] pausenet's own.",
+	var lines []string
+	if r.Iterations > 1 {
+		lines = append(lines, fmt.Sprintf("Means over %d iterations, one a seed, with 95 %% confidence intervals. CV is the coefficient of variation (standard "+
+			"deviation over mean), of which the draft recommends less than 5 %%.", r.Iterations))
+	}
+	return append(append(lines,
+		"Sections are of "+r.Draft+". Bounds: [B] its Appendix B, which is indicative and no acceptance criterion; [P] the test's procedure; [O] pausenet's own.",
 		"A verdict says where a value lies; the draft sets no criteria of passing.",
-	}, r.Left...)
+	), r.Left...)
 }
 
 // WriteText writes a table for a terminal.
 func (r *Report) WriteText(w io.Writer) error {
-	lines := [][]string{head}
+	lines := [][]string{r.head()}
 	for i := range r.Rows {
-		lines = append(lines, r.Rows[i].cells())
+		lines = append(lines, r.cells(&r.Rows[i]))
 	}
-	widths := make([]int, len(head))
+	widths := make([]int, len(lines[0]))
 	for _, cells := range lines {
 		for k, cell := range cells {
-			widths[k] = max(widths[k], len(cell))
+			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
 		}
 	}
 	var b strings.Builder
@@ -157,9 +222,9 @@ func (r *Report) WriteText(w io.Writer) error {
 // WriteMarkdown writes a table in Markdown.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n%s|\n", strings.Join(head, " | "), strings.Repeat("|---", len(head)))
+	fmt.Fprintf(&b, "| %s |\n%s|\n", strings.Join(r.head(), " | "), strings.Repeat("|---", len(r.head())))
 	for i := range r.Rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.Rows[i].cells(), " | "))
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.cells(&r.Rows[i]), " | "))
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Join(r.legend(), "\n"))
 	_, err := io.WriteString(w, b.String())

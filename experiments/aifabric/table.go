@@ -51,6 +51,16 @@ var (
 	spray    = with(tolerant, "switch.load_balancing.mode=spray")
 )
 
+// lossy has switches without PFC, and hosts that repeat what is lost. trimming has switches cut packets to their headers in place of dropping
+// them, as Ultra Ethernet's do.
+var (
+	lossy    = with(tolerant, "switch.pfc.priorities=[]", "host.retransmit_timeout=500us")
+	trimming = with(lossy, "switch.trim=true")
+)
+
+// spine has all links of a spine fail in the place of one.
+var spine = []string{"faults.cut.link=[leaf0:spine0, leaf1:spine0, leaf2:spine0, leaf3:spine0]"}
+
 // with is some settings and others after them.
 func with(sets []string, more ...string) []string { return slices.Concat(sets, more) }
 
@@ -101,8 +111,118 @@ func labelled(label string, long bool, c testCase) testCase {
 	return c
 }
 
+// burst is n hosts that send size each to one at once, through a switch without PFC.
+func burst(n int, size string) testCase {
+	return testCase{label: fmt.Sprintf("%d:1, %s each", n, size), long: n != 8, set: []string{
+		fmt.Sprintf("topology.star.hosts=%d", n+1), fmt.Sprintf("flows.burst.from=h0..h%d", n-1), fmt.Sprintf("flows.burst.to=h%d", n), "flows.burst.size=" + size,
+	}}
+}
+
+// uecCollective are a collective over Ultra Ethernet's unordered transport with spraying, over its ordered one with ECMP, and over RoCE with ECMP.
+func uecCollective(kind, algorithm string) []testCase {
+	sets := []string{fmt.Sprintf("workloads.collective.job.steps.0.collective={kind: %s, algorithm: %s, size: 16MB}", kind, algorithm)}
+	return []testCase{
+		{label: kind + ", NSCC, RUD, entropy at random", controller: "nscc", set: with(with(trimming, "host.entropy=random"), sets...)},
+		{label: kind + ", NSCC, ROD, ECMP", controller: "nscc", set: sets, long: true},
+		{label: kind + ", DCQCN, RC, ECMP", set: sets, long: true},
+	}
+}
+
+// uecIncast is an incast under a congestion control.
+func uecIncast(n int, controller string, sets []string) testCase {
+	label := fmt.Sprintf("%d:1, %s, PFC", n, controller)
+	if sets != nil {
+		label = fmt.Sprintf("%d:1, %s, trimming, no PFC", n, controller)
+	}
+	c := incast(n)
+	return testCase{label: label, set: with(c.set, sets...), controller: controller, long: n != 8, hosts: c.hosts}
+}
+
 // tests are those that are done, in the draft's order.
 var tests = []test{
+	{
+		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n of it, 1082 B a packet of 1024.
+		title: "Back-to-Back Burst Absorption", section: "5.3", name: "burst", scenario: "burst",
+		cases: []testCase{
+			burst(2, "230KB"), burst(2, "250KB"), burst(8, "33KB"), burst(8, "36KB"), burst(32, "7KB"), burst(32, "8KB"),
+		},
+		values: []value{{kpi: "packets lost", metric: "drops"}, {kpi: "longest queue", metric: "peak_egress", unit: "KB", per: 1e3}},
+	},
+	{
+		title: "Packet Spray Efficacy Under UET RUD", section: "6.3", name: "uet-spray", scenario: "permutation", any: true,
+		cases: []testCase{
+			{label: "NSCC, RUD, entropy at random", controller: "nscc", set: with(trimming, "host.entropy=random")},
+			{label: "NSCC, RUD, REPS", controller: "nscc", set: with(trimming, "host.entropy=reps"), long: true},
+			{label: "NSCC, RUD, spray", controller: "nscc", set: with(trimming, "switch.load_balancing.mode=spray"), long: true},
+			{label: "NSCC, RUD, flowlet", controller: "nscc", set: with(trimming, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us"), long: true},
+			{label: "NSCC, ROD, spray", controller: "nscc", set: []string{"switch.load_balancing.mode=spray"}, long: true},
+			{label: "DCQCN, RC, spray", set: []string{"switch.load_balancing.mode=spray"}, long: true},
+			{label: "DCQCN, RC, ECMP"},
+		},
+		values: []value{
+			{kpi: "imbalance (MMR)", metric: "imbalance"},
+			{kpi: "Jain's index (JFI)", metric: "imbalance_jain"},
+			{kpi: "packets out of order", metric: "reordered"},
+			{kpi: "payload sent again", of: sentAgain, unit: "%"},
+			{kpi: "goodput to the end of the last flow, over line rate", of: efficiency(0), unit: "%"},
+		},
+	},
+	{
+		title: "UET Congestion Control Benchmarks", section: "6.4", name: "uet-incast", scenario: "incast", any: true,
+		cases: []testCase{
+			uecIncast(8, "dcqcn", nil), uecIncast(8, "nscc", trimming), uecIncast(8, "rccc", trimming),
+			uecIncast(32, "dcqcn", nil), uecIncast(32, "nscc", trimming), uecIncast(32, "rccc", trimming),
+			uecIncast(64, "dcqcn", nil), uecIncast(64, "nscc", trimming), uecIncast(64, "rccc", trimming),
+		},
+		values: []value{
+			{kpi: "goodput to the end of the last flow, over line rate", of: efficiency(1), unit: "%"},
+			{kpi: "longest queue", metric: "peak_egress", unit: "KB", per: 1e3},
+			{kpi: "PAUSE frames", metric: "pauses"},
+			{kpi: "packet drops", metric: "drops", bound: atMost(0, appendixB)},
+			{kpi: "packets trimmed", metric: "trimmed"},
+		},
+	},
+	{
+		title: "Link Layer Enhancements: Packet Trimming", section: "6.5b", name: "trimming", scenario: "incast", any: true, set: []string{"switch.lossy_limit=120KB"},
+		cases: []testCase{
+			{label: "2:1, NSCC, drops", controller: "nscc", set: with(incast(2).set, lossy...), hosts: 3},
+			{label: "2:1, NSCC, trimming", controller: "nscc", set: with(incast(2).set, trimming...), hosts: 3},
+			{label: "16:1, NSCC, drops", controller: "nscc", set: with(incast(16).set, lossy...), hosts: 17, long: true},
+			{label: "16:1, NSCC, trimming", controller: "nscc", set: with(incast(16).set, trimming...), hosts: 17, long: true},
+		},
+		values: []value{
+			{kpi: "packet drops", metric: "drops"},
+			{kpi: "packets trimmed", metric: "trimmed"},
+			{kpi: "payload sent again", of: sentAgain, unit: "%"},
+			{kpi: "retransmission timeouts", metric: "timeouts"},
+			{kpi: "FCT, max", metric: "fct_max", unit: "us", per: 1e3},
+		},
+	},
+	{
+		title: "Link Layer Enhancements: CBFC and PFC", section: "6.5c", name: "cbfc", scenario: "bystanders",
+		cases: []testCase{
+			{label: "32:1, PFC"},
+			{label: "32:1, CBFC", set: []string{"switch.flow_control=cbfc"}},
+		},
+		values: []value{
+			{kpi: "hops that PAUSE spread", metric: "pause_depth"},
+			{kpi: "slowdown of flows that only pass by, most", metric: "slowdown_max", tag: "bystander"},
+			{kpi: "goodput of flows that only pass by", metric: "mean_rate", tag: "bystander", unit: "Gbps", per: 1e9},
+			{kpi: "packet drops", metric: "drops", bound: atMost(0, appendixB)},
+		},
+	},
+	{
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allreduce", scenario: "collective", any: true,
+		cases: uecCollective("allreduce", "ring"), values: collective(),
+	},
+	{
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-alltoall", scenario: "collective", any: true,
+		cases: uecCollective("alltoall", "direct"), values: collective(),
+	},
+	{
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allgather", scenario: "collective", any: true,
+		cases: uecCollective("allgather", "ring"), values: collective(),
+	},
 	{
 		title: "ECN Marking Accuracy and Threshold", section: "7.1", name: "ecn", scenario: "ecn",
 		cases: []testCase{
@@ -242,6 +362,10 @@ var tests = []test{
 			{label: "flowlet", set: flowlet, long: true},
 			{label: "spray", set: spray},
 			{label: "REPS", set: []string{"host.entropy=reps"}, long: true},
+			{label: "a spine, ECMP", set: spine},
+			{label: "a spine, flowlet", set: with(flowlet, spine...), long: true},
+			{label: "a spine, spray", set: with(spray, spine...), long: true},
+			{label: "a spine, REPS", set: with(spine, "host.entropy=reps"), long: true},
 		},
 		values: []value{
 			{kpi: "packets lost", metric: "drops"},
