@@ -40,7 +40,7 @@ func NewDatagrams(c PairConfig, mtu int) (*Datagrams, error) {
 // most is how many bytes a message over a version of the Internet Protocol has at most.
 func (d *Datagrams) most(v wire.Version) int {
 	const headers = wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.DETHLen + wire.ImmDtLen + wire.ICRCLen
-	return min(wire.MaxPayload, (d.mtu-headers-v.Extra())&^3)
+	return min(wire.MaxPathMTU, (d.mtu-headers-v.Extra())&^3)
 }
 
 // State is the queue pair's.

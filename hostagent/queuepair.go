@@ -153,8 +153,8 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c SenderConfig, back wire.
 	switch {
 	case q.state != PairInit:
 		return ErrState
-	case r.MTU < 256 || r.MTU > min(n.mtu, wire.MaxPayload) || r.MTU&3 != 0:
-		return fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", r.MTU, min(n.mtu, wire.MaxPayload))
+	case r.MTU < 256 || r.MTU > min(n.mtu, wire.MaxPathMTU) || r.MTU&3 != 0:
+		return fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", r.MTU, min(n.mtu, wire.MaxPathMTU))
 	case r.Reads < 0 || r.Reads > MostReads || r.RNRTimer > 31:
 		return fmt.Errorf("%d READs at once and RNR timer %d: 0..%d and 0..31", r.Reads, r.RNRTimer, MostReads)
 	case settings.Recovery == SelectiveRepeat:

@@ -462,7 +462,7 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 // staged is memory for a packet's payload, until the next is asked for.
 func (n *NIC) staged(size int) []byte {
 	if n.stage == nil {
-		n.stage = make([]byte, wire.MaxPayload)
+		n.stage = make([]byte, wire.MaxPathMTU)
 	}
 	return n.stage[:size]
 }

@@ -16,6 +16,7 @@ func TestInterfaceMTU(t *testing.T) {
 	}{
 		{two, [2]int{1500, 1500}},
 		{two + "mtu: 4096", [2]int{4256, 4256}},
+		{two + "mtu: 9056", [2]int{9216, 9216}},
 		{two + "interface_mtu: 9000", [2]int{9000, 9000}},
 		{two + "interface_mtu: 9000\nchange_links: [{from: s0, to: h1, interface_mtu: 1280}]", [2]int{9000, 1280}},
 		{"star: {hosts: 2, interface_mtu: 2000}", [2]int{2000, 2000}},
@@ -36,9 +37,10 @@ func TestInterfaceMTU(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		two + "mtu: 4096\ninterface_mtu: 4255":                                     "RoCE packets of mtu 4096 need 4256",
-		two + "interface_mtu: 1279":                                                "1280",
-		two + "interface_mtu: 9217":                                                "9216",
+		two + "mtu: 4096\ninterface_mtu: 4255": "RoCE packets of mtu 4096 need 4256",
+		two + "mtu: 9057":                      "9056",
+		two + "interface_mtu: 1279":            "1280",
+		two + "interface_mtu: 9217":            "9216",
 		two + "mtu: 1200\nchange_links: [{from: s0, to: h1, interface_mtu: 1300}]": "the link from",
 		two + "change_links: [{from: s0, to: h1}]":                                 "interface_mtu or weight",
 	} {

@@ -26,7 +26,7 @@ const (
 	maxRate  = 10 * units.Tbps
 	maxDelay = vtime.Second
 	minMTU   = 64
-	maxMTU   = 4096 // the largest path MTU of RoCE
+	maxMTU   = maxInterfaceMTU - roceHeaders // queue pairs of programs have path MTUs of up to 4096
 
 	minInterfaceMTU = 1280 // IPv6's least (RFC 8200, section 5)
 	maxInterfaceMTU = 9216

@@ -122,7 +122,7 @@ func topologyFile() node {
 	return object(cable(node{
 		"name": text("default: the file's"), "description": text("for people"),
 		"framing": words("what frames count and take: real Ethernet, or ns-3's", "ethernet", "ns3"),
-		"mtu":     node{"type": "integer", "minimum": 64, "maximum": 4096, "description": "payload of a packet (default: 1000)"},
+		"mtu":     node{"type": "integer", "minimum": 64, "maximum": 9056, "description": "payload of a packet (default: 1000)"},
 		"l2":      words("whether a live fabric's hosts have their gateway's link-layer address from the start (the default), or ask for it", "static", "learn"),
 		"star":    builder([]string{"switch", "host"}, portsPerHost(node{"hosts": count("hosts around one switch")})),
 		"leafspine": builder([]string{"leaf", "spine", "host"}, portsPerHost(fabricRate(node{

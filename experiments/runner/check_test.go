@@ -72,7 +72,7 @@ func randomScenario(r *rand.Rand) string {
 		shape = fmt.Sprintf("leafspine: {spines: %d, leaves: 2, hosts_per_leaf: 2, host_rate: %s, fabric_rate: %s}", 1+r.IntN(2), rate(), rate())
 		link = "leaf0:spine0"
 	}
-	line("topology: {%s, delay: %s, mtu: %s, framing: %s}", shape, pick("1us", "100ns", "5us"), pick("1000", "256", "4096", "1500"), pick("ethernet", "ns3"))
+	line("topology: {%s, delay: %s, mtu: %s, framing: %s}", shape, pick("1us", "100ns", "5us"), pick("1000", "256", "4096", "9056", "1500"), pick("ethernet", "ns3"))
 
 	names := cc.Names()
 	var controllers []string

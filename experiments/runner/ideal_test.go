@@ -27,7 +27,7 @@ func TestIdealFCT(t *testing.T) {
 		{"rate: 25Gbps\nfattree: {k: 2}", []int64{25, 25, 25, 25, 25, 25}},
 	} {
 		for _, framing := range []string{"ethernet", "ns3"} {
-			for _, mtu := range []int64{256, 1000, 4096} {
+			for _, mtu := range []int64{256, 1000, 4096, 9056} {
 				plan, err := topologies.Parse("t.yaml", fmt.Appendf(nil, "framing: %s\nmtu: %d\ndelay: %v\n%s", framing, mtu, delay, c.shape))
 				if err != nil {
 					t.Fatal(err)

@@ -59,11 +59,11 @@ func pick[T any](d chooser, label string, items ...T) T {
 // drawFabric is a small fabric of one of the usual shapes, or of none.
 func drawFabric(d chooser) fabric {
 	f := fabric{
-		MTU: pick(d, "mtu", 1000, 1000, 1024, 256, 64, 1500, 4096, 0),
+		MTU: pick(d, "mtu", 1000, 1000, 1024, 256, 64, 1500, 4096, 9056, 0),
 		NS3: d.chance("framing ns3", 30),
 	}
 	if f.MTU == 0 {
-		f.MTU = d.Int("odd mtu", 64, 4096)
+		f.MTU = d.Int("odd mtu", 64, 9056)
 	}
 	f.Shape = pick(d, "shape", "star", "star", "leafspine", "leafspine", "fattree", "tree", "tree", "planes", "rail")
 	switch f.Shape {

@@ -6,8 +6,11 @@ import (
 	"hash/crc32"
 )
 
-// MaxPayload is the largest path MTU of InfiniBand and RoCE.
-const MaxPayload = 4096
+// MaxPayload is the largest payload of a flow's packet: with all headers, jumbo frames of 9216 B hold it.
+const MaxPayload = 9056
+
+// MaxPathMTU is the largest path MTU of InfiniBand and RoCE, which queue pairs of programs keep to.
+const MaxPathMTU = 4096
 
 // maxExtensions is the most bytes of headers between a BTH and its payload.
 const maxExtensions = INTLen + RETHLen

@@ -17,11 +17,11 @@ import (
 // of which the kernel leaves only the Ethernet header where programs can read it.
 func TestTelemetryAlongAPath(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte(
-		"mtu: 4096\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}"))
+		"mtu: 9056\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, payload := range []int{1000, 4096} {
+	for _, payload := range []int{1000, 4096, 9056} {
 		var prints []string
 		for _, name := range []string{PlaneWasm, PlaneKernel} {
 			t.Run(fmt.Sprint(name, "-", payload), func(t *testing.T) {
