@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,19 +41,26 @@ func newCheckHeadroomCommand() *cobra.Command {
 		Use:   "headroom SCENARIO",
 		Short: "Prove or refute that no lossless frame is dropped for want of headroom",
 		Long: `check headroom adds up, for each port of each switch, what can come in after its account has
-reached XOFF, by the parts of IEEE 802.1Qbb, annex O, and sets the port's headroom against
-it; and for each switch XOFF and headroom of all ports against its buffer. Then it runs the
-worst incast for a port of each kind, without congestion control, on the wasm plane: hosts
-beyond the port and others send to one receiver, and hosts on this side send the other way.
+reached XOFF, by the parts of IEEE 802.1Qbb, annex O, and compares the port's headroom with
+it; and for each switch XOFF and headroom of all ports with its buffer. Then it runs the
+worst incast for a port of each kind, without congestion control, on the wasm plane: all
+hosts send to one receiver, which takes nothing for a while, so that every account fills.
+
+  proved      the headroom holds all that can come in, and the run dropped nothing
+  REFUTED     a run dropped lossless frames; its command is printed
+  not proved  the arithmetic finds too little headroom, and no run dropped anything
 
 In the model hardware takes no time to send or obey a PAUSE. --response adds what a real
-switch and NIC take together; IEEE 802.3, 31B.3.7, allows each end 3.07 us at 10 Gb/s,
-1.51 us at 40 Gb/s and 2.02 us at 100 Gb/s. The run cannot show that part.
+switch and NIC take together (switch.pfc.response; an auto headroom has room for it, too).
+IEEE 802.3, 31B.3.7, allows each end 3.07 us at 10 Gb/s, 1.51 us at 40 Gb/s and 2.02 us at
+100 Gb/s. No run can show that part. Nor can it show cells (switch.pfc.cell_size,
+switch.pfc.small_packets) and longer frames of other priorities (topology.interface_mtu).
 
-The exit code is 0 if the headroom is proved and the run dropped nothing, and else 1.`,
+The exit code is 0 if everything is proved, and else 1.`,
 		Example: `  pausenet check headroom incast
   pausenet check headroom incast --set switch.pfc.headroom=10KB
-  pausenet check headroom fabric.yaml --response 2us -f json`,
+  pausenet check headroom fabric.yaml --response 2us -f json
+  pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B --set switch.pfc.small_packets=1`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,6 +70,9 @@ The exit code is 0 if the headroom is proved and the run dropped nothing, and el
 			span, err := units.ParseTime(response)
 			if err != nil || span < 0 || span > vtime.Millisecond {
 				return badInput(fmt.Errorf("--response %s: a time of 0 to 1 ms, as 1.5us", response))
+			}
+			if span > 0 {
+				sets = append(sets, fmt.Sprintf("switch.pfc.response=%v", span))
 			}
 			s, err := load(args[0], sets)
 			if err != nil {
@@ -72,19 +84,22 @@ The exit code is 0 if the headroom is proved and the run dropped nothing, and el
 			if controller == "" {
 				controller = s.scenario.Controllers[0]
 			}
-			own, _, _, err := s.scenario.Under(controller)
+			own, name, _, err := s.scenario.Under(controller)
 			if err != nil {
 				return badInput(err)
 			}
-			check, err := headroom.Of(own, span)
+			check, err := headroom.Of(own)
 			if err != nil {
 				return badInput(fmt.Errorf("%s: %w", own.Name, err))
 			}
 			ctx, release := shutdown.Context(c.Context())
 			defer release()
-			v, err := viewHeadroom(ctx, own, check, !arithmetic)
-			if err != nil {
-				return err
+			v := newHeadroomView(own, check)
+			if !arithmetic {
+				trial := headroomTrial{subject: args[0], sets: sets, controller: name}
+				if err := v.try(ctx, own, check, trial); err != nil {
+					return err
+				}
 			}
 			if format == "json" {
 				err = writeJSON(c.OutOrStdout(), v)
@@ -92,7 +107,7 @@ The exit code is 0 if the headroom is proved and the run dropped nothing, and el
 				err = v.write(c.OutOrStdout())
 			}
 			if err == nil && !v.Holds {
-				err = &exitError{exitVerdict, fmt.Errorf("%s: lossless frames can be dropped for want of headroom or buffer", v.Scenario)}
+				err = &exitError{exitVerdict, fmt.Errorf("%s: lossless frames can be dropped for want of headroom or buffer, or it is not proved that none can", v.Scenario)}
 			}
 			return err
 		},
@@ -110,7 +125,8 @@ The exit code is 0 if the headroom is proved and the run dropped nothing, and el
 // headroomView is what a check comes to.
 type headroomView struct {
 	Scenario string         `json:"scenario"`
-	Holds    bool           `json:"holds"`
+	Holds    bool           `json:"holds"` // all is proved
+	Verdict  verdict        `json:"verdict"`
 	Ports    []headroomKind `json:"ports"`
 	Switches []bufferKind   `json:"switches"`
 }
@@ -124,9 +140,10 @@ type headroomKind struct {
 	Parts     []inFlight    `json:"in_flight"`
 	Needed    int64         `json:"needed_bytes"`
 	Headroom  int64         `json:"headroom_bytes"`
-	Proved    bool          `json:"proved"`
-	Unpaused  bool          `json:"unpaused,omitempty"` // hosts send ACK, NAK and CNP of a lossless priority although it is paused
-	Fault     string        `json:"fault,omitempty"`    // that makes the cable so; absent: it is so from the start
+	Verdict   verdict       `json:"verdict"`
+	SONiC     int64         `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, of a switch with cells
+	Unpaused  bool          `json:"unpaused,omitempty"`    // hosts send ACK, NAK and CNP of a lossless priority although it is paused
+	Fault     string        `json:"fault,omitempty"`       // that makes the cable so; absent: it is so from the start
 	Tried     *headroomTest `json:"tried,omitempty"`
 	rate      units.Rate
 	delay     vtime.Time
@@ -150,6 +167,7 @@ type headroomTest struct {
 	XOFF     int64    `json:"xoff_bytes"`
 	Dropped  int64    `json:"dropped_lossless_frames"`
 	VirtualN int64    `json:"virtual_ns"`
+	Command  string   `json:"command"` // that repeats the run
 }
 
 // bufferKind is switches that are alike.
@@ -159,26 +177,78 @@ type bufferKind struct {
 	Buffer   int64    `json:"buffer_bytes"`
 	XOFF     int64    `json:"xoff_bytes"` // 0: it is dynamic
 	Headroom int64    `json:"headroom_bytes"`
-	Proved   bool     `json:"proved"`
+	Verdict  verdict  `json:"verdict"`
 }
 
-// viewHeadroom names what a check is about, and tries each kind of ports.
-func viewHeadroom(ctx context.Context, s *scenario.Scenario, check *headroom.Check, try bool) (*headroomView, error) {
-	plan := s.Topology
-	v := &headroomView{Scenario: s.Name, Holds: check.Holds(), Ports: []headroomKind{}, Switches: []bufferKind{}}
-	name := func(id topologies.NodeID) string { return plan.Nodes[id].Name }
-	names := func(ids []topologies.NodeID) (of []string) {
-		for _, id := range ids {
-			of = append(of, name(id))
-		}
-		return of
+// verdict is what a check finds of ports, of switches or of everything, from the best to the worst.
+type verdict string
+
+const (
+	proved    verdict = "proved"
+	notProved verdict = "not proved"
+	refuted   verdict = "refuted"
+)
+
+// String returns the verdict as the terminal shows it.
+func (v verdict) String() string {
+	if v == refuted {
+		return "REFUTED"
 	}
+	return string(v)
+}
+
+func provedIf(ok bool) verdict {
+	if ok {
+		return proved
+	}
+	return notProved
+}
+
+// headroomTrial is the command whose scenario a run of the worst incast changes.
+type headroomTrial struct {
+	subject    string
+	sets       []string
+	controller string
+}
+
+// load reads the scenario again with more changes.
+func (t *headroomTrial) load(more []string) (*scenario.Scenario, error) {
+	s, err := load(t.subject, slices.Concat(t.sets, more))
+	if err != nil {
+		return nil, err
+	}
+	return s.scenario, nil
+}
+
+// command returns the command that runs the scenario with more changes.
+func (t *headroomTrial) command(more []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pausenet run %s --cc %s --plane wasm", quoted(t.subject), quoted(t.controller))
+	for _, set := range slices.Concat(t.sets, more) {
+		fmt.Fprintf(&b, " --set %s", quoted(set))
+	}
+	return b.String()
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " '\"\\$`*?[]{}()<>|&;#~!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// newHeadroomView returns what the arithmetic finds, with names.
+func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView {
+	plan := s.Topology
+	v := &headroomView{Scenario: s.Name, Ports: []headroomKind{}, Switches: []bufferKind{}}
 	for i := range check.Kinds {
 		k := &check.Kinds[i]
 		f := &k.InFlight
 		of := headroomKind{
 			Rate: int64(k.Cable.Rate), Delay: k.Cable.Delay.RoundNanoseconds(), PeerDelay: k.Cable.PeerDelay.RoundNanoseconds(),
-			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Proved: k.Holds(), Unpaused: k.Unpaused, rate: k.Cable.Rate, delay: k.Cable.Delay,
+			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Verdict: provedIf(k.Holds()), SONiC: int64(k.SONiC), Unpaused: k.Unpaused,
+			rate: k.Cable.Rate, delay: k.Cable.Delay,
 			Parts: []inFlight{
 				{"on the cable, both ways", int64(f.Cable)},
 				{"past XOFF: the frame that reaches it", int64(f.PastXOFF)},
@@ -190,43 +260,89 @@ func viewHeadroom(ctx context.Context, s *scenario.Scenario, check *headroom.Che
 		if k.Fault >= 0 {
 			of.Fault = cmp.Or(s.Faults[k.Fault].Name, fmt.Sprintf("faults.%d", k.Fault))
 		}
-		if k.Response > 0 {
-			of.Parts = append(of.Parts, inFlight{"while hardware answers", int64(k.Response)})
+		if f.Response > 0 {
+			of.Parts = append(of.Parts, inFlight{"while hardware answers", int64(f.Response)})
+		}
+		if cells := int64(f.Buffered - f.Line()); s.Switch.PFC.CellSize > 0 {
+			of.Parts = append(of.Parts, inFlight{fmt.Sprintf("what cells of %v take more", s.Switch.PFC.CellSize), cells})
+		} else if cells < 0 {
+			of.Parts = append(of.Parts, inFlight{"preambles, checksums and gaps, which buffers do not hold", cells})
 		}
 		for _, id := range k.Ports {
 			of.Ports = append(of.Ports, scenario.PortLabel(plan, id))
-		}
-		if try {
-			incast := headroom.Worst(plan, k.Ports)
-			if incast != nil {
-				t, err := incast.Try(ctx, s, k.Fault)
-				if err != nil {
-					return nil, err
-				}
-				of.Tried = &headroomTest{
-					Port: scenario.PortLabel(plan, incast.Port), Receiver: name(incast.Receiver), Through: names(incast.Through), Beside: names(incast.Beside),
-					Back: names(incast.Back), Paused: t.Paused, Most: int64(t.Most), XOFF: int64(k.XOFF), Dropped: t.Dropped, VirtualN: t.For.RoundNanoseconds(),
-				}
-				v.Holds = v.Holds && t.Dropped == 0
-			}
 		}
 		v.Ports = append(v.Ports, of)
 	}
 	for i := range check.Switches {
 		k := &check.Switches[i]
 		v.Switches = append(v.Switches, bufferKind{
-			Switches: names(k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF), Headroom: int64(k.Headroom), Proved: k.Margin() >= 0,
+			Switches: nodeNames(plan, k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF), Headroom: int64(k.Headroom),
+			Verdict: provedIf(k.Margin() >= 0),
 		})
 	}
-	return v, nil
+	v.conclude()
+	return v
 }
 
-// proved is how a check's outcome is said.
-func proved(ok bool) string {
-	if ok {
-		return "proved"
+func nodeNames(plan *topologies.Plan, ids []topologies.NodeID) (names []string) {
+	for _, id := range ids {
+		names = append(names, plan.Nodes[id].Name)
 	}
-	return "REFUTED"
+	return names
+}
+
+// conclude has the verdict of everything follow from the others.
+func (v *headroomView) conclude() {
+	v.Verdict = proved
+	worse := func(of verdict) {
+		if of == refuted || v.Verdict == proved {
+			v.Verdict = of
+		}
+	}
+	for i := range v.Ports {
+		worse(v.Ports[i].Verdict)
+	}
+	for i := range v.Switches {
+		worse(v.Switches[i].Verdict)
+	}
+	v.Holds = v.Verdict == proved
+}
+
+// try runs the worst incast for each kind of ports. Where frames are dropped, ports and switches are refuted.
+func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *headroom.Check, trial headroomTrial) error {
+	plan := s.Topology
+	for i := range check.Kinds {
+		k := &check.Kinds[i]
+		incast := headroom.Worst(plan, k.Ports)
+		if incast == nil {
+			continue
+		}
+		t, err := incast.Try(ctx, s, trial.controller, k, trial.load)
+		if err != nil {
+			return err
+		}
+		v.Ports[i].Tried = &headroomTest{
+			Port: scenario.PortLabel(plan, incast.Port), Receiver: plan.Nodes[incast.Receiver].Name, Through: nodeNames(plan, incast.Through),
+			Beside: nodeNames(plan, incast.Beside), Back: nodeNames(plan, incast.Back), Paused: t.Paused, Most: int64(t.Most), XOFF: int64(k.XOFF),
+			Dropped: t.Dropped, VirtualN: t.For.RoundNanoseconds(), Command: trial.command(t.Sets),
+		}
+		for j := range check.Kinds {
+			has := func(id topologies.PortID) bool { return slices.Contains(t.Overrun, plan.Ports[id].Name) }
+			if slices.ContainsFunc(check.Kinds[j].Ports, has) && (check.Kinds[j].Fault == k.Fault || j == i) {
+				v.Ports[j].Verdict = refuted
+			}
+		}
+		for j := range check.Switches {
+			has := func(id topologies.NodeID) bool {
+				return slices.ContainsFunc(plan.Nodes[id].Ports, func(id topologies.PortID) bool { return slices.Contains(t.Full, plan.Ports[id].Name) })
+			}
+			if slices.ContainsFunc(check.Switches[j].Nodes, has) {
+				v.Switches[j].Verdict = refuted
+			}
+		}
+	}
+	v.conclude()
+	return nil
 }
 
 func (v *headroomView) write(w io.Writer) error {
@@ -237,13 +353,16 @@ func (v *headroomView) write(w io.Writer) error {
 		if k.Fault != "" {
 			by = ", by fault " + k.Fault
 		}
-		fmt.Fprintf(w, "\n%s (%v, %v%s): %s\n", scenario.Few(k.Ports), k.rate, k.delay, by, proved(k.Proved))
+		fmt.Fprintf(w, "\n%s (%v, %v%s): %s\n", scenario.Few(k.Ports), k.rate, k.delay, by, k.Verdict)
 		row := func(bytes int64, what string) { fmt.Fprintf(w, "  %12s  %s\n", units.Bytes(bytes), what) }
 		for _, part := range k.Parts {
 			row(part.Bytes, part.What)
 		}
 		row(k.Needed, "in all can be in flight after XOFF")
 		row(k.Headroom, "is the headroom")
+		if k.SONiC > 0 {
+			row(k.SONiC, "would be the headroom by SONiC's formula")
+		}
 		if k.Unpaused {
 			fmt.Fprintln(w, "  no headroom is enough: hosts send ACK, NAK and CNP although their priority is paused (host.ack_when_paused)")
 		}
@@ -258,30 +377,33 @@ func (v *headroomView) write(w io.Writer) error {
 		if k.XOFF == 0 {
 			what = fmt.Sprintf("headroom %v (XOFF is dynamic and takes what is free)", units.Bytes(k.Headroom))
 		}
-		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer), proved(k.Proved))
+		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer), k.Verdict)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", v.Scenario, proved(v.Holds))
+	_, err := fmt.Fprintf(w, "%s: %s\n", v.Scenario, v.Verdict)
 	return err
 }
 
-// write says what was tried, and what came of it.
+// write prints who sent, and what the run buffered and dropped.
 func (t *headroomTest) write(w io.Writer) {
 	fmt.Fprintf(w, "  worst incast for %s: %s by it", t.Port, scenario.Few(t.Through))
 	if len(t.Beside) > 0 {
 		fmt.Fprintf(w, " and %s", scenario.Few(t.Beside))
 	}
-	fmt.Fprintf(w, " to %s", t.Receiver)
+	fmt.Fprintf(w, " to %s, which stalls", t.Receiver)
 	if len(t.Back) > 0 {
-		fmt.Fprintf(w, ", %s back to %s", scenario.Few(t.Back), t.Through[0])
+		fmt.Fprintf(w, "; %s back to %s", scenario.Few(t.Back), t.Through[0])
 	}
 	fmt.Fprintf(w, "\n  in %v: ", vtime.Time(t.VirtualN)*vtime.Nanosecond)
 	switch {
 	case !t.Paused:
 		fmt.Fprintln(w, "the port never reached XOFF: this traffic does not put it to the test")
 	case t.XOFF > 0:
-		fmt.Fprintf(w, "at most %v buffered from the port, XOFF %v and %v more; %d lossless frames dropped\n",
+		fmt.Fprintf(w, "at most %v buffered from a port, XOFF %v and %v more; %d lossless frames dropped\n",
 			units.Bytes(t.Most), units.Bytes(t.XOFF), units.Bytes(max(0, t.Most-t.XOFF)), t.Dropped)
 	default:
-		fmt.Fprintf(w, "at most %v buffered from the port; %d lossless frames dropped\n", units.Bytes(t.Most), t.Dropped)
+		fmt.Fprintf(w, "at most %v buffered from a port; %d lossless frames dropped\n", units.Bytes(t.Most), t.Dropped)
+	}
+	if t.Dropped > 0 {
+		fmt.Fprintf(w, "  %s\n", t.Command)
 	}
 }

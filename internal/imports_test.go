@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
 	},
 	"experiments/jsonschema": {"experiments/collective", "experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
-	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine"},
+	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent", "switchagent", "orchestrator/engine"},
 	"experiments/sonic":      {},
 	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
 	"experiments/aifabric": {

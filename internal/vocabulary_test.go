@@ -80,7 +80,7 @@ var vocabulary = []term{
 	{was: "knob|knobs", now: "setting"},
 	{was: "go before|goes before|going before|went before", now: "takes precedence over, or is sent before"},
 	{was: "as of", now: "same as for"},
-	{was: "cell|cells", now: "synchronisation window", in: pipelines},
+	{was: "cell|cells", now: "synchronisation window", in: []string{"ebpf/", "orchestrator/", "docs/architecture.md", "docs/live.md"}}, // buffers have some
 	{was: "settle|settles|settled", now: "barrier", in: pipelines},
 	{was: "take turns|takes turns|took turns", now: "phase", in: pipelines},
 	{was: "patience", now: "timeout"},

@@ -93,6 +93,27 @@ func Switch(s *switchagent.Settings) Table {
 		},
 		{
 			Parameter: schema.Parameter{
+				Name: "pfc.response", Kind: schema.Time, Max: "1s",
+				Doc: "time that the hardware at both ends of a cable takes to send and to obey a PAUSE; only an `auto` headroom and `check headroom` count it",
+			},
+			value: span(&pfc.Response),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "pfc.cell_size", Kind: schema.Size, Default: "0B: none", Max: "1GB",
+				Doc: "a frame takes whole cells of so many bytes of the buffer; only an `auto` headroom and `check headroom` count it",
+			},
+			value: size(&pfc.CellSize),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "pfc.small_packets", Kind: schema.Number, Min: "0", Max: "1",
+				Doc: "with `cell_size`, the part of the packets in flight that have the length that wastes the most of its cells; the others are full",
+			},
+			value: ratio(&pfc.SmallPackets),
+		},
+		{
+			Parameter: schema.Parameter{
 				Name: "pfc.per_rate", Kind: schema.Rate, Default: "none", Min: "1Mbps", Max: "10Tbps",
 				Doc: "`alpha` and `headroom` are those of a port of this rate, and others' in proportion (alpha to 1 at most), as HPCC's simulator has them",
 			},

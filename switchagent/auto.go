@@ -41,47 +41,104 @@ type Cable struct {
 	Full             int        // bytes of a full data packet, as queues count them
 	Longest          int        // bytes of the longest frame
 	LongestLine      int64      // bytes of line time that it takes
-	PFCLine          int64      // bytes of line time of a PFC frame
+	PFCLine          int64      // bytes of line time of a PFC frame, which is a frame of the least length
+	AheadLine        int64      // bytes of line time of the longest frame of any priority, which a PAUSE may wait for; 0: LongestLine
 	ToHost           bool       // the other end is a host
 	// Grown is the least headroom that Auto comes to: what the cable needed when it was longer, or the port faster.
 	Grown units.Bytes
 }
 
 // InFlight is what a port may get of a lossless priority once its account is about to reach XOFF: the headroom that it needs. The
-// parts are those of IEEE 802.1Qbb-2011, annex O. Its interface delays and higher-layer delays, for which IEEE 802.3 (31B.3.7 for
-// PAUSE) sets limits, are none here: pipelines and NICs take no virtual time.
+// parts are those of IEEE 802.1Qbb-2011, annex O, in bytes of line time. For its interface delays and higher-layer delays IEEE 802.3 (31B.3.7 for
+// PAUSE) sets limits: PFC.Response.
 type InFlight struct {
 	PastXOFF units.Bytes // the frame that takes the account to XOFF: all of it but a byte may be beyond
 	Sending  units.Bytes // what comes while the port sends the frame that PAUSE has to wait for
 	PFC      units.Bytes // and while it sends the PFC frames: PAUSE, and those of other priorities before it
 	Cable    units.Bytes // what the cable holds, both ways
 	Peer     units.Bytes // the frame that the peer is sending as PAUSE arrives
+	Response units.Bytes // what comes while hardware sends PAUSE and obeys it
+	// Buffered is what all of it takes of the buffer: without the bytes of a line that are no frame's, and in whole cells.
+	Buffered units.Bytes
 }
 
 // String is the parts, as people add them up.
 func (f *InFlight) String() string {
 	return fmt.Sprintf("%v on the cable, both ways; %v past XOFF; %v while a frame is sent that PAUSE waits for, %v while PFC frames are; "+
-		"%v that the peer is sending", f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer)
+		"%v that the peer is sending%s", f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.hardware())
 }
 
-// Sum is all of it.
-func (f *InFlight) Sum() units.Bytes { return f.PastXOFF + f.Sending + f.PFC + f.Cable + f.Peer }
+// hardware returns the parts that only some settings have.
+func (f *InFlight) hardware() (text string) {
+	if f.Response > 0 {
+		text = fmt.Sprintf("; %v while hardware answers", f.Response)
+	}
+	if n := f.Sum() - f.Line(); n > 0 {
+		text += fmt.Sprintf("; %v more in whole cells", n)
+	}
+	return text
+}
 
-// InFlight is what may come in by a port of which so many priorities are lossless.
-func (c *Cable) InFlight(lossless int) InFlight {
+// Line returns the sum of the parts.
+func (f *InFlight) Line() units.Bytes {
+	return f.PastXOFF + f.Sending + f.PFC + f.Cable + f.Peer + f.Response
+}
+
+// Sum returns the headroom for all of it. It is no less than the parts: of real hardware the exact share of preambles and gaps is not known.
+func (f *InFlight) Sum() units.Bytes { return max(f.Line(), f.Buffered) }
+
+// InFlight returns what may come in by a port with these settings.
+func (c *Cable) InFlight(p *PFC) InFlight {
 	// What comes in during a time is bytes of line; what counts is bytes of frames, of which a line may hold more (framing ns3).
 	counted := func(line int64) units.Bytes {
 		return units.Bytes(scaleUp(line, int64(max(c.Longest, int(c.LongestLine))), c.LongestLine))
 	}
 	// While the port sends, the peer does at its own rate.
 	meanwhile := func(line int64) int64 { return scaleUp(line, int64(c.PeerRate), int64(c.Rate)) }
+	sending := meanwhile(max(c.LongestLine, c.AheadLine))
+	pfc := meanwhile(2 * int64(bits.OnesCount8(p.Priorities)) * c.PFCLine) // a priority's RESUME may wait with its PAUSE
+	cable := scaleUp(int64(c.PeerRate), int64(c.Delay+c.PeerDelay), 8*int64(vtime.Second))
+	response := scaleUp(int64(c.PeerRate), int64(p.Response), 8*int64(vtime.Second))
+	room, line := c.occupancy(p)
 	return InFlight{
 		PastXOFF: units.Bytes(c.Longest),
-		Sending:  counted(meanwhile(c.LongestLine)),
-		PFC:      counted(meanwhile(2 * int64(lossless) * c.PFCLine)), // a priority's RESUME may wait with its PAUSE
-		Cable:    counted(scaleUp(int64(c.PeerRate), int64(c.Delay+c.PeerDelay), 8*int64(vtime.Second))),
+		Sending:  counted(sending),
+		PFC:      counted(pfc),
+		Cable:    counted(cable),
 		Peer:     counted(c.LongestLine),
+		Response: counted(response),
+		Buffered: units.Bytes(p.cells(int64(c.Longest)) + scaleUp(sending+pfc+cable+response+c.LongestLine, room, line)),
 	}
+}
+
+// cells returns what a frame of n bytes takes of the buffer.
+func (p *PFC) cells(n int64) int64 {
+	if p.CellSize == 0 {
+		return n
+	}
+	cell := p.cell()
+	return (n + cell - 1) / cell * cell
+}
+
+// cell returns the bytes of a cell, of which none is as large as to overflow a product.
+func (p *PFC) cell() int64 { return int64(min(p.CellSize, 64*units.KB)) }
+
+// occupancy returns how many bytes of the buffer the packets in flight take at most, for how many bytes of line time.
+func (c *Cable) occupancy(p *PFC) (room, line int64) {
+	room, line = p.cells(int64(c.Longest)), c.LongestLine
+	if p.CellSize == 0 || p.SmallPackets == 0 {
+		return room, line
+	}
+	// The least frame wastes the most of its cell, or the one that needs a byte of another cell.
+	beside := c.LongestLine - int64(c.Longest) // bytes of a line that are no frame's
+	least, cell := c.PFCLine-beside, p.cell()
+	small := least
+	if next := (least+cell-1)/cell*cell + 1; p.cells(next)*c.PFCLine > p.cells(least)*(next+beside) {
+		small = next
+	}
+	const whole = 1 << 16
+	part := int64(p.SmallPackets * whole)
+	return p.cells(small)*part + room*(whole-part), (small+beside)*part + line*(whole-part)
 }
 
 // scaleUp is n*by/of, rounded up.
@@ -181,7 +238,7 @@ func (s *Settings) at(c *Cable) (t Thresholds) {
 	}
 	t.Alpha, t.Headroom = s.PFC.At(c.Rate)
 	if s.PFC.Headroom == Auto {
-		f := c.InFlight(bits.OnesCount8(s.PFC.Priorities))
+		f := c.InFlight(&s.PFC)
 		t.Headroom = f.Sum()
 	}
 	t.KMin, t.KMax = s.ECN.At(c.Rate)

@@ -16,31 +16,41 @@ func at(rate units.Rate, delay vtime.Time) switchagent.Cable {
 	return c
 }
 
-// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B.
+// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B. Buffers hold 1116 B for 1140 of the line; in cells of 144 B a frame
+// takes 8 cells, and one of 60 B and 84 B of line a cell; in cells of 96 B one of 97 B and 121 B of line takes two.
 func TestInFlight(t *testing.T) {
 	slow := at(100, vtime.Microsecond) // of which the peer has ten times the rate
 	slow.Rate = 10 * units.Gbps
 	long := at(40, vtime.Microsecond) // one way 2 us
 	long.PeerDelay = 2 * vtime.Microsecond
+	jumbo := at(40, vtime.Microsecond)
+	jumbo.AheadLine = 9142
+	pfc := func(lossless int) switchagent.PFC { return switchagent.PFC{Priorities: uint8(1<<lossless - 1)} }
 	ns3 := at(40, vtime.Microsecond) // a frame takes less line time than its bytes
 	ns3.LongestLine, ns3.PFCLine = 1106, 60
 	for _, c := range []struct {
-		name     string
-		cable    switchagent.Cable
-		lossless int
-		want     switchagent.InFlight
-		sum      units.Bytes
+		name  string
+		cable switchagent.Cable
+		pfc   switchagent.PFC
+		want  switchagent.InFlight
+		sum   units.Bytes
 	}{
-		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140}, 13_564},
-		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140}, 103_564},
-		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140}, 4_003_564},
-		{"no delay, 8 priorities", at(40, 0), 8, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 1344, Peer: 1140}, 4740},
-		{"part of a byte", at(1, 3*vtime.Nanosecond), 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140}, 3565},
-		{"a faster peer", slow, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140}, 40_336},
-		{"two ways, two delays", long, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140}, 18_564},
-		{"ns3", ns3, 1, switchagent.InFlight{PastXOFF: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116}, 13_561},
+		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13302}, 13_564},
+		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140, Buffered: 101408}, 103_564},
+		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140, Buffered: 3919302}, 4_003_564},
+		{"no delay, 8 priorities", at(40, 0), pfc(8), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 1344, Peer: 1140, Buffered: 4664}, 4740},
+		{"part of a byte", at(1, 3*vtime.Nanosecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140, Buffered: 3514}, 3565},
+		{"a faster peer", slow, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140, Buffered: 39511}, 40_336},
+		{"two ways, two delays", long, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140, Buffered: 18197}, 18_564},
+		{"ns3", ns3, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116, Buffered: 13560}, 13_561},
+		{"hardware that answers", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, Response: 2 * vtime.Microsecond}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Response: 10_000, Buffered: 23_092}, 23_564},
+		{"a jumbo frame of another priority", jumbo, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 9142, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 21_136}, 21_566},
+		{"full packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_732}, 13_732},
+		{"small packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 22_492}, 22_492},
+		{"half of the packets small", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.5}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 14_333}, 14_333},
+		{"packets of a cell and a byte", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 96, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 20_905}, 20_905},
 	} {
-		got := c.cable.InFlight(c.lossless)
+		got := c.cable.InFlight(&c.pfc)
 		if got != c.want || got.Sum() != c.sum {
 			t.Errorf("%s: %+v, in all %v; want %+v, %v", c.name, got, got.Sum(), c.want, c.sum)
 		}
@@ -63,6 +73,13 @@ func TestResolve(t *testing.T) {
 				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
 				{XOFF: 800 * kb, XON: 798 * kb, Headroom: 28_564, KMin: 12_500, KMax: 500 * kb, QECN: 500 * kb},
 			},
+		},
+		{
+			name: "hardware that answers, and cells", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
+			edit: func(s *switchagent.Settings) {
+				s.PFC.Response, s.PFC.CellSize, s.PFC.SmallPackets = 2*vtime.Microsecond, 144, 1
+			},
+			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 39_635, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}}, // 22448*144/84 + 1152
 		},
 		{
 			name: "no fewer frames than make sense", cables: []switchagent.Cable{at(1, vtime.Microsecond)}, buffer: 22 * units.MB,

@@ -62,6 +62,13 @@ type PFC struct {
 	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent. Auto: what
 	// can be, by Cable.InFlight.
 	Headroom units.Bytes
+	// Response is the time that the hardware at both ends of a cable takes to send and to obey a PAUSE. The model's takes none: only Cable.InFlight
+	// counts it, and CellSize and SmallPackets.
+	Response vtime.Time
+	// CellSize > 0 has a frame take whole cells of so many bytes of the buffer.
+	CellSize units.Bytes
+	// SmallPackets is the part of the packets in flight, 0 to 1, that have the length that wastes the most of its cells. The others are full.
+	SmallPackets float64
 	// PerRate > 0 has Alpha and Headroom stand for ports of this rate (see At).
 	PerRate units.Rate
 	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed when half of

@@ -1,5 +1,5 @@
-// Package headroom proves or refutes, by arithmetic, that the headroom of each port takes what is in flight when PAUSE is sent, and tries the worst
-// incast for it in a run.
+// Package headroom proves by arithmetic that the headroom of each port takes what is in flight when PAUSE is sent, or refutes it by a run that drops
+// frames.
 package headroom
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // Check is the arithmetic of a scenario's switches.
@@ -23,22 +22,21 @@ type Check struct {
 
 // Kind is ports that are alike: they have equal cables and thresholds, and lead to hosts, or to switches.
 type Kind struct {
-	Ports []topologies.PortID
-	Cable switchagent.Cable
-	// InFlight are the parts of what may come after XOFF, of frames. Response is what comes while the peer's and the port's hardware take their
-	// time to send and to obey PAUSE, which the model's do not.
+	Ports    []topologies.PortID
+	Cable    switchagent.Cable
 	InFlight switchagent.InFlight
-	Response units.Bytes
 	XOFF     units.Bytes // 0: it is dynamic, without a bound
 	Headroom units.Bytes // of each lossless priority
 	// Fault is the one that makes the cable so, as an index of the scenario's; -1: none, the cable is so from the start.
 	Fault int
 	// Unpaused says that hosts beyond the cables send ACK, NAK and CNP of a lossless priority although it is paused, so that no headroom is enough.
 	Unpaused bool
+	// SONiC is the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, and so none.
+	SONiC units.Bytes
 }
 
-// Needed is all that may come after XOFF.
-func (k *Kind) Needed() units.Bytes { return k.InFlight.Sum() + k.Response }
+// Needed returns what may come after XOFF, as buffers count it.
+func (k *Kind) Needed() units.Bytes { return k.InFlight.Buffered }
 
 // Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be dropped.
 func (k *Kind) Margin() units.Bytes { return k.Headroom - k.Needed() }
@@ -76,10 +74,8 @@ func (c *Check) Holds() bool {
 // ErrNoPFC is that no priority of the fabric is lossless by PFC.
 var ErrNoPFC = errors.New("no priority is lossless by PFC: there is no headroom to check")
 
-// Of checks a scenario as a run of a controller meets it (scenario.Scenario.Under). Response is what the hardware at both ends of a cable takes
-// beside what is modelled, 0 or more. IEEE 802.3, 31B.3.7, bounds it per end: 60 quanta of 512 bit times at 10 Gb/s (3.07 us), 118 at 40 Gb/s
-// (1.51 us), 394 at 100 Gb/s (2.02 us).
-func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
+// Of checks a scenario as a run of a controller meets it (scenario.Scenario.Under).
+func Of(s *scenario.Scenario) (*Check, error) {
 	plan, of := s.Topology, &s.Switch
 	lossless := bits.OnesCount8(of.PFC.Priorities)
 	if of.FlowControl != switchagent.FlowPFC || lossless == 0 {
@@ -91,6 +87,7 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 		xoff, headroom units.Bytes
 		to             topologies.Kind
 		fault          int
+		sonic          units.Bytes
 	}
 	kinds := map[port]int{}
 	add := func(id topologies.PortID, p port) {
@@ -99,8 +96,8 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 			place = len(c.Kinds)
 			kinds[p] = place
 			c.Kinds = append(c.Kinds, Kind{
-				Cable: p.cable, InFlight: p.cable.InFlight(lossless), Response: units.Bytes(p.cable.PeerRate.BytesIn(response)),
-				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0,
+				Cable: p.cable, InFlight: p.cable.InFlight(&of.PFC),
+				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0, SONiC: p.sonic,
 			})
 		}
 		c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)
@@ -117,10 +114,11 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 		changed := make([][]scenario.ChangedCable, len(cables))
 		grown := slices.Clone(cables) // as faults make them: auto headroom, and with it an auto buffer, becomes more
 		for k, id := range at.Ports {
-			add(id, port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, -1})
-			before := cables[k].InFlight(lossless)
+			formula := func(c *switchagent.Cable) units.Bytes { return sonicXOFF(c, &of.PFC, plan.MTU, plan.Ports[id].MTU) }
+			add(id, port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, -1, formula(&cables[k])})
+			before := cables[k].InFlight(&of.PFC)
 			for _, f := range s.ChangedCables(id, cables[k]) {
-				if after := f.Cable.InFlight(lossless); after.Sum() > before.Sum() {
+				if after := f.Cable.InFlight(&of.PFC); after.Sum() > before.Sum() {
 					changed[k] = append(changed[k], f)
 					grown[k].Grown = max(grown[k].Grown, after.Sum())
 				}
@@ -134,7 +132,8 @@ func Of(s *scenario.Scenario, response vtime.Time) (*Check, error) {
 				n.xoff += thresholds[k].XOFF * units.Bytes(lossless)
 			}
 			for _, f := range changed[k] {
-				add(id, port{f.Cable, thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, f.Fault})
+				formula := sonicXOFF(&f.Cable, &of.PFC, plan.MTU, plan.Ports[id].MTU)
+				add(id, port{f.Cable, thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, f.Fault, formula})
 			}
 		}
 		place, found := switches[n]

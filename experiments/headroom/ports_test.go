@@ -25,7 +25,9 @@ func TestIncastOfSeveralPorts(t *testing.T) {
 			if i == nil {
 				t.Fatalf("%s: %s has no incast", name, s.Topology.Ports[port].Name)
 			}
-			if tried, err := i.Try(context.Background(), s, -1); err != nil || !tried.Paused || tried.Dropped != 0 {
+			load := func(sets []string) (*scenario.Scenario, error) { return scenario.Load(name, sets) }
+			k := &Kind{Ports: []topologies.PortID{port}, Fault: -1, Headroom: 1 << 40}
+			if tried, err := i.Try(context.Background(), s, s.Controllers[0], k, load); err != nil || !tried.Paused || tried.Dropped != 0 {
 				t.Errorf("%s: %s: %+v, %v", name, s.Topology.Ports[port].Name, tried, err)
 			}
 		}

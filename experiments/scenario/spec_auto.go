@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"io"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,12 +171,12 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 	if pfc && s.PFC.Headroom == switchagent.Auto {
-		describeHeadroom(b, ports, bits.OnesCount8(s.PFC.Priorities))
+		describeHeadroom(b, ports, &s.PFC)
 	}
 }
 
 // describeHeadroom writes what the headroom of each kind of port is made of.
-func describeHeadroom(b *strings.Builder, ports []portKind, lossless int) {
+func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC) {
 	fmt.Fprintf(b, "headroom: what can come in by a port after XOFF (IEEE 802.1Qbb-2011, annex O)\n")
 	type cable struct {
 		rate  units.Rate
@@ -192,9 +191,8 @@ func describeHeadroom(b *strings.Builder, ports []portKind, lossless int) {
 			continue
 		}
 		told[cable{c.Rate, c.Delay}] = true
-		f := c.InFlight(lossless)
-		// 31B.3.7 of IEEE 802.3 has limits for what they take; here it is no time.
-		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t0B\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.Sum())
+		f := c.InFlight(pfc)
+		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.Response, f.Sum())
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 }
@@ -226,13 +224,15 @@ type PortKindView struct {
 	CreditPeriod float64     `json:"cbfc_period_ns,omitempty"`
 }
 
-// PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O). Interfaces and higher layers have none: they take no time.
+// PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O).
 type PartsView struct {
 	Cable    units.Bytes `json:"cable_bytes"` // both ways
 	PastXOFF units.Bytes `json:"past_xoff_bytes"`
 	Sending  units.Bytes `json:"sent_before_pause_bytes"`
 	PFC      units.Bytes `json:"pfc_frames_bytes"`
 	Peer     units.Bytes `json:"sent_by_peer_bytes"`
+	Response units.Bytes `json:"response_bytes,omitempty"`    // of interfaces and higher layers, with pfc.response
+	Cells    units.Bytes `json:"whole_cells_bytes,omitempty"` // what whole cells take more, with pfc.cell_size
 }
 
 // BufferKindView is switches with equal buffers.
@@ -306,8 +306,10 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 			QLen: k.thresholds.QLen, CreditBuffer: k.thresholds.Credits.Buffer, CreditPeriod: nanoseconds(k.thresholds.Credits.Period),
 		}
 		if s.PFC.Headroom == switchagent.Auto {
-			f := k.cable.InFlight(bits.OnesCount8(s.PFC.Priorities))
-			kind.Parts = &PartsView{Cable: f.Cable, PastXOFF: f.PastXOFF, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer}
+			f := k.cable.InFlight(&s.PFC)
+			kind.Parts = &PartsView{
+				Cable: f.Cable, PastXOFF: f.PastXOFF, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer, Response: f.Response, Cells: f.Sum() - f.Line(),
+			}
 		}
 		v.Ports = append(v.Ports, kind)
 	}

@@ -278,7 +278,7 @@ func (w *warner) headrooms() {
 	var all []kind
 	ports := map[kind][]string{}
 	note := func(id topologies.PortID, c switchagent.Cable, headroom units.Bytes) {
-		if f := c.InFlight(lossless); f.Sum() > headroom {
+		if f := c.InFlight(&s.PFC); f.Buffered > headroom {
 			k := kind{c, headroom}
 			if ports[k] == nil {
 				all = append(all, k)
@@ -301,7 +301,7 @@ func (w *warner) headrooms() {
 		}
 	}
 	for _, k := range all {
-		f := k.cable.InFlight(lossless)
+		f := k.cable.InFlight(&s.PFC)
 		w.warn("%s: pfc.headroom is %v, and %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; it must be %v or more, or auto",
 			Few(ports[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
@@ -1060,8 +1060,9 @@ func (w *warner) programs() {
 	if plan.LearnGateway {
 		w.warn("l2: learn: no effect in a run, whose hosts send no ARP and no neighbour discovery")
 	}
+	pfc := w.s.Switch.FlowControl == switchagent.FlowPFC && w.s.Switch.PFC.Priorities != 0
 	for i := range plan.Links {
-		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() {
+		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() && (!pfc || a.MTU < plan.UsualInterfaceMTU()) { // headroom counts a longer one
 			links = append(links, PortLabel(plan, a.ID))
 		}
 	}

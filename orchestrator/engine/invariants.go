@@ -35,6 +35,9 @@ func (v Violation) String() string {
 
 const maxViolations = 100
 
+// NothingDropped is the invariant of lossless classes.
+const NothingDropped = "nothing is dropped in a lossless class"
+
 // Check is the final check: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
 // agree. It returns every invariant that does not hold, and those broken during the run.
 func (e *Engine) Check() []Violation {

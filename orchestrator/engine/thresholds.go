@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
@@ -34,10 +33,14 @@ func Cables(plan *topologies.Plan, node topologies.NodeID, live bool) []switchag
 func cableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchagent.Cable {
 	p := &plan.Ports[id]
 	peer := &plan.Ports[p.Peer]
+	ahead := longest
+	if p.MTU > plan.UsualInterfaceMTU() { // stated: frames of other priorities may be so long
+		ahead = max(ahead, p.MTU+wire.EthernetLen)
+	}
 	return switchagent.Cable{
 		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
 		Full: fullSize(plan), Longest: plan.Framing.Counted(longest),
-		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
+		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen), AheadLine: plan.Framing.LineBytes(ahead),
 		ToHost: plan.Nodes[peer.Node].Kind == topologies.Host,
 	}
 }
@@ -147,9 +150,9 @@ func (e *Engine) fitHeadroom(p *port) {
 	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
 		return
 	}
-	lossless := bits.OnesCount8(e.settings[p.index].PFC.Priorities)
+	s := &e.settings[p.index].PFC
 	planned, now := e.cableOf(p)
-	before, needed := planned.InFlight(lossless), now.InFlight(lossless)
+	before, needed := planned.InFlight(s), now.InFlight(s)
 	if n := needed.Sum(); n > max(before.Sum(), planned.Grown) {
 		planned.Grown = n
 		e.fitSwitch(int(p.index))
@@ -193,13 +196,13 @@ func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	} else {
 		missing = levelsOf(l.settings[p.index]).lacksBuffer(l.settings[p.index], l.cables[p.index])
 	}
-	r.overruns[at] = l.fail("nothing is dropped in a lossless class", l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
+	r.overruns[at] = l.fail(NothingDropped, l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
 // lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to do.
 func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 	_, cable := l.cableOf(p)
-	needed := cable.InFlight(bits.OnesCount8(l.settings[p.index].PFC.Priorities))
+	needed := cable.InFlight(&l.settings[p.index].PFC)
 	headroom := units.Bytes(l.switches[p.index].Headroom(int(p.id)))
 	answers := l.answersPaused(&l.ports[p.peer], priority)
 	switch {

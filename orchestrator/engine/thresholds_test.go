@@ -24,7 +24,7 @@ func TestCables(t *testing.T) {
 	leaf := plan.NodeByName("leaf0").ID
 	host := switchagent.Cable{
 		Rate: 10 * units.Gbps, PeerRate: 10 * units.Gbps, Delay: 2 * vtime.Microsecond, PeerDelay: 2 * vtime.Microsecond,
-		Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84,
+		Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84, AheadLine: 1140,
 	}
 	spine := host
 	host.ToHost = true
@@ -33,6 +33,14 @@ func TestCables(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// Programs send frames of up to the interfaces' MTU.
+	jumbo, err := topologies.Parse("t.yaml", []byte("interface_mtu: 9100\nstar: {hosts: 2}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A frame of 9100 B of IP, 14 of Ethernet and 24 beside it may be ahead of a PAUSE, and lossless frames are no longer.
+	if got := Cables(jumbo, jumbo.Switch[0], false)[0]; got.AheadLine != 9138 || got.LongestLine != 1140 {
+		t.Errorf("with interfaces for 9100 B: %+v", got)
+	}
 	if got := Cables(plan, leaf, true)[0]; got.Longest != 1514 || got.LongestLine != 1538 || got.Full != 1058 {
 		t.Errorf("live: %+v", got)
 	}
