@@ -31,12 +31,13 @@ type Port struct {
 	Name  string
 	Speed int64 // Mb/s
 	Cable string
+	MTU   int // bytes of a packet of IP; 0: the file does not say
 }
 
 // Tables that are read. A file has many others.
 var tables = []string{
 	"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "SCHEDULER", "PFC_WD", "CABLE_LENGTH",
-	"DEFAULT_LOSSLESS_BUFFER_PARAMETER", "DEVICE_METADATA",
+	"DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN", "DEVICE_METADATA",
 }
 
 // perPort are the tables whose keys begin with ports.
@@ -127,7 +128,13 @@ func (c *Config) readPorts() error {
 		if err != nil || speed < 10 || speed > 10_000_000 {
 			return fmt.Errorf("PORT|%s|speed: %q is no speed in Mb/s", name, row["speed"])
 		}
-		c.Ports = append(c.Ports, Port{Name: name, Speed: speed, Cable: cables[name]})
+		mtu := 0
+		if text, found := row["mtu"]; found {
+			if mtu, err = strconv.Atoi(text); err != nil || mtu < 68 || mtu > 9216 {
+				return fmt.Errorf("PORT|%s|mtu: %q is no MTU of 68 to 9216 bytes", name, text)
+			}
+		}
+		c.Ports = append(c.Ports, Port{Name: name, Speed: speed, Cable: cables[name], MTU: mtu})
 	}
 	switch {
 	case len(c.Ports) == 0:
@@ -182,7 +189,7 @@ func span(at, text string) (all []int, err error) {
 	return all, nil
 }
 
-// metres reads a cable's length, as "40m". Light takes 5 ns for a metre of fibre.
+// metres reads a cable's length, as "40m".
 func metres(at, text string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, "m"), 10, 64)
 	if err != nil || !strings.HasSuffix(text, "m") || n < 0 || n > 1_000_000 {

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 // mostSenders bounds the incast that a scenario begins with.
 const mostSenders = 8
+
+// headers is the most bytes that are beside a packet's payload, of IP and above.
+const headers = 160
 
 // quantum is what a weight of 1 stands for: schedulers share in proportion, and a round of small quanta is fair at once.
 const quantum = 100 // bytes
@@ -30,13 +34,26 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if s.Delay > 0 {
 			note("CABLE_LENGTH is left out: the topology has its own delays")
 		}
+		if s.MTU > 0 {
+			note("PORT's mtu %d is left out: the topology has its own interface_mtu", s.MTU)
+		}
 	} else {
 		delay := s.Delay
 		if delay == 0 {
 			delay = vtime.Microsecond
 			note("CABLE_LENGTH says nothing of these ports: cables of 1us are taken (200 m)")
 		}
-		fmt.Fprintf(&b, "topology: {star: {hosts: %d, rate: %v, delay: %v}}\n", max(2, len(s.Ports)), s.rate(), delay)
+		mtu := ""
+		if s.LosslessMTU > 0 {
+			mtu = fmt.Sprintf("mtu: %d, ", s.LosslessMTU)
+		}
+		switch usual := max(1500, s.LosslessMTU+headers); {
+		case s.MTU >= usual:
+			mtu += fmt.Sprintf("interface_mtu: %d, ", s.MTU)
+		case s.MTU > 0:
+			note("PORT's mtu %d is left out: frames of lossless packets of %d B and their headers are taken to be the longest", s.MTU, cmp.Or(s.LosslessMTU, 1000))
+		}
+		fmt.Fprintf(&b, "topology: {%sstar: {hosts: %d, rate: %v, delay: %v}}\n", mtu, max(2, len(s.Ports)), s.rate(), delay)
 		senders = min(senders, max(2, len(s.Ports))-1)
 	}
 	fmt.Fprintf(&b, "switch:\n")
@@ -82,6 +99,12 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		}
 		if !s.Auto {
 			fmt.Fprintf(&b, "    headroom: %dB\n", s.Headroom)
+		} else {
+			note("SONiC works headroom out from its ASIC's cell size, and from how long hardware takes to answer, which the file does not have: " +
+				"give switch.pfc.cell_size and switch.pfc.response")
+		}
+		if s.SmallPackets > 0 {
+			fmt.Fprintf(&b, "    small_packets: %g\n", s.SmallPackets)
 		}
 		if w := s.Watchdog; w != nil {
 			fmt.Fprintf(&b, "    watchdog: {detect: %v, restore: %v, action: %s}\n", w.Detect, w.Restore, w.Action)

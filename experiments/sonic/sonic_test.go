@@ -59,7 +59,8 @@ func TestDefaults(t *testing.T) {
 	for name, c := range map[string][2]any{
 		"hosts":           {len(plan.Hosts), 32},
 		"rate":            {int64(plan.Links[0].Rate), int64(100e9)},
-		"delay":           {plan.Links[0].Delay, 300 * 5 * vtime.Nanosecond},
+		"delay":           {plan.Links[0].Delay, 300 * vtime.Microsecond / 198}, // SONiC's formula has light at 198 m/us
+		"interface MTU":   {plan.InterfaceMTU, 9100},
 		"buffer":          {int64(sw.Buffer), int64(32732160 + 64*160000)},
 		"priorities":      {sw.PFC.Priorities, uint8(1<<3 | 1<<4)},
 		"alpha":           {sw.PFC.Alpha, 1.0},
@@ -115,7 +116,7 @@ func TestGroups(t *testing.T) {
 		groups = append(groups, fmt.Sprint(portRange(g.Ports), g.Delay, g.Headroom, g.XOFF, g.XON, g.Alpha, g.ECN != nil, len(g.Weights)))
 	}
 	want := []string{
-		"Ethernet0200ns 40560 50000 18432 0 true 0", "Ethernet4200ns 40560 50000 18432 0 false 0", "Ethernet1225ns 40560 50000 18432 0 false 0",
+		"Ethernet0202.02ns 40560 50000 18432 0 true 0", "Ethernet4202.02ns 40560 50000 18432 0 false 0", "Ethernet1225.252ns 40560 50000 18432 0 false 0",
 	}
 	if !slices.Equal(groups, want) {
 		t.Errorf("%q, want %q", groups, want)
@@ -174,7 +175,10 @@ func TestServicePorts(t *testing.T) {
 // TestForms: what else a configuration may say.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, old, with, text, note string }{
-		{"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n", ""},
+		{"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n", "which the file does not have: give switch.pfc.cell_size and switch.pfc.response"},
+		{"MTUs", `"PORT": {"Ethernet0": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {"Ethernet0": {"mtu": "9100", `, "mtu: 1024, interface_mtu: 9100, star", ""},
+		{"small packets", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {`, "small_packets: 0.5\n", ""},
+		{"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star", "PORT's mtu 1400 is left out"},
 		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is left out"},
 		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
 		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
@@ -210,6 +214,9 @@ func TestMistakes(t *testing.T) {
 		{`"BUFFER_POOL": {`, `"BUFFER_POOL": 3, "X": {`, "BUFFER_POOL: an object of rows is expected"},
 		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mb/s`},
 		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
+		{`"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "64K", `, `PORT|Ethernet0|mtu: "64K" is no MTU`},
+		{`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "0"}}, "PORT": {`, `LOSSLESS_TRAFFIC_PATTERN|AZURE|mtu: "0" is no MTU`},
+		{`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"small_packet_percentage": "all"}}, "PORT": {`, `small_packet_percentage: "all" is no number of percent`},
 		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "Ethernet0: BUFFER_PG has no profile for its lossless priorities [4]"},

@@ -15,10 +15,14 @@ import (
 
 // Switch is the settings of ports that have equal ones, in our terms.
 type Switch struct {
-	Ports    []Port
-	Speed    int64      // Mb/s
-	Delay    vtime.Time // of their cables
-	Lossless []int      // priorities
+	Ports []Port
+	Speed int64      // Mb/s
+	Delay vtime.Time // of their cables
+	MTU   int        // of the ports, in bytes of a packet of IP; 0: the file does not say
+	// LosslessMTU and SmallPackets are what SONiC takes lossless traffic for as it works out headroom; 0: the file does not say.
+	LosslessMTU  int
+	SmallPackets float64 // part of the packets
+	Lossless     []int   // priorities
 	// Headroom, XOFF and Alpha are those of a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is how far below XOFF RESUME is sent,
 	// XON where it is by itself; negative: the file does not say.
 	Headroom, XOFF, XONOffset, XON int64
@@ -102,6 +106,7 @@ func (s *Switch) parts() []part {
 	return []part{
 		{"speed", fmt.Sprint(s.Speed)},
 		{"CABLE_LENGTH", fmt.Sprint(s.Delay)},
+		{"mtu", fmt.Sprint(s.MTU)},
 		{"pfc_enable", fmt.Sprint(s.Lossless)},
 		{"buffer profile", fmt.Sprint(s.Headroom, s.XOFF, s.XONOffset, s.XON, s.Alpha, s.Auto)},
 		{"SCHEDULER", fmt.Sprint(s.Weights)},
@@ -122,16 +127,17 @@ func differ(a, b *Switch) (tables []string) {
 }
 
 func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
-	s := &Switch{Speed: p.Speed, XONOffset: -1, XON: -1}
+	const lightspeed = 198 // metres in a microsecond, as SONiC's formula for headroom has it
+	s := &Switch{Speed: p.Speed, MTU: p.MTU, XONOffset: -1, XON: -1}
 	if p.Cable != "" {
 		m, err := metres("CABLE_LENGTH|"+p.Name, p.Cable)
 		if err != nil {
 			return nil, err
 		}
-		s.Delay = 5 * vtime.Nanosecond * vtime.Time(m)
+		s.Delay = vtime.Microsecond * vtime.Time(m) / lightspeed
 	}
 	var without error // of an unsupported setting; a malformed one comes first
-	for _, err := range []error{c.lossless(s, p), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p)} {
+	for _, err := range []error{c.lossless(s, p), c.pattern(s), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p)} {
 		if u := (*Unsupported)(nil); errors.As(err, &u) {
 			without = cmp.Or(without, err)
 		} else if err != nil {
@@ -158,6 +164,26 @@ func (c *Config) lossless(s *Switch, p Port) error {
 	s.Lossless = slices.Compact(s.Lossless)
 	if len(s.Lossless) == 0 {
 		s.note("PORT_QOS_MAP has no pfc_enable for these ports: PFC is on no priority, and nothing is lossless")
+	}
+	return nil
+}
+
+// pattern reads what SONiC takes lossless traffic for.
+func (c *Config) pattern(s *Switch) (err error) {
+	const at = "LOSSLESS_TRAFFIC_PATTERN|AZURE"
+	row := c.tables["LOSSLESS_TRAFFIC_PATTERN"]["AZURE"]
+	if text, found := row["mtu"]; found {
+		if s.LosslessMTU, err = strconv.Atoi(text); err != nil || s.LosslessMTU < 64 || s.LosslessMTU > 9216 {
+			return fmt.Errorf("%s|mtu: %q is no MTU of 64 to 9216 bytes", at, text)
+		}
+		s.LosslessMTU = min(s.LosslessMTU, 9216-headers) // the largest topology.mtu: headers are beside it here
+	}
+	if text, found := row["small_packet_percentage"]; found {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil || percent < 0 || percent > 100 {
+			return fmt.Errorf("%s|small_packet_percentage: %q is no number of percent", at, text)
+		}
+		s.SmallPackets = percent / 100
 	}
 	return nil
 }
