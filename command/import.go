@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -89,6 +90,8 @@ is. With run --export hpcc the results are written as the simulator writes them.
 	}
 	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file` (mix/fat.txt)")
 	c.Flags().StringVar(&h.Flows, "flow", "", "flow `file` (mix/flow.txt)")
+	c.Flags().StringVar(&h.CC, "cc", "dcqcn", "congestion `control` of run.py, which decides marking and whether paused hosts send ACKs: "+strings.Join(scenario.HPCCControls(), ", "))
+	completeWord(c, "cc", func([]string) []string { return scenario.HPCCControls() })
 	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` of a size distribution (traffic_gen/WebSearch_distribution.txt)")
 	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: `part` of the hosts' bandwidth that arrives, as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: for how much virtual `time` flows arrive")

@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
@@ -21,8 +23,24 @@ type HPCCImport struct {
 	Topology string
 	Flows    string
 	CDF      string
+	CC       string     // of hpccControls; empty: dcqcn
 	Load     float64    // of the hosts, with a CDF: traffic_gen.py's --load
 	Time     vtime.Time // for which flows arrive, with a CDF
+}
+
+// hpccControls are the congestion controls of run.py that there are here, by our names. ackPrio is what run.py gives ACK_HIGH_PRIO: 1 has a paused host send
+// its ACKs.
+var hpccControls = []struct {
+	name    string
+	ackPrio bool
+}{{"dcqcn", true}, {"dcqcn+win", false}, {"hpcc", false}, {"dctcp", false}, {"timely", true}, {"timely+win", true}}
+
+// HPCCControls returns the names that HPCCImport.CC may have.
+func HPCCControls() (names []string) {
+	for _, c := range hpccControls {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // SetLoad takes the load as a user writes it: 0.3, 30% or 3/10, above 0 and up to mostLoad.
@@ -61,6 +79,11 @@ func checkLoad(v *yamlspec.Value, load float64) bool {
 // Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they are. The
 // switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can say it.
 func (h HPCCImport) Scenario(folder string) (string, error) {
+	at := slices.Index(HPCCControls(), cmp.Or(h.CC, "dcqcn"))
+	if at < 0 {
+		return "", fmt.Errorf("--cc %s: run.py has none such; choose one of %s", h.CC, strings.Join(HPCCControls(), ", "))
+	}
+	control := hpccControls[at]
 	relative := func(path string) (string, error) {
 		from, err := filepath.Abs(folder)
 		to, err2 := filepath.Abs(path)
@@ -117,29 +140,44 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 		line, delay = min(line, p.Rate), max(delay, p.Delay)
 	}
 	headroom := 3 * units.Bytes(line.BytesIn(delay))
-	per25 := float64(line) / float64(25*units.Gbps)
+	gigabits := int64(line / units.Gbps)
+	marking := fmt.Sprintf("mode: red, at: dequeue, kmin: %dKB, kmax: %dKB, pmax: 0.2", 100*gigabits/25, 400*gigabits/25)
+	constants := ""
+	switch {
+	case control.name == "dctcp":
+		marking = fmt.Sprintf("mode: step, at: dequeue, kmax: %dKB", 30*gigabits/10)
+	case strings.HasPrefix(control.name, "dcqcn"):
+		constants = fmt.Sprintf("cc:\n  %s: {profile: b}\n", control.name)
+	}
+	// The simulator's threshold is (buffer - headrooms - reserves - used beyond the reserves) / 8, and a queue comes to it with its own reserve besides
+	// (switch-mmu.cc). The headrooms come off here, too. For one port that fills, the rest is a buffer that is less by all reserves but nine.
+	ports := 0
+	for _, id := range plan.Switch {
+		ports = max(ports, len(plan.Nodes[id].Ports))
+	}
+	const mebibyte, reserve = 1 << 20, 4096
+	buffer := max(1, 16*gigabits/50)*mebibyte - reserve*int64(ports-9)
 	return fmt.Sprintf(`# Imported from HPCC's simulator. The switches are those of its run.py for hosts of %[1]v: PAUSE at an eighth of the free
 # buffer, RED by the hosts' rate, and more at faster ports in proportion. Under dcqcn with profile b, its NIC, receivers tell of every
-# marked packet, as its do (host.cnp_interval). Not the same: headroom is for the longest delay.
+# marked packet, as its do (host.cnp_interval). Not the same: headroom is for the longest delay. The buffer is %[4]d MiB less the reserve
+# of 4 KiB of each port of the largest switch, so that a port which fills alone is paused at the same level.
 name: %[2]s
 topology: {name: %[2]q, framing: ns3, hpcc: %[3]q}
 routing: {hash: hpcc}
 switch:
-  buffer: %[4]gMiB
+  buffer: %[10]dB
   pfc: {alpha: 1/8, xoff: 0, xoff_to_xon: 3KB, headroom: %[5]dB, per_rate: %[1]v}
-  ecn: {mode: red, at: dequeue, kmin: %[6]gKB, kmax: %[7]gKB, pmax: 0.2, per_rate: %[1]v}
+  ecn: {%[6]s, per_rate: %[1]v}
 # ACKs, and the CNPs that are a bit of them there, go in the data's priority. Whether a paused host may send any is run.py's
-# ack_prio: 1 for dcqcn and timely, 0 for hpcc and dctcp, which ack_when_paused: false is.
-host: {control_priority: 3, ack_when_paused: true}
-cc:
-  dcqcn: {profile: b}
-controllers: [dcqcn]
+# ack_prio: 1 for dcqcn, timely and timely+win, 0 for the others. Import the files again for another (--cc).
+host: {control_priority: 3, ack_when_paused: %[7]v}
+%[11]scontrollers: [%[12]s]
 workloads:
   - {%[8]s}
 duration: %[9]v
 drain: true
 sample: {flows: none}
-`, line, scenarioNameOf(name), topology, 16*float64(line)/float64(50*units.Gbps), headroom, 100*per25, 400*per25, item, duration), nil
+`, line, scenarioNameOf(name), topology, max(1, 16*gigabits/50), headroom, marking, control.ackPrio, item, duration, buffer, constants, control.name), nil
 }
 
 // scenarioNameOf makes a name that scenarios may have of any text.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -53,6 +54,48 @@ func TestHPCCFlowProblems(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestHPCCSwitches: an imported switch pauses a port where the simulator's does (GetPfcThreshold, GetSharedUsed and ConfigNPort of its switch-mmu.cc,
+// third.cc's headroom, run.py's buffer in whole MiB), and its hosts send ACKs when paused as run.py's ack_prio has it.
+func TestHPCCSwitches(t *testing.T) {
+	for _, c := range []struct {
+		hosts, gigabits int
+		buffer          float64 // MiB
+	}{{3, 40, 12}, {21, 100, 32}, {40, 25, 8}} {
+		topology := fmt.Sprintf("%d 1 %d\n0\n", c.hosts+1, c.hosts)
+		for i := range c.hosts {
+			topology += fmt.Sprintf("%d 0 %dGbps 1000ns 0\n", i+1, c.gigabits)
+		}
+		path := lab.HPCCFolder(t, topology, "1\n1 2 3 100 1000 2\n", "")
+		dir := filepath.Dir(path)
+		for control, ack := range map[string]bool{"dcqcn": true, "dcqcn+win": false, "hpcc": false, "dctcp": false, "timely": true, "timely+win": true} {
+			text, err := HPCCImport{Topology: filepath.Join(dir, "topo.txt"), Flows: filepath.Join(dir, "flow.txt"), CC: control}.Scenario(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Parse(path, []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Host.ACKsWhenPaused != ack {
+				t.Errorf("%s: ack_when_paused %v", control, s.Host.ACKsWhenPaused)
+			}
+			own := EverySwitch(s.Topology, &s.Switch)[0]
+			buffer, ports := own.Resolve(engine.Cables(s.Topology, s.Topology.Switch[0], false))
+			hosts, headroom := float64(c.hosts), float64(3*c.gigabits*1000/8)
+			if float64(ports[0].Headroom) != headroom {
+				t.Errorf("headroom %v, there %v", ports[0].Headroom, headroom)
+			}
+			for _, filling := range []float64{1, 2, hosts - 1} { // ports, alike
+				got := (float64(buffer) - hosts*headroom) / (8 + filling)
+				want := 4096 + (c.buffer*(1<<20)-hosts*headroom-hosts*4096)/(8+filling)
+				if d := want - got; d < -1 || d > 4096 || filling == 1 && d > 1 {
+					t.Errorf("%d hosts, %v fill: XOFF at %.0f, there %.0f", c.hosts, filling, got, want)
+				}
+			}
+		}
 	}
 }
 
