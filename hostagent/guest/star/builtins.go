@@ -3,6 +3,7 @@ package star
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -65,17 +66,18 @@ var builtins = starlark.StringDict{
 	"list":   listOf,
 	listName: listOf,
 	"sorted": builtin("sorted", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-		f, err := numbers("sorted", args)
+		f, err := numbers(thread, "sorted", args)
 		if err != nil {
 			return nil, err
 		}
+		spend(thread, len(f)*bits.Len(uint(len(f))))
 		slices.SortStableFunc(f, func(x, y starlark.Value) int {
 			return compare(float64(x.(starlark.Float)), float64(y.(starlark.Float)))
 		})
 		return newList(thread, f)
 	}),
-	"sum": builtin("sum", func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-		f, err := numbers("sum", args)
+	"sum": builtin("sum", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		f, err := numbers(thread, "sum", args)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +107,7 @@ var listOf = builtin("list", func(thread *starlark.Thread, args starlark.Tuple) 
 	var items []starlark.Value
 	if len(args) > 0 {
 		var err error
-		if items, err = collect(args[0]); err != nil || len(args) > 1 {
+		if items, err = collect(thread, args[0]); err != nil || len(args) > 1 {
 			return nil, fmt.Errorf("list takes a list or a range, of at most %d", mostItems)
 		}
 	}
@@ -162,12 +164,12 @@ func unary(name string, f func(float64) float64) *starlark.Builtin {
 
 // extreme is min or max, of arguments or of a list. A NaN is the result whatever the others are, as in Go.
 func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Builtin {
-	return builtin(name, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		all := []starlark.Value(args)
 		if len(args) == 1 {
 			if _, single := args[0].(starlark.Float); !single {
 				var err error
-				if all, err = numbers(name, args); err != nil {
+				if all, err = numbers(thread, name, args); err != nil {
 					return nil, err
 				}
 			}
@@ -193,11 +195,11 @@ func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Built
 }
 
 // numbers are the items of the one argument, a list of numbers.
-func numbers(name string, args starlark.Tuple) ([]starlark.Value, error) {
+func numbers(thread *starlark.Thread, name string, args starlark.Tuple) ([]starlark.Value, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("%s takes one list", name)
 	}
-	all, err := collect(args[0])
+	all, err := collect(thread, args[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s takes a list of numbers, not %s%s", name, article(args[0]), ifNone(args[0]))
 	}
@@ -209,8 +211,8 @@ func numbers(name string, args starlark.Tuple) ([]starlark.Value, error) {
 	return all, nil
 }
 
-// collect is what a list or a range has, up to one more than a list may.
-func collect(v starlark.Value) (all []starlark.Value, err error) {
+// collect returns the items of a list or a range, of at most mostItems. Each takes a step, as it does in a loop.
+func collect(thread *starlark.Thread, v starlark.Value) (all []starlark.Value, err error) {
 	i := starlark.Iterate(v)
 	if i == nil {
 		return nil, fmt.Errorf("no list")
@@ -223,8 +225,12 @@ func collect(v starlark.Value) (all []starlark.Value, err error) {
 	if len(all) > mostItems {
 		return nil, fmt.Errorf("a list has at most %d items", mostItems)
 	}
+	spend(thread, len(all))
 	return all, nil
 }
+
+// spend takes steps for what a builtin does with so many items; the interpreter ends the call at its next step if none is left.
+func spend(thread *starlark.Thread, items int) { thread.Steps += uint64(items) }
 
 // rangeValue is what range gives.
 type rangeValue struct{ start, end, step float64 }

@@ -13,6 +13,8 @@ const (
 	mostItems   = 1 << 12 // of one list
 	mostKept    = 1 << 14 // items in all lists of a flow
 	mostLoading = 10 * mostSteps
+
+	itemsPerStep = 64 // that pop moves
 )
 
 // account counts what the lists of a flow have taken in.
@@ -144,7 +146,7 @@ var listMethods = map[string]*starlark.Builtin{
 		l.items = append(l.items, args[0])
 		return starlark.None, grow(thread, 1)
 	}),
-	"pop": starlark.NewBuiltin("pop", func(_ *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	"pop": starlark.NewBuiltin("pop", func(thread *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		l := fn.Receiver().(*listValue)
 		if err := l.changes(); err != nil {
 			return nil, err
@@ -157,6 +159,7 @@ var listMethods = map[string]*starlark.Builtin{
 		if err != nil {
 			return nil, err
 		}
+		spend(thread, (len(l.items)-i)/itemsPerStep)
 		v := l.items[i]
 		l.items = append(l.items[:i], l.items[i+1:]...)
 		return v, nil

@@ -100,6 +100,8 @@ func mistakes() []mistake {
 		{"None in a comparison", onAck("flow.n = None", "if flow.n > 5:", "    pass"), "NoneType > float not implemented: None is no number"},
 		{"a list as a number", onAck("flow.n = flow.log * 2"), "unknown binary op: list * float: a list is no number (len(l), sum(l) and l[0] are)"},
 		{"a negative window", onAck("flow.window = -1"), "the window would be -1 B"},
+		{"a long list again and again", onAck("l = list(range(4000))", "for i in range(50):", "    max(l)"), "in on_ack: the call has made 100000 steps"},
+		{"a long list sorted again and again", onAck("l = list(range(1000))", "for i in range(20):", "    l = sorted(l)"), "in on_ack: the call has made 100000 steps"},
 		{"an endless loop", onAck("while True:", "    pass"), "in on_ack: the call has made 100000 steps without an end: is there a loop that never ends?"},
 		{"recursion", start + "def f(x):\n    return f(x)\ndef on_ack(flow, ack):\n    f(1)\n", "called recursively: a function cannot call itself"},
 		{"no return", start + "def f(x):\n    x * 2\ndef on_ack(flow, ack):\n    flow.rate = f(ack.rtt)\n", "flow.rate is a number, not None (a function without return gives None)"},

@@ -23,6 +23,7 @@ type metered struct {
 	code    []byte
 	places  places   // of its code in the code that it was made of
 	globals []uint32 // those that can change
+	blocks  int      // of all functions
 	stack   uint32   // the address of the stack's end, from which it grows down; 0: no stack is known
 }
 
@@ -50,7 +51,11 @@ func meter(module []byte) (m metered, err error) {
 	if types == nil || functions == nil || find(sectionExport) == nil || find(sectionCode) == nil || find(sectionMemory) == nil {
 		return m, errors.New("it exports nothing: functions are exported by their names, such as on_ack")
 	}
-	e := entries{plain: plainTypes(types), types: functionTypes(functions)}
+	if err := checkCounts(all); err != nil {
+		return m, err
+	}
+	e := entries{types: functionTypes(functions)}
+	e.plain, e.takes = signatures(types)
 	globals := uint32(0)
 	if r := find(sectionGlobal); r != nil {
 		if globals, err = m.readGlobals(r); err != nil {
@@ -140,8 +145,9 @@ func fixedMemory(r *reader) ([]byte, error) {
 
 // entries are the handlers that a module exports.
 type entries struct {
-	plain    map[uint32]bool // types without arguments and results
-	types    []uint32        // of functions
+	plain    map[uint32]bool   // types without arguments and results
+	takes    map[uint32]uint32 // arguments of a type
+	types    []uint32          // of functions
 	exports  []export
 	handlers []uint32 // functions that are exported as handlers
 }
@@ -152,17 +158,17 @@ type export struct {
 	at   uint32
 }
 
-// plainTypes are the types of functions that take nothing and return nothing.
-func plainTypes(r *reader) map[uint32]bool {
-	plain := map[uint32]bool{}
+// signatures returns which types take nothing and return nothing, and how many arguments each takes.
+func signatures(r *reader) (plain map[uint32]bool, takes map[uint32]uint32) {
+	plain, takes = map[uint32]bool{}, map[uint32]uint32{}
 	for i := range r.u32() {
 		if r.byte() != typeFunction {
 			panic(errDamaged)
 		}
-		takes := len(r.bytes(r.u32()))
-		plain[i] = len(r.bytes(r.u32())) == 0 && takes == 0
+		takes[i] = uint32(len(r.bytes(r.u32())))
+		plain[i] = len(r.bytes(r.u32())) == 0 && takes[i] == 0
 	}
-	return plain
+	return plain, takes
 }
 
 func functionTypes(r *reader) (types []uint32) {
@@ -216,14 +222,22 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 		return nil, errDamaged
 	}
 	out := appendU32(nil, n+uint32(len(e.handlers)))
-	step := append(appendU32([]byte{opGlobalGet}, count), opI64Const, 1, opI64Sub)
-	step = appendU32(append(step, opGlobalSet), count)
-	step = append(appendU32(append(step, opGlobalGet), count), opI64Const, 0, opI64LtS)
-	step = append(step, opIf, 0x40, opUnreachable, opEnd)
-	for range n {
+	take := append(appendU32([]byte{opI64Sub, opGlobalSet}, count), opGlobalGet)
+	take = append(appendU32(take, count), opI64Const, 0, opI64LtS, opIf, 0x40, opUnreachable, opEnd)
+	step := append(append(appendU32([]byte{opGlobalGet}, count), opI64Const, 1), take...)
+	for i := range n {
 		size := r.u32()
 		at := whole - len(r.data)
-		body, moved, err := meteredBody(&reader{r.bytes(size)}, step)
+		takes, known := e.takes[e.types[i]]
+		if !known {
+			return nil, errDamaged
+		}
+		body, moved, err := m.body(&reader{r.bytes(size)}, takes, step, func(length uint32) []byte {
+			cost := append(appendU32([]byte{opLocalSet}, length), opGlobalGet)
+			cost = appendU32(cost, count)
+			cost = append(appendU32(append(cost, opLocalGet), length), opI64ExtendI32U, opI64Const, bytesPerStep, opI64ShrU)
+			return appendU32(append(append(cost, take...), opLocalGet), length)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -242,32 +256,115 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 	return out, nil
 }
 
-// meteredBody has a function's body count a step at its beginning, and one in each loop. It says which parts of it are where now.
-func meteredBody(r *reader, step []byte) (out []byte, moved places, err error) {
+// body has a function's body count a step at its beginning and one in each loop, and for each instruction that touches many bytes the steps
+// of bytes, whose argument is a local with their number. It says which parts of the body are where now.
+func (m *metered) body(r *reader, takes uint32, step []byte, bytes func(length uint32) []byte) (out []byte, moved places, err error) {
 	whole := r.data
-	for range r.u32() { // locals
-		r.u32()
+	groups := r.u32()
+	declared := r.data
+	locals := uint64(takes)
+	for range groups {
+		locals += uint64(r.u32())
 		r.byte()
 	}
-	from := 0
-	move := func() {
-		to := len(whole) - len(r.data)
+	if locals > mostLocals {
+		return nil, nil, fmt.Errorf("a function has %d parameters and locals: the most is %d", locals, mostLocals)
+	}
+	// One local more, for the number of bytes.
+	out = append(appendU32(nil, groups+1), declared[:len(declared)-len(r.data)]...)
+	out = append(out, 1, typeI32)
+	from := len(whole) - len(r.data)
+	moved = append(moved, place{len(out), from})
+	out = append(out, step...)
+	move := func(to int, added []byte) {
 		moved = append(moved, place{len(out), from})
 		out = append(out, whole[from:to]...)
 		moved = append(moved, place{len(out), to})
-		out = append(out, step...)
+		out = append(out, added...)
 		from = to
 	}
-	move()
-	for len(r.data) > 0 {
+	for depth, blocks := 0, 0; len(r.data) > 0; {
+		before := len(whole) - len(r.data)
+		touches := r.touchesBytes()
 		op, err := r.instruction()
 		if err != nil {
 			return nil, nil, err
 		}
-		if op == opLoop {
-			move()
+		switch {
+		case touches:
+			move(before, bytes(uint32(locals)))
+		case op == opLoop:
+			move(len(whole)-len(r.data), step)
+		}
+		switch op {
+		case opBlock, opLoop, opIf:
+			if depth++; depth > mostNesting {
+				return nil, nil, fmt.Errorf("its blocks are nested more than %d deep", mostNesting)
+			}
+			if blocks++; blocks > mostBlocks {
+				return nil, nil, fmt.Errorf("a function has more than %d blocks: divide it", mostBlocks)
+			}
+			if m.blocks++; m.blocks > mostAllBlocks {
+				return nil, nil, fmt.Errorf("its functions have more than %d blocks", mostAllBlocks)
+			}
+		case opEnd:
+			depth--
 		}
 	}
 	moved = append(moved, place{len(out), from})
 	return append(out, whole[from:]...), moved, nil
+}
+
+// Limits of a module, which keep the time and memory that its compilation takes within bounds. Compilers' modules of controllers have a tenth of each.
+const (
+	mostCode      = 128 << 10 // bytes of all functions
+	mostFunctions = 1024
+	mostTypes     = 1024
+	mostGlobals   = 64 // each is looked at after each call
+	mostExports   = 1024
+	mostLocals    = 256 // of a function, with its parameters
+	mostBlocks    = 512 // of a function: compilation takes time by their square
+	mostAllBlocks = 8192
+	mostNesting   = 128  // blocks in blocks
+	mostElements  = 1024 // of a table, or its segments
+)
+
+// bytesPerStep is the binary logarithm of how many bytes memory.fill, memory.copy and memory.init touch for the price of a step.
+const bytesPerStep = 6
+
+// checkCounts refuses a module that is larger than a controller may be.
+func checkCounts(all []section) error {
+	seen := map[byte]bool{}
+	for _, s := range all {
+		if s.id != sectionCustom && seen[s.id] {
+			return errDamaged
+		}
+		seen[s.id] = true
+		limit, known := map[byte]struct {
+			most uint32
+			what string
+		}{
+			sectionType: {mostTypes, "types"}, sectionFunction: {mostFunctions, "functions"}, sectionTable: {1, "tables"}, sectionGlobal: {mostGlobals, "globals"},
+			sectionExport: {mostExports, "exports"}, sectionElement: {mostElements, "element segments"}, sectionData: {mostElements, "data segments"},
+		}[s.id]
+		if s.id == sectionCode && len(s.content) > mostCode {
+			return fmt.Errorf("its code has %d bytes: the most is %d", len(s.content), mostCode)
+		}
+		if !known {
+			continue
+		}
+		r := &reader{s.content}
+		n := r.u32()
+		if n > limit.most {
+			return fmt.Errorf("it has %d %s: the most is %d", n, limit.what, limit.most)
+		}
+		if s.id == sectionTable && n == 1 {
+			r.byte() // type
+			r.byte() // flags
+			if least := r.u32(); least > mostElements {
+				return fmt.Errorf("it has a table of %d elements: the most is %d", least, mostElements)
+			}
+		}
+	}
+	return nil
 }

@@ -12,25 +12,33 @@ const (
 	sectionType     = 1
 	sectionImport   = 2
 	sectionFunction = 3
+	sectionTable    = 4
 	sectionMemory   = 5
 	sectionGlobal   = 6
 	sectionExport   = 7
+	sectionElement  = 9
 	sectionCode     = 10
+	sectionData     = 11
 )
 
 // Instructions (section 5.4).
 const (
-	opUnreachable = 0x00
-	opLoop        = 0x03
-	opIf          = 0x04
-	opEnd         = 0x0b
-	opCall        = 0x10
-	opGlobalGet   = 0x23
-	opGlobalSet   = 0x24
-	opI32Const    = 0x41
-	opI64Const    = 0x42
-	opI64LtS      = 0x53
-	opI64Sub      = 0x7d
+	opUnreachable   = 0x00
+	opBlock         = 0x02
+	opLoop          = 0x03
+	opIf            = 0x04
+	opEnd           = 0x0b
+	opCall          = 0x10
+	opLocalGet      = 0x20
+	opLocalSet      = 0x21
+	opGlobalGet     = 0x23
+	opGlobalSet     = 0x24
+	opI32Const      = 0x41
+	opI64Const      = 0x42
+	opI64LtS        = 0x53
+	opI64Sub        = 0x7d
+	opI64ShrU       = 0x88
+	opI64ExtendI32U = 0xad
 )
 
 const (
@@ -169,16 +177,28 @@ func appendName(b []byte, name string) []byte {
 	return append(appendU32(b, uint32(len(name))), name...)
 }
 
+// mostTargets bounds a br_table.
+const mostTargets = 1024
+
+// touchesBytes tells whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand says how many bytes it touches.
+func (r *reader) touchesBytes() bool {
+	return len(r.data) > 1 && r.data[0] == 0xfc && (r.data[1] == 8 || r.data[1] == 10 || r.data[1] == 11)
+}
+
 // instruction goes over an instruction (section 5.4 of the specification), and says which it is.
 func (r *reader) instruction() (op byte, err error) {
 	op = r.byte()
 	switch {
-	case op == 0x02 || op == opLoop || op == opIf: // block, loop, if: a type
+	case op == opBlock || op == opLoop || op == opIf: // block, loop, if: a type
 		r.skip()
 	case op == 0x0c || op == 0x0d || op == opCall || op >= 0x20 && op <= opGlobalSet || op == 0x25 || op == 0xd2: // br, br_if, call, variables, table.get, ref.func
 		r.skip()
 	case op == 0x0e: // br_table
-		for range r.u32() {
+		n := r.u32()
+		if n > mostTargets {
+			return 0, fmt.Errorf("it has a br_table of %d targets: the most is %d", n, mostTargets)
+		}
+		for range n {
 			r.skip()
 		}
 		r.skip()
