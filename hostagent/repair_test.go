@@ -116,6 +116,49 @@ func TestNakAgain(t *testing.T) {
 	}
 }
 
+// TestOneRewindForAGap: NAKs that packets of one gap draw, where they come faster than an RTT, have the flow go back once. It goes back again as
+// the retransmission is lost too.
+func TestOneRewindForAGap(t *testing.T) {
+	p := newPair(t, func(s *Settings) { s.NakInterval = us })
+	c := newTold()
+	s, r := p.start(40*mtu, c)
+	var naks [][]byte
+	pass := func(lost uint32, packets int) {
+		t.Helper()
+		for range packets {
+			data := p.next()
+			if p.parse(data).PSN != lost {
+				p.to.Receive(p.now, whole(data))
+			}
+			p.now += us
+			for f := p.pull(p.to); f != nil; f = p.pull(p.to) {
+				if p.parse(f).Kind == wire.KindNak {
+					naks = append(naks, f)
+				}
+			}
+		}
+	}
+	pass(2, 20)
+	if len(naks) < 15 || p.parse(naks[0]).PSN != 2 {
+		t.Fatalf("%d NAKs", len(naks))
+	}
+	for rewinds := 1; rewinds <= 2; rewinds++ {
+		came := naks
+		naks = nil
+		for _, f := range came { // an RTT after their packets left
+			p.from.Receive(p.now, whole(f))
+			p.now += us
+		}
+		if len(c.naks) != rewinds || s.Sent() != 2*mtu {
+			t.Fatalf("%d rewinds, want %d; next is %d", len(c.naks), rewinds, s.Sent())
+		}
+		pass(map[int]uint32{1: 2, 2: 1 << 20}[rewinds], 18)
+	}
+	if len(naks) > 0 || r.Delivered != 20*mtu || s.Retransmitted != 2*18*mtu {
+		t.Errorf("%d NAKs, %d delivered, %d again", len(naks), r.Delivered, s.Retransmitted)
+	}
+}
+
 // TestTimeout: without progress for the timeout the sender goes back; an ACK puts it off.
 func TestTimeout(t *testing.T) {
 	const timeout = 300 * us

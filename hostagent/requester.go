@@ -374,7 +374,7 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 		s.goBackTo(now, packet)
 		s.adjust(now)
 	case syndrome == wire.SyndromeNakSequence:
-		if packet*s.mtu >= s.next || !q.retry(w) {
+		if packet*s.mtu >= s.next || s.repeated(now, packet) || !q.retry(w) {
 			return
 		}
 		s.goBackTo(now, packet)

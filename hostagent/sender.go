@@ -59,6 +59,9 @@ type Sender struct {
 	asked     int64        // bytes sent up to the last packet that asked for an ACK: one is due while they are more than acked
 	progress  vtime.Time   // last time that acked moved, or that an ACK became due
 	armed     vtime.Time
+	gap       int64      // the packet that go-back-N has gone back to last; -1: none
+	gapAt     vtime.Time // when
+	gapUntil  vtime.Time // before it, a NAK for that packet is of what was sent before
 
 	traits   *traits    // nil: it has none
 	pair     *QueuePair // whose messages it sends; nil: it sends a flow
@@ -134,7 +137,7 @@ func (n *NIC) newSender(now vtime.Time, c *SenderConfig, header *wire.FlowHeader
 		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
 		flowID: wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
 		size:   c.Size, mtu: int64(n.mtu),
-		eligible: now, lastStart: now, progress: now, armed: vtime.Never, tellSent: c.TellSent,
+		eligible: now, lastStart: now, progress: now, armed: vtime.Never, gap: -1, tellSent: c.TellSent,
 	}
 	s.class = n.classOf(s.settings.DataPriority)
 	s.entropy = newEntropies(s.settings.Entropy, &c.Wire)
@@ -425,9 +428,28 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 		s.acked = expected
 		s.progress = now
 	}
+	if s.repeated(now, expected/s.mtu) {
+		return
+	}
 	s.goBack(now, false)
 	s.controller.OnNak(now)
 	s.adjust(now)
+}
+
+// repeated tells whether a NAK for a packet is of a gap that the flow has gone back for already, and notes the gap if not. A gap has one rewind: NAKs of packets that left before it may
+// come for as long as the first one took, since the packet left.
+func (s *Sender) repeated(now vtime.Time, packet int64) bool {
+	if s.gap == packet && now < s.gapUntil {
+		return true
+	}
+	span := s.LastRTT
+	if sent := *s.sentAt(packet); sent != sentTwice {
+		span = now - sent
+	} else if s.gap == packet {
+		span = now - s.gapAt
+	}
+	s.gap, s.gapAt, s.gapUntil = packet, now, now+span
+	return false
 }
 
 // hear takes what an answer says of the path of the packet that it answers.

@@ -27,7 +27,7 @@ type Settings struct {
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
 	RetransmitTimeout vtime.Time
-	// NakInterval is the least time between two NAKs for one expected sequence number. Selective repeat has none: each packet out of order
+	// NakInterval is the time after which a receiver repeats its NAK for one expected sequence number, which may have been lost. Selective repeat has none: each packet out of order
 	// is answered.
 	NakInterval vtime.Time
 	// Recovery is how flows repair losses.

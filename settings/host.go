@@ -78,7 +78,7 @@ func Host(s *hostagent.Settings) Table {
 			value: span(&s.RetransmitTimeout),
 		},
 		{
-			Parameter: schema.Parameter{Name: "nak_interval", Kind: schema.Time, Doc: "least time between two NAKs for one sequence number"},
+			Parameter: schema.Parameter{Name: "nak_interval", Kind: schema.Time, Doc: "time after which a receiver of go-back-N repeats its NAK while a gap lasts"},
 			value:     span(&s.NakInterval),
 		},
 		{
