@@ -63,7 +63,7 @@ func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
 		CNPInterval: 50 * vtime.Microsecond, NakInterval: 500 * vtime.Microsecond,
-		Selective: Selective{Cap: AutoCap, LowTimeout: 100 * vtime.Microsecond, LowPackets: 3, Reorder: 1},
+		Selective: Selective{Cap: AutoCap, LowTimeout: 100 * vtime.Microsecond, LowPackets: 3},
 	}
 }
 
@@ -81,6 +81,12 @@ const (
 // AutoCap in the place of Selective's Cap is the bandwidth-delay product of the fabric's longest path.
 const AutoCap units.Bytes = -1
 
+// Values of Selective.Reorder.
+const (
+	AutoReorder  = 0       // as the paths and what switches do about losses ask for; it must have been resolved
+	NeverReorder = 1 << 20 // gaps say nothing: what is lost is told by its receiver, or by a timer
+)
+
 // Selective are settings of SelectiveRepeat.
 type Selective struct {
 	// Cap is the most payload in flight: between the first byte not acknowledged and the next to be sent for the first time (IRN's
@@ -91,7 +97,7 @@ type Selective struct {
 	LowTimeout vtime.Time
 	LowPackets int
 	// Reorder is how many packets further on one must have arrived for a packet to be taken for lost: 1, IRN's, takes every gap for a
-	// loss. Where frames of a flow take several paths it is how far they may overtake each other at no cost.
+	// loss. Where frames of a flow take several paths it is how far they may overtake each other at no cost. Or AutoReorder, or NeverReorder.
 	Reorder int
 }
 

@@ -111,9 +111,10 @@ func Host(s *hostagent.Settings) Table {
 		{
 			Parameter: schema.Parameter{
 				Name: "selective.reorder", Kind: schema.Integer, Min: "1", Max: "1048576",
-				Doc: "a packet is lost once one that was sent so many after it has arrived; 1, IRN's, takes every gap for a loss",
+				Doc: "a packet is lost once one that was sent so many after it has arrived; `auto`: 1, IRN's, where a flow has one path, and " +
+					"where it has several how far packets overtake each other there ([recovery.md](recovery.md#selective-repeat))",
 			},
-			value: integer(&s.Selective.Reorder),
+			Word: auto, Means: hostagent.AutoReorder, value: integer(&s.Selective.Reorder),
 		},
 		{
 			Parameter: schema.Parameter{

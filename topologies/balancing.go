@@ -25,6 +25,22 @@ func (p *Plan) WithBalancing(b Balancing) *Plan {
 	return &q
 }
 
+// Choices returns the most ports of switches on a path, but for the last: load balancing chooses those.
+func (p *Plan) Choices() (most int) {
+	leaves := p.leafSwitches(&p.routes)
+	seen := make([]bool, len(leaves))
+	for to, leaf := range p.routes.Leaf {
+		if seen[leaf] {
+			continue
+		}
+		seen[leaf] = true
+		for _, from := range leaves {
+			most = max(most, p.Hops(p.Switch[from], to)-1)
+		}
+	}
+	return most
+}
+
 // Ways are the ports that packets from one host to another may leave by where load balancing moves them: those of all shortest paths, each
 // once, by their distance from the source, whose own comes first.
 func (p *Plan) Ways(source, destination NodeID, by Pair) [][]PortID {

@@ -46,7 +46,7 @@ func atLeast(x float64, source string) *bound { return &bound{least: true, limit
 
 // Load balancing as the draft's tests vary it. What lets packets overtake each other goes with selective repeat, as spraying with RoCE is used.
 var (
-	tolerant = []string{"host.recovery=selective", "host.selective.reorder=64"}
+	tolerant = []string{"host.recovery=selective"}
 	flowlet  = with(tolerant, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us")
 	spray    = with(tolerant, "switch.load_balancing.mode=spray")
 )

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -57,8 +58,13 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		return
 	}
 	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {
-		v.Note("packets of a flow overtook each other: %d were sent again that had arrived or were to; host.selective.reorder %d takes a packet for lost "+
-			"as soon as so many that were sent later have arrived, and the latest came %d late", of.Spurious, r.Scenario.Host.Selective.Reorder, of.Extent)
+		text := fmt.Sprintf("packets of a flow overtook each other: %d were sent again that had arrived or were to; host.selective.reorder %d takes a packet for lost "+
+			"as soon as so many that were sent later have arrived, and the latest came %d late", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
+		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // else the latest may have been lost
+			v.Worsen(measure.Warn, "%s: set it to %d", text, of.Extent+1)
+		} else {
+			v.Note("%s", text)
+		}
 	}
 	var late, naks, again int64
 	for i := range r.Scenario.Topology.Interfaces {

@@ -54,6 +54,9 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Cap == hostagent.AutoCap {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
 	}
+	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Reorder == hostagent.AutoReorder {
+		own.Selective.Reorder = tolerance(s, needs, own.Selective.Cap)
+	}
 	own.Quantum = s.Switch.Scheduler.Quantum
 	own.Timestamps, own.Grants = needs.Timestamps, needs.Grants
 	own.INT, own.Ternary = needs.INT, ternary(s, needs)
@@ -195,6 +198,30 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 		}
 	}
 	return units.Bytes(packets * int64(plan.MTU))
+}
+
+// tolerance is what auto stands for in selective.reorder, under a cap. On one path packets keep their order, and a gap is a loss. Where trimmed packets tell
+// of losses gaps say nothing, as in Ultra Ethernet's reference simulator. Else it is how many packets a flow sends at line rate while one is in the
+// longest queues that others pass by: of lossy priorities their limit, of others a bandwidth-delay product, at each port that load balancing chooses.
+// With losses it is three quarters of the cap at most, as no more is sent behind a gap than the cap lets.
+func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
+	plan := s.Topology
+	if !plan.Balancing.Moving {
+		return 1
+	}
+	if s.Switch.Trim && s.Host.RetransmitTimeout > 0 {
+		return hostagent.NeverReorder
+	}
+	bdp := longestBDP(plan, needs)
+	queue, lossless := bdp, s.Switch.Lossless()>>s.Host.DataPriority&1 != 0
+	if !lossless {
+		queue = s.Switch.LossyLimit
+	}
+	ahead := bdp + units.Bytes(plan.Choices())*queue
+	if !lossless && limit > 0 {
+		ahead = min(ahead, 3*limit/4)
+	}
+	return int(max(1, min(ahead/units.Bytes(plan.MTU), hostagent.NeverReorder)))
 }
 
 // SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking

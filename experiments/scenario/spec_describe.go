@@ -32,6 +32,32 @@ func (s *Scenario) describeCNPs(controllers []string) string {
 	return text
 }
 
+// describeSelective is what auto of selective repeat comes to under controllers.
+func (s *Scenario) describeSelective(controllers []string) (texts []string) {
+	for _, name := range controllers {
+		own, _, spec, err := s.Under(name)
+		if err != nil || own.Host.Recovery != hostagent.SelectiveRepeat {
+			continue
+		}
+		h := HostSettings(own, spec.Needs)
+		var auto []string
+		if own.Host.Selective.Cap == hostagent.AutoCap {
+			auto = append(auto, fmt.Sprintf("bdp_cap %v", h.Selective.Cap))
+		}
+		switch {
+		case own.Host.Selective.Reorder != hostagent.AutoReorder:
+		case h.Selective.Reorder == hostagent.NeverReorder:
+			auto = append(auto, "reorder never, as trimmed packets tell of losses")
+		default:
+			auto = append(auto, fmt.Sprintf("reorder %d", h.Selective.Reorder))
+		}
+		if text := "selective, auto: " + strings.Join(auto, ", "); len(auto) > 0 && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // Describe writes s for people: what runs, where, under which settings, and what is looked at.
 func (s *Scenario) Describe(w io.Writer) error {
 	var b strings.Builder
@@ -71,6 +97,11 @@ func (s *Scenario) Describe(w io.Writer) error {
 		}
 		if h.CNPInterval == settings.CNPAuto {
 			row("", "cnp_interval auto: %s", s.describeCNPs(controllers))
+		}
+		if h.Recovery == hostagent.SelectiveRepeat {
+			for _, text := range s.describeSelective(controllers) {
+				row("", "%s", text)
+			}
 		}
 	}
 	hosts("hosts", &s.Host, s.Controllers...)

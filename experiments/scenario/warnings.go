@@ -124,6 +124,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.scheduler()
 	w.trimming()
 	w.timeouts()
+	w.reordering()
 	w.telemetry()
 	w.controllers()
 	w.grants()
@@ -175,6 +176,18 @@ func (w *warner) timeouts() {
 		w.warn("host.selective.rto_low %v has no effect: there is no timeout; host.retransmit_timeout is what to set", low)
 	case low >= high:
 		w.warn("host.selective.rto_low %v has no effect: host.retransmit_timeout is %v, and it takes the place of a longer one", low, high)
+	}
+}
+
+// reordering warns of a threshold of selective repeat below what packets on several paths overtake each other by.
+func (w *warner) reordering() {
+	h := HostSettings(w.s, w.needs)
+	if h.Recovery != hostagent.SelectiveRepeat || w.s.Switch.Trim {
+		return
+	}
+	if needed := tolerance(w.s, w.needs, h.Selective.Cap); h.Selective.Reorder < min(needed, 32) {
+		w.warn("host.selective.reorder %d takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be %d late; leave it out, or set %d",
+			h.Selective.Reorder, needed, needed)
 	}
 }
 

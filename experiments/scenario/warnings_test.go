@@ -3,6 +3,8 @@ package scenario
 import (
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/hostagent"
 )
 
 // What validate and run warn of, with the numbers; and nothing where nothing is off.
@@ -168,6 +170,46 @@ func TestCapIsTheLongestPath(t *testing.T) {
 	want := int64(rtt/0.2/packet) + 1
 	if got := HostSettings(own, spec.Needs).Selective.Cap; int64(got) != want*1000 {
 		t.Errorf("a cap of %v, want %d packets", got, want)
+	}
+}
+
+// TestReorderTolerance: auto is IRN's 1 on one path; on several it is what a bandwidth-delay product of the path and the queues of its two chosen ports hold, in
+// packets, or three quarters of the cap where frames can be dropped; trimmed packets make gaps say nothing. A threshold far below is warned of. The
+// path: 100 Gb/s, 4 links of 1 us each way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte: 8374 ns, or 96.7 packets.
+func TestReorderTolerance(t *testing.T) {
+	const lossy = "switch={pfc: {priorities: []}, lossy_limit: 100KB, "
+	for _, c := range []struct {
+		set  []string
+		want int
+		warn string
+	}{
+		{[]string{"host={recovery: selective}"}, 1, ""},
+		{[]string{"host={recovery: selective, selective: {reorder: 7}}"}, 7, ""},
+		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: spray}}"}, 3 * 97, ""},
+		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: flowlet}}"}, 3 * 97, ""},
+		{[]string{"host={recovery: selective, entropy: reps}"}, 3 * 97, ""},
+		{[]string{"host={recovery: selective, selective: {bdp_cap: 0B}}", lossy + "load_balancing: {mode: spray}}"}, 97 + 200, ""},
+		{[]string{"host={recovery: selective}", lossy + "load_balancing: {mode: spray}}"}, 97 * 3 / 4, ""},
+		{[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"}, 1, "host.selective.reorder 1 takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be 72 late; leave it out, or set 72"},
+		{[]string{"host={recovery: selective, entropy: random}", lossy + "trim: true}"}, hostagent.NeverReorder, ""},
+	} {
+		s := mustLoad(t, "load-balancing", append(c.set, "controllers=[dcqcn]", "expect_unused=[pfc, ecn, controller]")...)
+		own, _, spec, err := s.Under("dcqcn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := HostSettings(own, spec.Needs).Selective.Reorder; got != c.want {
+			t.Errorf("%q: %d, want %d", c.set, got, c.want)
+		}
+		var got string
+		for _, text := range Warnings(s, s.Controllers) {
+			if strings.Contains(text, "selective.reorder") {
+				got = text
+			}
+		}
+		if got != c.warn {
+			t.Errorf("%q: warned %q, want %q", c.set, got, c.warn)
+		}
 	}
 }
 

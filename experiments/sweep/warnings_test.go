@@ -14,6 +14,9 @@ func TestNoFalseAlarm(t *testing.T) {
 	none := func(name string, warnings []string) {
 		t.Helper()
 		for _, text := range warnings {
+			if strings.HasPrefix(name, "spray-reorder") && strings.Contains(text, "under spray-selective: host.selective.reorder 1 ") {
+				continue
+			}
 			if strings.HasPrefix(name, "deadlock") && strings.Contains(text, "can close a cycle of buffers") {
 				continue
 			}

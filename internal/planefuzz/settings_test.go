@@ -198,7 +198,7 @@ func (c *testCase) drawRecovery(d chooser) {
 	}
 	h.Selective.LowTimeout = d.time("rto low", vtime.Microsecond, 200*vtime.Microsecond)
 	h.Selective.LowPackets = d.Int("rto low packets", 0, 10)
-	h.Selective.Reorder = pick(d, "reorder", 1, 1, 2, 3, 8, 64)
+	h.Selective.Reorder = pick(d, "reorder", 0, 1, 1, 2, 3, 8, 64)
 }
 
 // drawCredits draws credit-based flow control in place of PFC, of lanes that may be the control frames' too.
