@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -146,7 +147,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	}
 	batch := &suite.Suite{
 		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
-		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors,
+		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors, CheckSets: true,
 	}
 	if parquet {
 		batch.Beside = pq.WriteRun
@@ -283,6 +284,7 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 		writeResults(w, suite, results)
 	}
 	writeUnlike(os.Stderr, results)
+	writeIdle(os.Stderr, results)
 	if err != nil {
 		return runError(err)
 	}
@@ -306,6 +308,21 @@ func writeUnlike(w io.Writer, results [][]*runner.Result) {
 			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed), []string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
 				"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
 				"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
+		}
+	}
+}
+
+// writeIdle warns of settings that changed none of a scenario's runs under several congestion controls. Under one the verdict does.
+func writeIdle(w io.Writer, results [][]*runner.Result) {
+	for _, scenario := range results {
+		made := slices.DeleteFunc(slices.Clone(scenario), func(r *runner.Result) bool { return r == nil })
+		if len(made) < 2 {
+			continue
+		}
+		for _, set := range made[0].Idle {
+			if !slices.ContainsFunc(made, func(r *runner.Result) bool { return !slices.Contains(r.Idle, set) }) {
+				writeWarnings(w, made[0].Scenario.Name, []string{fmt.Sprintf("--set %s had no effect on any of its runs: each is the same without it, frame by frame", set)})
+			}
 		}
 	}
 }

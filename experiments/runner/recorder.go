@@ -40,6 +40,7 @@ type recorder struct {
 	begun     []begun // flows that operations have started, in order
 
 	events map[string]int // of the fabric, by kind
+	checks *checkpoints   // nil: no run is compared with this one
 
 	spread     *spread
 	congestion *congestion
@@ -139,6 +140,7 @@ func (r *recorder) sample(now vtime.Time) {
 	r.congestion.sample(now)
 	r.fairness.sample(now, r.all())
 	r.recording.sample(now, r.engine, r.all())
+	r.checks.sample(r.engine)
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}

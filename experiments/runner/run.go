@@ -47,7 +47,12 @@ type Options struct {
 	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
-	Sets     []string
+	Sets []string
+	// CheckSets has each of Sets that is about a mechanism checked: the scenario runs again without it, up to the first sample at which the two runs differ.
+	CheckSets bool
+	// Compared says that the same settings are for runs under other congestion controls too.
+	Compared bool
+
 	Progress engine.Progress
 	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and with Capture, it uses
 	// one.
@@ -77,6 +82,8 @@ type Result struct {
 	// Unlike is the fingerprint of the run whose place this one took, if that was of the same configuration, seed and version and should
 	// have been this one's; empty: there was none, or it was.
 	Unlike string
+	// Idle are the user's settings that changed nothing, of those that were checked (Options.CheckSets).
+	Idle []string
 }
 
 // Summaries are those of results, nil where there is none.
@@ -194,6 +201,7 @@ type runner struct {
 	records    flowRecords    // of the flows, once the run has ended
 	linkRows   []measure.Link // likewise
 	stopped    []int          // likewise, the flows that can never end
+	idle       []string       // likewise, the user's settings that changed nothing
 	operations Operations
 	rows       []rundir.CollectiveRow
 }
@@ -224,6 +232,9 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if r.options.Record {
 		r.recorder.recording = r.newRecording()
 	}
+	if r.options.CheckSets && s.Recipe != nil {
+		r.recorder.checks = new(checkpoints)
+	}
 	r.recorder.start(r.engine, out)
 	if r.options.Export == ExportHPCC {
 		r.recorder.hpcc = &hpccTrace{}
@@ -237,10 +248,10 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	}
 	collect(s.Topology)
 	start := time.Now()
-	ctx, stop := context.WithCancel(ctx)
+	within, stop := context.WithCancel(ctx)
 	defer stop()
 	r.recorder.stop = stop
-	runErr := r.drive(ctx, r.options.Progress)
+	runErr := r.drive(within, r.options.Progress)
 	r.keepStack(runErr)
 	wall := time.Since(start)
 	r.engine.Trim()
@@ -248,7 +259,11 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if r.recorder.err != nil {
 		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
 	}
+	if runErr == nil {
+		r.idle = r.idleSettings(ctx)
+	}
 	result := r.conclude(wall, runErr)
+	result.Idle = r.idle
 	r.recorder.trace.finish(r.engine.Now())
 	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),

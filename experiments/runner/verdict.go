@@ -46,7 +46,9 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 		return v
 	}
 	r.judgeFlows(&v, sum)
+	r.judgeUndelivered(&v)
 	r.judgeUnused(&v, sum)
+	r.judgeSettings(&v)
 	r.judgeLossy(&v, sum)
 	r.noteReordering(&v, sum)
 	return v

@@ -126,6 +126,22 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of, remedy)
 }
 
+// judgeUndelivered names the flows that began and of which no byte has arrived, whatever the scenario expects of them.
+func (r *runner) judgeUndelivered(v *measure.Verdict) {
+	flows, plan := r.flows(), r.Scenario.Topology
+	var names []string
+	for i := range flows.n {
+		f := &r.Scenario.Flows[i]
+		// A flow that has just begun may have its first packet on the way, behind a queue.
+		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Flows[i].Env.BaseRTT && age > r.engine.Now()/10 {
+			names = append(names, fmt.Sprintf("flow %d (%s), %s to %s", i, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To)))
+		}
+	}
+	if len(names) > 0 {
+		v.Worsen(measure.Warn, "no byte was delivered of %s: %s", flowCount(len(names)), scenario.Few(names))
+	}
+}
+
 // unexpected is how many flows with a size have not ended though the scenario does not say that they may.
 func (r *runner) unexpected(sum *measure.Summary) int {
 	u := sum.Flows.Unfinished

@@ -110,7 +110,12 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
-		v.Worsen(measure.Warn, "the congestion control never reacted: no %s flow changed its rate or window%s", strings.Join(r.controls(), ", "), why)
+		text := fmt.Sprintf("the congestion control never reacted: no %s flow changed its rate or window%s", strings.Join(r.controls(), ", "), why)
+		if r.congested(sum) {
+			v.Worsen(measure.Warn, "%s", text)
+		} else {
+			v.Note("%s; nothing was congested: no PAUSE, no mark, no frame dropped", text)
+		}
 		return // what it did not hear of says no more
 	}
 	if byECN && !marked {
@@ -119,6 +124,11 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 	if needs.CNM && sum.CNMs == 0 {
 		r.unused(v, scenario.UnusedCNM, "switch.cnm", "CNMs were not needed: no switch found a burst that others had to be told of")
 	}
+}
+
+// congested reports whether anything happened that a congestion control is there for.
+func (r *runner) congested(sum *measure.Summary) bool {
+	return sum.PFC.Pauses > 0 || sum.ECNMarks+sum.UEMarks > 0 || sum.Drops.Frames > 0 || sum.Credits != nil && sum.Credits.Stalls > 0
 }
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.
@@ -135,7 +145,8 @@ func (r *runner) controls() (names []string) {
 	return names
 }
 
-// unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run.
+// unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run. Where the settings were
+// checked (Options.CheckSets), only if that changed nothing: a threshold that was raised may be why nothing reached it.
 func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
 	if r.mayBeUnused(name) {
 		return
@@ -154,7 +165,7 @@ func (r *runner) setBelow(section string) string {
 	for _, set := range r.options.Sets {
 		path, _, _ := strings.Cut(set, "=")
 		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
-		if path == section || strings.HasPrefix(path, section+".") {
+		if (path == section || strings.HasPrefix(path, section+".")) && (r.recorder.checks == nil || slices.Contains(r.idle, set)) {
 			last = set
 		}
 	}

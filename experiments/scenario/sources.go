@@ -3,6 +3,7 @@ package scenario
 import (
 	"embed"
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
@@ -62,6 +63,13 @@ func (r *Recipe) Load() (*Scenario, error) {
 		return nil, fmt.Errorf("the scenario: %w", err)
 	}
 	return Reading{Quick: r.Quick, Sets: r.Settings, Controllers: r.Controllers, Sources: sources}.Parse(r.File, data)
+}
+
+// Without returns the scenario as it is without one of the user's settings.
+func (s *Scenario) Without(set string) (*Scenario, error) {
+	own := s.Recipe.Written()
+	own.Settings = slices.DeleteFunc(slices.Clone(own.Settings), func(of string) bool { return of == set })
+	return own.Load()
 }
 
 // settingFile is a file that a constant names.

@@ -31,6 +31,7 @@ type Suite struct {
 	Version    string
 	Command    string
 	Sets       []string
+	CheckSets  bool // as in Options
 	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
 	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
 	Figures  []string
@@ -155,7 +156,7 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 	}
 	r, err := runner.Run(ctx, c.Scenario, runner.Options{
 		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture, Perfetto: s.Perfetto,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun, Processors: s.processors(),
+		Version: s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1, Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun, Processors: s.processors(),
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)

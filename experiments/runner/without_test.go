@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+)
+
+// TestSettingsWithoutEffect: a setting of the user without which a run has the same fingerprint is named, whatever it is of; one that changes the run is
+// not, be it that it keeps a threshold from being reached.
+func TestSettingsWithoutEffect(t *testing.T) {
+	for _, c := range []struct {
+		controller, set, why string // why is empty where it has an effect
+	}{
+		{"hpcc", "switch.ecn.kmin=100KB", "without it the run is the same"},
+		{"dcqcn", "cc.dctcp.g=1/4", "no flow is under dctcp"},
+		{"dcqcn", "host.retransmit_timeout=90ms", "without it the run is the same"},
+		{"dcqcn", "host.nak_interval=90us", "without it the run is the same"},
+		{"dcqcn", "switch.lossy_limit=2MB", "without it the run is the same"},
+		{"dcqcn", "switch.ecn.kmin=10KB", ""},
+		{"dcqcn", "switch.pfc.xoff=1MB", ""},
+		{"dcqcn", "cc.dcqcn.g=1/4", ""},
+		{"dcqcn", "host.ack_every=4", ""},
+	} {
+		s, err := scenario.Reading{Sets: []string{c.set}}.Load("incast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := run(t, s, c.controller, Options{Plane: engine.PlaneWasm, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
+		all := strings.Join(v.Messages, "\n")
+		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") && strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
+			t.Errorf("%s under %s: %+v", c.set, c.controller, v)
+		}
+	}
+}
