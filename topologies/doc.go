@@ -19,7 +19,7 @@
 //   - A plan: plan.go, build.go (how a checked spec becomes one), summary.go (in a line), view.go (as it resolves).
 //   - Hosts' ports: interfaces.go (addresses, and by which a flow goes).
 //   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator), balancing.go (how switches choose among equal
-//     ones), dependency.go (which queues can wait for which, and cycles).
+//     ones), longest.go (the longest RTT), dependency.go (which queues can wait for which, and cycles).
 //   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree, rails, planes), hpcc.go (files of HPCC's simulator), check.go (what keeps it
 //     from being a plan), programs.go (what programs on nodes find); builtin.go has those that come with the program.
 package topologies

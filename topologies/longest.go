@@ -30,7 +30,7 @@ func (p *Plan) LongestRTT(dataBytes, ackBytes int) vtime.Time {
 // longestRTT goes through the leaves, and works out for each how long it takes from every other. All interfaces at a leaf share the way to it.
 func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 	data, ack := p.Framing.LineBytes(dataBytes), p.Framing.LineBytes(ackBytes)
-	crossing := func(id PortID) vtime.Time { // of the link of a port, there and back
+	roundTrip := func(id PortID) vtime.Time { // over the link of a port
 		port := &p.Ports[id]
 		return 2*port.Delay + port.Rate.TimeFor(data) + port.Rate.TimeFor(ack)
 	}
@@ -39,8 +39,8 @@ func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 		port := &p.Ports[id]
 		e := &ends[p.routes.Leaf[i]]
 		e.sw, e.to = p.PeerNode(id).Index, i
-		e.out.take(port.Node, crossing(id))
-		e.in.take(port.Node, crossing(port.Peer))
+		e.out.take(port.Node, roundTrip(id))
+		e.in.take(port.Node, roundTrip(port.Peer))
 	}
 	const unknown, nowhere = -1, -2
 	times := make([]vtime.Time, len(p.Switch)) // from each switch to the leaf
@@ -65,7 +65,7 @@ func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 			for t := times[at]; len(way) > 0; way = way[:len(way)-1] {
 				at = way[len(way)-1]
 				if t != nowhere {
-					t += crossing(p.NextHops(at, ends[to].to)[0])
+					t += roundTrip(p.NextHops(at, ends[to].to)[0])
 				}
 				times[at] = t
 			}

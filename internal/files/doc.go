@@ -8,6 +8,6 @@
 //   - Writing: folder.go (into a folder), named.go (what a user names), replace_unix.go and replace_other.go (whole or not at all), json.go
 //     (what a file of JSON begins with).
 //   - Who may: lock.go, lock_unix.go and lock_windows.go (one process at a time), owner_unix.go and owner_other.go (whose links are
-//     followed).
+//     followed), private.go (who reads secrets).
 //   - How a file is opened: open_unix.go, open_other.go.
 package files

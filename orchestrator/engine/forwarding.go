@@ -289,7 +289,7 @@ func (l *lane) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	}
 	if t := l.monitor.tracer; t != nil {
 		if cut := l.switches[p.index].TakeTrimmed(); cut.Frame != nil {
-			t.Trimmed(l.now, int(out), cut, p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
+			t.Trimmed(l.now, int(out), cut.Frame, cut.Length, cut.Priority, p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
 		}
 		t.Enqueued(l.now, int(out), f, p.serialise(l.plan.Framing.LineBytes(int(f.Length))))
 	}

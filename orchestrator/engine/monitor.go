@@ -60,8 +60,9 @@ type Tracer interface {
 	Built(now vtime.Time, port int, f *frame.Frame)
 	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.
 	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Trimmed is told of a queued frame that was cut to its headers, for one that comes, and how long these take to be serialised.
-	Trimmed(now vtime.Time, port int, cut switchagent.Cut, serialisation vtime.Time)
+	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one that arrives. The headers
+	// take this long to be serialised.
+	Trimmed(now vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time)
 	// Departed is told of a frame that begins to leave a port, and how long it takes.
 	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
 	// Arrived is told of a frame that has left a port and come to the far end of its link, before it makes its pass.

@@ -4,7 +4,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -75,19 +74,18 @@ func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisat
 	}
 }
 
-// Trimmed is told of a queued frame that was cut to its headers.
-func (r *Recorder) Trimmed(_ vtime.Time, port int, cut switchagent.Cut, serialisation vtime.Time) {
-	f := cut.Frame
+// Trimmed replaces a queued frame by its headers in the accounts of its ports.
+func (r *Recorder) Trimmed(_ vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time) {
 	l, j := &r.lines[port], journeyOf(f)
 	saved := j.serialisation - serialisation
 	j.serialisation = serialisation
 	l.queued -= saved
 	l.virtual -= saved
-	l.bytes[j.class] -= int64(cut.Length - f.Length)
+	l.bytes[j.class] -= int64(length - f.Length)
 	if f.InPort >= 0 {
 		node, in := &r.plan.Nodes[r.plan.Ports[port].Node], &r.lines[f.InPort]
 		at, ports := port-int(node.Ports[0]), len(node.Ports)
-		in.account(cut.Priority, at, ports, -int64(cut.Length))
+		in.account(priority, at, ports, -int64(length))
 		in.account(f.Priority, at, ports, int64(f.Length))
 	}
 }

@@ -31,7 +31,7 @@ type Coordinator struct {
 	ID      string
 	Private string        // the folder of PrivateFolder
 	Audit   float64       // the share of points that are made here once more, 0 to 1
-	Look    time.Duration // between two looks for points that nobody makes; 0: LookEvery
+	Look    time.Duration // how often it searches for points that nobody makes; 0: LookEvery
 	// Say is told what happens, a line each, from several goroutines.
 	Say func(line string)
 

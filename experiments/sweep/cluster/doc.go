@@ -14,8 +14,8 @@
 //
 // Where what is:
 //
-//   - What coordinator and worker say to each other: protocol.go. Who may what, and how they connect: access.go, connect.go, secrets.go (private_unix.go and
-//     private_other.go: whether files' modes say who reads them).
+//   - What coordinator and worker say to each other: protocol.go. Who may what, and how they connect: access.go, connect.go, secrets.go, identity.go (workers'
+//     signatures).
 //   - The coordinator: coordinator.go, results.go (what is taken, and from whom), join.go (who is let in), status.go (how far all is).
 //   - The worker: worker.go. A point's folder on its way: archive.go.
 //   - The server that the coordinator may bring: package embedded.
