@@ -26,8 +26,8 @@ var modern = []string{
 }
 
 // TestMixtures runs scenarios in which today's features meet: windows, grants and rates, trimming, drops, PFC and credits, load balancing by the packet,
-// failed and slow links, collectives, several QPs. No verdict may be FAIL, no run may hang, and the fingerprint must not depend on how many
-// processors a run uses. Scenario n is a function of -planefuzz.seed and n alone.
+// failed and slow links, collectives, several QPs. No verdict may be FAIL, no run may hang, every flow must end, and the
+// fingerprint must not depend on how many processors a run uses. Scenario n is a function of -planefuzz.seed and n alone.
 func TestMixtures(t *testing.T) {
 	testenv.WholeScenario(t)
 	var verdicts measure.Verdicts
@@ -45,6 +45,9 @@ func TestMixtures(t *testing.T) {
 		}
 		if a, b := sums[0].Fingerprint, sums[1].Fingerprint; a != b {
 			t.Errorf("mixture %d: fingerprint %s by one processor, %s by two\n%s", n, a, b, text)
+		}
+		if u := sums[0].Flows.Unfinished; u != nil {
+			t.Errorf("mixture %d: %+v of %d flows have not ended by 20.5 ms\n%s", n, *u, sums[0].Flows.Count, text)
 		}
 		v := &sums[0].Verdict
 		verdicts.Runs++
@@ -200,7 +203,7 @@ func drawMixture(d chooser) string {
 	}
 	w("duration: 500us")
 	w("drain: true")
-	w("drain_limit: 50ms")
+	w("drain_limit: 20ms")
 	if !slices.Contains([]string{"pfc", "cbfc"}, losses) {
 		w("expect_unused: [ecn, controller]")
 	} else {
