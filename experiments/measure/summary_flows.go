@@ -84,8 +84,8 @@ func (t *Fairness) Take(j float64) {
 
 // VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
 // slowdown is above Over, PFC paused an egress port of its path while it was active, its own NIC's included, and none of them
-// was congested then (see runner/congestion.go). The slowdown of a flow that has not ended is its time so far over the ideal time of
-// what it has delivered.
+// was congested then (see runner/congestion.go). A flow whose own receiver paused the last port of its path is none: it met the
+// root of that PAUSE. The slowdown of a flow that has not ended is its time so far over the ideal time of what it has delivered.
 type VictimSummary struct {
 	Over  float64        `json:"slowdown_over"`
 	Count int            `json:"count"`

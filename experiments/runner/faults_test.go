@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -68,6 +69,12 @@ func TestPFCStorm(t *testing.T) {
 	for _, o := range []*outcome{none, dog, forward} {
 		if o.Summary.Verdict.Status != measure.Pass {
 			t.Errorf("%s: %+v", o.Controller, o.Summary.Verdict)
+		}
+	}
+	// What goes into the storm is no victim of it: the two flows on spine0 are, and none once the watchdog frees them.
+	for o, want := range map[*outcome]map[string]int{none: {"victim": 2}, dog: {}, forward: {}} {
+		if got := o.Summary.Victims.ByTag; !maps.Equal(got, want) {
+			t.Errorf("%s: victims %v, want %v", o.Controller, got, want)
 		}
 	}
 	fct := func(o *outcome, tag string) float64 { return o.Summary.ByTag[tag].FCT.Mean }

@@ -266,6 +266,23 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
+// TestVictimsOfSlowReceiver: of a host's two flows the one to the slow receiver slows the other, whose receiver is idle.
+func TestVictimsOfSlowReceiver(t *testing.T) {
+	o := run(t, parse(t, `
+topology: {rate: 25Gbps, delay: 1us, star: {hosts: 3}}
+switch: {pfc: {xoff: 32KB}}
+flows:
+  - {tag: slow, from: h0, to: h1, size: 1MB}
+  - {tag: idle, from: h0, to: h2, size: 1MB}
+faults: [{at: 0s, for: 2ms, host: h1, receiver: {rate: 2Gbps, buffer: 256KB}}]
+duration: 5ms
+drain: true
+`), "none", Options{Plane: engine.PlaneWasm})
+	if got, want := o.Summary.Victims.ByTag, map[string]int{"idle": 1}; !maps.Equal(got, want) {
+		t.Errorf("victims %v, want %v (slowdowns: slow %.1f, idle %.1f)", got, want, o.Summary.ByTag["slow"].Slowdown.Mean, o.Summary.ByTag["idle"].Slowdown.Mean)
+	}
+}
+
 // TestVictims: in DCON's burst f0 passes only ports that PAUSE stopped and is slowed by that alone: it is the victim under
 // DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {

@@ -30,22 +30,23 @@ func (r *runner) victims() measure.VictimSummary {
 			continue
 		}
 		end := min(flows.finished(i), now)
-		paused, congested := false, false
+		paused, own := false, false // own: it meets at a congested port, or ends at a host that pauses its switch
 		look := func(f *engine.Flow) {
 			met := engine.Path(plan, f.Source, f.Destination, f.Ports)
 			if plan.Balancing.Moving {
 				met = slices.Concat(plan.Ways(f.Source, f.Destination, f.Ports.Pair)...)
 			}
 			for _, id := range met {
-				paused = paused || ports[id].paused.meet(f.Start, end)
-				congested = congested || ports[id].congested.meet(f.Start, end)
+				stopped := ports[id].paused.meet(f.Start, end)
+				paused = paused || stopped
+				own = own || ports[id].congested.meet(f.Start, end) || stopped && plan.Ports[plan.Ports[id].Peer].Node == f.Destination
 			}
 		}
 		look(f)
 		for _, q := range flows.others(i) {
 			look(&flows.qps[q])
 		}
-		if paused && !congested {
+		if paused && !own {
 			sum.Count++
 			sum.ByTag[r.Scenario.Flows[i].Tag]++
 			sum.Worst = append(sum.Worst, measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[i].Tag, Slowdown: slowdown})
