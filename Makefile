@@ -58,6 +58,10 @@ else
 	@echo "the tests that need root were skipped: there is no $(SUDO); run make test as root for them"
 endif
 
+.PHONY: reference
+reference: ## compare with public simulators and closed forms, and write the tables of docs/validation.md
+	$(GO) test ./test/reference -count=1 -update
+
 # -short: without the tests of whole scenarios on one goroutine (testenv.WholeScenario), which `make test` runs.
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)

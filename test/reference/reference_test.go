@@ -1,0 +1,356 @@
+// Package reference_test compares pausenet with public simulators and with closed forms, case by case of cases.yaml, and keeps the table of
+// docs/validation.md.
+package reference_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	yaml "github.com/goccy/go-yaml"
+
+	"github.com/pausenet/pausenet/experiments"
+	"github.com/pausenet/pausenet/internal/testenv"
+)
+
+// suite is the content of cases.yaml.
+type suite struct {
+	Tools  []tool     `yaml:"tools"`
+	Causes []cause    `yaml:"causes"`
+	Cases  []testCase `yaml:"cases"`
+}
+
+// tool is a source of reference values.
+type tool struct {
+	Name       string `yaml:"name"`
+	About      string `yaml:"about"`
+	Repository string `yaml:"repository"`
+	Commit     string `yaml:"commit"`
+}
+
+// cause says why pausenet differs from a reference.
+type cause struct {
+	Name string `yaml:"name"`
+	Text string `yaml:"text"`
+}
+
+// testCase is one workload that a tool and pausenet both have run.
+type testCase struct {
+	Name       string         `yaml:"name"`
+	Title      string         `yaml:"title"`
+	Tool       string         `yaml:"tool"`
+	Run        map[string]any `yaml:"run"` // what rerun.py runs
+	Flows      string         `yaml:"flows"`
+	Scenario   string         `yaml:"scenario"`
+	Controller string         `yaml:"controller"`
+	Set        []string       `yaml:"set"`
+	Seeds      uint64         `yaml:"seeds"`
+	Quick      bool           `yaml:"quick"` // whether it runs without -update too
+	Rows       []row          `yaml:"rows"`
+}
+
+// row is one metric of a case.
+type row struct {
+	Metric    string  `yaml:"metric"`
+	Tolerance percent `yaml:"tolerance"`
+	Cause     string  `yaml:"cause"` // keys of causes
+}
+
+// percent is a share, written as "5%".
+type percent float64
+
+// UnmarshalText reads a percentage.
+func (p *percent) UnmarshalText(text []byte) error {
+	n, found := strings.CutSuffix(string(text), "%")
+	v, err := strconv.ParseFloat(n, 64)
+	if err != nil || !found || v < 0 {
+		return fmt.Errorf("%q is no percentage", text)
+	}
+	*p = percent(v)
+	return nil
+}
+
+// output is one run of a tool, a line of outputs.
+type output struct {
+	Case          string             `json:"case"`
+	Seed          uint64             `json:"seed"`
+	Date          string             `json:"date"`
+	Command       string             `json:"command"`
+	FCT           []float64          `json:"fct_us"`
+	Retransmitted float64            `json:"retransmitted"`
+	Marks         float64            `json:"marks"`
+	Trims         float64            `json:"trims"`
+	Drops         float64            `json:"drops"`
+	Pauses        float64            `json:"pauses"`
+	Values        map[string]float64 `json:"values"` // of closed forms: the metrics themselves
+}
+
+// metric is a quantity that both sides have.
+type metric struct {
+	unit   string
+	theirs func(output) float64
+	ours   func(*experiments.Result) float64
+}
+
+var metrics = map[string]metric{
+	"mean FCT": {
+		"us",
+		func(o output) float64 { return mean(o.FCT) },
+		func(r *experiments.Result) float64 { return r.Flows.FCT.Mean / 1e3 },
+	},
+	"max FCT": {
+		"us",
+		func(o output) float64 { return o.FCT[len(o.FCT)-1] },
+		func(r *experiments.Result) float64 { return r.Flows.FCT.Max / 1e3 },
+	},
+	"marks": {"", func(o output) float64 { return o.Marks }, func(r *experiments.Result) float64 { return float64(r.ECNMarks) }},
+	"trims": {
+		"",
+		func(o output) float64 { return o.Trims },
+		func(r *experiments.Result) float64 { return float64(r.Recovery.Trimmed) },
+	},
+	"drops":        {"", func(o output) float64 { return o.Drops }, func(r *experiments.Result) float64 { return float64(r.Drops.Frames) }},
+	"PAUSE frames": {"", func(o output) float64 { return o.Pauses }, func(r *experiments.Result) float64 { return float64(r.PFC.Pauses) }},
+	// Of closed forms alone, which name their values themselves.
+	"completion":      {"us", nil, func(r *experiments.Result) float64 { return r.Collectives[0].Time.Max / 1e3 }},
+	"paused time":     {"us", nil, func(r *experiments.Result) float64 { return float64(r.PFC.PausedNS) / 1e3 }},
+	"peak ingress":    {"KB", nil, func(r *experiments.Result) float64 { return float64(r.PeakIngress) / 1e3 }},
+	"retransmissions": {"", nil, func(r *experiments.Result) float64 { return float64(r.Recovery.Retransmitted) / 1000 }},
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// load reads cases.yaml, and the tools' outputs by case.
+func load(t *testing.T) (s suite, outputs map[string][]output) {
+	t.Helper()
+	text, err := os.ReadFile("cases.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, &s, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	outputs = map[string][]output{}
+	for _, tool := range s.Tools {
+		f, err := os.Open(filepath.Join("outputs", tool.Name+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		for lines.Scan() {
+			var o output
+			if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+				t.Fatalf("%s: %v", f.Name(), err)
+			}
+			outputs[o.Case] = append(outputs[o.Case], o)
+		}
+	}
+	return s, outputs
+}
+
+// reference returns the mean of a metric over a tool's runs.
+func reference(runs []output, name string) float64 {
+	sum := 0.0
+	for _, o := range runs {
+		if v, found := o.Values[name]; found {
+			sum += v
+			continue
+		}
+		sum += metrics[name].theirs(o)
+	}
+	return sum / float64(len(runs))
+}
+
+// measure runs a case in pausenet over its seeds and returns the mean of each row's metric.
+func measure(t *testing.T, c testCase) []float64 {
+	t.Helper()
+	values := make([]float64, len(c.Rows))
+	for seed := uint64(1); seed <= c.Seeds; seed++ {
+		set := c.Set
+		if c.Flows != "" {
+			set = append(set[:len(set):len(set)], "workloads.flows.csv="+strings.ReplaceAll(c.Flows, "{seed}", strconv.FormatUint(seed, 10)))
+		}
+		r, err := experiments.Run(t.Context(), filepath.Join("scenarios", c.Scenario), experiments.Options{
+			Controller: c.Controller, Set: set, Seed: seed, Processors: 1,
+		})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if r.Flows.Completed != r.Flows.Count || r.Verdict.Status == "FAIL" {
+			t.Errorf("seed %d: %d of %d flows ended, verdict %+v", seed, r.Flows.Completed, r.Flows.Count, r.Verdict)
+		}
+		for i, row := range c.Rows {
+			values[i] += metrics[row.Metric].ours(r) / float64(c.Seeds)
+		}
+	}
+	return values
+}
+
+// page is the document with the table, between these two lines.
+const (
+	page  = "../../docs/validation.md"
+	begin = "<!-- reference -->\n"
+	end   = "<!-- end -->\n"
+)
+
+// TestReference runs all cases. Each value is within its tolerance of the reference, and the page has it.
+func TestReference(t *testing.T) {
+	testenv.WholeScenario(t)
+	s, outputs := load(t)
+	measured := make([][]float64, len(s.Cases))
+	t.Run("cases", func(t *testing.T) {
+		for i, c := range s.Cases {
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				measured[i] = measure(t, c)
+				for k, row := range c.Rows {
+					check(t, row, measured[i][k], reference(outputs[c.Name], row.Metric))
+				}
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no block %s", page, begin)
+	}
+	renewed := before + begin + table(s, outputs, measured) + end + after
+	switch {
+	case renewed == string(text):
+	case *testenv.Update:
+		if err := os.WriteFile(page, []byte(renewed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s does not have these results: run make reference, and read the difference", page)
+	}
+}
+
+// check compares a row's values.
+func check(t *testing.T, row row, ours, theirs float64) {
+	t.Helper()
+	difference := differenceOf(ours, theirs)
+	if math.Abs(difference) > float64(row.Tolerance) {
+		t.Errorf("%s: got %s, reference %s: %+.1f %%, tolerance %g %%", row.Metric, number(ours), number(theirs), difference, row.Tolerance)
+	}
+	if math.Abs(difference) > 5 && row.Cause == "" {
+		t.Errorf("%s: differs by %+.1f %% without a cause", row.Metric, difference)
+	}
+}
+
+// TestCases: cases.yaml is complete, and each of its cases has a run of the reference for every seed.
+func TestCases(t *testing.T) {
+	s, outputs := load(t)
+	rows := 0
+	used := map[string]bool{}
+	for _, c := range s.Cases {
+		rows += len(c.Rows)
+		runs := outputs[c.Name]
+		if len(runs) == 0 || c.Run != nil && uint64(len(runs)) != c.Seeds {
+			t.Errorf("%s: outputs has %d runs for %d seeds", c.Name, len(runs), c.Seeds)
+		}
+		for _, o := range runs {
+			if c.Run != nil && (o.Command == "" || o.Date == "" || len(o.FCT) == 0) {
+				t.Errorf("%s, seed %d: no command, date or completion times", c.Name, o.Seed)
+			}
+		}
+		if c.Title == "" || len(c.Rows) == 0 || c.Seeds == 0 {
+			t.Errorf("%s: a case needs a title, rows and seeds", c.Name)
+		}
+		for _, row := range c.Rows {
+			if _, found := metrics[row.Metric]; !found {
+				t.Errorf("%s: no metric %q", c.Name, row.Metric)
+			}
+			for _, name := range strings.Fields(row.Cause) {
+				used[name] = true
+			}
+		}
+	}
+	for _, cause := range s.Causes {
+		if !used[cause.Name] {
+			t.Errorf("no row has the cause %s", cause.Name)
+		}
+		delete(used, cause.Name)
+	}
+	for name := range used {
+		t.Errorf("causes has no %s", name)
+	}
+	if rows < 60 {
+		t.Errorf("%d rows, want at least 60", rows)
+	}
+}
+
+// table renders the results of all tools.
+func table(s suite, outputs map[string][]output, measured [][]float64) string {
+	var b strings.Builder
+	for _, tool := range s.Tools {
+		fmt.Fprintf(&b, "\n### %s\n\n%s", tool.Name, tool.About)
+		if tool.Repository != "" {
+			fmt.Fprintf(&b, " Source: [%s](%s), commit `%.12s`", strings.TrimPrefix(tool.Repository, "https://"), tool.Repository, tool.Commit)
+			fmt.Fprintf(&b, "; runs: [%s.jsonl](../test/reference/outputs/%[1]s.jsonl).", tool.Name)
+		}
+		b.WriteString("\n\n| case | metric | reference | pausenet | difference | tolerance | cause |\n|---|---|---|---|---|---|---|\n")
+		for i, c := range s.Cases {
+			if c.Tool != tool.Name {
+				continue
+			}
+			title := fmt.Sprintf("%s (`%s`)", c.Title, c.Name)
+			for k, row := range c.Rows {
+				theirs, ours := reference(outputs[c.Name], row.Metric), measured[i][k]
+				unit := metrics[row.Metric].unit
+				if unit != "" {
+					unit = " " + unit
+				}
+				var causes []string
+				for _, name := range strings.Fields(row.Cause) {
+					causes = append(causes, fmt.Sprintf("[%s](#causes)", name))
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s%s | %s%s | %+.1f %% | %g %% | %s |\n", title, row.Metric, number(theirs), unit, number(ours), unit,
+					differenceOf(ours, theirs), row.Tolerance, strings.Join(causes, ", "))
+				title = ""
+			}
+		}
+	}
+	b.WriteString("\n### Causes\n\n| cause | |\n|---|---|\n")
+	for _, cause := range s.Causes {
+		fmt.Fprintf(&b, "| %s | %s |\n", cause.Name, strings.Join(strings.Fields(cause.Text), " "))
+	}
+	return b.String()
+}
+
+// number returns a value with four digits, as the page shows it.
+func number(v float64) string {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		panic(err)
+	}
+	return strconv.FormatFloat(r, 'f', -1, 64)
+}
+
+// differenceOf returns by how many percent of the reference pausenet's value is above it.
+func differenceOf(ours, theirs float64) float64 {
+	if math.Abs(ours-theirs) < theirs/2000 {
+		return 0 // and not -0.0 %
+	}
+	return (ours - theirs) / theirs * 100
+}
