@@ -66,6 +66,16 @@ type DropSummary struct {
 	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
 	// Lossy are those that found no room in a lossy class, by cause: LossyQueue, LossyThreshold, LossyBuffer; absent without any.
 	Lossy map[string]int64 `json:"lossy_frames,omitempty"`
+	// Places are the ports with the most drops, by cause; absent without any.
+	Places []DropPlace `json:"places,omitempty"`
+}
+
+// DropPlace counts the frames that one port dropped for one cause.
+type DropPlace struct {
+	Cause  string `json:"cause"` // a key of DropTexts
+	Node   string `json:"node"`
+	Peer   string `json:"peer"` // at the other end of the port's link
+	Frames int64  `json:"frames"`
 }
 
 // Causes of drops in lossy classes.
@@ -74,6 +84,21 @@ const (
 	LossyThreshold = "lossy_threshold" // beyond what lossy_alpha gives
 	LossyBuffer    = "lossy_buffer"    // the shared buffer is full
 )
+
+// Causes of drops in lossless classes without a fault.
+const (
+	LosslessHeadroom = "headroom"      // beyond XOFF and headroom
+	LosslessBuffer   = "shared_buffer" // the shared buffer is full
+)
+
+// DropTexts describe the causes of drops, to follow the word "dropped"; those of faults are package engine's LossNames.
+var DropTexts = map[string]string{
+	LosslessHeadroom: "in a lossless class beyond XOFF and headroom", LosslessBuffer: "in a lossless class, as the shared buffer was full",
+	LossyQueue: "beyond switch.lossy_limit", LossyThreshold: "beyond what switch.lossy_alpha gives", LossyBuffer: "as the shared buffer was full",
+	"link_down": "as their link went down", "port_down": "as their port's link was down", "wire": "by the wire", "fcs": "for a wrong FCS",
+	"receive_buffer": "by a slow receiver whose buffer was full", "watchdog": "by the PFC watchdog", "no_route": "for want of a route",
+	"lost_pause": "as a fault lost the PAUSE for them", "device": "as their interface was down",
+}
 
 // RecoverySummary is what it took to bring what was lost, and what that cost, in packets of all flows.
 type RecoverySummary struct {

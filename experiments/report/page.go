@@ -182,7 +182,7 @@ func (p *page) sections(r *Report) []section {
 			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: slices.Concat(utilisationTable(r), imbalanceTable(r)),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
 		},
-		{ID: "recovery", Title: "Losses and repairs", Tables: slices.Concat(lossyTable(r), recoveryTable(r))},
+		{ID: "recovery", Title: "Losses and repairs", Tables: slices.Concat(dropTable(r), lossyTable(r), recoveryTable(r))},
 		{ID: "collectives", Title: "Jobs and collectives", Tables: stepsTables(r)},
 		{ID: "fairness", Title: "Fairness", Tables: fairnessTable(r)},
 	} {

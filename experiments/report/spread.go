@@ -166,6 +166,30 @@ func lossyTable(r *Report) []table {
 	return []table{t}
 }
 
+// mostDropPlaces is how many ports a report names, of those with the most drops.
+const mostDropPlaces = 16
+
+// dropTable has the ports that dropped the most frames, and by what.
+func dropTable(r *Report) []table {
+	type place struct{ at, cause string }
+	places := keys(r, func(s *Summary) []DropPlace { return s.Drop }, func(p *DropPlace) place { return place{p.At, p.Cause} })
+	if len(places) == 0 {
+		return nil
+	}
+	var rows []row
+	for _, at := range places[:min(len(places), mostDropPlaces)] {
+		rows = append(rows, r.row(at.at+", "+at.cause, counts, lower, func(run *Run) float64 {
+			for _, p := range run.Summary.Drop {
+				if p.At == at.at && p.Cause == at.cause {
+					return float64(p.Frames)
+				}
+			}
+			return 0
+		}))
+	}
+	return []table{{Caption: "Dropped frames by port and cause", Corner: "Port and cause", Heads: r.names(), Bodies: []body{{"", rows}}}}
+}
+
 // stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
 func stepsTables(r *Report) []table {
 	jobs := keys(r, func(s *Summary) []Job { return s.Jobs }, func(j *Job) string { return j.Tag })

@@ -33,9 +33,17 @@ type Summary struct {
 	Recovery *Recovery
 	// Lossy are the frames that found no room in a lossy class.
 	Lossy LossyDrops
+	// Drop are the ports with the most dropped frames, by cause.
+	Drop []DropPlace
 	// Jobs and Collectives are of workloads whose flows wait for each other.
 	Jobs        []Job
 	Collectives []Collective
+}
+
+// DropPlace counts the frames that a port dropped for one cause.
+type DropPlace struct {
+	At, Cause string
+	Frames    int64
 }
 
 // LossyDrops are frames by cause: beyond a queue's limit, beyond its dynamic threshold, and as the shared buffer was full.

@@ -168,6 +168,9 @@ func (r *RunFolder) report(name string) report.Run {
 	}
 	lossy := sum.Drops.Lossy
 	run.Summary.Lossy = report.LossyDrops{Queue: lossy[measure.LossyQueue], Threshold: lossy[measure.LossyThreshold], Buffer: lossy[measure.LossyBuffer]}
+	for _, p := range sum.Drops.Places {
+		run.Summary.Drop = append(run.Summary.Drop, report.DropPlace{At: p.Node + " to " + p.Peer, Cause: measure.DropTexts[p.Cause], Frames: p.Frames})
+	}
 	for i := range sum.Jobs {
 		j := &sum.Jobs[i]
 		run.Summary.Jobs = append(run.Summary.Jobs, report.Job{

@@ -1,20 +1,11 @@
 package runner
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/switchagent"
 )
-
-// lossyCauses name the traffic managers' drops in lossy classes.
-var lossyCauses = map[switchagent.Drop]string{
-	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold, switchagent.DropFull: measure.LossyBuffer,
-}
 
 // recovers says whether the run has something to tell of how what was lost has come.
 func (r *runner) recovers() bool {
@@ -29,8 +20,8 @@ func (r *runner) summariseRecovery(sum *measure.Summary) {
 		for _, port := range plan.Nodes[id].Ports {
 			p := e.Switch(i).Port(int(port))
 			of.Trimmed += p.TrimmedFrames
-			for why, cause := range lossyCauses {
-				if n := p.DroppedFrames[why]; n > 0 {
+			for why, cause := range dropCauses {
+				if n := p.DroppedFrames[why]; n > 0 && why.Lossy() {
 					if sum.Drops.Lossy == nil {
 						sum.Drops.Lossy = map[string]int64{}
 					}
@@ -69,21 +60,8 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 	})
 }
 
-// judgeLossy says what lossy classes have dropped, by cause, and what was trimmed.
-func (r *runner) judgeLossy(v *measure.Verdict, sum *measure.Summary) {
-	var said []string
-	for _, c := range []struct{ cause, text string }{
-		{measure.LossyQueue, "beyond switch.lossy_limit"},
-		{measure.LossyThreshold, "beyond what switch.lossy_alpha gives"},
-		{measure.LossyBuffer, "as the shared buffer was full"},
-	} {
-		if n := sum.Drops.Lossy[c.cause]; n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", n, c.text))
-		}
-	}
-	if said != nil {
-		v.Note("lossy classes dropped frames: %s", strings.Join(said, ", "))
-	}
+// judgeTrimming notes how many packets were trimmed.
+func (r *runner) judgeTrimming(v *measure.Verdict, sum *measure.Summary) {
 	switch {
 	case sum.Recovery == nil || !r.Scenario.Switch.Trim:
 	case sum.Recovery.Trimmed > 0:

@@ -42,6 +42,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 		r.judgeStopped(&v, sum, deadlock != nil)
 		r.judgeOperations(&v)
 	}
+	r.judgeDrops(&v, sum)
 	if v.Status == measure.Fail {
 		return v
 	}
@@ -49,7 +50,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	r.judgeUndelivered(&v)
 	r.judgeUnused(&v, sum)
 	r.judgeSettings(&v)
-	r.judgeLossy(&v, sum)
+	r.judgeTrimming(&v, sum)
 	r.noteReordering(&v, sum)
 	return v
 }

@@ -129,7 +129,7 @@ duration: 20ms
 `
 
 // overrun is what a verdict notes of losses that are a lossy class's own.
-const overrun = "lossy classes dropped frames: "
+const overrun = "dropped beyond switch.lossy_limit: "
 
 // TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as long as
 // anything of theirs is under way, or a timer runs, they may.
@@ -137,8 +137,8 @@ func TestStopped(t *testing.T) {
 	never := []string{"flows have stopped for good: nothing of them is in flight, and no timer will send again (", "set host.retransmit_timeout"}
 	for _, sets := range [][]string{nil, {"flows.incast.expect_unfinished=true"}, {"drain=true"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
-		says(t, sum.Verdict, measure.Fail, never[:1], nil)
-		says(t, sum.Verdict, measure.Fail, never[1:], nil)
+		says(t, sum.Verdict, measure.Fail, never[:1], []string{overrun})
+		says(t, sum.Verdict, measure.Fail, never[1:], []string{overrun})
 		if u := sum.Flows.Unfinished; u == nil || u.Stopped == 0 || u.Stopped != u.Flows {
 			t.Errorf("%v: %+v", sets, u)
 		}
@@ -151,7 +151,7 @@ func TestStopped(t *testing.T) {
 		}
 	}
 	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]", "switch.lossy_limit=2KB")
-	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, nil)
+	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, []string{overrun})
 	sum = verdictOf(t, lossy, "none", "duration=60us", "drain=true", "host.retransmit_timeout=1ms")
 	says(t, sum.Verdict, measure.Pass, nil, []string{overrun})
 	sum = verdictOf(t, lossy, "none", "flows.incast.from=h0", "flows.incast.cc=swift", "flows.incast.size=1KB", "switch.lossy_limit=1MB")
@@ -169,7 +169,7 @@ duration: 1ms
 drain: true
 `
 	sum := verdictOf(t, dead, "none", "drain_limit=20ms")
-	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, nil)
+	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, []string{"dropped by the wire: "})
 	if sum.VirtualNS != 21_000_000 {
 		t.Errorf("it ended at %d ns", sum.VirtualNS)
 	}

@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// dropCauses name the drops of traffic managers that no fault explains, as engine.LossNames name those of faults.
+var dropCauses = map[switchagent.Drop]string{
+	switchagent.DropHeadroom: measure.LosslessHeadroom, switchagent.DropBuffer: measure.LosslessBuffer,
+	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold, switchagent.DropFull: measure.LossyBuffer,
+}
+
+// Places of drops that a summary and a verdict name.
+const (
+	mostDropPlaces = 64
+	mostDropsTold  = 4
+)
+
+// dropPlaces returns where frames were dropped and by what, most frames first.
+func (r *runner) dropPlaces() []measure.DropPlace {
+	plan := r.Scenario.Topology
+	var all []measure.DropPlace
+	for i := range plan.Ports {
+		node := &plan.Nodes[plan.Ports[i].Node]
+		add := func(cause string, frames int64) {
+			if frames > 0 {
+				all = append(all, measure.DropPlace{Cause: cause, Node: node.Name, Peer: plan.PeerNode(plan.Ports[i].ID).Name, Frames: frames})
+			}
+		}
+		for why, n := range r.engine.LostAt(i) {
+			add(engine.LossNames[why], n.Frames)
+		}
+		if node.Kind != topologies.Switch {
+			continue
+		}
+		for why, n := range r.engine.Switch(node.Index).Port(i).DroppedFrames {
+			if cause, ok := dropCauses[switchagent.Drop(why)]; ok {
+				add(cause, n)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b measure.DropPlace) int { return cmp.Compare(b.Frames, a.Frames) })
+	return all[:min(len(all), mostDropPlaces)]
+}
+
+// judgeDrops notes how many frames were dropped, by what, and at which ports.
+func (r *runner) judgeDrops(v *measure.Verdict, sum *measure.Summary) {
+	var causes []string
+	of := map[string][]measure.DropPlace{}
+	for _, p := range sum.Drops.Places {
+		if of[p.Cause] == nil {
+			causes = append(causes, p.Cause)
+		}
+		of[p.Cause] = append(of[p.Cause], p)
+	}
+	for _, cause := range causes {
+		var at []string
+		frames := int64(0)
+		for i, p := range of[cause] {
+			frames += p.Frames
+			switch {
+			case i < mostDropsTold && len(of[cause]) == 1:
+				at = append(at, fmt.Sprintf("%s to %s", p.Node, p.Peer))
+			case i < mostDropsTold:
+				at = append(at, fmt.Sprintf("%s to %s (%d)", p.Node, p.Peer, p.Frames))
+			}
+		}
+		if more := len(of[cause]) - len(at); more > 0 {
+			at = append(at, fmt.Sprintf("and %d other ports", more))
+		}
+		v.Note("dropped %s: %d frames at %s", measure.DropTexts[cause], frames, strings.Join(at, ", "))
+	}
+}
