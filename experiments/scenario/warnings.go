@@ -95,6 +95,7 @@ func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
 	w.buffers()
+	w.marks()
 	w.headrooms()
 	w.cycles()
 	w.unmarked()
@@ -118,6 +119,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	}
 	w.files()
 	w.buffers()
+	w.marks()
 	w.headrooms()
 	w.cycles()
 	w.priorities()
@@ -271,6 +273,79 @@ func (w *warner) buffers() {
 				where, of, k.ports, k.xoff, k.headroom, k.xoff+k.headroom, k.buffer, k.xoff+k.headroom)
 		}
 	}
+}
+
+// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks hears of such a queue by losses alone.
+func (w *warner) marks() {
+	plan := w.s.Topology
+	type kind struct {
+		level
+		before string // what packets are dropped before
+		most   units.Bytes
+		key    string // of most
+	}
+	var all []kind
+	ports := map[kind][]string{}
+	switches := SwitchSettings(w.s, w.needs)
+	resolved := ResolveThresholds(plan, switches)
+	for i, own := range switches {
+		if own.ECN.Mode != switchagent.ECNRED && own.ECN.Mode != switchagent.ECNStep || own.ECN.Priorities&w.data()&^w.lossless() == 0 || !w.isAbout(i) {
+			continue
+		}
+		most, key := resolved.Buffers[i], "switch.buffer"
+		if own.LossyAlpha > 0 { // at most, where the buffer has nothing else
+			most, key = units.Bytes(float64(most)*own.LossyAlpha/(1+own.LossyAlpha)), "switch.lossy_alpha"
+		}
+		if own.LossyLimit <= most {
+			most, key = own.LossyLimit, "switch.lossy_limit"
+		}
+		for _, id := range plan.Nodes[plan.Switch[i]].Ports {
+			first, last := w.levels(own, &resolved.Ports[id])
+			k := kind{first, "any is", most, key}
+			if first.at < most {
+				k.level, k.before = last, "all are"
+			}
+			if resolved.Ports[id].Unmarked || first.at < most && last.at <= most {
+				continue
+			}
+			if ports[k] == nil {
+				all = append(all, k)
+			}
+			ports[k] = append(ports[k], PortLabel(plan, id))
+		}
+	}
+	lost := "dropped"
+	if w.s.Switch.Trim {
+		lost = "trimmed"
+	}
+	for _, k := range all {
+		w.warn("%s: %s is %v, and a lossy queue holds at most %v (%s): packets are %s before %s marked; lower %s, or raise %s",
+			Few(ports[k]), k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
+	}
+}
+
+// level is a length of a queue at which ECN marks, and the setting that it is lowered by.
+type level struct {
+	name, by string
+	at       units.Bytes
+}
+
+// levels returns the lengths of a port's queue from which ECN marks the first packets and all of them.
+func (w *warner) levels(own *switchagent.Settings, t *switchagent.Thresholds) (first, all level) {
+	of := func(key string, at units.Bytes) level { return level{key, key, at} }
+	red, tcd := w.s.Switch.ECN.Mode == switchagent.ECNRED, own.Detector == switchagent.DetectorTCD
+	all = of("switch.ecn.kmax", t.KMax)
+	switch {
+	case tcd && !own.TCD.RED:
+		all = of("switch.tcd.q_len", t.QLen)
+	case tcd || own.ECN.Mode == switchagent.ECNRED:
+		return of("switch.ecn.kmin", t.KMin), all
+	case red && w.needs.CNM:
+		all = of("switch.cnm.ecn_threshold", t.KMax)
+	case red:
+		all = level{"the congestion control's step", "switch.ecn.kmax under switch.ecn.mode: step", t.KMax}
+	}
+	return all, all
 }
 
 // headrooms warns of ports whose headroom is less than what their cable can have in flight, as faults make it.
