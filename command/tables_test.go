@@ -264,7 +264,13 @@ func (r *measuredRuns) metric(arguments, name, unit, tag string) (numbers []floa
 			if !isNumber {
 				return nil, fmt.Errorf("summary.json of pausenet run %s has no number at %s", arguments, path)
 			}
-			numbers = append(numbers, number)
+			factor := 1.0
+			for _, kind := range []measure.Kind{measure.KindTime, measure.KindRate, measure.KindSize} {
+				if f, err := kind.Parse("1" + unit); err == nil {
+					factor = f
+				}
+			}
+			numbers = append(numbers, number/factor)
 			continue
 		}
 		m := measure.MetricByName(name)
@@ -456,7 +462,7 @@ func (m *measuredTable) model(fingerprints string, cells []cell) string {
 	hash := sha256.New()
 	for line := range strings.Lines(fingerprints) {
 		row := strings.Fields(line)
-		if slices.ContainsFunc(cells, func(c cell) bool { return strings.Fields(c.arguments)[0] == row[0] }) {
+		if slices.ContainsFunc(cells, func(c cell) bool { return slices.Contains(strings.Fields(c.arguments), row[0]) }) {
 			fmt.Fprintln(hash, row)
 		}
 	}
@@ -559,7 +565,7 @@ columns: {mean: "fct_mean/ms ±, pauses", 99 %: "slowdown_p99 of victim, slowdow
 	if lines, err = tables[0].compareModel(fingerprints, lines); err != nil {
 		t.Error("a table that says that it is stale:", err)
 	}
-	tables[0].Model = tables[0].model("a dcqcn f\nab dcqcn g\n", []cell{{arguments: "a --seeds 1..2"}})
+	tables[0].Model = tables[0].model("a dcqcn f\nab dcqcn g\n", []cell{{arguments: "--set b=1us a --seeds 1..2"}})
 	if lines, err = tables[0].compareModel(fingerprints, lines); err == nil || slices.Contains(lines, stale) {
 		t.Errorf("a table that says that it is stale, and is not: %v, %q", err, lines)
 	}
