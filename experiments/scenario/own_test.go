@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,6 +21,24 @@ func TestWeightAlone(t *testing.T) {
 			t.Errorf("%s: warned %v", second, warned)
 		}
 	}
+}
+
+// TestTelemetryWithoutLeastRate: a controller that reads telemetry and has no parameter min_rate is warned of like any other.
+func TestTelemetryWithoutLeastRate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.star")
+	const source = "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    for hop in ack.hops:\n        flow.rate = hop.rate\n"
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := "topology: star\nduration: 1ms\ncontrollers: [" + path + "]\nflows: [{from: h0, to: h1, size: 1KB}]\n"
+	s, err := Parse("x.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(s, s.Controllers); err != nil {
+		t.Error(err)
+	}
+	_ = Warnings(s, s.Controllers) // without a panic
 }
 
 // TestOwnTogether: which congestion controls flows of one run may have, and what does not go with flows of their own.

@@ -859,7 +859,8 @@ func (w *warner) scheduler() {
 
 // telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.
 func (w *warner) telemetry() {
-	if !w.spec.Needs.INT || len(w.s.Flows) == 0 {
+	const leastRate = "min_rate" // a controller from a file, or another module, need not have it
+	if !w.spec.Needs.INT || len(w.s.Flows) == 0 || !slices.ContainsFunc(w.spec.Parameters, func(p cc.Parameter) bool { return p.Name == leastRate }) {
 		return
 	}
 	plan := w.s.Topology
@@ -873,7 +874,7 @@ func (w *warner) telemetry() {
 	if err != nil {
 		return // Check says so
 	}
-	least := units.Rate(settings.Rate("min_rate"))
+	least := units.Rate(settings.Rate(leastRate))
 	every := HostSettings(w.s, w.spec.Needs).AckEvery
 	if gap := least.TimeFor(env.LineMTU) * vtime.Time(every); gap >= limit {
 		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
