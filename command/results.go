@@ -173,7 +173,10 @@ const mostCollectives = 8
 
 // writeSteps prints what jobs and collectives took, beside their limits.
 func writeSteps(w io.Writer, r *runner.Result, width int) {
-	all := r.Summary.Collectives
+	all, limit := r.Summary.Collectives, "limit"
+	if len(r.Scenario.Faults) > 0 {
+		limit = "limit without faults"
+	}
 	for i := range r.Summary.Jobs {
 		j := &r.Summary.Jobs[i]
 		alone := func(c measure.CollectiveSummary) bool { return c.Tag == j.Tag && c.Count == 1 && c.Completed == 1 }
@@ -184,16 +187,16 @@ func writeSteps(w io.Writer, r *runner.Result, width int) {
 			fmt.Fprintf(w, "  %-*s %s: %d of %d operations had not ended\n", width, r.Controller, j.Tag, j.Unfinished, j.Operations)
 			continue
 		}
-		fmt.Fprintf(w, "  %-*s %s: job completion time %s, limit %s; exposed communication %.1f %%\n", width, r.Controller, j.Tag,
-			duration(float64(j.JCT)), duration(float64(j.Limit)), 100*j.ExposedShare)
+		fmt.Fprintf(w, "  %-*s %s: job completion time %s, %s %s; exposed communication %.1f %%\n", width, r.Controller, j.Tag,
+			duration(float64(j.JCT)), limit, duration(float64(j.Limit)), 100*j.ExposedShare)
 	}
 	for i := range all[:min(len(all), mostCollectives)] {
 		c := &all[i]
 		if c.Completed == 0 || c.Bus == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "  %-*s %s: %d of %d %s by %s, %v, %d ranks: mean %s, limit %s; bus bandwidth %.1f Gb/s\n", width, r.Controller, c.Tag,
-			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), duration(float64(c.Limit)), c.Bus/1e9)
+		fmt.Fprintf(w, "  %-*s %s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %.1f Gb/s\n", width, r.Controller, c.Tag,
+			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), c.Bus/1e9)
 	}
 	if more := len(all) - mostCollectives; more > 0 {
 		fmt.Fprintf(w, "  %-*s and %d more kinds of collectives, in its summary.json\n", width, r.Controller, more)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // TestWriteSteps: a collective alone is told of once, and a job by its time beside the limit, or by what had not ended.
@@ -16,7 +17,7 @@ func TestWriteSteps(t *testing.T) {
 	}
 	again := alone
 	again.Tag, again.Count, again.Completed = "train", 3, 2
-	r := &runner.Result{Controller: "dcqcn", Summary: measure.Summary{
+	r := &runner.Result{Scenario: &scenario.Scenario{}, Controller: "dcqcn", Summary: measure.Summary{
 		Jobs: []measure.JobSummary{
 			{Tag: "sum", JCT: 2_885_000, Limit: 2_681_000},
 			{Tag: "train", JCT: 9_000_000, Limit: 8_500_000, Compute: 3_000_000, ExposedShare: 0.625},
@@ -33,5 +34,12 @@ func TestWriteSteps(t *testing.T) {
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	// The limits are of the fabric without faults, and say so where there are any.
+	r.Scenario.Faults = make([]scenario.Fault, 1)
+	b.Reset()
+	writeSteps(&b, r, 7)
+	if want = strings.ReplaceAll(want, ", limit ", ", limit without faults "); b.String() != want {
+		t.Errorf("with faults: got\n%swant\n%s", b.String(), want)
 	}
 }

@@ -45,7 +45,8 @@ type CollectiveSummary struct {
 	Ranks     int    `json:"ranks"`
 	Count     int    `json:"count"`
 	Completed int    `json:"completed"`
-	// Time is from the first rank's entry until the last has left; Limit what no controller goes below.
+	// Time is from the first rank's entry until the last has left; Limit what no controller goes below on the
+	// fabric without faults.
 	Time  Quantiles `json:"time_ns"`
 	Limit int64     `json:"limit_ns"`
 	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as nccl-tests have them; 0 of a barrier.
@@ -123,7 +124,7 @@ type JobSummary struct {
 	Operations int    `json:"operations"`
 	Unfinished int    `json:"unfinished"` // operations that had not ended as the run did
 	// Start is when its first rank began to compute, send or wait for a message; JCT the job completion time: from then until the last operation's end;
-	// 0 unless all have ended. Limit is what no controller goes below.
+	// 0 unless all have ended. Limit is what no controller goes below on the fabric without faults.
 	Start int64 `json:"start_ns"`
 	JCT   int64 `json:"jct_ns"`
 	Limit int64 `json:"limit_ns"`

@@ -404,3 +404,21 @@ func TestImbalanceAndRecovery(t *testing.T) {
 		t.Errorf("sent again: %s %s", repairs[0].Cells[1].Text, repairs[0].Unit)
 	}
 }
+
+// TestStepsTablesWithFaults checks that the captions of jobs and collectives say so where their limits leave faults out.
+func TestStepsTablesWithFaults(t *testing.T) {
+	steps := Summary{Jobs: []Job{{Tag: "sum", JCT: 2, Limit: 1}}, Collectives: []Collective{{Name: "sum, allreduce", Completed: 1, Limit: 1}}}
+	r := &Report{Runs: []Run{{Controller: "none", Summary: steps}, {Controller: "dcqcn", Summary: steps}}}
+	for _, faults := range []bool{false, true} {
+		r.Runs[1].Faults = faults
+		tables := stepsTables(r)
+		if len(tables) != 2 {
+			t.Fatalf("%d tables, want 2", len(tables))
+		}
+		for _, own := range tables {
+			if !strings.Contains(own.Caption, "below the limit") || strings.Contains(own.Caption, "of the fabric without faults") != faults {
+				t.Errorf("faults %v: caption %q", faults, own.Caption)
+			}
+		}
+	}
+}

@@ -68,7 +68,9 @@ type Run struct {
 	Slowdowns []Distribution
 	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
-	Seed    uint64
+	// Faults says that the scenario has faults, which the limits of jobs and collectives leave out.
+	Faults bool
+	Seed   uint64
 	// Repeats are the run under each seed, this one among them, if there are several.
 	Repeats []Run
 	// Events are the first of what happened to the fabric, in the order of time; MoreEvents is how many there were beside.

@@ -197,7 +197,11 @@ func stepsTables(r *Report) []table {
 	if len(jobs) == 0 {
 		return nil
 	}
-	whole := table{Caption: "Jobs: workloads whose flows wait for others. No congestion control is below the limit", Corner: "Job", Heads: r.names()}
+	limit := "No congestion control is below the limit"
+	if slices.ContainsFunc(r.Runs, func(run Run) bool { return run.Faults }) {
+		limit += ", which is of the fabric without faults"
+	}
+	whole := table{Caption: "Jobs: workloads whose flows wait for others. " + limit, Corner: "Job", Heads: r.names()}
 	for _, tag := range jobs {
 		own := func(label string, u Unit, b better, of func(*Job) float64) row {
 			return r.row(label, u, b, func(run *Run) float64 {
@@ -233,7 +237,7 @@ func stepsTables(r *Report) []table {
 		return []table{whole}
 	}
 	each := table{
-		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them", Corner: "Collective", Heads: r.names(),
+		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them. " + limit, Corner: "Collective", Heads: r.names(),
 	}
 	for _, name := range kinds {
 		own := func(label string, u Unit, b better, of func(*Collective) float64) row {

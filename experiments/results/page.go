@@ -131,6 +131,7 @@ func (r *RunFolder) report(name string) report.Run {
 		},
 	}
 	run.Events, run.MoreEvents = r.events, r.more
+	run.Faults = len(r.manifest.Configuration.Faults) > 0
 	for i := range r.manifest.Configuration.Variants {
 		if v := &r.manifest.Configuration.Variants[i]; v.Name == r.manifest.Controller {
 			run.Note = v.Describe()

@@ -34,6 +34,9 @@ func TestReadEvents(t *testing.T) {
 	if len(r.events) != mostEvents || len(r.events)+r.more != total || total < 26 {
 		t.Errorf("%d events read and %d beside, %d written", len(r.events), r.more, total)
 	}
+	if !r.report("none").Faults {
+		t.Error("the report's run has no faults")
+	}
 	if e, want := r.events[1], (report.Event{Time: 1_100_000, Name: "link up", Place: "leaf0 → spine0"}); e != want {
 		t.Errorf("%+v, want %+v", e, want)
 	}
