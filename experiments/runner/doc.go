@@ -27,6 +27,7 @@
 //     goes), hpcc.go (files as HPCC's simulator has them).
 //   - Flows that wait: steps.go (operations, and what they came to).
 //   - What it came to: records.go (flows), qps.go (with all their QPs), summarise.go, summarise_links.go, summarise_victims.go,
-//     summarise_drops.go (drops, by port and cause), summarise_recovery.go (repairs of losses).
-//   - Whether that can be trusted: verdict.go, verdict_flows.go (flows that did not end), verdict_unused.go (what was not needed).
+//     summarise_losses.go (drops by port and cause, and repairs).
+//   - Whether that can be trusted: verdict.go, verdict_flows.go (flows that did not end), verdict_unused.go (what was not needed, and
+//     settings without effect).
 package runner
