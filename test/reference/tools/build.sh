@@ -23,7 +23,7 @@ counters() {
 	done
 	local last
 	last=$(grep -n '^#include' "$file" | tail -n 1 | cut -d: -f1)
-	sed -i "${last}a #include <cstdio>\nstatic struct Counts { $declare~Counts() { printf(\"$format\\\\n\"$names); } } counts;" "$file"
+	sed -i "${last}a #include <cstdio>\nnamespace { struct Counts { $declare~Counts() { printf(\"$format\\\\n\"$names); } } counts; }" "$file"
 }
 
 # composite FILE: counts marks, trims and drops of htsim's queue that trims.
