@@ -275,7 +275,8 @@ func (w *warner) buffers() {
 	}
 }
 
-// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks hears of such a queue by losses alone.
+// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then learns of the queue
+// by losses alone.
 func (w *warner) marks() {
 	plan := w.s.Topology
 	type kind struct {
@@ -289,7 +290,8 @@ func (w *warner) marks() {
 	switches := SwitchSettings(w.s, w.needs)
 	resolved := ResolveThresholds(plan, switches)
 	for i, own := range switches {
-		if own.ECN.Mode != switchagent.ECNRED && own.ECN.Mode != switchagent.ECNStep || own.ECN.Priorities&w.data()&^w.lossless() == 0 || !w.isAbout(i) {
+		marks := own.ECN.Mode == switchagent.ECNRED || own.ECN.Mode == switchagent.ECNStep
+		if !marks || own.ECN.Priorities&w.data()&^w.lossless() == 0 || !w.isAbout(i) {
 			continue
 		}
 		most, key := resolved.Buffers[i], "switch.buffer"

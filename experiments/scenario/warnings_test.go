@@ -26,9 +26,13 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestWarningsOfMarks covers lossy queues that are shorter than ECN's thresholds, whatever marks by them: auto at 40 Gb/s is 5 KB and 200 KB.
+// TestWarningsOfMarks covers lossy queues that are shorter than ECN's thresholds, whatever marks by them. At 40 Gb/s auto is 5 KB for kmin
+// and 200 KB for kmax.
 func TestWarningsOfMarks(t *testing.T) {
-	const lossy, of, dropped = "switch.pfc.priorities=[]", "s0:h0, s0:h1, s0:h2 and 2 others: switch.", ": packets are dropped before "
+	const lossy, of, dropped = "switch.pfc.priorities=[]", "s0:h0, s0:h1, s0:h2 and 2 others: ", ": packets are dropped before "
+	most := func(size, key string) string {
+		return ", and a lossy queue holds at most " + size + " (switch." + key + ")"
+	}
 	for _, c := range []struct {
 		controller string
 		sets       []string
@@ -37,21 +41,54 @@ func TestWarningsOfMarks(t *testing.T) {
 		{"dcqcn", []string{lossy}, ""},
 		{"dcqcn", []string{"switch.lossy_limit=50KB"}, ""}, // lossless
 		{"dcqcn", []string{lossy, "switch.lossy_limit=200KB"}, ""},
-		{"dcqcn", []string{lossy, "switch.lossy_limit=199KB"}, of + "ecn.kmax is 200KB, and a lossy queue holds at most 199KB (switch.lossy_limit)" + dropped +
-			"all are marked; lower switch.ecn.kmax, or raise switch.lossy_limit"},
-		{"dcqcn", []string{lossy, "switch.lossy_limit=5KB"}, of + "ecn.kmin is 5KB, and a lossy queue holds at most 5KB (switch.lossy_limit)" + dropped + "any is marked; lower switch.ecn.kmin"},
-		{"dcqcn", []string{lossy, "switch.lossy_limit=50KB", "switch.ecn={mode: step, kmax: 50KB}"}, of + "ecn.kmax is 50KB, and a lossy queue holds at most 50KB (switch.lossy_limit)" + dropped + "any is marked"},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.lossy_limit=199KB"},
+			of + "switch.ecn.kmax is 200KB" + most("199KB", "lossy_limit") + dropped +
+				"all are marked; lower switch.ecn.kmax, or raise switch.lossy_limit",
+		},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.lossy_limit=5KB"},
+			of + "switch.ecn.kmin is 5KB" + most("5KB", "lossy_limit") + dropped + "any is marked; lower switch.ecn.kmin",
+		},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.lossy_limit=50KB", "switch.ecn={mode: step, kmax: 50KB}"},
+			of + "switch.ecn.kmax is 50KB" + most("50KB", "lossy_limit") + dropped + "any is marked",
+		},
 		{"dcqcn", []string{lossy, "switch.lossy_limit=50KB", "switch.ecn={mode: step, kmax: 49KB}"}, ""},
-		{"dcqcn", []string{lossy, "switch.lossy_limit=199KB", "switch.trim=true"}, of + "ecn.kmax is 200KB, and a lossy queue holds at most 199KB (switch.lossy_limit): packets are trimmed before all are marked"},
-		{"dcqcn", []string{lossy, "switch.buffer=200KB", "switch.lossy_alpha=1"}, of + "ecn.kmax is 200KB, and a lossy queue holds at most 100KB (switch.lossy_alpha)" + dropped + "all are marked; lower switch.ecn.kmax, or raise switch.lossy_alpha"},
-		{"dcqcn", []string{lossy, "switch.buffer=150KB"}, of + "ecn.kmax is 200KB, and a lossy queue holds at most 150KB (switch.buffer)" + dropped + "all are marked"},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.lossy_limit=199KB", "switch.trim=true"},
+			of + "switch.ecn.kmax is 200KB" + most("199KB", "lossy_limit") + ": packets are trimmed before all are marked",
+		},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.buffer=200KB", "switch.lossy_alpha=1"},
+			of + "switch.ecn.kmax is 200KB" + most("100KB", "lossy_alpha") + dropped +
+				"all are marked; lower switch.ecn.kmax, or raise switch.lossy_alpha",
+		},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.buffer=150KB"},
+			of + "switch.ecn.kmax is 200KB" + most("150KB", "buffer") + dropped + "all are marked",
+		},
 		{"dcqcn", []string{lossy, "switch.lossy_limit=50KB", "switch.ecn.mode=off"}, ""},
 		{"hpcc", []string{lossy, "switch.lossy_limit=50KB"}, ""}, // goes by no marks
 		{"none", []string{lossy, "switch.lossy_limit=50KB"}, ""},
 		{"dctcp", []string{lossy, "switch.lossy_limit=121KB"}, ""}, // 30 KB for each 10 Gb/s
-		{"dctcp", []string{lossy, "switch.lossy_limit=100KB"}, "s0:h0, s0:h1, s0:h2 and 2 others: the congestion control's step is 120KB, and a lossy queue holds at most 100KB (switch.lossy_limit)" + dropped +
-			"any is marked; lower switch.ecn.kmax under switch.ecn.mode: step, or raise switch.lossy_limit"},
-		{"dcqcn", []string{lossy, "switch.lossy_limit=50KB", "switch.detector=tcd", "switch.tcd={mark: step, q_len: 60KB}"}, of + "tcd.q_len is 60KB, and a lossy queue holds at most 50KB (switch.lossy_limit)" + dropped + "any is marked"},
+		{
+			"dctcp",
+			[]string{lossy, "switch.lossy_limit=100KB"},
+			of + "the congestion control's step is 120KB" + most("100KB", "lossy_limit") + dropped +
+				"any is marked; lower switch.ecn.kmax under switch.ecn.mode: step, or raise switch.lossy_limit",
+		},
+		{
+			"dcqcn",
+			[]string{lossy, "switch.lossy_limit=50KB", "switch.detector=tcd", "switch.tcd={mark: step, q_len: 60KB}"},
+			of + "switch.tcd.q_len is 60KB" + most("50KB", "lossy_limit") + dropped + "any is marked",
+		},
 	} {
 		s := mustLoad(t, "incast", append(c.sets, "host.retransmit_timeout=1ms")...)
 		got := ""
