@@ -349,7 +349,7 @@ func number(v float64) string {
 
 // differenceOf returns by how many percent of the reference pausenet's value is above it.
 func differenceOf(ours, theirs float64) float64 {
-	if math.Abs(ours-theirs) < theirs/2000 {
+	if math.Abs(ours-theirs) <= theirs/2000 {
 		return 0 // and not -0.0 %
 	}
 	return (ours - theirs) / theirs * 100
