@@ -85,7 +85,7 @@ check-fmt-c: ## list C files that are not formatted (needs clang-format 14)
 vet: ## run go vet
 	$(GO) vet ./...
 
-# What misspell reads. It takes ECN-capable transport for a mistake.
+# What misspell reads. It takes ECN-capable transport, and htsim's option -strat, for mistakes.
 TEXTS = $(sort $(filter-out bin results,$(patsubst %/,%,$(wildcard */)))) .ci .github $(wildcard *.md) Makefile
 TEXT_NAMES = -name '*.go' -o -name '*.[ch]' -o -name '*.md' -o -name '*.py' -o -name '*.yaml' -o -name '*.yml' -o -name '*.sh' -o -name '*.txtar' \
 	-o -name run -o -name Makefile
@@ -95,7 +95,7 @@ lint: check-fmt ## check the format; run staticcheck, unparam, exhaustive, missp
 	$(GO) tool staticcheck ./...
 	$(GO) tool unparam ./...
 	$(GO) tool exhaustive -e ./...
-	@$(GO) tool misspell -error -i ect,recieve $$(find $(TEXTS) -type f \( $(TEXT_NAMES) \))
+	@$(GO) tool misspell -error -i ect,recieve,strat $$(find $(TEXTS) -type f \( $(TEXT_NAMES) \))
 
 .PHONY: generate
 generate: ## compile the pipelines again: eBPF objects, their Go view, WebAssembly, its translation (needs clang 14, llvm, lld, libbpf-dev)

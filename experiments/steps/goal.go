@@ -208,7 +208,7 @@ func (g *goal) statement(words []string, number int) error {
 		}
 		switch {
 		case rest[0] == "tag" && o.Kind != Compute && rest[1] == "-1":
-			return anyTag
+			return errAnyTag
 		case rest[0] == "tag" && o.Kind != Compute:
 			tag, err := whole(rest[1], 0, 1<<32-1)
 			if err != nil {
@@ -272,7 +272,7 @@ func (o *goalOperation) read(words []string, g *goal) (rest []string, err error)
 			return nil, err
 		}
 		if words[3] == "-1" {
-			return nil, anyRank
+			return nil, errAnyRank
 		}
 		peer, err := whole(words[3], 0, int64(g.ranks)-1)
 		if err != nil {
@@ -286,8 +286,8 @@ func (o *goalOperation) read(words []string, g *goal) (rest []string, err error)
 
 // Receives of anything.
 var (
-	anyRank = errors.New("a receive from -1, any rank, is matched as a run goes: name the rank")
-	anyTag  = errors.New("tag -1, any, is matched as a run goes: name the tag")
+	errAnyRank = errors.New("a receive from -1, any rank, is matched as a run goes: name the rank")
+	errAnyTag  = errors.New("tag -1, any, is matched as a run goes: name the tag")
 )
 
 // longest is the longest compute, mostBytes the longest message of a file.

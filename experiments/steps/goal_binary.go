@@ -108,9 +108,9 @@ func (g *goal) node(data []byte) (goalOperation, error) {
 		}
 		switch {
 		case peer == math.MaxUint32:
-			return o, anyRank
+			return o, errAnyRank
 		case tag == math.MaxUint32:
-			return o, anyTag
+			return o, errAnyTag
 		case peer >= uint32(g.ranks):
 			return o, fmt.Errorf("rank: %d is outside of 0 to %d", peer, g.ranks-1)
 		case size > mostBytes:
