@@ -26,7 +26,7 @@ def test_fingerprints(burst):
     assert {r.controller: r.fingerprint for r in burst} == FINGERPRINTS
     assert burst.verdict == "PASS" and burst.verdict.messages == []
     assert burst.controllers == ["dcqcn", "dcon"] and burst.seeds == [1]
-    assert "599 PAUSE" in repr(burst) and "<td>599</td>" in burst._repr_html_()
+    assert "636 PAUSE" in repr(burst) and "<td>636</td>" in burst._repr_html_()
 
 
 @pytest.mark.parametrize("name", ["flows", "ports", "links", "pfc", "events", "rates", "panels"])
@@ -77,7 +77,7 @@ def test_types(burst):
 
 def test_summary(burst):
     table = burst.summary
-    assert table["pfc.pauses"].tolist() == [599, 476]
+    assert table["pfc.pauses"].tolist() == [636, 476]
     assert table["flows.fct_ns.mean"].tolist() == [r.summary["flows"]["fct_ns"]["mean"] for r in burst]
     with open(burst["dcon"].path / "summary.json") as f:
         assert burst["dcon"].summary == json.load(f)
