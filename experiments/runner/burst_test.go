@@ -21,7 +21,7 @@ const (
 // show. The run is cut short once both flows are back at their rates.
 func TestBurst(t *testing.T) {
 	testenv.WholeScenario(t)
-	s := mustLoad(t, "dcon-burst", "duration=32ms")
+	s := mustLoad(t, "dcon-burst", "duration=32ms", "cc.dcqcn.clamp_target=true") // equation 1 of DCQCN's paper
 	for _, c := range []struct {
 		controller string
 		check      func(t *testing.T, b *burst)

@@ -88,7 +88,7 @@ func TestTCDSparesVictims(t *testing.T) {
 	for seed := range uint64(seeds) {
 		var victims [2]measure.FlowStatistics
 		for i, controller := range []string{"dcqcn", "dcqcn+tcd"} {
-			r, err := Run(context.Background(), mustLoad(t, "tcd-victims"), Options{
+			r, err := Run(context.Background(), mustLoad(t, "tcd-victims", "cc.dcqcn.clamp_target=true"), Options{
 				Controller: controller, Plane: engine.PlaneWasm, Seed: seed, Directory: t.TempDir(),
 			})
 			if err != nil {

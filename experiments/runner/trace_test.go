@@ -39,7 +39,7 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 // TestTrace: the trace has what the CSV files have: each pause as it was sent, a link's delay later, an arrow to each that was further from the
 // root, queues and rates as they were sampled, and the flows. It changes no result.
 func TestTrace(t *testing.T) {
-	s := mustLoad(t, "dcon-burst")
+	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
 	without := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
 	o := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm, Perfetto: true})
 	if o.Summary.Fingerprint != without.Summary.Fingerprint {
