@@ -6,6 +6,8 @@
 //	read(handIn)            what is wrong with a hand-in of an exercise
 //	grade(handIn, tell)     a promise of what it comes to
 //	stop()                  the run that goes on ends soon, with what it has measured
+//
+// A call that panics gives a session.Bug, and the next call can be made.
 package main
 
 import (
@@ -25,22 +27,26 @@ func main() {
 		return js.FuncOf(func(_ js.Value, args []js.Value) any {
 			ctx, cancel := context.WithCancel(context.Background())
 			stop = cancel
-			return promise(func() string {
+			return promise(func() any {
 				defer cancel()
-				return text(f(ctx, args, func(p session.Progress) {
-					args[1].Invoke(text(p))
+				return f(ctx, args, func(p session.Progress) {
+					args[1].Invoke(session.Text(p))
 					// The engine does not give way by itself. Here the script may take a message: to stop, for one.
 					time.Sleep(time.Millisecond)
-				}))
+				})
 			})
 		})
 	}
 	js.Global().Set("pausenet", map[string]any{
-		"check": js.FuncOf(func(_ js.Value, args []js.Value) any { return text(session.Check(asked[session.Request](args))) }),
+		"check": js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return session.Answer(func() any { return session.Check(asked[session.Request](args)) })
+		}),
 		"run": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
 			return asked[session.Request](args).Run(ctx, version(), tell)
 		}),
-		"read": js.FuncOf(func(_ js.Value, args []js.Value) any { return text(asked[session.HandIn](args).Read()) }),
+		"read": js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return session.Answer(func() any { return asked[session.HandIn](args).Read() })
+		}),
 		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
 			return asked[session.HandIn](args).Grade(ctx, version(), tell)
 		}),
@@ -58,13 +64,13 @@ func version() string {
 	return info.Main.Version
 }
 
-// promise is a promise of what f returns.
-func promise(f func() string) js.Value {
+// promise is a promise of what f returns, as session.Answer gives it.
+func promise(f func() any) js.Value {
 	var executor js.Func
 	executor = js.FuncOf(func(_ js.Value, args []js.Value) any {
 		go func() {
 			defer executor.Release()
-			args[0].Invoke(f())
+			args[0].Invoke(session.Answer(f))
 		}()
 		return nil
 	})
@@ -77,12 +83,4 @@ func asked[T any](args []js.Value) (r T) {
 		panic(err)
 	}
 	return r
-}
-
-func text(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(data)
 }

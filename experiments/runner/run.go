@@ -251,7 +251,14 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	r.recorder.stop = stop
+	driven := false
+	defer func() {
+		if !driven { // drive panics
+			_ = errors.Join(out.Close(), captured.Close(), r.recorder.trace.Close())
+		}
+	}()
 	runErr := r.drive(within, r.options.Progress)
+	driven = true
 	r.keepStack(runErr)
 	wall := time.Since(start)
 	r.engine.Trim()

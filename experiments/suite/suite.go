@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -96,8 +98,18 @@ func (s *Suite) ReportPath(scenario string) string {
 
 // Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came to
 // none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the others
-// came to.
+// came to. If a run panics, the others are cancelled, and then Run panics with the first panic: a *blame.Carried, which its caller can
+// recover from.
 func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var first atomic.Pointer[blame.Carried]
+	carry := func() {
+		if value := recover(); value != nil {
+			first.CompareAndSwap(nil, blame.Carry(value))
+			cancel()
+		}
+	}
 	results := make([][]*runner.Result, len(s.Scenarios))
 	errs := make([][]error, len(s.Scenarios))
 	reports := make([]error, len(s.Scenarios))
@@ -114,6 +126,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 			runs.Add(1)
 			all.Go(func() error {
 				defer runs.Done()
+				defer carry()
 				if errs[i][k] = ctx.Err(); errs[i][k] == nil {
 					results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
 				}
@@ -121,12 +134,16 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 			})
 		}
 		reporting.Go(func() error {
+			defer carry()
 			runs.Wait()
 			reports[i] = errors.Join(reports[i], s.writeReport(scenario, results[i]), s.writePublished(scenario, results[i]))
 			return nil
 		})
 	}
 	_ = reporting.Wait()
+	if p := first.Load(); p != nil {
+		panic(p)
+	}
 	joined := errors.Join(reports...)
 	for i := range errs {
 		joined = errors.Join(joined, errors.Join(errs[i]...))

@@ -17,8 +17,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 const somePanels = someTables + `
@@ -402,5 +404,39 @@ func TestPanelsFile(t *testing.T) {
 	}
 	if len(points) != 4 || len(points["1.0"]) == 0 || len(points["1.1"]) == 0 {
 		t.Errorf("%d series", len(points))
+	}
+}
+
+// TestPanic: a run that panics cancels the others, whose results are kept as partial, and Run panics with the value and the stack.
+func TestPanic(t *testing.T) {
+	const text = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\n"
+	s := parse(t, text)
+	panicking := make(chan struct{})
+	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Plane: engine.PlaneWasm, Scenarios: []Scenario{{Scenario: s, Controllers: []string{"none", "dcqcn"}, Seed: 1}}}
+	suite.Started = func(_, run string) (engine.Progress, func(*runner.Result, error)) {
+		return func(now vtime.Time, _ *engine.Totals) {
+			if run == "none" {
+				<-panicking
+				panic("no sense")
+			}
+			if now > 0 {
+				select {
+				case <-panicking:
+				default:
+					close(panicking)
+				}
+			}
+		}, func(*runner.Result, error) {}
+	}
+	var carried *blame.Carried
+	func() {
+		defer func() { carried, _ = recover().(*blame.Carried) }()
+		_, _ = suite.Run(t.Context())
+	}()
+	if carried == nil || carried.Value != "no sense" || !bytes.Contains(carried.Stack, []byte("TestPanic")) {
+		t.Fatalf("%+v", carried)
+	}
+	if m := testenv.ReadJSON(t, filepath.Join(suite.Directory, s.Name, "dcqcn", rundir.ManifestFile)); m["status"] != rundir.StatusPartial {
+		t.Errorf("status %v of the other run", m["status"])
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	scenarioText = "topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\ncontrollers: [none, dcqcn]\nexpect_unused: [pfc, controller]\n"
+	long         = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
 	control      = "def init(flow):\n    flow.rate = path.line_rate\n"
 )
 
@@ -89,11 +91,47 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestBug: a panic in a call, or in a run below it, is one sentence, and the next call works.
+func TestBug(t *testing.T) {
+	in(t)
+	r := Request{Scenario: scenarioText}
+	bug := func(f func() any) (b Bug) {
+		t.Helper()
+		text := Answer(f)
+		if err := json.Unmarshal([]byte(text), &b); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for name, f := range map[string]func() any{
+		"a call":       func() any { panic("no sense") },
+		"before a run": func() any { return r.Run(t.Context(), "v1", func(Progress) { panic("no sense") }) },
+		"within a run": func() any {
+			return Request{Scenario: long}.Run(t.Context(), "v1", func(p Progress) {
+				if p.Now > 0 {
+					panic("no sense")
+				}
+			})
+		},
+		"no answer": func() any { return func() {} },
+	} {
+		b := bug(f)
+		if !strings.HasPrefix(b.Message, "this is a bug of pausenet, please report it with what is in the editors: panic: ") || strings.Contains(b.Message, "\n") || !strings.Contains(b.Stack, "goroutine") {
+			t.Errorf("%s: %+v", name, b)
+		}
+		if name != "no answer" && (!strings.HasSuffix(b.Message, "panic: no sense") || !strings.Contains(b.Stack, "TestBug")) {
+			t.Errorf("%s: %+v", name, b)
+		}
+		if b := bug(func() any { return r.Run(t.Context(), "v1", func(Progress) {}) }); b.Message != "" {
+			t.Errorf("after %s: %+v", name, b)
+		}
+	}
+}
+
 // TestStop: a run that is stopped keeps what it has measured; of a hand-in that is stopped there is no grade.
 func TestStop(t *testing.T) {
 	in(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	long := "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
 	o := Request{Scenario: long}.Run(ctx, "v1", func(p Progress) {
 		if p.Now > 0 {
 			cancel()

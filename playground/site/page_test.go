@@ -154,6 +154,33 @@ func TestStop(t *testing.T) {
 	b.says("PASS")
 }
 
+// TestBug: a call that panics says that it is a bug, and the same program answers the next.
+func TestBug(t *testing.T) {
+	b := open(t, "")
+	b.says("Ready")
+	b.Value(`(async () => {
+		const { Simulator } = await import("./simulator.js");
+		const s = new Simulator((words) => { window.died = words; });
+		await s.start();
+		const failed = (name, values) => s.call(name, values).then(() => "no error", (error) => error.message);
+		const all = [];
+		for (const name of ["check", "run"]) all.push(await failed(name, { scenario: 5 }));
+		for (const name of ["readHandIn", "grade"]) all.push(await failed(name, { exercise: 5 }));
+		const checked = await s.call("check", { scenario: "topology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", controller: "", quick: false });
+		window.bugs = [...all, "then " + checked.name + checked.error, window.died ?? "alive"].join("\n");
+	})()`)
+	b.Wait("typeof window.bugs === 'string'")
+	lines := strings.Split(b.Value("window.bugs"), "\n")
+	for _, line := range lines[:4] {
+		if !strings.HasPrefix(line, "this is a bug of pausenet, please report it with what is in the editors: panic: json: cannot unmarshal number into ") {
+			t.Error(line)
+		}
+	}
+	if got := lines[4:]; !slices.Equal(got, []string{"then scenario", "alive"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a megabyte is refused.
 func TestHostile(t *testing.T) {
 	const tag = `<img src=x onerror=document.title='hostile'>`

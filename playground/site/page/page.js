@@ -121,7 +121,9 @@ const check = async () => {
 	try {
 		const checked = await simulator.call(exercise ? "readHandIn" : "check", { ...lab(), quick: $("quick").checked });
 		if (mine === checks) took(checked);
-	} catch { /* it has ended, and said so */ }
+	} catch (error) {
+		if (ready && mine === checks && !running) say(`The check failed: ${error.message}`, "bad"); // otherwise it has ended, and said so
+	}
 };
 const took = (checked) => {
 	problems(checked);

@@ -35,10 +35,18 @@ const start = async (module) => {
 const request = ({ scenario, controller, quick }) => JSON.stringify({ scenario, controller, quick });
 const handIn = ({ exercise, files }) => JSON.stringify({ exercise, files });
 
+// taken is a call's answer. A bug of the program is an error; its stack is for the console.
+const taken = (text) => {
+	const answer = JSON.parse(text);
+	if (answer.bug === undefined) return answer;
+	console.log(`${answer.bug}\n${answer.stack}`);
+	throw new Error(answer.bug);
+};
+
 // runs does something that writes results, and gives the files of these beside what it came to.
 const runs = async (id, does) => {
 	memory.clear(results);
-	const outcome = JSON.parse(await does((text) => postMessage({ id, progress: JSON.parse(text) })));
+	const outcome = taken(await does((text) => postMessage({ id, progress: JSON.parse(text) })));
 	return { outcome, files: [...memory.list(handedIn), ...memory.list(results)] };
 };
 
@@ -48,9 +56,9 @@ const calls = {
 		await start(compiled);
 		return module ? null : compiled;
 	},
-	check: (m) => JSON.parse(pausenet.check(request(m))),
+	check: (m) => taken(pausenet.check(request(m))),
 	run: (m) => runs(m.id, (tell) => pausenet.run(request(m), tell)),
-	readHandIn: (m) => JSON.parse(pausenet.read(handIn(m))),
+	readHandIn: (m) => taken(pausenet.read(handIn(m))),
 	grade: (m) => runs(m.id, (tell) => pausenet.grade(handIn(m), tell)),
 	stop: () => pausenet.stop(),
 	read: ({ path }) => memory.read(path),
