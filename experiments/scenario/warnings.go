@@ -95,6 +95,7 @@ func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
 	w.buffers()
+	w.pauses()
 	w.marks()
 	w.headrooms()
 	w.cycles()
@@ -119,6 +120,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	}
 	w.files()
 	w.buffers()
+	w.pauses()
 	w.marks()
 	w.headrooms()
 	w.cycles()
@@ -275,8 +277,27 @@ func (w *warner) buffers() {
 	}
 }
 
+// pauses warns of switches that send a PAUSE for each packet.
+func (w *warner) pauses() {
+	plan, s := w.s.Topology, &w.s.Switch
+	if s.FlowControl != switchagent.FlowPFC || s.PFC.Priorities == 0 || s.PFC.Alpha > 0 {
+		return
+	}
+	packet := units.Bytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
+	switches := map[units.Bytes][]string{}
+	for i, own := range EverySwitch(plan, s) {
+		if xoff := own.PFC.XOFF; w.isAbout(i) && xoff != switchagent.Auto && xoff <= packet {
+			switches[xoff] = append(switches[xoff], plan.Nodes[plan.Switch[i]].Name)
+		}
+	}
+	for _, xoff := range slices.Sorted(maps.Keys(switches)) {
+		w.warn("%s: pfc.xoff is %v, and a full packet is %v: each one that arrives triggers a PAUSE; raise switch.pfc.xoff, or set it to auto",
+			Few(switches[xoff]), xoff, packet)
+	}
+}
+
 // marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then learns of the queue
-// by losses alone.
+// by losses alone. It also warns of lossless queues that never get long enough for marks.
 func (w *warner) marks() {
 	plan := w.s.Topology
 	type kind struct {
@@ -284,6 +305,7 @@ func (w *warner) marks() {
 		before string // what packets are dropped before
 		most   units.Bytes
 		key    string // of most
+		lossy  bool
 	}
 	var all []kind
 	ports := map[kind][]string{}
@@ -291,23 +313,25 @@ func (w *warner) marks() {
 	resolved := ResolveThresholds(plan, switches)
 	for i, own := range switches {
 		marks := own.ECN.Mode == switchagent.ECNRED || own.ECN.Mode == switchagent.ECNStep
-		if !marks || own.ECN.Priorities&w.data()&^w.lossless() == 0 || !w.isAbout(i) {
+		marked := own.ECN.Priorities & w.data()
+		if !marks || marked == 0 || !w.isAbout(i) {
 			continue
 		}
+		lossy := marked&^w.lossless() != 0
 		most, key := resolved.Buffers[i], "switch.buffer"
-		if own.LossyAlpha > 0 { // at most, where the buffer has nothing else
+		if lossy && own.LossyAlpha > 0 { // at most, where the buffer has nothing else
 			most, key = units.Bytes(float64(most)*own.LossyAlpha/(1+own.LossyAlpha)), "switch.lossy_alpha"
 		}
-		if own.LossyLimit <= most {
+		if lossy && own.LossyLimit <= most {
 			most, key = own.LossyLimit, "switch.lossy_limit"
 		}
 		for _, id := range plan.Nodes[plan.Switch[i]].Ports {
 			first, last := w.levels(own, &resolved.Ports[id])
-			k := kind{first, "any is", most, key}
+			k := kind{first, "any is", most, key, lossy}
 			if first.at < most {
 				k.level, k.before = last, "all are"
 			}
-			if resolved.Ports[id].Unmarked || first.at < most && last.at <= most {
+			if resolved.Ports[id].Unmarked || first.at < most && (!lossy || last.at <= most) {
 				continue
 			}
 			if ports[k] == nil {
@@ -321,6 +345,10 @@ func (w *warner) marks() {
 		lost = "trimmed"
 	}
 	for _, k := range all {
+		if !k.lossy {
+			w.warn("%s: %s is %v, and the shared buffer is %v: no packet is marked; lower %s, or raise %s", Few(ports[k]), k.name, k.at, k.most, k.by, k.key)
+			continue
+		}
 		w.warn("%s: %s is %v, and a lossy queue holds at most %v (%s): packets are %s before %s marked; lower %s, or raise %s",
 			Few(ports[k]), k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
 	}
