@@ -7,7 +7,7 @@
 //   - Verbs of experiments: run.go, rerun.go, report.go, why.go, view.go and train.go; sweep.go, with sweepmerge.go, sweeppoint.go (the process of one point),
 //     sweepdisplay.go (how far the points are), sweepserve.go (by other machines), sweepserver.go (with the server built in), sweepstatus.go; worker.go.
 //   - Verbs of live fabrics, on Linux: up.go, with detach.go (into the background) and startup.go (programs on nodes), down.go, shell.go, exec.go, inspect.go, events.go,
-//     top.go, capture.go and web.go (its page in a browser). live.go lists them, and has what they share; live_other.go is for systems without them.
+//     top.go, capture.go, set.go and web.go (its page in a browser). live.go lists them, and has what they share; live_other.go is for systems without them.
 //   - Congestion controls in files: cc.go, watch.go (running again as they are saved).
 //   - The course: lab.go, and labgrade.go (all hand-ins, a process each; memory_linux.go and memory_other.go bound its memory).
 //   - Verbs about the machine: doctor.go, bench.go and clean.go; of AI fabrics: benchaifabric.go; about the program: version.go.

@@ -23,7 +23,8 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME]",
 		Short: "Print the live fabrics, or one with its nodes and links",
 		Long: `inspect lists the live fabrics that are up, and those that have ended and nobody had asked
-them to, with the reason. Of a NAME it prints nodes, addresses and links.`,
+them to, with the reason. Of a NAME it prints nodes, addresses and links. -f json prints an
+object for a NAME, and without a NAME an array; fabrics that have ended have "ended" there.`,
 		Example: `  sudo pausenet inspect
   sudo pausenet inspect lab -f json`,
 		Args:              cobra.MaximumNArgs(1),
@@ -59,7 +60,10 @@ them to, with the reason. Of a NAME it prints nodes, addresses and links.`,
 				}
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), all)
+				if len(args) > 0 {
+					return writeJSON(c.OutOrStdout(), all[0])
+				}
+				return writeJSON(c.OutOrStdout(), inspectViews(all, over))
 			}
 			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
 			for _, r := range over {
@@ -70,6 +74,24 @@ them to, with the reason. Of a NAME it prints nodes, addresses and links.`,
 	}
 	formatFlag(c, &format)
 	return c
+}
+
+// endedView describes a fabric that has ended, for programs.
+type endedView struct {
+	Name  string       `json:"name"`
+	Ended *live.Record `json:"ended"`
+}
+
+// inspectViews returns fabrics as inspect prints them for programs: those that are up, then those that have ended.
+func inspectViews(up []*live.Description, ended []*live.Record) []any {
+	views := []any{}
+	for _, d := range up {
+		views = append(views, d)
+	}
+	for _, r := range ended {
+		views = append(views, endedView{r.Name, r})
+	}
+	return views
 }
 
 // description is what a fabric says of itself.

@@ -15,7 +15,7 @@ import (
 
 // liveCommands are the verbs of live fabrics.
 var liveCommands = []func() *cobra.Command{
-	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newDownCommand,
+	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newSetCommand, newDownCommand,
 }
 
 // liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.

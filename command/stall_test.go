@@ -41,8 +41,8 @@ func TestStall(t *testing.T) {
 	}
 	defer up.Process.Kill() //nolint:errcheck // it has ended but where the test has failed
 	<-said.seen
-	var fabrics []*live.Description
-	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabrics); err != nil {
+	var fabric live.Description
+	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabric); err != nil {
 		t.Fatal(err)
 	}
 	ping := exec.Command(pausenet, "exec", "--fabric", name, "h1", "--", "ping", "-c", "30", "-i", "0.1", "-W", "0.3", "h5")
@@ -53,7 +53,7 @@ func TestStall(t *testing.T) {
 	}
 	<-first.seen
 	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
-		if err := syscall.Kill(fabrics[0].PID, s); err != nil {
+		if err := syscall.Kill(fabric.PID, s); err != nil {
 			t.Fatal(err)
 		}
 		if s == syscall.SIGSTOP {
@@ -61,10 +61,10 @@ func TestStall(t *testing.T) {
 		}
 	}
 	_ = ping.Wait() // exits with 1 where answers were missing
-	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabrics); err != nil {
+	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabric); err != nil {
 		t.Fatal(err)
 	}
-	if c := fabrics[0].Clock; c.FrameLatenessMaxNS < 1e9 || c.StalledSeconds < 1 {
+	if c := fabric.Clock; c.FrameLatenessMaxNS < 1e9 || c.StalledSeconds < 1 {
 		t.Errorf("%+v", c)
 	}
 	down := exec.Command(pausenet, "down", name)

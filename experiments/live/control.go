@@ -32,12 +32,12 @@ const maxRequest = 1 << 16
 
 // Request is what another terminal asks of a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, line, complete
+	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, line, complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
 	// Kinds are the events that events gives; none: all.
 	Kinds []string `json:"kinds,omitempty"`
-	// Line is what line does as the fabric's shell would, and complete completes.
+	// Line is what line does as the fabric's shell would, what complete completes, and the setting of set.
 	Line string `json:"line,omitempty"`
 	Flow int    `json:"flow,omitempty"` // of way: its number
 	// Command, Environment and Folder are of program.
@@ -56,7 +56,7 @@ type Reply struct {
 	Environment []string  `json:"environment,omitempty"`
 	Folder      string    `json:"folder,omitempty"` // where they begin; empty: where they would
 	Snapshot    *Snapshot `json:"snapshot,omitempty"`
-	// Lines are what complete offers, and the interfaces of way. Output is what a line prints, in pieces; the reply with End is its last.
+	// Lines are what complete offers, the interfaces of way, and the warnings of set. Output is what a line prints, in pieces; the reply with End is its last.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`
@@ -262,6 +262,12 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: "this fabric has no shell"}
 		}
 		return Reply{Lines: f.options.Complete(f, r.Line)}
+	case "set":
+		warnings, err := f.Set(r.Line)
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Lines: warnings}
 	case "way":
 		ports, err := f.Way(r.Flow)
 		if err != nil {

@@ -54,7 +54,7 @@ func clockOf(s live.Status) Clock {
 // verdict makes the final check. The engine has ended.
 func (f *Fabric) verdict() Verdict {
 	s := f.live.Status()
-	v := Verdict{Status: measure.Pass, Clock: clockOf(s)}
+	v := Verdict{Status: measure.Pass, Reasons: []string{}, Clock: clockOf(s)}
 	worse := v.worse
 	var panicked *engine.PanicError
 	if errors.As(f.err, &panicked) {

@@ -142,7 +142,7 @@ class Net:
 
     def inspect(self) -> Dict[str, Any]:
         """What ``pausenet inspect -f json`` says of the fabric."""
-        return dict(json.loads(_command.call("inspect", self.name, "-f", "json"))[0])
+        return dict(json.loads(_command.call("inspect", self.name, "-f", "json")))
 
     @property
     def slowdown(self) -> float:
@@ -333,7 +333,7 @@ def _await(process: "subprocess.Popen[bytes]", name: str) -> None:
     deadline = time.monotonic() + _LIMIT
     while process.poll() is None:
         asked = _command.execute(["inspect", name, "-f", "json"])
-        if asked.code == 0 and any(d["pid"] == process.pid for d in json.loads(asked.out)):
+        if asked.code == 0 and json.loads(asked.out)["pid"] == process.pid:
             return
         if time.monotonic() > deadline:
             raise Error(f"the fabric {name} did not come up within {_LIMIT:.0f} s", _command.ENVIRONMENT)

@@ -1,0 +1,82 @@
+//go:build linux
+
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/live"
+)
+
+// setView is a setting that was changed, for programs.
+type setView struct {
+	Setting  string   `json:"setting"`
+	Warnings []string `json:"warnings"`
+}
+
+func newSetCommand() *cobra.Command {
+	var fabric, format string
+	c := &cobra.Command{
+		Use:   "set NODE.SETTING=VALUE...",
+		Short: "Change settings of a live fabric's switches",
+		Long: `set changes settings of a switch while it works, as set in the shell does: of one by its
+name, of all by the name switch. It stops at the first that cannot be. Settings that can
+be and are off it warns of, as --set of up does. -f json prints an array: each setting
+with its warnings.`,
+		Example: `  sudo pausenet set leaf0.pfc.xoff=320KB
+  sudo pausenet set switch.ecn.kmin=50KB switch.ecn.kmax=200KB -f json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeSettings(&fabric),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			client, err := dial(fabric)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			views := []setView{}
+			for _, setting := range args {
+				reply, err := client.Ask(live.Request{Verb: "set", Line: setting})
+				if err != nil {
+					return clientError(err, exitBadInput)
+				}
+				views = append(views, setView{setting, append([]string{}, reply.Lines...)})
+				if format != "json" {
+					writeWarnings(c.ErrOrStderr(), setting, reply.Lines)
+				}
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), views)
+			}
+			return nil
+		},
+	}
+	fabricFlag(c, &fabric)
+	formatFlag(c, &format)
+	return c
+}
+
+// completeSettings offers what the shell of the fabric that --fabric names offers behind set.
+func completeSettings(fabric *string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		const no = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		client, err := live.Dial(*fabric)
+		if err != nil {
+			return nil, no
+		}
+		defer client.Close()
+		reply, err := client.Ask(live.Request{Verb: "complete", Line: "set " + begun})
+		if err != nil {
+			return nil, no
+		}
+		var settings []string
+		for _, l := range reply.Lines {
+			settings = append(settings, strings.TrimPrefix(l, "set "))
+		}
+		return settings, no
+	}
+}
