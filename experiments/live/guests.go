@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
@@ -26,7 +27,7 @@ type guests struct {
 	net.Listener
 	diag      *nl.NetlinkSocket // nil: users cannot be told apart
 	mutex     sync.Mutex
-	all       int
+	open      map[*guest]bool
 	strangers map[string]int // by user or address
 }
 
@@ -34,7 +35,7 @@ type guests struct {
 func Guests(l net.Listener) net.Listener { return newGuests(l) }
 
 func newGuests(l net.Listener) *guests {
-	g := &guests{Listener: patientListener{l}, strangers: map[string]int{}}
+	g := &guests{Listener: patientListener{l}, open: map[*guest]bool{}, strangers: map[string]int{}}
 	g.diag, _ = nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_INET_DIAG)
 	return g
 }
@@ -44,7 +45,21 @@ type guest struct {
 	net.Conn
 	stranger string // empty: root's or the fabric's own user's
 	guests   *guests
-	once     sync.Once
+	busy     bool      // a request is under way
+	idle     time.Time // since when none is
+}
+
+// State takes note of whether a request is under way on a connection of Guests; http.Server calls it as its ConnState.
+func State(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*guest)
+	if !ok {
+		return
+	}
+	c.guests.mutex.Lock()
+	defer c.guests.mutex.Unlock()
+	if c.busy = state == http.StateActive; !c.busy {
+		c.idle = time.Now()
+	}
 }
 
 // Accept gives out the connections that are admitted, and resets the others.
@@ -64,40 +79,69 @@ func (g *guests) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection, unless there are too many.
+// admit takes a connection, unless there are too many with a request under way. The connection that has been idle for longest makes room, a
+// stranger's own only for a stranger.
 func (g *guests) admit(conn net.Conn, stranger string) net.Conn {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if g.all >= mostScrapers {
+	others := 0
+	for _, n := range g.strangers {
+		others += n
+	}
+	room := true
+	switch {
+	case stranger != "" && g.strangers[stranger] >= mostOfStranger:
+		room = g.makeRoom(func(c *guest) bool { return c.stranger == stranger })
+	case stranger != "" && others >= mostStrangers:
+		room = false
+	case len(g.open) >= mostScrapers:
+		room = g.makeRoom(func(c *guest) bool { return stranger == "" || c.stranger == stranger })
+	}
+	if !room {
 		return nil
 	}
 	if stranger != "" {
-		others := 0
-		for _, n := range g.strangers {
-			others += n
-		}
-		if others >= mostStrangers || g.strangers[stranger] >= mostOfStranger {
-			return nil
-		}
 		g.strangers[stranger]++
 	}
-	g.all++
-	return &guest{Conn: conn, stranger: stranger, guests: g}
+	c := &guest{Conn: conn, stranger: stranger, guests: g, idle: time.Now()}
+	g.open[c] = true
+	return c
+}
+
+// makeRoom closes the connection that has been idle for longest, of some. It returns false if none of these is idle.
+func (g *guests) makeRoom(of func(c *guest) bool) bool {
+	var longest *guest
+	for c := range g.open {
+		if !c.busy && of(c) && (longest == nil || c.idle.Before(longest.idle)) {
+			longest = c
+		}
+	}
+	if longest == nil {
+		return false
+	}
+	g.leave(longest)
+	_ = longest.Conn.Close()
+	return true
+}
+
+// leave gives the place of a connection away.
+func (g *guests) leave(c *guest) {
+	if !g.open[c] {
+		return
+	}
+	delete(g.open, c)
+	if c.stranger != "" {
+		if g.strangers[c.stranger]--; g.strangers[c.stranger] == 0 {
+			delete(g.strangers, c.stranger)
+		}
+	}
 }
 
 // Close closes the connection and gives its place away.
 func (c *guest) Close() error {
-	c.once.Do(func() {
-		g := c.guests
-		g.mutex.Lock()
-		defer g.mutex.Unlock()
-		g.all--
-		if c.stranger != "" {
-			if g.strangers[c.stranger]--; g.strangers[c.stranger] == 0 {
-				delete(g.strangers, c.stranger)
-			}
-		}
-	})
+	c.guests.mutex.Lock()
+	c.guests.leave(c)
+	c.guests.mutex.Unlock()
 	return c.Conn.Close()
 }
 

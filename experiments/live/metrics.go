@@ -44,7 +44,7 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	s := &metricsServer{
 		server: &http.Server{
 			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
-			IdleTimeout: time.Minute,
+			IdleTimeout: time.Minute, ConnState: State,
 		},
 		listener: newGuests(listener),
 	}

@@ -67,7 +67,7 @@ func Open(name string, changes bool) (*Page, error) {
 }
 
 func (p *Page) listen() (err error) {
-	p.server, err = view.ListenLive(p.fabric, view.Live{Changes: p.changes, Handler: p, Guests: live.Guests})
+	p.server, err = view.ListenLive(p.fabric, view.Live{Changes: p.changes, Handler: p, Guests: live.Guests, State: live.State})
 	return err
 }
 

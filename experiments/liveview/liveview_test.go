@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -247,6 +248,49 @@ func TestRefused(t *testing.T) {
 	for _, l := range d.Links {
 		if !l.Up {
 			t.Errorf("%s is down", l.A)
+		}
+	}
+}
+
+// TestIdleConnectionsMakeRoom opens as many connections as the page may have, some after a request and some without any, and asks for the
+// page by another. The page's feed, which is a request under way, goes on.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	f := bringUp(t, "test-liveview-idle", "hall", false)
+	host := strings.Split(f.page.URL(), "/")[2]
+	feed, err := http.Get(f.page.URL() + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Body.Close()
+	lines := bufio.NewReader(feed.Body)
+	for i := range 100 {
+		conn, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if i%2 == 0 {
+			continue
+		}
+		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, text := f.ask(t, "GET", "", ""); code != 200 {
+		t.Errorf("the page: %d, %.200s", code, text)
+	}
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the feed: %v", err)
+		}
+		if strings.HasPrefix(line, "event: sample") {
+			break
 		}
 	}
 }

@@ -33,8 +33,10 @@ type Live struct {
 	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by POST has brought the token
 	// in its header TokenHeader too.
 	Handler http.Handler
-	// Guests bounds the connections that a listener gives out, for the page may be served by the fabric's own process.
+	// Guests bounds the connections that a listener gives out, for the page may be served by the fabric's own process. State is told whether a
+	// request is under way on one of these.
 	Guests func(net.Listener) net.Listener
+	State  func(net.Conn, http.ConnState)
 }
 
 // TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser would ask first.
@@ -72,6 +74,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	if s.live != nil {
+		server.ConnState = s.live.State
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
