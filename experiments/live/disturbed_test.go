@@ -3,6 +3,7 @@
 package live
 
 import (
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -65,6 +66,42 @@ func testDisturbed(t *testing.T, plane string) {
 	for _, r := range v.Reasons {
 		if strings.Contains(r, "h0-eth1") || strings.Contains(r, "h5-eth1") || strings.Contains(r, "leaf") {
 			t.Error(r)
+		}
+	}
+}
+
+// TestRoutesComeBack takes interfaces down and up, on a host of one port and on one of two, that to the machine's network among them: their
+// addresses, routes and neighbours are as before.
+func TestRoutesComeBack(t *testing.T) {
+	f, err := bringUpFile(t, Options{}, "", "topology: {defaults: {nat: true}, rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = f.Close() }()
+	testRoutesComeBack(t, f, "h1", "h1-eth1", "h1-eth2", "eth0")
+	own := bringUp(t, "")
+	defer func() { _, _ = own.Close() }()
+	testRoutesComeBack(t, own, "h1", "h1-eth1")
+	if err := own.Run("h1", exec.Command("ping", "-c", "1", "-W", "180", "h5")); err != nil {
+		t.Error(err)
+	}
+}
+
+func testRoutesComeBack(t *testing.T, f *Fabric, node string, ports ...string) {
+	t.Helper()
+	state := func() string {
+		return on(t, f, node, "sh", "-c", "ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent")
+	}
+	before := state()
+	for _, port := range ports {
+		for _, way := range []string{"ip link set %s down; ip link set %[1]s up", "ifconfig %s down; ifconfig %[1]s up"} {
+			if _, err := exec.LookPath("ifconfig"); err != nil && strings.HasPrefix(way, "ifconfig") {
+				continue
+			}
+			if err := f.Run(node, exec.Command("sh", "-c", fmt.Sprintf(way, port))); err != nil {
+				t.Fatal(err)
+			}
+			until(t, way+" leaves what was there", func() bool { return state() == before })
 		}
 	}
 }

@@ -6,11 +6,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/rtnetlink"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -85,4 +89,102 @@ func (p *programFrames) isGone(port *topologies.Port) (gone bool) {
 		return nil
 	})
 	return gone
+}
+
+// UpWatch waits for interfaces that come up.
+type UpWatch struct {
+	socket *os.File
+	done   chan struct{}
+}
+
+// AnyPeer stands for all interfaces.
+const AnyPeer = -1
+
+// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of. It calls up each time
+// one of them comes up, with the index of its end in this namespace, or with AnyPeer where messages were lost. An interface of another
+// namespace may have the same index.
+func WatchUps(up func(peer int32)) (*UpWatch, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket: %w", err)
+	}
+	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1), // of the namespaces that this one has an id of
+		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: unix.RTMGRP_LINK}))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("watch interfaces: %w", err), unix.Close(fd))
+	}
+	w := &UpWatch{os.NewFile(uintptr(fd), "netlink"), make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := w.socket.Read(buffer)
+			switch {
+			case errors.Is(err, unix.ENOBUFS):
+				up(AnyPeer)
+			case err != nil:
+				return
+			}
+			messages, err := syscall.ParseNetlinkMessage(buffer[:max(0, n)])
+			if err != nil {
+				continue
+			}
+			for _, m := range messages {
+				if peer, came := cameUp(&m); came {
+					up(peer)
+				}
+			}
+		}
+	}()
+	return w, nil
+}
+
+// cameUp says whether a message is of an interface that has just come up, and the index of its veth pair's other end.
+func cameUp(m *syscall.NetlinkMessage) (peer int32, came bool) {
+	if m.Header.Type != unix.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg {
+		return 0, false
+	}
+	if info := nl.DeserializeIfInfomsg(m.Data); info.Flags&info.Change&unix.IFF_UP == 0 {
+		return 0, false
+	}
+	attributes, err := nl.ParseRouteAttr(m.Data[unix.SizeofIfInfomsg:])
+	if err != nil {
+		return 0, false
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_LINK && len(a.Value) == 4 {
+			return int32(binary.NativeEndian.Uint32(a.Value)), true
+		}
+	}
+	return 0, false
+}
+
+// Close ends the watch. No call of up is under way then.
+func (w *UpWatch) Close() error {
+	err := w.socket.Close()
+	<-w.done
+	return err
+}
+
+// restoreRoutes gives the host's port at a veth pair's end in the hub namespace its routes. The kernel has dropped them if the port was
+// down. What is there stays, and so does what a program has put in the place of a route.
+func (f *Fabric) restoreRoutes(outer int32) {
+	for i := range f.plan.Ports {
+		p := &f.plan.Ports[i]
+		n := &f.plan.Nodes[p.Node]
+		if n.Kind != topologies.Host || outer != AnyPeer && outer != engine.OuterIfindex(p.ID) {
+			continue
+		}
+		_ = In(f.Namespace(n.ID), func() error { // or it is down again, and this comes once more
+			socket, err := rtnetlink.Open()
+			if err != nil {
+				return err
+			}
+			defer socket.Close()
+			for _, s := range f.routes(n, uint8(slices.Index(n.Ports, p.ID))) {
+				_ = socket.Add(s.req, s.action, n.Name)
+			}
+			return socket.Flush()
+		})
+	}
 }

@@ -25,7 +25,7 @@
 //     is on a wire); out of a port they come by ebpf/kernel's Outbox.
 //   - Live fabrics: liveplane.go (passes while users do what they like), processplane.go (switches in this process, between hosts in the kernel), programs.go and ring.go (the frames
 //     of programs), liveports.go (hosts' interfaces made fit for programs), disturbed.go
-//     (interfaces that somebody has deleted, moved or taken down).
+//     (interfaces that somebody has deleted, moved or taken down, and their routes once they are up again).
 //   - Programs on nodes: node.go (the namespaces of a node), enter.go (running there), foreground.go (who has the terminal).
 //   - What fabrics leave whose process is gone: leftover.go, clean.go; process.go tells processes apart.
 //   - The machine: machine.go (what it is), probe.go (what it can do), bare.go (what a pass costs).

@@ -174,18 +174,16 @@ func (f *Fabric) configure(n *topologies.Node) error {
 
 // configureHost gives a host its addresses, its routes and what it knows of who is behind them.
 func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
+	var steps []step
 	for place := range n.Ports {
-		if err := f.configurePort(socket, n, uint8(place)); err != nil {
-			return err
-		}
+		steps = append(steps, f.addresses(n, uint8(place))...)
 	}
-	if len(n.Ports) > 1 {
-		for _, r := range f.plan.RoutesOf(n.ID) {
-			for _, family := range f.families() {
-				if err := socket.Add(f.hostRoute(family, n, r, 0), "set a route of", n.Name); err != nil {
-					return err
-				}
-			}
+	for place := range n.Ports {
+		steps = append(steps, f.routes(n, uint8(place))...)
+	}
+	for _, s := range steps {
+		if err := socket.Add(s.req, s.action, n.Name); err != nil {
+			return err
 		}
 	}
 	if !f.live {
@@ -276,28 +274,21 @@ type step struct {
 	req    *nl.NetlinkRequest
 }
 
-// configurePort gives a host's port its addresses, a route to everybody and, if it is not to ask for it, the static neighbour behind it. The first port's route is taken where
-// programs do not ask for another port.
-func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, place uint8) error {
+// addresses gives a host's port its addresses.
+func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[place]]
-	index := uint32(engine.InnerIfindex(port))
-	peer := f.plan.Ports[port.Peer].MAC
-	var steps []step
 	for _, family := range f.families() {
 		addr, bits := inFamily(family, f.plan.Address(port.ID), f.addressBits())
 
 		address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		msg := nl.NewIfAddrmsg(int(family))
-		msg.Index = index
+		msg.Index = uint32(engine.InnerIfindex(port))
 		msg.Prefixlen = bits
-		metric := uint32(place)
 		address.AddData(msg)
 		address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr))
 		address.AddData(nl.NewRtAttr(unix.IFA_ADDRESS, addr))
 		switch {
 		case family == unix.AF_INET6:
-			const preferred = 1024 // IPv6's default metric
-			metric += preferred
 			address.AddData(nl.NewRtAttr(unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NODAD|unix.IFA_F_NOPREFIXROUTE)))
 		case f.live:
 			address.AddData(nl.NewRtAttr(unix.IFA_FLAGS, nl.Uint32Attr(unix.IFA_F_NOPREFIXROUTE)))
@@ -305,9 +296,24 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 		}
 
 		steps = append(steps, step{"set the address of", address})
+	}
+	return steps
+}
+
+// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port. The kernel drops all of
+// these when the interface goes down. The first port's route to everybody is taken where programs do not ask for another port.
+func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
+	port := &f.plan.Ports[n.Ports[place]]
+	peer := f.plan.Ports[port.Peer].MAC
+	for _, family := range f.families() {
+		metric := uint32(place)
+		if family == unix.AF_INET6 {
+			const preferred = 1024 // IPv6's default metric
+			metric += preferred
+		}
 		if !f.live || !f.plan.LearnGateway {
 			neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-			neighbour.AddData(&neighbourMessage{family: family, index: index})
+			neighbour.AddData(&neighbourMessage{family: family, index: uint32(engine.InnerIfindex(port))})
 			neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gatewayIn(family)))
 			neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 			steps = append(steps, step{"set the static neighbour of", neighbour})
@@ -319,12 +325,17 @@ func (f *Fabric) configurePort(socket *rtnetlink.Socket, n *topologies.Node, pla
 			steps = append(steps, step{"set the route to all of", toAll(port, netip.MustParsePrefix(to), uint32(place))})
 		}
 	}
-	for _, step := range steps {
-		if err := socket.Add(step.req, step.action, n.Name); err != nil {
-			return err
+	if len(n.Ports) == 1 {
+		return steps
+	}
+	for _, r := range f.plan.RoutesOf(n.ID) {
+		for _, family := range f.families() {
+			if r.Place == place {
+				steps = append(steps, step{"set a route of", f.hostRoute(family, n, r, 0)})
+			}
 		}
 	}
-	return nil
+	return steps
 }
 
 // neighbourMessage is struct ndmsg for a permanent neighbour.

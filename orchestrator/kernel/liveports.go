@@ -71,6 +71,7 @@ func enableIPv6(ports []string) error {
 			{"router_solicitations", "0"},
 			{"accept_dad", "0"},
 			{"accept_redirects", "0"},
+			{"keep_addr_on_down", "1"},                 // as IPv4 does
 			{"mldv2_unsolicited_report_interval", "1"}, // at once, rather than once programs measure
 		} {
 			if err := writeExisting(conf+port+"/"+s[0], s[1]); err != nil {

@@ -38,6 +38,7 @@ type programFrames struct {
 	fabric  *Fabric
 	outside *ring
 	downs   map[int32]uint32 // how often each interface had lost its carrier before any program ran
+	ups     *UpWatch         // restores hosts' routes
 }
 
 // ProgramSlots is the frames of programs that may wait in their ring.
@@ -55,10 +56,13 @@ func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 	if p.downs, err = carrierDowns(); err != nil {
 		return nil, errors.Join(err, p.outside.Close())
 	}
+	if p.ups, err = WatchUps(f.restoreRoutes); err != nil {
+		return nil, errors.Join(err, p.outside.Close())
+	}
 	return p, nil
 }
 
-func (p *programFrames) end() error { return p.outside.Close() }
+func (p *programFrames) end() error { return errors.Join(p.ups.Close(), p.outside.Close()) }
 
 // ProgramFrame is a frame that a program has sent out of a port.
 type ProgramFrame struct {

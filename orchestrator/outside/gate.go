@@ -71,6 +71,9 @@ func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.N
 			return fmt.Errorf("have %s be reached from the machine's network: %w", h.Name, err)
 		}
 	}
+	if err := o.gate.restoreRoutes(hosts, namespace, six); err != nil {
+		return err
+	}
 	var sockets []*os.File // of each family connections', then datagrams'
 	for _, family := range families {
 		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
@@ -155,13 +158,55 @@ func leadOut(gate netns.NsHandle, n int, six bool) error {
 		return err
 	}
 	if six {
-		if err := leadOut6(own, n); err != nil {
+		if err := addressOut6(own, n); err != nil {
+			return fmt.Errorf("IPv6: %w", err)
+		}
+	}
+	return routeOut(own, n, six)
+}
+
+// routeOut gives the n-th host's interface its routes.
+func routeOut(own netlink.Link, n int, six bool) error {
+	if six {
+		if err := routeOut6(own, n); err != nil {
 			return fmt.Errorf("IPv6: %w", err)
 		}
 	}
 	return netlink.RouteAdd(&netlink.Route{
 		LinkIndex: own.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Gw: topologies.OutsideGateway.AsSlice(), Src: insideAddress(n).AsSlice(),
 		Flags: int(netlink.FLAG_ONLINK),
+	})
+}
+
+// restoreRoutes has hosts' interfaces get their routes again each time they come up.
+func (g *gate) restoreRoutes(hosts []*topologies.Node, namespace func(topologies.NodeID) int, six bool) error {
+	return kernel.In(int(g.namespace), func() error {
+		peers := make([]int32, len(hosts))
+		for n := range hosts {
+			peer, err := netlink.LinkByName(peerName(n))
+			if err != nil {
+				return err
+			}
+			peers[n] = int32(peer.Attrs().Index)
+		}
+		watch, err := kernel.WatchUps(func(peer int32) {
+			for n, h := range hosts {
+				if peer != kernel.AnyPeer && peer != peers[n] {
+					continue
+				}
+				_ = kernel.In(namespace(h.ID), func() error { // or it is gone, or down again
+					own, err := netlink.LinkByName(Interface)
+					if err != nil {
+						return err
+					}
+					return routeOut(own, n, six)
+				})
+			}
+		})
+		if err == nil {
+			g.closers = append(g.closers, watch)
+		}
+		return err
 	})
 }
 

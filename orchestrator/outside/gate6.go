@@ -38,7 +38,7 @@ func machineHasIPv6() bool {
 
 // enableIPv6 has an interface of the thread's namespace have IPv6 and no addresses but those that it is given.
 func enableIPv6(name string) error {
-	for _, s := range [...][2]string{{"disable_ipv6", "0"}, {"addr_gen_mode", "1"}, {"accept_ra", "0"}, {"accept_dad", "0"}} {
+	for _, s := range [...][2]string{{"disable_ipv6", "0"}, {"addr_gen_mode", "1"}, {"accept_ra", "0"}, {"accept_dad", "0"}, {"keep_addr_on_down", "1"}} {
 		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/"+s[0], []byte(s[1]), 0); err != nil {
 			return err
 		}
@@ -77,14 +77,16 @@ func neighbour(link netlink.Link, a netip.Addr, who net.HardwareAddr) error {
 	return netlink.NeighAdd(&netlink.Neigh{LinkIndex: link.Attrs().Index, Family: unix.AF_INET6, State: netlink.NUD_PERMANENT, IP: a.AsSlice(), HardwareAddr: who})
 }
 
-// leadOut6 gives the n-th host's interface IPv6.
-func leadOut6(own netlink.Link, n int) error {
+// addressOut6 gives the n-th host's interface IPv6.
+func addressOut6(own netlink.Link, n int) error {
 	if err := enableIPv6(own.Attrs().Name); err != nil {
 		return err
 	}
-	if err := netlink.AddrAdd(own, &netlink.Addr{IPNet: single6(insideAddress6(n)), Flags: unix.IFA_F_NODAD}); err != nil {
-		return err
-	}
+	return netlink.AddrAdd(own, &netlink.Addr{IPNet: single6(insideAddress6(n)), Flags: unix.IFA_F_NODAD})
+}
+
+// routeOut6 is routeOut of IPv6.
+func routeOut6(own netlink.Link, n int) error {
 	if err := neighbour(own, gateway6, hardware(true, n)); err != nil {
 		return fmt.Errorf("have the gate be its neighbour: %w", err)
 	}
