@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // TestHabits does the lines that users of Mininet and containerlab know.
@@ -161,5 +164,33 @@ func TestIperfUDP(t *testing.T) {
 	rate, _, _ = strings.Cut(rate, " ")
 	if received, err := strconv.ParseFloat(rate, 64); err != nil || received > 10 { // of the host's link
 		t.Errorf("received %q Gb/s:\n%s", rate, out)
+	}
+}
+
+// TestIperfUDPWhileSlowdownRises holds the engine up while datagrams are sent, until the slow-down rises: what is reported was sent at the
+// rate that was asked for all the same.
+func TestIperfUDPWhileSlowdownRises(t *testing.T) {
+	needIperf(t)
+	s, out := newShellAt(t, 0)
+	rose := make(chan error, 1)
+	go func() {
+		for first := s.Fabric.Slowdown(); s.Fabric.Slowdown() == first; {
+			if err := s.Fabric.Do(func(*engine.Engine) error { time.Sleep(20 * time.Millisecond); return nil }); err != nil {
+				rose <- err
+				return
+			}
+		}
+		rose <- nil
+	}()
+	if _, err := s.Do("iperfudp 1Gbps h0 h5 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-rose; err != nil {
+		t.Fatal(err)
+	}
+	_, rate, _ := strings.Cut(out.String(), "UDP: sent ")
+	rate, _, _ = strings.Cut(rate, " ")
+	if sent, err := strconv.ParseFloat(rate, 64); err != nil || sent > 1.1 {
+		t.Errorf("sent %q Gb/s of 1:\n%s", rate, out)
 	}
 }

@@ -27,6 +27,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newShell is a shell of a small fabric, with three flows of a scenario, and what it prints.
 func newShell(t testing.TB) (*Shell, *bytes.Buffer) {
 	t.Helper()
+	return newShellAt(t, 200)
+}
+
+// newShellAt is newShell of a fabric with a slow-down; 0: with one that fits the machine, and rises.
+func newShellAt(t testing.TB, slowdown float64) (*Shell, *bytes.Buffer) {
+	t.Helper()
 	testenv.NeedRoot(t)
 	const loaded = `
 topology: small
@@ -46,7 +52,7 @@ flows:
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := live.BringUp(made, live.Options{Slowdown: 200, Seed: 1, Reread: reread})
+	f, err := live.BringUp(made, live.Options{Slowdown: slowdown, Seed: 1, Reread: reread})
 	if err != nil {
 		t.Fatal(err)
 	}
