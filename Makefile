@@ -300,6 +300,7 @@ help: ## list these
 # Every fuzz function of the repository: its package and its name (internal/fuzz_test.go). make test runs what they begin with.
 FUZZ = \
 	command/shell:FuzzLine \
+	command:FuzzControllerFiles \
 	ebpf:FuzzIngress \
 	experiments/collective:FuzzReadChakra \
 	experiments/lab:FuzzParse \
