@@ -1,10 +1,14 @@
 package scenario
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 // TestWeightAlone: a weight among no others is warned of.
@@ -82,5 +86,34 @@ func TestOwnTogether(t *testing.T) {
 		if got := [3]bool{s.WhyFits() == nil, s.BoundFits() == nil, s.Flows[1].LiveFits() == nil}; got != want {
 			t.Errorf("%s: --why, bound and live take it: %v, want %v", own, got, want)
 		}
+	}
+}
+
+// TestBrokenControllerFile: the mistakes of a controller's file are reported where it is named, and nothing else, wherever a name may stand.
+func TestBrokenControllerFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "broken.star")
+	if err := os.WriteFile(path, []byte("def init(flow)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"a list":      "controllers: [%s]\n",
+		"a variant":   "controllers: [{name: own, cc: %s, set: {a: 1}}]\n",
+		"constants":   "cc: {%s: {a: 1}}\n",
+		"a flow's":    "flows: [{from: h0, to: h1, size: 1KB, cc: %s}]\n",
+		"with window": "controllers: [%s+win]\n",
+	} {
+		text = fmt.Sprintf(text, path)
+		if !strings.Contains(text, "flows") {
+			text += "flows: [{from: h0, to: h1, size: 1KB}]\n"
+		}
+		_, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\n"+text), nil)
+		var problems yamlspec.Problems
+		if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(problems[0].Message, "broken.star:2:1: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\ncontrollers: [missing]\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil); err == nil ||
+		!strings.Contains(err.Error(), `unknown congestion control "missing"`) {
+		t.Error(err)
 	}
 }

@@ -243,6 +243,7 @@ type decoder struct {
 
 	defaultTag bool // the workload that is read gives its flows no tag
 
+	unread   []string          // names of files with congestion controls that could not be read
 	ownHosts []*yamlspec.Value // of variants, their host settings as they are written; nil: none
 }
 

@@ -23,9 +23,8 @@ func (d *decoder) constants(v *yamlspec.Value) {
 	d.s.ControllerSettings = map[string]map[string]string{}
 	var checks []func()
 	v.Mapping().All(func(key, value *yamlspec.Value) {
-		spec, err := d.s.lookup(key.Raw())
-		if err != nil {
-			key.Errorf("%v", err)
+		spec := d.lookup(key, key.Raw())
+		if spec == nil {
 			return
 		}
 		if d.s.ControllerSettings[spec.Name] != nil {
@@ -82,10 +81,9 @@ func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 			continue
 		}
 		for _, n := range item.Names() {
-			spec, err := d.s.lookup(n.Text)
+			spec := d.lookup(n.At, n.Text)
 			switch {
-			case err != nil:
-				n.At.Errorf("%v", err)
+			case spec == nil:
 			case slices.Contains(d.s.Controllers, spec.Name):
 				n.At.Errorf("controller %q is listed twice", n.Text)
 			default:
@@ -137,9 +135,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	constants := set.Mapping()
 	variant.Constants = texts(constants)
 	if text := ""; base.String(&text) {
-		spec, err := d.s.lookup(text)
-		if err != nil {
-			base.Errorf("%v", err)
+		spec := d.lookup(base, text)
+		if spec == nil {
 			return
 		}
 		variant.CC = spec.Name
@@ -182,6 +179,15 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 	}
 	return Environment(d.s.Topology, &d.s.Flows[0], needs)
+}
+
+// lookup finds a congestion control, or reports that there is none: nil. Of one whose file has mistakes these have been reported.
+func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
+	spec, err := d.s.lookup(name)
+	if err != nil && !slices.Contains(d.unread, strings.TrimSpace(name)) {
+		at.Errorf("%v", err)
+	}
+	return spec
 }
 
 // lookup finds a congestion control by its name, or its file's path.
@@ -229,6 +235,7 @@ func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 		for _, err := range unjoin(d.s.readController(name)) {
 			if err != nil {
 				at.Errorf("%v", err)
+				d.unread = append(d.unread, strings.TrimSpace(at.Raw()))
 			}
 		}
 	}

@@ -212,9 +212,8 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) (qps *yamlspec.Value) {
 	d.stop(m.Get("stop"), own)
 	d.onOff(m.Get("on_off"), own)
 	if at, name := m.Get(ownController), ""; at.String(&name) {
-		spec, err := d.s.lookup(name)
-		if err != nil {
-			at.Errorf("%v", err)
+		spec := d.lookup(at, name)
+		if spec == nil {
 			return qps
 		}
 		own.CC = spec.Name

@@ -1,6 +1,7 @@
 package star
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -316,7 +317,7 @@ func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 		for _, p := range d.declared.Parameters {
 			names = append(names, p.Name)
 		}
-		d.errorf(n.Name, "there is no parameter %s: params has %s%s", n.Name.Name, strings.Join(names, ", "), cc.Nearest(n.Name.Name, names))
+		d.errorf(n.Name, "there is no parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"), cc.Nearest(n.Name.Name, names))
 	}
 	return n
 }

@@ -87,6 +87,7 @@ func mistakes() []mistake {
 		{"a constant without its object", onAck("flow.rate = line_rate / 2"), "x.star:6:17: nothing is called line_rate: it is path.line_rate"},
 		{"a constant of the path on the flow", onAck("flow.rate = flow.line_rate"), "x.star:6:21: in on_ack: flow has no .line_rate: it is path.line_rate"},
 		{"a misspelt constant of the path", onAck("flow.rate = path.linerate"), `there is no path.linerate: there are line_rate, base_rtt, mtu, line_mtu; did you mean "line_rate"?`},
+		{"a parameter of none", onAck("flow.n = params.gan"), "there is no parameter gan: params has none"},
 		{"a misspelt parameter", "params = {\"gain\": 0.5}\n" + onAck("flow.n = params.gan"), `there is no parameter gan: params has gain; did you mean "gain"?`},
 		{"a misspelt field", onAck("flow.n = ack.rttt"), "an ACK has no .rttt: it has now, rtt, acked_bytes"},
 		{"another sample's field", onAck("flow.n = ack.flows"), "an ACK has no .flows: that is of on_cnm"},
