@@ -251,3 +251,41 @@ func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestGrantsAreDue: a grant follows another by its time on the line, 218 ns as in TestGrants. Time in which nobody waits is no credit, and a second
+// receiver that begins to wait does not put off the first.
+func TestGrantsAreDue(t *testing.T) {
+	const turn = 218 * vtime.Nanosecond
+	p, g := newGranted(t, nil)
+	_, first := p.grantedFlow(20*mtu, g)
+	_, second := p.grantedFlow(20*mtu, g)
+	granted := func(now vtime.Time) {
+		t.Helper()
+		f, wake := p.to.grantNext(now)
+		if f == nil {
+			t.Fatalf("no grant at %v: the next is due at %v", now, wake)
+		}
+		p.pool.Put(f)
+	}
+	waits := func(now, want vtime.Time) {
+		t.Helper()
+		if f, wake := p.to.grantNext(now); f != nil || wake != want {
+			t.Fatalf("a grant at %v: %t; due at %v, want %v", now, f != nil, wake, want)
+		}
+	}
+	first.owe(10*us, mtu)
+	granted(10 * us)
+	waits(10*us, vtime.Never) // all that was asked for
+	first.owe(10*us+turn/2, 2*mtu)
+	waits(10*us+turn/2, 10*us+turn)
+	granted(10*us + turn)
+	first.owe(50*us, 4*mtu)
+	granted(50 * us)
+	waits(50*us, 50*us+turn)
+	granted(50*us + turn)
+	first.owe(60*us, 5*mtu)
+	second.owe(61*us, mtu)
+	granted(61 * us) // due at 60 us, and the port was not free: that lets one follow at once
+	granted(61 * us)
+	waits(61*us, vtime.Never)
+}

@@ -289,3 +289,53 @@ func TestPairTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestPairLongestWrite: a WRITE of more than 2^30 bytes is an invalid request, whatever its memory; one of 2^30 is refused for its memory, which has less.
+func TestPairLongestWrite(t *testing.T) {
+	for length, want := range map[uint32]struct {
+		syndrome uint8
+		event    EventKind
+	}{1 << 30: {wire.SyndromeNakAccess, EventAccess}, 1<<30 + 1: {wire.SyndromeNakInvalid, EventRequest}} {
+		e := connected(t)
+		forward, _ := e.ways(0)
+		header, err := wire.NewFlowHeader(forward)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var syndromes []uint8
+		e.seen = func(_ int, p *wire.Packet) { syndromes = append(syndromes, p.Syndrome) }
+		m := wire.Message{Op: wire.OpWriteFirst, PSN: 0xfffffe, VA: base, RKey: 7, Length: length, Payload: 512}
+		f := e.Frame(wire.V4.MessageLen(m.Op, m.Payload))
+		wire.BeginMessage(f.Data(), header, &m)
+		wire.EndMessage(f.Data())
+		e.nics[1].Receive(e.now, f)
+		e.pool.Put(f)
+		e.look()
+		e.run(func() bool { return len(syndromes) > 0 })
+		if !slices.Equal(syndromes, []uint8{want.syndrome}) || !slices.Equal(e.m[1].events, []EventKind{want.event}) {
+			t.Errorf("%d bytes: syndromes %02x, events %v, want %02x and %v", length, syndromes, e.m[1].events, want.syndrome, want.event)
+		}
+	}
+}
+
+// TestPairPSNsInFlight: fewer than 2^23 PSNs are in flight, half of all there are: a READ of 2^30 bytes takes 2^22 at an MTU of 256, and a second waits
+// for the first unless it takes at least one less.
+func TestPairPSNsInFlight(t *testing.T) {
+	for second, want := range map[uint32]int{1 << 30: 1, 1<<30 - 256: 2} {
+		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 4, RNRTimer: 1}, Requester{Reads: 4, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
+		for _, length := range []uint32{1 << 30, second} {
+			e.post(0, WorkRequest{Op: WorkRead, SGEs: []SGE{{base, length, 7}}, Remote: base, RKey: 7})
+		}
+		sent := 0
+		for range 5 {
+			if f, _ := e.nics[0].Dequeue(e.now, 0); f != nil {
+				sent++
+				e.pool.Put(f)
+			}
+			e.now += vtime.Microsecond
+		}
+		if sent != want {
+			t.Errorf("READs of 2^30 and %d bytes: %d requests, want %d", second, sent, want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (q *QueuePair) gated() bool {
 		return false
 	}
 	return q.outstanding > 0 && (w.Fence || w.Op.responds() && q.outstanding >= q.Requester.Reads) ||
-		q.count > 1 && w.psn+w.psns-q.nth(0).psn >= mostPSNs
+		w.psn+w.psns-q.nth(0).psn >= mostPSNs // one alone has fewer: MostMessage bytes, of packets of 256 or more
 }
 
 // sendRequest makes the next request's packet; nil if its memory cannot be read.

@@ -184,6 +184,55 @@ func TestSelectiveSamples(t *testing.T) {
 	}
 }
 
+// TestSelectiveTrimmedOnce: a packet that came trimmed is sent again once, though others that left after it arrive before its second copy.
+func TestSelectiveTrimmedOnce(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.Selective.Reorder = 1 })
+	s, _ := p.start(4*mtu, newTold())
+	var frames [][]byte
+	for range 4 {
+		frames = append(frames, p.next())
+	}
+	p.to.Receive(p.now, whole(trim(frames[0])))
+	p.answers()
+	again := p.next()
+	if psn := p.parse(again).PSN; psn != 0 {
+		t.Fatalf("packet %d", psn)
+	}
+	for _, f := range frames[1:] {
+		p.to.Receive(p.now, whole(f))
+	}
+	p.answers()
+	p.now += us
+	if f := p.pull(p.from); f != nil {
+		t.Errorf("packet %d once more", p.parse(f).PSN)
+	}
+	p.to.Receive(p.now, whole(again))
+	if p.answers(); s.state != senderDone || s.Retransmitted != mtu || s.Spurious != 0 {
+		t.Errorf("state %d, %d bytes again, %d spurious", s.state, s.Retransmitted, s.Spurious)
+	}
+}
+
+// TestSelectiveDuplicateTellsNoRTT: the answer to a copy of a packet that had arrived counts as spurious, and tells no RTT.
+func TestSelectiveDuplicateTellsNoRTT(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.Timestamps = true })
+	s, _ := p.start(4*mtu, newTold())
+	p.next() // is lost
+	frame := p.next()
+	p.now = 10 * us
+	p.to.Receive(p.now, whole(frame))
+	p.answers()
+	before := s.LastRTT
+	if left := *s.sentAt(1); before != 10*us-left {
+		t.Fatalf("an RTT of %v of what left at %v", before, left)
+	}
+	p.now = 50 * us
+	p.to.Receive(p.now, whole(frame))
+	p.answers()
+	if s.Spurious != 1 || s.LastRTT != before {
+		t.Errorf("%d spurious, an RTT of %v", s.Spurious, s.LastRTT)
+	}
+}
+
 // lossCounter is a congestion control that counts losses.
 type lossCounter struct {
 	*told
@@ -246,6 +295,7 @@ func TestSelectiveReorder(t *testing.T) {
 		p.to.Receive(p.now, whole(frames[i]))
 	}
 	p.answers()
+	p.now += us // the line is free again
 	if f := p.pull(p.from); f != nil {
 		t.Errorf("packet %d is sent again for 2 that came before it", p.parse(f).PSN)
 	}

@@ -195,6 +195,18 @@ func TestChakraMistakes(t *testing.T) {
 	}
 }
 
+// TestChakraLargestMessage: a message has at most 2^40 bytes.
+func TestChakraLargestMessage(t *testing.T) {
+	for size, want := range map[int]string{1 << 40: "", 1<<40 + 1: "trace of rank 0: node 1 has 1099511627777 bytes: at most 2^40"} {
+		a, b := newTrace(), newTrace()
+		a.node(1, nodeSend, 0, nil, map[string]any{"comm_dst": 1, "comm_size": size})
+		b.node(1, nodeReceive, 0, nil, map[string]any{"comm_src": 0, "comm_size": size})
+		if _, _, err := ReadChakra([][]byte{a.data, b.data}, byRing); (want == "") != (err == nil) || err != nil && err.Error() != want {
+			t.Errorf("%d bytes: %v, want %q", size, err, want)
+		}
+	}
+}
+
 // FuzzReadChakra: whatever two files have in them, they are refused, or all of their operations have an order.
 func FuzzReadChakra(f *testing.F) {
 	traces := training()

@@ -194,7 +194,7 @@ func (w *nscc) OnAck(s *Sample) {
 		delay = float64(max(0, s.RTT-w.c.baseRTT))
 		w.measure(delay, s.CE)
 	}
-	if w.adapt(s.Now, false, s.CE, delay) {
+	if w.adapt(s.Now, s.CE, delay) {
 		return
 	}
 	switch low := delay < w.c.target; {
@@ -217,7 +217,7 @@ func (w *nscc) OnNak(now vtime.Time) {
 	w.ignored += w.c.mtu
 	w.measure(w.c.nakDelay, true)
 	w.lost = true
-	if !w.adapt(now, true, true, 0) {
+	if !w.adapt(now, true, 0) {
 		w.cwnd = w.bounded(w.cwnd - w.c.mtu)
 	}
 }
@@ -248,7 +248,7 @@ func (w *nscc) measure(delay float64, marked bool) {
 
 // adapt sets the window to what was delivered in a period, if that is little and there was a loss or a long delay; answers to
 // what was in flight then say nothing more. It says whether the answer is to be passed over (quick_adapt).
-func (w *nscc) adapt(now vtime.Time, loss, marked bool, delay float64) (over bool) {
+func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	if !w.c.quick {
 		return false
 	}
@@ -256,7 +256,7 @@ func (w *nscc) adapt(now vtime.Time, loss, marked bool, delay float64) (over boo
 	case w.ignored < w.ignore && marked:
 		over = true
 	case now > w.period:
-		if w.period != 0 && (w.lost || loss || delay > w.c.quickDelay) && w.achieved < w.c.quickBytes {
+		if w.period != 0 && (w.lost || delay > w.c.quickDelay) && w.achieved < w.c.quickBytes {
 			w.cwnd = max(w.achieved, w.c.mtu)
 			w.ignore, w.ignored, w.lost = w.inFlight, 0, false
 			over = true

@@ -177,3 +177,67 @@ func TestNSCCTimeoutAndPreset(t *testing.T) {
 	w.Preset(0, 50e9)
 	near(t, "cwnd at half the line", w.cwnd, 75000, 1e-9)
 }
+
+// TestNSCCQuickAdaptEdges puts each condition of quick adapt to either side of its edge. The path's numbers, by hand: a target of 12 us, so that a
+// period lasts 12+12 us and a long delay is above 48 us; the gate is 225000/8 = 28125 bytes.
+func TestNSCCQuickAdaptEdges(t *testing.T) {
+	ack := func(w *nscc, at, rtt vtime.Time, bytes int64) {
+		w.OnAck(&Sample{Now: at, RTT: rtt, AckedBytes: bytes, InFlight: 3000})
+	}
+	t.Run("the period", func(t *testing.T) {
+		w := newNSCC(t, nil, uecPath)
+		w.OnNak(100 * us) // the first: there was no period before
+		near(t, "cwnd", w.cwnd, 224_000, 0)
+		w.OnNak(124 * us) // the period's last moment
+		near(t, "cwnd", w.cwnd, 223_000, 0)
+		w.OnNak(124*us + 1) // nothing was delivered in it
+		near(t, "cwnd", w.cwnd, 1000, 0)
+	})
+	t.Run("a loss before", func(t *testing.T) {
+		w := newNSCC(t, nil, uecPath)
+		w.OnNak(100 * us)
+		ack(w, 125*us, 12*us, 5000)
+		near(t, "cwnd", w.cwnd, 5000, 0)
+		ack(w, 150*us, 12*us, 1000) // one loss makes it adapt once
+		if w.cwnd <= 5000 {
+			t.Errorf("a window of %g in the period after", w.cwnd)
+		}
+	})
+	for _, c := range []struct {
+		rtt   vtime.Time
+		bytes int64
+		cwnd  float64 // 0: it does not adapt
+	}{
+		{60 * us, 1000, 0},
+		{60*us + 1, 1000, 1000},
+		{61 * us, 28_125, 0},
+		{61 * us, 28_124, 28_124},
+	} {
+		w := newNSCC(t, nil, uecPath)
+		ack(w, 100*us, 12*us, 1000)
+		before := w.cwnd
+		ack(w, 125*us, c.rtt, c.bytes)
+		if c.cwnd == 0 && w.cwnd != before || c.cwnd > 0 && w.cwnd != c.cwnd {
+			t.Errorf("RTT %v, %d bytes: a window of %g, want %g", c.rtt, c.bytes, w.cwnd, c.cwnd)
+		}
+	}
+	t.Run("what was in flight", func(t *testing.T) {
+		w := newNSCC(t, nil, uecPath)
+		w.OnNak(100 * us)
+		ack(w, 125*us, 12*us, 5000) // three packets are in flight
+		for i, want := range []float64{5000, 5000, 4000} {
+			w.OnNak(126 * us)
+			near(t, "cwnd", w.cwnd, want, 0)
+			if t.Failed() {
+				t.Fatalf("NAK %d", i)
+			}
+		}
+	})
+}
+
+// TestNSCCNakDelay: a lost packet counts with the network's RTT, 12 us, also above the target, where an unmarked one counts for a quarter.
+func TestNSCCNakDelay(t *testing.T) {
+	w := newNSCC(t, map[string]string{"target_delay": "6us", "quick_adapt": "false"}, uecPath)
+	w.OnNak(us)
+	near(t, "average delay", w.average, 0.0125*12e6, 1e-6)
+}

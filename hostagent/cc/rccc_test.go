@@ -92,3 +92,30 @@ func TestGrantRate(t *testing.T) {
 		t.Errorf("a share of %g after marks alone", r.Share())
 	}
 }
+
+// TestGrantRateEdges: by hand, in binary fractions, so that nothing is rounded.
+func TestGrantRateEdges(t *testing.T) {
+	g := Grants{Target: 0.5, Gain: 1, Decrease: 0.5, Increase: 1. / (1 << 20), Least: 0.25}
+	r := NewGrantRate()
+	step := func(packets, marked int64, want float64) {
+		t.Helper()
+		r.Step(&g, packets, marked)
+		near(t, "share", r.Share(), want, 0)
+	}
+	step(4, 4, 0.75)
+	step(4, 2, 0.75+g.Increase) // at the target marks do not lower it
+	step(4, 4, (0.75+g.Increase)*0.75)
+	before := r.Share()
+	for n := range 15 { // periods without marks raise it by 1, 2, 4, ...
+		step(4, 0, before+g.Increase*float64(int64(2)<<n-1))
+	}
+	step(4, 4, r.Share()*0.75)
+	before = r.Share()
+	g.Decrease = 0 // no marks lower it
+	step(4, 4, before+g.Increase)
+	g.Increase = 0
+	before = r.Share()
+	for range 2000 {
+		step(4, 0, before)
+	}
+}

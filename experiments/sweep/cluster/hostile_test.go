@@ -52,6 +52,47 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	}
 }
 
+// TestUnpackRefusesLinksAndBulk: nothing but regular files is taken, and of these largestPoint bytes in all. Of a file that is let in too little comes:
+// then that is the error.
+func TestUnpackRefusesLinksAndBulk(t *testing.T) {
+	file := func(name string, size int64) tar.Header {
+		return tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}
+	}
+	for name, c := range map[string]struct {
+		headers []tar.Header
+		want    string
+	}{
+		"a symbolic link":          {[]tar.Header{{Name: "flows.csv", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}}, "no file of a run's"},
+		"a link":                   {[]tar.Header{{Name: "flows.csv", Linkname: "manifest.json", Typeflag: tar.TypeLink}}, "no file of a run's"},
+		"a folder":                 {[]tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
+		"a device":                 {[]tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
+		"the largest":              {[]tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
+		"a byte more":              {[]tar.Header{file("flows.csv", largestPoint+1)}, "is larger than"},
+		"the largest of two files": {[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint-1)}, "unexpected EOF"},
+		"a byte more of two files": {[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint)}, "is larger than"},
+	} {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		w := tar.NewWriter(z)
+		for i := range c.headers {
+			if err := w.WriteHeader(&c.headers[i]); err != nil {
+				t.Fatal(err)
+			}
+			if c.headers[i].Size == 1 {
+				if _, err := w.Write([]byte{'x'}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := unpack(&b, t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 func TestSealedMessages(t *testing.T) {
 	honest, err := newIdentity()
 	if err != nil {
