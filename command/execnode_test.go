@@ -4,6 +4,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -87,8 +88,37 @@ func TestExecFromNode(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", k.command, code, out)
 		}
 	}
-	if out, err := there("no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), "no-such-program") {
+	if out, err := there("no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), `"no-such-program": executable file not found`) {
 		t.Errorf("a program that is none: %v: %s", err, out)
+	}
+
+	// With another fabric up, a program on a node means its own.
+	fabric(t, name+"-other", pausenet)
+	on := func(command string) string {
+		cmd := exec.Command(pausenet, "exec", "--fabric", name, "h0", "--", "sh", "-c", command)
+		cmd.Env = append(os.Environ(), "PAUSENET_FABRIC="+name+"-other")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	for command, want := range map[string]string{
+		"env -i " + pausenet + " exec h2 -- /bin/hostname":                              "h2\n",
+		pausenet + " exec h2 -- sh -c 'hostname; " + pausenet + " exec leaf0 hostname'": "h2\nleaf0\n",
+		pausenet + " inspect | tail -n +2 | cut -d' ' -f1":                              name + "\n",
+		"echo $PAUSENET_FABRIC":                                                         name + "\n",
+
+		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric as \"" + name + "-other\": up are " + name + "\n",
+		pausenet + " view no-such-run; true":                             "pausenet: no built-in scenario \"no-such-run\": pausenet list has the names; a file goes by its name with .yaml\n",
+		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's powers.
+		"ls -A /run/pausenet; echo own >/run/pausenet/x; cat /run/pausenet/x": "own\n",
+		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on its nodes, not use \"down\": " +
+			"do that on the machine, or bring the fabric up with --privileged\n",
+	} {
+		if got := on(command); got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+	if _, err := os.Stat("/run/pausenet/x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a program on a node has written into the machine's folder: %v", err)
 	}
 
 	// SIGTERM is passed on, and who has asked for a program and is killed takes it along.

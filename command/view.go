@@ -54,7 +54,7 @@ all. Runs made by run --record have all ports.`,
 			return cobra.MinimumNArgs(1)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("fabric") {
+			if c.Flags().Changed("fabric") && (len(args) == 0 || f.fabric != os.Getenv(variableOf("fabric"))) { // the variable is set on nodes
 				return f.live(c, args)
 			}
 			return f.view(c, args)

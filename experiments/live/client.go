@@ -32,13 +32,14 @@ import (
 type Client struct {
 	fabric   string
 	conn     *net.UnixConn
+	inside   bool // from a node of the fabric
 	from     *receiver
 	lines    *bufio.Reader // of from
 	timeout  time.Duration // with the fabric, for an answer
 	finished atomic.Bool
 }
 
-// Names are the fabrics that are up, sorted. A socket that a killed fabric left behind is removed.
+// Names are the fabrics that are up, sorted; on a node the one that it is of. A socket that a killed fabric left behind is removed.
 func Names() ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(Folder, "*.sock"))
 	if err != nil {
@@ -57,6 +58,9 @@ func Names() ([]string, error) {
 			return nil, err
 		}
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".sock"))
+	}
+	if own := insideOf(); own != "" && !slices.Contains(names, own) {
+		names = append(names, own)
 	}
 	slices.Sort(names)
 	return names, nil
@@ -113,8 +117,11 @@ func stopped(pid int) bool {
 	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
 }
 
-// Dial connects to the fabric of a name; empty: to the only one.
+// Dial connects to the fabric of a name; empty: on a node to the one that it is of, elsewhere to the only one.
 func Dial(name string) (*Client, error) {
+	if name == "" {
+		name = insideOf()
+	}
 	if name == "" {
 		names, err := Names()
 		if err != nil {
@@ -145,10 +152,10 @@ func dial(name string, timeout time.Duration) (*Client, error) {
 		return nil, fmt.Errorf("%w as %q", ErrNone, name)
 	}
 	for start := time.Now(); ; time.Sleep(longestRest) {
-		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
+		conn, inside, err := connect(name)
 		switch {
 		case err == nil:
-			c := &Client{fabric: name, conn: conn, from: &receiver{conn: conn}, timeout: timeout}
+			c := &Client{fabric: name, conn: conn, inside: inside, from: &receiver{conn: conn}, timeout: timeout}
 			c.lines = bufio.NewReader(c.from)
 			return c, nil
 		case ended(err):
@@ -169,6 +176,17 @@ func dial(name string, timeout time.Duration) (*Client, error) {
 			return nil, &Unanswered{Fabric: name, Timeout: timeout}
 		}
 	}
+}
+
+// connect connects to a fabric's socket, or from one of its nodes to that of the node.
+func connect(name string) (conn *net.UnixConn, inside bool, err error) {
+	conn, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
+	if ended(err) {
+		if own := dialInside(name); own != nil {
+			return own, true, nil
+		}
+	}
+	return conn, false, err
 }
 
 // Name is the fabric's.
@@ -293,6 +311,9 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	defer letGo()
 	if err != nil {
 		return err
+	}
+	if c.inside && len(files) == 0 {
+		return c.execByFabric(node, command, signals)
 	}
 	open := make([]int, len(files))
 	for i := range open {

@@ -3,6 +3,7 @@
 package live
 
 import (
+	"errors"
 	"net"
 	"os"
 	"time"
@@ -34,13 +35,14 @@ func connectionLimit() int {
 // connection is another terminal's.
 type connection struct {
 	*net.UnixConn
-	busy bool      // a request is under way
-	idle time.Time // since when none is
+	inside bool      // of a program on a node
+	busy   bool      // a request is under way
+	idle   time.Time // since when none is
 }
 
 // admit takes a connection, unless there are as many as may be and a request is under way on each. An idle one makes room: that which has
 // been so for longest.
-func (s *server) admit(conn *net.UnixConn) *connection {
+func (s *server) admit(conn *net.UnixConn, inside bool) *connection {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if len(s.open) >= s.most {
@@ -56,7 +58,7 @@ func (s *server) admit(conn *net.UnixConn) *connection {
 		delete(s.open, longest)
 		longest.Close()
 	}
-	c := &connection{UnixConn: conn, idle: time.Now()}
+	c := &connection{UnixConn: conn, inside: inside, idle: time.Now()}
 	s.open[c] = true
 	s.handlers.Add(1)
 	return c
@@ -116,4 +118,22 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 		return nil, cerr
 	}
 	return peer, err
+}
+
+// How long Accept rests after an error: the first time, and at most.
+const firstRest, longestRest = time.Millisecond, 100 * time.Millisecond
+
+// patientListener is a listener whose Accept fails only once it is closed. Whatever else it fails for passes: a want of descriptors
+// (EMFILE, ENFILE) or of memory (ENOBUFS, ENOMEM), or a connection that was gone before it was taken (ECONNABORTED). Until then who
+// connects waits in the kernel's queue.
+type patientListener struct{ net.Listener }
+
+func (l patientListener) Accept() (net.Conn, error) {
+	for rest := firstRest; ; rest = min(2*rest, longestRest) {
+		conn, err := l.Listener.Accept()
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			return conn, err
+		}
+		time.Sleep(rest)
+	}
 }

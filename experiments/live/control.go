@@ -75,6 +75,8 @@ type server struct {
 	most     int // connections at once
 	mutex    sync.Mutex
 	open     map[*connection]bool
+	inside   map[topologies.NodeID]net.Listener // of programs on nodes
+	hungUp   bool
 	asked    chan struct{} // closed as somebody asks for the end
 	once     sync.Once
 	verdict  *Verdict      // nil until the fabric has ended
@@ -84,7 +86,7 @@ type server struct {
 
 func newServer(l net.Listener) *server {
 	return &server{
-		listener: patientListener{l}, most: connectionLimit(), open: map[*connection]bool{}, asked: make(chan struct{}), ended: make(chan struct{}),
+		listener: patientListener{l}, most: connectionLimit(), open: map[*connection]bool{}, inside: map[topologies.NodeID]net.Listener{}, asked: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
@@ -94,9 +96,6 @@ func socketPath(name string) string { return filepath.Join(Folder, name+".sock")
 func (f *Fabric) listen() error {
 	if !fabricName.MatchString(f.Name) {
 		return fmt.Errorf("a fabric's name is letters, digits, '.', '_' and '-', 64 at most: not %q", f.Name)
-	}
-	if err := os.MkdirAll(Folder, 0o700); err != nil {
-		return &runner.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
 	}
 	folder, err := os.Open(Folder)
 	if err != nil {
@@ -124,7 +123,7 @@ func (f *Fabric) listen() error {
 	}
 	f.server = newServer(l)
 	f.server.handlers.Add(1)
-	go f.accept()
+	go f.accept(f.server.listener, false)
 	return nil
 }
 
@@ -154,11 +153,12 @@ func (f *Fabric) Asked() <-chan struct{} {
 	return f.server.asked
 }
 
-func (f *Fabric) accept() {
+// accept takes connections; inside says that they are from programs on nodes.
+func (f *Fabric) accept(l net.Listener, inside bool) {
 	s := f.server
 	defer s.handlers.Done()
 	for {
-		conn, err := s.listener.Accept()
+		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
@@ -167,7 +167,7 @@ func (f *Fabric) accept() {
 			conn.Close()
 			continue
 		}
-		c := s.admit(own)
+		c := s.admit(own, inside)
 		if c == nil {
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it has room for a line
 			_ = send(conn, Reply{Error: fmt.Sprintf("%d terminals and programs use this fabric, as many as may at once: end some", s.most)})
@@ -186,8 +186,8 @@ func (f *Fabric) serve(c *connection) {
 	lines.Buffer(nil, maxRequest)
 	for s.rests(c); lines.Scan(); s.rests(c) {
 		s.works(c)
-		r, reply := f.handle(lines.Bytes())
-		if stream := streams[r.Verb]; stream != nil && reply.Error == "" {
+		r, reply := f.handle(lines.Bytes(), c.inside)
+		if stream := streamOf(r.Verb); stream != nil && reply.Error == "" {
 			stream(f, c, r, reply)
 			return
 		}
@@ -198,16 +198,37 @@ func (f *Fabric) serve(c *connection) {
 	}
 }
 
-// streams are the verbs whose answer is more than one line, or that stay connected. The connection ends with it.
-var streams = map[string]func(f *Fabric, c *connection, r Request, first Reply){
-	"capture": (*Fabric).serveCapture, "events": (*Fabric).serveEvents, "line": (*Fabric).serveLine, "node": (*Fabric).serveNode,
-	"program": (*Fabric).serveProgram,
+// streamOf returns what serves a verb whose answer is more than one line, or that stays connected; nil: it is no such verb. The connection
+// ends with it.
+func streamOf(verb string) func(f *Fabric, c *connection, r Request, first Reply) {
+	switch verb {
+	case "capture":
+		return (*Fabric).serveCapture
+	case "events":
+		return (*Fabric).serveEvents
+	case "line":
+		return (*Fabric).serveLine
+	case "node":
+		return (*Fabric).serveNode
+	case "program":
+		return (*Fabric).serveProgram
+	}
+	return nil
 }
 
-// handle answers a request, but for what streams.
-func (f *Fabric) handle(line []byte) (r Request, reply Reply) {
+// handle answers a request, but for what streams; inside says that a program on a node asks.
+func (f *Fabric) handle(line []byte, inside bool) (r Request, reply Reply) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return Request{}, Reply{Error: "not a request: " + err.Error()}
+	}
+	if inside {
+		if refused := f.mayAsk(r.Verb); refused != "" {
+			return r, Reply{Error: refused}
+		}
+		if reply = f.answer(r); !f.options.Privileged {
+			reply.files = nil // a node's namespaces are not for other nodes
+		}
+		return r, reply
 	}
 	return r, f.answer(r)
 }
@@ -227,7 +248,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		place, err := f.nodes.Place(n.ID)
+		place, err := f.place(n.ID)
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
@@ -317,7 +338,14 @@ func (f *Fabric) hangUp() {
 	if f.server == nil {
 		return
 	}
-	_ = f.server.listener.Close() // and removes the file
+	s := f.server
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.hungUp = true
+	_ = s.listener.Close() // and removes the file
+	for _, l := range s.inside {
+		_ = l.Close()
+	}
 }
 
 // tell gives the verdict to those who asked for the end, and waits until all connections are closed.

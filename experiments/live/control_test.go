@@ -65,7 +65,7 @@ func TestAcceptErrorsPass(t *testing.T) {
 	f := bringUp(t, "")
 	f.server = newServer(&wanting{l, []error{unix.EMFILE, unix.ENFILE, unix.ECONNABORTED, unix.ENOBUFS, unix.ENOMEM, unix.EMFILE}})
 	f.server.handlers.Add(1)
-	go f.accept()
+	go f.accept(f.server.listener, false)
 	if got := ask(t, name, Request{Verb: "inspect"}).Inspect.Nodes; len(got) != len(f.Plan.Nodes) {
 		t.Errorf("inspect: %+v", got)
 	}

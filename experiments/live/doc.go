@@ -26,7 +26,7 @@
 //   - Metrics for Prometheus: metrics.go; guests.go bounds the connections of those who read them, or a page.
 //   - Events: event.go (their kinds), watcher.go (what the engine tells), reader.go (who reads them).
 //   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that go on), connections.go (who is
-//     connected), accept.go (a listener that an error does not end, the metrics' too), rights.go (open files sent along); client.go is
-//     the other end.
+//     connected, and a listener that an error does not end, the metrics' too), inside.go (programs on nodes), rights.go (open files sent
+//     along); client.go is the other end.
 //   - What outlives a fabric: record.go (what it was, and why it ended), left.go (the files that it left).
 package live

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -92,6 +93,9 @@ type Fabric struct {
 func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
+	if err := os.MkdirAll(Folder, 0o700); err != nil { // before any node hides it
+		return nil, &runner.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
+	}
 	programs, err := pidns.New()
 	if err != nil {
 		return nil, &runner.EnvironmentError{Err: err}
@@ -107,7 +111,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
-		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
+		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
 		stopped: map[topologies.NodeID][]topologies.PortID{},
 	}
 	defer func() {

@@ -208,6 +208,6 @@ func FuzzRequest(f *testing.F) {
 		if bytes.Contains(line, []byte("down")) {
 			return
 		}
-		fabric.handle(line)
+		fabric.handle(line, false)
 	})
 }

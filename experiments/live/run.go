@@ -3,6 +3,7 @@
 package live
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	place, err := f.nodes.Place(n.ID)
+	place, err := f.place(n.ID)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	n, err := f.Node(r.Node)
 	var place kernel.Place
 	if err == nil {
-		place, err = f.nodes.Place(n.ID)
+		place, err = f.place(n.ID)
 	}
 	if err == nil {
 		place.Privileged, place.From = false, r.Folder
@@ -61,10 +62,10 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 		})
 	}
 	last := Reply{End: true}
-	switch status, ok := endOf(cmd); {
-	case ok:
+	var ended *exec.ExitError
+	if status, ok := endOf(cmd); ok && (err == nil || errors.As(err, &ended)) {
 		last.Status = uint32(status)
-	case err != nil:
+	} else if err != nil { // it did not begin
 		last.Error = err.Error()
 	}
 	_ = send(c, last)

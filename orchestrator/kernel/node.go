@@ -26,6 +26,7 @@ type Nodes struct {
 	fabric     *Fabric
 	programs   *pidns.Namespace
 	privileged bool
+	hidden     string
 	kept       []string
 	mutex      sync.Mutex
 	made       map[topologies.NodeID]*own
@@ -46,10 +47,10 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. The folders that are kept they find on nodes with files of
-// their own, too.
-func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, kept ...string) *Nodes {
-	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, kept: kept, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
+// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of the machine, unless it is
+// empty, they find one of their own. The folders that are kept they find on nodes with files of their own, too.
+func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
+	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
 }
 
 // Place is where a node's programs run. It is valid until Close.
@@ -161,6 +162,9 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 		}
 		// Where /sys cannot be mounted over, as in some containers, programs see the outer one.
 		_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		if n.hidden != "" {
+			_ = unix.Mount("pausenet", n.hidden, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700") // likewise
+		}
 		var errs [4]error
 		made := &own{}
 		made.mounts, errs[0] = openIn(self, "mnt")

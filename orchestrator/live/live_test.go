@@ -98,7 +98,7 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 		t.Fatal(err)
 	}
 	defer programs.End()
-	nodes := kernel.NewNodes(f.fabric, programs, false)
+	nodes := kernel.NewNodes(f.fabric, programs, false, "")
 	defer nodes.Close()
 	place, err := nodes.Place(f.plan.NodeByName(node).ID)
 	if err != nil {

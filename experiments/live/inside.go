@@ -1,0 +1,104 @@
+//go:build linux
+
+package live
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the fabric's name is the rest.
+// The socket belongs to the node's network namespace, so that there is none but the own fabric's. Folder is hidden from nodes.
+const insidePrefix = "@pausenet/"
+
+// insideVerbs are those that programs on nodes may use: they look, and start programs with the powers of programs on nodes. Privileged
+// programs may use all.
+var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "events", "complete"}
+
+// place returns where a node's programs run, and has them reach the fabric. In whatever shell they were started, --fabric means this one.
+func (f *Fabric) place(id topologies.NodeID) (kernel.Place, error) {
+	place, err := f.nodes.Place(id)
+	if err == nil && f.server != nil {
+		place.Environment = append(place.Environment, "PAUSENET_FABRIC="+f.Name)
+		err = f.listenInside(id)
+	}
+	return place, err
+}
+
+// listenInside opens a node's socket, unless it is open or the fabric ends.
+func (f *Fabric) listenInside(id topologies.NodeID) error {
+	s := f.server
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.inside[id] != nil || s.hungUp {
+		return nil
+	}
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(id), unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
+	}
+	file := os.NewFile(uintptr(fd), insidePrefix)
+	defer file.Close()
+	err = unix.Bind(fd, &unix.SockaddrUnix{Name: insidePrefix + f.Name})
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
+	var l net.Listener
+	if err == nil {
+		l, err = net.FileListener(file)
+	}
+	if err != nil {
+		return fmt.Errorf("make the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
+	}
+	l = patientListener{l}
+	s.inside[id] = l
+	s.handlers.Add(1)
+	go f.accept(l, true)
+	return nil
+}
+
+// mayAsk refuses verbs that are not for programs on nodes; empty: it is for them.
+func (f *Fabric) mayAsk(verb string) string {
+	if f.options.Privileged || slices.Contains(insideVerbs, verb) {
+		return ""
+	}
+	return fmt.Sprintf("programs on nodes may look at their fabric and run programs on its nodes, not use %q: do that on the machine, or bring the "+
+		"fabric up with --privileged", verb)
+}
+
+// dialInside connects to the fabric of a name on one of whose nodes this process runs; nil: it runs on none.
+func dialInside(name string) *net.UnixConn {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: insidePrefix + name, Net: "unix"})
+	if err != nil {
+		return nil
+	}
+	if !ownedByUs(conn) { // any user of the machine may take such a name there
+		conn.Close()
+		return nil
+	}
+	return conn
+}
+
+// insideOf returns the name of the fabric on one of whose nodes this process runs; empty: it runs on none.
+func insideOf() string {
+	sockets, _ := os.ReadFile("/proc/self/net/unix")
+	for line := range strings.Lines(string(sockets)) {
+		_, name, found := strings.Cut(line, " "+insidePrefix)
+		if name = strings.TrimSpace(name); !found || !fabricName.MatchString(name) {
+			continue
+		}
+		if conn := dialInside(name); conn != nil {
+			conn.Close()
+			return name
+		}
+	}
+	return ""
+}
