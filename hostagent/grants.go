@@ -299,6 +299,11 @@ type GrantCounts struct {
 	Left    int64 // of Initial and Heard, and not spent; below 0: overdrawn
 }
 
+// Plus are the sums of both.
+func (g GrantCounts) Plus(o GrantCounts) GrantCounts {
+	return GrantCounts{g.Demand + o.Demand, g.Granted + o.Granted, g.Heard + o.Heard, g.Initial + o.Initial, g.Left + o.Left}
+}
+
 // GrantCounts are those of the flow of a sender and a receiver; ok is false if it does not go by grants.
 func (s *Sender) GrantCounts(r *Receiver) (g GrantCounts, ok bool) {
 	c := s.credit

@@ -106,6 +106,16 @@ func join(m int, more ...string) testCase {
 	}, more...)}
 }
 
+// uecJoin are M flows under Ultra Ethernet's congestion control, with trimming and without PFC, that M others join.
+func uecJoin(m int, controller string) testCase {
+	c := join(m, trimming...)
+	c.label, c.controller = fmt.Sprintf("M = %d, %s, trimming, no PFC", m, controller), controller
+	return c
+}
+
+// convergenceTime is the name of value converged.
+const convergenceTime = "all flows within 10 % of their fair share after"
+
 func labelled(label string, long bool, c testCase) testCase {
 	c.label, c.long = label, long
 	return c
@@ -170,7 +180,10 @@ var tests = []test{
 	{
 		title: "UET Congestion Control Benchmarks", section: "6.4", name: "uet-incast", scenario: "incast", any: true,
 		cases: []testCase{
+			uecIncast(2, "dcqcn", nil), uecIncast(2, "nscc", trimming), uecIncast(2, "rccc", trimming),
+			uecIncast(4, "dcqcn", nil), uecIncast(4, "nscc", trimming), uecIncast(4, "rccc", trimming),
 			uecIncast(8, "dcqcn", nil), uecIncast(8, "nscc", trimming), uecIncast(8, "rccc", trimming),
+			uecIncast(16, "dcqcn", nil), uecIncast(16, "nscc", trimming), uecIncast(16, "rccc", trimming),
 			uecIncast(32, "dcqcn", nil), uecIncast(32, "nscc", trimming), uecIncast(32, "rccc", trimming),
 			uecIncast(64, "dcqcn", nil), uecIncast(64, "nscc", trimming), uecIncast(64, "rccc", trimming),
 		},
@@ -180,6 +193,17 @@ var tests = []test{
 			{kpi: "PAUSE frames", metric: "pauses"},
 			{kpi: "packet drops", metric: "drops", bound: atMost(0, appendixB)},
 			{kpi: "packets trimmed", metric: "trimmed"},
+			{kpi: "receiver credit utilization", metric: "grant_utilisation", unit: "%", per: 0.01},
+		},
+	},
+	{
+		title: "UET Congestion Control Benchmarks", section: "6.4", name: "uet-convergence", scenario: "convergence",
+		cases: []testCase{
+			uecJoin(4, "nscc"), uecJoin(4, "rccc"), uecJoin(16, "nscc"), uecJoin(16, "rccc"), uecJoin(32, "nscc"), uecJoin(32, "rccc"),
+		},
+		values: []value{
+			{kpi: convergenceTime, of: converged, unit: "ms", per: 1e6},
+			{kpi: "packet drops", metric: "drops", bound: atMost(0, appendixB)},
 		},
 	},
 	{
@@ -255,7 +279,7 @@ var tests = []test{
 			labelled("M = 4, R_AI a fiftieth of the line", false, join(4, "cc.dcqcn.rai=line/50")),
 			labelled("M = 16, R_AI a fiftieth of the line", true, join(16, "cc.dcqcn.rai=line/50")),
 		},
-		values: []value{{kpi: "all flows within 10 % of their fair share after", of: converged, unit: "ms", per: 1e6}},
+		values: []value{{kpi: convergenceTime, of: converged, unit: "ms", per: 1e6}},
 	},
 	{
 		title: "PFC Storm and Deadlock Resilience", section: "7.4", name: "deadlock", scenario: "deadlock",

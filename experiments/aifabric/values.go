@@ -22,7 +22,7 @@ type value struct {
 	unit  string
 	per   float64 // one of the unit, in the figure's base unit; 0: 1
 	bound *bound
-	only  string // the case that it is of; empty: all
+	only  string // part of the label of the cases that it is of; empty: all
 }
 
 // read is the value, in its unit.

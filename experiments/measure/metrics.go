@@ -220,6 +220,12 @@ func buildMetrics() []Metric {
 		ofRun("reordered", "Packets out of order", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Reordered })),
 		ofRun("reordering_extent", "Most packets that one was late by", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Extent })),
 		ofRun("trimmed", "Packets trimmed", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Trimmed })),
+		ofRun("grant_utilisation", "Sent of what receivers granted", KindCount, func(s *Summary) float64 {
+			if s.Grants == nil {
+				return math.NaN()
+			}
+			return float64(s.Grants.Sent) / float64(s.Grants.Given)
+		}),
 		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)

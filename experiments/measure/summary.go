@@ -35,6 +35,8 @@ type Summary struct {
 	Drops      DropSummary `json:"drops"`
 	// Recovery is nil of runs that have neither selective repeat nor trimming.
 	Recovery *RecoverySummary `json:"recovery,omitempty"`
+	// Grants are of congestion controls by grants (RCCC); nil where no flow has one.
+	Grants *GrantSummary `json:"grants,omitempty"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
 	Faults *FaultSummary `json:"faults,omitempty"`
 	// Jobs are the workloads whose flows wait for each other, Collectives what of these were collective operations.
@@ -114,6 +116,12 @@ type RecoverySummary struct {
 	Extent    int64 `json:"reordering_extent"`
 	// Trimmed were cut to their headers by switches.
 	Trimmed int64 `json:"trimmed"`
+}
+
+// GrantSummary counts payload of flows that send what their receivers grant.
+type GrantSummary struct {
+	Given int64 `json:"given_bytes"` // by grants, and what flows may begin with
+	Sent  int64 `json:"sent_bytes"`  // what is sent again counts again
 }
 
 // SwitchPeak is the fullest a switch's ports have been.

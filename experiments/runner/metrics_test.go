@@ -19,6 +19,7 @@ func TestMetrics(t *testing.T) {
 	sum.Imbalance = []measure.TierImbalance{{Tier: 1, MaxOverMean: 1.5, Jain: 0.625}, {Tier: 2, MaxOverMean: 1.75, Jain: 0.875}}
 	sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames = 5, 6, 7, 8
 	sum.Recovery = &measure.RecoverySummary{Timeouts: 101, Spurious: 102, Duplicates: 103, Reordered: 104, Extent: 105, Trimmed: 106}
+	sum.Grants = &measure.GrantSummary{Given: 64, Sent: 16}
 	sum.RTT = measure.RTTSummary{Samples: 1, Mean: 21, P50: 22, P95: 23, P99: 24, Max: 25}
 	sum.RTTSampled = measure.RTTSummary{Samples: 1, Mean: 31, P50: 32, P95: 33, P99: 34, Max: 35}
 	sum.Jobs = []measure.JobSummary{{JCT: 91, ExposedShare: 0.5}, {JCT: 92, ExposedShare: 0.25}}
@@ -37,7 +38,7 @@ func TestMetrics(t *testing.T) {
 		"pause_depth": 15, "victims": 16, "fairness": 0.5, "utilisation_mean": 17, "utilisation_max": 18,
 		"imbalance": 1.75, "imbalance_jain": 0.625,
 		"ecn_marks": 5, "cnps": 6, "cnms": 7, "drops": 8, "peak_ingress": 11, "peak_egress": 14,
-		"timeouts": 101, "spurious_retransmissions": 102, "duplicates": 103, "reordered": 104, "reordering_extent": 105, "trimmed": 106,
+		"timeouts": 101, "spurious_retransmissions": 102, "duplicates": 103, "reordered": 104, "reordering_extent": 105, "trimmed": 106, "grant_utilisation": 0.25,
 		"jct": 92, "exposed_share": 0.5, "collective_mean": 4, "collective_max": 12, "algbw": 7, "busbw": 5,
 		"rtt_mean": 21, "rtt_p50": 22, "rtt_p95": 23, "rtt_p99": 24, "rtt_max": 25,
 		"rtt_sampled_mean": 31, "rtt_sampled_p50": 32, "rtt_sampled_p95": 33, "rtt_sampled_p99": 34, "rtt_sampled_max": 35,

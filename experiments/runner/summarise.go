@@ -32,6 +32,9 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	sum.Imbalance = measure.ImbalanceOf(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
+	if g := r.engine.Grants(); g.Initial+g.Granted > 0 {
+		sum.Grants = &measure.GrantSummary{Given: g.Initial + g.Granted, Sent: g.Initial + g.Heard - g.Left}
+	}
 	sum.Faults = r.summariseFaults()
 	r.summariseSteps(&sum)
 	for i := range s.Topology.Interfaces {

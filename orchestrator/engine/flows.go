@@ -360,7 +360,7 @@ func (l *lane) forget(flow int32) {
 	f := &l.flows[flow]
 	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
 		l.checkGrants(f, g)
-		l.pastGrants += g.Granted
+		l.pastGrants = l.pastGrants.Plus(g)
 	}
 	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(l.queuePair(f.Number))
 	f.end(l.now)

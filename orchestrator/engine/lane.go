@@ -41,14 +41,14 @@ type lane struct {
 	driving   int32      // region; -1: none
 	making    int32      // 1 + the flow whose congestion control is being made; 0: none
 
-	open       int     // flows with a size that have not ended
-	pastGrants int64   // payload that receivers of flows that have ended had granted
-	starting   int     // flows that are to start at a time, and operations that compute
-	undone     int     // operations that have not ended
-	begun      []int32 // flows that an operation has started, and the observer has not been told of
-	points     []point // of operations, of which the followers have not been told
-	ended      []int32 // flows that have ended and the observer has not been told of
-	gone       []int32 // flows that have ended and whose receivers have not been told
+	open       int                   // flows with a size that have not ended
+	pastGrants hostagent.GrantCounts // sums over the flows that have ended
+	starting   int                   // flows that are to start at a time, and operations that compute
+	undone     int                   // operations that have not ended
+	begun      []int32               // flows that an operation has started, and the observer has not been told of
+	points     []point               // of operations, of which the followers have not been told
+	ended      []int32               // flows that have ended and the observer has not been told of
+	gone       []int32               // flows that have ended and whose receivers have not been told
 
 	lost    [Losses]Amount // by faults
 	credits creditCounts
