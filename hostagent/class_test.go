@@ -1,6 +1,10 @@
 package hostagent
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/pausenet/pausenet/vtime"
+)
 
 // TestChoose: priorities without a quantum come first, the highest of them; others have shares in proportion to their quanta, also of packets of
 // different sizes.
@@ -25,5 +29,22 @@ func TestChoose(t *testing.T) {
 	}
 	if p := n.choose(1 << 2); p != 2 {
 		t.Errorf("priority %d, and 2 alone has something", p)
+	}
+}
+
+// TestTraitsAtTheEdges: a flow that began at 100 us and sends for 10 us of each 15 stops sending at 110 us and goes on at 115 us; one with a stop has it from that
+// moment on.
+func TestTraitsAtTheEdges(t *testing.T) {
+	sends := &traits{Traits: &Traits{On: 10 * us, Off: 5 * us}, begun: 100 * us}
+	for now, want := range map[vtime.Time]vtime.Time{
+		100 * us: 100 * us, 110*us - 1: 110*us - 1, 110 * us: 115 * us, 115*us - 1: 115 * us, 115 * us: 115 * us, 125 * us: 130 * us,
+	} {
+		if got := sends.opens(now); got != want {
+			t.Errorf("at %v it may send at %v, want %v", now, got, want)
+		}
+	}
+	stops := &traits{Traits: &Traits{Stop: 50 * us}}
+	if stops.stops(50*us-1) || !stops.stops(50*us) || sends.stops(200*us) {
+		t.Error("a flow stops at another time than its stop")
 	}
 }

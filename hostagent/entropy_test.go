@@ -1,6 +1,7 @@
 package hostagent
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -110,5 +111,35 @@ func TestREPSFreezes(t *testing.T) {
 	e.failed(0)
 	if p := e.next(); p < wire.MinEntropyPort {
 		t.Errorf("port %d", p)
+	}
+}
+
+// TestEntropyOfEachFlow: flows between the same hosts, to the same queue pair or from the same port, have ports of their own.
+func TestEntropyOfEachFlow(t *testing.T) {
+	w := wire.FlowParams{Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 50_000, DestQP: 17}
+	seen := map[string]bool{}
+	for i, change := range []func(*wire.FlowParams){
+		func(*wire.FlowParams) {},
+		func(w *wire.FlowParams) { w.SrcPort++ },
+		func(w *wire.FlowParams) { w.DestQP++ },
+		func(w *wire.FlowParams) { w.Src, w.Dst = w.Dst, w.Src },
+	} {
+		own := w
+		change(&own)
+		if seen[fmt.Sprint(newEntropies(EntropyRandom, &own).ports(5))] = true; len(seen) != i+1 {
+			t.Errorf("flow %d has the ports of another", i)
+		}
+	}
+}
+
+// TestREPSCacheIsOfEight: frozen, a sender goes through the last eight ports that came back, and through no more.
+func TestREPSCacheIsOfEight(t *testing.T) {
+	e := newREPS()
+	for i := range uint16(9) {
+		e.answered(0, i+1, true)
+	}
+	e.failed(0)
+	if got := e.ports(9); !slices.Equal(got, []uint16{9, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		t.Errorf("frozen: %v", got)
 	}
 }

@@ -201,6 +201,9 @@ func TestLostGrant(t *testing.T) {
 			p.pool.Put(f)
 		}
 	}
+	if p.to.GrantsSent != 2 {
+		t.Errorf("%d grants of a packet each for one request of two", p.to.GrantsSent)
+	}
 	if r.lender.granted != 2*mtu || s.Waits() || !p.from.Pacing(p.now) {
 		t.Fatalf("%d bytes granted; waits for ever: %t", r.lender.granted, s.Waits())
 	}
@@ -288,4 +291,39 @@ func TestGrantsAreDue(t *testing.T) {
 	granted(61 * us) // due at 60 us, and the port was not free: that lets one follow at once
 	granted(61 * us)
 	waits(61*us, vtime.Never)
+}
+
+// TestGrantIsOfTheDemand: no more is granted than a flow asks for, though a grant may be larger.
+func TestGrantIsOfTheDemand(t *testing.T) {
+	p, g := newGranted(t, nil)
+	g.Each = 4 * mtu
+	_, r := p.grantedFlow(20*mtu, g)
+	r.owe(p.now, 6*mtu)
+	for _, want := range []int64{4, 6, 6} {
+		if f, _ := p.to.grantNext(p.now); f != nil {
+			p.pool.Put(f)
+		}
+		if r.lender.granted != want*mtu {
+			t.Errorf("%d bytes granted, want %d packets", r.lender.granted, want)
+		}
+		p.now += 10 * us
+	}
+}
+
+// TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by (1 - 0.5) x 0.5, and periods without a
+// packet raise it by 1/64 and then 2/64.
+func TestMarksLowerGrants(t *testing.T) {
+	p, g := newGranted(t, nil)
+	g.Target, g.Gain, g.Decrease, g.Increase, g.Least = 0.5, 1, 0.5, 1./64, 1./64
+	p.grantedFlow(20*mtu, g)
+	p.to.Receive(p.now, whole(mark(p.next())))
+	turns := p.to.turns
+	for _, c := range []struct {
+		now   vtime.Time
+		share float64
+	}{{10*us - 1, 1}, {10 * us, 0.75}, {20*us - 1, 0.75}, {20 * us, 0.75 + 1./64}, {30 * us, 0.75 + 3./64}} {
+		if turns.advance(c.now); turns.rate.Share() != c.share {
+			t.Errorf("a share of %v at %v, want %v", turns.rate.Share(), c.now, c.share)
+		}
+	}
 }

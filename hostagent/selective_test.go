@@ -672,3 +672,27 @@ func (d *driven) consistent() {
 		d.Fatal("a flow with more to send is done with sending")
 	}
 }
+
+// TestSelectiveAckEvery: packets that come in order are acknowledged as they ask for it, and one that fills a gap always is.
+func TestSelectiveAckEvery(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.AckEvery = 4 })
+	p.start(8*mtu, newTold())
+	var acked []uint32
+	lost := false
+	for range 9 { // 0 to 3, 4 that is lost, 5, 4 again, 6 and 7
+		f := p.next()
+		if p.parse(f).PSN == 4 && !lost {
+			lost = true
+			continue
+		}
+		p.to.Receive(p.now, whole(f))
+		for _, w := range p.answers() {
+			if w.Kind == wire.KindAck {
+				acked = append(acked, w.PSN)
+			}
+		}
+	}
+	if !slices.Equal(acked, []uint32{3, 5, 7}) {
+		t.Errorf("ACKs up to %v, want 3, 5 and 7", acked)
+	}
+}

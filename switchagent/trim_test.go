@@ -118,6 +118,10 @@ func TestTrim(t *testing.T) {
 	dropped("no data", r, func() *frame.Frame { f := r.frame(in, 3, full); clear(f.Data()); return f }())
 	r = fill(newLossy(nil))
 	f = data(r)
+	f.Length = cut
+	dropped("no payload", r, f)
+	r = fill(newLossy(nil))
+	f = data(r)
 	wire.Trim(f.Data(), 3, false)
 	dropped("trimmed before", r, f)
 	r = fill(newLossy(nil))
@@ -176,7 +180,7 @@ func TestTrimCoin(t *testing.T) {
 			queued, packets := r.Port(out).Queue(3)
 			port := r.Port(out)
 			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint64(3*full) || r.state.Switches[index].Used != uint64(3*full+cut) ||
-				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {
+				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || port.EnqueuedFrames-port.TxFrames != 4 || r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {
 				t.Fatalf("toss %d: %d bytes in %d packets, %d used, accounts %v and %v, %+v", n, queued, packets, r.state.Switches[index].Used, r.buffered(from), r.buffered(at), port.Counters)
 			}
 			if next := r.take(out); next != victim {
@@ -199,5 +203,78 @@ func TestTrimCoin(t *testing.T) {
 	}
 	if falls(1) != one || falls(2) == one {
 		t.Error("the coin does not fall as the seed says")
+	}
+}
+
+// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of payload come to a port.
+func coinRig(t *testing.T, limit int, seed uint64, edit func(*switchagent.Settings)) (r *rig, put func(psn uint32) (*frame.Frame, switchagent.Drop)) {
+	r = newRig(t, func(s *switchagent.Settings) {
+		s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, units.Bytes(limit), true, switchagent.TrimCoin
+		if edit != nil {
+			edit(s)
+		}
+	})
+	r.TrimTo(6)
+	r.state.Switches[index].Seed = seed
+	h, err := wire.NewFlowHeader(wire.FlowParams{DestQP: 9, TOS: wire.DataTOS(3, wire.ECT0), HeadersOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, func(psn uint32) (*frame.Frame, switchagent.Drop) {
+		f := r.frame(first+1, 3, wire.V4.DataLen(wire.OpWriteOnly, 1000))
+		wire.PutData(f.Data(), h, wire.OpWriteOnly, psn, 1000, false, true)
+		return f, r.Enqueue(first, f)
+	}
+}
+
+// TestTrimCoinLeavesRoom: however often the newest frame is trimmed, a queue holds as many frames as before, also where of each frame 10 bytes do not count.
+func TestTrimCoinLeavesRoom(t *testing.T) {
+	const each = 1074 - 10
+	r, put := coinRig(t, 3*each, 1, nil)
+	r.state.Switches[index].Uncounted = 10
+	for round := range 5 {
+		whole := 0
+		for psn := range uint32(20) {
+			if f, d := put(psn); d != switchagent.Admitted {
+				t.Fatalf("round %d: %v", round, d)
+			} else if f.Length > 74 && psn < 3 {
+				whole++
+			}
+		}
+		if queued, packets := r.Port(first).Queue(3); whole != 3 || packets != 3 || queued != 3*each {
+			t.Fatalf("round %d: %d packets of %d bytes in the queue", round, packets, queued)
+		}
+		for r.Port(first).Waiting() {
+			r.take(first)
+		}
+	}
+}
+
+// TestTrimCoinNeverFalls: the newest frame stays whole where its headers could not go on: to its own queue, or to a priority that is lossless or in a storm.
+func TestTrimCoinNeverFalls(t *testing.T) {
+	const each = 1074
+	for name, c := range map[string]struct {
+		edit  func(*switchagent.Settings)
+		ready func(*rig)
+	}{
+		"its own queue":       {nil, func(r *rig) { r.TrimTo(3) }},
+		"a lossless priority": {func(s *switchagent.Settings) { s.PFC.Priorities = 1 << 6 }, func(*rig) {}},
+		"a storm":             {nil, func(r *rig) { r.Discard(first, 6, true) }},
+	} {
+		for seed := range uint64(20) {
+			r, put := coinRig(t, 3*each+80, seed, c.edit)
+			c.ready(r)
+			var before []*frame.Frame
+			for psn := range uint32(3) {
+				f, _ := put(psn)
+				before = append(before, f)
+			}
+			put(3)
+			for _, f := range before {
+				if f.Length != each {
+					t.Fatalf("%s: with seed %d a queued frame has %d bytes", name, seed, f.Length)
+				}
+			}
+		}
 	}
 }

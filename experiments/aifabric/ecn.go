@@ -130,11 +130,15 @@ func offKmax(r, _ *run) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return m.offKmax(), nil
+}
+
+func (m *marking) offKmax() float64 {
 	least := math.Inf(1) // the shortest queue whose packets were all marked, though it was no chance
 	for _, s := range m.samples {
 		if s.packets >= 5 && s.marks > s.packets-0.5 {
 			least = min(least, s.high)
 		}
 	}
-	return 100 * math.Abs(least-m.kmax) / m.kmax, nil
+	return 100 * math.Abs(least-m.kmax) / m.kmax
 }

@@ -241,10 +241,14 @@ func TestBytes(t *testing.T) {
 			}
 			sent[g.Operations[m.Send].Rank] += m.Size
 		}
-		if s.Algorithm == Tree || s.Kind == Broadcast || s.Algorithm == Hierarchical && s.Kind == AllToAll {
-			return // not the same for all ranks, or more than is needed
+		if s.Algorithm == Tree || s.Kind == Broadcast {
+			return // not the same for all ranks
 		}
 		want := int64(s.Factor(ranks)*float64(s.Size) + 0.5)
+		if s.Algorithm == Hierarchical && s.Kind == AllToAll { // within the group for all groups, and then between groups for all of the group
+			size := int64(s.Group)
+			want = s.Size / n * ((size-1)*(n/size) + (n/size-1)*size)
+		}
 		for r, bytes := range sent {
 			if bytes != want {
 				t.Errorf("rank %d sends %d bytes, want %d", r, bytes, want)
@@ -371,6 +375,39 @@ func TestBarrier(t *testing.T) {
 			for place, leave := range c.Leave {
 				if !after[leave] {
 					t.Errorf("%d ranks: rank %d leaves before rank %d comes", ranks, place, late)
+				}
+			}
+		}
+	}
+}
+
+// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all that were sent to it have come.
+func TestPairwiseRounds(t *testing.T) {
+	for _, chunks := range []int{1, 3} {
+		const ranks = 4
+		s := &Spec{Kind: AllToAll, Algorithm: Ring, Size: 6000 * ranks * int64(chunks), Chunks: chunks}
+		g := steps.Graph{Ranks: ranks}
+		var sends, receives [ranks][]int32 // by rank, in order; the same number a round
+		s.expand(&g, []int32{0, 1, 2, 3}, func(int) []steps.Wait { return nil }, func(t transfer, _ int, send, receive int32) {
+			sends[t.from] = append(sends[t.from], send)
+			receives[t.to] = append(receives[t.to], receive)
+		})
+		for r := range ranks {
+			for k, send := range sends[r] {
+				var want []steps.Wait
+				if round := k / chunks; round > 0 {
+					for i := (round - 1) * chunks; i < round*chunks; i++ {
+						want = append(want, steps.Wait{Operation: sends[r][i], Until: steps.Sent}, steps.Wait{Operation: receives[r][i]})
+					}
+				}
+				got := slices.DeleteFunc(slices.Clone(g.Waits(send)), func(w steps.Wait) bool { // of its round, and of the collective's begin
+					return !slices.Contains(sends[r][:k/chunks*chunks], w.Operation) && !slices.Contains(receives[r], w.Operation)
+				})
+				order := func(a, b steps.Wait) int { return int(a.Operation - b.Operation) }
+				slices.SortFunc(got, order)
+				slices.SortFunc(want, order)
+				if !slices.Equal(got, want) {
+					t.Errorf("%d chunks: send %d of rank %d waits for %v, want %v", chunks, k, r, got, want)
 				}
 			}
 		}

@@ -240,3 +240,31 @@ func TestBuiltins(t *testing.T) {
 		}
 	}
 }
+
+// TestEdges: what is just enough is enough, a fault that changes nothing is none, and of a dynamic XOFF no part of the buffer is set aside.
+func TestEdges(t *testing.T) {
+	const star = "topology: {star: {hosts: 4, rate: 40Gbps, delay: 1us}}\n"
+	of := func(text string, args ...any) *Check {
+		t.Helper()
+		c, err := Of(parse(t, star+fmt.Sprintf(text, args...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	needed := of("switch: {pfc: {headroom: 60KB}}").Kinds[0].Needed()
+	for less, want := range map[units.Bytes]bool{0: true, 1: false} {
+		if c := of("switch: {pfc: {xoff: 100KB, headroom: %dB}}", needed-less); c.Holds() != want {
+			t.Errorf("a headroom of %v, with %v needed: holds %v", c.Kinds[0].Headroom, needed, c.Holds())
+		}
+		if c := of("switch: {buffer: %dB, pfc: {xoff: 100KB, headroom: 60KB}}", 640_000-less); c.Holds() != want {
+			t.Errorf("a buffer of %v for 4 x 160 KB: holds %v", c.Switches[0].Buffer, c.Holds())
+		}
+	}
+	if c := of("faults: [{at: 50us, link: \"s0:h1\", delay: 1us}]"); len(c.Kinds) != 1 {
+		t.Errorf("%+v", c.Kinds)
+	}
+	if c := of("switch: {buffer: 1MB, pfc: {alpha: 1, xoff: 100KB, headroom: 60KB}}"); c.Switches[0].XOFF != 0 || c.Switches[0].Margin() != 760_000 {
+		t.Errorf("%+v", c.Switches[0])
+	}
+}

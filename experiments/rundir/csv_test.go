@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,4 +35,28 @@ func FuzzReadCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestColumnsOfCollectives: what the columns of a table have in them, each said here once more.
+func TestColumnsOfCollectives(t *testing.T) {
+	want := []Column{
+		{"collective", Whole, false},
+		{"tag", Text, false},
+		{"kind", Text, false},
+		{"algorithm", Text, false},
+		{"ranks", Whole, false},
+		{"size_bytes", Whole, false},
+		{"iteration", Whole, false},
+		{"begin_ns", Whole, true},
+		{"completion_ns", Whole, true},
+		{"limit_ns", Whole, true},
+		{"algbw_bps", Whole, true},
+		{"busbw_bps", Whole, true},
+		{"skew_ns", Whole, true},
+		{"straggler", Text, false},
+		{"late_ns", Whole, true},
+	}
+	if got := ColumnsOf(CollectivesFile); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }

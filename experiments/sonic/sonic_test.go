@@ -127,6 +127,10 @@ func TestGroups(t *testing.T) {
 	if notes := Others(all, all[2]); len(notes) != 2 || notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is left out: --port Ethernet0 imports it" {
 		t.Errorf("%q", notes)
 	}
+	most, err := switches(strings.Replace(small, `"Ethernet12": "5m"`, `"Ethernet12": "40m"`, 1), "")
+	if err != nil || len(most) != 2 || portRange(most[0].Ports) != "Ethernet4 to Ethernet12 (2)" || portRange(most[1].Ports) != "Ethernet0" {
+		t.Errorf("the group with most ports is not first: %s, %v", portRange(most[0].Ports), err)
+	}
 	text, _ := all[0].Scenario("x", "x", "")
 	for _, line := range []string{"xoff: 50000B", "xon: 18432B", "headroom: 40560B", "buffer: 1040560B", "kmin: 5000B, kmax: 200000B, pmax: 0.01"} {
 		if !strings.Contains(text, line) {
@@ -181,6 +185,7 @@ func TestForms(t *testing.T) {
 		{"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star", "PORT's mtu 1400 is left out"},
 		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is left out"},
 		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
+		{"the largest MTU", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "9216"}}, "PORT": {`, "mtu: 9056, ", ""}, // and headers of 160 B
 		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
 		{"forward", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `, "{detect: 200ms, restore: 400ms, action: forward}", ""},
 		{"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}", "PORT_QOS_MAP has no pfc_enable for these ports"},
@@ -219,12 +224,15 @@ func TestMistakes(t *testing.T) {
 		{`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"small_packet_percentage": "all"}}, "PORT": {`, `small_packet_percentage: "all" is no number of percent`},
 		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
+		{`"pfc_enable": "3"`, `"pfc_enable": "8"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "8" is no list of priorities`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "Ethernet0: BUFFER_PG has no profile for its lossless priorities [4]"},
 		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is no number or range`},
 		{`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`, "BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have"},
 		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is no number of bytes`},
 		{`"xoff": "40560", `, ``, "BUFFER_PROFILE|mine: xoff, the headroom, is not in it"},
 		{`"static_th": "50000"`, `"dynamic_th": "77"`, `BUFFER_PROFILE|mine|dynamic_th: "77" is no exponent of -8 to 6`},
+		{`"static_th": "50000"`, `"dynamic_th": "7"`, `BUFFER_PROFILE|mine|dynamic_th: "7" is no exponent of -8 to 6`},
+		{`"static_th": "50000"`, `"dynamic_th": "-9"`, `BUFFER_PROFILE|mine|dynamic_th: "-9" is no exponent of -8 to 6`},
 		{`, "static_th": "50000"`, ``, "BUFFER_PROFILE|mine: neither dynamic_th nor static_th"},
 		{`"size": "1000000"`, `"size": "-1"`, `BUFFER_POOL|ingress_lossless_pool|size: "-1" is no number of bytes`},
 		{`"WRED_PROFILE": {"W"`, `"WRED_PROFILE": {"V"`, "QUEUE: Ethernet0 has W, which WRED_PROFILE does not have"},

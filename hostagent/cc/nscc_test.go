@@ -241,3 +241,36 @@ func TestNSCCNakDelay(t *testing.T) {
 	w.OnNak(us)
 	near(t, "average delay", w.average, 0.0125*12e6, 1e-6)
 }
+
+// TestNSCCEdges: by hand, on a path where the target is 12 us, alpha 4000 B over it (333.3 B/us), fast 1/4, eta 150 B and fair 5000 B; a window of 60000 B.
+func TestNSCCEdges(t *testing.T) {
+	flow := func() *nscc {
+		w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)
+		w.cwnd, w.adjusted = 60_000, 100*us
+		return w
+	}
+	// After exactly a window without delay the increase is the usual one, a packet later the fast one.
+	w := flow()
+	w.OnAck(&Sample{Now: 101 * us, RTT: 12 * us, AckedBytes: 60_000})
+	near(t, "cwnd after a window without delay", w.cwnd, 64_000, 1e-3)
+	w = flow()
+	w.OnAck(&Sample{Now: 101 * us, RTT: 12 * us, AckedBytes: 61_000})
+	near(t, "cwnd after more", w.cwnd, 60_000+61_000/4, 0)
+	// A delay of fast_delay, 1 us, is one.
+	w = flow()
+	w.OnAck(&Sample{Now: 101 * us, RTT: 13*us - 1, AckedBytes: 1000})
+	near(t, "bytes without delay", w.smooth, 1000, 0)
+	w.OnAck(&Sample{Now: 101 * us, RTT: 13 * us, AckedBytes: 1000})
+	near(t, "bytes without delay after one", w.smooth, 0, 0)
+	// At the target there is fair increase, 9000 x 5000 / 60000, and after adjust_period eta.
+	for at, want := range map[vtime.Time]float64{112*us - 1: 60_750, 112 * us: 60_900} {
+		w = flow()
+		w.OnAck(&Sample{Now: at, RTT: 24 * us, AckedBytes: 9000})
+		near(t, "cwnd after fair increase", w.cwnd, want, 1e-9)
+	}
+	// An ACK that tells no RTT goes by the average, here twice the target: a cut of 0.8 times a half.
+	w = flow()
+	w.average = 24e6
+	w.OnAck(&Sample{Now: 101 * us, CE: true, AckedBytes: 1000})
+	near(t, "cwnd after a mark without an RTT", w.cwnd, 36_000, 1e-9)
+}

@@ -30,6 +30,11 @@ func TestRCCCConstants(t *testing.T) {
 	if _, err := Resolve("rccc", map[string]string{"max_cwnd": "999B"}, rcccEnv); err == nil {
 		t.Error("a window of less than a packet is taken")
 	}
+	for given, want := range map[string]int64{"300KB": 225_000, "200KB": 200_000, "0B": 0} {
+		if got := newRCCC(t, map[string]string{"initial_credit": given}, rcccEnv).Grants().Initial; got != want {
+			t.Errorf("initial_credit %s: %d bytes, want %d", given, got, want)
+		}
+	}
 }
 
 // Marks lower the rate where the fabric is oversubscribed, by r to 0.9/r at most (main_uec.cpp, OversubscribedCC::setOversubscriptionRatio).

@@ -295,6 +295,22 @@ func TestCreditsOverAFault(t *testing.T) {
 	}
 }
 
+// TestCreditsAfterAllMessagesAreLost: a sender that has used up its credits and is told of none goes on once messages come through again, though nothing else
+// has moved since.
+func TestCreditsAfterAllMessagesAreLost(t *testing.T) {
+	l := newFaultLab(t, "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}", func(s *switchagent.Settings, h *hostagent.Settings) {
+		s.FlowControl, s.CBFC.Buffer, h.RetransmitTimeout = switchagent.FlowCBFC, 60*units.KB, 5*vtime.Millisecond
+	})
+	l.send("h0", "h1", 1_000_000, 0, 0)
+	told := l.port("s0", "h0")
+	l.at(0, func() error { return l.SetLoss(told, 1) })
+	l.at(vtime.Millisecond, func() error { return l.SetLoss(told, 0) })
+	l.run(0)
+	if l.ports[told].fault.lostCredits < 10 {
+		t.Errorf("%d messages were lost in a millisecond", l.ports[told].fault.lostCredits)
+	}
+}
+
 // TestLostPause: a PAUSE that is lost makes the port overrun its headroom; that is the fault's, not a broken invariant.
 func TestLostPause(t *testing.T) {
 	const topology = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"

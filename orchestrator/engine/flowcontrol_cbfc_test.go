@@ -374,3 +374,41 @@ func TestNoPauseUnderCredits(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstCreditMessage: a timer whose phase is the moment at which timers begin has its first message a period later: that of port 0, at 0.
+func TestFirstCreditMessage(t *testing.T) {
+	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
+	var first vtime.Time
+	if err := l.plane.Tap(int(l.plan.Ports[0].Peer), func(f []byte) {
+		if first == 0 && binary.BigEndian.Uint16(f[12:]) == 0x88b6 {
+			first = l.Departed()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.send("h0", "h1", 500_000, 0, 0)
+	l.send("h1", "h0", 500_000, 0, 0)
+	l.run(0)
+	if period := l.flowControl.(*cbfc).period[0]; first < period || first > period+vtime.Microsecond {
+		t.Errorf("port 0's first message leaves at %v, want %v", first, period)
+	}
+}
+
+// TestCreditsOfARepairedLink: the ports of a link that comes up know of each other what they know of a new one, whatever they knew before.
+func TestCreditsOfARepairedLink(t *testing.T) {
+	newly := func() *lab { return newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)}) }
+	l, fresh := newly(), newly()
+	ends := [2]*port{&l.ports[l.port("h0", "s0")], &l.ports[l.port("s0", "h0")]}
+	for _, p := range ends {
+		l.state.Ports[p.id].Credit[3].Sent, l.state.Ports[p.id].Credit[3].Received = 17, 19
+		l.state.Ports[p.id].Credit[3].Limit, l.state.Ports[p.id].Credit[3].Needed = 23, 29
+	}
+	if err := l.flowControl.(*cbfc).linkUp(&l.lane, ends); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range ends {
+		if got, want := l.state.Ports[p.id].Credit, fresh.state.Ports[p.id].Credit; got != want {
+			t.Errorf("%s: %+v, want %+v", l.plan.Ports[p.id].Name, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"errors"
 	"os"
 	"path/filepath"
@@ -225,5 +226,44 @@ func TestUnreachableResultIsSetAside(t *testing.T) {
 	}
 	if p := c.points[0]; p.Failures != mostFailures || !strings.Contains(p.Error, "worker w-1") {
 		t.Errorf("point %+v", p)
+	}
+}
+
+// TestPrivateFolderIsAFolder: a file, or a link to a folder, in its place is refused, whoever owns it.
+func TestPrivateFolderIsAFolder(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"a file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a link": func(path string) error { return os.Symlink(t.TempDir(), path) },
+	} {
+		dir := t.TempDir()
+		if err := put(filepath.Join(dir, ".cluster")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := PrivateFolder(dir); err == nil || !strings.Contains(err.Error(), "is not a folder of yours alone") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestCertificateIsAServers: it is good for the name by which workers call the coordinator, and for nothing but a server.
+func TestCertificateIsAServers(t *testing.T) {
+	s, err := newSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(s.Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(certificate)
+	for _, c := range []struct {
+		name string
+		use  x509.ExtKeyUsage
+		good bool
+	}{{"pausenet", x509.ExtKeyUsageServerAuth, true}, {"pausenet", x509.ExtKeyUsageClientAuth, false}, {"other", x509.ExtKeyUsageServerAuth, false}} {
+		if _, err := certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: c.name, KeyUsages: []x509.ExtKeyUsage{c.use}}); (err == nil) != c.good {
+			t.Errorf("%s, use %d: error %v", c.name, c.use, err)
+		}
 	}
 }
