@@ -261,8 +261,10 @@ func TestEdges(t *testing.T) {
 			t.Errorf("a buffer of %v for 4 x 160 KB: holds %v", c.Switches[0].Buffer, c.Holds())
 		}
 	}
-	if c := of("faults: [{at: 50us, link: \"s0:h1\", delay: 1us}]"); len(c.Kinds) != 1 {
-		t.Errorf("%+v", c.Kinds)
+	for _, delay := range []string{"1us", "999.999ns"} { // of which the line has as many bytes, rounded up
+		if c := of("faults: [{at: 50us, link: \"s0:h1\", delay: %s}]", delay); len(c.Kinds) != 1 {
+			t.Errorf("%+v", c.Kinds)
+		}
 	}
 	if c := of("switch: {buffer: 1MB, pfc: {alpha: 1, xoff: 100KB, headroom: 60KB}}"); c.Switches[0].XOFF != 0 || c.Switches[0].Margin() != 760_000 {
 		t.Errorf("%+v", c.Switches[0])
