@@ -311,17 +311,17 @@ func TestGrantIsOfTheDemand(t *testing.T) {
 }
 
 // TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by (1 - 0.5) x 0.5, and periods without a
-// packet raise it by 1/64 and then 2/64.
+// packet raise it by 1/1024, 2/1024 and so on.
 func TestMarksLowerGrants(t *testing.T) {
 	p, g := newGranted(t, nil)
-	g.Target, g.Gain, g.Decrease, g.Increase, g.Least = 0.5, 1, 0.5, 1./64, 1./64
+	g.Target, g.Gain, g.Decrease, g.Increase, g.Least = 0.5, 1, 0.5, 1./1024, 1./64
 	p.grantedFlow(20*mtu, g)
 	p.to.Receive(p.now, whole(mark(p.next())))
 	turns := p.to.turns
 	for _, c := range []struct {
 		now   vtime.Time
 		share float64
-	}{{10*us - 1, 1}, {10 * us, 0.75}, {20*us - 1, 0.75}, {20 * us, 0.75 + 1./64}, {30 * us, 0.75 + 3./64}} {
+	}{{10*us - 1, 1}, {10 * us, 0.75}, {20*us - 1, 0.75}, {20 * us, 0.75 + 1./1024}, {50 * us, 0.75 + 15./1024}} {
 		if turns.advance(c.now); turns.rate.Share() != c.share {
 			t.Errorf("a share of %v at %v, want %v", turns.rate.Share(), c.now, c.share)
 		}

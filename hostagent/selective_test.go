@@ -696,3 +696,22 @@ func TestSelectiveAckEvery(t *testing.T) {
 		t.Errorf("ACKs up to %v, want 3, 5 and 7", acked)
 	}
 }
+
+// TestSelectiveGapFilled: a packet that was overtaken is acknowledged with what came before it, though it asks for no ACK.
+func TestSelectiveGapFilled(t *testing.T) {
+	p := newSelective(t, func(s *Settings) { s.AckEvery, s.Selective.Reorder = 4, 3 })
+	p.start(8*mtu, newTold())
+	frames := [][]byte{p.next(), p.next(), p.next()}
+	var acked []uint32
+	for _, i := range []int{1, 0, 2} {
+		p.to.Receive(p.now, whole(frames[i]))
+		for _, w := range p.answers() {
+			if w.Kind == wire.KindAck {
+				acked = append(acked, w.PSN)
+			}
+		}
+	}
+	if !slices.Equal(acked, []uint32{1}) {
+		t.Errorf("ACKs up to %v, want 1", acked)
+	}
+}

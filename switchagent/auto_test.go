@@ -48,6 +48,8 @@ func TestInFlight(t *testing.T) {
 		{"full packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_732}, 13_732},
 		{"small packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 22_492}, 22_492},
 		{"half of the packets small", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.5}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 14_333}, 14_333},
+		{"a hundredth of the packets small", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.01}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_738}, 13_738},
+		{"packets of whole cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 124}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_302}, 13_564},
 		{"packets of a cell and a byte", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 96, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 20_905}, 20_905},
 	} {
 		got := c.cable.InFlight(&c.pfc)
@@ -198,6 +200,10 @@ func TestCredits(t *testing.T) {
 	if c := at(800, 20*vtime.Microsecond); c.Credits(&stated) != (switchagent.Credits{Period: stated.Period, Buffer: stated.Buffer}) {
 		t.Errorf("what is stated does not stay: %+v", c.Credits(&stated))
 	}
+	// In 40 us and over 40 us of cable come 400000 B, or 378 frames of 1058 B; three more are 381, in 5 blocks of 256 B each.
+	if far := at(40, 20*vtime.Microsecond); far.Credits(&both) != (switchagent.Credits{Period: 40 * vtime.Microsecond, Buffer: 381 * 5 * 256}) {
+		t.Errorf("40 Gb/s, 20 us: %+v", far.Credits(&both))
+	}
 	for _, rate := range []units.Rate{1, 10, 25, 40, 100, 200, 400, 800} {
 		for _, peer := range []units.Rate{rate, 100} {
 			for _, delay := range []vtime.Time{100 * vtime.Nanosecond, vtime.Microsecond, 20 * vtime.Microsecond} {
@@ -220,6 +226,21 @@ func TestCredits(t *testing.T) {
 					t.Errorf("%d and %d Gb/s: a period of %v", rate, peer, got.Period)
 				}
 			}
+		}
+	}
+}
+
+// TestMarkedPorts: which ports ECN marks.
+func TestMarkedPorts(t *testing.T) {
+	for ports, want := range map[switchagent.ECNPorts][2]bool{ // to switches, to hosts
+		switchagent.ECNPortsAll: {true, true}, switchagent.ECNPortsToSwitches: {true, false}, switchagent.ECNPortsToHosts: {false, true},
+	} {
+		s := switchagent.Default()
+		s.ECN.Ports = ports
+		cables := []switchagent.Cable{at(40, vtime.Microsecond), at(40, vtime.Microsecond)}
+		cables[1].ToHost = true
+		if _, got := s.Resolve(cables); got[0].Unmarked == want[0] || got[1].Unmarked == want[1] {
+			t.Errorf("%v: unmarked %v and %v, want marked %v", switchagent.ECNPortsNames[ports], got[0].Unmarked, got[1].Unmarked, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -63,7 +64,7 @@ func TestHPCCSwitches(t *testing.T) {
 	for _, c := range []struct {
 		hosts, gigabits int
 		buffer          float64 // MiB
-	}{{3, 40, 12}, {21, 100, 32}, {40, 25, 8}} {
+	}{{3, 40, 12}, {21, 100, 32}, {40, 25, 8}, {3, 2, 1}} {
 		topology := fmt.Sprintf("%d 1 %d\n0\n", c.hosts+1, c.hosts)
 		for i := range c.hosts {
 			topology += fmt.Sprintf("%d 0 %dGbps 1000ns 0\n", i+1, c.gigabits)
@@ -81,6 +82,9 @@ func TestHPCCSwitches(t *testing.T) {
 			}
 			if s.Host.ACKsWhenPaused != ack {
 				t.Errorf("%s: ack_when_paused %v", control, s.Host.ACKsWhenPaused)
+			}
+			if kmax := units.Bytes(30_000 * c.gigabits / 10); control == "dctcp" && s.Switch.ECN.KMax != kmax {
+				t.Errorf("dctcp: kmax %v, there %v", s.Switch.ECN.KMax, kmax)
 			}
 			own := EverySwitch(s.Topology, &s.Switch)[0]
 			buffer, ports := own.Resolve(engine.Cables(s.Topology, s.Topology.Switch[0], false))
@@ -136,4 +140,13 @@ func FuzzHPCCFlows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHPCCTimes: flows of a distribution arrive for a time that a scenario can have.
+func TestHPCCTimes(t *testing.T) {
+	for text, good := range map[string]bool{"1ps": true, "0s": false, "-1us": false, maxDuration.String(): true, (maxDuration + vtime.Nanosecond).String(): false} {
+		if err := new(HPCCImport).SetTime(text); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

@@ -375,28 +375,27 @@ func TestNoPauseUnderCredits(t *testing.T) {
 	}
 }
 
-// TestFirstCreditMessage: a timer whose phase is the moment at which timers begin has its first message a period later: that of port 0, at 0.
-func TestFirstCreditMessage(t *testing.T) {
+// TestTimersWakeAfterATime: each timer that rests has its first message at its port's first time after the given one, not at that.
+func TestTimersWakeAfterATime(t *testing.T) {
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
-	var first vtime.Time
-	if err := l.plane.Tap(int(l.plan.Ports[0].Peer), func(f []byte) {
-		if first == 0 && binary.BigEndian.Uint16(f[12:]) == 0x88b6 {
-			first = l.Departed()
+	c := l.flowControl.(*cbfc)
+	period, phase := c.period[1], c.phase(1)
+	for _, now := range []struct{ after, want vtime.Time }{{phase - 1, phase}, {phase, phase + period}, {phase + 1, phase + period}, {phase + 5*period, phase + 6*period}} {
+		for port := range c.rests {
+			c.rests[port] = port == 1
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	l.send("h0", "h1", 500_000, 0, 0)
-	l.send("h1", "h0", 500_000, 0, 0)
-	l.run(0)
-	if period := l.flowControl.(*cbfc).period[0]; first < period || first > period+vtime.Microsecond {
-		t.Errorf("port 0's first message leaves at %v, want %v", first, period)
+		c.wake(&l.lane, now.after)
+		if got := l.regions[0].events.pop(); got.kind != eventCredit || got.id != 1 || got.at != now.want {
+			t.Errorf("woken at %v: %+v, want %v", now.after, got, now.want)
+		}
 	}
 }
 
 // TestCreditsOfARepairedLink: the ports of a link that comes up know of each other what they know of a new one, whatever they knew before.
 func TestCreditsOfARepairedLink(t *testing.T) {
-	newly := func() *lab { return newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)}) }
+	newly := func() *lab {
+		return newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
+	}
 	l, fresh := newly(), newly()
 	ends := [2]*port{&l.ports[l.port("h0", "s0")], &l.ports[l.port("s0", "h0")]}
 	for _, p := range ends {
