@@ -109,10 +109,8 @@ func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
 
 // serveVerbs gives programs on hosts RDMA devices.
 func (f *Fabric) serveVerbs() error {
-	oneWay := shortestRTT(f.Plan) / 2
 	s, err := verbs.Serve(verbs.Config{
 		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority, Lossless: f.Made.Scenario.Switch.Lossless(), Namespace: f.plane.Fabric().Namespace,
-		OneWay: func() time.Duration { return f.Wall(oneWay) },
 	})
 	f.verbs = s
 	return err

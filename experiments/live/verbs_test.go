@@ -152,6 +152,21 @@ func TestVerbsPerftest(t *testing.T) {
 	}
 }
 
+// TestVerbsManagerSlow has programs connect anew after data, by the connection manager, where a round trip takes longer than they do.
+func TestVerbsManagerSlow(t *testing.T) {
+	program(t, "ib_send_lat", "perftest")
+	verbsFolder(t)
+	f := bringUpAs(t, Options{Slowdown: 1000})
+	defer down(t, f)
+	command := []string{"ib_send_lat", "-n", "20", "-F", "-R"}
+	for range 3 {
+		_, connected := together(t, f, "h1", command, "h5", append(command[:len(command):len(command)], "h1"))
+		if strings.Contains(connected, "REJECTED") {
+			t.Error(connected)
+		}
+	}
+}
+
 // TestVerbsRping has the connection manager connect, and refuse where nobody listens.
 func TestVerbsRping(t *testing.T) {
 	program(t, "rping", "rdmacm-utils")

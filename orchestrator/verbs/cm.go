@@ -5,10 +5,15 @@ package verbs
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // Events of the connection manager, as enum rdma_cm_event_type has them.
@@ -35,14 +40,28 @@ const firstEphemeral = 0xc000
 // maxPending is how many requests to connect a listener has that its program has not answered.
 const maxPending = 128
 
-// manager is the connection manager of all hosts. Its messages do not cross the fabric: the other end has each a one-way delay later.
+// messageBytes is a frame with a message of the connection manager: a management datagram of 256 bytes over IPv6, without FCS.
+const messageBytes = 14 + 40 + 8 + 12 + 8 + 256 + 4
+
+// listenGrace is how long a request waits for its port's listener, in wall-clock time. A program that is about to listen may be late on a
+// busy machine, by more than the fabric's round trip.
+const listenGrace = 500 * time.Millisecond
+
+// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of an idle path, in virtual
+// time, so that none overtakes the acknowledgements and data that an idle fabric has delivered to the program that it answers.
 type manager struct {
 	server    *Server
-	mutex     sync.Mutex
+	mutex     sync.Mutex     // without contention while the engine runs: all but the end of connections is on its goroutine then
+	engine    *engine.Engine // nil: it has ended
 	listening map[netip.AddrPort]*cmID
+	early     []early // requests without a listener yet
 	ports     uint16
-	stopped   bool
-	last      time.Time // when the last message that is on its way comes: they keep their order
+}
+
+// early is a request to connect that waits for a listener.
+type early struct {
+	from *cmID
+	p    parameters
 }
 
 // cmState is how far an id of the connection manager is.
@@ -71,30 +90,47 @@ type cmID struct {
 	peer       *cmID // nil: none, or it has ended
 	pending    int   // of a listener
 	listener   *cmID // of a request that is not answered
+	waits      bool  // a timer ends its request's wait for a listener
 }
 
-// stop has no more messages arrive.
-func (m *manager) stop() {
+// during runs a function between two events, with the mutex.
+func (m *manager) during(f func()) error {
+	return m.server.Do(func(e *engine.Engine) error {
+		m.hold(e, f)
+		return nil
+	})
+}
+
+// hold runs a function with the mutex, and with the engine unless that has ended.
+func (m *manager) hold(e *engine.Engine, f func()) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	m.stopped = true
+	m.engine = e
+	f()
 }
 
-// send has a function run, with the mutex, when a message that is sent now arrives.
-func (m *manager) send(arrive func()) {
-	now := time.Now()
-	at := now.Add(m.server.OneWay())
-	if at.Before(m.last) {
-		at = m.last.Add(time.Microsecond)
+// send runs a function when a message that an id sends now arrives at the other end. There is none that arrives after the engine's end.
+func (m *manager) send(id *cmID, arrive func()) {
+	e := m.engine
+	if e == nil {
+		return
 	}
-	m.last = at
-	time.AfterFunc(at.Sub(now), func() {
-		m.mutex.Lock()
-		defer m.mutex.Unlock()
-		if !m.stopped {
-			arrive()
-		}
-	})
+	delay := m.server.oneWay(m.server.ends[id.own.Addr()], m.server.ends[id.other.Addr()])
+	e.Call(e.Now()+delay, func(vtime.Time) { m.hold(e, arrive) })
+}
+
+// oneWay is how long a message of the connection manager takes from one interface to another when nothing else is under way.
+func (s *Server) oneWay(from, to end) (t vtime.Time) {
+	path := s.Plan.PathOf(from.host, to.host, topologies.Pair{From: from.place, To: to.place})
+	if len(path) == 0 { // to the own host: by its leaf and back
+		own := s.Plan.Nodes[from.host].Ports[from.place]
+		path = []topologies.PortID{own, own}
+	}
+	for _, id := range path {
+		port := &s.Plan.Ports[id]
+		t += port.Delay + port.Rate.TimeFor(s.Plan.Framing.LineBytes(messageBytes))
+	}
+	return t
 }
 
 // parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR retries, type of
@@ -153,8 +189,6 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 	if op == opCMID {
 		return m.create(c, handle, r.next())
 	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	id := c.ids[handle]
 	if r.bad || id == nil {
 		return failed(unix.EINVAL)
@@ -183,7 +217,7 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 		}
 		id.other = netip.AddrPortFrom(id.other.Addr(), uint16(port))
 		id.state = cmRequesting
-		m.send(func() { m.requested(id, p) })
+		m.send(id, func() { m.requested(id, p) })
 		return reply{}
 	case opCMMove:
 		channel, cookie := r.small(), r.next()
@@ -202,7 +236,7 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 		}
 		id.answered()
 		id.state = cmAccepted
-		m.send(func() {
+		m.send(id, func() {
 			if peer := id.peer; peer != nil && peer.state == cmRequesting {
 				peer.state = cmResponded
 				peer.tell(cmConnectResponse, 0, nil, p)
@@ -220,7 +254,7 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 			return failed(unix.EINVAL)
 		}
 		id.state = cmConnected
-		m.send(func() {
+		m.send(id, func() {
 			if peer := id.peer; peer != nil && peer.state == cmAccepted {
 				peer.state = cmConnected
 				peer.tell(cmEstablished, 0, nil, parameters{})
@@ -231,7 +265,7 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 			return failed(unix.EINVAL)
 		}
 		m.part(id, func(peer *cmID) { peer.tell(cmDisconnected, 0, nil, parameters{}) })
-		m.send(func() { id.tell(cmDisconnected, 0, nil, parameters{}) })
+		m.send(id, func() { id.tell(cmDisconnected, 0, nil, parameters{}) })
 	default:
 		return failed(unix.EINVAL)
 	}
@@ -240,8 +274,6 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 
 // create makes an id whose events go to a channel of the connection's; 0: it has none yet.
 func (m *manager) create(c *connection, handle uint32, cookie uint64) reply {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	ch, ok := c.channels[handle]
 	if !ok {
 		return failed(unix.EINVAL)
@@ -297,6 +329,11 @@ func (m *manager) listen(id *cmID) reply {
 		m.listening[at] = id
 	}
 	id.state = cmListening
+	waiting := m.early
+	m.early = nil
+	for _, r := range waiting {
+		m.requested(r.from, r.p)
+	}
 	return reply{}
 }
 
@@ -350,17 +387,20 @@ func (m *manager) requested(from *cmID, p parameters) {
 		return
 	}
 	l := m.listening[from.other]
+	if l == nil {
+		m.early = append(m.early, early{from, p})
+		if !from.waits {
+			from.waits = true
+			time.AfterFunc(listenGrace, func() { _ = m.during(func() { m.nobody(from) }) })
+		}
+		return
+	}
 	var id *cmID
-	if l != nil && l.pending < maxPending {
+	if l.pending < maxPending {
 		id = m.add(l.connection, l.channel, 0)
 	}
 	if id == nil {
-		m.send(func() {
-			if from.state == cmRequesting {
-				from.state = cmGone
-				from.tell(cmRejected, rejectedNoService, nil, parameters{})
-			}
-		})
+		m.refuse(from)
 		return
 	}
 	l.pending++
@@ -370,6 +410,25 @@ func (m *manager) requested(from *cmID, p parameters) {
 	// Resources and depth are each other's, seen from the other end.
 	p.numbers[1], p.numbers[2] = p.numbers[2], p.numbers[1]
 	l.tell(cmConnectRequest, 0, id, p)
+}
+
+// refuse rejects a request to connect that no listener takes.
+func (m *manager) refuse(from *cmID) {
+	m.send(from, func() {
+		if from.state == cmRequesting {
+			from.state = cmGone
+			from.tell(cmRejected, rejectedNoService, nil, parameters{})
+		}
+	})
+}
+
+// nobody ends the wait of a request for a listener.
+func (m *manager) nobody(from *cmID) {
+	i := slices.IndexFunc(m.early, func(r early) bool { return r.from == from })
+	if i >= 0 {
+		m.early = slices.Delete(m.early, i, i+1)
+		m.refuse(from)
+	}
 }
 
 // answered has a request be no more among those that its listener waits with.
@@ -387,7 +446,7 @@ func (m *manager) part(id *cmID, told func(peer *cmID)) {
 	if peer == nil {
 		return
 	}
-	m.send(func() {
+	m.send(id, func() {
 		if peer.peer == id {
 			peer.peer = nil
 			peer.answered()
@@ -423,14 +482,13 @@ func (m *manager) forget(id *cmID) {
 		}
 		peer.tell(cmDisconnected, 0, nil, parameters{})
 	})
+	m.early = slices.DeleteFunc(m.early, func(r early) bool { return r.from == id })
 	delete(id.connection.ids, id.handle)
 	id.connection.host.quota.give(holdings{objects: 1})
 }
 
 // objects does requests about a connection's channels and ids, where it has no device.
 func (m *manager) objects(c *connection, op uint64, r *request) reply {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	if op == opChannel {
 		return m.makeChannel(c)
 	}
@@ -482,8 +540,6 @@ func (c *connection) nextHandle() uint32 {
 
 // leave ends all that a connection has.
 func (m *manager) leave(c *connection) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	for _, id := range c.ids {
 		m.forget(id)
 	}

@@ -113,15 +113,19 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 			return failed(unix.EPROTO)
 		}
 		return answer(c.server.devices(c.host.id)...)
-	case op >= opCMID:
-		return c.server.manager.do(c, op, r)
-	case !c.opened && (op == opChannel || op == opDestroy):
-		return c.server.manager.objects(c, op, r)
-	case !c.opened && op != opOpen:
+	case !c.opened && op != opOpen && op != opChannel && op != opDestroy && op < opCMID:
 		return failed(unix.EBADF)
 	}
+	m, opened := &c.server.manager, c.opened
 	err := c.server.Do(func(e *engine.Engine) error {
-		answered = c.control(e, op, r, files)
+		switch {
+		case op >= opCMID:
+			m.hold(e, func() { answered = m.do(c, op, r) })
+		case !opened && op != opOpen:
+			m.hold(e, func() { answered = m.objects(c, op, r) })
+		default:
+			answered = c.control(e, op, r, files)
+		}
 		return nil
 	})
 	if err != nil { // the fabric has ended
@@ -134,8 +138,10 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 // end frees all that the program had.
 func (c *connection) end() {
 	c.conn.Close()
-	c.server.manager.leave(c)
-	if c.server.Do(func(*engine.Engine) error { c.freePairs(); c.free(); return nil }) != nil {
+	m := &c.server.manager
+	leave := func() { m.leave(c) }
+	if c.server.Do(func(e *engine.Engine) error { m.hold(e, leave); c.freePairs(); c.free(); return nil }) != nil {
+		m.hold(nil, leave)
 		c.free() // the engine has ended: it calls nobody, and is not to be called
 	}
 }

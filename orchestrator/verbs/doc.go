@@ -5,7 +5,7 @@
 // for their goroutines, and comes before the fabric's end. What a connection made goes with it, and a connection with its process.
 //
 //   - Everything of a connection that a queue pair asks for (regions, completion queues) is touched on the engine's goroutine alone, in
-//     functions given to Config.Do. What the connection manager knows has the server's mutex.
+//     functions given to Config.Do. So is what the connection manager knows, under a mutex for the end of connections after the engine's.
 //   - A program's memory is read and written by the file /proc/self/mem that the program sends: the address space that it opened, and no
 //     other, whatever becomes of the process and its number.
 //   - Whatever a program says is checked; what it shares with the server (rings, the page of sleepers) is never believed.

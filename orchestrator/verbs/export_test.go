@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +31,14 @@ const (
 	OpModifyQP = opModifyQP
 	OpPostSend = opPostSend
 	OpLast     = opLast
+	OpDestroy  = opDestroy
+	OpCMID     = opCMID
+	OpCMBind   = opCMBind
+	OpCMListen = opCMListen
+	OpResolve  = opCMResolve
+	OpConnect  = opCMConnect
+	Requested  = cmConnectRequest
+	Rejected   = cmRejected
 )
 
 // NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
@@ -39,7 +46,7 @@ func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destin
 	var mutex sync.Mutex
 	s := &Server{
 		Config: Config{
-			Plan: plan, Data: 3, Lossless: 1 << 3, OneWay: func() time.Duration { return 0 }, Flow: flow,
+			Plan: plan, Data: 3, Lossless: 1 << 3, Flow: flow,
 			Do: func(f func(*engine.Engine) error) error {
 				mutex.Lock()
 				defer mutex.Unlock()
@@ -61,6 +68,20 @@ func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destin
 
 func (s *Server) Program(t testing.TB, host int) *Connection {
 	t.Helper()
+	c := s.Connect(t, host)
+	fd, err := unix.Open("/proc/self/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := c.Ask([]int{fd}, opOpen, protocolVersion, 0); status != 0 {
+		t.Fatal(status)
+	}
+	return c
+}
+
+// Connect is a connection of a program that has opened no device: its connection manager's.
+func (s *Server) Connect(t testing.TB, host int) *Connection {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -72,15 +93,18 @@ func (s *Server) Program(t testing.TB, host int) *Connection {
 		t.Fatal(err)
 	}
 	unix.Close(pair[1])
-	c := newConnection(s, s.hosts[host], conn.(*net.UnixConn))
-	fd, err := unix.Open("/proc/self/mem", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
+	return newConnection(s, s.hosts[host], conn.(*net.UnixConn))
+}
+
+// Events makes a channel for events of the connection manager, whose end is closed after the test.
+func (c *Connection) Events(t testing.TB) (handle uint64, fd int) {
+	t.Helper()
+	r := c.answer(&request{words: putWords(nil, opChannel)}, new([]int))
+	if r.status != 0 {
+		t.Fatal(r.status)
 	}
-	if status, _ := c.Ask([]int{fd}, opOpen, protocolVersion, 0); status != 0 {
-		t.Fatal(status)
-	}
-	return c
+	t.Cleanup(func() { closeAll(r.files) })
+	return r.words[0], r.files[0]
 }
 
 // Ask does a request as the server would, and closes what comes back.

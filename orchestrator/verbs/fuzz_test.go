@@ -17,18 +17,42 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants everything
-// back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
-func FuzzRequests(f *testing.F) {
+// small is the setup of a fabric.
+func small(t testing.TB) *live.Setup {
 	s, err := scenario.Reading{Live: true}.Parse("", []byte("topology: small\n"))
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	made, err := live.NewSetup(s, "")
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	plan := s.Topology
+	return made
+}
+
+// idle is an engine with nothing to do, and a server of its hosts.
+func idle(t *testing.T, made *live.Setup) (*engine.Engine, *verbs.Server) {
+	plane, err := engine.OpenWasmPlane(made.Scenario.Topology, made.Fabric().Features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { plane.Close() })
+	config := made.Engine(1)
+	config.Plane = plane
+	e, err := engine.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Start()
+	return e, verbs.NewServer(e, made.Scenario.Topology, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, _ uint8) (engine.FlowConfig, error) {
+		return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
+	})
+}
+
+// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants everything
+// back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
+func FuzzRequests(f *testing.F) {
+	made := small(f)
 	rng := rand.New(rand.NewPCG(19, 0))
 	for op := range uint64(verbs.OpLast + 2) {
 		var b []byte
@@ -53,21 +77,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		plane, err := engine.OpenWasmPlane(plan, made.Fabric().Features)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer plane.Close()
-		config := made.Engine(1)
-		config.Plane = plane
-		e, err := engine.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Start()
-		server := verbs.NewServer(e, plan, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, _ uint8) (engine.FlowConfig, error) {
-			return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
-		})
+		e, server := idle(t, made)
 		memory := [2][]byte{make([]byte, 1<<14), make([]byte, 1<<14)} // what is around the region must stay
 		var programs [2]*verbs.Connection
 		var numbers [2]uint64

@@ -31,8 +31,6 @@ type Config struct {
 	Data, Lossless uint8
 	// Namespace is the file descriptor of a host's network namespace.
 	Namespace func(topologies.NodeID) int
-	// OneWay is how long a message of the connection manager takes, in wall-clock time.
-	OneWay func() time.Duration
 }
 
 // Server answers the programs on all hosts of a fabric.
@@ -176,7 +174,6 @@ func (s *Server) Close() {
 	}
 	s.mutex.Unlock()
 	s.running.Wait()
-	s.manager.stop()
 }
 
 // InUse is how many connections programs have on all hosts, and how many objects by all of these.
