@@ -142,6 +142,9 @@ func changedProgram(source string, tokens []string, data []byte) []byte {
 	for ; len(data) >= 4; data = data[4:] {
 		draw := binary.LittleEndian.Uint32(data)
 		at, from := int(draw&0xfff)%len(all), int(draw>>12&0xfff)
+		if body := slices.Index(all, "def"); draw>>30 > 0 && body >= 0 { // most often of a function, since few changes of a declaration can be read
+			at = body + int(draw&0xfff)%(len(all)-body)
+		}
 		switch draw >> 24 % 64 {
 		case 0:
 			all = slices.Delete(all, at, at+1)
@@ -185,7 +188,8 @@ func kindOf(token string) string {
 func changedModule(module, data []byte) []byte {
 	module = slices.Clone(module)
 	var constants, operations []int
-	for i := 8; i+9 < len(module); i++ {
+	from, to := codeOf(module)
+	for i := from; i+9 < to; i++ {
 		switch op := module[i]; {
 		case op == 0x44: // f64.const
 			constants = append(constants, i+1)
@@ -205,4 +209,16 @@ func changedModule(module, data []byte) []byte {
 		}
 	}
 	return module
+}
+
+// codeOf is where the code section of a module begins and ends.
+func codeOf(module []byte) (from, to int) {
+	for at := 8; at < len(module); at = to {
+		size, n := binary.Uvarint(module[at+1:])
+		from, to = at+1+n, at+1+n+int(size)
+		if module[at] == 10 {
+			break
+		}
+	}
+	return from, to
 }
