@@ -119,6 +119,7 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		r.back.SetSourcePort(p.SrcPort)
 	}
 	var f *frame.Frame
+	r.back.SetSentAgain(p.SentAgain)
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
 		f = n.clock.Frame(wire.AckTimestampLen + r.back.Version().Extra())
@@ -128,7 +129,11 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		wire.PutAckINT(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn, telemetry)
 	case n.Brief && r.settings.Entropy == EntropyFlow:
 		form := r.back.Form()
-		f = n.clock.Brief(wire.AckLen, form, form.BriefAck(syndrome, psn, msn, r.echo))
+		brief := form.BriefAck(syndrome, psn, msn, r.echo)
+		if p.SentAgain {
+			brief = brief.Again()
+		}
+		f = n.clock.Brief(wire.AckLen, form, brief)
 	default:
 		f = n.clock.Frame(wire.AckLen + r.back.Version().Extra())
 		wire.PutAck(f.Data(), r.back, syndrome, psn&wire.PSNMask, msn)
@@ -137,6 +142,7 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		wire.EchoMark(f.Data(), r.echo)
 	}
 	r.echo = wire.NotECT
+	r.back.SetSentAgain(false)
 	f.Priority = r.settings.ACKPriority()
 	if n.Recorder != nil {
 		n.Recorder.Answered(now, r.Flow, f, wire.KindAck)

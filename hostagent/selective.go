@@ -28,6 +28,7 @@ const (
 	packetLost                      // is to be retransmitted
 	packetFound                     // has been found lost once: a gap says no more of it
 	packetUnsure                    // has been taken for lost, and not been told to be: a copy may still arrive
+	packetVague                     // and so has another copy: an answer to one that was sent again may be to either
 )
 
 func newRepeat(c cc.Controller, packets int) *selective {
@@ -86,6 +87,9 @@ func (r *selective) lose(number, payload int64, sure bool) bool {
 	f := r.at(number)
 	if *f&(packetArrived|packetLost) != 0 {
 		return false
+	}
+	if *f&packetUnsure != 0 || *f&packetFound != 0 && !sure {
+		*f |= packetVague
 	}
 	*f |= packetLost | packetFound
 	if !sure {
@@ -222,12 +226,13 @@ func (s *Sender) lose(now vtime.Time, number int64, sure bool, newest vtime.Time
 }
 
 // sample is the RTT that the answer to a packet tells; 0: none. Of a packet that was sent more than once nobody knows which copy arrived (Karn's
-// algorithm, RFC 6298 section 3), unless the answer has the time, or the receiver has said of all the others that they came trimmed.
+// algorithm, RFC 6298 section 3), unless the answer has the time, or the receiver has said of all the others that they came trimmed, or there are
+// two copies and the answer says that it is to the second (htsim's validateSendTs).
 func (s *Sender) sample(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
 	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
 		return now - vtime.Time(at)
 	}
-	if *s.repeat.at(number)&packetUnsure != 0 {
+	if f := *s.repeat.at(number); f&packetVague != 0 || f&packetUnsure != 0 && !p.SentAgain {
 		return 0
 	}
 	return now - *s.sentAt(number)

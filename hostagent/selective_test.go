@@ -151,36 +151,57 @@ func TestSelectiveWindow(t *testing.T) {
 	}
 }
 
-// TestSelectiveSamples: a packet that was sent again tells an RTT, that of its last copy, if the copies before came trimmed, and none if they may
-// have arrived.
+// TestSelectiveSamples: the answer to a packet that was sent again tells the RTT of its last copy if the copies before came trimmed, or if there
+// was one before and the answer is to the second; else it tells none.
 func TestSelectiveSamples(t *testing.T) {
-	for _, trimmed := range []bool{true, false} {
-		p := newSelective(t, nil)
-		c := newTold()
-		s, _ := p.start(20*mtu, c)
-		first, second := p.next(), p.next()
-		p.now += 10 * us
-		if trimmed {
-			p.to.Receive(p.now, whole(trim(first)))
-		} else {
-			p.to.Receive(p.now, whole(second))
-		}
-		p.answers()
-		again := p.next()
-		left := *s.sentAt(0)
-		if p.parse(again).PSN != 0 || left < 10*us {
-			t.Fatalf("packet %d, %v", p.parse(again).PSN, left)
-		}
-		p.now += 7 * us
-		p.to.Receive(p.now, whole(again))
-		p.answers()
-		want := p.now - left
-		if !trimmed {
-			want = 0
-		}
-		if got := c.acks[len(c.acks)-1].RTT; got != want {
-			t.Errorf("trimmed %t: an RTT of %v, want %v", trimmed, got, want)
-		}
+	for name, c := range map[string]struct {
+		before    string // what became of the copies before the last: trimmed, or late
+		first     bool   // the first copy is answered, else the last
+		wantsTime bool
+	}{
+		"the copy before trimmed":    {before: "t", wantsTime: true},
+		"both copies before trimmed": {before: "tt", wantsTime: true},
+		"the second of two":          {before: "l", wantsTime: true},
+		"the first of two":           {before: "l", first: true},
+		"one of three":               {before: "ll"},
+		"one trimmed, one late":      {before: "tl"},
+		"one late, one trimmed":      {before: "lt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSelective(t, nil)
+			told := newTold()
+			s, _ := p.start(20*mtu, told)
+			copies := [][]byte{p.next()}
+			for _, fate := range c.before {
+				if fate == 't' {
+					p.now += us
+					p.to.Receive(p.now, whole(trim(copies[len(copies)-1])))
+					p.answers()
+				} else {
+					p.now = s.Armed()
+					s.OnTimer(p.now)
+				}
+				copies = append(copies, p.next())
+				if got := p.parse(copies[len(copies)-1]); got.PSN != 0 || !got.SentAgain {
+					t.Fatalf("copy %d: packet %d, sent again: %t", len(copies), got.PSN, got.SentAgain)
+				}
+			}
+			left := *s.sentAt(0)
+			p.now += 3 * us
+			answered := copies[len(copies)-1]
+			if c.first {
+				answered = copies[0]
+			}
+			p.to.Receive(p.now, whole(answered))
+			p.answers()
+			want := p.now - left
+			if !c.wantsTime {
+				want = 0
+			}
+			if got := told.acks[len(told.acks)-1].RTT; got != want {
+				t.Errorf("an RTT of %v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -211,11 +211,12 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	}
 	payload := min(s.mtu, s.size-at)
 	number, again := at/s.mtu, at < s.high
+	tell := again && s.repeat != nil
 	op, last := s.opcode(at, number, payload)
 	// A packet that fills the window asks for its ACK too: nothing else would open it again.
 	ackRequest := last || s.fills(payload) || (number+1)%int64(s.settings.AckEvery) == 0
 	if s.special {
-		ackRequest = ackRequest || s.credit != nil && s.credit.left <= payload || again && s.repeat != nil
+		ackRequest = ackRequest || s.credit != nil && s.credit.left <= payload || tell
 		if s.entropy != nil {
 			s.header.SetSourcePort(s.entropy.next())
 		}
@@ -234,10 +235,16 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 	var f *frame.Frame
 	if length := s.header.Version().DataLen(op, int(payload)); s.briefData() {
 		form := s.header.Form()
-		f = n.clock.Brief(length, form, form.BriefData(op, uint32(number), int(payload), ackRequest))
+		brief := form.BriefData(op, uint32(number), int(payload), ackRequest)
+		if tell {
+			brief = brief.Again()
+		}
+		f = n.clock.Brief(length, form, brief)
 	} else {
 		f = n.clock.Frame(length)
+		s.header.SetSentAgain(tell)
 		wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
+		s.header.SetSentAgain(false)
 	}
 	f.Priority = s.settings.DataPriority
 

@@ -33,11 +33,12 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 //
 // From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the bytes of padding 2 and
 // whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of data whether it is trimmed 1, of an answer bit 7
-// of its syndrome 1. A trimmed packet has its priority in the place of the MSN.
+// of its syndrome 1. Data has in the place of the MSN its priority 3, if it is trimmed, and BTH.SentAgain 1; an answer tells that by its operation.
 type Brief uint64
 
 const (
 	briefMSN  = 24
+	briefSent = 27 // of data: SentAgain
 	briefTTL  = 48
 	briefOp   = 55
 	briefECN  = 58
@@ -50,11 +51,14 @@ const (
 	briefChanging = 0x7f<<briefTTL | 3<<briefECN
 )
 
-// briefOps are the operations that a Brief can tell: a WRITE's packets, and, last, the answer.
-var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck}
+// briefOps are the operations that a Brief can tell: a WRITE's packets, and, last, the answers.
+var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck, OpAck}
 
-// briefAnswer is the answer's place among them.
-const briefAnswer = 4
+// Places of the answers among them: to a packet, and to one that was sent again.
+const (
+	briefAnswer      = 4
+	briefAnswerAgain = 5
+)
 
 // BriefData is a WRITE's data packet, as PutData has it; op has neither telemetry nor timestamp.
 func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Brief {
@@ -89,7 +93,23 @@ func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 }
 
 // IsAnswer says whether the packet is an ACK or NAK.
-func (b Brief) IsAnswer() bool { return b>>briefOp&7 == briefAnswer }
+func (b Brief) IsAnswer() bool { return b>>briefOp&7 >= briefAnswer }
+
+// Again is the packet as one that was sent before, or answers such a copy.
+func (b Brief) Again() Brief {
+	if b.IsAnswer() {
+		return b | briefAnswerAgain<<briefOp
+	}
+	return b | 1<<briefSent
+}
+
+// sentAgain says whether it is such a one.
+func (b Brief) sentAgain() bool {
+	if b.IsAnswer() {
+		return b>>briefOp&7 == briefAnswerAgain
+	}
+	return b>>briefSent&1 != 0
+}
 
 // Trimmed says whether the packet is data without its payload.
 func (b Brief) Trimmed() bool { return b>>briefOwn != 0 && !b.IsAnswer() }
@@ -126,6 +146,9 @@ func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 		bth[bthFlags] = bthMigReq | byte(b>>briefPad&3)<<bthPadShift
 		ack |= uint32(b>>briefAck&1) << 31
 	}
+	if b.sentAgain() {
+		ack |= bthSentAgain << 24
+	}
 	binary.BigEndian.PutUint32(bth[bthAck:], ack)
 }
 
@@ -143,6 +166,7 @@ func (f *Form) Parse(b Brief, length int, p *Packet) {
 		TOS: ip.TOS() | uint8(b>>briefECN&3), Protocol: ProtocolUDP, Src: ip.Src(), Dst: ip.Dst(),
 		SrcPort: udp.SrcPort(), DstPort: PortRoCE, DestQP: bth.DestQP(), PSN: uint32(b & PSNMask), Opcode: briefOps[b>>briefOp&7],
 	}
+	p.SentAgain = b.sentAgain()
 	if b.IsAnswer() {
 		p.MSN = uint32(b >> briefMSN & PSNMask)
 		p.FECN, p.BECN = b>>briefFECN&1 != 0, b>>briefBECN&1 != 0

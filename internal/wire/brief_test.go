@@ -27,6 +27,8 @@ func TestBriefIsTheFrame(t *testing.T) {
 		}
 		form, psn := h.Form(), rapid.Uint32().Draw(t, "psn")
 		buf := make([]byte, MaxFrame)
+		again := rapid.Bool().Draw(t, "sent again")
+		h.SetSentAgain(again)
 		var b Brief
 		var n int
 		if rapid.Bool().Draw(t, "data") {
@@ -47,6 +49,9 @@ func TestBriefIsTheFrame(t *testing.T) {
 			echo := ECN(rapid.Uint8Range(0, 3).Draw(t, "echo"))
 			EchoMark(buf, echo)
 			b = form.BriefAck(syndrome, psn, msn, echo)
+		}
+		if again {
+			b = b.Again()
 		}
 		compare := func() {
 			var got [BriefLen]byte

@@ -17,7 +17,7 @@ const (
 	bthPKey   = 2
 	bthECN    = 4 // FECN(1) BECN(1) reserved(6)
 	bthDestQP = 5
-	bthAck    = 8 // A(1) reserved(7)
+	bthAck    = 8 // A(1) reserved(7), of which selective repeat uses the first
 	bthPSN    = 9
 )
 
@@ -30,6 +30,7 @@ const (
 	bthFECN        = 0x80
 	bthBECN        = 0x40
 	bthAckReq      = 0x80
+	bthSentAgain   = 0x40
 )
 
 // PSNMask is the width of packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
@@ -221,6 +222,10 @@ func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 
 // AckReq says whether the sender asks for an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
+
+// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra Ethernet has a flag for it
+// (Specification 1.0, retransmission in its packet delivery headers); the standard reserves this bit.
+func (b BTH) SentAgain() bool { return b[bthAck]&bthSentAgain != 0 }
 
 // PSN is the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }

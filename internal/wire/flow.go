@@ -52,6 +52,7 @@ type FlowHeader struct {
 	va        uint64
 	timestamp uint64
 	demand    uint64
+	again     uint32 // bthSentAgain, where the next packets are to have it
 }
 
 // icrcState is what a FlowHeader knows of its packets' ICRC.
@@ -162,6 +163,14 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 	}
 }
 
+// SetSentAgain has the packets that are written next say that they were sent before, or answer such a copy (BTH.SentAgain), or not.
+func (h *FlowHeader) SetSentAgain(again bool) {
+	h.again = 0
+	if again {
+		h.again = bthSentAgain << 24
+	}
+}
+
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
 // BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
@@ -181,7 +190,7 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	}
 	bth[bthOpcode] = byte(op)
 	bth[bthFlags] = flags
-	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN)
+	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN|h.again)
 
 	if h.icrc == nil {
 		bth[bthECN] = ecn

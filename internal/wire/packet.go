@@ -81,6 +81,7 @@ type Packet struct {
 	Opcode     Opcode // as on the wire: with telemetry it is none of the standard's
 	Syndrome   uint8  // ACK and NAK
 	AckReq     bool
+	SentAgain  bool // BTH.SentAgain
 	FECN, BECN bool
 	SrcPort    uint16
 	DstPort    uint16

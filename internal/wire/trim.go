@@ -29,7 +29,7 @@ func (b Brief) Opcode() Opcode { return briefOps[b>>briefOp&7] }
 
 // Trim is the packet without its payload, in a priority. It must be data.
 func (b Brief) Trim(priority uint8) Brief {
-	b &^= 3<<briefPad | PSNMask<<briefMSN
+	b &^= 3<<briefPad | 7<<briefMSN
 	return b | 1<<briefOwn | Brief(priority&7)<<briefMSN
 }
 

@@ -51,7 +51,8 @@ type testCase struct {
 	Controller string         `yaml:"controller"`
 	Set        []string       `yaml:"set"`
 	Seeds      uint64         `yaml:"seeds"`
-	Quick      bool           `yaml:"quick"` // whether it runs without -update too
+	Delays     []string       `yaml:"delays"` // of a link, each with one of the seeds; empty: 1us
+	Quick      bool           `yaml:"quick"`  // whether it runs without -update too
 	Rows       []row          `yaml:"rows"`
 }
 
@@ -83,6 +84,8 @@ type output struct {
 	Date          string             `json:"date"`
 	Command       string             `json:"command"`
 	FCT           []float64          `json:"fct_us"`
+	Near          []float64          `json:"near_us"` // of flows within a rack, and of others, where a row is of these
+	Far           []float64          `json:"far_us"`
 	Retransmitted float64            `json:"retransmitted"`
 	Marks         float64            `json:"marks"`
 	Trims         float64            `json:"trims"`
@@ -109,7 +112,9 @@ var metrics = map[string]metric{
 		func(o output) float64 { return o.FCT[len(o.FCT)-1] },
 		func(r *experiments.Result) float64 { return r.Flows.FCT.Max / 1e3 },
 	},
-	"marks": {"", func(o output) float64 { return o.Marks }, func(r *experiments.Result) float64 { return float64(r.ECNMarks) }},
+	"mean FCT in the rack":   {"us", func(o output) float64 { return mean(o.Near) }, meanOf("near")},
+	"mean FCT between racks": {"us", func(o output) float64 { return mean(o.Far) }, meanOf("far")},
+	"marks":                  {"", func(o output) float64 { return o.Marks }, func(r *experiments.Result) float64 { return float64(r.ECNMarks) }},
 	"trims": {
 		"",
 		func(o output) float64 { return o.Trims },
@@ -122,6 +127,11 @@ var metrics = map[string]metric{
 	"paused time":     {"us", nil, func(r *experiments.Result) float64 { return float64(r.PFC.PausedNS) / 1e3 }},
 	"peak ingress":    {"KB", nil, func(r *experiments.Result) float64 { return float64(r.PeakIngress) / 1e3 }},
 	"retransmissions": {"", nil, func(r *experiments.Result) float64 { return float64(r.Recovery.Retransmitted) / 1000 }},
+}
+
+// meanOf is the mean completion time of flows with a tag, in us.
+func meanOf(tag string) func(*experiments.Result) float64 {
+	return func(r *experiments.Result) float64 { return r.ByTag[tag].FCT.Mean / 1e3 }
 }
 
 func mean(values []float64) float64 {
@@ -182,6 +192,9 @@ func measure(t *testing.T, c testCase) []float64 {
 		set := c.Set
 		if c.Flows != "" {
 			set = append(set[:len(set):len(set)], "workloads.flows.csv="+strings.ReplaceAll(c.Flows, "{seed}", strconv.FormatUint(seed, 10)))
+		}
+		if len(c.Delays) > 0 {
+			set = append(set[:len(set):len(set)], "topology.delay="+c.Delays[seed-1])
 		}
 		r, err := experiments.Run(t.Context(), filepath.Join("scenarios", c.Scenario), experiments.Options{
 			Controller: c.Controller, Set: set, Seed: seed, Processors: 1,

@@ -29,13 +29,13 @@ Tier 0
 Downlink_speed_Gbps {rate}
 Radix_Down 8
 Radix_Up 8
-Downlink_Latency_ns 1000
+Downlink_Latency_ns {delay}
 Switch_Latency_ns 0
 
 Tier 1
 Downlink_speed_Gbps {rate}
 Radix_Down 4
-Downlink_Latency_ns 1000
+Downlink_Latency_ns {delay}
 Switch_Latency_ns 0
 """
 
@@ -52,12 +52,13 @@ def htsim(programs, case, seed, folder):
     flows = flows_of(case, seed)
     name = case['flows'].replace('{seed}', str(seed)).removesuffix('.csv')
     nodes = run.get('nodes', 32)
+    delay = case['delays'][seed - 1].removesuffix('ns') if 'delays' in case else 1000
     (folder / f'{name}.cm').write_text(
         f'Nodes {nodes}\nConnections {len(flows)}\n' +
         ''.join(f'{s}->{d} id {i} start 0 size {n}\n' for i, (s, d, n) in enumerate(flows, 1)))
     command = f'{run["program"]} -nodes {nodes} -tm {name}.cm -linkspeed {run["rate"] * 1000} -end {END} {run["arguments"]}'
     if nodes == 32:  # else a fat-tree of so many hosts, the program's own
-        (folder / f'leafspine-{run["rate"]}.topo').write_text(TOPOLOGY.format(rate=run['rate']))
+        (folder / f'leafspine-{run["rate"]}.topo').write_text(TOPOLOGY.format(rate=run['rate'], delay=delay))
         command += f' -topo leafspine-{run["rate"]}.topo'
     if run['program'] == 'htsim_uec':
         command += ' -sack_threshold 4000'  # an ACK for each packet, as pausenet has it
@@ -66,7 +67,12 @@ def htsim(programs, case, seed, folder):
     done = subprocess.run([programs / run['program'], *command.split()[1:]], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f'{command}: {done.stdout[-2000:]}{done.stderr}')
-    return command, htsim_results(done.stdout)
+    got = htsim_results(done.stdout)
+    if any(' rack' in row['metric'] for row in case['rows']):
+        ended = {int(m[1]): float(m[2]) for m in re.finditer(r'flowId (\d+) .*finished at ([\d.]+)', done.stdout)}
+        for key, near in (('near_us', True), ('far_us', False)):
+            got[key] = [ended[i] for i, (s, d, _) in enumerate(flows, 1) if near == (s // 8 == d // 8)]
+    return command, got
 
 
 def htsim_results(text):
