@@ -178,12 +178,49 @@ func TestVerbsRping(t *testing.T) {
 	}
 	for _, k := range []struct{ listen, connect []string }{
 		{nil, []string{"-a", "10.0.0.2"}},
-		{nil, []string{"-a", "fd00::a00:2"}}, // a listener of any address is one of IPv6, too
+		{[]string{"-a", "::"}, []string{"-a", "fd00::a00:2"}},
+		{[]string{"-a", "::"}, []string{"-a", "10.0.0.2"}}, // a listener of any IPv6 address is one of IPv4, too
 		{[]string{"-a", "fd00::a00:2"}, []string{"-a", "fd00::a00:2", "-I", "fd00::a00:6"}},
 	} {
 		_, connected := together(t, f, "h1", append([]string{"rping", "-s", "-C", "3"}, k.listen...), "h5", append([]string{"rping", "-c", "-v", "-V", "-C", "3"}, k.connect...))
 		if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
 			t.Errorf("rping %v:\n%s", k.connect, connected)
+		}
+	}
+}
+
+// TestVerbsExamples runs rdma-core's own programs: endpoints in one call, datagrams by the connection manager, and what is refused.
+func TestVerbsExamples(t *testing.T) {
+	program(t, "rdma_server", "rdmacm-utils")
+	verbsFolder(t)
+	f := bringUp(t, "")
+	defer down(t, f)
+	for _, k := range []struct {
+		serve, connect []string
+		want           string
+	}{
+		{[]string{"rdma_server"}, []string{"rdma_client", "-s", "10.0.0.2"}, "rdma_client: end 0"},
+		{[]string{"udaddy"}, []string{"udaddy", "-s", "10.0.0.2"}, "return status 0"},
+		{[]string{"udaddy", "-b", "::"}, []string{"udaddy", "-s", "fd00::a00:2"}, "return status 0"},
+		{[]string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20"}, []string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20", "h1"}, " 20  "},
+	} {
+		if _, connected := together(t, f, "h1", k.serve, "h5", k.connect); !strings.Contains(connected, k.want) {
+			t.Errorf("%v:\n%s", k.connect, connected)
+		}
+	}
+	for _, k := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"mckey", "-m", "239.1.1.1", "-s", "-b", "10.0.0.6"}, "multicast of datagrams is not supported here"},
+		{[]string{"riostream", "-s", "10.0.0.2"}, "a socket over RDMA (rsocket) is not supported here"},
+		{[]string{"ibv_uc_pingpong", "-g", "0"}, "a UC queue pair is not supported here"},
+	} {
+		cmd := rdma(t, k.command...)
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := f.Run("h5", cmd); err == nil || !strings.Contains(out.String(), k.want) {
+			t.Errorf("%v: %v, want %q:\n%s", k.command, err, k.want, out.String())
 		}
 	}
 }

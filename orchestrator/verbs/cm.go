@@ -53,9 +53,15 @@ type manager struct {
 	server    *Server
 	mutex     sync.Mutex     // without contention while the engine runs: all but the end of connections is on its goroutine then
 	engine    *engine.Engine // nil: it has ended
-	listening map[netip.AddrPort]*cmID
+	listening map[service]*cmID
 	early     []early // requests without a listener yet
 	ports     uint16
+}
+
+// service is what a listener is found by: ports of datagrams are others than those of connections.
+type service struct {
+	datagrams bool
+	at        netip.AddrPort
 }
 
 // early is a request to connect that waits for a listener.
@@ -86,6 +92,8 @@ type cmID struct {
 	channel    *channel // its connection's
 	cookie     uint64
 	state      cmState
+	datagrams  bool // it resolves queue pairs for datagrams, and connects none
+	only       bool // a listener of any address is one of its family alone
 	own, other netip.AddrPort
 	peer       *cmID // nil: none, or it has ended
 	pending    int   // of a listener
@@ -187,7 +195,7 @@ func addressIn(a netip.AddrPort) uint64 {
 func (m *manager) do(c *connection, op uint64, r *request) reply {
 	handle := r.small()
 	if op == opCMID {
-		return m.create(c, handle, r.next())
+		return m.create(c, handle, r)
 	}
 	id := c.ids[handle]
 	if r.bad || id == nil {
@@ -195,10 +203,11 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 	}
 	switch op {
 	case opCMBind:
-		where, port := r.address(), r.next()
+		where, port, only := r.address(), r.next(), r.next()
 		if r.bad || port>>16 != 0 || id.state != cmIdle {
 			return failed(unix.EINVAL)
 		}
+		id.only = only != 0
 		return m.bind(id, where, uint16(port))
 	case opCMListen:
 		return m.listen(id)
@@ -235,6 +244,10 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 			return failed(unix.EINVAL)
 		}
 		id.answered()
+		if id.datagrams { // each goes its own way now
+			m.part(id, func(peer *cmID) { peer.tell(cmEstablished, 0, nil, p) })
+			break
+		}
 		id.state = cmAccepted
 		m.send(id, func() {
 			if peer := id.peer; peer != nil && peer.state == cmRequesting {
@@ -273,15 +286,17 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 }
 
 // create makes an id whose events go to a channel of the connection's; 0: it has none yet.
-func (m *manager) create(c *connection, handle uint32, cookie uint64) reply {
+func (m *manager) create(c *connection, handle uint32, r *request) reply {
+	cookie, service := r.next(), r.next()
 	ch, ok := c.channels[handle]
-	if !ok {
+	if r.bad || !ok || service > serviceDatagram {
 		return failed(unix.EINVAL)
 	}
 	id := m.add(c, ch, cookie)
 	if id == nil {
 		return failed(unix.ENOMEM)
 	}
+	id.datagrams = service == serviceDatagram
 	return answer(uint64(id.handle))
 }
 
@@ -337,14 +352,20 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt are the addresses at which a listener is found. One of any address listens over IPv4 and IPv6, as Linux' do.
-func (m *manager) listensAt(id *cmID) (all []netip.AddrPort) {
-	if !id.own.Addr().IsUnspecified() {
-		return []netip.AddrPort{id.own}
+// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too, unless it is of its family alone.
+func (m *manager) listensAt(id *cmID) (all []service) {
+	any, port := id.own.Addr(), id.own.Port()
+	if !any.IsUnspecified() {
+		return []service{{id.datagrams, id.own}}
 	}
-	for _, port := range m.server.Plan.Nodes[id.connection.host.id].Ports {
-		at := m.server.Plan.Address(port)
-		all = append(all, netip.AddrPortFrom(at, id.own.Port()), netip.AddrPortFrom(over6(at), id.own.Port()))
+	for _, p := range m.server.Plan.Nodes[id.connection.host.id].Ports {
+		at := m.server.Plan.Address(p)
+		if any.Is4() || !id.only {
+			all = append(all, service{id.datagrams, netip.AddrPortFrom(at, port)})
+		}
+		if any.Is6() || !id.only {
+			all = append(all, service{id.datagrams, netip.AddrPortFrom(over6(at), port)})
+		}
 	}
 	return all
 }
@@ -386,7 +407,7 @@ func (m *manager) requested(from *cmID, p parameters) {
 	if from.state != cmRequesting {
 		return
 	}
-	l := m.listening[from.other]
+	l := m.listening[service{from.datagrams, from.other}]
 	if l == nil {
 		m.early = append(m.early, early{from, p})
 		if !from.waits {
@@ -404,7 +425,7 @@ func (m *manager) requested(from *cmID, p parameters) {
 		return
 	}
 	l.pending++
-	id.state, id.listener = cmRequested, l
+	id.state, id.listener, id.datagrams = cmRequested, l, from.datagrams
 	id.own, id.other = from.other, from.own
 	id.peer, from.peer = from, id
 	// Resources and depth are each other's, seen from the other end.

@@ -53,15 +53,15 @@ func TestRequestOrder(t *testing.T) {
 	serves, events := serving.Events(t)
 	asks, _ := asking.Events(t)
 	request := func() (acknowledged vtime.Time) {
-		id := ask(asking, verbs.OpCMID, asks, 1)[0]
+		id := ask(asking, verbs.OpCMID, asks, 1, 0)[0]
 		ask(asking, verbs.OpResolve, id, 10<<24+1)
 		ask(asking, verbs.OpConnect, id, port, 1, 1, 1, 1, 1, 0, 0)
 		return e.Now() + plan.BaseRTT(plan.Hosts[0], plan.Hosts[far], topologies.Pair{}, 62, 62)/2
 	}
 	acknowledged := request()
 	drive(acknowledged)
-	listener := ask(serving, verbs.OpCMID, serves, 2)[0]
-	ask(serving, verbs.OpCMBind, listener, 0, port)
+	listener := ask(serving, verbs.OpCMID, serves, 2, 0)[0]
+	ask(serving, verbs.OpCMBind, listener, 0, port, 1)
 	ask(serving, verbs.OpCMListen, listener)
 	if got := event(events); got != -1 {
 		t.Fatalf("event %d came before an acknowledgement that left with the request", got)
@@ -72,10 +72,36 @@ func TestRequestOrder(t *testing.T) {
 	}
 	ask(serving, verbs.OpDestroy, listener)
 	drive(request() + vtime.Millisecond)
-	listener = ask(serving, verbs.OpCMID, serves, 3)[0]
-	ask(serving, verbs.OpCMBind, listener, 0, port)
+	listener = ask(serving, verbs.OpCMID, serves, 3, 0)[0]
+	ask(serving, verbs.OpCMBind, listener, 0, port, 1)
 	ask(serving, verbs.OpCMListen, listener)
 	if got := event(events); got != verbs.Requested {
 		t.Fatalf("event %d of a listener that came after a request to connect, want the request", got)
+	}
+}
+
+// TestFamilyOnly listens at any address of both families on one port, which goes where each is one of its family alone, and of connections and datagrams.
+func TestFamilyOnly(t *testing.T) {
+	_, server := idle(t, small(t))
+	c := server.Connect(t, 0)
+	defer c.End()
+	events, _ := c.Events(t)
+	const v4, v6, port = 0, 1 << 32, 3260
+	for i, k := range []struct {
+		service, address, only uint64
+		want                   unix.Errno
+	}{
+		{0, v4, 1, 0},
+		{0, v6, 0, unix.EADDRINUSE},
+		{0, v6, 1, 0},
+		{0, v6, 1, unix.EADDRINUSE},
+		{1, v6, 0, 0},
+		{1, v4, 1, unix.EADDRINUSE},
+	} {
+		_, id := c.Ask(nil, verbs.OpCMID, events, 1, k.service)
+		c.Ask(nil, verbs.OpCMBind, id[0], k.address, port, k.only)
+		if status, _ := c.Ask(nil, verbs.OpCMListen, id[0]); status != k.want {
+			t.Errorf("listener %d: %v, want %v", i, status, k.want)
+		}
 	}
 }

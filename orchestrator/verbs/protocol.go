@@ -12,7 +12,7 @@ import (
 // What verbs/c/protocol.h has; TestProtocol compares them.
 const (
 	socketName      = "pausenet-verbs"
-	protocolVersion = 3
+	protocolVersion = 4
 	messageWords    = 8192
 	replyWords      = 64
 	maxDevices      = 8

@@ -62,7 +62,7 @@ type host struct {
 func Serve(c Config) (s *Server, err error) {
 	s = &Server{Config: c, ends: map[netip.Addr]end{}, open: map[*connection]bool{}}
 	s.manager.server = s
-	s.manager.listening = map[netip.AddrPort]*cmID{}
+	s.manager.listening = map[service]*cmID{}
 	defer func() {
 		if err != nil {
 			s.Close()

@@ -6,19 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rdma/rdma_cma.h>
-
-#include "library.h"
-
-/* An id of a program: it lives until rdma_destroy_id. */
-struct id {
-	struct rdma_cm_id cm;
-	uint32_t handle;
-	struct rdma_event_channel *own; /* of an id that was made without one: calls wait */
-	struct rdma_conn_param told;    /* by the other end: its QP number, resources, depth */
-	bool initiator;
-	uint8_t tos; /* of its queue pair's packets; 0: none was asked for */
-};
+#include "cm.h"
 
 struct event_channel {
 	struct rdma_event_channel cm;
@@ -33,6 +21,7 @@ struct event {
 static struct connection server;
 static bool connected;
 static struct ibv_context *contexts[MAX_DEVICES + 1];
+static struct ibv_pd *domains[MAX_DEVICES]; /* of ids whose programs give none */
 static int context_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -59,15 +48,6 @@ static int begin(void)
 		error = ENODEV;
 	pthread_mutex_unlock(&mutex);
 	return error;
-}
-
-/* result is a call's as programs know it: 0, or -1 with errno. */
-static int result(int error)
-{
-	if (!error)
-		return 0;
-	errno = error;
-	return -1;
 }
 
 EXPORT struct ibv_context **rdma_get_devices(int *count)
@@ -113,14 +93,26 @@ EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	free(c);
 }
 
+/* domain_of is the protection domain of a device for ids whose programs give none. */
+static struct ibv_pd *domain_of(struct ibv_context *context)
+{
+	struct ibv_pd *pd = NULL;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < context_count; i++)
+		if (contexts[i] == context)
+			pd = domains[i] = domains[i] ? domains[i] : ibv_alloc_pd(context);
+	pthread_mutex_unlock(&mutex);
+	return pd;
+}
+
 EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps)
 {
 	uint64_t reply[1] = {0};
 	int error = begin();
 	if (error)
 		return result(error);
-	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
-		return result(EOPNOTSUPP);
+	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB && ps != RDMA_PS_UDP)
+		return result(pausenet_refused("the connection manager's port space, but for TCP, UDP and IB,"));
 	struct id *id = calloc(1, sizeof(*id));
 	if (!id)
 		return -1;
@@ -131,7 +123,8 @@ EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 			return -1;
 		}
 	}
-	error = CALL(&server, reply, 1, OP_CM_ID, ((struct event_channel *)channel)->handle, (uintptr_t)id);
+	error = CALL(&server, reply, 1, OP_CM_ID, ((struct event_channel *)channel)->handle, (uintptr_t)id,
+		     ps == RDMA_PS_UDP ? SERVICE_DATAGRAM : SERVICE_RELIABLE);
 	if (error) {
 		if (id->own)
 			rdma_destroy_event_channel(id->own);
@@ -142,7 +135,7 @@ EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 	id->cm.channel = channel;
 	id->cm.context = context;
 	id->cm.ps = ps;
-	id->cm.qp_type = IBV_QPT_RC;
+	id->cm.qp_type = ps == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
 	*out = &id->cm;
 	return 0;
 }
@@ -157,6 +150,7 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *cm)
 		rdma_ack_cm_event(cm->event);
 	if (id->own)
 		rdma_destroy_event_channel(id->own);
+	free(id->pairs);
 	free(id);
 	return 0;
 }
@@ -223,7 +217,9 @@ static void set_peer(struct rdma_cm_id *cm, uint64_t address, uint64_t port)
 static int bind_to(struct rdma_cm_id *cm, uint64_t address, uint64_t port)
 {
 	uint64_t reply[3] = {0};
-	int error = CALL(&server, reply, 3, OP_CM_BIND, ((struct id *)cm)->handle, address, port);
+	/* An IPv4 address is of its family alone, as Linux has it. */
+	int error = CALL(&server, reply, 3, OP_CM_BIND, ((struct id *)cm)->handle, address, port,
+			 !(address >> ADDRESS_IPV6) || ((struct id *)cm)->family_only);
 	if (error)
 		return error;
 	set_address(&cm->route.addr.src_storage, reply[0], reply[1]);
@@ -269,9 +265,11 @@ static int waited(struct rdma_cm_id *cm)
 
 EXPORT int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *from, struct sockaddr *to, int timeout)
 {
-	uint64_t reply[3] = {0}, peer;
+	uint64_t reply[3] = {0}, peer = 0;
 	(void)timeout;
-	int error = address_of(to, &peer);
+	bool group = to->sa_family == AF_INET ? IN_MULTICAST(ntohl(((struct sockaddr_in *)to)->sin_addr.s_addr))
+					      : to->sa_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&((struct sockaddr_in6 *)to)->sin6_addr);
+	int error = group ? pausenet_refused("multicast of datagrams") : address_of(to, &peer);
 	if (error)
 		return result(error);
 	if (from && !cm->route.addr.src_addr.sa_family && rdma_bind_addr(cm, from))
@@ -293,9 +291,22 @@ EXPORT int rdma_resolve_route(struct rdma_cm_id *cm, int timeout)
 	return error ? result(error) : waited(cm);
 }
 
-void set_tos(struct rdma_cm_id *cm, uint8_t tos)
+/* datagrams says whether an id is for datagrams, whose queue pairs have a Q_Key in place of another end. */
+static bool datagrams(const struct rdma_cm_id *cm)
 {
-	((struct id *)cm)->tos = tos;
+	return cm->qp_type == IBV_QPT_UD;
+}
+
+/* set_way sets the address vector of the way to an id's other end. */
+static void set_way(struct rdma_cm_id *cm, struct ibv_ah_attr *way)
+{
+	memset(way, 0, sizeof(*way));
+	way->is_global = 1;
+	way->port_num = 1;
+	way->grh.hop_limit = 64;
+	way->grh.traffic_class = ((struct id *)cm)->tos;
+	way->grh.dgid = cm->route.addr.addr.ibaddr.dgid;
+	way->grh.sgid_index = (uint8_t)(of_gid(way->grh.dgid.raw) >> ADDRESS_IPV6);
 }
 
 /* PSNs begin with 0: a QP's number is not used again for long. */
@@ -307,19 +318,22 @@ EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, in
 	case IBV_QPS_INIT:
 		attr->pkey_index = 0;
 		attr->port_num = 1;
+		if (datagrams(cm)) {
+			attr->qkey = RDMA_UDP_QKEY;
+			*mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+			return 0;
+		}
 		attr->qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 		*mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 		return 0;
 	case IBV_QPS_RTR:
+		if (datagrams(cm)) {
+			*mask = IBV_QP_STATE;
+			return 0;
+		}
 		if (ibv_query_port(cm->verbs, 1, (struct _compat_ibv_port_attr *)&port))
 			return -1;
-		memset(&attr->ah_attr, 0, sizeof(attr->ah_attr));
-		attr->ah_attr.is_global = 1;
-		attr->ah_attr.port_num = 1;
-		attr->ah_attr.grh.hop_limit = 64;
-		attr->ah_attr.grh.traffic_class = id->tos;
-		attr->ah_attr.grh.dgid = cm->route.addr.addr.ibaddr.dgid;
-		attr->ah_attr.grh.sgid_index = (uint8_t)(of_gid(attr->ah_attr.grh.dgid.raw) >> ADDRESS_IPV6);
+		set_way(cm, &attr->ah_attr);
 		attr->path_mtu = port.active_mtu;
 		attr->dest_qp_num = id->told.qp_num;
 		attr->rq_psn = 0;
@@ -328,6 +342,11 @@ EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, in
 		*mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 		return 0;
 	case IBV_QPS_RTS:
+		if (datagrams(cm)) {
+			attr->sq_psn = 0;
+			*mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+			return 0;
+		}
 		attr->timeout = 14;
 		attr->retry_cnt = id->told.retry_count;
 		attr->rnr_retry = id->told.rnr_retry_count;
@@ -388,7 +407,6 @@ static int say(uint64_t op, struct rdma_cm_id *cm, uint64_t port, const struct r
 EXPORT int rdma_connect(struct rdma_cm_id *cm, struct rdma_conn_param *p)
 {
 	struct id *id = (struct id *)cm;
-	id->initiator = true;
 	id->told.retry_count = p ? p->retry_count & 7 : 7;
 	id->told.rnr_retry_count = p ? p->rnr_retry_count & 7 : 7;
 	int error = say(OP_CM_CONNECT, cm, port_of(&cm->route.addr.dst_addr), p);
@@ -406,7 +424,7 @@ EXPORT int rdma_accept(struct rdma_cm_id *cm, struct rdma_conn_param *p)
 			id->told.initiator_depth = p->initiator_depth;
 		id->told.rnr_retry_count = p->rnr_retry_count & 7;
 	}
-	if (cm->qp)
+	if (cm->qp && !datagrams(cm))
 		error = connect_qp(cm);
 	struct rdma_conn_param mine = p ? *p : (struct rdma_conn_param){0};
 	mine.responder_resources = id->told.responder_resources;
@@ -417,7 +435,7 @@ EXPORT int rdma_accept(struct rdma_cm_id *cm, struct rdma_conn_param *p)
 		to_state(cm, IBV_QPS_ERR);
 		return result(error);
 	}
-	return waited(cm);
+	return datagrams(cm) ? 0 : waited(cm);
 }
 
 EXPORT int rdma_reject(struct rdma_cm_id *cm, const void *private, uint8_t length)
@@ -468,7 +486,7 @@ static int requested(struct event *e, struct rdma_cm_id *listener, const uint64_
 	id->cm.channel = listener->channel;
 	id->cm.context = listener->context;
 	id->cm.ps = listener->ps;
-	id->cm.qp_type = IBV_QPT_RC;
+	id->cm.qp_type = listener->qp_type;
 	set_address(&id->cm.route.addr.src_storage, words[4], words[5]);
 	set_peer(&id->cm, words[6], words[7]);
 	for (int i = 0; i < context_count; i++) {
@@ -549,6 +567,14 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 		case RDMA_CM_EVENT_REJECTED:
 			to_state(&id->cm, IBV_QPS_ERR);
 			break;
+		case RDMA_CM_EVENT_ESTABLISHED:
+			if (!datagrams(&id->cm))
+				break;
+			uint32_t number = p->qp_num; /* the parameters of datagrams lie over those of a connection */
+			set_way(&id->cm, &e->cm.param.ud.ah_attr);
+			e->cm.param.ud.qp_num = number;
+			e->cm.param.ud.qkey = RDMA_UDP_QKEY;
+			break;
 		default:
 			break;
 		}
@@ -565,11 +591,11 @@ EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 
 EXPORT int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_attr_ex *attr)
 {
-	if (cm->qp || !cm->verbs)
+	if (cm->qp || !cm->verbs || (attr->qp_type == IBV_QPT_UD) != datagrams(cm))
 		return result(EINVAL);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
 		if (!cm->pd)
-			cm->pd = ibv_alloc_pd(cm->verbs);
+			cm->pd = domain_of(cm->verbs);
 		if (!cm->pd)
 			return -1;
 		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -591,6 +617,8 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_attr_ex *
 		return -1;
 	cm->qp = qp;
 	int error = to_state(cm, IBV_QPS_INIT);
+	if (!error && datagrams(cm))
+		error = connect_qp(cm);
 	if (error) {
 		rdma_destroy_qp(cm);
 		return result(error);

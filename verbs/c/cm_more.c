@@ -6,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
 
-#include "library.h"
-
-static int refuse(int error)
-{
-	errno = error;
-	return -1;
-}
+#include "cm.h"
 
 EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
 {
@@ -39,16 +32,29 @@ EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *cm)
 
 EXPORT int rdma_set_option(struct rdma_cm_id *cm, int level, int name, void *value, size_t length)
 {
-	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS) {
-		if (length != sizeof(uint8_t))
-			return refuse(EINVAL);
-		set_tos(cm, *(const uint8_t *)value);
+	struct id *id = (struct id *)cm;
+	int number;
+	if (level != RDMA_OPTION_ID)
+		return result(ENOSYS);
+	switch (name) {
+	case RDMA_OPTION_ID_TOS:
+		if (length != sizeof(id->tos))
+			return result(EINVAL);
+		memcpy(&id->tos, value, length);
 		return 0;
-	}
+	case RDMA_OPTION_ID_AFONLY:
+		if (length != sizeof(number) || cm->route.addr.src_addr.sa_family)
+			return result(EINVAL);
+		memcpy(&number, value, length);
+		id->family_only = number != 0;
+		return 0;
 	/* What concerns a socket of the kernel's, or packets of the connection manager, has nothing to concern here. */
-	if (level == RDMA_OPTION_ID && (name == RDMA_OPTION_ID_REUSEADDR || name == RDMA_OPTION_ID_AFONLY || name == RDMA_OPTION_ID_ACK_TIMEOUT))
+	case RDMA_OPTION_ID_REUSEADDR:
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		return 0;
-	return refuse(ENOSYS);
+	default:
+		return result(ENOSYS);
+	}
 }
 
 static struct sockaddr *copy(const struct sockaddr *a, socklen_t length)
@@ -63,25 +69,29 @@ EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct 
 {
 	struct addrinfo want = {.ai_family = node ? AF_UNSPEC : AF_INET, .ai_socktype = SOCK_STREAM}, *found;
 	int passive = hints && hints->ai_flags & RAI_PASSIVE;
-	if (hints && hints->ai_flags & RAI_FAMILY)
+	if (hints && hints->ai_family)
 		want.ai_family = hints->ai_family;
+	int space = hints && hints->ai_port_space              ? hints->ai_port_space
+		    : hints && hints->ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP
+							       : RDMA_PS_TCP;
 	if (passive)
 		want.ai_flags |= AI_PASSIVE;
 	if (hints && hints->ai_flags & RAI_NUMERICHOST)
 		want.ai_flags |= AI_NUMERICHOST;
 	if (!node && !service)
-		return refuse(EINVAL);
+		return result(EINVAL);
 	int error = getaddrinfo(node, service, &want, &found);
 	if (error)
 		return error;
 	struct rdma_addrinfo *r = calloc(1, sizeof(*r));
 	if (!r) {
 		freeaddrinfo(found);
-		return refuse(ENOMEM);
+		return result(ENOMEM);
 	}
 	r->ai_family = found->ai_family;
-	r->ai_qp_type = IBV_QPT_RC;
-	r->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	r->ai_qp_type = hints && hints->ai_qp_type ? hints->ai_qp_type : space == RDMA_PS_UDP ? IBV_QPT_UD
+											      : IBV_QPT_RC;
+	r->ai_port_space = space;
 	if (passive) {
 		r->ai_flags = RAI_PASSIVE;
 		r->ai_src_addr = copy(found->ai_addr, found->ai_addrlen);
@@ -115,60 +125,71 @@ EXPORT int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *r, stru
 	struct rdma_cm_id *cm;
 	if (rdma_create_id(NULL, &cm, NULL, (enum rdma_port_space)r->ai_port_space))
 		return -1;
+	struct id *id = (struct id *)cm;
 	int bad;
+	if (attr)
+		attr->qp_type = (enum ibv_qp_type)r->ai_qp_type;
 	if (r->ai_flags & RAI_PASSIVE) {
 		bad = rdma_bind_addr(cm, r->ai_src_addr);
-		if (!bad && attr) { /* for the ids of its requests */
-			cm->pd = pd;
-			cm->context = malloc(sizeof(*attr));
-			if (cm->context)
-				memcpy(cm->context, attr, sizeof(*attr));
+		cm->pd = pd;
+		if (!bad && attr) {
+			id->pairs = malloc(sizeof(*attr));
+			bad = !id->pairs;
+			if (id->pairs)
+				*id->pairs = *attr;
 		}
 	} else {
-		bad = rdma_resolve_addr(cm, r->ai_src_addr, r->ai_dst_addr, 2000) || rdma_resolve_route(cm, 2000);
-		if (!bad && attr)
-			bad = rdma_create_qp(cm, pd, attr);
+		bad = rdma_resolve_addr(cm, r->ai_src_addr, r->ai_dst_addr, 2000) || rdma_resolve_route(cm, 2000) ||
+		      (attr && rdma_create_qp(cm, pd, attr));
 	}
 	if (bad) {
 		int error = errno;
 		rdma_destroy_id(cm);
-		return refuse(error);
+		return result(error);
 	}
 	*out = cm;
 	return 0;
 }
 
+EXPORT void rdma_destroy_srq(struct rdma_cm_id *cm)
+{
+	if (cm->srq)
+		ibv_destroy_srq(cm->srq);
+	cm->srq = NULL;
+}
+
 EXPORT void rdma_destroy_ep(struct rdma_cm_id *cm)
 {
-	if (cm->qp)
-		rdma_destroy_qp(cm);
+	rdma_destroy_qp(cm);
+	rdma_destroy_srq(cm);
 	rdma_destroy_id(cm);
 }
 
 EXPORT int rdma_get_request(struct rdma_cm_id *listener, struct rdma_cm_id **out)
 {
+	struct id *id = (struct id *)listener;
 	struct rdma_cm_event *event;
-	struct ibv_qp_init_attr attr;
+	if (!id->own)
+		return result(EINVAL);
 	if (rdma_get_cm_event(listener->channel, &event))
 		return -1;
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 		rdma_ack_cm_event(event);
-		return refuse(EINVAL);
+		return result(EINVAL);
 	}
 	struct rdma_cm_id *cm = event->id;
-	cm->context = NULL;
-	if (listener->context) {
-		memcpy(&attr, listener->context, sizeof(attr));
-		if (rdma_create_qp(cm, listener->pd, &attr)) {
-			rdma_ack_cm_event(event);
-			rdma_reject(cm, NULL, 0);
-			rdma_destroy_id(cm);
-			return -1;
-		}
+	int bad = rdma_migrate_id(cm, NULL);
+	if (!bad && id->pairs) {
+		struct ibv_qp_init_attr attr = *id->pairs;
+		bad = rdma_create_qp(cm, listener->pd, &attr);
+	}
+	if (bad) {
+		int error = errno;
+		rdma_ack_cm_event(event);
+		rdma_destroy_id(cm); /* which rejects the request */
+		return result(error);
 	}
 	cm->event = event;
-	if (rdma_migrate_id(cm, NULL))
-		return -1;
 	*out = cm;
 	return 0;
 }
@@ -185,14 +206,7 @@ EXPORT int rdma_create_srq_ex(struct rdma_cm_id *cm, struct ibv_srq_init_attr_ex
 {
 	(void)cm;
 	(void)attr;
-	return refuse(EOPNOTSUPP);
-}
-
-EXPORT void rdma_destroy_srq(struct rdma_cm_id *cm)
-{
-	if (cm->srq)
-		ibv_destroy_srq(cm->srq);
-	cm->srq = NULL;
+	return result(pausenet_refused("an extended shared receive queue (XRC)"));
 }
 
 EXPORT int rdma_join_multicast(struct rdma_cm_id *cm, struct sockaddr *address, void *context)
@@ -200,7 +214,7 @@ EXPORT int rdma_join_multicast(struct rdma_cm_id *cm, struct sockaddr *address, 
 	(void)cm;
 	(void)address;
 	(void)context;
-	return refuse(EOPNOTSUPP);
+	return result(pausenet_refused("multicast of datagrams"));
 }
 
 EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *cm, struct rdma_cm_join_mc_attr_ex *attr, void *context)
@@ -208,21 +222,21 @@ EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *cm, struct rdma_cm_join_mc_
 	(void)cm;
 	(void)attr;
 	(void)context;
-	return refuse(EOPNOTSUPP);
+	return result(pausenet_refused("multicast of datagrams"));
 }
 
 EXPORT int rdma_leave_multicast(struct rdma_cm_id *cm, struct sockaddr *address)
 {
 	(void)cm;
 	(void)address;
-	return refuse(EOPNOTSUPP);
+	return result(EOPNOTSUPP);
 }
 
 EXPORT int rdma_set_local_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)
 {
 	(void)cm;
 	(void)ece;
-	return refuse(EOPNOTSUPP);
+	return result(EOPNOTSUPP);
 }
 
 EXPORT int rdma_get_remote_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)

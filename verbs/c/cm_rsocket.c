@@ -1,14 +1,12 @@
-#include <errno.h>
-
-#define EXPORT __attribute__((visibility("default")))
+#include "library.h"
 
 /* Sockets over RDMA (rsocket(7)) are not offered. */
-#define REFUSED(name)               \
-	EXPORT long name(void);     \
-	EXPORT long name(void)      \
-	{                           \
-		errno = EOPNOTSUPP; \
-		return -1;          \
+#define REFUSED(name)                                                     \
+	EXPORT long name(void);                                           \
+	EXPORT long name(void)                                            \
+	{                                                                 \
+		errno = pausenet_refused("a socket over RDMA (rsocket)"); \
+		return -1;                                                \
 	}
 
 REFUSED(raccept)

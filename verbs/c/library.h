@@ -161,6 +161,9 @@ static inline void *fail(int error)
 /* explain says what a class is refused for, if that is the error, and returns what the program is to have. A class of 0 is an address handle's. */
 int explain(int error, uint64_t class);
 
+/* pausenet_refused says once for each kind of thing that it is not supported, and returns the error. */
+EXPORT int pausenet_refused(const char *what);
+
 void set_operations(struct verbs_context *v);
 void set_building(struct qp *q);
 
@@ -173,8 +176,5 @@ int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *
 struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 void set_polling(struct cq *q);
-
-struct rdma_cm_id;
-void set_tos(struct rdma_cm_id *cm, uint8_t tos);
 
 #endif

@@ -322,6 +322,15 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	return error;
 }
 
+int pausenet_refused(const char *what)
+{
+	static const char *said;
+	if (said != what)
+		fprintf(stderr, "pausenet: %s is not supported here (docs/verbs.md says what is)\n", what);
+	said = what;
+	return EOPNOTSUPP;
+}
+
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	const uint64_t operations = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
@@ -330,7 +339,11 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	const uint64_t of_datagrams = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 	uint64_t reply[2] = {0};
 	bool datagrams = attr->qp_type == IBV_QPT_UD;
-	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || (attr->qp_type != IBV_QPT_RC && !datagrams))
+	if (attr->qp_type == IBV_QPT_UC)
+		return fail(pausenet_refused("a UC queue pair"));
+	if (attr->qp_type != IBV_QPT_RC && !datagrams)
+		return fail(pausenet_refused("a queue pair that is neither RC nor UD"));
+	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return fail(EOPNOTSUPP);
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	if (extended && attr->send_ops_flags & ~(datagrams ? of_datagrams : operations))
@@ -574,7 +587,7 @@ EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_
 	(void)qp;
 	(void)gid;
 	(void)lid;
-	return EOPNOTSUPP;
+	return pausenet_refused("multicast of datagrams");
 }
 
 EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

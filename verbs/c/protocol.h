@@ -9,7 +9,7 @@
 #define SOCKET_NAME "pausenet-verbs"
 
 enum {
-	PROTOCOL_VERSION = 3,
+	PROTOCOL_VERSION = 4,
 	MESSAGE_WORDS = 8192, /* of a request, at most */
 	REPLY_WORDS = 64,
 	MAX_DEVICES = 8,
@@ -44,8 +44,8 @@ enum {
 			 * elements | bytes of inline data << 32, then elements (address, length | key << 32), or the inline data -> count. Of a
 			 * datagram the remote address is the host's, key the Q_Key, compare the queue pair's number and swap the class */
 	OP_POST_RECV,     /* qp or srq, count, then of each: id, elements, elements as above -> count */
-	OP_CM_ID,         /* channel, cookie -> id */
-	OP_CM_BIND,       /* id, address or 0, port or 0 -> address, port, device */
+	OP_CM_ID,         /* channel, cookie, service -> id */
+	OP_CM_BIND,       /* id, address or 0, port or 0, whether of the family of the address alone -> address, port, device */
 	OP_CM_LISTEN,     /* id */
 	OP_CM_RESOLVE,    /* id, address -> address, port, device of this host's end */
 	OP_CM_ROUTE,      /* id */
