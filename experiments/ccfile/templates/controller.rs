@@ -57,7 +57,7 @@ pub extern "C" fn on_ack() {
     flow.rtt_ends = pn.next_send;
 }
 
-// The interface, version 1: keep what is below as it is.
+// The interface, version 2: keep what is below as it is.
 
 #[repr(C)]
 struct Hop {
@@ -75,7 +75,7 @@ struct Pausenet {
     // What is told in a call; docs/controllers-from-files.md says in which.
     now: f64, rtt: f64, acked_bytes: f64, ack_sequence: f64, next_send: f64, ce: f64, ue: f64, path_id: f64,
     received: f64, receiving_rate: f64, flows: f64, cnm_rate: f64, payload: f64, start_rate: f64,
-    hop_count: f64, hops: [Hop; 5],
+    hop_count: f64, hops: [Hop; 5], in_flight: f64,
 }
 
 #[repr(align(8))]
@@ -92,7 +92,7 @@ fn flow() -> &'static mut Flow {
 }
 
 #[no_mangle]
-pub extern "C" fn pausenet_abi() -> i32 { 1 }
+pub extern "C" fn pausenet_abi() -> i32 { 2 }
 
 #[no_mangle]
 pub extern "C" fn pausenet_declare() -> *const u8 { DECLARATION.as_ptr() }

@@ -26,7 +26,7 @@ func (b *bound) instance() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.block = (*[blockBytes]byte)(m.memory[b.block:])
+	m.block = m.memory[b.block:][:b.shared:b.shared]
 	m.flow = m.memory[b.program.flow:][:b.flowSize:b.flowSize]
 	for i, v := range b.constants {
 		m.put(i, v)
@@ -188,6 +188,9 @@ func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
 		m.put(blockRTT, float64(s.RTT))
 		m.put(blockAckedBytes, float64(s.AckedBytes))
 		m.put(blockPathID, float64(s.PathID))
+		if len(m.block) > 8*blockInFlight {
+			m.put(blockInFlight, float64(s.InFlight))
+		}
 		hops := s.Hops[:min(len(s.Hops), blockHopCount)]
 		m.put(blockHops, float64(len(hops)))
 		for i := range hops {

@@ -24,7 +24,7 @@ func (m *instance) outside(handler guest.Handler) error {
 		}
 	}
 	type span struct{ from, to uint32 }
-	spans := []span{{0, p.metered.stack}, {p.block, p.block + blockBytes}, {p.flow, p.flow + p.flowSize}}
+	spans := []span{{0, p.metered.stack}, {p.block, p.block + p.shared}, {p.flow, p.flow + p.flowSize}}
 	slices.SortFunc(spans, func(a, b span) int { return int(a.from) - int(b.from) })
 	at := uint32(0)
 	for _, s := range append(spans, span{uint32(len(p.image)), 0}) {

@@ -31,8 +31,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/guest/star"
 )
 
-// Version is that of the ABI.
-const Version = 1
+// Version is that of the ABI. Modules of version 1, whose block ends before in_flight, run too.
+const Version = 2
 
 // Limits of a module.
 const (
@@ -71,10 +71,9 @@ const (
 	blockCNMRate
 	blockPayload
 	blockStartRate
-	blockHops     // how many
-	blockHop      // the first's four: rate, departed, tx_bytes, queue_bytes
-	blockLen      = blockHop + 4*5
-	blockBytes    = 8 * blockLen
+	blockHops                                  // how many
+	blockHop                                   // the first's four: rate, departed, tx_bytes, queue_bytes
+	blockInFlight = blockHop + 4*blockHopCount // from version 2 on
 	blockHopCount = 5
 )
 
@@ -89,6 +88,7 @@ type program struct {
 	module   wazero.CompiledModule
 	declared *guest.Declaration
 	block    uint32 // addresses
+	shared   uint32 // bytes of the block
 	flow     uint32
 	flowSize uint32
 }
@@ -158,19 +158,24 @@ func (p *program) ask(handled guest.Handlers) error {
 		}
 		answers[i] = uint32(result[0])
 	}
-	if answers[0] != Version {
+	switch answers[0] {
+	case 1:
+		p.shared = 8 * blockInFlight
+	case Version:
+		p.shared = 8 * (blockInFlight + 1)
+	default:
 		return refuse("it is of version %d of the interface, and this pausenet has %d: build it with this one's pausenet.h", answers[0], Version)
 	}
 	p.block, p.flow, p.flowSize = answers[1], answers[2], answers[3]
 	size := uint64(memory.Size())
 	switch {
-	case uint64(p.block)+blockBytes > size || p.block%8 != 0:
+	case uint64(p.block)+uint64(p.shared) > size || p.block%8 != 0:
 		return refuse("its block, at %d, is not within its memory of %d bytes, or is not at a multiple of 8", p.block, size)
 	case p.flowSize > mostFlow:
 		return refuse("a flow's state is %d bytes: the most is %d", p.flowSize, mostFlow)
 	case uint64(p.flow)+uint64(p.flowSize) > size:
 		return refuse("its flow's state, at %d, is not within its memory of %d bytes", p.flow, size)
-	case p.flow < p.block+blockBytes && p.block < p.flow+p.flowSize:
+	case p.flow < p.block+p.shared && p.block < p.flow+p.flowSize:
 		return refuse("its block and its flow's state overlap")
 	case p.metered.stack > min(p.block, p.flow):
 		return refuse("its stack lies above its variables, and would grow into them: link it with the stack first (for clang: -Wl,--stack-first)")
@@ -203,10 +208,10 @@ type instance struct {
 	module    api.Module
 	steps     api.MutableGlobal
 	memory    []byte
-	block     *[blockBytes]byte // in it
-	flow      []byte            // likewise
-	owner     *flow             // whose state is in flow, and has not been elsewhere since; nil: nobody's
-	busy      atomic.Bool       // a flow is being called, or a call has failed
+	block     []byte      // in it
+	flow      []byte      // likewise
+	owner     *flow       // whose state is in flow, and has not been elsewhere since; nil: nobody's
+	busy      atomic.Bool // a flow is being called, or a call has failed
 	functions [guest.HandlerCount]api.Function
 	calls     [guest.HandlerCount]uint64
 }

@@ -154,6 +154,44 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its flow's state stays as it is.
+func TestVersions(t *testing.T) {
+	const source = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; flow.n = 7; }\n"
+	header, err := os.ReadFile(filepath.Join(examples, "pausenet.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := t.TempDir() // its header, by which compile goes before the examples'
+	version := func(replace ...string) string {
+		if err := os.WriteFile(filepath.Join(old, "pausenet.h"), []byte(strings.NewReplacer(replace...).Replace(string(header))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "-iquote" + old
+	}
+	ack := func(module []byte) float64 {
+		t.Helper()
+		c, _, err := build(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.OnAck(&cc.Sample{InFlight: 1234567})
+		return c.Rate()
+	}
+	if got := ack(compile(t, source+"HANDLER(on_ack) { pn.rate = pn.in_flight; }\n")); got != 1234567 {
+		t.Errorf("version 2: in_flight is %v", got)
+	}
+	first := version("double in_flight;", "", "{ return 2; }", "{ return 1; }")
+	if got := ack(compile(t, source+"HANDLER(on_ack) { pn.rate = flow.n; }\n", first)); got != 7 {
+		t.Errorf("version 1: the flow's state is %v, want 7", got)
+	}
+	for _, other := range []string{"0", "3"} {
+		_, err := Read("x.wasm", compile(t, source, version("{ return 2; }", "{ return "+other+"; }")))
+		if err == nil || !strings.Contains(err.Error(), "it is of version "+other+" of the interface, and this pausenet has 2") {
+			t.Errorf("version %s: %v", other, err)
+		}
+	}
+}
+
 // TestFrames: wazero's message as a panic of Rust has it. Offsets are those of the file: code from 40 on was 13 before, and from 60 on 20.
 func TestFrames(t *testing.T) {
 	moved := places{{0, 0}, {40, 13}, {60, 20}}
