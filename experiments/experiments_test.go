@@ -3,12 +3,14 @@ package experiments_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestRun: what a program gets wrong is an error that says so, and what it leaves out is the scenario's.
@@ -63,6 +65,41 @@ func TestRun(t *testing.T) {
 	cancel()
 	if r, err := experiments.Run(cancelled, "convergence-2", experiments.Options{}); err == nil || r != nil && !r.Partial {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others, whatever their ports are by.
+func TestOneMoreFlow(t *testing.T) {
+	const scenario = `
+name: pair
+topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, rate: 100Gbps}}
+host: {recovery: selective}
+controllers: dcqcn
+flows: [{tag: others, from: h0..h3, to: h4..h7, size: 200KB}]
+duration: 1ms
+drain: true
+expect_unused: [pfc]
+`
+	const first = "flows: [{tag: first, from: h8, to: h12, size: 1KB}, "
+	for _, entropy := range []string{"flow", "random", "reps"} {
+		var fct [2][]vtime.Time
+		for i, text := range []string{scenario, strings.Replace(scenario, "flows: [", first, 1)} {
+			r, err := experiments.RunText(t.Context(), "pair.yaml", text, experiments.Options{Set: []string{"host.entropy=" + entropy}, Directory: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for f, err := range r.EachFlow() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f.Tag == "others" {
+					fct[i] = append(fct[i], f.FCT)
+				}
+			}
+		}
+		if len(fct[0]) != 16 || !slices.Equal(fct[0], fct[1]) {
+			t.Errorf("entropy %s: completion times %v alone, %v with one more flow", entropy, fct[0], fct[1])
+		}
 	}
 }
 
