@@ -181,7 +181,7 @@ func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, er
 		}
 		for k := range p.test.values {
 			v := &p.test.values[k]
-			if v.only != "" && v.only != p.at.label {
+			if !strings.Contains(p.at.label, v.only) {
 				continue
 			}
 			row, err := v.row(p, runs, first[p.test])
