@@ -30,7 +30,9 @@ type connection struct {
 
 	has holdings // beside the connection itself
 
-	opened bool // a device: on the connection's goroutine
+	// On the connection's goroutine.
+	opened  bool // a device
+	process int  // of the program, by its number here; 0: this process does not see it
 
 	// Of the connection manager, with its mutex.
 	ids      map[uint32]*cmID
@@ -39,7 +41,15 @@ type connection struct {
 }
 
 func newConnection(s *Server, h *host, conn *net.UnixConn) *connection {
-	return &connection{server: s, host: h, conn: conn, objects: map[uint32]any{}, regions: map[uint32]*region{}, ids: map[uint32]*cmID{}, channels: map[uint32]*channel{}}
+	c := &connection{server: s, host: h, conn: conn, objects: map[uint32]any{}, regions: map[uint32]*region{}, ids: map[uint32]*cmID{}, channels: map[uint32]*channel{}}
+	if raw, err := conn.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+				c.process = int(peer.Pid)
+			}
+		})
+	}
+	return c
 }
 
 // sentFiles is how many files a request may come with.
@@ -115,6 +125,16 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 		return answer(c.server.devices(c.host.id)...)
 	case !c.opened && op != opOpen && op != opChannel && op != opDestroy && op < opCMID:
 		return failed(unix.EBADF)
+	}
+	switch { // these may wait for files of the program's, which the engine may not
+	case op == opOpen && len(*files) == 1:
+		if isMemory((*files)[0]) != nil {
+			return failed(unix.EINVAL)
+		}
+	case op == opRegMR:
+		if status := c.probe(*r); status != 0 {
+			return failed(status)
+		}
 	}
 	m, opened := &c.server.manager, c.opened
 	err := c.server.Do(func(e *engine.Engine) error {

@@ -22,24 +22,24 @@ type addressSpace struct{ fd int }
 
 var memoryPath = regexp.MustCompile(`/[0-9]+(/task/[0-9]+)?/mem$`)
 
-// memoryOf is the address space of a file that a program sent. Any other file could have the engine wait.
-func memoryOf(fd int) (*addressSpace, error) {
+// isMemory fails for a file that is not a process's memory. Any other could have the engine wait, and this one waits for it.
+func isMemory(fd int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
-		return nil, err
+		return err
 	}
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if fs.Type != unix.PROC_SUPER_MAGIC || !memoryPath.MatchString(path) || flags&unix.O_ACCMODE != unix.O_RDWR {
-		return nil, errors.New("not a process's memory")
+		return errors.New("not a process's memory")
 	}
-	return &addressSpace{fd}, nil
+	return nil
 }
 
 // transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the driver's thread.

@@ -57,10 +57,10 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	m, err := memoryOf(fd)
-	if err != nil {
+	if err := isMemory(fd); err != nil {
 		t.Fatal(err)
 	}
+	m := &addressSpace{fd}
 	there := make([]byte, 1<<16)
 	at := uint64(uintptr(unsafe.Pointer(&there[0])))
 	if err := m.write(at+100, []byte("lossless")); err != nil {
@@ -86,9 +86,10 @@ func TestMemory(t *testing.T) {
 	defer unix.Close(of)
 	_ = ended.Process.Kill()
 	_ = ended.Wait()
-	if m, err = memoryOf(of); err != nil {
+	if err := isMemory(of); err != nil {
 		t.Fatal(err)
 	}
+	m = &addressSpace{of}
 	if err := errors.Join(m.read(at, got), m.write(at, got)); !errors.Is(err, hostagent.ErrEnded) || errors.Is(err, errAccess) {
 		t.Errorf("the memory of a program that has ended: %v", err)
 	}
@@ -97,7 +98,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := memoryOf(int(f.Fd())); err == nil {
+		if isMemory(int(f.Fd())) == nil {
 			t.Errorf("%s was taken for a process's memory", path)
 		}
 		f.Close()
@@ -107,7 +108,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(only)
-	if _, err := memoryOf(only); err == nil {
+	if isMemory(only) == nil {
 		t.Error("a file that cannot be written was taken")
 	}
 }

@@ -159,6 +159,9 @@ func (s *Server) remove(c *connection) {
 	delete(s.open, c)
 }
 
+// closeTimeout is how long Close waits for connections' goroutines.
+const closeTimeout = 5 * time.Second
+
 // Close ends all connections.
 func (s *Server) Close() {
 	if s == nil {
@@ -173,7 +176,15 @@ func (s *Server) Close() {
 		c.conn.Close()
 	}
 	s.mutex.Unlock()
-	s.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeTimeout): // a connection waits for a file of its program's
+	}
 }
 
 // InUse is how many connections programs have on all hosts, and how many objects by all of these.

@@ -40,6 +40,15 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return error;
 }
 
+int pausenet_refused(const char *what)
+{
+	static const char *said;
+	if (said != what)
+		fprintf(stderr, "pausenet: %s is not supported here (docs/verbs.md says what is)\n", what);
+	said = what;
+	return EOPNOTSUPP;
+}
+
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
 	uint64_t reply[2] = {0};
@@ -49,6 +58,8 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
 	/* What is optional may be left out. */
 	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
 	int error = CALL(connection_of(pd->context), reply, 2, OP_REG_MR, pd->handle, (uintptr_t)address, length, iova, access);
+	if (error == EMEDIUMTYPE)
+		error = pausenet_refused("memory that is a file on a disk, FUSE or a network, as a memory region,");
 	if (error) {
 		free(m);
 		return fail(error);
@@ -320,15 +331,6 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	if (!error)
 		free(srq);
 	return error;
-}
-
-int pausenet_refused(const char *what)
-{
-	static const char *said;
-	if (said != what)
-		fprintf(stderr, "pausenet: %s is not supported here (docs/verbs.md says what is)\n", what);
-	said = what;
-	return EOPNOTSUPP;
 }
 
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)

@@ -1,0 +1,120 @@
+//go:build linux
+
+package verbs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// errFile is memory that is a file whose file system may keep the engine waiting.
+var errFile = errors.New("memory of a file that is not in memory itself")
+
+// inMemory and onDisk are file systems: a mapping of one of the former stays in memory. One of the latter may be private: a program's own file has the
+// initial values of its variables, which are in the page cache or on a local disk. Others, such as FUSE and network file systems, may let a reader
+// wait as long as their servers like.
+var (
+	inMemory = []string{"tmpfs", "hugetlbfs", "ramfs", "devtmpfs"}
+	onDisk   = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "overlay", "squashfs", "erofs", "vfat", "exfat", "iso9660"}
+)
+
+// internal are the devices of the kernel's own tmpfs and hugetlbfs, which no mount table has: of memfd_create, System V's and anonymous shared memory.
+var internal = sync.OnceValue(func() (devices []string) {
+	for _, flags := range []int{0, unix.MFD_HUGETLB | unix.MFD_HUGE_2MB, unix.MFD_HUGETLB | unix.MFD_HUGE_1GB} {
+		fd, err := unix.MemfdCreate("device", unix.MFD_CLOEXEC|flags)
+		if err != nil {
+			continue
+		}
+		var s unix.Stat_t
+		if unix.Fstat(fd, &s) == nil {
+			devices = append(devices, fmt.Sprintf("%02x:%02x", unix.Major(s.Dev), unix.Minor(s.Dev)))
+		}
+		_ = unix.Close(fd)
+	}
+	return devices
+})
+
+// checkMapping fails with errFile if a part of a process's memory is a file that may keep a reader waiting. It waits for no file itself.
+func checkMapping(process int, address, length uint64) error {
+	folder := "/proc/" + strconv.Itoa(process)
+	maps, err := os.ReadFile(folder + "/maps")
+	if err != nil {
+		return fmt.Errorf("read what is mapped: %w", err)
+	}
+	var mounts []byte
+	for line := range bytes.Lines(maps) {
+		fields := strings.Fields(string(line)) // addresses, rights, offset, device, inode, path
+		if len(fields) < 5 {
+			return fmt.Errorf("read what is mapped: %q", line)
+		}
+		first, last, _ := strings.Cut(fields[0], "-")
+		from, err1 := strconv.ParseUint(first, 16, 64)
+		to, err2 := strconv.ParseUint(last, 16, 64)
+		if err := errors.Join(err1, err2); err != nil {
+			return fmt.Errorf("read what is mapped: %w", err)
+		}
+		rights, device, inode := fields[1], fields[3], fields[4]
+		if to <= address || from >= address+length || inode == "0" || slices.Contains(internal(), device) {
+			continue
+		}
+		if mounts == nil {
+			if mounts, err = os.ReadFile(folder + "/mountinfo"); err != nil {
+				return fmt.Errorf("read what is mounted: %w", err)
+			}
+		}
+		kind := fileSystem(mounts, device)
+		if !slices.Contains(inMemory, kind) && (!strings.HasSuffix(rights, "p") || !slices.Contains(onDisk, kind)) {
+			return fmt.Errorf("%w: %s", errFile, kind)
+		}
+	}
+	return nil
+}
+
+// fileSystem is the type of the file system on a device, which /proc/PID/maps has in hexadecimal and /proc/PID/mountinfo (mounts) in decimal; "" if it
+// is not mounted.
+func fileSystem(mounts []byte, device string) string {
+	var major, minor uint32
+	if _, err := fmt.Sscanf(device, "%x:%x", &major, &minor); err != nil {
+		return ""
+	}
+	device = fmt.Sprintf("%d:%d", major, minor)
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if i := slices.Index(fields, "-"); len(fields) > 2 && fields[2] == device && i >= 0 && i+1 < len(fields) {
+			return fields[i+1]
+		}
+	}
+	return ""
+}
+
+// probe looks at memory that a program registers, on the goroutine of its connection: whatever answers late there keeps the program waiting alone.
+func (c *connection) probe(r request) unix.Errno {
+	r.next()
+	address, length := r.next(), r.next()
+	if r.bad || length == 0 || address+length < address {
+		return 0 // registering fails, or needs no memory
+	}
+	if c.process != 0 {
+		if err := checkMapping(c.process, address, length); err != nil {
+			if errors.Is(err, errFile) {
+				return unix.EMEDIUMTYPE
+			}
+			return unix.EFAULT
+		}
+	}
+	var b [1]byte
+	for _, at := range [...]uint64{address, address + length - 1} {
+		if n, err := unix.Pread(c.memory.fd, b[:], int64(at)); n != 1 || err != nil {
+			return unix.EFAULT
+		}
+	}
+	return 0
+}
