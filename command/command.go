@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	_ "github.com/pausenet/pausenet/internal/openfiles" // before packages that open files
 )
 
 // Tree is the command with all verbs, for what describes them.

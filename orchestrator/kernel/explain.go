@@ -35,6 +35,9 @@ func Remedy(err error) string {
 		return "/proc/sys cannot be written, as in a container: run it with --privileged, or outside"
 	case isAny(err, unix.ENOSPC) && in("namespace"):
 		return "the limit on network namespaces is reached: raise it with sysctl user.max_net_namespaces"
+	case isAny(err, unix.EPERM) && in("memlock") && os.Geteuid() == 0 && len(MissingCapabilities()) == 0:
+		return "root here lacks CAP_SYS_RESOURCE, by which it raises the limit on locked memory: run it with --cap-add SYS_RESOURCE in a container, or with " +
+			"ulimit -l unlimited (docker: --ulimit memlock=-1)"
 	case isAny(err, unix.EPERM, unix.EACCES) || errors.Is(err, os.ErrPermission):
 		return PermissionRemedy()
 	case isAny(err, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN):

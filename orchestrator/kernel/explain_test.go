@@ -48,6 +48,10 @@ func TestExplainForReal(t *testing.T) {
 }
 
 func TestRemedies(t *testing.T) {
+	memlock := PermissionRemedy()
+	if os.Geteuid() == 0 && len(MissingCapabilities()) == 0 {
+		memlock = "ulimit -l"
+	}
 	for _, c := range []struct {
 		err  error
 		want string // part of it; empty: no advice
@@ -68,6 +72,7 @@ func TestRemedies(t *testing.T) {
 		{fmt.Errorf("load the pipelines: %w", ebpf.ErrNotSupported), "lacks a feature"},
 		{fmt.Errorf("load the pipelines: %w", &ebpf.VerifierError{Cause: unix.EINVAL}), "verifier of Linux " + Release()},
 		{fmt.Errorf("send into h0-eth1: %w", unix.EPERM), PermissionRemedy()},
+		{fmt.Errorf("raise the memlock limit: %w", unix.EPERM), memlock},
 		{errors.New("the topology has no hosts"), ""},
 		{fmt.Errorf("create the veth pair of h0-eth1: %w", unix.EEXIST), ""},
 	} {
