@@ -161,7 +161,7 @@ func TestVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := t.TempDir() // its header, by which compile goes before the examples'
+	old := t.TempDir() // its header takes precedence over the examples'
 	version := func(replace ...string) string {
 		if err := os.WriteFile(filepath.Join(old, "pausenet.h"), []byte(strings.NewReplacer(replace...).Replace(string(header))), 0o600); err != nil {
 			t.Fatal(err)
