@@ -202,6 +202,7 @@ type runner struct {
 	linkRows   []measure.Link // likewise
 	stopped    []int          // likewise, the flows that can never end
 	idle       []string       // likewise, the user's settings that changed nothing
+	already    []string       // likewise, those that the scenario has without them
 	operations Operations
 	rows       []rundir.CollectiveRow
 }

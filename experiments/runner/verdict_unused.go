@@ -194,7 +194,8 @@ func (c *checkpoints) sample(e *engine.Engine) {
 // mechanisms are the sections of a scenario whose settings say how the fabric works, and so may have no effect on what it carries.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 
-// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same fingerprint.
+// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same fingerprint. Those that the
+// scenario has by itself are r.already.
 func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	if r.recorder.checks == nil {
 		return nil
@@ -203,42 +204,54 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 		path, _, _ := strings.Cut(set, "=")
 		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
 		section, _, _ := strings.Cut(path, ".")
-		if (slices.Contains(mechanisms, section) || section == "set") && !slices.Contains(idle, set) && r.isSameWithout(ctx, set) {
+		if !slices.Contains(mechanisms, section) && section != "set" || slices.Contains(idle, set) || slices.Contains(r.already, set) {
+			continue
+		}
+		switch same, already := r.isSameWithout(ctx, set); {
+		case already:
+			r.already = append(r.already, set)
+		case same:
 			idle = append(idle, set)
 		}
 	}
 	return idle
 }
 
-// isSameWithout reports whether the run has the same fingerprint without one of the user's settings.
-func (r *runner) isSameWithout(ctx context.Context, set string) bool {
+// isSameWithout reports whether the run has the same fingerprint without one of the user's settings, and whether its settings are already the same.
+func (r *runner) isSameWithout(ctx context.Context, set string) (same, already bool) {
 	s, err := r.Scenario.Without(set)
 	if err != nil {
-		return false // another setting needs it
+		return false, false // another setting needs it
 	}
 	other, err := newRunner(s, Options{Controller: r.Name, Plane: engine.PlaneWasm, Seed: r.Seed, Processors: r.options.Processors})
 	if err != nil {
-		return false
+		return false, false
+	}
+	if with, without := r.Resolution(), other.Resolution(); r.Hash(&with) == other.Hash(&without) {
+		return true, r.whyIdle(set) == ""
 	}
 	defer other.hire()()
 	plane, err := other.openPlane()
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer plane.Close()
 	if other.build(plane) != nil {
-		return false
+		return false, false
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	other.recorder.checks = &checkpoints{with: r.recorder.checks, stop: stop}
 	other.recorder.start(other.engine, rundir.Discard())
-	return other.drive(ctx, nil) == nil && ctx.Err() == nil && other.engine.Fingerprint() == r.engine.Fingerprint()
+	return other.drive(ctx, nil) == nil && ctx.Err() == nil && other.engine.Fingerprint() == r.engine.Fingerprint(), false
 }
 
 // judgeSettings names the user's settings that changed nothing, and that no other message is about. Beside other congestion controls that is a note,
 // as the setting may be for those.
 func (r *runner) judgeSettings(v *measure.Verdict) {
+	for _, set := range r.already {
+		v.Note("--set %s changes nothing: the scenario has that already", set)
+	}
 	for _, set := range r.idle {
 		if slices.ContainsFunc(v.Messages, func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue

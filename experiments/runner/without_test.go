@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		{"dcqcn", "host.retransmit_timeout=90ms", "without it the run is the same"},
 		{"dcqcn", "host.nak_interval=90us", "without it the run is the same"},
 		{"dcqcn", "switch.lossy_limit=2MB", "without it the run is the same"},
+		{"dcqcn", "host.cnp_interval=50us", ""}, // as it is
+		{"dcqcn", "cc.dcqcn.g=1/256", ""},
 		{"dcqcn", "switch.ecn.kmin=10KB", ""},
 		{"dcqcn", "switch.pfc.xoff=1MB", ""},
 		{"dcqcn", "cc.dcqcn.g=1/4", ""},
@@ -33,6 +36,10 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		all := strings.Join(v.Messages, "\n")
 		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") && strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
 			t.Errorf("%s under %s: %+v", c.set, c.controller, v)
+		}
+		as := c.set == "host.cnp_interval=50us" || c.set == "cc.dcqcn.g=1/256"
+		if note := "--set " + c.set + " changes nothing: the scenario has that already"; slices.Contains(v.Notes, note) != as {
+			t.Errorf("%s: notes %q", c.set, v.Notes)
 		}
 	}
 }
