@@ -5,7 +5,6 @@ package verbs
 import (
 	"encoding/binary"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +53,8 @@ type manager struct {
 	mutex     sync.Mutex     // without contention while the engine runs: all but the end of connections is on its goroutine then
 	engine    *engine.Engine // nil: it has ended
 	listening map[service]*cmID
-	early     []early // requests without a listener yet
+	due       map[vtime.Time][]func()          // what arrives, by the time
+	early     map[service]map[*cmID]parameters // requests without a listener yet
 	ports     uint16
 }
 
@@ -62,12 +62,6 @@ type manager struct {
 type service struct {
 	datagrams bool
 	at        netip.AddrPort
-}
-
-// early is a request to connect that waits for a listener.
-type early struct {
-	from *cmID
-	p    parameters
 }
 
 // cmState is how far an id of the connection manager is.
@@ -98,7 +92,10 @@ type cmID struct {
 	peer       *cmID // nil: none, or it has ended
 	pending    int   // of a listener
 	listener   *cmID // of a request that is not answered
-	waits      bool  // a timer ends its request's wait for a listener
+}
+
+func (m *manager) begin(s *Server) {
+	m.server, m.listening, m.early, m.due = s, map[service]*cmID{}, map[service]map[*cmID]parameters{}, map[vtime.Time][]func(){}
 }
 
 // during runs a function between two events, with the mutex.
@@ -124,7 +121,20 @@ func (m *manager) send(id *cmID, arrive func()) {
 		return
 	}
 	delay := m.server.oneWay(m.server.ends[id.own.Addr()], m.server.ends[id.other.Addr()])
-	e.Call(e.Now()+delay, func(vtime.Time) { m.hold(e, arrive) })
+	at := e.Now() + delay
+	m.due[at] = append(m.due[at], arrive)
+	if len(m.due[at]) == 1 {
+		e.Call(at, func(vtime.Time) { m.hold(e, func() { m.arrive(at) }) })
+	}
+}
+
+// arrive has all messages of a time arrive, in the order that they were sent in.
+func (m *manager) arrive(at vtime.Time) {
+	due := m.due[at]
+	delete(m.due, at)
+	for _, f := range due {
+		f()
+	}
 }
 
 // oneWay is how long a message of the connection manager takes from one interface to another when nothing else is under way.
@@ -304,6 +314,7 @@ func (m *manager) add(c *connection, ch *channel, cookie uint64) *cmID {
 	if !c.host.quota.take(holdings{objects: 1}) {
 		return nil
 	}
+	ch.users++
 	id := &cmID{connection: c, handle: c.nextHandle(), channel: ch, cookie: cookie}
 	c.ids[id.handle] = id
 	return id
@@ -344,10 +355,12 @@ func (m *manager) listen(id *cmID) reply {
 		m.listening[at] = id
 	}
 	id.state = cmListening
-	waiting := m.early
-	m.early = nil
-	for _, r := range waiting {
-		m.requested(r.from, r.p)
+	for _, at := range m.listensAt(id) {
+		waiting := m.early[at]
+		delete(m.early, at)
+		for from, p := range waiting {
+			m.requested(from, p)
+		}
 	}
 	return reply{}
 }
@@ -407,13 +420,14 @@ func (m *manager) requested(from *cmID, p parameters) {
 	if from.state != cmRequesting {
 		return
 	}
-	l := m.listening[service{from.datagrams, from.other}]
+	at := service{from.datagrams, from.other}
+	l := m.listening[at]
 	if l == nil {
-		m.early = append(m.early, early{from, p})
-		if !from.waits {
-			from.waits = true
-			time.AfterFunc(listenGrace, func() { _ = m.during(func() { m.nobody(from) }) })
+		if m.early[at] == nil {
+			m.early[at] = map[*cmID]parameters{}
 		}
+		m.early[at][from] = p
+		time.AfterFunc(listenGrace, func() { _ = m.during(func() { m.nobody(from) }) })
 		return
 	}
 	var id *cmID
@@ -445,11 +459,20 @@ func (m *manager) refuse(from *cmID) {
 
 // nobody ends the wait of a request for a listener.
 func (m *manager) nobody(from *cmID) {
-	i := slices.IndexFunc(m.early, func(r early) bool { return r.from == from })
-	if i >= 0 {
-		m.early = slices.Delete(m.early, i, i+1)
+	if m.unwait(from) {
 		m.refuse(from)
 	}
+}
+
+// unwait has an id's request wait for a listener no more; false if it does not.
+func (m *manager) unwait(from *cmID) bool {
+	at := service{from.datagrams, from.other}
+	_, waits := m.early[at][from]
+	delete(m.early[at], from)
+	if len(m.early[at]) == 0 {
+		delete(m.early, at)
+	}
+	return waits
 }
 
 // answered has a request be no more among those that its listener waits with.
@@ -483,6 +506,8 @@ func (m *manager) move(c *connection, id *cmID, handle uint32, cookie uint64) re
 	if !ok {
 		return failed(unix.EINVAL)
 	}
+	id.channel.users--
+	ch.users++
 	id.channel, id.cookie = ch, cookie
 	return reply{}
 }
@@ -503,7 +528,8 @@ func (m *manager) forget(id *cmID) {
 		}
 		peer.tell(cmDisconnected, 0, nil, parameters{})
 	})
-	m.early = slices.DeleteFunc(m.early, func(r early) bool { return r.from == id })
+	m.unwait(id)
+	id.channel.users--
 	delete(id.connection.ids, id.handle)
 	id.connection.host.quota.give(holdings{objects: 1})
 }
@@ -522,10 +548,8 @@ func (m *manager) objects(c *connection, op uint64, r *request) reply {
 	if ch == nil {
 		return failed(unix.EINVAL)
 	}
-	for _, id := range c.ids {
-		if id.channel == ch {
-			return failed(unix.EBUSY)
-		}
+	if ch.users > 0 {
+		return failed(unix.EBUSY)
 	}
 	delete(c.channels, handle)
 	c.closeChannel(ch)

@@ -85,18 +85,18 @@ func (c *connection) openDevice(r *request, files *[]int) reply {
 	case c.memory != nil:
 		return failed(unix.EBUSY)
 	}
-	if !c.take(holdings{files: 2}) {
+	if !c.take(holdings{files: 2, mappings: 1}) {
 		return failed(unix.EMFILE)
 	}
 	s, err := newShared("pausenet-page", pageSize)
 	if err != nil {
-		c.give(holdings{files: 2})
+		c.give(holdings{files: 2, mappings: 1})
 		return failed(unix.ENOMEM)
 	}
 	events, theirs, err := newChannel()
 	if err != nil {
 		s.close()
-		c.give(holdings{files: 2})
+		c.give(holdings{files: 2, mappings: 1})
 		return failed(unix.EMFILE)
 	}
 	c.memory, c.page, c.events, c.place = &addressSpace{(*files)[0]}, &page{shared: s}, events, uint8(device)
@@ -157,18 +157,18 @@ func (c *connection) makeQueue(r *request) reply {
 	}
 	size := ringSize(uint32(entries))
 	bytes := ringHeader + int(size)*ringEntry
-	if !c.take(holdings{ring: bytes}) {
+	if !c.take(holdings{ring: bytes, mappings: 1}) {
 		return failed(unix.ENOMEM)
 	}
 	s, err := newShared("pausenet-cq", bytes)
 	if err != nil {
-		c.give(holdings{ring: bytes})
+		c.give(holdings{ring: bytes, mappings: 1})
 		return failed(unix.ENOMEM)
 	}
 	answered := c.made(&queue{shared: s, size: size, cookie: cookie, channel: ch}, uint64(size))
 	if answered.status != 0 {
 		s.close()
-		c.give(holdings{ring: bytes})
+		c.give(holdings{ring: bytes, mappings: 1})
 		return answered
 	}
 	if ch != nil {
@@ -213,7 +213,7 @@ func (c *connection) freeQueue(q *queue) {
 	if q.channel != nil {
 		q.channel.users--
 	}
-	c.give(holdings{ring: len(q.memory)})
+	c.give(holdings{ring: len(q.memory), mappings: 1})
 	q.close()
 }
 

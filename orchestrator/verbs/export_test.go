@@ -58,7 +58,7 @@ func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destin
 		},
 		ends: map[netip.Addr]end{}, open: map[*connection]bool{},
 	}
-	s.manager.server, s.manager.listening = s, map[service]*cmID{}
+	s.manager.begin(s)
 	for _, id := range plan.Hosts {
 		s.hosts = append(s.hosts, &host{id: id, quota: quota{left: ofHost(len(plan.Hosts))}})
 		for place, port := range plan.Nodes[id].Ports {

@@ -83,3 +83,22 @@ func TestFileSystem(t *testing.T) {
 		}
 	}
 }
+
+// TestManyQueues makes completion queues until the host has no more: each is a mapping of the server's process, of which others need some.
+func TestManyQueues(t *testing.T) {
+	_, server := idle(t, small(t))
+	c := server.Program(t, 0)
+	made := 0
+	for ; made < 1<<16; made++ {
+		if status, _ := c.Ask(nil, verbs.OpCreateCQ, 1, 0, 0); status != 0 {
+			break
+		}
+	}
+	if made == 0 || made > 4096 {
+		t.Errorf("a host's program made %d completion queues", made)
+	}
+	c.End()
+	if !server.Clean() {
+		t.Error("something is left")
+	}
+}

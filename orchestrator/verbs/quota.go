@@ -3,6 +3,9 @@
 package verbs
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +24,7 @@ type holdings struct {
 	objects     int
 	ring        int // bytes of completion queues
 	work        int // work requests that queues have places for
+	mappings    int // of the server's process: completion queues, and a page of each device that is open
 }
 
 // ofHost is how much a host has, on a fabric of so many.
@@ -30,11 +34,19 @@ func ofHost(hosts int) holdings {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 1<<20 {
 		files = min(files, int(limit.Cur)/2/hosts)
 	}
-	return holdings{connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18}
+	mappings := 4096
+	if b, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
+		if most, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil { // the rest is for the process itself, which ends without
+			mappings = min(mappings, most/2/hosts)
+		}
+	}
+	return holdings{
+		connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18, mappings: max(16, mappings),
+	}
 }
 
 func (h holdings) minus(o holdings) holdings {
-	return holdings{h.connections - o.connections, h.files - o.files, h.objects - o.objects, h.ring - o.ring, h.work - o.work}
+	return holdings{h.connections - o.connections, h.files - o.files, h.objects - o.objects, h.ring - o.ring, h.work - o.work, h.mappings - o.mappings}
 }
 
 // take takes some, unless there is not enough.
@@ -42,7 +54,7 @@ func (q *quota) take(h holdings) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	left := q.left.minus(h)
-	if left.connections < 0 || left.files < 0 || left.objects < 0 || left.ring < 0 || left.work < 0 {
+	if left.connections < 0 || left.files < 0 || left.objects < 0 || left.ring < 0 || left.work < 0 || left.mappings < 0 {
 		return false
 	}
 	q.left = left

@@ -61,8 +61,7 @@ type host struct {
 // Serve makes the hosts' sockets and answers who connects to them, until Close.
 func Serve(c Config) (s *Server, err error) {
 	s = &Server{Config: c, ends: map[netip.Addr]end{}, open: map[*connection]bool{}}
-	s.manager.server = s
-	s.manager.listening = map[service]*cmID{}
+	s.manager.begin(s)
 	defer func() {
 		if err != nil {
 			s.Close()
