@@ -189,9 +189,10 @@ func TestVerbsRping(t *testing.T) {
 	}
 }
 
-// TestVerbsExamples runs rdma-core's own programs: endpoints in one call, datagrams by the connection manager, and what is refused.
+// TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection manager, and what is refused.
 func TestVerbsExamples(t *testing.T) {
 	program(t, "rdma_server", "rdmacm-utils")
+	program(t, "fi_pingpong", "libfabric-bin")
 	verbsFolder(t)
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -203,6 +204,7 @@ func TestVerbsExamples(t *testing.T) {
 		{[]string{"udaddy"}, []string{"udaddy", "-s", "10.0.0.2"}, "return status 0"},
 		{[]string{"udaddy", "-b", "::"}, []string{"udaddy", "-s", "fd00::a00:2"}, "return status 0"},
 		{[]string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20"}, []string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20", "h1"}, " 20  "},
+		{[]string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024"}, []string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024", "10.0.0.2"}, "=20"},
 	} {
 		if _, connected := together(t, f, "h1", k.serve, "h5", k.connect); !strings.Contains(connected, k.want) {
 			t.Errorf("%v:\n%s", k.connect, connected)
