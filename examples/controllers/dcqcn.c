@@ -24,9 +24,10 @@ PAUSENET_CONTROLLER(
 	"    'rai': rate('line/1000', max='line', doc='R_AI: step of the target rate in the additive stage'),\n"
 	"    'rhai': rate('line/200', max='line', doc='R_HAI: step in the hyper stage, times the number of hyper increases'),\n"
 	"    'min_rate': rate('min(100Mbps, line/400)', min='1bps', max='line', doc='least rate'),\n"
+	"    'clamp_target': flag(False, doc='every cut makes the current rate the target (equation 1); False: only a cut after an increase does'),\n"
 	"}\n")
 
-enum { G, INITIAL_ALPHA, ALPHA_TIMER, INCREASE_TIMER, BYTE_COUNTER, FAST_RECOVERY, RAI, RHAI, MIN_RATE };
+enum { G, INITIAL_ALPHA, ALPHA_TIMER, INCREASE_TIMER, BYTE_COUNTER, FAST_RECOVERY, RAI, RHAI, MIN_RATE, CLAMP_TARGET };
 #define param(name) pn.params[name]
 
 HANDLER(init) {
@@ -66,7 +67,8 @@ HANDLER(preset) {
 HANDLER(on_cnp) {
 	if (pn.ue && !pn.ce)
 		return;
-	flow.target = pn.rate;
+	if (param(CLAMP_TARGET) || flow.T > 0 || flow.BC > 0)
+		flow.target = pn.rate;
 	flow.alpha = (1 - param(G)) * flow.alpha + param(G);
 	pn.rate = pn_max(param(MIN_RATE), pn.rate * (1 - flow.alpha / 2));
 	restart();

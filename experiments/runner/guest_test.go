@@ -36,11 +36,7 @@ func TestGuestsAreTheBuiltIns(t *testing.T) {
 		"swift":  {[]string{"dcon-burst"}, []string{".star"}},
 	} {
 		for _, name := range c.scenarios {
-			var sets []string
-			if builtIn == "dcqcn" { // the examples follow equation 1 of its paper
-				sets = []string{"cc.dcqcn.clamp_target=true"}
-			}
-			native, err := runFile(t, name, builtIn, t.TempDir(), sets...)
+			native, err := runFile(t, name, builtIn, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
