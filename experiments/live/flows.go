@@ -107,7 +107,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.QPs > 1 && f.Plan.Hash == topologies.HashHPCC {
 			return errors.New("qps: routing.hash is that of HPCC's simulator, which has one QP a flow: leave qps out")
 		}
-		flows[i] = scenario.Flow{Source: from.ID, Destination: to.ID, Size: r.Size, Pair: topologies.Pair{From: fromPlace, To: toPlace}}
+		flows[i] = scenario.Flow{Tag: scenario.DefaultTag, Source: from.ID, Destination: to.ID, Size: r.Size, Pair: topologies.Pair{From: fromPlace, To: toPlace}}
 		if fromNamed {
 			flows[i].Named |= topologies.NamedFrom
 		}
@@ -127,13 +127,17 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			own := &flows[i]
 			own.Start += e.Now()
 			own.Join(f.Plan, e.AddedFlows())
-			of := scenario.QPs{Count: r.QPs}
+			of, salts := scenario.QPs{Count: r.QPs}, f.listing.Salts(own)
 			var qps []measure.QPPath
 			var configs []engine.FlowConfig
 			for k, size := range of.Split(own.Size, f.Plan.MTU) {
 				part := *own
 				part.Size = size
-				config, err := f.Made.Flow(&part, r.CC, f.options.Seed<<32^uint64(e.AddedFlows()+k))
+				salt := salts(k)
+				if f.Plan.Hash == topologies.HashHPCC { // which counts
+					salt = uint64(e.AddedFlows())
+				}
+				config, err := f.Made.Flow(&part, r.CC, salt)
 				if err != nil {
 					return err
 				}

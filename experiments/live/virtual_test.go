@@ -25,10 +25,7 @@ import (
 func TestIncastIsTheScenarios(t *testing.T) {
 	for _, controller := range []string{"dcqcn", "none"} {
 		t.Run(controller, func(t *testing.T) {
-			f, err := bringUpFile(t, Options{}, "", "topology: "+onePath+"\n", "controllers=["+controller+"]")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := bringUp(t, "", "controllers=["+controller+"]")
 			var rounds []round
 			var fingerprint string
 			for _, to := range []string{"h1", "h5"} {
@@ -57,9 +54,6 @@ func TestIncastIsTheScenarios(t *testing.T) {
 		})
 	}
 }
-
-// onePath is a fabric in which source ports choose no path: live flows draw theirs one by one, a scenario's by tag and ends.
-const onePath = "{star: {hosts: 8}, rate: 10Gbps, delay: 1us}"
 
 // round are flows that started at one time, and how long each source's took.
 type round struct {
@@ -107,12 +101,12 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]int64 {
 	t.Helper()
 	var text strings.Builder
-	fmt.Fprintf(&text, "topology: %s\ncontrollers: [%s]\nduration: %dns\ndrain: true\nflows:\n", onePath, controller, rounds[len(rounds)-1].start.Nanoseconds()+1e6)
-	flows := 0
+	fmt.Fprintf(&text, "topology: small\ncontrollers: [%s]\nduration: %dns\ndrain: true\nflows:\n", controller, rounds[len(rounds)-1].start.Nanoseconds()+1e6)
+	var flows []string
 	for i := range rounds {
 		for _, r := range rounds[i].requests {
-			fmt.Fprintf(&text, "  - {tag: %d-%s, from: %s, to: %s, size: %d, start: %dps}\n", i, r.From, r.From, r.To, int64(r.Size), int64(rounds[i].start))
-			flows++
+			fmt.Fprintf(&text, "  - {from: %s, to: %s, size: %d, start: %dps}\n", r.From, r.To, int64(r.Size), int64(rounds[i].start))
+			flows = append(flows, fmt.Sprintf("%d-%s", i, r.From))
 		}
 	}
 	s, err := scenario.Reading{}.Parse("", []byte(text.String()))
@@ -131,16 +125,16 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 	}
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(rows) != flows+1 || rows[0][6] != "fct_ns" {
+	if err != nil || len(rows) != len(flows)+1 || rows[0][6] != "fct_ns" {
 		t.Fatalf("flows.csv: %v, %v", rows, err)
 	}
 	took := map[string]int64{}
-	for _, row := range rows[1:] {
+	for i, row := range rows[1:] {
 		ns, err := strconv.ParseInt(row[6], 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		took[row[1]] = ns
+		took[flows[i]] = ns
 	}
 	return took
 }
@@ -160,12 +154,12 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 		t.Fatal(err)
 	}
 	var last vtime.Time
+	listing := scenario.NewListing(1)
 	for _, round := range rounds {
 		last = round.start
 		for _, r := range round.requests {
-			flow, err := f.Made.Flow(&scenario.Flow{
-				Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last,
-			}, r.CC, uint64(1<<32)^uint64(e.AddedFlows()))
+			own := &scenario.Flow{Tag: scenario.DefaultTag, Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last}
+			flow, err := f.Made.Flow(own, r.CC, listing.Salts(own)(0))
 			if err != nil {
 				t.Fatal(err)
 			}

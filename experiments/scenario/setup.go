@@ -10,7 +10,6 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -333,13 +332,7 @@ func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
 // QPPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
 func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
 	salt := s.salts(seed)
-	first := func(flow, qp int) engine.Ports {
-		own := salt(flow)
-		if qp > 0 {
-			own = splitmix.At(own, uint64(qp))
-		}
-		return engine.FirstPorts(own)
-	}
+	first := func(flow, qp int) engine.Ports { return engine.FirstPorts(qpSalt(salt(flow), qp)) }
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
 		first = func(flow, _ int) engine.Ports { return all[flow] }

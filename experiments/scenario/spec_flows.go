@@ -30,7 +30,7 @@ func (d *decoder) flows(v *yamlspec.Value) {
 // flow reads one entry of flows. It stands for count flows from each sender to each receiver, interval apart.
 func (d *decoder) flow(v *yamlspec.Value) {
 	m := v.Mapping()
-	f, extras := Flow{Tag: "flow"}, FlowExtras{}
+	f, extras := Flow{Tag: DefaultTag}, FlowExtras{}
 	if tag := m.Get("tag"); tag.String(&f.Tag) && !tagName.MatchString(f.Tag) {
 		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
 	}

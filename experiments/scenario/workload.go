@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/steps"
 	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -268,31 +269,65 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	return nil
 }
 
+// DefaultTag is that of flows that are given none.
+const DefaultTag = "flow"
+
 // What is drawn of a listed flow's stream.
 const (
 	drawPort = iota
 	drawJitter
 )
 
-// listedStreams returns the random numbers of each listed flow. They depend on the seed, the flow's tag and ends, and how many flows before it share
-// these, and on no other flow.
-func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
-	type ends struct {
-		tag                 string
-		source, destination topologies.NodeID
+// Listing gives listed flows random numbers, one flow after the other. They depend on the seed, the flow's tag and ends, and how many flows before it
+// share these, and on no other flow.
+type Listing struct {
+	seed   uint64
+	tags   map[string]workload.Stream
+	before map[flowEnds]uint64
+}
+
+// flowEnds are what flows are counted by.
+type flowEnds struct {
+	tag                 string
+	source, destination topologies.NodeID
+}
+
+// NewListing is a Listing without a flow.
+func NewListing(seed uint64) *Listing {
+	return &Listing{seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{}}
+}
+
+func (l *Listing) next(f *Flow) workload.Stream {
+	tag, known := l.tags[f.Tag]
+	if !known {
+		tag = workload.NewStream(l.seed, "flows "+f.Tag)
+		l.tags[f.Tag] = tag
 	}
-	tags, before := map[string]workload.Stream{}, map[ends]uint64{}
-	streams := make([]workload.Stream, s.listed)
+	alike := flowEnds{f.Tag, f.Source, f.Destination}
+	stream := tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(l.before[alike])
+	l.before[alike]++
+	return stream
+}
+
+// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists the flow after those before.
+func (l *Listing) Salts(f *Flow) func(qp int) uint64 {
+	own := l.next(f).Bits(drawPort)
+	return func(qp int) uint64 { return qpSalt(own, qp) }
+}
+
+// qpSalt is that of a QP of a flow: the first has the flow's.
+func qpSalt(own uint64, qp int) uint64 {
+	if qp > 0 {
+		return splitmix.At(own, uint64(qp))
+	}
+	return own
+}
+
+// listedStreams returns the random numbers of each listed flow.
+func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
+	l, streams := NewListing(seed), make([]workload.Stream, s.listed)
 	for i := range streams {
-		f := &s.Flows[i]
-		tag, known := tags[f.Tag]
-		if !known {
-			tag = workload.NewStream(seed, "flows "+f.Tag)
-			tags[f.Tag] = tag
-		}
-		alike := ends{f.Tag, f.Source, f.Destination}
-		streams[i] = tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(before[alike])
-		before[alike]++
+		streams[i] = l.next(&s.Flows[i])
 	}
 	return streams
 }
