@@ -72,7 +72,8 @@ type Fabric struct {
 	outside  *outside.Outside // what leads to the machine's network
 	watch    *watcher
 	begun    bool                                      // the scenario: on the engine's goroutine
-	listing  *scenario.Listing                         // of the flows that were started: likewise
+	listing  *scenario.Listing                         // of the flows that requests describe: likewise
+	salts    func(flow, qp int) uint64                 // of the scenario's flows
 	stopped  map[topologies.NodeID][]topologies.PortID // switches, and which links they took down: on the engine's goroutine
 	ended    *endedFlows
 	cancel   context.CancelCauseFunc
@@ -113,7 +114,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
 		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
-		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed),
+		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed), salts: made.Scenario.Salts(o.Seed),
 	}
 	defer func() {
 		if err != nil {

@@ -25,7 +25,8 @@ type FlowRequest struct {
 	CC       string // empty: the fabric's
 	QPs      int    // that it is sent by; 0: one
 
-	own *scenario.Flow // of the scenario's flows
+	own    *scenario.Flow // of the scenario's flows
+	number int            // its place among them
 }
 
 // Start is how long after the request the flow is to start.
@@ -126,8 +127,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		for i, r := range requests {
 			own := &flows[i]
 			own.Start += e.Now()
-			own.Join(f.Plan, e.AddedFlows())
-			of, salts := scenario.QPs{Count: r.QPs}, f.listing.Salts(own)
+			of, salts := scenario.QPs{Count: r.QPs}, f.saltsOf(&r, own)
 			var qps []measure.QPPath
 			var configs []engine.FlowConfig
 			for k, size := range of.Split(own.Size, f.Plan.MTU) {
@@ -145,6 +145,9 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 				qps = append(qps, measure.QPPath{
 					Path: engine.Path(f.Plan, own.Source, own.Destination, config.Ports), Back: engine.WayBack(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
 				})
+			}
+			if r.own == nil {
+				f.listing.Add(own)
 			}
 			left, sent := len(configs), int64(0)
 			end := func(now vtime.Time) {
@@ -176,6 +179,16 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 	})
 }
 
+// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces of the flow's ends. A flow of the
+// scenario has those of a run, however often it is started. Other flows have those of a scenario that lists them in the order of their starts.
+func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint64 {
+	if r.own != nil {
+		return func(qp int) uint64 { return f.salts(r.number, qp) }
+	}
+	f.listing.Join(f.Plan, flow)
+	return f.listing.Salts(flow)
+}
+
 // StopFlows ends flows with the next packet of each: those of some numbers, which Snapshot has, or without any all that have not ended. It is how many they
 // are, QPs of one flow counted each. Those of programs are left alone.
 func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
@@ -203,23 +216,6 @@ func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
 		return nil
 	})
 	return stopped, err
-}
-
-// PairFlow is the flow of a queue pair of a program between two hosts' ports, under the fabric's congestion control. It is for the engine's goroutine.
-func (f *Fabric) PairFlow(e *engine.Engine, from, to topologies.PortID) (engine.FlowConfig, error) {
-	place := func(id topologies.PortID) uint8 { return uint8(f.Plan.Ports[id].Number - 1) }
-	own := scenario.Flow{
-		Source: f.Plan.Ports[from].Node, Destination: f.Plan.Ports[to].Node, Pair: topologies.Pair{From: place(from), To: place(to)},
-		Named: topologies.NamedFrom | topologies.NamedTo,
-	}
-	if own.Source == own.Destination {
-		return engine.FlowConfig{}, fmt.Errorf("a queue pair from %s to itself: the fabric joins hosts", f.Plan.Nodes[own.Source].Name)
-	}
-	if len(f.Plan.PairsVia(own.Source, own.Destination, nil, own.Pair, own.Named)) == 0 {
-		return engine.FlowConfig{}, fmt.Errorf("no switches join %s and %s", f.Plan.Ports[from].Name, f.Plan.Ports[to].Name)
-	}
-	own.Join(f.Plan, e.AddedFlows())
-	return f.Made.Flow(&own, "", f.options.Seed<<32^uint64(e.AddedFlows()))
 }
 
 // Incast has n hosts send to one at the same time, those first that follow it in the order of hosts.
@@ -251,7 +247,7 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 			tags = append(tags, own.Tag)
 		}
 		if tag == "" || tag == own.Tag {
-			requests = append(requests, FlowRequest{From: f.Plan.EndName(own.Source, own.Pair.From), To: f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own})
+			requests = append(requests, FlowRequest{From: f.Plan.EndName(own.Source, own.Pair.From), To: f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own, number: i})
 		}
 	}
 	for _, r := range requests {

@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -163,6 +164,7 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 			if err != nil {
 				t.Fatal(err)
 			}
+			listing.Add(own)
 			e.AddFlow(flow)
 		}
 	}
@@ -170,6 +172,50 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 		t.Fatal(err)
 	}
 	return e.Fingerprint()
+}
+
+// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of workloads, whichever flows were started before.
+func TestScenarioFlowsKeepTheirPorts(t *testing.T) {
+	text := `topology: {leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 4, ports_per_host: 2}, rate: 10Gbps, delay: 1us}
+flows:
+  - {tag: a, from: h0..h3, to: h4, size: 1KB, count: 2, interval: 1us}
+  - {from: h1, to: [h5, h6], size: 1KB}
+workloads: [{tag: w, incast: {degree: 4, size: 1KB, interval: 20us, events: 2}}]
+duration: 1ms
+`
+	f, err := bringUpFile(t, Options{}, "", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, f)
+	requests, err := f.ScenarioFlows("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, portsOf := f.Made.Scenario.Flows, f.Made.Scenario.PortsOf(1)
+	if listed := len(f.Made.Scenario.Listed()); listed != 10 || len(all) == listed {
+		t.Fatalf("%d flows, of which %d are listed", len(all), listed)
+	}
+	before := 0
+	for _, typed := range []FlowRequest{{From: "h1", To: "h5", Size: units.KB}, {From: "h7", To: "h6", Size: units.KB}} {
+		runFlows(t, f, []FlowRequest{typed})
+		before++
+		must(t, f.StartFlows(requests, func(FlowResult) {}))
+		must(t, f.Do(func(e *engine.Engine) error {
+			flows := e.Flows()
+			for i := range flows {
+				n := flows[i].Number - before
+				if n < 0 || n >= len(all) {
+					continue
+				}
+				if want, err := portsOf(n); err != nil || flows[i].Ports != want {
+					t.Errorf("after %d others flow %d has ports %+v, in a run %+v (%v)", before, n, flows[i].Ports, want, err)
+				}
+			}
+			return nil
+		}))
+		before += len(all)
+	}
 }
 
 // TestNotifiedUnderAnother: a flow whose congestion control needs CNPs has them where the fabric's needs none.

@@ -331,8 +331,8 @@ func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
 
 // QPPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
 func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
-	salt := s.salts(seed)
-	first := func(flow, qp int) engine.Ports { return engine.FirstPorts(qpSalt(salt(flow), qp)) }
+	salt := s.Salts(seed)
+	first := func(flow, qp int) engine.Ports { return engine.FirstPorts(salt(flow, qp)) }
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
 		first = func(flow, _ int) engine.Ports { return all[flow] }

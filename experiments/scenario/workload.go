@@ -93,22 +93,16 @@ func (s *Scenario) join() {
 		workload int
 		ends     [2]topologies.NodeID
 	}
-	type sender struct {
-		tag  string
-		host topologies.NodeID
-	}
-	listed := map[sender]int{}    // how many listed flows have joined
+	listing := NewListing(0)      // interfaces do not depend on the seed
 	turns := map[connection]int{} // of messages that wait: those of a connection go by one interface
 	for i := range s.Flows {
-		f, turn := &s.Flows[i], 0
-		w := s.WorkloadOf(i)
-		switch own := (sender{f.Tag, f.Source}); {
-		case w >= 0:
-			turn = i - s.Workloads[w].first
-		default: // hosts begin at different interfaces, so that those of one flow each are spread over all
-			turn = s.Topology.Nodes[f.Source].Index + listed[own]
-			listed[own]++
+		f, w := &s.Flows[i], s.WorkloadOf(i)
+		if w < 0 {
+			listing.Join(s.Topology, f)
+			listing.Add(f)
+			continue
 		}
+		turn := i - s.Workloads[w].first
 		if f.Waits() {
 			own := connection{w, [2]topologies.NodeID{f.Source, f.Destination}}
 			known := false
@@ -117,12 +111,12 @@ func (s *Scenario) join() {
 				turns[own] = turn
 			}
 		}
-		f.Join(s.Topology, turn)
+		f.join(s.Topology, turn)
 	}
 }
 
-// Join chooses the interfaces of a flow's ends by its turn.
-func (f *Flow) Join(plan *topologies.Plan, turn int) {
+// join chooses the interfaces of a flow's ends by its turn.
+func (f *Flow) join(plan *topologies.Plan, turn int) {
 	if pairs := plan.PairsVia(f.Source, f.Destination, f.Extra().Via, f.Pair, f.Named); len(pairs) > 0 {
 		f.Pair = pairs[turn%len(pairs)]
 	}
@@ -278,12 +272,13 @@ const (
 	drawJitter
 )
 
-// Listing gives listed flows random numbers, one flow after the other. They depend on the seed, the flow's tag and ends, and how many flows before it
-// share these, and on no other flow.
+// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the flow's tag and ends, and how many flows
+// before it share these (of interfaces: the tag and the source), and on no other flow.
 type Listing struct {
-	seed   uint64
-	tags   map[string]workload.Stream
-	before map[flowEnds]uint64
+	seed    uint64
+	tags    map[string]workload.Stream
+	before  map[flowEnds]uint64
+	senders map[flowEnds]int // by tag and source alone
 }
 
 // flowEnds are what flows are counted by.
@@ -294,7 +289,7 @@ type flowEnds struct {
 
 // NewListing is a Listing without a flow.
 func NewListing(seed uint64) *Listing {
-	return &Listing{seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{}}
+	return &Listing{seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{}, senders: map[flowEnds]int{}}
 }
 
 func (l *Listing) next(f *Flow) workload.Stream {
@@ -303,10 +298,18 @@ func (l *Listing) next(f *Flow) workload.Stream {
 		tag = workload.NewStream(l.seed, "flows "+f.Tag)
 		l.tags[f.Tag] = tag
 	}
-	alike := flowEnds{f.Tag, f.Source, f.Destination}
-	stream := tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(l.before[alike])
-	l.before[alike]++
-	return stream
+	return tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(l.before[flowEnds{f.Tag, f.Source, f.Destination}])
+}
+
+// Add counts a flow: Salts and Join are then about the next one.
+func (l *Listing) Add(f *Flow) {
+	l.before[flowEnds{f.Tag, f.Source, f.Destination}]++
+	l.senders[flowEnds{tag: f.Tag, source: f.Source}]++
+}
+
+// Join chooses the interfaces of a flow's ends. Hosts begin at different interfaces, so that those of one flow each are spread over all.
+func (l *Listing) Join(plan *topologies.Plan, f *Flow) {
+	f.join(plan, plan.Nodes[f.Source].Index+l.senders[flowEnds{tag: f.Tag, source: f.Source}])
 }
 
 // Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists the flow after those before.
@@ -328,6 +331,7 @@ func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
 	l, streams := NewListing(seed), make([]workload.Stream, s.listed)
 	for i := range streams {
 		streams[i] = l.next(&s.Flows[i])
+		l.Add(&s.Flows[i])
 	}
 	return streams
 }
@@ -349,6 +353,12 @@ func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 		}
 		return listed[flow].Bits(drawPort)
 	}
+}
+
+// Salts returns where the search for the UDP source port of each of a flow's QPs begins.
+func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
+	salt := s.salts(seed)
+	return func(flow, qp int) uint64 { return qpSalt(salt(flow), qp) }
 }
 
 // WorkloadOf is the index of the workload of a flow, -1 of one that is listed.
