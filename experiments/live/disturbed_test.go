@@ -90,7 +90,7 @@ func TestRoutesComeBack(t *testing.T) {
 func testRoutesComeBack(t *testing.T, f *Fabric, node string, ports ...string) {
 	t.Helper()
 	state := func() string {
-		return on(t, f, node, "sh", "-c", "ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent")
+		return on(t, f, node, "sh", "-c", "(ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent) | sort") // neighbours come as a hash has them
 	}
 	before := state()
 	for _, port := range ports {
