@@ -372,6 +372,9 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	fmt.Fprintf(w, "\n\n")
 	writeColumns(w, lines)
 	writeDuplicates(w, sweep.Duplicates(points))
+	for _, path := range s.Idle(points, outcomes) {
+		fmt.Fprintf(w, "\n  %s had no effect: points that differ by it alone are the same run, frame by frame\n", path)
+	}
 }
 
 // writeDuplicates tells which points are the same run as an earlier one.

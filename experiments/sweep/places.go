@@ -82,6 +82,33 @@ func Duplicates(points []Point) []string {
 	return same
 }
 
+// Idle are the parameters that change nothing: points that differ by their values alone have the same fingerprint, wherever two such were made.
+func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
+	var idle []string
+	for k, parameter := range s.Varying() {
+		if parameter.Path == scenarioPath {
+			continue
+		}
+		compared, differ, first := false, false, map[string]string{}
+		for i := range points {
+			p, made := &points[i], outcomes[i].Fingerprint
+			if made == "" {
+				continue
+			}
+			others := slices.Clone(p.Values)
+			others[k] = ""
+			key := fmt.Sprintf("%s %q %d", p.Controller, others, p.Seed)
+			fingerprint, known := first[key]
+			first[key] = made
+			compared, differ = compared || known, differ || known && fingerprint != made
+		}
+		if compared && !differ {
+			idle = append(idle, parameter.Path)
+		}
+	}
+	return idle
+}
+
 // Warnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
 func Warnings(points []Point) []string {
 	var texts []string

@@ -498,3 +498,39 @@ sweep: {scenario: some.yaml, parameters: {cc.dcqcn.rai: [40Mbps, 80Mbps]}, contr
 		t.Errorf("%d points, %q", len(points), lines)
 	}
 }
+
+// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were made; it has one if two differ.
+func TestIdle(t *testing.T) {
+	s := &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{
+		{Path: "x", Values: []string{"1", "2"}}, {Path: "one", Values: []string{"7"}}, {Path: "y", Values: []string{"1", "2"}},
+	}}
+	var points []Point
+	for _, x := range []string{"1", "2"} {
+		for _, y := range []string{"1", "2"} {
+			for _, controller := range []string{"dcqcn", "swift"} {
+				points = append(points, Point{Controller: controller, Values: []string{x, y}, Seed: 1})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		fingerprint func(x, y, controller string) string
+		want        []string
+	}{
+		"all differ":        {func(x, y, controller string) string { return x + y + controller }, nil},
+		"x changes nothing": {func(_, y, controller string) string { return y + controller }, []string{"x"}},
+		"neither does":      {func(_, _, controller string) string { return controller }, []string{"x", "y"}},
+		"y under one": {func(x, y, controller string) string {
+			return x + controller + map[bool]string{true: y}[controller == "swift"]
+		}, nil},
+		"none of y = 2 made":   {func(x, y, controller string) string { return map[bool]string{true: x + controller}[y == "1"] }, nil},
+		"equal, of those made": {func(x, y, controller string) string { return map[bool]string{true: controller}[x == "1" || y == "1"] }, []string{"x", "y"}},
+	} {
+		outcomes := make([]Outcome, len(points))
+		for i, p := range points {
+			outcomes[i].Fingerprint = c.fingerprint(p.Values[0], p.Values[1], p.Controller)
+		}
+		if got := s.Idle(points, outcomes); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
