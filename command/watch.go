@@ -53,7 +53,7 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 			if f.interrupted {
 				return ended(err)
 			}
-			fmt.Fprintf(os.Stderr, "pausenet: %v\n", err)
+			fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 		}
 		if f.results != nil {
 			writeChanges(c.OutOrStdout(), before, f.results)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -96,9 +97,15 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	if processors == 0 {
 		processors = crew.Share(f.jobs)
 	}
+	var saying sync.Mutex // several points' processes speak
+	say := func(line string) {
+		saying.Lock()
+		defer saying.Unlock()
+		fmt.Fprintf(c.ErrOrStderr(), "  %s\n", line)
+	}
 	h := &cluster.Hand{
 		Name: f.name, ID: f.sweep, Jobs: f.jobs, Processors: processors, Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
-		Make: startPoint, Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
+		Make: startPoint, Say: say,
 	}
 	made, err := h.Run(ctx, conn)
 	fmt.Fprintf(c.OutOrStdout(), "%s made\n", count(made, "point"))

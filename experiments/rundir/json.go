@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/pausenet/pausenet/internal/files"
 )
@@ -44,14 +45,21 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // What a folder of results is read from. Whoever can put a file there can put a link or a device there.
 var (
-	jsonFile = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
+	// What a few KB decode to may be a thousand times as much.
+	summaryFile = files.Kind{Name: "a run's summary", Most: 4 << 20, Plain: true}
+	sumsFile    = files.Kind{Name: "a list of sums", Most: 64 << 10, Plain: true}
+	jsonFile    = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
 	// CSVFile is a table.
 	CSVFile = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
 )
 
 // ReadJSON reads a file of JSON; a mistake in it is a FileError.
 func ReadJSON(path string, into any) error {
-	data, err := files.Read(path, jsonFile)
+	kind := jsonFile
+	if filepath.Base(path) == SummaryFile {
+		kind = summaryFile
+	}
+	data, err := files.Read(path, kind)
 	if err != nil {
 		return err
 	}

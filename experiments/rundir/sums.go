@@ -86,7 +86,7 @@ func CheckOnly(folder string) error {
 // checkSums does what CheckSums says, and returns the names of the files that the sums list.
 func checkSums(folder string) (listed map[string]bool, err error) {
 	path := filepath.Join(folder, SumsFile)
-	data, err := files.Read(path, jsonFile)
+	data, err := files.Read(path, sumsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile + ": the run did not end, or an earlier pausenet made it: run the scenario again")}
 	}
@@ -100,6 +100,9 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
 			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
+		}
+		if listed[m[2]] {
+			return nil, &FileError{Path: path, Line: n, Err: fmt.Errorf("%s is listed twice", m[2])}
 		}
 		listed[m[2]] = true
 		switch sum, err := sumOf(filepath.Join(folder, m[2])); {

@@ -65,6 +65,20 @@ func TestCheckSums(t *testing.T) {
 		"sums cut in a line": {func(dir string) {
 			sums(dir, func(lines []string) []string { return append(lines[:1], lines[1][:20]) })
 		}, "not a line of sha256sum's"},
+		"a line twice": {func(dir string) { sums(dir, func(lines []string) []string { return append(lines[:1], lines...) }) }, ":2: "},
+		"endless sums": {func(dir string) {
+			sums(dir, func(lines []string) []string { return []string{strings.Repeat(lines[0], 4000)} })
+		}, "a list of sums"},
+		"endless summary": {func(dir string) {
+			path := filepath.Join(dir, SummaryFile)
+			if err := os.WriteFile(path, []byte(`{"by_size": [`+strings.Repeat("{},", 2<<20)+"{}]}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var into map[string]any
+			if err := ReadJSON(path, &into); err == nil || !strings.Contains(err.Error(), "a run's summary") {
+				t.Errorf("a summary of 6 MB: %v", err)
+			}
+		}, "summary.json: it has been changed"},
 		"no sums":       {func(dir string) { _ = os.Remove(filepath.Join(dir, SumsFile)) }, "the run did not end"},
 		"no flows":      {func(dir string) { _ = os.Remove(filepath.Join(dir, "flows.csv")) }, "flows.csv: it is missing"},
 		"changed flows": {func(dir string) { _ = os.WriteFile(filepath.Join(dir, "flows.csv"), nil, 0o600) }, "flows.csv: it has been changed"},

@@ -168,7 +168,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 		return Outcome{State: Waiting}
 	}
 	job := r.Job(i)
-	if o, err := job.Result(); err == nil {
+	if o, err := job.Result(); err == nil && rundir.CheckSums(job.Directory) == nil { // else the point is made again
 		o.State = Kept
 		return o
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,11 +92,19 @@ func readShard(directory string) (*shardInfo, error) {
 	if err := rundir.ReadJSON(path, in); err != nil {
 		return nil, err
 	}
-	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || in.Of < 1 || in.Number < 1 || in.Number > in.Of {
+	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || in.Of < 1 || in.Of > mostPoints || len(in.Plan.Points) == 0 || in.Number < 1 || in.Number > in.Of {
 		return nil, &rundir.FileError{Path: path, Err: errors.New("it has been changed: make the shard again")}
 	}
+	varying := in.Plan.Sweep.Varying()
 	for i := range in.Plan.Points {
 		p := &in.Plan.Points[i]
+		fits := len(p.Values) == len(varying)
+		for k := 0; fits && k < len(varying); k++ {
+			fits = slices.Contains(varying[k].Values, p.Values[k])
+		}
+		if !fits {
+			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q has other values than the sweep: make the shard again", p.Name())}
+		}
 		if !filepath.IsLocal(p.Folder) || !filepath.IsLocal(p.Controller) || strings.ContainsAny(p.Folder+p.Controller, `/\`) {
 			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is no folder's name: make the shard again", p.Name())}
 		}

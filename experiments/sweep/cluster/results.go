@@ -160,17 +160,17 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 		}
 		return directory, "", &badResult{err}
 	}
-	job := c.Runner.Job(r.Point)
-	job.Directory = directory
-	if _, err := job.Result(); err != nil {
-		return directory, "", &badResult{fmt.Errorf("is not the point's: %w", err)}
-	}
 	err = rundir.CheckOnly(directory)
 	if err == nil {
 		sums, err = sumsOf(directory)
 	}
 	if err != nil {
 		return directory, "", &badResult{fmt.Errorf("is damaged: %w", err)}
+	}
+	job := c.Runner.Job(r.Point)
+	job.Directory = directory
+	if _, err := job.Result(); err != nil {
+		return directory, "", &badResult{fmt.Errorf("is not the point's: %w", err)}
 	}
 	return directory, sums, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,7 +161,7 @@ func (c *Coordinator) writeStatus(over bool) {
 
 // ReadStatus reads the status of a sweep's folder, as its coordinator wrote it last.
 func ReadStatus(directory string) (*Status, error) {
-	data, err := os.ReadFile(filepath.Join(directory, ".cluster", statusFile))
+	data, err := files.Read(filepath.Join(directory, ".cluster", statusFile), files.Kind{Name: "a sweep's status", Most: 16 << 20, Plain: true})
 	if err != nil {
 		return nil, err
 	}
