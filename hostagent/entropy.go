@@ -1,8 +1,6 @@
 package hostagent
 
 import (
-	"encoding/binary"
-
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -51,14 +49,12 @@ type entropies struct {
 	explore int        // packets to come with ports at random
 }
 
-// newEntropies are those of a flow; nil of one that keeps its port. They go by its ends and its own port, and so neither by its place among flows
-// nor by other flows.
-func newEntropies(e Entropy, w *wire.FlowParams) *entropies {
+// newEntropies returns those of a flow, which draws by a seed of its own; nil of one that keeps its port.
+func newEntropies(e Entropy, seed uint64) *entropies {
 	if e == EntropyFlow {
 		return nil
 	}
-	ends := uint64(binary.BigEndian.Uint32(w.Src[:]))<<32 | uint64(binary.BigEndian.Uint32(w.Dst[:]))
-	return &entropies{reps: e == EntropyREPS, seed: splitmix.At(ends, uint64(w.SrcPort))}
+	return &entropies{reps: e == EntropyREPS, seed: seed}
 }
 
 // random is a port at random, by the count of those before: no order of events of other flows changes it.

@@ -1,7 +1,6 @@
 package hostagent
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func newREPS() *entropies {
-	return newEntropies(EntropyREPS, &wire.FlowParams{Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 50_000, DestQP: 17})
+	return newEntropies(EntropyREPS, 17)
 }
 
 // ports are those of the next packets.
@@ -22,11 +21,10 @@ func (e *entropies) ports(n int) (all []uint16) {
 }
 
 func TestEntropyOfFlows(t *testing.T) {
-	w := &wire.FlowParams{SrcPort: 50_000}
-	if newEntropies(EntropyFlow, w) != nil {
+	if newEntropies(EntropyFlow, 50_000) != nil {
 		t.Error("a flow that keeps its port has others")
 	}
-	e := newEntropies(EntropyRandom, w)
+	e := newEntropies(EntropyRandom, 50_000)
 	e.answered(0, 7, true)
 	e.failed(0)
 	seen := map[uint16]bool{}
@@ -40,7 +38,7 @@ func TestEntropyOfFlows(t *testing.T) {
 	if len(seen) < 930 {
 		t.Errorf("%d different ports of 1000", len(seen))
 	}
-	if slices.Equal(newREPS().ports(5), newEntropies(EntropyREPS, w).ports(5)) {
+	if slices.Equal(newREPS().ports(5), newEntropies(EntropyREPS, 50_000).ports(5)) {
 		t.Error("two flows have the same ports")
 	}
 }
@@ -111,25 +109,6 @@ func TestREPSFreezes(t *testing.T) {
 	e.failed(0)
 	if p := e.next(); p < wire.MinEntropyPort {
 		t.Errorf("port %d", p)
-	}
-}
-
-// TestEntropyOfEachFlow: flows between the same hosts with ports of their own draw others, as do those of the other direction. The number of the
-// queue pair, which one more flow before it changes, changes none.
-func TestEntropyOfEachFlow(t *testing.T) {
-	draws := func(change func(*wire.FlowParams)) string {
-		w := wire.FlowParams{Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 50_000, DestQP: 17}
-		change(&w)
-		return fmt.Sprint(newEntropies(EntropyRandom, &w).ports(5))
-	}
-	own := draws(func(*wire.FlowParams) {})
-	port := draws(func(w *wire.FlowParams) { w.SrcPort++ })
-	back := draws(func(w *wire.FlowParams) { w.Src, w.Dst = w.Dst, w.Src })
-	if own == port || own == back || port == back {
-		t.Errorf("two of them have the same ports: %s, %s, %s", own, port, back)
-	}
-	if pair := draws(func(w *wire.FlowParams) { w.DestQP++ }); pair != own {
-		t.Errorf("another queue pair has %s, want %s", pair, own)
 	}
 }
 

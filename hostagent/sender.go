@@ -25,6 +25,7 @@ type SenderConfig struct {
 	Settings   *Settings       // its own; nil: the NIC's
 	Traits     *Traits         // nil: none
 	TellSent   bool            // Clock.Sent is to be called
+	Entropy    uint64          // seeds the draws of source ports (EntropyRandom, EntropyREPS)
 }
 
 // Sender is the sending half of a flow's queue pair, the reaction point.
@@ -140,7 +141,7 @@ func (n *NIC) newSender(now vtime.Time, c *SenderConfig, header *wire.FlowHeader
 		eligible: now, lastStart: now, progress: now, armed: vtime.Never, gap: -1, tellSent: c.TellSent,
 	}
 	s.class = n.classOf(s.settings.DataPriority)
-	s.entropy = newEntropies(s.settings.Entropy, &c.Wire)
+	s.entropy = newEntropies(s.settings.Entropy, c.Entropy)
 	return s
 }
 

@@ -192,7 +192,7 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 		return engine.FlowConfig{}, err
 	}
 	return engine.FlowConfig{
-		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Controller: spec.Name, Hosts: l.hostsOf(spec),
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Entropy: salt, Controller: spec.Name, Hosts: l.hostsOf(spec),
 		NewController: func(int) (cc.Controller, error) {
 			if extra.ConstantRate > 0 {
 				return cc.Constant(float64(extra.ConstantRate)), nil

@@ -348,20 +348,28 @@ func (r *runner) addFlows() {
 	r.operations = AddOperations(r.engine, r.Scenario)
 	r.engine.Reserve(len(r.Scenario.Flows) + len(r.QPs))
 	controller, rtt := r.controller, r.rttOf
-	add := func(flow int, size units.Bytes, ports engine.Ports) {
+	draws := func(int, int) uint64 { return 0 }
+	if r.Hosts().Entropy != hostagent.EntropyFlow {
+		draws = r.Scenario.Draws(r.Seed)
+	}
+	add := func(flow, qp int, size units.Bytes, ports engine.Ports) {
 		f := &r.Scenario.Flows[flow]
 		send, receive := r.operations.Of(flow)
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
-			Ports: ports, Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
+			Ports: ports, Entropy: draws(flow, qp), Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
 		})
 	}
 	for i := range r.Scenario.Flows {
-		add(i, r.FirstSize(i), r.Flows[i].Ports)
+		add(i, 0, r.FirstSize(i), r.Flows[i].Ports)
 	}
-	for i := range r.QPs {
+	qp := 0
+	for i := range r.QPs { // those of a flow follow each other
 		q := &r.QPs[i]
-		add(int(q.Flow), q.Size, q.Ports)
+		if qp++; i > 0 && r.QPs[i-1].Flow != q.Flow {
+			qp = 1
+		}
+		add(int(q.Flow), qp, q.Size, q.Ports)
 	}
 }
 

@@ -361,6 +361,19 @@ func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
 	return func(flow, qp int) uint64 { return qpSalt(salt(flow), qp) }
 }
 
+// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one connection draw others, though
+// they have its port.
+func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
+	salt := s.salts(seed)
+	return func(flow, qp int) uint64 {
+		own := salt(flow)
+		if i := s.WorkloadOf(flow); i >= 0 && s.Flows[flow].Waits() {
+			own = splitmix.At(own, uint64(flow-s.Workloads[i].first))
+		}
+		return qpSalt(own, qp)
+	}
+}
+
 // WorkloadOf is the index of the workload of a flow, -1 of one that is listed.
 func (s *Scenario) WorkloadOf(flow int) int {
 	i := len(s.Workloads) - 1

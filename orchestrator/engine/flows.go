@@ -20,6 +20,7 @@ type FlowConfig struct {
 	Size                int64      // payload bytes; 0: unbounded
 	Start               vtime.Time // of a flow that an operation sends: set when it does
 	Ports               Ports      // with the addresses they decide the path (ECMP)
+	Entropy             uint64     // seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
 	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
@@ -244,7 +245,7 @@ func (l *lane) startFlow(id int) error {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, TellSent: f.Send > 0,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, TellSent: f.Send > 0, Entropy: f.Entropy,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
