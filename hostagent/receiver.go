@@ -119,7 +119,9 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		r.back.SetSourcePort(p.SrcPort)
 	}
 	var f *frame.Frame
-	r.back.SetSentAgain(p.SentAgain)
+	if p.SentAgain {
+		r.back.SetSentAgain(true)
+	}
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
 		f = n.clock.Frame(wire.AckTimestampLen + r.back.Version().Extra())
@@ -142,7 +144,9 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		wire.EchoMark(f.Data(), r.echo)
 	}
 	r.echo = wire.NotECT
-	r.back.SetSentAgain(false)
+	if p.SentAgain {
+		r.back.SetSentAgain(false)
+	}
 	f.Priority = r.settings.ACKPriority()
 	if n.Recorder != nil {
 		n.Recorder.Answered(now, r.Flow, f, wire.KindAck)

@@ -243,9 +243,13 @@ func (s *Sender) send(now vtime.Time) *frame.Frame {
 		f = n.clock.Brief(length, form, brief)
 	} else {
 		f = n.clock.Frame(length)
-		s.header.SetSentAgain(tell)
+		if tell {
+			s.header.SetSentAgain(true)
+		}
 		wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
-		s.header.SetSentAgain(false)
+		if tell {
+			s.header.SetSentAgain(false)
+		}
 	}
 	f.Priority = s.settings.DataPriority
 
