@@ -184,7 +184,8 @@ func kindOf(token string) string {
 	return ""
 }
 
-// changedModule changes a constant or an operation of floating-point numbers for every two bytes, most often so that the module stays valid.
+// changedModule changes a constant or an operation of floating-point numbers for every two bytes, most often so that the module stays
+// valid.
 func changedModule(module, data []byte) []byte {
 	module = slices.Clone(module)
 	var constants, operations []int

@@ -68,7 +68,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others, whatever their ports are by.
+// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others, whatever their ports are
+// by.
 func TestOneMoreFlow(t *testing.T) {
 	const scenario = `
 name: pair

@@ -32,8 +32,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTraitsAtTheEdges: a flow that began at 100 us and sends for 10 us of each 15 stops sending at 110 us and goes on at 115 us; one with a stop has it from that
-// moment on.
+// TestTraitsAtTheEdges: a flow that began at 100 us and sends for 10 us of each 15 stops sending at 110 us and goes on at 115 us; one with
+// a stop has it from that moment on.
 func TestTraitsAtTheEdges(t *testing.T) {
 	sends := &traits{Traits: &Traits{On: 10 * us, Off: 5 * us}, begun: 100 * us}
 	for now, want := range map[vtime.Time]vtime.Time{

@@ -299,7 +299,7 @@ type GrantCounts struct {
 	Left    int64 // of Initial and Heard, and not spent; below 0: overdrawn
 }
 
-// Plus are the sums of both.
+// Plus returns the sums of both.
 func (g GrantCounts) Plus(o GrantCounts) GrantCounts {
 	return GrantCounts{g.Demand + o.Demand, g.Granted + o.Granted, g.Heard + o.Heard, g.Initial + o.Initial, g.Left + o.Left}
 }

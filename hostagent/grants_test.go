@@ -255,8 +255,8 @@ func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
 	}
 }
 
-// TestGrantsAreDue: a grant follows another by its time on the line, 218 ns as in TestGrants. Time in which nobody waits is no credit, and a second
-// receiver that begins to wait does not put off the first.
+// TestGrantsAreDue: a grant follows another by its time on the line, 218 ns as in TestGrants. Time in which nobody waits is no credit, and
+// a second receiver that begins to wait does not put off the first.
 func TestGrantsAreDue(t *testing.T) {
 	const turn = 218 * vtime.Nanosecond
 	p, g := newGranted(t, nil)
@@ -310,8 +310,8 @@ func TestGrantIsOfTheDemand(t *testing.T) {
 	}
 }
 
-// TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by (1 - 0.5) x 0.5, and periods without a
-// packet raise it by 1/1024, 2/1024 and so on.
+// TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by (1 - 0.5) x 0.5, and
+// periods without a packet raise it by 1/1024, 2/1024 and so on.
 func TestMarksLowerGrants(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Target, g.Gain, g.Decrease, g.Increase, g.Least = 0.5, 1, 0.5, 1./1024, 1./64

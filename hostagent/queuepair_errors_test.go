@@ -290,7 +290,8 @@ func TestPairTimes(t *testing.T) {
 	}
 }
 
-// TestPairLongestWrite: a WRITE of more than 2^30 bytes is an invalid request, whatever its memory; one of 2^30 is refused for its memory, which has less.
+// TestPairLongestWrite: a WRITE of more than 2^30 bytes is an invalid request, whatever its memory; one of 2^30 is refused for its memory,
+// which has less.
 func TestPairLongestWrite(t *testing.T) {
 	for length, want := range map[uint32]struct {
 		syndrome uint8
@@ -318,8 +319,8 @@ func TestPairLongestWrite(t *testing.T) {
 	}
 }
 
-// TestPairPSNsInFlight: fewer than 2^23 PSNs are in flight, half of all there are: a READ of 2^30 bytes takes 2^22 at an MTU of 256, and a second waits
-// for the first unless it takes at least one less.
+// TestPairPSNsInFlight: fewer than 2^23 PSNs are in flight, half of all there are: a READ of 2^30 bytes takes 2^22 at an MTU of 256, and a
+// second waits for the first unless it takes at least one less.
 func TestPairPSNsInFlight(t *testing.T) {
 	for second, want := range map[uint32]int{1 << 30: 1, 1<<30 - 256: 2} {
 		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 4, RNRTimer: 1}, Requester{Reads: 4, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)

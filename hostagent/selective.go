@@ -226,8 +226,8 @@ func (s *Sender) lose(now vtime.Time, number int64, sure bool, newest vtime.Time
 }
 
 // sample is the RTT that the answer to a packet tells; 0: none. Of a packet that was sent more than once nobody knows which copy arrived (Karn's
-// algorithm, RFC 6298 section 3), unless the answer has the time, or the receiver has said of all the others that they came trimmed, or there are
-// two copies and the answer says that it is to the second (htsim's validateSendTs).
+// algorithm, RFC 6298 section 3), unless the answer has the time, or the receiver has said of all the others that they came trimmed, or
+// there are two copies and the answer says that it is to the second (htsim's validateSendTs).
 func (s *Sender) sample(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
 	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
 		return now - vtime.Time(at)

@@ -151,8 +151,8 @@ func TestSelectiveWindow(t *testing.T) {
 	}
 }
 
-// TestSelectiveSamples: the answer to a packet that was sent again tells the RTT of its last copy if the copies before came trimmed, or if there
-// was one before and the answer is to the second; else it tells none.
+// TestSelectiveSamples: the answer to a packet that was sent again tells the RTT of its last copy if the copies before came trimmed, or if
+// there was one before and the answer is to the second; else it tells none.
 func TestSelectiveSamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    string // what became of the copies before the last: trimmed, or late

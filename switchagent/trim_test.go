@@ -206,7 +206,8 @@ func TestTrimCoin(t *testing.T) {
 	}
 }
 
-// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of payload come to a port.
+// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of payload come to a
+// port.
 func coinRig(t *testing.T, limit int, seed uint64, edit func(*switchagent.Settings)) (r *rig, put func(psn uint32) (*frame.Frame, switchagent.Drop)) {
 	r = newRig(t, func(s *switchagent.Settings) {
 		s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, units.Bytes(limit), true, switchagent.TrimCoin
@@ -227,7 +228,8 @@ func coinRig(t *testing.T, limit int, seed uint64, edit func(*switchagent.Settin
 	}
 }
 
-// TestTrimCoinLeavesRoom: however often the newest frame is trimmed, a queue holds as many frames as before, also where of each frame 10 bytes do not count.
+// TestTrimCoinLeavesRoom: however often the newest frame is trimmed, a queue holds as many frames as before, also where of each frame 10
+// bytes do not count.
 func TestTrimCoinLeavesRoom(t *testing.T) {
 	const each = 1074 - 10
 	r, put := coinRig(t, 3*each, 1, nil)
@@ -250,7 +252,8 @@ func TestTrimCoinLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestTrimCoinNeverFalls: the newest frame stays whole where its headers could not go on: to its own queue, or to a priority that is lossless or in a storm.
+// TestTrimCoinNeverFalls: the newest frame stays whole where its headers could not go on: to its own queue, or to a priority that is
+// lossless or in a storm.
 func TestTrimCoinNeverFalls(t *testing.T) {
 	const each = 1074
 	for name, c := range map[string]struct {

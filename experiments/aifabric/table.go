@@ -106,14 +106,14 @@ func join(m int, more ...string) testCase {
 	}, more...)}
 }
 
-// uecJoin are M flows under Ultra Ethernet's congestion control, with trimming and without PFC, that M others join.
+// uecJoin has M flows join M others under Ultra Ethernet's congestion control, with trimming and without PFC.
 func uecJoin(m int, controller string) testCase {
 	c := join(m, trimming...)
 	c.label, c.controller = fmt.Sprintf("M = %d, %s, trimming, no PFC", m, controller), controller
 	return c
 }
 
-// convergenceTime is the name of value converged.
+// convergenceTime names the value that converged works out.
 const convergenceTime = "all flows within 10 % of their fair share after"
 
 func labelled(label string, long bool, c testCase) testCase {

@@ -381,7 +381,8 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all that were sent to it have come.
+// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all that were sent to
+// it have come.
 func TestPairwiseRounds(t *testing.T) {
 	for _, chunks := range []int{1, 3} {
 		const ranks = 4

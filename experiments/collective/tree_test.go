@@ -91,7 +91,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsAtTheEdge: NCCL halves a chunk while the trees have fewer than depth x 8 of it, so not at 2 x 512 KiB x 3 x 8 bytes among 8 ranks, and at a byte less.
+// TestPartsAtTheEdge: NCCL halves a chunk while the trees have fewer than depth x 8 of it, so not at 2 x 512 KiB x 3 x 8 bytes among 8
+// ranks, and at a byte less.
 func TestPartsAtTheEdge(t *testing.T) {
 	const edge = 2 * 512 << 10 * 3 * 8
 	for size, want := range map[int64]int{edge: 24, edge - 1: 48} {

@@ -39,7 +39,8 @@ type Client struct {
 	finished atomic.Bool
 }
 
-// Names are the fabrics that are up, sorted; on a node the one that it is of. A socket that a killed fabric left behind is removed.
+// Names returns the names of the fabrics that are up, sorted; on a node its own fabric's. It removes sockets that killed fabrics left
+// behind.
 func Names() ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(Folder, "*.sock"))
 	if err != nil {

@@ -37,7 +37,7 @@ type Request struct {
 	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
 	// Kinds are the events that events gives; none: all.
 	Kinds []string `json:"kinds,omitempty"`
-	// Line is what line does as the fabric's shell would, what complete completes, and the setting of set.
+	// Line holds the line that the fabric's shell is to do (line), to complete (complete), or the setting to change (set).
 	Line string `json:"line,omitempty"`
 	Flow int    `json:"flow,omitempty"` // of way: its number
 	// Command, Environment and Folder are of program.
@@ -56,7 +56,8 @@ type Reply struct {
 	Environment []string  `json:"environment,omitempty"`
 	Folder      string    `json:"folder,omitempty"` // where they begin; empty: where they would
 	Snapshot    *Snapshot `json:"snapshot,omitempty"`
-	// Lines are what complete offers, the interfaces of way, and the warnings of set. Output is what a line prints, in pieces; the reply with End is its last.
+	// Lines holds what complete offers, the interfaces of way, or the warnings of set. Output holds a piece of what a line prints; the last
+	// piece comes with End.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`

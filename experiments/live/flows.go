@@ -179,8 +179,9 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 	})
 }
 
-// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces of the flow's ends. A flow of the
-// scenario has those of a run, however often it is started. Other flows have those of a scenario that lists them in the order of their starts.
+// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces of the flow's ends. A
+// flow of the scenario has those of a run, however often it is started. Other flows have those of a scenario that lists them in the order
+// of their starts.
 func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint64 {
 	if r.own != nil {
 		return func(qp int) uint64 { return f.salts(r.number, qp) }

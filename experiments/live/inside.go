@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the fabric's name is the rest.
-// The socket belongs to the node's network namespace, so that there is none but the own fabric's. Folder is hidden from nodes.
+// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the fabric's name is the
+// rest. The socket belongs to the node's network namespace, so that there is none but the own fabric's. Folder is hidden from nodes.
 const insidePrefix = "@pausenet/"
 
 // insideVerbs are those that programs on nodes may use: they look, and start programs with the powers of programs on nodes. Privileged

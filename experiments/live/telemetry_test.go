@@ -441,8 +441,8 @@ func TestStalls(t *testing.T) {
 }
 
 // TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a cycle, which
-// is named. Taking a link of the cycle down ends it. Whether the routes that are left close another cycle, which holds the flows again, depends on when
-// that is: then that one is named.
+// is named. Taking a link of the cycle down ends it. Whether the routes that are left close another cycle, which holds the flows again,
+// depends on when that is: then that one is named.
 func TestDeadlock(t *testing.T) {
 	source, err := scenario.BuiltinSource("deadlock")
 	must(t, err)

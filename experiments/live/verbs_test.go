@@ -189,7 +189,8 @@ func TestVerbsRping(t *testing.T) {
 	}
 }
 
-// TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection manager, and what is refused.
+// TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection manager, and what is
+// refused.
 func TestVerbsExamples(t *testing.T) {
 	program(t, "rdma_server", "rdmacm-utils")
 	program(t, "fi_pingpong", "libfabric-bin")

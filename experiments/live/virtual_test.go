@@ -174,7 +174,8 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	return e.Fingerprint()
 }
 
-// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of workloads, whichever flows were started before.
+// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of workloads, whichever flows
+// were started before.
 func TestScenarioFlowsKeepTheirPorts(t *testing.T) {
 	text := `topology: {leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 4, ports_per_host: 2}, rate: 10Gbps, delay: 1us}
 flows:

@@ -35,7 +35,7 @@ type Summary struct {
 	Drops      DropSummary `json:"drops"`
 	// Recovery is nil of runs that have neither selective repeat nor trimming.
 	Recovery *RecoverySummary `json:"recovery,omitempty"`
-	// Grants are of congestion controls by grants (RCCC); nil where no flow has one.
+	// Grants counts what receivers granted and flows sent, under congestion controls by grants (RCCC); nil where no flow has one.
 	Grants *GrantSummary `json:"grants,omitempty"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
 	Faults *FaultSummary `json:"faults,omitempty"`

@@ -27,8 +27,8 @@ func TestLateOf(t *testing.T) {
 	}
 }
 
-// TestSummariseCollectives: two all-reduces of 1 MB among 4 ranks that take 1 and 3 ms, and one that does not end. By hand: 8 Mb in 2 ms is 4 Gb/s, and the bus
-// carries 2x3/4 of that. Of equally frequent stragglers the first counts.
+// TestSummariseCollectives: two all-reduces of 1 MB among 4 ranks that take 1 and 3 ms, and one that does not end. By hand: 8 Mb in 2 ms is
+// 4 Gb/s, and the bus carries 2x3/4 of that. Of equally frequent stragglers the first counts.
 func TestSummariseCollectives(t *testing.T) {
 	one := func(kind string, ended bool, took, limit vtime.Time, straggler string) CollectiveRun {
 		return CollectiveRun{Kind: kind, Algorithm: "ring", Size: 1_000_000, Factor: 1.5, Ended: ended, Time: took, Limit: limit, Straggler: straggler}
@@ -54,8 +54,8 @@ func TestSummariseCollectives(t *testing.T) {
 	}
 }
 
-// TestStepsLimit: on a star of 100 Gb/s, 80 ps a byte, with 1 us to each host but h2, which is 50 us away. A message that waits until another has left may begin
-// as its last packet does. Two messages share their receiver's link, also where packets may be moved.
+// TestStepsLimit: on a star of 100 Gb/s, 80 ps a byte, with 1 us to each host but h2, which is 50 us away. A message that waits until
+// another has left may begin as its last packet does. Two messages share their receiver's link, also where packets may be moved.
 func TestStepsLimit(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\nchange_links: [{from: h2, to: s0, delay: 50us}]\n"))
 	if err != nil {

@@ -194,8 +194,8 @@ func (c *checkpoints) sample(e *engine.Engine) {
 // mechanisms are the sections of a scenario whose settings say how the fabric works, and so may have no effect on what it carries.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 
-// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same fingerprint. Those that the
-// scenario has by itself are r.already.
+// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same fingerprint. Those
+// that the scenario has by itself are r.already.
 func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	if r.recorder.checks == nil {
 		return nil
@@ -217,7 +217,8 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	return idle
 }
 
-// isSameWithout reports whether the run has the same fingerprint without one of the user's settings, and whether its settings are already the same.
+// isSameWithout reports whether the run has the same fingerprint without one of the user's settings, and whether its settings are already
+// the same.
 func (r *runner) isSameWithout(ctx context.Context, set string) (same, already bool) {
 	s, err := r.Scenario.Without(set)
 	if err != nil {

@@ -89,7 +89,8 @@ func TestOwnTogether(t *testing.T) {
 	}
 }
 
-// TestBrokenControllerFile: the mistakes of a controller's file are reported where it is named, and nothing else, wherever a name may stand.
+// TestBrokenControllerFile: the mistakes of a controller's file are reported where it is named, and nothing else, wherever a name may
+// stand.
 func TestBrokenControllerFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.star")
 	if err := os.WriteFile(path, []byte("def init(flow)\n"), 0o600); err != nil {

@@ -263,7 +263,7 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	return nil
 }
 
-// DefaultTag is that of flows that are given none.
+// DefaultTag names the flows that are given no tag.
 const DefaultTag = "flow"
 
 // What is drawn of a listed flow's stream.
@@ -272,8 +272,8 @@ const (
 	drawJitter
 )
 
-// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the flow's tag and ends, and how many flows
-// before it share these (of interfaces: the tag and the source), and on no other flow.
+// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the flow's tag and ends, and
+// how many flows before it share these (of interfaces: the tag and the source), and on no other flow.
 type Listing struct {
 	seed    uint64
 	tags    map[string]workload.Stream
@@ -287,7 +287,7 @@ type flowEnds struct {
 	source, destination topologies.NodeID
 }
 
-// NewListing is a Listing without a flow.
+// NewListing returns a Listing that no flow has been added to.
 func NewListing(seed uint64) *Listing {
 	return &Listing{seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{}, senders: map[flowEnds]int{}}
 }
@@ -312,7 +312,8 @@ func (l *Listing) Join(plan *topologies.Plan, f *Flow) {
 	f.join(plan, plan.Nodes[f.Source].Index+l.senders[flowEnds{tag: f.Tag, source: f.Source}])
 }
 
-// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists the flow after those before.
+// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists the flow after those
+// before.
 func (l *Listing) Salts(f *Flow) func(qp int) uint64 {
 	own := l.next(f).Bits(drawPort)
 	return func(qp int) uint64 { return qpSalt(own, qp) }
@@ -361,8 +362,8 @@ func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
 	return func(flow, qp int) uint64 { return qpSalt(salt(flow), qp) }
 }
 
-// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one connection draw others, though
-// they have its port.
+// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one connection draw
+// others, though they have its port.
 func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
 	salt := s.salts(seed)
 	return func(flow, qp int) uint64 {

@@ -82,7 +82,7 @@ func Duplicates(points []Point) []string {
 	return same
 }
 
-// Idle are the parameters that change nothing: points that differ by their values alone have the same fingerprint, wherever two such were made.
+// Idle returns the paths of parameters that change nothing: all points made that differ by such a value alone have the same fingerprint.
 func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	var idle []string
 	for k, parameter := range s.Varying() {

@@ -92,7 +92,8 @@ func readShard(directory string) (*shardInfo, error) {
 	if err := rundir.ReadJSON(path, in); err != nil {
 		return nil, err
 	}
-	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || in.Of < 1 || in.Of > mostPoints || len(in.Plan.Points) == 0 || in.Number < 1 || in.Number > in.Of {
+	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || len(in.Plan.Points) == 0 ||
+		in.Of < 1 || in.Of > mostPoints || in.Number < 1 || in.Number > in.Of {
 		return nil, &rundir.FileError{Path: path, Err: errors.New("it has been changed: make the shard again")}
 	}
 	varying := in.Plan.Sweep.Varying()

@@ -499,7 +499,8 @@ sweep: {scenario: some.yaml, parameters: {cc.dcqcn.rai: [40Mbps, 80Mbps]}, contr
 	}
 }
 
-// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were made; it has one if two differ.
+// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were made; it has one if two
+// differ.
 func TestIdle(t *testing.T) {
 	s := &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{
 		{Path: "x", Values: []string{"1", "2"}}, {Path: "one", Values: []string{"7"}}, {Path: "y", Values: []string{"1", "2"}},

@@ -33,8 +33,8 @@ type Live struct {
 	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by POST has brought the token
 	// in its header TokenHeader too.
 	Handler http.Handler
-	// Guests bounds the connections that a listener gives out, for the page may be served by the fabric's own process. State is told whether a
-	// request is under way on one of these.
+	// Guests bounds the connections that a listener gives out, as the fabric's own process may serve the page. State learns whether a
+	// request is under way on one of them.
 	Guests func(net.Listener) net.Listener
 	State  func(net.Conn, http.ConnState)
 }

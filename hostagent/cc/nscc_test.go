@@ -178,8 +178,8 @@ func TestNSCCTimeoutAndPreset(t *testing.T) {
 	near(t, "cwnd at half the line", w.cwnd, 75000, 1e-9)
 }
 
-// TestNSCCQuickAdaptEdges puts each condition of quick adapt to either side of its edge. The path's numbers, by hand: a target of 12 us, so that a
-// period lasts 12+12 us and a long delay is above 48 us; the gate is 225000/8 = 28125 bytes.
+// TestNSCCQuickAdaptEdges puts each condition of quick adapt to either side of its edge. The path's numbers, by hand: a target of 12 us, so
+// that a period lasts 12+12 us and a long delay is above 48 us; the gate is 225000/8 = 28125 bytes.
 func TestNSCCQuickAdaptEdges(t *testing.T) {
 	ack := func(w *nscc, at, rtt vtime.Time, bytes int64) {
 		w.OnAck(&Sample{Now: at, RTT: rtt, AckedBytes: bytes, InFlight: 3000})
@@ -242,7 +242,8 @@ func TestNSCCNakDelay(t *testing.T) {
 	near(t, "average delay", w.average, 0.0125*12e6, 1e-6)
 }
 
-// TestNSCCEdges: by hand, on a path where the target is 12 us, alpha 4000 B over it (333.3 B/us), fast 1/4, eta 150 B and fair 5000 B; a window of 60000 B.
+// TestNSCCEdges: by hand, on a path where the target is 12 us, alpha 4000 B over it (333.3 B/us), fast 1/4, eta 150 B and fair 5000 B; a
+// window of 60000 B.
 func TestNSCCEdges(t *testing.T) {
 	flow := func() *nscc {
 		w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)

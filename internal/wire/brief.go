@@ -33,7 +33,8 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 //
 // From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the bytes of padding 2 and
 // whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of data whether it is trimmed 1, of an answer bit 7
-// of its syndrome 1. Data has in the place of the MSN its priority 3, if it is trimmed, and BTH.SentAgain 1; an answer tells that by its operation.
+// of its syndrome 1. Data has in the place of the MSN its priority 3, if it is trimmed, and BTH.SentAgain 1; an answer tells that by its
+// operation.
 type Brief uint64
 
 const (
@@ -54,7 +55,7 @@ const (
 // briefOps are the operations that a Brief can tell: a WRITE's packets, and, last, the answers.
 var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck, OpAck}
 
-// Places of the answers among them: to a packet, and to one that was sent again.
+// In briefOps, an answer to a packet stands at briefAnswer, and one to a packet that was sent again at briefAnswerAgain.
 const (
 	briefAnswer      = 4
 	briefAnswerAgain = 5
@@ -95,7 +96,7 @@ func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 // IsAnswer says whether the packet is an ACK or NAK.
 func (b Brief) IsAnswer() bool { return b>>briefOp&7 >= briefAnswer }
 
-// Again is the packet as one that was sent before, or answers such a copy.
+// Again returns the packet with the mark that it was sent before, or answers such a copy (BTH.SentAgain).
 func (b Brief) Again() Brief {
 	if b.IsAnswer() {
 		return b | briefAnswerAgain<<briefOp
@@ -103,7 +104,7 @@ func (b Brief) Again() Brief {
 	return b | 1<<briefSent
 }
 
-// sentAgain says whether it is such a one.
+// sentAgain says whether the packet has that mark.
 func (b Brief) sentAgain() bool {
 	if b.IsAnswer() {
 		return b>>briefOp&7 == briefAnswerAgain

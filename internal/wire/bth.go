@@ -223,8 +223,8 @@ func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 // AckReq says whether the sender asks for an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 
-// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra Ethernet has a flag for it
-// (Specification 1.0, retransmission in its packet delivery headers); the standard reserves this bit.
+// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra Ethernet has a flag
+// for it (Specification 1.0, retransmission in its packet delivery headers); the standard reserves this bit.
 func (b BTH) SentAgain() bool { return b[bthAck]&bthSentAgain != 0 }
 
 // PSN is the packet sequence number.

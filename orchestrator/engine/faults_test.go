@@ -295,8 +295,8 @@ func TestCreditsOverAFault(t *testing.T) {
 	}
 }
 
-// TestCreditsAfterAllMessagesAreLost: a sender that has used up its credits and is told of none goes on once messages come through again, though nothing else
-// has moved since.
+// TestCreditsAfterAllMessagesAreLost: a sender that has used up its credits and is told of none goes on once messages come through again,
+// though nothing else has moved since.
 func TestCreditsAfterAllMessagesAreLost(t *testing.T) {
 	l := newFaultLab(t, "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}", func(s *switchagent.Settings, h *hostagent.Settings) {
 		s.FlowControl, s.CBFC.Buffer, h.RetransmitTimeout = switchagent.FlowCBFC, 60*units.KB, 5*vtime.Millisecond

@@ -100,8 +100,8 @@ type UpWatch struct {
 // AnyPeer stands for all interfaces.
 const AnyPeer = -1
 
-// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of. It calls up each time
-// one of them comes up, with the index of its end in this namespace, or with AnyPeer where messages were lost. An interface of another
+// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of. It calls up each
+// time one of them comes up, with the index of its end in this namespace, or with AnyPeer where messages were lost. An interface of another
 // namespace may have the same index.
 func WatchUps(up func(peer int32)) (*UpWatch, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)

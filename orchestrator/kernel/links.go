@@ -300,8 +300,8 @@ func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 	return steps
 }
 
-// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port. The kernel drops all of
-// these when the interface goes down. The first port's route to everybody is taken where programs do not ask for another port.
+// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port. The kernel drops all
+// of these when the interface goes down. The first port's route to everybody is taken where programs do not ask for another port.
 func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[place]]
 	peer := f.plan.Ports[port.Peer].MAC

@@ -47,8 +47,8 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of the machine, unless it is
-// empty, they find one of their own. The folders that are kept they find on nodes with files of their own, too.
+// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of the machine, unless
+// it is empty, they find one of their own. The folders that are kept they find on nodes with files of their own, too.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
 	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
 }

@@ -46,8 +46,8 @@ const messageBytes = 14 + 40 + 8 + 12 + 8 + 256 + 4
 // busy machine, by more than the fabric's round trip.
 const listenGrace = 500 * time.Millisecond
 
-// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of an idle path, in virtual
-// time, so that none overtakes the acknowledgements and data that an idle fabric has delivered to the program that it answers.
+// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of an idle path, in
+// virtual time, so that none overtakes the acknowledgements and data that an idle fabric has delivered to the program that it answers.
 type manager struct {
 	server    *Server
 	mutex     sync.Mutex     // without contention while the engine runs: all but the end of connections is on its goroutine then
@@ -365,7 +365,8 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too, unless it is of its family alone.
+// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too, unless it is of its
+// family alone.
 func (m *manager) listensAt(id *cmID) (all []service) {
 	any, port := id.own.Addr(), id.own.Port()
 	if !any.IsUnspecified() {

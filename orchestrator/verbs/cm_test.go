@@ -23,8 +23,8 @@ func event(fd int) int {
 	return int(binary.NativeEndian.Uint64(b[:]))
 }
 
-// TestRequestOrder has a program ask another to connect: its request arrives after an acknowledgement that left at the same time, by the path
-// between these two hosts, and waits for a listener that comes after it.
+// TestRequestOrder has a program ask another to connect: its request arrives after an acknowledgement that left at the same time, by the
+// path between these two hosts, and waits for a listener that comes after it.
 func TestRequestOrder(t *testing.T) {
 	made := small(t)
 	plan := made.Scenario.Topology
@@ -80,7 +80,8 @@ func TestRequestOrder(t *testing.T) {
 	}
 }
 
-// TestFamilyOnly listens at any address of both families on one port, which goes where each is one of its family alone, and of connections and datagrams.
+// TestFamilyOnly listens at any address of both families on one port, which goes where each is one of its family alone, and of connections
+// and datagrams.
 func TestFamilyOnly(t *testing.T) {
 	_, server := idle(t, small(t))
 	c := server.Connect(t, 0)

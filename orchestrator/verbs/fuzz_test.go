@@ -49,8 +49,8 @@ func idle(t *testing.T, made *live.Setup) (*engine.Engine, *verbs.Server) {
 	})
 }
 
-// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants everything
-// back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
+// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants
+// everything back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
 func FuzzRequests(f *testing.F) {
 	made := small(f)
 	rng := rand.New(rand.NewPCG(19, 0))

@@ -53,8 +53,8 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	}
 }
 
-// TestUnpackRefusesLinksAndBulk: nothing but regular files is taken, and of these largestPoint bytes in all. Of a file that is let in too little comes:
-// then that is the error.
+// TestUnpackRefusesLinksAndBulk: nothing but regular files is taken, and of these largestPoint bytes in all. Of a file that is let in too
+// little comes: then that is the error.
 func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 	file := func(name string, size int64) tar.Header {
 		return tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}

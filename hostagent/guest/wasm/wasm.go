@@ -31,7 +31,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/guest/star"
 )
 
-// Version is that of the ABI. Modules of version 1, whose block ends before in_flight, run too.
+// Version numbers the interface (pausenet_abi). Modules of version 1, whose block ends before in_flight, run too.
 const Version = 2
 
 // Limits of a module.

@@ -154,7 +154,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its flow's state stays as it is.
+// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its flow's state stays as
+// it is.
 func TestVersions(t *testing.T) {
 	const source = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; flow.n = 7; }\n"
 	header, err := os.ReadFile(filepath.Join(examples, "pausenet.h"))
