@@ -228,6 +228,49 @@ func TestVerbsExamples(t *testing.T) {
 	}
 }
 
+// TestVerbsLifetimes has events come for objects that are gone: a request to connect whose program has ended, which must not harm the program that it
+// is for, and destroyed ids and completion queues, of which a program hears nothing more.
+func TestVerbsLifetimes(t *testing.T) {
+	program(t, "cc", "gcc")
+	verbsFolder(t)
+	path := filepath.Join(t.TempDir(), "lifetimes")
+	if out, err := exec.Command("cc", "-Wall", "-Werror", "-o", path, "testdata/lifetimes.c", "-lrdmacm", "-libverbs").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f := bringUp(t, "")
+	defer down(t, f)
+	if out := onRDMA(t, f, "h1", path, "gone", "10.0.0.6"); !strings.Contains(out, "well") {
+		t.Error(out)
+	}
+	goOn, told, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer goOn.Close()
+	defer told.Close()
+	said, says, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	serve := rdma(t, path, "serve", "10.0.0.2")
+	var wrong bytes.Buffer
+	serve.Stdin, serve.Stdout, serve.Stderr = goOn, says, &wrong
+	ended := make(chan error, 1)
+	go func() {
+		defer says.Close()
+		ended <- f.Run("h1", serve)
+	}()
+	if _, err := said.Read(make([]byte, 64)); err != nil { // it listens
+		t.Fatal(err)
+	}
+	onRDMA(t, f, "h5", path, "leave", "10.0.0.2")
+	told.Close()
+	if err := <-ended; err != nil {
+		t.Errorf("a program with a request to connect that has ended: %v\n%s", err, wrong.String())
+	}
+}
+
 // TestVerbsIncast has eight programs write to one host until a sender is paused, without a congestion control, or gets CNPs, under DCQCN. A capture of
 // the senders' wires shows it.
 func TestVerbsIncast(t *testing.T) {

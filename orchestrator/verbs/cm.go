@@ -84,14 +84,14 @@ type cmID struct {
 	connection *connection
 	handle     uint32
 	channel    *channel // its connection's
-	cookie     uint64
+	cookie     uint64   // 0: its program does not know it yet, or no more
 	state      cmState
 	datagrams  bool // it resolves queue pairs for datagrams, and connects none
 	only       bool // a listener of any address is one of its family alone
 	own, other netip.AddrPort
-	peer       *cmID // nil: none, or it has ended
-	pending    int   // of a listener
-	listener   *cmID // of a request that is not answered
+	peer       *cmID          // nil: none, or it has ended
+	pending    map[*cmID]bool // a listener's requests that are not answered
+	listener   *cmID          // of such a request
 }
 
 func (m *manager) begin(s *Server) {
@@ -175,8 +175,11 @@ func (r *request) private() []byte {
 	return append([]byte(nil), r.bytes(int(n))...)
 }
 
-// tell tells a program of an event of an id.
+// tell tells a program of an event of an id that it knows. Accepting a request that has ended before the program knew it fails.
 func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
+	if id.cookie == 0 {
+		return
+	}
 	about, handle := id, uint64(0)
 	if fresh != nil {
 		about, handle = fresh, uint64(fresh.handle)
@@ -354,7 +357,7 @@ func (m *manager) listen(id *cmID) reply {
 	for _, at := range m.listensAt(id) {
 		m.listening[at] = id
 	}
-	id.state = cmListening
+	id.state, id.pending = cmListening, map[*cmID]bool{}
 	for _, at := range m.listensAt(id) {
 		waiting := m.early[at]
 		delete(m.early, at)
@@ -432,14 +435,14 @@ func (m *manager) requested(from *cmID, p parameters) {
 		return
 	}
 	var id *cmID
-	if l.pending < maxPending {
+	if len(l.pending) < maxPending {
 		id = m.add(l.connection, l.channel, 0)
 	}
 	if id == nil {
 		m.refuse(from)
 		return
 	}
-	l.pending++
+	l.pending[id] = true
 	id.state, id.listener, id.datagrams = cmRequested, l, from.datagrams
 	id.own, id.other = from.other, from.own
 	id.peer, from.peer = from, id
@@ -479,7 +482,7 @@ func (m *manager) unwait(from *cmID) bool {
 // answered has a request be no more among those that its listener waits with.
 func (id *cmID) answered() {
 	if id.listener != nil {
-		id.listener.pending--
+		delete(id.listener.pending, id)
 		id.listener = nil
 	}
 }
@@ -513,13 +516,19 @@ func (m *manager) move(c *connection, id *cmID, handle uint32, cookie uint64) re
 	return reply{}
 }
 
-// forget ends an id.
+// forget ends an id, and a listener's requests that its program does not know.
 func (m *manager) forget(id *cmID) {
 	if id.state == cmListening {
 		for _, at := range m.listensAt(id) {
 			delete(m.listening, at)
 		}
+		for request := range id.pending {
+			if request.cookie == 0 {
+				m.forget(request)
+			}
+		}
 	}
+	id.cookie = 0
 	id.answered()
 	requesting := id.state == cmRequesting || id.state == cmRequested
 	m.part(id, func(peer *cmID) {

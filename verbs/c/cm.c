@@ -13,6 +13,8 @@ struct event_channel {
 	uint32_t handle;
 };
 
+enum { CM_COOKIE = 1 }; /* the word of a message of an event channel that has the id's number */
+
 struct event {
 	struct rdma_cm_event cm;
 	uint64_t private[(MAX_PRIVATE + 7) / 8];
@@ -123,9 +125,10 @@ EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 			return -1;
 		}
 	}
-	error = CALL(&server, reply, 1, OP_CM_ID, ((struct event_channel *)channel)->handle, (uintptr_t)id,
+	error = CALL(&server, reply, 1, OP_CM_ID, ((struct event_channel *)channel)->handle, pausenet_know(&id->known),
 		     ps == RDMA_PS_UDP ? SERVICE_DATAGRAM : SERVICE_RELIABLE);
 	if (error) {
+		pausenet_forget(&id->known, -1, CM_COOKIE);
 		if (id->own)
 			rdma_destroy_event_channel(id->own);
 		free(id);
@@ -146,6 +149,7 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *cm)
 	int error = CALL(&server, NULL, 0, OP_DESTROY, id->handle);
 	if (error)
 		return result(error);
+	pausenet_forget(&id->known, id->own ? -1 : cm->channel->fd, CM_COOKIE);
 	if (cm->event)
 		rdma_ack_cm_event(cm->event);
 	if (id->own)
@@ -495,8 +499,9 @@ static int requested(struct event *e, struct rdma_cm_id *listener, const uint64_
 		if ((uint32_t)of_gid(gid.raw) == (uint32_t)words[4])
 			set_device(&id->cm, (uint64_t)i, words[4]);
 	}
-	int error = CALL(&server, NULL, 0, OP_CM_MOVE, id->handle, ((struct event_channel *)listener->channel)->handle, (uintptr_t)id);
+	int error = CALL(&server, NULL, 0, OP_CM_MOVE, id->handle, ((struct event_channel *)listener->channel)->handle, pausenet_know(&id->known));
 	if (error) {
+		pausenet_forget(&id->known, -1, CM_COOKIE);
 		CALL(&server, NULL, 0, OP_DESTROY, id->handle);
 		free(id);
 		return error;
@@ -516,10 +521,8 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 	if (!e)
 		return -1;
 	for (;;) {
-		ssize_t n;
-		do
-			n = recv(channel->fd, words, sizeof(words), 0);
-		while (n < 0 && errno == EINTR);
+		struct known *about;
+		ssize_t n = pausenet_take(channel->fd, words, sizeof(words) / sizeof(words[0]), CM_COOKIE, &about);
 		if (n < (ssize_t)(CM_EVENT_WORDS * sizeof(uint64_t))) {
 			free(e);
 			/* A thread of the program has destroyed the channel: of the kernel's, the read would never return. */
@@ -527,7 +530,7 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 				pause();
 			return n < 0 ? -1 : result(EIO);
 		}
-		struct id *id = (struct id *)(uintptr_t)words[1];
+		struct id *id = OWNER(struct id, about);
 		struct rdma_conn_param *p = &e->cm.param.conn;
 		memset(e, 0, sizeof(*e));
 		e->cm.event = (enum rdma_cm_event_type)words[0];
@@ -578,6 +581,7 @@ EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_
 		default:
 			break;
 		}
+		pausenet_skip(channel->fd, CM_COOKIE);
 		*out = &e->cm;
 		return 0;
 	}
@@ -668,7 +672,7 @@ EXPORT int rdma_migrate_id(struct rdma_cm_id *cm, struct rdma_event_channel *cha
 		if (!own)
 			return -1;
 	}
-	int error = CALL(&server, NULL, 0, OP_CM_MOVE, id->handle, ((struct event_channel *)channel)->handle, (uintptr_t)id);
+	int error = CALL(&server, NULL, 0, OP_CM_MOVE, id->handle, ((struct event_channel *)channel)->handle, id->known.number);
 	if (error) {
 		if (own)
 			rdma_destroy_event_channel(own);

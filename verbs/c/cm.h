@@ -9,6 +9,7 @@
 /* An id of a program: it lives until rdma_destroy_id. */
 struct id {
 	struct rdma_cm_id cm;
+	struct known known;
 	uint32_t handle;
 	struct rdma_event_channel *own; /* of an id that was made without one: calls wait */
 	struct rdma_conn_param told;    /* by the other end: its QP number, resources, depth */

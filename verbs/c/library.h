@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <infiniband/verbs.h>
 
@@ -39,6 +40,27 @@ EXPORT int pausenet_reply(struct connection *c, uint64_t *reply, size_t most, in
 /* A call of words given one by one. */
 #define CALL(c, reply, most, ...) \
 	pausenet_call(c, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), reply, most, NULL, 0)
+
+/* An object that events are about. Events name it by a number that no other object of the process has or had, as one may come after its end. */
+struct known {
+	uint64_t number;
+	struct known *next; /* of the same bucket */
+};
+
+/* OWNER is the structure of a type that has a known object among its members. */
+#define OWNER(type, k) ((type *)(void *)((uint8_t *)(k)-offsetof(type, known)))
+
+/* Gives an object a number, and returns it. */
+EXPORT uint64_t pausenet_know(struct known *k);
+
+/* Forgets an object, and skips at a channel (-1: none) whose messages have the number in a word. */
+EXPORT void pausenet_forget(struct known *k, int fd, size_t at);
+
+/* Takes the events of objects that are not known from the front of a channel, so that poll finds none of them. */
+EXPORT void pausenet_skip(int fd, size_t at);
+
+/* Takes the next event of a known object from a channel: its bytes, 0 at the channel's end, or -1 and errno. */
+EXPORT ssize_t pausenet_take(int fd, uint64_t *words, size_t count, size_t at, struct known **about);
 
 struct device {
 	struct ibv_device ibv;
@@ -105,6 +127,7 @@ struct entry {
 
 struct cq {
 	struct ibv_cq_ex ibv;
+	struct known known;
 	pthread_spinlock_t lock;
 	uint8_t *ring;
 	uint32_t size; /* entries, a power of 2 */
@@ -114,6 +137,7 @@ struct cq {
 
 struct srq {
 	struct ibv_srq ibv;
+	struct known known;
 	struct ibv_srq_attr attr;
 };
 
@@ -126,6 +150,7 @@ struct ah {
 
 struct qp {
 	struct ibv_qp_ex ibv;
+	struct known known;
 	struct ibv_qp_attr attr; /* as it was set */
 	struct ibv_qp_init_attr init;
 	bool extended;

@@ -166,9 +166,10 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 	struct cq *q = calloc(1, sizeof(*q));
 	if (!q)
 		return NULL;
-	uint64_t request[] = {OP_CREATE_CQ, attr->cqe, channel ? channel->handle : 0, (uintptr_t)q};
+	uint64_t request[] = {OP_CREATE_CQ, attr->cqe, channel ? channel->handle : 0, pausenet_know(&q->known)};
 	int error = pausenet_call(connection_of(context), request, 4, reply, 2, &file, 1);
 	if (error) {
+		pausenet_forget(&q->known, -1, 0);
 		free(q);
 		return fail(error);
 	}
@@ -179,6 +180,7 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 	close(file);
 	if (q->ring == MAP_FAILED) {
 		destroy(context, (uint32_t)reply[0]);
+		pausenet_forget(&q->known, -1, 0);
 		free(q);
 		return fail(error);
 	}
@@ -221,6 +223,8 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	int error = destroy(cq->context, cq->handle);
 	if (error)
 		return error;
+	pausenet_forget(&q->known, cq->channel ? cq->channel->fd : -1, 0);
+	pausenet_skip(cq->context->async_fd, 1);
 	if (cq->channel) {
 		pthread_mutex_lock(&cq->context->mutex);
 		cq->channel->refcnt--;
@@ -231,24 +235,25 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
-/* next reads a message of a channel, of so many words at least. */
-static int next(int fd, uint64_t *words, size_t count)
+/* next takes an event of a channel, of so many words at least, whose last is the number of an object. */
+static struct known *next(int fd, uint64_t *words, size_t count)
 {
-	ssize_t n;
-	do
-		n = recv(fd, words, count * sizeof(uint64_t), 0);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0 && n < (ssize_t)(count * sizeof(uint64_t)))
-		errno = EIO;
-	return n == (ssize_t)(count * sizeof(uint64_t)) ? 0 : -1;
+	struct known *about;
+	ssize_t n = pausenet_take(fd, words, count, count - 1, &about);
+	if (n == 0)
+		return fail(EIO);
+	if (n > 0)
+		pausenet_skip(fd, count - 1);
+	return n > 0 ? about : NULL;
 }
 
 EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	uint64_t cookie;
-	if (next(channel->fd, &cookie, 1))
+	uint64_t number;
+	struct known *about = next(channel->fd, &number, 1);
+	if (!about)
 		return -1;
-	*cq = (struct ibv_cq *)(uintptr_t)cookie;
+	*cq = (struct ibv_cq *)&OWNER(struct cq, about)->ibv;
 	*cq_context = (*cq)->cq_context;
 	return 0;
 }
@@ -263,19 +268,20 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int events)
 EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	uint64_t words[2];
-	if (next(context->async_fd, words, 2))
+	struct known *about = next(context->async_fd, words, 2);
+	if (!about)
 		return -1;
 	event->event_type = (enum ibv_event_type)words[0];
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		event->element.cq = (struct ibv_cq *)(uintptr_t)words[1];
+		event->element.cq = (struct ibv_cq *)&OWNER(struct cq, about)->ibv;
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		event->element.srq = (struct ibv_srq *)(uintptr_t)words[1];
+		event->element.srq = &OWNER(struct srq, about)->ibv;
 		break;
 	default:
-		event->element.qp = (struct ibv_qp *)(uintptr_t)words[1];
+		event->element.qp = &OWNER(struct qp, about)->ibv.qp_base;
 	}
 	return 0;
 }
@@ -293,8 +299,9 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
 	struct srq *s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	int error = CALL(connection_of(pd->context), reply, 1, OP_CREATE_SRQ, pd->handle, attr->attr.max_wr, (uintptr_t)s);
+	int error = CALL(connection_of(pd->context), reply, 1, OP_CREATE_SRQ, pd->handle, attr->attr.max_wr, pausenet_know(&s->known));
 	if (error) {
+		pausenet_forget(&s->known, -1, 0);
 		free(s);
 		return fail(error);
 	}
@@ -328,9 +335,11 @@ EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
 	int error = destroy(srq->context, srq->handle);
-	if (!error)
-		free(srq);
-	return error;
+	if (error)
+		return error;
+	pausenet_forget(&((struct srq *)srq)->known, srq->context->async_fd, 1);
+	free(srq);
+	return 0;
 }
 
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
@@ -360,9 +369,10 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	if (attr->cap.max_send_wr < 1)
 		attr->cap.max_send_wr = 1;
 	int error = CALL(connection_of(context), reply, 2, OP_CREATE_QP, attr->pd->handle, attr->send_cq->handle, attr->recv_cq->handle,
-			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, (uintptr_t)q,
+			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, pausenet_know(&q->known),
 			 datagrams ? SERVICE_DATAGRAM : SERVICE_RELIABLE);
 	if (error) {
+		pausenet_forget(&q->known, -1, 0);
 		free(q);
 		return fail(error);
 	}
@@ -516,6 +526,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	int error = destroy(qp->context, qp->handle);
 	if (error)
 		return error;
+	pausenet_forget(&q->known, qp->context->async_fd, 1);
 	free(q->list);
 	free(q);
 	return 0;
