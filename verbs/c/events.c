@@ -2,7 +2,7 @@
 
 #include "library.h"
 
-/* The program's objects that events are about, by their numbers. The mutex guards them, and keeps events in their channels meanwhile. */
+/* The program's objects that events are about, by their numbers. The mutex protects them, and keeps events in their channels meanwhile. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct known *buckets[1024];
 static uint64_t last_number;
