@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/aifabric"
-	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
@@ -106,7 +105,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 		}
 		defer os.RemoveAll(batch.Directory)
 	}
-	unlock, err := claimResults(c.Context(), batch, f.force)
+	unlock, err := claimResults(c, batch, f.force)
 	if err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	}
 	for _, row := range report.Rows {
 		if err == nil && row.Verdict == aifabric.Untrusted {
-			return &exitError{exitVerdict, fmt.Errorf("the verdict of run %s is %s: its numbers cannot be trusted", row.Run, measure.Fail)}
+			return &exitError{exitVerdict, fmt.Errorf("run %s is broken: its numbers cannot be trusted", row.Run)}
 		}
 	}
 	return err

@@ -175,3 +175,18 @@ func writeLimits(w io.Writer, b *bound.Bound, without string) {
 
 // gigabits is a rate for people.
 func gigabits(bps float64) string { return fmt.Sprintf("%.2fGbps", bps/1e9) }
+
+// span prints a time of flows, if any have ended.
+func span(f measure.FlowStatistics, ns float64) string {
+	if f.Completed == 0 {
+		return "-"
+	}
+	return duration(ns)
+}
+
+func ratio(f measure.FlowStatistics) string {
+	if f.Completed == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", f.Slowdown.P99)
+}

@@ -11,46 +11,132 @@ import (
 	"golang.org/x/term"
 )
 
-// writeColumns prints lines of cells: words to the left, and from the verdict on, which the head names, to the right. On a
-// terminal that is too narrow for all the numbers they stand in several tables below each other.
-func writeColumns(w io.Writer, lines [][]string) {
-	width, to := 0, w
-	if o, ok := to.(*output); ok {
-		to = o.to
+// defaultWidth is how wide tables are where the output is no terminal.
+const defaultWidth = 80
+
+// screenOf returns the terminal that an output goes to and its width; nil and defaultWidth where it goes to none.
+func screenOf(w io.Writer) (*os.File, int) {
+	if o, ok := w.(*output); ok {
+		w = o.to
 	}
-	if f, ok := to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		width, _, _ = term.GetSize(int(f.Fd())) // an error: 0
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil, defaultWidth
 	}
-	writeColumnsWithin(w, lines, width)
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return f, width
+	}
+	return f, defaultWidth
+}
+
+// Colours of a terminal, by what they say.
+var colours = map[string]string{"bold": "1", "ok": "32", "incomplete": "33", "broken": "31", "note": "2"}
+
+// paint writes text, in a colour if the output is a terminal that shows colours (NO_COLOR, no-color.org).
+func paint(w io.Writer, colour, text string) {
+	code := colours[colour]
+	if f, _ := screenOf(w); f == nil || code == "" || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		fmt.Fprint(w, text)
+		return
+	}
+	fmt.Fprintf(raw(w), "\x1b[%sm", code)
+	fmt.Fprint(w, text)
+	fmt.Fprint(raw(w), "\x1b[0m")
+}
+
+// writeParagraph prints a line, of which a terminal has as much on each of its lines as fits, in a colour.
+func writeParagraph(w io.Writer, colour, text string) {
+	f, width := screenOf(w)
+	if f == nil {
+		fmt.Fprintln(w, text)
+		return
+	}
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	line, empty := indent, true
+	for _, word := range strings.Fields(text) {
+		switch {
+		case empty:
+			line, empty = line+word, false
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			paint(w, colour, line)
+			fmt.Fprintln(w)
+			line = indent + "  " + word
+		default:
+			line += " " + word
+		}
+	}
+	paint(w, colour, line)
+	fmt.Fprintln(w)
+}
+
+// writeColumns prints lines of cells below a head: as many words to the left, and numbers to the right. Where the screen is too narrow for all the
+// numbers, they stand in several tables below each other.
+func writeColumns(w io.Writer, lines [][]string, words int) {
+	_, width := screenOf(w)
+	writeColumnsWithin(w, lines, words, width)
+}
+
+// writeWideColumns is writeColumns that has a line for each line where the output is no terminal.
+func writeWideColumns(w io.Writer, lines [][]string, words int) {
+	f, width := screenOf(w)
+	if f == nil {
+		width = 0
+	}
+	writeColumnsWithin(w, lines, words, width)
 }
 
 // writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be.
-func writeColumnsWithin(w io.Writer, lines [][]string, width int) {
+func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
+	widths := columnWidths(lines)
+	for k, numbers := range abreastWithin(widths, words, width) {
+		if k > 0 {
+			fmt.Fprintln(w)
+		}
+		for n, line := range lines {
+			blanks := 0
+			for i, cell := range line {
+				if i >= words && !slices.Contains(numbers, i) {
+					continue
+				}
+				pad := widths[i] - utf8.RuneCountInString(cell)
+				before := 2 + blanks
+				if i >= words {
+					before, pad = before+pad, 0
+				}
+				if blanks = pad; cell == "" {
+					blanks += before
+					continue
+				}
+				fmt.Fprint(w, strings.Repeat(" ", before))
+				colour := ""
+				if n == 0 {
+					colour = "bold"
+				} else if _, known := colours[cell]; known {
+					colour = cell
+				}
+				paint(w, colour, cell)
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+func columnWidths(lines [][]string) []int {
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {
 		for i, cell := range line {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	words := slices.Index(lines[0], "verdict") + 1
-	for k, numbers := range abreastWithin(widths, words, width) {
-		if k > 0 {
-			fmt.Fprintln(w)
-		}
-		for _, line := range lines {
-			var b strings.Builder
-			for i, cell := range line {
-				pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-				switch {
-				case i < words:
-					b.WriteString("  " + cell + pad)
-				case slices.Contains(numbers, i):
-					b.WriteString("  " + pad + cell)
-				}
-			}
-			fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-		}
+	return widths
+}
+
+// tableWidth is how wide a screen has to be for lines of cells beside each other.
+func tableWidth(lines [][]string) (width int) {
+	for _, n := range columnWidths(lines) {
+		width += 2 + n
 	}
+	return width
 }
 
 // abreastWithin are the columns of numbers, those that fit beside each other and beside the words together; at least one.

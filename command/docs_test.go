@@ -14,7 +14,7 @@ import (
 )
 
 // documented matches a command of a document's session, with what it printed.
-var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show|why) .*)\n((?:[^$` + "`" + `].*\n|\n)*)`)
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show|why) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
 
 // made matches a command that writes a file, which later ones take.
 var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)

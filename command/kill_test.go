@@ -208,7 +208,7 @@ func TestHangUp(t *testing.T) {
 			break
 		}
 	}
-	if err := cmd.Wait(); !bytes.Contains(out, []byte("verdict: ")) || cmd.ProcessState.ExitCode() < 0 {
+	if err := cmd.Wait(); !bytes.Contains(out, []byte("checks: ")) || cmd.ProcessState.ExitCode() < 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat("/run/pausenet/test-hangup.sock"); err == nil {
@@ -254,7 +254,7 @@ func TestInitKilled(t *testing.T) {
 	}
 	err = cmd.Wait()
 	text := printed()
-	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "verdict: ") ||
+	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "checks: ") ||
 		!strings.Contains(text, fmt.Sprintf("the namespace init, process %d, was killed, and the programs on nodes with it", initPID)) {
 		t.Errorf("%v\n%s", err, text)
 	}

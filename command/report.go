@@ -107,15 +107,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
 	}
 	v := comparison.View()
-	lines := [][]string{append([]string{"run", "verdict"}, comparison.Labels()...)}
-	for i, r := range v.Runs {
-		verdict := r.Verdict
-		if r.Partial {
-			verdict += " (partial)"
-		}
-		lines = append(lines, append([]string{r.Name, verdict}, comparison.Cells(i)...))
-	}
-	writeColumns(w, lines)
+	writeHeadline(w, comparison.Columns())
 	fmt.Fprintln(w)
 	for _, text := range v.Findings {
 		fmt.Fprintf(w, "  %s\n", text)

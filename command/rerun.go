@@ -61,7 +61,7 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	plane, _, err := choosePlane(f.plane)
+	plane, err := choosePlane(f.plane)
 	if err != nil {
 		return err
 	}

@@ -4,175 +4,233 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/experiments/why"
 	"github.com/pausenet/pausenet/units"
 )
 
-// writeResults prints a table a scenario: one row a run.
-func writeResults(w io.Writer, suite *suite.Suite, results [][]*runner.Result) {
+// writeResults prints what the runs of a suite measured: for each scenario a table of the measures by which its controllers differ most, and findings.
+func writeResults(w io.Writer, suite *suite.Suite, made [][]*runner.Result) {
 	for i := range suite.Scenarios {
-		s := suite.Scenarios[i].Scenario
-		if len(suite.Scenarios[i].Seeds) > 1 {
-			writeRepetitions(w, suite, i, results[i])
-			continue
-		}
-		fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), suite.Scenarios[i].Seed)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "  cc\tverdict\tflows done\tFCT mean\tFCT p99\tslowdown p99\tPAUSE\tbetween switches\tECN marks\tCNPs\tCNMs\tdrops\twall")
-		any, longest := false, 8
-		for _, r := range results[i] {
-			if r == nil {
-				continue
-			}
-			any, longest = true, max(longest, len(r.Controller))
-			sum := &r.Summary
-			verdict := string(sum.Verdict.Status)
-			if sum.Partial {
-				verdict += " (partial)"
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%d/%d\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1fs\n",
-				r.Controller, verdict, sum.Flows.Completed, sum.Flows.Count,
-				span(sum.Flows, sum.Flows.FCT.Mean), span(sum.Flows, sum.Flows.FCT.P99), ratio(sum.Flows),
-				sum.PFC.Pauses, sum.PFC.SwitchPauses, sum.ECNMarks, sum.CNPs, sum.CNMs, sum.Drops.Frames, sum.Speed.WallSeconds)
-		}
-		t.Flush()
-		if !any {
-			continue
-		}
-		fmt.Fprintln(w)
-		for _, r := range results[i] {
-			if r == nil {
-				continue
-			}
-			writeMessages(w, r.Controller, r)
-			writeNotes(w, r)
-			writeSpread(w, r, longest)
-			writeImbalance(w, r, longest)
-			writeSteps(w, r, longest)
-		}
-		for _, r := range results[i] {
-			if r != nil {
-				fmt.Fprintf(w, "  %-*s fingerprint %s\n", longest, r.Controller, r.Summary.Fingerprint)
-			}
-		}
-		if suite.Why {
-			writeSlowest(w, suite, i, results[i], longest)
-		}
-		writePublished(w, measure.Compare(s.Published, runner.Summaries(results[i])), len(suite.Sets) > 0)
-		if suite.Scenarios[i].Reported {
-			fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Name))
-		}
-		if i < len(suite.Scenarios)-1 {
+		if i > 0 {
 			fmt.Fprintln(w)
 		}
+		writeScenario(w, suite, &suite.Scenarios[i], made[i])
 	}
 }
 
-// writeRepetitions prints a scenario's runs under several seeds: one row a controller.
-func writeRepetitions(w io.Writer, suite *suite.Suite, i int, made []*runner.Result) {
-	s := &suite.Scenarios[i]
-	fmt.Fprintf(w, "%s: %s; means over %d seeds with 95 %% confidence intervals\n\n", s.Scenario.Name, s.Scenario.Topology.Summary(), len(s.Seeds))
-	lines := [][]string{append([]string{"cc", "verdict"}, results.RepetitionLabels...)}
-	for _, r := range results.Repeat(s.Controllers, len(s.Seeds), runner.Summaries(made)) {
-		lines = append(lines, append([]string{r.Controller, r.Verdicts.String()}, r.Cells...))
+func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*runner.Result) {
+	name := s.Scenario.Name
+	seeds := fmt.Sprintf("seed %d", s.Seed)
+	if len(s.Seeds) > 1 {
+		seeds = fmt.Sprintf("means over %d seeds with 95 %% confidence intervals", len(s.Seeds))
 	}
-	writeColumns(w, lines)
-	any, told := false, map[string]bool{}
+	writeParagraph(w, "", fmt.Sprintf("%s: %s; %s", name, s.Scenario.Topology.Summary(), seeds))
+	fmt.Fprintln(w)
+	columns := make([]results.HeadlineColumn, len(s.Controllers))
+	for k, controller := range s.Controllers {
+		columns[k].Name = controller
+		columns[k].Runs = make([]*measure.Summary, 0, max(1, len(s.Seeds)))
+	}
+	for k, place := range suite.Places(s) {
+		c := &columns[slices.Index(s.Controllers, place.Controller)]
+		if made[k] == nil {
+			c.Runs = append(c.Runs, nil)
+			continue
+		}
+		c.Runs = append(c.Runs, &made[k].Summary)
+	}
+	writeHeadline(w, columns)
+	if !slices.ContainsFunc(made, func(r *runner.Result) bool { return r != nil }) {
+		return
+	}
+	fmt.Fprintln(w)
+	writeFindings(w, made, len(s.Controllers))
+	if suite.Why && len(s.Seeds) < 2 {
+		writeSlowest(w, suite, s, made)
+	}
+	writePublished(w, measure.Compare(s.Scenario.Published, runner.Summaries(made)), len(suite.Sets) > 0)
+	if s.Reported {
+		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(name))
+	}
+	if folder := filepath.Join(suite.Directory, name); rundir.Earlier(folder) != "" {
+		fmt.Fprintf(w, "  compare: pausenet report %s %s\n", rundir.Earlier(folder), folder)
+	}
+}
+
+// writeHeadline prints a table of the measures by which columns differ most, then their checks and fingerprints.
+func writeHeadline(w io.Writer, columns []results.HeadlineColumn) {
+	head, checks, prints := []string{""}, []string{"checks"}, []string{"fingerprint"}
+	for _, c := range columns {
+		head = append(head, c.Name)
+		verdicts, print := measure.Verdicts{Runs: len(c.Runs)}, "-"
+		partial := ""
+		for _, s := range c.Runs {
+			if s == nil {
+				continue
+			}
+			verdicts.Add(s.Verdict.Status)
+			print = s.Fingerprint[:min(len(s.Fingerprint), 12)]
+			if s.Partial {
+				partial = " (partial)"
+			}
+		}
+		checks, prints = append(checks, verdicts.String()+partial), append(prints, print)
+	}
+	lines := [][]string{head}
+	for _, row := range results.Headline(columns) {
+		lines = append(lines, append([]string{row.Label}, row.Cells...))
+	}
+	lines, fingerprints := append(lines, checks), 0
+	if !slices.ContainsFunc(columns, func(c results.HeadlineColumn) bool { return len(c.Runs) > 1 }) {
+		lines, fingerprints = append(lines, prints), 1
+	}
+	if _, width := screenOf(w); tableWidth(lines) > width { // many columns compare better as lines
+		lines = transposed(lines[:len(lines)-fingerprints])
+		lines[0][0] = "cc"
+	}
+	writeColumns(w, lines, 1)
+}
+
+func transposed(lines [][]string) [][]string {
+	turned := make([][]string, len(lines[0]))
+	for i := range turned {
+		for _, line := range lines {
+			turned[i] = append(turned[i], line[i])
+		}
+	}
+	return turned
+}
+
+// finding is a line about runs, and the runs that it is about.
+type finding struct {
+	kind  string // "broken", "incomplete" or "note"; empty for the rest
+	texts []string
+	names []string // controllers
+	seeds []string // of several
+}
+
+// text is the finding's text. Where texts differ in a figure, it has the least and the most.
+func (f *finding) text() string {
+	var all [][]string
+	for _, text := range f.texts {
+		all = append(all, figures.FindAllString(text, -1))
+	}
+	at := -1
+	return figures.ReplaceAllStringFunc(f.texts[0], func(least string) string {
+		at++
+		most := least
+		for _, own := range all {
+			if size(own[at]) < size(least) {
+				least = own[at]
+			}
+			if size(own[at]) > size(most) {
+				most = own[at]
+			}
+		}
+		if least == most {
+			return least
+		}
+		return least + " to " + most
+	})
+}
+
+// size is the value of a figure with its unit, comparable with others of the unit's kind.
+func size(figure string) float64 {
+	digits := strings.TrimRight(figure, "BGKMmnpsu")
+	v, _ := strconv.ParseFloat(digits, 64) // an error: 0
+	factor, known := map[string]float64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3}[figure[len(digits):]]
+	if !known {
+		return v
+	}
+	return v * factor
+}
+
+// mostMessages is how many messages of a run are printed. An invariant that breaks once often breaks at every frame.
+const mostMessages = 5
+
+// writeFindings prints what to know of runs beside their numbers: what is broken or incomplete, notes, how PAUSE spread, collectives. Runs of which the same
+// is to be said share a line. Notes that differ in figures alone do, too, and under several seeds a controller's lines of any kind.
+func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
+	several := len(made) > controllers
+	var all []finding
+	index := map[string]int{}
+	add := func(r *runner.Result, kind, text string) {
+		key := kind + ":" + text
+		switch masked := figures.ReplaceAllString(text, "#"); {
+		case several:
+			key = strings.Join([]string{kind, r.Controller, masked}, ":")
+		case kind == "note":
+			key = kind + ":" + masked
+		}
+		i, known := index[key]
+		if !known {
+			i = len(all)
+			index[key] = i
+			all = append(all, finding{kind: kind})
+		}
+		f := &all[i]
+		if f.texts = append(f.texts, text); !slices.Contains(f.names, r.Controller) {
+			f.names = append(f.names, r.Controller)
+		}
+		if several {
+			f.seeds = append(f.seeds, strconv.FormatUint(r.Summary.Seed, 10))
+		}
+	}
 	for _, r := range made {
 		if r == nil {
 			continue
 		}
-		any = true
-		// Seeds mostly have the same to say, but for its numbers: once is enough.
-		what := r.Controller + ": " + figures.ReplaceAllString(strings.Join(r.Summary.Verdict.Messages, "; "), "#")
-		if told[what] || len(r.Summary.Verdict.Messages) == 0 {
-			continue
+		kind, messages := r.Summary.Verdict.Status.Word(), r.Summary.Verdict.Messages
+		for _, m := range messages[:min(len(messages), mostMessages)] {
+			add(r, kind, m)
 		}
-		if len(told) == 0 {
-			fmt.Fprintln(w)
+		if more := len(messages) - mostMessages; more > 0 {
+			add(r, kind, fmt.Sprintf("and %d more, in summary.json", more))
 		}
-		told[what] = true
-		writeMessages(w, fmt.Sprintf("%s seed=%d", r.Controller, r.Summary.Seed), r)
+		for _, n := range r.Summary.Verdict.Notes {
+			add(r, "note", n)
+		}
+		if spread := &r.Summary.PFC.Spread; spread.Depth >= 2 {
+			add(r, "", fmt.Sprintf("PAUSE spread %s: %s", count(spread.Depth, "hop"), strings.Join(spread.Chain, " to ")))
+		}
+		for _, line := range steps(r) {
+			add(r, "", line)
+		}
 	}
-	if !any {
-		return
-	}
-	writePublished(w, measure.Compare(s.Scenario.Published, runner.Summaries(made)), len(suite.Sets) > 0)
-	if s.Reported {
-		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(s.Scenario.Name))
-	}
-	if i < len(suite.Scenarios)-1 {
-		fmt.Fprintln(w)
+	for _, f := range all {
+		names := strings.Join(f.names, ", ")
+		if len(f.names) == controllers && controllers > 1 && !several {
+			names = "all"
+		}
+		if several && len(f.seeds) < len(made)/controllers {
+			names += " seed=" + strings.Join(f.seeds, ",")
+		}
+		if f.kind != "" {
+			names += " " + f.kind
+		}
+		writeParagraph(w, f.kind, fmt.Sprintf("  %s: %s", names, f.text()))
 	}
 }
 
 // figures matches a number in a message, with its unit.
 var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
 
-// mostMessages is how many messages of a verdict are printed. An invariant that breaks once often breaks at every frame.
-const mostMessages = 5
-
-func writeMessages(w io.Writer, name string, r *runner.Result) {
-	messages := r.Summary.Verdict.Messages
-	for _, m := range messages[:min(len(messages), mostMessages)] {
-		fmt.Fprintf(w, "  %s %s: %s\n", name, r.Summary.Verdict.Status, m)
-	}
-	if more := len(messages) - mostMessages; more > 0 {
-		fmt.Fprintf(w, "  %s %s: and %d more, in its summary.json\n", name, r.Summary.Verdict.Status, more)
-	}
-}
-
-// writeNotes prints what to know of a run's numbers though nothing is off.
-func writeNotes(w io.Writer, r *runner.Result) {
-	for _, n := range r.Summary.Verdict.Notes {
-		fmt.Fprintf(w, "  %s note: %s\n", r.Controller, n)
-	}
-}
-
-// writeSpread prints how far PAUSE spread, if it went farther than to the root's neighbours, and which flows were its victims.
-func writeSpread(w io.Writer, r *runner.Result, width int) {
-	spread, victims := &r.Summary.PFC.Spread, &r.Summary.Victims
-	if spread.Depth < 2 && victims.Count == 0 {
-		return
-	}
-	fmt.Fprintf(w, "  %-*s PAUSE spread %s: %s; victim flows: %d", width, r.Controller, count(spread.Depth, "hop"),
-		strings.Join(spread.Chain, " to "), victims.Count)
-	if tags := slices.Sorted(maps.Keys(victims.ByTag)); len(tags) > 0 {
-		fmt.Fprintf(w, " (%s)", strings.Join(tags, ", "))
-	}
-	fmt.Fprintln(w)
-}
-
-// writeImbalance prints how evenly equal-cost ports were loaded.
-func writeImbalance(w io.Writer, r *runner.Result, width int) {
-	tiers := r.Summary.Imbalance
-	if len(tiers) == 0 {
-		return
-	}
-	parts := make([]string, len(tiers))
-	for i := range tiers {
-		t := &tiers[i]
-		parts[i] = fmt.Sprintf("tier %d max/mean %.2f, Jain %.2f", t.Tier, t.MaxOverMean, t.Jain)
-	}
-	fmt.Fprintf(w, "  %-*s load over equal-cost ports: %s\n", width, r.Controller, strings.Join(parts, "; "))
-}
-
 // mostCollectives is how many kinds of collectives of a run are printed.
 const mostCollectives = 8
 
-// writeSteps prints what jobs and collectives took, beside their limits.
-func writeSteps(w io.Writer, r *runner.Result, width int) {
+// steps are what jobs and collectives of a run took, beside their limits, a line each.
+func steps(r *runner.Result) (lines []string) {
 	all, limit := r.Summary.Collectives, "limit"
 	if len(r.Scenario.Faults) > 0 {
 		limit = "limit without faults"
@@ -184,53 +242,46 @@ func writeSteps(w io.Writer, r *runner.Result, width int) {
 			continue
 		}
 		if j.JCT == 0 {
-			fmt.Fprintf(w, "  %-*s %s: %d of %d operations had not ended\n", width, r.Controller, j.Tag, j.Unfinished, j.Operations)
+			lines = append(lines, fmt.Sprintf("%s: %d of %d operations had not ended", j.Tag, j.Unfinished, j.Operations))
 			continue
 		}
-		fmt.Fprintf(w, "  %-*s %s: job completion time %s, %s %s; exposed communication %.1f %%\n", width, r.Controller, j.Tag,
-			duration(float64(j.JCT)), limit, duration(float64(j.Limit)), 100*j.ExposedShare)
+		lines = append(lines, fmt.Sprintf("%s: job completion time %s, %s %s; exposed communication %.1f %%", j.Tag,
+			duration(float64(j.JCT)), limit, duration(float64(j.Limit)), 100*j.ExposedShare))
 	}
 	for i := range all[:min(len(all), mostCollectives)] {
 		c := &all[i]
 		if c.Completed == 0 || c.Bus == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "  %-*s %s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %.1f Gb/s\n", width, r.Controller, c.Tag,
-			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), c.Bus/1e9)
+		lines = append(lines, fmt.Sprintf("%s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %.1f Gb/s", c.Tag,
+			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), c.Bus/1e9))
 	}
 	if more := len(all) - mostCollectives; more > 0 {
-		fmt.Fprintf(w, "  %-*s and %d more kinds of collectives, in its summary.json\n", width, r.Controller, more)
+		lines = append(lines, fmt.Sprintf("and %d more kinds of collectives, in summary.json", more))
 	}
+	return lines
 }
 
 // writeSlowest prints what the slowest flow of each run spent most of its time on, and by which command there is more.
-func writeSlowest(w io.Writer, suite *suite.Suite, i int, results []*runner.Result, width int) {
+func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*runner.Result) {
 	more := ""
-	for _, r := range results {
+	for _, r := range made {
 		if r == nil {
 			continue
 		}
-		path := suite.RunPath(&suite.Scenarios[i], r.Controller)
+		path := suite.RunPath(s, r.Controller)
 		run, flow, err := why.ReadSlowest(path)
 		switch {
 		case err != nil: // the record has just been written: what is wrong with it why tells
-			fmt.Fprintf(w, "  %-*s why: %v\n", width, r.Controller, err)
+			writeParagraph(w, "", fmt.Sprintf("  %s why: %v", r.Controller, err))
 		case flow != nil:
-			fmt.Fprintf(w, "  %-*s slowest: %s\n", width, r.Controller, run.Top(flow))
+			writeParagraph(w, "", fmt.Sprintf("  %s slowest: %s", r.Controller, run.Top(flow)))
 			more = cmp.Or(more, commandLine([]string{"", "why", path, strconv.Itoa(flow.Number)}))
 		}
 	}
 	if more != "" {
-		fmt.Fprintf(w, "  %-*s %s\n", width, "more:", more)
+		fmt.Fprintf(w, "  more: %s\n", more)
 	}
-}
-
-// span prints a time of flows, if any have ended.
-func span(f measure.FlowStatistics, ns float64) string {
-	if f.Completed == 0 {
-		return "-"
-	}
-	return duration(ns)
 }
 
 // duration prints nanoseconds for a person.
@@ -243,13 +294,6 @@ func duration(ns float64) string {
 	default:
 		return fmt.Sprintf("%.2fus", ns/1e3)
 	}
-}
-
-func ratio(f measure.FlowStatistics) string {
-	if f.Completed == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", f.Slowdown.P99)
 }
 
 // commandLine is the user's command, quoted where a shell needs it.

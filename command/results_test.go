@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestWriteSteps: a collective alone is told of once, and a job by its time beside the limit, or by what had not ended.
-func TestWriteSteps(t *testing.T) {
+// TestSteps: a collective alone has one line, and a job its time beside the limit, or what had not ended.
+func TestSteps(t *testing.T) {
 	alone := measure.CollectiveSummary{
 		Tag: "sum", Kind: "allreduce", Algorithm: "ring", Size: 16e6, Ranks: 16, Count: 1, Completed: 1,
 		Time: measure.Quantiles{Mean: 2.885e6}, Limit: 2_681_000, Bus: 83.2e9,
@@ -25,21 +25,57 @@ func TestWriteSteps(t *testing.T) {
 		},
 		Collectives: []measure.CollectiveSummary{alone, again},
 	}}
-	var b strings.Builder
-	writeSteps(&b, r, 7)
-	want := `  dcqcn   train: job completion time 9.000ms, limit 8.500ms; exposed communication 62.5 %
-  dcqcn   late: 2 of 9 operations had not ended
-  dcqcn   sum: 1 of 1 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
-  dcqcn   train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
+	want := `train: job completion time 9.000ms, limit 8.500ms; exposed communication 62.5 %
+late: 2 of 9 operations had not ended
+sum: 1 of 1 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
+train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
 `
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
+	if got := strings.Join(steps(r), "\n") + "\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	// The limits are of the fabric without faults, and say so where there are any.
 	r.Scenario.Faults = make([]scenario.Fault, 1)
-	b.Reset()
-	writeSteps(&b, r, 7)
-	if want = strings.ReplaceAll(want, ", limit ", ", limit without faults "); b.String() != want {
-		t.Errorf("with faults: got\n%swant\n%s", b.String(), want)
+	want = strings.ReplaceAll(want, ", limit ", ", limit without faults ")
+	if got := strings.Join(steps(r), "\n") + "\n"; got != want {
+		t.Errorf("with faults: got\n%swant\n%s", got, want)
+	}
+}
+
+// TestFindings: runs share the lines that they have in common, with the range of a note's figures; a controller's lines under several seeds name seeds
+// unless all have them.
+func TestFindings(t *testing.T) {
+	run := func(controller string, seed uint64, status measure.Status, messages, notes []string) *runner.Result {
+		return &runner.Result{Scenario: &scenario.Scenario{}, Controller: controller, Summary: measure.Summary{
+			Seed: seed, Verdict: measure.Verdict{Status: status, Messages: messages, Notes: notes},
+		}}
+	}
+	a := run("a", 1, measure.Pass, nil, []string{"no PAUSE; at most 9.5KB", "its own"})
+	b := run("b", 1, measure.Warn, []string{"3 flows had not ended"}, []string{"no PAUSE; at most 1.2MB"})
+	c := run("c", 1, measure.Pass, nil, []string{"no PAUSE; at most 40KB"})
+	for _, x := range []struct {
+		name        string
+		made        []*runner.Result
+		controllers int
+		want        string
+	}{
+		{"controllers", []*runner.Result{a, b, nil, c}, 4, `  a, b, c note: no PAUSE; at most 9.5KB to 1.2MB
+  a note: its own
+  b incomplete: 3 flows had not ended
+`},
+		{"all", []*runner.Result{a, b, c}, 3, `  all note: no PAUSE; at most 9.5KB to 1.2MB
+  a note: its own
+  b incomplete: 3 flows had not ended
+`},
+		{"seeds", []*runner.Result{
+			b, run("b", 2, measure.Warn, []string{"5 flows had not ended"}, nil), run("b", 3, measure.Fail, []string{"dropped"}, nil),
+		}, 1, `  b seed=1,2 incomplete: 3 to 5 flows had not ended
+  b seed=1 note: no PAUSE; at most 1.2MB
+  b seed=3 broken: dropped
+`},
+	} {
+		var out strings.Builder
+		if writeFindings(&out, x.made, x.controllers); out.String() != x.want {
+			t.Errorf("%s: got\n%swant\n%s", x.name, out.String(), x.want)
+		}
 	}
 }

@@ -52,7 +52,7 @@ incast and congestion-control experiments on it in virtual time: the same scenar
 and seed give the same results, byte for byte, on any machine.
 
 Flags may also come from the environment (PAUSENET_OUT for --out) or from a YAML file
-(--config). Exit codes: 0 fine; 1 a run's verdict is FAIL, or it was interrupted, or a line
+(--config). Exit codes: 0 fine; 1 a run is broken, or it was interrupted, or a line
 of a shell's input failed; 2 usage or a mistake in a file; 3 the environment, such as no
 root or no space. exec has the program's; run --watch has 130 after Ctrl-C and 143 after
 SIGTERM.`,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -126,7 +127,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
 		return err
 	}
-	plane, why, err := choosePlane(f.plane)
+	plane, err := choosePlane(f.plane)
 	if err != nil {
 		return err
 	}
@@ -172,16 +173,13 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		}
 	}
 	spareMemory(batch)
-	unlock, err := claimResults(c.Context(), batch, f.force)
+	unlock, err := claimResults(c, batch, f.force)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	if why != "" {
-		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
-	}
 	progress := newProgress(os.Stderr)
 	batch.Started = progress.start(batch)
 	results, err := batch.Run(ctx)
@@ -190,25 +188,52 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	return f.conclude(c.OutOrStdout(), batch, results, err)
 }
 
-// claimResults locks a suite's folders, and refuses to run what would take the place of other results there, unless that is forced.
-func claimResults(ctx context.Context, batch *suite.Suite, force bool) (unlock func(), err error) {
-	if unlock, err = lockResults(ctx, batch); err != nil || force {
-		return unlock, err
+// claimResults takes the folders of a suite's results.
+func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func(), err error) {
+	place := claim{
+		lock: func() (func(), error) { return lockResults(c.Context(), batch) }, overwrites: batch.Overwrites, folder: batch.Directory,
+		force: force, aside: !c.Flags().Changed("out"),
 	}
-	if err := refuseOverwriting(batch.Overwrites(), batch.Directory); err != nil {
-		unlock()
-		return nil, err
-	}
-	return unlock, nil
+	return place.take()
 }
 
-// refuseOverwriting refuses to run what would take the place of results of other settings in a folder: err says which.
-func refuseOverwriting(err error, folder string) error {
-	var other *rundir.OverwriteError
-	if errors.As(err, &other) {
-		return elsewhere(other, folder)
+// claim is the right to write into folders of results.
+type claim struct {
+	lock       func() (unlock func(), err error)
+	overwrites func() error // a rundir.OverwriteError if results of other settings are there
+	folder     string       // of all results
+	force      bool         // overwrite such results
+	aside      bool         // move them aside: the user did not name the folder
+}
+
+// take locks the folders. Results of other settings there are moved aside or refused to be overwritten.
+func (c *claim) take() (unlock func(), err error) {
+	if unlock, err = c.lock(); err != nil || c.force {
+		return unlock, err
 	}
-	return badInput(err)
+	err = c.overwrites()
+	if err == nil {
+		return unlock, nil
+	}
+	unlock()
+	var other *rundir.OverwriteError
+	switch isOther := errors.As(err, &other); {
+	case isOther && c.aside:
+		for _, folder := range other.Folders() {
+			moved, err := rundir.MoveAside(folder)
+			if errors.Is(err, fs.ErrNotExist) { // another run has moved it
+				continue
+			}
+			if err != nil {
+				return nil, &exitError{exitEnvironment, fmt.Errorf("move earlier results aside: %w (choose another folder with --out)", err)}
+			}
+			fmt.Fprintf(os.Stderr, "pausenet: %s has the earlier results of other settings (%s)\n", moved, other.Settings(folder))
+		}
+		return c.take()
+	case isOther:
+		return nil, elsewhere(other, c.folder)
+	}
+	return nil, badInput(err)
 }
 
 // elsewhere says what to do instead of overwriting results below a folder.
@@ -291,7 +316,7 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 	for _, scenario := range results {
 		for _, r := range scenario {
 			if r == nil || r.Summary.Verdict.Status == measure.Fail {
-				return &exitError{exitVerdict, errors.New("the verdict of a run is FAIL: its numbers cannot be trusted")}
+				return &exitError{exitVerdict, errors.New("a run is broken: its numbers cannot be trusted")}
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func TestStall(t *testing.T) {
 	ended, _ := down.CombinedOutput()
 	_ = lines.Close()
 	_ = up.Wait()
-	if out := string(ended); !strings.Contains(out, "verdict: "+string(measure.Fail)) || !strings.Contains(out, "a frame that a program sent was taken") {
+	if out := string(ended); !strings.Contains(out, "checks: "+measure.Fail.Word()) || !strings.Contains(out, "a frame that a program sent was taken") {
 		t.Errorf("after a stall of 2s:\n%s", out)
 	}
 	for _, c := range []*exec.Cmd{down, up} {

@@ -121,7 +121,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
 		return err
 	}
-	plane, why, err := choosePlane(f.plane)
+	plane, err := choosePlane(f.plane)
 	if err != nil {
 		return err
 	}
@@ -149,26 +149,19 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		}
 		points = shard.Points(whole)
 	}
-	if f.out == "" {
+	aside := f.out == ""
+	if aside {
 		f.out = sweepFolder(swept)
 		if shard.Of > 0 {
 			f.out += fmt.Sprintf("-shard-%d-of-%d", shard.Number, shard.Of)
 		}
 	}
-	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	own, err := build()
 	if err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file, by /proc, to start it for each point: %w", err)}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	if why != "" {
-		fmt.Fprintf(os.Stderr, "pausenet: %s plane: %s\n", plane, why)
-	}
 	for i := range points {
 		points[i].Warnings = append(points[i].Warnings, idleProcessors(c.Flags(), points[i].Lanes)...)
 	}
@@ -180,11 +173,15 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if shard.Of > 0 {
 		runner.By = "shard " + shard.String()
 	}
-	if !f.force {
-		if err := refuseOverwriting(runner.Overwrites(), f.out); err != nil {
-			return err
-		}
+	place := claim{
+		lock:       func() (func(), error) { return lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout) },
+		overwrites: runner.Overwrites, folder: f.out, force: f.force, aside: aside,
 	}
+	unlock, err := place.take()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if f.served() {
 		outcomes, err := f.deal(ctx, runner, swept.Plan(runner), audit)
 		if err != nil {
@@ -347,7 +344,7 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	for _, p := range s.Varying() {
 		head = append(head, p.Path)
 	}
-	head = append(append(head, "cc", "verdict"), s.MetricLabels()...)
+	head = append(append(head, "cc", "checks"), s.MetricLabels()...)
 	lines := [][]string{head}
 	for _, row := range s.Rows(points, outcomes) {
 		line := append(append([]string{}, row.Values...), row.Controller, row.Verdicts.String())
@@ -370,7 +367,7 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 		fmt.Fprintf(w, "; means over %d seeds with 95 %% confidence intervals", n)
 	}
 	fmt.Fprintf(w, "\n\n")
-	writeColumns(w, lines)
+	writeWideColumns(w, lines, len(s.Varying())+2)
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {
 		fmt.Fprintf(w, "\n  %s had no effect: points that differ by it alone are the same run, frame by frame\n", path)

@@ -168,8 +168,8 @@ func TestSweepErrors(t *testing.T) {
 		want        string
 	}{
 		{[]sweep.Outcome{fine, fine, fine}, false, exitFine, ""},
-		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: FAIL: an invariant"},
-		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: FAIL: an invariant"},
+		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: broken: an invariant"},
+		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: broken: an invariant"},
 		{[]sweep.Outcome{fine, {State: sweep.Interrupted}, {State: sweep.Waiting}}, true, exitVerdict, "interrupted"},
 	} {
 		var b bytes.Buffer
@@ -183,35 +183,35 @@ func TestSweepErrors(t *testing.T) {
 // again, and no line is wider than the screen unless a single number is.
 func TestColumns(t *testing.T) {
 	lines := [][]string{
-		{"size", "cc", "verdict", "FCT, mean", "Goodput", "PAUSE"},
-		{"20KB", "dcqcn", "PASS", "5.2 ± 0.1 ms", "40 Gbps", "7"},
+		{"size", "cc", "checks", "FCT, mean", "Goodput", "PAUSE"},
+		{"20KB", "dcqcn", "ok", "5.2 ± 0.1 ms", "40 Gbps", "7"},
 	}
 	wide := "" +
-		"  size  cc     verdict     FCT, mean  Goodput  PAUSE\n" +
-		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps      7\n"
+		"  size  cc     checks     FCT, mean  Goodput  PAUSE\n" +
+		"  20KB  dcqcn  ok      5.2 ± 0.1 ms  40 Gbps      7\n"
 	two := "" +
-		"  size  cc     verdict     FCT, mean  Goodput\n" +
-		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms  40 Gbps\n" +
+		"  size  cc     checks     FCT, mean  Goodput\n" +
+		"  20KB  dcqcn  ok      5.2 ± 0.1 ms  40 Gbps\n" +
 		"\n" +
-		"  size  cc     verdict  PAUSE\n" +
-		"  20KB  dcqcn  PASS         7\n"
+		"  size  cc     checks  PAUSE\n" +
+		"  20KB  dcqcn  ok          7\n"
 	three := "" +
-		"  size  cc     verdict     FCT, mean\n" +
-		"  20KB  dcqcn  PASS     5.2 ± 0.1 ms\n" +
+		"  size  cc     checks     FCT, mean\n" +
+		"  20KB  dcqcn  ok      5.2 ± 0.1 ms\n" +
 		"\n" +
-		"  size  cc     verdict  Goodput\n" +
-		"  20KB  dcqcn  PASS     40 Gbps\n" +
+		"  size  cc     checks  Goodput\n" +
+		"  20KB  dcqcn  ok      40 Gbps\n" +
 		"\n" +
-		"  size  cc     verdict  PAUSE\n" +
-		"  20KB  dcqcn  PASS         7\n"
-	for width, want := range map[int]string{0: wide, 200: wide, 52: wide, 51: two, 45: two, 37: three, 10: three} {
+		"  size  cc     checks  PAUSE\n" +
+		"  20KB  dcqcn  ok          7\n"
+	for width, want := range map[int]string{0: wide, 200: wide, 51: wide, 50: two, 44: two, 36: three, 10: three} {
 		var b bytes.Buffer
-		if writeColumnsWithin(&b, lines, width); b.String() != want {
+		if writeColumnsWithin(&b, lines, 3, width); b.String() != want {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, b.String(), want)
 		}
 	}
 	var b bytes.Buffer
-	if writeColumns(&b, lines); b.String() != wide {
+	if writeWideColumns(&b, lines, 3); b.String() != wide {
 		t.Errorf("not a terminal:\n%s", b.String())
 	}
 }

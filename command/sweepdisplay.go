@@ -118,7 +118,7 @@ func endedLine(name string, widest int, o *sweep.Outcome) string {
 		first, _, _ := strings.Cut(o.Err.Error(), "\n")
 		return fmt.Sprintf("  failed  %s: %s", name, first)
 	}
-	return fmt.Sprintf("  %s  %-*s  %6.1fs", o.Verdict.Status, widest, name, o.Wall.Seconds())
+	return fmt.Sprintf("  %s  %-*s  %6.1fs", o.Verdict.Status.Word(), widest, name, o.Wall.Seconds())
 }
 
 // add counts a point that has ended.

@@ -60,7 +60,8 @@ func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if f.out == "" {
+	aside := f.out == ""
+	if aside {
 		f.out = sweepFolder(merged.Plan.Sweep)
 	}
 	for _, folder := range folders {
@@ -68,19 +69,18 @@ func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
 			return badInput(errors.Join(err, fmt.Errorf("%s is a shard's own folder: choose another with --out", f.out)))
 		}
 	}
-	unlock, err := lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout)
+	runner := merged.Runner(f.out)
+	place := claim{
+		lock:       func() (func(), error) { return lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout) },
+		overwrites: runner.Overwrites, folder: f.out, force: f.force, aside: aside,
+	}
+	unlock, err := place.take()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	runner := merged.Runner(f.out)
-	if !f.force {
-		if err := refuseOverwriting(runner.Overwrites(), f.out); err != nil {
-			return err
-		}
-	}
 	outcomes, err := merged.Merge(ctx, f.out)
 	if err != nil {
 		return runError(err)

@@ -153,7 +153,7 @@ func TestTerminal(t *testing.T) {
 	lab.see("\nh1:_")
 	typed("kill -9 $$", "\nh1:_kill -9 $$") // what enter waits for next is the prompt
 	lab.enter("exi\t")
-	lab.see("verdict: ")
+	lab.see("checks: ")
 	lab.see("code ")
 	if screen := lab.screen(); strings.Contains(screen, "conserved") || strings.Contains(screen, "panic") {
 		t.Errorf("an invariant does not hold:\n%s", screen)
@@ -178,7 +178,7 @@ func TestSuspend(t *testing.T) {
 	lab.interrupt("fg\n"+pausenet, "pausenet>")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.enter("exit")
-	lab.see("verdict: ")
+	lab.see("checks: ")
 }
 
 // TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal that is as it

@@ -234,7 +234,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(c
 	if err := o.Validate(); err != nil {
 		return badInput(err)
 	}
-	plane, _, err := choosePlane(o.Plane)
+	plane, err := choosePlane(o.Plane)
 	if err != nil {
 		return err
 	}

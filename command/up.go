@@ -277,8 +277,8 @@ func waitForEnd(f *live.Fabric) {
 	}
 }
 
-// errUntrusted is the error of a fabric whose verdict is FAIL.
-var errUntrusted = errors.New("the fabric's verdict is FAIL: its numbers cannot be trusted")
+// errUntrusted is the error of a fabric whose checks failed.
+var errUntrusted = errors.New("the fabric is broken: its numbers cannot be trusted")
 
 // conclude ends a fabric and prints its verdict. failed is what failed in its shell.
 func conclude(out io.Writer, f *live.Fabric, failed error) error {

@@ -70,7 +70,7 @@ func TestWalkthrough(t *testing.T) {
 			t.Errorf("%s: got\n  %s\nthe document has\n  %s", typed[i], strings.Join(got[i], "\n  "), strings.Join(want[i], "\n  "))
 		}
 	}
-	if text := strings.Join(got[len(got)-1], "\n"); !strings.Contains(text, "verdict: ") || strings.Contains(text, "conserved") {
+	if text := strings.Join(got[len(got)-1], "\n"); !strings.Contains(text, "checks: ") || strings.Contains(text, "conserved") {
 		t.Error(text)
 	}
 }

@@ -117,7 +117,7 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
 	}
 	if v := page.Verdict(); v != nil {
-		fmt.Fprintf(os.Stderr, "%s has ended: %s\n", page.Fabric(), v.Status)
+		fmt.Fprintf(os.Stderr, "%s has ended: %s\n", page.Fabric(), v.Status.Word())
 	} else if ctx.Err() == nil {
 		fmt.Fprintf(os.Stderr, "%s has ended\n", page.Fabric())
 	}

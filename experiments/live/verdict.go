@@ -159,7 +159,7 @@ func shortestRTT(plan *topologies.Plan) vtime.Time {
 // Write prints the verdict.
 func (v *Verdict) Write(w io.Writer) {
 	c := &v.Clock
-	fmt.Fprintf(w, "verdict: %s\n", v.Status)
+	fmt.Fprintf(w, "checks: %s\n", v.Status.Word())
 	for _, r := range v.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
 	}

@@ -8,14 +8,19 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// Over is the estimate of a metric of all flows over runs, those that cannot be trusted left out.
+// Over returns the estimate of a metric of all flows over runs, without those that cannot be trusted.
 func (m *Metric) Over(runs []*Summary) interval.Estimate {
+	return EstimateOf(runs, func(s *Summary) float64 { return m.Of(s, &s.Flows) })
+}
+
+// EstimateOf returns the estimate of a figure over runs, without those that cannot be trusted or have none (NaN).
+func EstimateOf(runs []*Summary, figure func(*Summary) float64) interval.Estimate {
 	var values []float64
 	for _, s := range runs {
 		if s == nil || !s.Trusted() {
 			continue
 		}
-		if v := m.Of(s, &s.Flows); !math.IsNaN(v) {
+		if v := figure(s); !math.IsNaN(v) {
 			values = append(values, v)
 		}
 	}
@@ -67,6 +72,41 @@ func (m *Metric) Text(e interval.Estimate) string {
 	case half == 0:
 		text += " ± 0"
 	case !math.IsNaN(half):
+		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
+	}
+	return text + unit
+}
+
+// Brief returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for headlines: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
+func (m *Metric) Brief(e interval.Estimate) string {
+	if e.N == 0 {
+		return "-"
+	}
+	unit, factor := "", 1.0
+	for _, u := range m.Kind.units {
+		if unit == "" || math.Abs(e.Mean) >= u.factor {
+			unit, factor = " "+u.name, u.factor
+		}
+	}
+	mean, half := e.Mean/factor, e.Half/factor
+	if mean == 0 && !(half > 0) {
+		return "0"
+	}
+	decimals := 0
+	if mean != math.Trunc(mean) {
+		decimals = max(0, 2-int(math.Floor(math.Log10(math.Abs(mean)))))
+	} else if unit != "" && mean != 0 {
+		decimals = max(0, 2-int(math.Floor(math.Log10(math.Abs(mean))+1e-9)))
+	}
+	if half > 0 && half < math.Pow10(-decimals)/2 {
+		decimals++
+	}
+	text := strconv.FormatFloat(mean, 'f', decimals, 64)
+	switch least := math.Pow10(-decimals); {
+	case half == 0 || math.IsNaN(half):
+	case half < least/2:
+		text += " ± <" + strconv.FormatFloat(least, 'f', decimals, 64)
+	default:
 		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
 	}
 	return text + unit

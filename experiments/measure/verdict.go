@@ -18,6 +18,18 @@ const (
 	Fail Status = "FAIL"
 )
 
+// Word returns the status as people read it, which nobody takes for a grade of the congestion control: "ok", "incomplete" or "broken".
+func (s Status) Word() string {
+	switch s {
+	case Pass:
+		return "ok"
+	case Warn:
+		return "incomplete"
+	default:
+		return "broken"
+	}
+}
+
 // Verdict says whether a run's numbers can be trusted, and why not.
 type Verdict struct {
 	Status   Status   `json:"status"`
@@ -54,7 +66,7 @@ func (v *Verdicts) Add(s Status) {
 	}
 }
 
-// String is the verdicts in few words: "PASS", or "3 PASS, 1 WARN, 1 missing".
+// String returns the verdicts in few words: "ok", or "3 ok, 1 incomplete, 1 missing".
 func (v Verdicts) String() string {
 	text, kinds := "", 0
 	add := func(n int, what string) {
@@ -66,9 +78,9 @@ func (v Verdicts) String() string {
 		}
 		text += fmt.Sprintf("%d %s", n, what)
 	}
-	add(v.Passed, string(Pass))
-	add(v.Warned, string(Warn))
-	add(v.Failed, string(Fail))
+	add(v.Passed, Pass.Word())
+	add(v.Warned, Warn.Word())
+	add(v.Failed, Fail.Word())
 	add(v.Runs-v.Passed-v.Warned-v.Failed, "missing")
 	if kinds == 1 {
 		return text[len(strconv.Itoa(v.Runs))+1:]

@@ -29,6 +29,8 @@ type Report struct {
 	Plane string
 	// Command repeats the runs.
 	Command string
+	// Earlier is the folder beside the report's that has the scenario's results of before, and EarlierCommand the command that compares both; "" without any.
+	Earlier, EarlierCommand string
 	// LookAt tells the reader what to look at, one paragraph each.
 	LookAt []string
 	// Runs are the columns, in this order.

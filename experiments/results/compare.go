@@ -153,27 +153,16 @@ func (c *Comparison) Write(path string, formats []string) error {
 	return c.page.write(path, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"-"+rundir.FiguresFolder, formats)
 }
 
-// Labels head the cells of a comparison's runs for people.
-func (c *Comparison) Labels() []string {
-	return append([]string{"fingerprint"}, RepetitionLabels...)
-}
-
-// Cells are the i-th run in a few figures for people, by Labels.
-func (c *Comparison) Cells(i int) []string {
-	col := &c.page.columns[i]
-	print := col.runs[0].summary.Fingerprint
-	cells := []string{print[:min(len(print), 16)]}
-	if len(col.runs) > 1 {
-		cells[0] = fmt.Sprintf("%d seeds", len(col.runs))
+// Columns returns the compared runs, for a headline.
+func (c *Comparison) Columns() []HeadlineColumn {
+	columns := make([]HeadlineColumn, len(c.page.columns))
+	for i := range c.page.columns {
+		columns[i].Name = c.page.columns[i].name
+		for _, r := range c.page.columns[i].runs {
+			columns[i].Runs = append(columns[i].Runs, &r.summary)
+		}
 	}
-	summaries := make([]*measure.Summary, len(col.runs))
-	for k, r := range col.runs {
-		summaries[k] = &r.summary
-	}
-	for _, m := range repeated {
-		cells = append(cells, m.Text(m.Over(summaries)))
-	}
-	return cells
+	return columns
 }
 
 // ComparisonView is a comparison for programs. Values and metrics are in the order of the runs.

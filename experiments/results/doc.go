@@ -16,6 +16,7 @@
 //
 //   - Reading: results.go (a folder as a command listed it), read.go (a run), read_tables.go (its CSV files), read_settings.go (what
 //     decided what it came to).
-//   - Showing: page.go and page_panels.go (the page), figures.go, compare.go (any runs side by side), repetitions.go (several seeds).
+//   - Showing: page.go and page_panels.go (the page), figures.go, compare.go (any runs side by side), headline.go (the measures by which
+//     runs differ most, for the terminal).
 //   - Before a run takes another's place: overwritten.go, differences.go.
 package results

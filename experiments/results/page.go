@@ -3,10 +3,12 @@ package results
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -21,6 +23,7 @@ type reportPage struct {
 	columns          []column // with a run each
 	problems         []string
 	command, version string
+	folder           string // the scenario's
 	compares         bool
 }
 
@@ -41,6 +44,9 @@ func (p *reportPage) page() *report.Report {
 			}
 		}
 		page.Runs = append(page.Runs, c.report())
+	}
+	if earlier := rundir.Earlier(p.folder); earlier != "" && p.folder != "" {
+		page.Earlier, page.EarlierCommand = filepath.Base(earlier), fmt.Sprintf("pausenet report %s %s", earlier, p.folder)
 	}
 	p.panels(page)
 	for _, span := range view.Spans {

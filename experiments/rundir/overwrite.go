@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +50,30 @@ func (e *OverwriteError) Add(scenario, run string, why []string) {
 	e.groups[k].runs = append(e.groups[k].runs, run)
 }
 
+// Folders returns the scenarios' folders that hold such results.
+func (e *OverwriteError) Folders() []string {
+	var all []string
+	for _, g := range e.groups {
+		if !slices.Contains(all, g.scenario) {
+			all = append(all, g.scenario)
+		}
+	}
+	return all
+}
+
+// Settings returns in few words the settings that the results of a scenario's folder were made under.
+func (e *OverwriteError) Settings(folder string) string {
+	i := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == folder })
+	if i < 0 {
+		return ""
+	}
+	text, more := e.groups[i].why[0], len(e.groups[i].why)-1
+	if more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
 // OrNil is the error, nil if nothing has been added to it.
 func (e *OverwriteError) OrNil() error {
 	if len(e.groups) == 0 {
@@ -57,12 +82,36 @@ func (e *OverwriteError) OrNil() error {
 	return e
 }
 
+// MoveAside renames a folder to its name with a point and the first number behind it that no folder has: victim to victim.1. It returns the new path.
+func MoveAside(path string) (string, error) {
+	moved := unused(path+".", 1)
+	return moved, os.Rename(path, moved)
+}
+
+// Earlier returns the folder into which MoveAside put the results that a folder had before, the latest of several; "" if there is none.
+func Earlier(path string) string {
+	n := 1
+	for ; exists(fmt.Sprintf("%s.%d", path, n)); n++ {
+	}
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d", path, n-1)
+}
+
 // FreshFolder is a folder's name with the first number behind it of which there is none yet.
-func FreshFolder(path string) string {
-	for n := 2; ; n++ {
-		fresh := fmt.Sprintf("%s-%d", filepath.Clean(path), n)
-		if _, err := os.Lstat(fresh); errors.Is(err, fs.ErrNotExist) {
-			return fresh
+func FreshFolder(path string) string { return unused(filepath.Clean(path)+"-", 2) }
+
+// unused is a path with the first number behind it, from a first one on, of which there is nothing.
+func unused(path string, first int) string {
+	for n := first; ; n++ {
+		if numbered := path + strconv.Itoa(n); !exists(numbered) {
+			return numbered
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -6,18 +6,63 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's flows while they
-// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more. The
-// index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in which
-// nothing was delivered have none.
-type fairness struct {
+// windows divides a run into windows of time, and follows the flows that are active all through one.
+type windows struct {
 	window  vtime.Time // whole sampling intervals
 	waiting starting   // flows that have not been active at the end of a window
 	active  []underWay // flows that were, and had not ended
 	tags    []string
 	index   map[string]int32 // of tags
-	shares  []shares         // by tag
-	totals  []measure.Fairness
+}
+
+// newWindows returns the windows of a scenario: count of them in its duration, as far as sampling intervals allow.
+func newWindows(s *scenario.Scenario, order []int32, count vtime.Time) windows {
+	w := windows{index: map[string]int32{}, waiting: starting{flows: s.Flows, order: order, of: func(*scenario.Flow) bool { return true }}}
+	if step := s.Sample.Interval; step > 0 {
+		w.window = step * max(1, s.Duration/count/step)
+	}
+	for i := range s.Flows {
+		tag := s.Flows[i].Tag
+		if _, known := w.index[tag]; !known {
+			w.index[tag] = int32(len(w.tags))
+			w.tags = append(w.tags, tag)
+		}
+	}
+	return w
+}
+
+// end ends a window if it is time, and reports whether it did. It calls add with what each flow that was active all through the window delivered in it.
+func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, delivered float64)) bool {
+	if w.window == 0 || now%w.window != 0 {
+		return false
+	}
+	kept := w.active[:0]
+	for _, a := range w.active {
+		if flows.finished(int(a.flow)) != vtime.Never {
+			continue
+		}
+		delivered := flows.delivered(int(a.flow))
+		add(a.tag, float64(delivered-a.before))
+		a.before = delivered
+		kept = append(kept, a)
+	}
+	for i, ok := w.waiting.before(now); ok; i, ok = w.waiting.before(now) {
+		if flows.started(i) && flows.finished(i) == vtime.Never {
+			kept = append(kept, underWay{int32(i), w.index[w.waiting.flows[i].Tag], flows.delivered(i)})
+		}
+	}
+	w.active = kept
+	return true
+}
+
+// fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's flows while they
+// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more. The
+// index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in which
+// nothing was delivered have none.
+type fairness struct {
+	windows
+	shares []shares // by tag
+	totals []measure.Fairness
 }
 
 // shares adds up one window.
@@ -44,48 +89,22 @@ func (s *shares) jain() float64 {
 const fairnessWindows = 100
 
 func newFairness(s *scenario.Scenario, order []int32) *fairness {
-	f := &fairness{index: map[string]int32{}, waiting: starting{flows: s.Flows, order: order, of: func(*scenario.Flow) bool { return true }}}
-	if step := s.Sample.Interval; step > 0 {
-		f.window = step * max(1, s.Duration/fairnessWindows/step)
-	}
-	for i := range s.Flows {
-		tag := s.Flows[i].Tag
-		if _, known := f.index[tag]; !known {
-			f.index[tag] = int32(len(f.tags))
-			f.tags = append(f.tags, tag)
-		}
-	}
+	f := &fairness{windows: newWindows(s, order, fairnessWindows)}
 	f.shares, f.totals = make([]shares, len(f.tags)), make([]measure.Fairness, len(f.tags))
 	return f
 }
 
 // sample ends a window, if it is time.
 func (f *fairness) sample(now vtime.Time, flows flowSet) {
-	if f.window == 0 || now%f.window != 0 {
+	if !f.end(now, flows, func(tag int32, delivered float64) { f.shares[tag].add(delivered) }) {
 		return
 	}
-	clear(f.shares)
-	kept := f.active[:0]
-	for _, a := range f.active {
-		if flows.finished(int(a.flow)) != vtime.Never {
-			continue
-		}
-		delivered := flows.delivered(int(a.flow))
-		f.shares[a.tag].add(float64(delivered - a.before))
-		a.before = delivered
-		kept = append(kept, a)
-	}
-	for i, ok := f.waiting.before(now); ok; i, ok = f.waiting.before(now) {
-		if flows.started(i) && flows.finished(i) == vtime.Never {
-			kept = append(kept, underWay{int32(i), f.index[f.waiting.flows[i].Tag], flows.delivered(i)})
-		}
-	}
-	f.active = kept
 	for k := range f.shares {
 		if j := f.shares[k].jain(); j > 0 {
 			f.totals[k].Take(j)
 		}
 	}
+	clear(f.shares)
 }
 
 // summary is by tag, of tags whose flows competed.
@@ -97,4 +116,47 @@ func (f *fairness) summary() measure.FairnessSummary {
 		}
 	}
 	return sum
+}
+
+// lowest measures the least mean goodput of a tag's flows in any window, over the flows that were active all through it.
+type lowest struct {
+	windows
+	shares []shares  // by tag
+	least  []float64 // bytes a flow and window; negative: no flow was active all through a window
+}
+
+// lowestWindows is how many windows a scenario's duration has.
+const lowestWindows = 10
+
+func newLowest(s *scenario.Scenario, order []int32) *lowest {
+	l := &lowest{windows: newWindows(s, order, lowestWindows)}
+	l.shares, l.least = make([]shares, len(l.tags)), make([]float64, len(l.tags))
+	for k := range l.least {
+		l.least[k] = -1
+	}
+	return l
+}
+
+// sample ends a window, if it is time.
+func (l *lowest) sample(now vtime.Time, flows flowSet) {
+	if !l.end(now, flows, func(tag int32, delivered float64) { l.shares[tag].add(delivered) }) {
+		return
+	}
+	for k, s := range l.shares {
+		if mean := s.sum / float64(s.n); s.n > 0 && (l.least[k] < 0 || mean < l.least[k]) {
+			l.least[k] = mean
+		}
+	}
+	clear(l.shares)
+}
+
+// summary returns the least goodputs by tag, in bits per second.
+func (l *lowest) summary() map[string]float64 {
+	all := map[string]float64{}
+	for k, tag := range l.tags {
+		if l.least[k] >= 0 {
+			all[tag] = l.least[k] * 8 / l.window.Seconds()
+		}
+	}
+	return all
 }

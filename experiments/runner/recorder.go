@@ -45,6 +45,7 @@ type recorder struct {
 	spread     *spread
 	congestion *congestion
 	fairness   *fairness
+	lowest     *lowest
 }
 
 // pfcTotals count the PFC frames of a run.
@@ -68,12 +69,12 @@ func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	r := &recorder{
 		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports, tallies: map[string]*tally{},
 		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
-		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order),
+		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
 	some := func(of func(*scenario.Flow) bool) starting {
 		return starting{flows: s.Flows, order: order, of: of, begun: &r.begun}
 	}
-	r.fairness.waiting.begun = &r.begun
+	r.fairness.waiting.begun, r.lowest.waiting.begun = &r.begun, &r.begun
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
 			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
@@ -139,6 +140,7 @@ func (r *recorder) sample(now vtime.Time) {
 	r.samplePanels(now)
 	r.congestion.sample(now)
 	r.fairness.sample(now, r.all())
+	r.lowest.sample(now, r.all())
 	r.recording.sample(now, r.engine, r.all())
 	r.checks.sample(r.engine)
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {

@@ -28,6 +28,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	sum.TakeFlows(&r.records, now)
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
+	sum.LowestGoodput = r.recorder.lowest.summary()
 	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
 	sum.Imbalance = measure.ImbalanceOf(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,5 +140,28 @@ func TestFreshFolder(t *testing.T) {
 	}
 	if got := rundir.FreshFolder(out); got != out+"-3" {
 		t.Error(got)
+	}
+}
+
+// TestMoveAside: earlier results move to the first free number, and the latest of them are found again.
+func TestMoveAside(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "mine")
+	for i := 1; i <= 3; i++ {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%s.%d", folder, i)
+		if moved, err := rundir.MoveAside(folder); err != nil || moved != want {
+			t.Errorf("%s, %v, want %s", moved, err, want)
+		}
+		if earlier := rundir.Earlier(folder); earlier != want {
+			t.Errorf("earlier: %s, want %s", earlier, want)
+		}
+	}
+	if moved, err := rundir.MoveAside(folder); err == nil {
+		t.Errorf("nothing was moved to %s", moved)
+	}
+	if earlier := rundir.Earlier(folder + "2"); earlier != "" {
+		t.Error(earlier)
 	}
 }

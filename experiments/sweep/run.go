@@ -255,9 +255,9 @@ func Err(points []Point, outcomes []Outcome) error {
 		case o.Err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", points[i].Name(), o.Err))
 		case o.Complete() && o.Verdict.Status == measure.Fail && len(o.Verdict.Messages) > 0:
-			errs = append(errs, fmt.Errorf("%s: FAIL: %s", points[i].Name(), o.Verdict.Messages[0]))
+			errs = append(errs, fmt.Errorf("%s: broken: %s", points[i].Name(), o.Verdict.Messages[0]))
 		case o.Complete() && o.Verdict.Status == measure.Fail:
-			errs = append(errs, fmt.Errorf("%s: FAIL", points[i].Name()))
+			errs = append(errs, fmt.Errorf("%s: broken", points[i].Name()))
 		}
 	}
 	return errors.Join(errs...)

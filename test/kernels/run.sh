@@ -155,7 +155,7 @@ for package in "${packages[@]}"; do
 		summary+=("FAIL $version the machine did not get to the end of the tests")
 		failed=1
 	fi
-	print=$(sed -n 's/.*fingerprint \([0-9a-f]\{16,\}\).*/\1/p' "$work/log" | tr '\n' ' ')
+	print=$(sed -n 's/.*fingerprint  *\([0-9a-f][0-9a-f ]*\).*/\1/p' "$work/log" | tr '\n' ' ')
 	summary+=("     $version took $((SECONDS - begin))s; fingerprint ${print:-none}")
 	if [ -n "${first_print:=$print}" ] && [ "$first_print" != "$print" ]; then
 		summary+=("FAIL $version the fingerprint differs from the first kernel's")

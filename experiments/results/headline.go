@@ -1,0 +1,223 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/interval"
+)
+
+// HeadlineColumn holds the runs that one column of a headline describes: one run, or a controller's runs under several seeds.
+type HeadlineColumn struct {
+	Name string
+	Runs []*measure.Summary // runs without a result are nil
+}
+
+// HeadlineRow holds one measure of all columns.
+type HeadlineRow struct {
+	Label string
+	Cells []string // one a column, "-" where the runs have no such figure
+}
+
+// mostDiffering is the number of rows that a headline has beside its fixed ones, mostOfOne that of a headline of one column.
+const (
+	mostDiffering = 6
+	mostOfOne     = 8
+)
+
+// leastDifference is the relative difference between columns from which a measure is shown for differing.
+const leastDifference = 0.02
+
+// unevenLoad is the load of equal-cost ports, maximum over mean, from which a headline always shows it.
+const unevenLoad = 1.5
+
+// candidate is a measure that a headline shows if columns differ in it, or if there is one column, if it is not 0.
+type candidate struct {
+	label  string
+	weight float64 // compared with others that differ as much
+	ofTag  bool    // less important where nothing is compared
+	fixed  bool    // shown in any case
+	metric *measure.Metric
+	of     func(*measure.Summary) float64
+	cell   func(*measure.Summary) string // of a single run, instead of the number; "" for the number
+}
+
+// Headline returns the measures that tell the columns' runs apart best: completion times in any case, and of all others the six that differ most.
+// Of one column it returns the eight most important that are not 0.
+func Headline(columns []HeadlineColumn) []HeadlineRow {
+	var all []*measure.Summary
+	for _, c := range columns {
+		for _, s := range c.Runs {
+			if s != nil {
+				all = append(all, s)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	candidates := candidatesOf(all)
+	scores := make([]float64, len(candidates))
+	var order []int
+	for i := range candidates {
+		if scores[i] = candidates[i].score(columns); scores[i] > 0 && !candidates[i].fixed {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	most := mostDiffering
+	if len(columns) == 1 {
+		most = mostOfOne
+	}
+	shown := order[:min(len(order), most)]
+	rows := []HeadlineRow{{Label: "flows completed", Cells: eachColumn(columns, completed)}}
+	for i := range candidates {
+		if candidates[i].fixed || slices.Contains(shown, i) {
+			rows = append(rows, HeadlineRow{Label: candidates[i].label, Cells: eachColumn(columns, candidates[i].text)})
+		}
+	}
+	return rows
+}
+
+func eachColumn(columns []HeadlineColumn, text func([]*measure.Summary) string) []string {
+	cells := make([]string, len(columns))
+	for i := range columns {
+		runs := slices.DeleteFunc(slices.Clone(columns[i].Runs), func(s *measure.Summary) bool { return s == nil })
+		if cells[i] = "-"; len(runs) > 0 {
+			cells[i] = text(runs)
+		}
+	}
+	return cells
+}
+
+// completed is how many flows of how many have ended, over all runs of a column.
+func completed(runs []*measure.Summary) string {
+	done, count := 0, 0
+	for _, s := range runs {
+		done, count = done+s.Flows.Completed, count+s.Flows.Count
+	}
+	return fmt.Sprintf("%d/%d", done, count)
+}
+
+// candidatesOf returns the measures that a headline of runs may have, in the order in which it shows them.
+func candidatesOf(runs []*measure.Summary) []candidate {
+	var all []candidate
+	add := func(name, label string, weight float64) *candidate {
+		m := measure.MetricByName(name)
+		all = append(all, candidate{label: label, weight: weight, metric: m, of: func(s *measure.Summary) float64 { return m.Of(s, &s.Flows) }})
+		return &all[len(all)-1]
+	}
+	jobs := slices.ContainsFunc(runs, func(s *measure.Summary) bool { return len(s.Jobs) > 0 })
+	add("jct", "job completion time", 1.1).fixed = jobs
+	add("busbw", "bus bandwidth", 1).fixed = jobs
+	add("exposed_share", "exposed communication / JCT", 0.9)
+	add("fct_mean", "FCT mean", 1).fixed = true
+	add("fct_p99", "FCT p99", 1).fixed = !jobs
+	add("slowdown_p99", "slowdown p99", 1).fixed = !jobs
+	tags := map[string]bool{}
+	for _, s := range runs {
+		for tag := range s.ByTag {
+			tags[tag] = true
+		}
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		ended := slices.ContainsFunc(runs, func(s *measure.Summary) bool { f := s.ByTag[tag]; return f.Completed > 0 })
+		ofTag := func(m *measure.Metric) func(*measure.Summary) float64 {
+			return func(s *measure.Summary) float64 {
+				f, ok := s.ByTag[tag]
+				if !ok {
+					return math.NaN()
+				}
+				return m.Of(s, &f)
+			}
+		}
+		switch m := measure.MetricByName("slowdown_mean"); {
+		case ended && len(tags) > 1:
+			all = append(all, candidate{label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
+		case !ended:
+			m := measure.MetricByName("goodput")
+			all = append(all, candidate{label: "goodput, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
+			all = append(all, candidate{label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m, of: func(s *measure.Summary) float64 {
+				if least, ok := s.LowestGoodput[tag]; ok {
+					return least
+				}
+				return math.NaN()
+			}})
+		}
+	}
+	add("pauses", "PAUSE frames", 0.9)
+	add("pauses_between_switches", "PAUSE frames between switches", 0.95)
+	add("pause_depth", "hops that PAUSE spread", 0.85)
+	add("paused", "time paused, all ports", 0.8)
+	add("victims", "victim flows", 1.05).cell = victims
+	add("drops", "drops", 1.05)
+	add("trimmed", "packets trimmed", 0.9)
+	add("timeouts", "retransmission timeouts", 0.95)
+	add("reordered", "packets out of order", 0.6)
+	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = slices.ContainsFunc(runs, func(s *measure.Summary) bool {
+		return slices.ContainsFunc(s.Imbalance, func(t measure.TierImbalance) bool { return t.MaxOverMean >= unevenLoad })
+	})
+	add("peak_egress", "longest egress queue", 0.75)
+	add("peak_ingress", "peak ingress occupancy", 0.5)
+	add("rtt_p99", "RTT p99", 0.6)
+	add("ecn_marks", "ECN marks", 0.65)
+	add("cnps", "CNPs", 0.6)
+	add("cnms", "CNMs", 0.6)
+	return all
+}
+
+// mostVictims is how long the tags of victims may be in a cell, in bytes.
+const mostVictims = 16
+
+func victims(s *measure.Summary) string {
+	tags := strings.Join(slices.Sorted(maps.Keys(s.Victims.ByTag)), ", ")
+	if tags == "" || len(tags) > mostVictims {
+		return ""
+	}
+	return fmt.Sprintf("%d (%s)", s.Victims.Count, tags)
+}
+
+// text is the candidate's cell of a column's runs.
+func (c *candidate) text(runs []*measure.Summary) string {
+	if c.cell != nil && len(runs) == 1 {
+		if text := c.cell(runs[0]); text != "" {
+			return text
+		}
+	}
+	return c.metric.Brief(c.estimate(runs))
+}
+
+// estimate is that of the candidate over runs, without those that cannot be trusted if there are several.
+func (c *candidate) estimate(runs []*measure.Summary) interval.Estimate {
+	if len(runs) != 1 || runs[0] == nil {
+		return measure.EstimateOf(runs, c.of)
+	}
+	if v := c.of(runs[0]); !math.IsNaN(v) {
+		return interval.Of([]float64{v})
+	}
+	return interval.Estimate{}
+}
+
+// score is the candidate's weighted relative difference between columns; 0: it is not to be shown for differing.
+func (c *candidate) score(columns []HeadlineColumn) float64 {
+	low, high, n := math.Inf(1), math.Inf(-1), 0
+	for i := range columns {
+		if e := c.estimate(columns[i].Runs); e.N > 0 {
+			low, high, n = min(low, e.Mean), max(high, e.Mean), n+1
+		}
+	}
+	switch difference := (high - low) / math.Max(math.Abs(high), math.Abs(low)); {
+	case len(columns) == 1 && n == 1 && high != 0 && c.ofTag:
+		return c.weight / 2
+	case len(columns) == 1 && n == 1 && high != 0:
+		return c.weight
+	case n > 1 && difference >= leastDifference: // not if all are 0
+		return c.weight * difference
+	}
+	return 0
+}
