@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,6 +158,15 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		head, columns := decode(t, packed)
+		decoded, err := replay.Decode(packed)
+		if err != nil || !reflect.DeepEqual(decoded.Header, head) {
+			t.Fatalf("the decoded header is %+v: %v", decoded, err)
+		}
+		for name, want := range columns {
+			if got, err := decoded.Column(name); err != nil || !equalRows(got, want) {
+				t.Errorf("column %s: decoded are %d rows that differ: %v", name, len(got), err)
+			}
+		}
 		if head.Recorded != (folder == with) || head.Label != "one" || head.Scenario != "test" || len(head.Nodes) != 12 || len(head.Ports) != 2*len(head.Links) {
 			t.Errorf("the header is %+v", head)
 		}
@@ -220,6 +230,49 @@ func TestRead(t *testing.T) {
 				t.Errorf("flow %d ends at %s", flow, head.Nodes[at].Name)
 			}
 		}
+	}
+}
+
+func equalRows(a, b [][]int64) bool { return slices.EqualFunc(a, b, slices.Equal[[]int64]) }
+
+// TestDecodeDamaged: columns that are shorter than they claim are refused, and a column that is not there has no rows.
+func TestDecodeDamaged(t *testing.T) {
+	decoded := func(column, data string) (*replay.Decoded, error) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		head := `{"columns":[` + column + `]}`
+		_, err := io.WriteString(z, "pausenet columns 1\n"+string(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))+head+data)
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return replay.Decode(b.Bytes())
+	}
+	for _, c := range [][2]string{
+		{`{"name":"a","rows":1,"count":3,"bytes":3}`, "\x03\x02"},     // the file ends
+		{`{"name":"a","rows":1,"count":3,"bytes":2}`, "\x03\x02"},     // the row ends
+		{`{"name":"a","rows":1,"count":1,"bytes":3}`, "\x03\x00\x02"}, // more numbers than in all
+		{`{"name":"a","rows":1,"count":3,"bytes":3}`, "\x03\x00\x05"}, // more numbers than the row has
+		{`{"name":"a","rows":9,"count":3,"bytes":2}`, "\x03\x02"},     // more rows than bytes
+		{`{"name":"a","rows":-1,"count":3,"bytes":2}`, "\x03\x02"},
+		{`{"name":"a","rows":1,"count":-3,"bytes":2}`, "\x03\x02"},
+	} {
+		d, err := decoded(c[0], c[1])
+		if err == nil {
+			_, err = d.Column("a")
+		}
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s with %q: %v", c[0], c[1], err)
+		}
+	}
+	d, err := decoded(`{"name":"a","rows":2,"count":4,"bytes":6}`, "\x03\x02\x00\x01\x01\x03")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := d.Column("a"); err != nil || !equalRows(a, [][]int64{{1, 1, 1}, {-2}}) {
+		t.Errorf("decoded is %v: %v", a, err)
+	}
+	if none, err := d.Column("b"); err != nil || len(none) != 0 {
+		t.Errorf("a column that is not there: %v, %v", none, err)
 	}
 }
 
