@@ -227,7 +227,8 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 		--durations=5 $(PYTESTFLAGS) $(CURDIR)/python/tests
 
 .PHONY: pictures
-pictures: ## take the documents' pictures of the page of pausenet view again (needs chromium)
+pictures: build ## take the documents' pictures of the page of pausenet view again (needs chromium), and draw the README's animation
+	bin/pausenet view dcon-burst --out results/pictures --force --export docs/figures/dcon-burst.gif
 	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update
 
 # Where make install puts things: DESTDIR before all, for packages.

@@ -4,7 +4,7 @@
 // Where what is:
 //
 //   - Verbs about files and what comes with the program: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go (headroom) and bound.go.
-//   - Verbs of experiments: run.go, rerun.go, report.go, why.go, view.go and train.go; sweep.go, with sweepmerge.go, sweeppoint.go (the process of one point),
+//   - Verbs of experiments: run.go, rerun.go, report.go, why.go, view.go (what it writes into files: viewexport.go) and train.go; sweep.go, with sweepmerge.go, sweeppoint.go (the process of one point),
 //     sweepdisplay.go (how far the points are), sweepserve.go (by other machines), sweepserver.go (with the server built in), sweepstatus.go; worker.go.
 //   - Verbs of live fabrics, on Linux: up.go, with detach.go (into the background) and startup.go (programs on nodes), down.go, shell.go, exec.go, inspect.go, events.go,
 //     top.go, capture.go, set.go and web.go (its page in a browser). live.go lists them, and has what they share; live_other.go is for systems without them.

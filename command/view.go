@@ -8,18 +8,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/view"
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
 type viewFlags struct {
 	run    runFlags
-	export string
+	export exportFlags
 	open   bool
 	fabric string // live
 	web    string
@@ -35,8 +35,9 @@ scenario or of results. A SCENARIO, a built-in's name or a file, is run first, a
 run --record, and with few flows as by run --why too.
 
 The page is for this machine's browsers alone, at an address that view prints, until
-Ctrl-C ends it. It needs no network. With --export it goes into one file, which opens
-without pausenet.
+Ctrl-C ends it. It needs no network. With --export FILE.html it goes into one file, which
+opens without pausenet. --export FILE.gif draws an animation of one run or of two side by
+side, for slides; FILE.png draws one moment.
 
 With --fabric the page shows a live fabric as it is now, until that ends. --web=rw gives
 it buttons that change the fabric.
@@ -46,6 +47,7 @@ all. Runs made by run --record have all ports.`,
 		Example: `  pausenet view results/dcon-burst
   pausenet view dcon-burst --cc dcqcn,dcon
   pausenet view results/dcon-burst --export burst.html
+  pausenet view dcon-burst --export burst.gif --from 20ms --to 21ms
   sudo pausenet view --fabric lab`,
 		Args: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("fabric") {
@@ -64,7 +66,7 @@ all. Runs made by run --record have all ports.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.export, "export", "", "write the page with its runs into this `file` instead of serving it")
+	f.export.add(c)
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	controllersFlag(c, &f.run.controllers)
 	flags.Var((*seedFlag)(&f.run.seed), "seed", "`seed` of everything random (default: the scenario's)")
@@ -93,7 +95,7 @@ func (f *viewFlags) live(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return badInput(fmt.Errorf("%s: --fabric shows a live fabric, and nothing beside it; leave either out", args[0]))
 	}
-	for _, flag := range append([]string{"export"}, runOnly...) {
+	for _, flag := range slices.Concat([]string{"export"}, pictureFlags, animationFlags, runOnly) {
 		if c.Flags().Changed(flag) {
 			return badInput(fmt.Errorf("--%s is for runs, and --fabric shows a live fabric: leave either out", flag))
 		}
@@ -102,7 +104,7 @@ func (f *viewFlags) live(c *cobra.Command, args []string) error {
 }
 
 func (f *viewFlags) view(c *cobra.Command, args []string) error {
-	if err := errors.Join(notEmpty(c, "export"), atMostOne(c, "export", "open")); err != nil {
+	if err := errors.Join(notEmpty(c, "export"), atMostOne(c, "export", "open"), f.export.check(c)); err != nil {
 		return err
 	}
 	if c.Flags().Changed("web") {
@@ -133,11 +135,10 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if f.export != "" {
-		if err := files.WriteWhole(f.export, view.Export(title, runs)); err != nil {
-			return writeError(err)
+	if f.export.file != "" {
+		if err := f.export.write(c, title, runs); err != nil {
+			return err
 		}
-		fmt.Fprintf(c.OutOrStdout(), "page: %s\n", f.export)
 		return verdict
 	}
 	return errors.Join(f.serve(c, title, runs), verdict)

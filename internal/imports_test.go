@@ -74,10 +74,12 @@ var mayImport = map[string][]string{
 		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
 		"orchestrator/provenance",
 	},
-	"experiments/view":     {"experiments/rundir", "experiments/replay"},
-	"experiments/liveview": {"experiments/live", "experiments/view"},
-	"experiments/why":      {"experiments/rundir"},
-	"experiments/results":  {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
+	"experiments/view": {"experiments/rundir", "experiments/replay"},
+	// Apart from view, which needs no library that draws.
+	"experiments/animation": {"experiments/replay", "experiments/scenario"},
+	"experiments/liveview":  {"experiments/live", "experiments/view"},
+	"experiments/why":       {"experiments/rundir"},
+	"experiments/results":   {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
 	"experiments/suite": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine",
 	},
@@ -110,7 +112,7 @@ var mayImport = map[string][]string{
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
-		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/liveview", "experiments/why",
+		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",
 	},
 }
 

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/animation"
+	"github.com/pausenet/pausenet/experiments/view"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// exportFlags say what view writes into a file.
+type exportFlags struct {
+	file    string
+	picture animation.Options
+}
+
+// pictureFlags are the flags of a picture, of one moment. An animation has animationFlags as well.
+var pictureFlags, animationFlags = []string{"from", "width"}, []string{"to", "length", "fps"}
+
+func (f *exportFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.file, "export", "",
+		"write the page with its runs (.html), an animation (.gif) or a picture (.png) into this `file`, and serve no page")
+	flags.Var(momentFlag{&f.picture.From}, "from",
+		"virtual `time` at which the animation begins, or which the picture shows (default: around PAUSE)")
+	flags.Var(momentFlag{&f.picture.To}, "to", "virtual `time` at which the animation ends")
+	flags.DurationVar(&f.picture.Length, "length", animation.DefaultLength, "`time` that the animation plays")
+	flags.IntVar(&f.picture.Width, "width", 0, "width of the animation or picture, in `pixels` (default 960 for two runs, 640 for one)")
+	flags.IntVar(&f.picture.Rate, "fps", animation.DefaultRate, "`frames` a second of the animation")
+	completeNothing(c, pictureFlags...)
+	completeNothing(c, animationFlags...)
+}
+
+// momentFlag is a flag of a moment in virtual time; nil: it is not given.
+type momentFlag struct{ to **vtime.Time }
+
+// Set reads the moment.
+func (m momentFlag) Set(text string) error {
+	t, err := units.ParseTime(text)
+	*m.to = &t
+	return err
+}
+
+// String prints the moment.
+func (m momentFlag) String() string {
+	if m.to == nil || *m.to == nil {
+		return ""
+	}
+	return (*m.to).String()
+}
+
+// Type names the flag's type.
+func (momentFlag) Type() string { return "time" }
+
+// check finds mistakes before a scenario is run.
+func (f *exportFlags) check(c *cobra.Command) error {
+	const formats = "use .html for the page, .gif for an animation, .png for a picture"
+	refuse := func(remedy string, flags ...string) error {
+		for _, flag := range flags {
+			if c.Flags().Changed(flag) {
+				return badInput(fmt.Errorf("--%s is %s, or leave it out", flag, remedy))
+			}
+		}
+		return nil
+	}
+	switch format := f.format(); {
+	case format == ".gif":
+	case format == ".png":
+		if err := refuse("for animations: export a .gif", animationFlags...); err != nil {
+			return err
+		}
+	case f.file == "" || format == ".html" || format == ".htm":
+		return refuse("for animations and pictures: add --export FILE.gif or FILE.png", append(animationFlags, pictureFlags...)...)
+	case format == "":
+		return badInput(fmt.Errorf("--export %s has no extension: %s", f.file, formats))
+	default:
+		return badInput(fmt.Errorf("--export %s: unknown format %s: %s", f.file, format, formats))
+	}
+	if err := f.picture.Check(); err != nil {
+		return badInput(fmt.Errorf("--export %s: %w", f.file, err))
+	}
+	return nil
+}
+
+func (f *exportFlags) format() string { return strings.ToLower(filepath.Ext(f.file)) }
+
+// write writes the file, and says what it shows.
+func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error {
+	draw := animation.GIF
+	switch f.format() {
+	case ".gif":
+	case ".png":
+		draw = animation.PNG
+	default:
+		return f.put(c, view.Export(title, runs), "page: "+f.file)
+	}
+	if n := len(runs); n > animation.MostRuns {
+		runs = runs[:animation.MostRuns]
+		said := fmt.Sprintf("%s shows the first %d of %d runs: choose others with --cc, or by their folders", f.file, len(runs), n)
+		writeWarnings(os.Stderr, "--export", []string{said})
+	}
+	r, err := draw(title, runs, f.picture)
+	if err != nil {
+		return badInput(fmt.Errorf("--export %s: %w", f.file, err))
+	}
+	said := fmt.Sprintf("picture: %s (%.3g KB, at %v)", f.file, float64(len(r.Data))/1e3, r.From)
+	if r.Frames > 1 {
+		said = fmt.Sprintf("animation: %s (%.3g MB, %d frames, %v to %v)", f.file, float64(len(r.Data))/1e6, r.Frames, r.From, r.To)
+	}
+	return f.put(c, r.Data, said)
+}
+
+func (f *exportFlags) put(c *cobra.Command, data []byte, said string) error {
+	if err := files.WriteWhole(f.file, data); err != nil {
+		return writeError(err)
+	}
+	fmt.Fprintln(c.OutOrStdout(), said)
+	return nil
+}
