@@ -89,7 +89,9 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 // read reads the runs, and puts them into columns.
 func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 	var runs []*RunFolder
-	s.page.folder = places[0].Scenario
+	if len(places) > 0 {
+		s.page.folder = places[0].Scenario
+	}
 	all, err := readRuns(places, func(p rundir.Place) string { return p.Controller })
 	if err != nil {
 		return err
