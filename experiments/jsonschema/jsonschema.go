@@ -198,6 +198,7 @@ func ofScenario() node {
 		quantity[string(q)] = text("a port, node:peer; of goodput and rate a tag")
 	}
 	quantity["reference"] = with("a level to draw: a number, or a setting such as pfc.xoff", node{"type": []any{"string", "number"}})
+	quantity["priority"] = node{"type": "integer", "minimum": 0, "maximum": 7, "description": "of queue, ingress, pause, goodput and rate (default: all that data has)"}
 	quantity["reference_label"] = text("default: the setting's")
 	return object(node{
 		"name": text("names the folder of results (default: the file's)"), "description": text("for people"),

@@ -46,6 +46,7 @@ type Header struct {
 	Hosts       []int                `json:"hosts"` // nodes that the rows of cnps are of
 	Tags        []string             `json:"tags"`
 	Panels      []scenario.PanelView `json:"panels"`
+	Default     bool                 `json:"report_default"` // the panels are those that a run chose
 	Spans       []scenario.SpanView  `json:"spans"`
 	LookAt      []string             `json:"look_at"`
 	Events      []Event              `json:"events"`
@@ -114,7 +115,7 @@ func (r *reading) takeManifest(label string) {
 	*h = Header{
 		Label: label, Scenario: m.Scenario, Description: v.Description, Controller: m.Controller, Seed: m.Seed, Fabric: m.Fabric, Status: m.Status,
 		Verdict: string(m.Verdict), Fingerprint: m.Fingerprint, Command: m.Command, Version: m.Version, Interval: v.Sample.Interval, Duration: v.Duration,
-		Panels: v.Report, Spans: v.Spans, LookAt: v.LookAt,
+		Panels: v.Report, Default: v.ReportDefault, Spans: v.Spans, LookAt: v.LookAt,
 	}
 	var set struct {
 		PFC struct {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -100,7 +101,7 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	out := &plots{title: p.Title}
 	styles := make(map[string]int)
 	// All runs count, also those not drawn: a chart alone has the scales it has in company.
-	lo, hi, smallest := math.Inf(1), math.Inf(-1), math.Inf(1)
+	lo, hi, smallest := math.Inf(1), cmp.Or(p.Top, math.Inf(-1)), math.Inf(1)
 	x0, x1, _ := r.timeSpan()
 	drawn := make(map[string][]line)
 	for _, run := range r.Runs {

@@ -115,6 +115,8 @@ type Panel struct {
 	// Note is a line under the title; may be empty.
 	Note string
 	Unit Unit
+	// Top is a value that the y axis reaches at least.
+	Top float64
 	// Log draws y on a logarithmic scale.
 	Log bool
 	// Series are the lines, by controller. A label keeps its colour and dash pattern across the controllers.

@@ -86,6 +86,14 @@ func (m *Manifest) Finish(s *measure.Summary) {
 	m.Verdict = s.Verdict.Status
 }
 
+// ChosePanels takes the panels that a run of a scenario without any has chosen. They are not in Hash: they follow from the run.
+func (m *Manifest) ChosePanels(panels []scenario.PanelView) {
+	if len(panels) > 0 {
+		m.Configuration.Report, m.Configuration.ReportDefault = panels, true
+		m.Files["panels.csv"] = "the report's plots over time"
+	}
+}
+
 // Names of the files that say what a folder's results are.
 const (
 	ManifestFile = "manifest.json"
@@ -130,7 +138,7 @@ func (m *Manifest) End(folder *files.Folder) error {
 func (m *Manifest) Decided() scenario.Resolution {
 	own := m.Own()
 	c := &own.Configuration
-	c.Description, c.Report, c.LookAt, c.Spans, c.Unused, c.Published = "", nil, nil, nil, nil, nil
+	c.Description, c.Report, c.ReportDefault, c.LookAt, c.Spans, c.Unused, c.Published = "", nil, false, nil, nil, nil, nil
 	return own
 }
 

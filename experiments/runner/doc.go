@@ -21,7 +21,7 @@
 //
 //   - A run: run.go, watch.go (without a folder), drive.go (the engine, and panics under it), faults.go (a scenario's, on an engine),
 //     progress.go (how far it is), manifest.go.
-//   - What is measured meanwhile: recorder.go, events.go (faults, storms and deadlocks), tally.go (the flows with a tag), rtt.go,
+//   - What is measured meanwhile: recorder.go, events.go (faults, storms and deadlocks), panels.go (those of a report), rtt.go,
 //     fairness.go, congestion.go with stretches.go (when ports were congested or paused), spread.go (how far PAUSE goes).
 //   - What else is written: capture.go (frames), trace.go (for Perfetto), recording.go (all ports over time), why.go (where flows' time
 //     goes), hpcc.go (files as HPCC's simulator has them).

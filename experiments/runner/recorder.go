@@ -22,9 +22,11 @@ type recorder struct {
 	priority uint8             // of data, by the hosts' settings; what is told of one is of this
 	data     []uint8           // all that data has, by number; samples are of these
 	ports    []topologies.PortID
-	sampled  map[string]bool   // tags of sampled flows; nil: all
-	tallies  map[string]*tally // of the tags that panels are about
+	sampled  map[string]bool    // tags of sampled flows; nil: all
+	tallies  map[tallied]*tally // that panels are about
 	flows    flowSamples
+
+	overview *overview // nil: the scenario says what the report shows
 
 	series [][]rundir.Points
 	totals [][]float64 // running totals at the series' last points
@@ -58,6 +60,7 @@ type pfcTotals struct {
 
 type portPause struct {
 	pauses, resumes int64
+	sent            [classes]int64 // PAUSE frames, by priority
 	paused          vtime.Time
 	since           [8]vtime.Time
 	on              [8]bool
@@ -67,7 +70,7 @@ type portPause struct {
 func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports, tallies: map[string]*tally{},
+		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports, tallies: map[tallied]*tally{},
 		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
@@ -90,8 +93,10 @@ func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 		r.series = append(r.series, make([]rundir.Points, len(p.Series)))
 		r.totals = append(r.totals, make([]float64, len(p.Series)))
 		for k := range p.Series {
-			if tag := p.Series[k].Tag; tag != "" {
-				r.tallies[tag] = &tally{waiting: some(func(f *scenario.Flow) bool { return f.Tag == tag })}
+			if of := talliedBy(&p.Series[k]); of.tag != "" {
+				r.tallies[of] = &tally{waiting: some(func(f *scenario.Flow) bool {
+					return f.Tag == of.tag && (of.priority == 0 || of.priority == 1+s.PriorityOf(f))
+				})}
 			}
 		}
 	}
@@ -108,10 +113,10 @@ func prioritiesOf(s *scenario.Scenario) (all []uint8) {
 	return all
 }
 
-// sum adds up what there is of each data priority.
-func (r *recorder) sum(of func(priority uint8) uint64) float64 {
+// sum adds up what there is of each priority.
+func sum(priorities []uint8, of func(priority uint8) uint64) float64 {
 	sum := uint64(0)
-	for _, priority := range r.data {
+	for _, priority := range priorities {
 		sum += of(priority)
 	}
 	return float64(sum)
@@ -138,6 +143,7 @@ func (r *recorder) sample(now vtime.Time) {
 		r.trace.rate(now, flow, rate)
 	})
 	r.samplePanels(now)
+	r.overview.sample(now, r.engine, r.all(), &r.pfc)
 	r.congestion.sample(now)
 	r.fairness.sample(now, r.all())
 	r.lowest.sample(now, r.all())
@@ -209,11 +215,15 @@ func (r *recorder) samplePanels(now vtime.Time) {
 // measure is what a series plots: a level as it is now, or a total whose growth a second is plotted.
 func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	state := r.engine.State()
+	data := r.data
+	if s.Priority > 0 {
+		data = []uint8{s.Priority - 1}
+	}
 	switch s.Quantity {
 	case scenario.QueueBytes:
-		return r.sum(func(k uint8) uint64 { return state.Ports[s.Port].Class[k].QueueBytes }), true
+		return sum(data, func(k uint8) uint64 { return state.Ports[s.Port].Class[k].QueueBytes }), true
 	case scenario.IngressBytes:
-		return r.sum(func(k uint8) uint64 { return state.Ports[s.Port].Class[k].Buffered }), true
+		return sum(data, func(k uint8) uint64 { return state.Ports[s.Port].Class[k].Buffered }), true
 	case scenario.PortState:
 		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
 	case scenario.CongestedMarks:
@@ -221,14 +231,20 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	case scenario.UndeterminedMarks:
 		return float64(state.Ports[s.Port].UeMarked), false
 	case scenario.SendingRate:
-		return r.tallies[s.Tag].rate(r.all()), true
+		return r.tallies[talliedBy(s)].rate(r.all()), true
 	case scenario.PauseRate:
+		if s.Port == scenario.AllPorts {
+			return float64(r.pfc.pauses), false
+		}
 		if p := r.pfc.byPort[int(s.Port)]; p != nil {
 			v = float64(p.pauses)
+			if s.Priority > 0 {
+				v = float64(p.sent[s.Priority-1])
+			}
 		}
 		return v, false
 	}
-	return float64(r.tallies[s.Tag].delivered(r.all())) * 8, false
+	return float64(r.tallies[talliedBy(s)].delivered(r.all())) * 8, false
 }
 
 func (r *recorder) panels() [][]rundir.Points { return r.series }
@@ -263,6 +279,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	if pause {
 		event = "pause"
 		p.pauses++
+		p.sent[priority]++
 		r.pfc.pauses++
 		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch && plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
 			r.pfc.switchPauses++

@@ -233,6 +233,9 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if r.options.Record {
 		r.recorder.recording = r.newRecording()
 	}
+	if s.DefaultPanels {
+		r.recorder.overview = newOverview(s, r.recorder)
+	}
 	if r.options.CheckSets && s.Recipe != nil {
 		r.recorder.checks = new(checkpoints)
 	}
@@ -272,6 +275,11 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	}
 	result := r.conclude(wall, runErr)
 	result.Idle = r.idle
+	if of := r.recorder.overview; of != nil {
+		var panels []scenario.Panel
+		panels, result.Panels = of.panels(r.rows)
+		m.ChosePanels(r.ViewPanels(panels))
+	}
 	r.recorder.trace.finish(r.engine.Now())
 	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),

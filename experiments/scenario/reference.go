@@ -178,16 +178,23 @@ func (d *decoder) reference(v, label *yamlspec.Value, q Quantity) (r Reference) 
 	return r
 }
 
+// ViewPanels returns the view of panels that the run has chosen, with the run's reference levels.
+func (u *Setup) ViewPanels(panels []Panel) []PanelView {
+	views := viewPanels(u.Scenario.Topology, panels)
+	u.references(panels, views)
+	return views
+}
+
 // references puts the run's values into the view of its panels.
-func (u *Setup) references(v *View) {
+func (u *Setup) references(panels []Panel, views []PanelView) {
 	s := u.Scenario
 	var (
 		switches []*switchagent.Settings
 		ports    []switchagent.Thresholds
 	)
-	for i := range s.Panels {
-		for k := range s.Panels[i].Series {
-			from, to := &s.Panels[i].Series[k], &v.Report[i].Series[k]
+	for i := range panels {
+		for k := range panels[i].Series {
+			from, to := &panels[i].Series[k], &views[i].Series[k]
 			setting, by := parseReference(from.Reference.Setting)
 			if setting == nil {
 				continue
@@ -212,8 +219,12 @@ func (u *Setup) references(v *View) {
 func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings, ports []switchagent.Thresholds) *referencePlace {
 	s := u.Scenario
 	if series.Tag == "" {
+		data := s.Host.DataPriority
+		if series.Priority > 0 {
+			data = series.Priority - 1
+		}
 		return &referencePlace{
-			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: s.Host.DataPriority, cnm: u.Needs.CNM,
+			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: data, cnm: u.Needs.CNM,
 		}
 	}
 	at := slices.IndexFunc(s.Flows, func(f Flow) bool { return f.Tag == series.Tag })

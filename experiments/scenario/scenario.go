@@ -40,6 +40,8 @@ type Scenario struct {
 	HasQuick bool
 	Sample   Sampling
 	Panels   []Panel
+	// DefaultPanels has each run choose its panels by what it measured: the file has no report.
+	DefaultPanels bool
 	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them: the scenario is not about
 	// them.
 	ExpectUnused []string
@@ -116,6 +118,14 @@ type Own struct {
 
 // DataPriorities are those that flows' data has, as a set.
 func (s *Scenario) DataPriorities() uint8 { return s.dataOf(s.Host.DataPriority) }
+
+// PriorityOf returns the priority of a flow's data.
+func (s *Scenario) PriorityOf(f *Flow) uint8 {
+	if own := f.own(); own.Priority > 0 {
+		return own.Priority - 1
+	}
+	return s.Host.DataPriority
+}
 
 // dataOf is, likewise, what they are where hosts have this one.
 func (s *Scenario) dataOf(host uint8) (set uint8) {
@@ -218,6 +228,8 @@ const (
 	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
 	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
 	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
+	// Collective is the number, from 1, of the collective operation of a tag that is under way, 0 between two. Only default panels show it.
+	Collective Quantity = "collective"
 )
 
 // Series is one line of a panel.
@@ -225,6 +237,10 @@ type Series struct {
 	Label     string
 	Quantity  Quantity
 	Port      topologies.PortID // for queue, ingress, pause, ce, ue, state
-	Tag       string            // for goodput, rate
+	Tag       string            // for goodput, rate, collective
+	Priority  uint8             // of the queue, ingress, pause or goodput: 1 + priority; 0: all of data's
 	Reference Reference
 }
+
+// AllPorts has a series of PAUSE frames be about all ports together.
+const AllPorts topologies.PortID = -1

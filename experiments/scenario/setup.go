@@ -273,7 +273,7 @@ func wayNames(plan *topologies.Plan, f *Flow) []string {
 func (u *Setup) Resolution() Resolution {
 	s := u.Scenario
 	m := Resolution{Configuration: s.View(), File: u.CC.File}
-	u.references(&m.Configuration)
+	u.references(s.Panels, m.Configuration.Report)
 	// In the order of the flows that need them first, so that equal runs have equal manifests.
 	seen := map[*ControllerSetup]bool{}
 	for i := range s.Flows {

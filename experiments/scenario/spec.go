@@ -310,7 +310,9 @@ func (d *decoder) decode() {
 	d.faults(m.Get("faults"))
 	d.repairs(host)
 	d.sampling(m.Get("sample"))
-	d.report(m.Get("report"))
+	panels := m.Get("report")
+	d.report(panels)
+	d.s.DefaultPanels = panels == nil
 	for _, item := range m.Get("look_at").Items() {
 		var paragraph string
 		if item.String(&paragraph) {

@@ -227,7 +227,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		}
 		s.Quantity, subject = q, value
 	}
-	reference, label := m.Get("reference"), m.Get("reference_label")
+	reference, label, priority := m.Get("reference"), m.Get("reference_label"), m.Get("priority")
 	if subject == nil {
 		v.Errorf("a series shows one of queue, ingress, pause, ce, ue, state (of a port), goodput, rate (of a flow's tag)")
 		return s, false
@@ -235,14 +235,36 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	if s.Label == "" {
 		s.Label = fmt.Sprintf("%s %s", s.Quantity, subject.Raw())
 	}
-	switch s.Quantity {
-	case Throughput, SendingRate:
+	switch {
+	case s.Quantity == Throughput || s.Quantity == SendingRate:
 		ok = subject.String(&s.Tag) && d.checkTag(s.Tag, subject)
+	case s.Quantity == PauseRate && subject.Raw() == allPorts:
+		s.Port, ok = AllPorts, true
 	default:
 		s.Port, ok = d.seriesPort(subject)
 	}
+	s.Priority = d.seriesPriority(priority, &s)
 	s.Reference = d.reference(reference, label, s.Quantity)
 	return s, ok
+}
+
+// allPorts is what users write for AllPorts.
+const allPorts = "all"
+
+// seriesPriority reads the one priority that a series is about, as Series has it.
+func (d *decoder) seriesPriority(v *yamlspec.Value, s *Series) uint8 {
+	priority := 0
+	if v == nil || !v.Int(&priority, 0, 7) {
+		return 0
+	}
+	switch s.Quantity {
+	case QueueBytes, IngressBytes, PauseRate, Throughput, SendingRate:
+		if s.Port != AllPorts {
+			return 1 + uint8(priority)
+		}
+	}
+	v.Errorf("priority: only queue, ingress, goodput, rate, and pause of one port, can be of one priority")
+	return 0
 }
 
 // seriesPort is the one switch port that v means.

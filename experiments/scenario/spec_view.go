@@ -35,11 +35,13 @@ type View struct {
 	Seed        uint64                       `json:"seed"`
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
-	LookAt      []string                     `json:"look_at,omitempty"`
-	Spans       []SpanView                   `json:"spans,omitempty"`
-	Unused      []string                     `json:"expect_unused,omitempty"`
-	Faults      []FaultView                  `json:"faults,omitempty"`
-	Published   []PublishedView              `json:"published,omitempty"`
+	// ReportDefault says that a run has chosen the panels by what it measured: the scenario names none.
+	ReportDefault bool            `json:"report_default,omitempty"`
+	LookAt        []string        `json:"look_at,omitempty"`
+	Spans         []SpanView      `json:"spans,omitempty"`
+	Unused        []string        `json:"expect_unused,omitempty"`
+	Faults        []FaultView     `json:"faults,omitempty"`
+	Published     []PublishedView `json:"published,omitempty"`
 }
 
 // RoutingView is how a View's switches choose among equal-cost ports.
@@ -173,6 +175,7 @@ type SeriesView struct {
 	Label    string   `json:"label"`
 	Quantity Quantity `json:"quantity"`
 	Subject  string   `json:"subject"`
+	Priority *uint8   `json:"priority,omitempty"` // absent: all that data has
 	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without a
 	// controller has none.
 	Reference      float64 `json:"reference,omitempty"`
@@ -242,21 +245,34 @@ func (s *Scenario) View() View {
 	for _, span := range s.Spans {
 		v.Spans = append(v.Spans, SpanView{From: nanoseconds(span.From), To: nanoseconds(span.To), Label: span.Label})
 	}
-	for _, p := range s.Panels {
+	v.Report = viewPanels(s.Topology, s.Panels)
+	return v
+}
+
+func viewPanels(plan *topologies.Plan, panels []Panel) (all []PanelView) {
+	for _, p := range panels {
 		panel := PanelView{Title: p.Title, Note: p.Note, Window: nanoseconds(p.Window), Log: p.Log}
 		for _, q := range p.Series {
-			subject := q.Tag
-			if subject == "" {
-				subject = PortLabel(s.Topology, q.Port)
-			}
-			panel.Series = append(panel.Series, SeriesView{
-				Label: q.Label, Quantity: q.Quantity, Subject: subject,
+			view := SeriesView{
+				Label: q.Label, Quantity: q.Quantity, Subject: q.Tag,
 				Reference: q.Reference.Level, ReferenceTo: q.Reference.Setting, ReferenceLabel: q.Reference.label(),
-			})
+			}
+			switch {
+			case q.Tag != "":
+			case q.Port == AllPorts:
+				view.Subject = allPorts
+			default:
+				view.Subject = PortLabel(plan, q.Port)
+			}
+			if q.Priority > 0 {
+				priority := q.Priority - 1
+				view.Priority = &priority
+			}
+			panel.Series = append(panel.Series, view)
 		}
-		v.Report = append(v.Report, panel)
+		all = append(all, panel)
 	}
-	return v
+	return all
 }
 
 // PortLabel is a port as scenarios write it: "node:peer", or "node:number" where links run in parallel.

@@ -77,7 +77,7 @@ func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	own.Flows, own.Workloads, own.Faults = flows, nil, nil
 	own.Duration, own.Drain, own.DrainLimit = duration, false, 0
 	own.Sample = Sampling{Interval: duration, NoFlows: true}
-	own.Panels, own.Published, own.Spans = nil, nil, nil
+	own.Panels, own.DefaultPanels, own.Published, own.Spans = nil, false, nil, nil
 	own.listed, own.drawn, own.Recipe = len(flows), own.Seed, nil
 	own.join()
 	return &own

@@ -203,7 +203,7 @@ func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 		return err
 	}
 	defer folder.Close()
-	if err := results.Write(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0); err != nil {
+	if err := results.Write(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0 || c.Scenario.DefaultPanels); err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	c.Reported = true

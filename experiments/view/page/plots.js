@@ -149,13 +149,16 @@ function line(run, k, runs, label, x, y, step) {
 }
 
 function panelPlots(runs) {
-	return (runs[0].head.panels ?? []).map((panel, i) => ({
+	const { panels, report_default: byDefault } = runs[0].head;
+	// Default panels about PAUSE say nothing where there was none.
+	const idle = byDefault && runs.every((run) => run.row("pfc.time", 0).length === 0);
+	return (panels ?? []).filter((panel) => !(idle && panel.series.some((s) => s.quantity === "pause" || s.reference_to === "pfc.xoff"))).map((panel) => ({
 		title: panel.title,
 		format: units[panel.series.at(-1)?.quantity] ?? round,
 		series: runs.flatMap((run, k) => {
 			const same = (run.head.panels ?? []).findIndex((p) => p.title === panel.title);
 			return same < 0 ? [] : run.head.panels[same].series.map((s, n) => line(
-				run, k, runs, s.label, run.row(`panel.${same}.time`, n), run.row(`panel.${same}.value`, n), panel.mean ? "mean" : ["queue", "ingress", "state"].includes(s.quantity),
+				run, k, runs, s.label, run.row(`panel.${same}.time`, n), run.row(`panel.${same}.value`, n), panel.mean ? "mean" : ["queue", "ingress", "state", "collective"].includes(s.quantity),
 			));
 		}),
 	})).filter((p) => p.series.length > 0);

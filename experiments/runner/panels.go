@@ -1,0 +1,491 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which queues were longest is not
+// known before. A nil overview keeps none.
+type overview struct {
+	scenario *scenario.Scenario
+	data     []uint8             // priorities of data
+	ports    []topologies.PortID // switch ports, the sampled ones
+	samples  int                 // taken so far
+
+	// One for each priority of each port.
+	queues, ingress []history
+	entries         int // in all of them, at most mostEntries
+
+	// PAUSE frames sent so far: of the ports that sent PFC frames, in the order in which they began to, and of all.
+	pauses []portPauses
+	all    history
+
+	groups    []group
+	groupOf   []uint8 // by flow
+	delivered []history
+	ended     []int64 // payload bytes of each group's flows that have ended
+	waiting   starting
+	active    []int32
+}
+
+// portPauses are the PAUSE frames of a port, by priority.
+type portPauses struct {
+	port topologies.PortID
+	by   [classes]history
+}
+
+// group is the flows that share a line of goodput.
+type group struct {
+	tag      string
+	priority uint8
+	apart    bool // the tag has flows of another priority too
+}
+
+// history is a number over time, without the samples at which it stayed the same.
+type history struct {
+	from    int // the sample at which it begins
+	changes []change
+	last    int64
+	peak    int64 // of the whole run
+}
+
+type change struct {
+	sample int32
+	value  int64
+}
+
+// note takes the number at a sample, and reports whether it changed.
+func (h *history) note(sample int, v int64) bool {
+	if v == h.last {
+		return false
+	}
+	h.last, h.peak = v, max(h.peak, v)
+	h.changes = append(h.changes, change{int32(sample), v})
+	return true
+}
+
+const (
+	mostEntries  = 2 << 20 // 32 MB
+	mostGroups   = 255     // lines of goodput that are kept
+	shownGroups  = 8       // that are drawn
+	shownPorts   = 4       // likewise
+	shownLanes   = 4       // of collectives of a tag and kind that overlap
+	rateSamples  = 10      // that a rate is averaged over, in a run of some length
+	shortHistory = 200     // samples up to the last change, of a shorter run
+)
+
+func newOverview(s *scenario.Scenario, r *recorder) *overview {
+	o := &overview{scenario: s, data: r.data}
+	for _, id := range r.ports {
+		if s.Topology.Nodes[s.Topology.Ports[id].Node].Kind == topologies.Switch {
+			o.ports = append(o.ports, id)
+		}
+	}
+	o.queues, o.ingress = make([]history, len(o.ports)*len(o.data)), make([]history, len(o.ports)*len(o.data))
+	o.groupOf = make([]uint8, len(s.Flows))
+	index := map[group]uint8{}
+	priorities := map[string]uint8{} // of each tag
+	for i := range s.Flows {
+		g := group{tag: s.Flows[i].Tag, priority: s.PriorityOf(&s.Flows[i])}
+		at, known := index[g]
+		if !known {
+			at = uint8(min(len(o.groups), mostGroups))
+			index[g] = at
+			priorities[g.tag]++
+			if at < mostGroups {
+				o.groups = append(o.groups, g)
+			}
+		}
+		o.groupOf[i] = at
+	}
+	for i := range o.groups {
+		o.groups[i].apart = priorities[o.groups[i].tag] > 1
+	}
+	o.delivered, o.ended = make([]history, len(o.groups)), make([]int64, len(o.groups))
+	o.waiting = starting{
+		flows: s.Flows, order: byStart(s.Flows), begun: &r.begun,
+		of: func(*scenario.Flow) bool { return true },
+	}
+	return o
+}
+
+// sample takes a sample.
+func (o *overview) sample(now vtime.Time, e *engine.Engine, flows flowSet, pfc *pfcTotals) {
+	if o == nil {
+		return
+	}
+	state, at := e.State(), 0
+	for _, id := range o.ports {
+		for _, priority := range o.data {
+			class := &state.Ports[id].Class[priority]
+			if o.queues[at].note(o.samples, int64(class.QueueBytes)) {
+				o.entries++
+			}
+			if o.ingress[at].note(o.samples, int64(class.Buffered)) {
+				o.entries++
+			}
+			at++
+		}
+	}
+	if o.entries > mostEntries {
+		o.forget()
+	}
+	o.all.note(o.samples, pfc.pauses)
+	for i, port := range pfc.order {
+		if i == len(o.pauses) {
+			o.pauses = append(o.pauses, portPauses{port: topologies.PortID(port)})
+		}
+		for priority, n := range pfc.byPort[port].sent {
+			o.pauses[i].by[priority].note(o.samples, n)
+		}
+	}
+	o.sampleFlows(now, flows)
+	o.samples++
+}
+
+func (o *overview) sampleFlows(now vtime.Time, flows flowSet) {
+	for i, ok := o.waiting.before(now + 1); ok; i, ok = o.waiting.before(now + 1) {
+		if int(o.groupOf[i]) < len(o.groups) {
+			o.active = append(o.active, int32(i))
+		}
+	}
+	sums := slices.Clone(o.ended)
+	kept := o.active[:0]
+	for _, i := range o.active {
+		n, g := flows.delivered(int(i)), o.groupOf[i]
+		sums[g] += n
+		if flows.finished(int(i)) == vtime.Never {
+			kept = append(kept, i)
+		} else {
+			o.ended[g] += n
+		}
+	}
+	o.active = kept
+	for g := range sums {
+		o.delivered[g].note(o.samples, sums[g])
+	}
+}
+
+// forget makes room: the half of the queues that have stayed shortest loses its past, and begins again.
+func (o *overview) forget() {
+	for _, all := range [][]history{o.queues, o.ingress} {
+		peaks := make([]int64, len(all))
+		for i := range all {
+			peaks[i] = all[i].peak
+		}
+		slices.Sort(peaks)
+		middle := peaks[len(peaks)/2]
+		keep := len(all) / 2
+		for i := range all {
+			h := &all[i]
+			if h.peak >= middle && keep > 0 {
+				keep--
+				continue
+			}
+			o.entries -= len(h.changes)
+			*h = history{from: o.samples, last: h.last, peak: h.peak}
+			if h.last != 0 {
+				h.changes = append(h.changes, change{int32(o.samples), h.last})
+				o.entries++
+			}
+		}
+	}
+}
+
+// chosen is a default panel with its points.
+type chosen struct {
+	scenario.Panel
+	points []rundir.Points
+}
+
+// add gives a panel a line.
+func (c *chosen) add(s scenario.Series, points rundir.Points) {
+	c.Series, c.points = append(c.Series, s), append(c.points, points)
+}
+
+// panels chooses the default panels.
+func (o *overview) panels(rows []rundir.CollectiveRow) ([]scenario.Panel, [][]rundir.Points) {
+	var all []chosen
+	all = append(all, o.goodput(), o.longestQueues())
+	switch {
+	case o.scenario.Switch.FlowControl == switchagent.FlowCBFC:
+		all = append(all, o.bufferedIngress("Ingress against the credits' buffer", "bytes that a switch buffers of what came in by a port", "cbfc.buffer"))
+	case o.pausing():
+		all = append(all, o.bufferedIngress("Ingress against XOFF", "bytes that a switch buffers of what came in by a port; at XOFF it sends PAUSE", "pfc.xoff"))
+		all = append(all, o.pauseRates())
+	}
+	all = append(all, o.timeline(rows))
+	var panels []scenario.Panel
+	var points [][]rundir.Points
+	for i := range all {
+		if len(all[i].Series) > 0 {
+			panels, points = append(panels, all[i].Panel), append(points, all[i].points)
+		}
+	}
+	return panels, points
+}
+
+// pausing reports whether switches may pause data.
+func (o *overview) pausing() bool {
+	return o.scenario.DataPriorities()&o.scenario.Switch.Lossless() != 0 || o.all.peak > 0
+}
+
+// window is what rates are averaged over: ten samples, or one where nearly everything has happened within a few.
+func (o *overview) window() int {
+	last := int32(0)
+	for i := range o.delivered {
+		if n := len(o.delivered[i].changes); n > 0 {
+			last = max(last, o.delivered[i].changes[n-1].sample)
+		}
+	}
+	if last < shortHistory {
+		return 1
+	}
+	return rateSamples
+}
+
+// level is the number at each sample.
+func (o *overview) level(h *history) (p rundir.Points) {
+	v, next := int64(0), 0
+	for n := h.from; n < o.samples; n++ {
+		for next < len(h.changes) && int(h.changes[next].sample) <= n {
+			v = h.changes[next].value
+			next++
+		}
+		p.Time = append(p.Time, (vtime.Time(n) * o.scenario.Sample.Interval).RoundNanoseconds())
+		p.Value = append(p.Value, float64(v))
+	}
+	return p
+}
+
+// growth is how much the number grew a second, in windows of so many samples.
+func (o *overview) growth(h *history, samples int) (p rundir.Points) {
+	all, window := o.level(h), vtime.Time(samples)*o.scenario.Sample.Interval
+	for n := samples; n < len(all.Value); n += samples {
+		p.Time = append(p.Time, all.Time[n])
+		p.Value = append(p.Value, (all.Value[n]-all.Value[n-samples])/window.Seconds())
+	}
+	return p
+}
+
+// averaged begins a panel of rates.
+func (o *overview) averaged(title string, window int) chosen {
+	c := chosen{Panel: scenario.Panel{Title: title, Window: vtime.Time(window) * o.scenario.Sample.Interval}}
+	c.Note = fmt.Sprintf("averaged over %v", c.Window)
+	return c
+}
+
+func (o *overview) goodput() chosen {
+	window := o.window()
+	c := o.averaged("Goodput by tag", window)
+	shown := make([]int, len(o.groups))
+	for i := range shown {
+		shown[i] = i
+	}
+	if len(shown) > shownGroups {
+		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(o.delivered[b].last, o.delivered[a].last) })
+		c.Note += fmt.Sprintf("; of %d tags the %d that had most delivered", len(shown), shownGroups)
+		shown = shown[:shownGroups]
+		slices.Sort(shown)
+	}
+	for _, i := range shown {
+		g := &o.groups[i]
+		s := scenario.Series{Label: g.tag, Quantity: scenario.Throughput, Tag: g.tag}
+		if g.apart {
+			s.Label, s.Priority = fmt.Sprintf("%s, priority %d", g.tag, g.priority), 1+g.priority
+		}
+		points := o.growth(&o.delivered[i], window)
+		for k := range points.Value {
+			points.Value[k] *= 8
+		}
+		c.add(s, points)
+	}
+	return c
+}
+
+// perPriority is how many ports of each priority are drawn.
+func (o *overview) perPriority() int { return max(1, shownPorts/len(o.data)) }
+
+// series is a line about a port. With several priorities of data it is about one.
+func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority uint8, reference string) scenario.Series {
+	plan := o.scenario.Topology
+	way := "to"
+	if q == scenario.IngressBytes {
+		way = "from"
+	}
+	p := &plan.Ports[port]
+	s := scenario.Series{Label: fmt.Sprintf("%s %s %s", plan.Nodes[p.Node].Name, way, plan.PeerNode(port).Name), Quantity: q, Port: port}
+	if len(plan.PortBetween(p.Node, plan.PeerNode(port).ID)) > 1 {
+		s.Label += fmt.Sprintf(" (%s)", p.Name)
+	}
+	if len(o.data) > 1 {
+		s.Label += fmt.Sprintf(", priority %d", priority)
+		s.Priority = 1 + priority
+	}
+	s.Reference.Setting = reference
+	return s
+}
+
+// highest returns the indexes into histories, which are queues or ingress, whose keys are highest, some of each priority, in the order of
+// priorities. Those that stayed far below the highest of the priority say nothing.
+func (o *overview) highest(histories []history, key func(i int) int64) (all []int) {
+	for k := range o.data {
+		most := int64(0)
+		for i := k; i < len(histories); i += len(o.data) {
+			most = max(most, histories[i].peak)
+		}
+		var own []int
+		for i := k; i < len(histories); i += len(o.data) {
+			if histories[i].peak > most/20 {
+				own = append(own, i)
+			}
+		}
+		slices.SortStableFunc(own, func(a, b int) int { return cmp.Compare(key(b), key(a)) })
+		all = append(all, own[:min(len(own), o.perPriority())]...)
+	}
+	return all
+}
+
+func (o *overview) at(i int) (topologies.PortID, uint8) {
+	return o.ports[i/len(o.data)], o.data[i%len(o.data)]
+}
+
+func (o *overview) longestQueues() chosen {
+	c := chosen{Panel: scenario.Panel{Title: "Longest queues", Note: "of the switches' egress ports, in each run those whose queues were longest"}}
+	for _, i := range o.highest(o.queues, func(i int) int64 { return o.queues[i].peak }) {
+		port, priority := o.at(i)
+		c.add(o.series(scenario.QueueBytes, port, priority, "ecn.kmin"), o.level(&o.queues[i]))
+	}
+	return c
+}
+
+// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the switches buffered the most.
+func (o *overview) bufferedIngress(title, note, reference string) chosen {
+	c := chosen{Panel: scenario.Panel{Title: title, Note: note}}
+	most := int64(0)
+	for i := range o.ingress {
+		most = max(most, o.ingress[i].peak)
+	}
+	sent := map[topologies.PortID]*portPauses{}
+	for i := range o.pauses {
+		sent[o.pauses[i].port] = &o.pauses[i]
+	}
+	key := func(i int) int64 {
+		frames := int64(0)
+		if port, priority := o.at(i); sent[port] != nil {
+			frames = sent[port].by[priority].last
+		}
+		return frames*(most+1) + o.ingress[i].peak
+	}
+	for _, i := range o.highest(o.ingress, key) {
+		port, priority := o.at(i)
+		c.add(o.series(scenario.IngressBytes, port, priority, reference), o.level(&o.ingress[i]))
+	}
+	return c
+}
+
+// pauseRates is of all ports together, and of the ports, be they hosts', that sent the most.
+func (o *overview) pauseRates() chosen {
+	window := o.window()
+	c := o.averaged("PAUSE frames", window)
+	c.add(scenario.Series{Label: "all ports", Quantity: scenario.PauseRate, Port: scenario.AllPorts}, o.growth(&o.all, window))
+	for _, priority := range o.data {
+		var own []*portPauses
+		for i := range o.pauses {
+			if o.pauses[i].by[priority].last > 0 {
+				own = append(own, &o.pauses[i])
+			}
+		}
+		slices.SortStableFunc(own, func(a, b *portPauses) int { return cmp.Compare(b.by[priority].last, a.by[priority].last) })
+		for _, of := range own[:min(len(own), o.perPriority())] {
+			c.add(o.series(scenario.PauseRate, of.port, priority, ""), o.growth(&of.by[priority], window))
+		}
+	}
+	return c
+}
+
+// timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have lines of their own.
+func (o *overview) timeline(rows []rundir.CollectiveRow) chosen {
+	c := chosen{Panel: scenario.Panel{Title: "Collective operations", Note: "each from its beginning to its end, one above the other in the order of collectives.csv"}}
+	free := map[string][]int{} // series of each label
+	for i := range rows {
+		r := &rows[i]
+		if !r.Ended {
+			continue
+		}
+		label := r.Tag + ": " + r.Kind
+		from, to := r.Start.RoundNanoseconds(), (r.Start + r.Time).RoundNanoseconds()
+		lanes := free[label]
+		at := slices.IndexFunc(lanes, func(k int) bool { return c.points[k].Time[len(c.points[k].Time)-1] <= from })
+		if at < 0 {
+			if len(lanes) == shownLanes {
+				continue
+			}
+			at = len(lanes)
+			free[label] = append(lanes, len(c.Series))
+			c.add(scenario.Series{Label: label, Quantity: scenario.Collective, Tag: r.Tag}, rundir.Points{Time: []int64{0}, Value: []float64{0}})
+		}
+		p := &c.points[free[label][at]]
+		p.Time, p.Value = append(p.Time, from, to), append(p.Value, float64(i+1), 0)
+	}
+	return c
+}
+
+// tallied are the flows of a tally: those with a tag, and with a priority (1 + priority; 0: any).
+type tallied struct {
+	tag      string
+	priority uint8
+}
+
+func talliedBy(s *scenario.Series) tallied { return tallied{s.Tag, s.Priority} }
+
+// tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there are:
+// of a workload that is a few hundred of a hundred thousand.
+type tally struct {
+	waiting starting
+	active  []int32 // flows that had started and not ended when last looked at
+	ended   int64   // payload bytes of the others that have started
+}
+
+// look brings a tally up to now.
+func (t *tally) look(now vtime.Time, flows flowSet) {
+	for i, ok := t.waiting.before(now + 1); ok; i, ok = t.waiting.before(now + 1) {
+		t.active = append(t.active, int32(i))
+	}
+	kept := t.active[:0]
+	for _, i := range t.active {
+		if flows.finished(int(i)) == vtime.Never {
+			kept = append(kept, i)
+		} else {
+			t.ended += flows.delivered(int(i))
+		}
+	}
+	t.active = kept
+}
+
+// delivered is the payload bytes that have arrived.
+func (t *tally) delivered(flows flowSet) int64 {
+	sum := t.ended
+	for _, i := range t.active {
+		sum += flows.delivered(int(i))
+	}
+	return sum
+}
+
+// rate is the sum of the controllers' rates, in bits per second.
+func (t *tally) rate(flows flowSet) float64 {
+	sum := 0.0
+	for _, i := range t.active {
+		sum += flows.rate(int(i))
+	}
+	return sum
+}
