@@ -137,11 +137,20 @@ func TestPlays(t *testing.T) {
 	shows(b, strconv.Itoa(times[1]))
 	press(b, "p")
 	shows(b, strconv.Itoa(times[0]))
-	b.Value("location.hash = '#t=0'")
+	b.Value("location.hash = '#t=0&run=0'")
 	shows(b, "0")
 	if got := b.Value("document.querySelectorAll('#fabrics figure').length"); got != "1" {
 		t.Errorf("%s runs are shown of a link to one", got)
 	}
+	// A link that names none keeps both.
+	b.Value("location.hash = '#t=1000&flow=0'")
+	shows(b, "1000")
+	if got := b.Value("document.querySelectorAll('#fabrics figure').length"); got != "2" {
+		t.Errorf("%s runs are shown of a link to a flow of both", got)
+	}
+	b.Value("location.hash = '#t=0&run=0'")
+	shows(b, "0")
+	press(b, "\x1b") // nothing is selected
 	press(b, " ")
 	b.Wait("Number(document.querySelector('#scrub').value) > 0")
 	press(b, " ")
@@ -244,6 +253,55 @@ func TestTable(t *testing.T) {
 	b.Wait("location.hash.includes('flow=0')")
 	// Its way, as the engine has it in the manifest, by nodes.
 	b.Wait("document.querySelectorAll('#selected .path button').length === 4")
+}
+
+// TestFits: at the widths of a laptop and of a phone nothing is cut at the right edge: no plot, no column of the table. What a wide window
+// does not show of the plots, the page says.
+func TestFits(t *testing.T) {
+	panels := ""
+	for i := range 4 { // with the one of ports that are paused five
+		panels += fmt.Sprintf("  - {title: Queue %d, series: [{label: a rather long label, queue: \"leaf1:h6\"}]}\n", i)
+	}
+	text := strings.Replace(burst, "  - {title: Queue, series: [{label: to h6, queue: \"leaf1:h6\"}]}\n", panels, 1)
+	b := open(t, "#t=200000", run(t, text, true, "dcqcn", "dcon"))
+	const cut = `[...document.querySelectorAll('body *')].filter((e) => {
+		const r = e.getBoundingClientRect();
+		return r.width > 0 && r.right > innerWidth + 0.5 && !e.closest('.sr');
+	}).map((e) => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40)).slice(0, 5).join('; ')`
+	for _, size := range [][2]int64{{1920, 1080}, {1440, 900}, {1366, 768}, {390, 844}} {
+		b.Do(chromedp.EmulateViewport(size[0], size[1]))
+		b.Wait(fmt.Sprintf("innerWidth === %d", size[0]))
+		b.Wait("[...document.querySelectorAll('#plots figure')].every((f) => f.querySelector('.uplot').offsetWidth === f.querySelector('.plot').clientWidth)")
+		if got := b.Value(cut); got != "" {
+			t.Errorf("at a width of %d pixels these are cut: %s", size[0], got)
+		}
+		if got := b.Value("document.querySelector('#more').hidden || getComputedStyle(document.querySelector('#more')).display"); size[0] > 390 && got != "true" {
+			t.Errorf("at a width of %d pixels there are more plots", size[0])
+		}
+	}
+	// A flow's plots come first, and a button leads to those that have no room.
+	b.Do(chromedp.EmulateViewport(1440, 900))
+	b.Value("location.hash = '#t=200000&flow=0'")
+	b.Wait("document.querySelector('#more').textContent.startsWith('2 more plots')")
+	b.Value("document.querySelector('#more').click()")
+	b.Wait("document.querySelector('#more').hidden")
+}
+
+// TestMoment: while a run plays the words about the moment follow it; those for screen readers come less often.
+func TestMoment(t *testing.T) {
+	b := open(t, "#t=0", run(t, burst, true, "dcqcn"))
+	b.Wait("document.querySelector('#moment').textContent.startsWith('1 flow under way')")
+	// The test says when a frame is drawn: two long after all others, which end the run, then 16 that are 300 ms apart.
+	b.Value("window.requestAnimationFrame = (frame) => { window.frame = frame; return 1; }")
+	press(b, " ")
+	b.Wait("typeof window.frame === 'function'")
+	b.Value("(() => { window.begin = performance.now() + 1e6; window.frame(window.begin - 1e5); window.frame(window.begin); })()")
+	b.Wait("!document.querySelector('#play').classList.contains('on')")
+	press(b, " ")
+	b.Value("(() => { for (let i = 1; i <= 16; i++) window.frame(window.begin + 300 * i); })()")
+	if got, spoken := b.Text("#moment"), b.Text("#spoken"); !strings.HasPrefix(got, "6 flows under way") || !strings.HasPrefix(spoken, "1 flow under way") {
+		t.Errorf("at %s the page says %q, to screen readers %q", b.Text("#clock"), got, spoken)
+	}
 }
 
 // TestExport: the page in one file needs no server, and asks for nothing.

@@ -97,7 +97,7 @@ export class App {
 		if (!this.runs[0].live) all.push(item("frame", "PAUSE under way"));
 		if (this.runs.some((r) => r.has("marks") && r.most("marks") > 0)) all.push(item("mark", "ECN marks"));
 		if (this.runs.some((r) => r.most("cnms") > 0)) all.push(item("cnm", "CNMs"));
-		if (this.runs.some((r) => r.most("cnps") > 0)) all.push(item("cnp", "CNPs came"));
+		if (this.runs.some((r) => r.most("cnps") > 0)) all.push(item("cnp", "CNPs"));
 		if (this.runs.some((r) => !r.head.recorded)) all.push(item("unknown", "not sampled"));
 		if (this.runs.some((r) => r.down && r.ports.some((p) => r.down(p.id, r.end)))) all.push(item("down", "link is down"));
 		return element("ul", { className: "legend", ariaLabel: "Legend" }, ...all);
@@ -213,8 +213,8 @@ export class App {
 		if (this.playing) this.paint();
 	}
 
-	// tell brings up to date what need not be in each frame: who is under way, and the moment in words. Of a run that is played words come
-	// once in a while, for a screen reader reads them all.
+	// tell updates what need not change in each frame: who is under way, and the moment in words. A screen reader reads all words, so that it
+	// gets them less often while time runs.
 	tell(now) {
 		this.told = now;
 		this.flows.at(this.time);
@@ -224,10 +224,11 @@ export class App {
 			if (f.count.textContent !== said) f.count.textContent = said;
 			f.count.classList.toggle("some", n > 0);
 		}
-		if ((this.playing || this.following) && now - (this.spoke ?? 0) < 5000) return;
-		this.spoke = now;
 		const said = this.runs.map((r) => this.words(r)).join(" ");
 		if ($("moment").textContent !== said) $("moment").textContent = said;
+		if ((this.playing || this.following) && now - (this.spoke ?? 0) < 5000) return;
+		this.spoke = now;
+		if ($("spoken").textContent !== said) $("spoken").textContent = said;
 	}
 
 	words(run) {
@@ -271,7 +272,8 @@ export class App {
 			return Number.isInteger(i) && i >= 0 && i < this.all.length ? i : otherwise;
 		};
 		const a = run("run", 0);
-		const b = run("beside", said.size === 0 && this.all.length > 1 ? 1 : null);
+		// A link that names no run shows the first two; one that names the first run alone shows that.
+		const b = run("beside", !said.has("run") && this.all.length > 1 ? 1 : null);
 		if (!this.ready || a !== this.a || b !== this.b) this.show(a, b);
 		const [r] = this.runs;
 		const index = (list, name) => (name === null ? -1 : list.findIndex((each) => each.name === name));

@@ -2,11 +2,12 @@
 
 import uPlot from "../../../internal/pages/uplot/uPlot.esm.js";
 import { lastAtMost } from "./data.js";
-import { bytes, element, rate, span } from "./format.js";
+import { bytes, element, plural, rate, span } from "./format.js";
 
 const units = { queue: bytes, ingress: bytes, goodput: rate, rate, pause: (v) => `${round(v)}/s`, ce: (v) => `${round(v)}/s`, ue: (v) => `${round(v)}/s` };
 const round = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : String(+v.toPrecision(3)));
 const mostPoints = 3000;
+const leastWidth = 260; // of a plot
 
 /** Plots shows plots in a section. */
 export class Plots {
@@ -15,6 +16,9 @@ export class Plots {
 		this.go = go;
 		this.shown = [];
 		this.sync = uPlot.sync("time");
+		this.more = document.getElementById("more");
+		this.more.addEventListener("click", () => section.scrollBy({ left: section.clientWidth, behavior: "smooth" }));
+		section.addEventListener("scroll", () => this.tellMore(), { passive: true });
 		new ResizeObserver(() => this.resize()).observe(section);
 	}
 
@@ -84,7 +88,7 @@ export class Plots {
 			const swatch = element("span", { className: s.run > 0 ? "swatch dashed" : "swatch" });
 			swatch.style.setProperty("--c", plot.series[i + 1].stroke());
 			const value = element("em", { title: s.name });
-			entries.get(s.label).append(swatch, value);
+			entries.get(s.label).append(element("span", { className: "value" }, swatch, value));
 			return value;
 		});
 		this.shown.push({ title, plot, figure, series, values, line, format });
@@ -101,9 +105,21 @@ export class Plots {
 		this.at(this.time);
 	}
 
+	/** tellMore says how many plots are out of sight at the right. */
+	tellMore() {
+		const { section, shown, more } = this;
+		const hidden = shown.filter(({ figure }) => figure.offsetLeft - section.offsetLeft - section.scrollLeft > section.clientWidth - 40).length;
+		more.hidden = hidden === 0;
+		more.textContent = `${plural(hidden, "more plot")} ›`;
+	}
+
 	resize() {
+		// No plot is cut at the right edge.
+		const fit = Math.max(1, Math.floor(this.section.clientWidth / leastWidth));
+		this.section.style.setProperty("--columns", Math.min(fit, Math.max(1, this.shown.length)));
+		this.tellMore();
 		for (const { plot, figure } of this.shown) {
-			const width = figure.clientWidth, height = Math.max(80, figure.clientHeight - figure.firstChild.offsetHeight - 8);
+			const width = figure.lastChild.clientWidth, height = Math.max(80, figure.clientHeight - figure.firstChild.offsetHeight - 8);
 			if (width > 0 && (plot.width !== width || plot.height !== height)) plot.setSize({ width, height });
 		}
 		this.at(this.time ?? 0);

@@ -79,9 +79,9 @@ export class Selected {
 			["RTT", "rtt", (t) => run.flowAt("rtt", i, t), span, otherwise],
 			["Size", "size", f.size[i] ? bytes(f.size[i]) : "unbounded"],
 			["Start", "start", span(f.start[i])],
-			["FCT", "fct", f.fct[i] < 0 ? "had not ended" : `${span(f.fct[i])}, ${span(f.ideal[i])} alone`],
+			["FCT", "fct", f.fct[i] < 0 ? "not finished" : `${span(f.fct[i])}, ${span(f.ideal[i])} alone`],
 			["Slowdown", "slowdown", slowdown(run, i)],
-			["Sent again", "resent", bytes(f.resent[i])],
+			["Retransmitted", "resent", bytes(f.resent[i])],
 		])];
 		const path = run.path(i);
 		parts.push(path.length > 0 ? this.links("Way:", path, run) : element("p", { className: "soft", textContent: "Its way is not known: run with --record." }));
