@@ -153,6 +153,9 @@ pg_profile_lookup.ini.`,
 	return c
 }
 
+// sonicFile is any file of a SONiC switch.
+var sonicFile = files.Kind{Name: "a file of a SONiC switch", Most: 64 << 20}
+
 // importSONiC makes the text of a scenario that can run.
 func importSONiC(name, lookup, topology, port, output string) (text string, notes []string, err error) {
 	within := func(file string, err error) error {
@@ -161,7 +164,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 		}
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	data, err := os.ReadFile(name)
+	data, err := files.Input(name, sonicFile)
 	if err != nil {
 		return "", nil, err
 	}
@@ -171,7 +174,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 	}
 	var profiles sonic.Lookup
 	if lookup != "" {
-		if data, err = os.ReadFile(lookup); err == nil {
+		if data, err = files.Input(lookup, sonicFile); err == nil {
 			profiles, err = sonic.ParseLookup(data)
 			err = within(lookup, err)
 		}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/internal/escape"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -210,12 +212,12 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return badInput(fmt.Errorf("%s is no folder: pausenet lab start NAME makes one", folder))
 	}
-	name := f.exercise
-	if name == "" {
-		var err error
-		if name, err = lab.Started(folder); err != nil {
-			return badInput(err)
-		}
+	if err := files.NoLink(folder, lab.ResultsFolder(folder)); err != nil {
+		return badInput(fmt.Errorf("%w: remove it", err))
+	}
+	name, err := f.exerciseOf(c.ErrOrStderr(), folder)
+	if err != nil {
+		return badInput(err)
 	}
 	e, err := lab.LoadFor(name, f.hidden)
 	if err != nil {
@@ -247,6 +249,26 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 		return &exitError{exitVerdict, fmt.Errorf("%v of %v points", g.Points, g.Of)}
 	}
 	return nil
+}
+
+// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the student's, who may have put
+// an easier exercise beside it: a folder that has the name of an exercise of the course is checked against that one, and an exercise that is none
+// of the course is named.
+func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
+	if f.exercise != "" {
+		return f.exercise, nil
+	}
+	name, err := lab.Started(folder)
+	if err != nil || slices.Contains(lab.Names(), name) {
+		return name, err
+	}
+	path := escape.Line(filepath.Join(folder, lab.LabFile))
+	if base := filepath.Base(folder); slices.Contains(lab.Names(), base) {
+		fmt.Fprintf(w, "pausenet: the exercise is %s, as the folder's name says; %s names another, %s: --exercise %s checks against that\n", base, path, escape.Line(name), escape.Line(name))
+		return base, nil
+	}
+	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s: --exercise NAME checks against one that does\n", path, escape.Line(name))
+	return name, nil
 }
 
 func (f *labCheckFlags) options(ctx context.Context, folder string) lab.Options {

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/experiments/lab"
+	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -99,7 +100,7 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 		return badInput(err)
 	}
 	for _, name := range others {
-		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is no folder, and no hand-in\n", filepath.Join(folder, name))
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is no folder, and no hand-in\n", escape.Line(filepath.Join(folder, name)))
 	}
 	if len(names) == 0 {
 		return badInput(fmt.Errorf("%s has no folders: each student's hand-in is one", folder))
@@ -130,7 +131,7 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 		for _, file := range slices.Sorted(maps.Keys(s.Problems)) {
 			problem, _, _ = strings.Cut(s.Problems[file], "\n")
 		}
-		fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\n", s.Name, s.Points, s.Of, score, problem)
+		fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\n", escape.Line(s.Name), s.Points, s.Of, score, escape.Line(problem))
 	}
 	if err := t.Flush(); err != nil {
 		return err

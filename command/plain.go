@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/pausenet/pausenet/internal/escape"
 )
 
 // plain is text without what a terminal does not print but obeys: names and descriptions come out of files that others have written.
@@ -21,7 +23,7 @@ func plain(text []byte) (shown, rest []byte) {
 			return shown, slices.Clone(text)
 		case r == utf8.RuneError && n == 1:
 			shown = utf8.AppendRune(shown, utf8.RuneError)
-		case obeyed(r):
+		case r != '\n' && r != '\t' && escape.Obeyed(r):
 			shown = fmt.Appendf(shown, "\\u%04x", r)
 		default:
 			shown = append(shown, text[:n]...)
@@ -29,12 +31,6 @@ func plain(text []byte) (shown, rest []byte) {
 		text = text[n:]
 	}
 	return shown, nil
-}
-
-// obeyed says that a character is none to be seen but does something: a control of ASCII (C0, DEL) or ISO 6429 (C1), but for ends of
-// lines and tabs, or one that turns the direction of what follows.
-func obeyed(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 // rawOutput is an output for bytes that are what they are: a program's, or a capture's.

@@ -236,7 +236,7 @@ func (a *Attached) source(args []string) error {
 	if a.depth == deepest {
 		return fmt.Errorf("%s: files are sourced within each other more than %d deep", args[0], deepest)
 	}
-	f, err := os.Open(args[0])
+	f, err := openCommands(args[0])
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -127,6 +128,17 @@ func (s *Shell) sh(words []string) error {
 // deepest is how many files may be sourced within each other.
 const deepest = 8
 
+// commandsFile is a file of the shell's commands.
+var commandsFile = files.Kind{Name: "a file of commands", Most: 16 << 20}
+
+// openCommands opens a file of commands. It waits for nobody, unless the name is of a stream that the program was started with.
+func openCommands(name string) (*os.File, error) {
+	if files.IsStream(name) {
+		return os.Open(name)
+	}
+	return files.Open(name, commandsFile)
+}
+
 func (s *Shell) source(args []string) error {
 	if len(args) != 1 {
 		return errUsage
@@ -134,7 +146,7 @@ func (s *Shell) source(args []string) error {
 	if s.depth == deepest {
 		return fmt.Errorf("%s: files are sourced within each other more than %d deep", args[0], deepest)
 	}
-	f, err := os.Open(args[0])
+	f, err := openCommands(args[0])
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,7 @@ func TestVerbs(t *testing.T) {
 		{"lnk", "", `did you mean "link"?`},
 		{"'", "", "is not closed"},
 		{"source /nowhere", "", "no such file"},
+		{"source /dev/zero", "", "is a device, not a file"},
 	} {
 		out.Reset()
 		_, err := s.Do(c.line)

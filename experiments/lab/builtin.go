@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
+
+// exerciseFile is any file of an exercise.
+var exerciseFile = files.Kind{Name: "a file of an exercise", Most: 16 << 20}
 
 //go:embed exercises
 var builtin embed.FS
@@ -22,11 +26,11 @@ func Names() []string { return slices.Clone(course) }
 
 // Builtin is an exercise that comes with the program.
 func Builtin(name string) (*Exercise, error) {
-	files, err := fs.Sub(builtin, "exercises/"+name)
+	folder, err := fs.Sub(builtin, "exercises/"+name)
 	if err != nil {
 		return nil, err
 	}
-	return Read(name, files)
+	return Read(name, folder)
 }
 
 // Load is an exercise by its name, or by its folder, which is a teacher's own.
@@ -41,7 +45,7 @@ func Load(nameOrFolder string) (*Exercise, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(filepath.Base(folder), os.DirFS(folder))
+	return Read(filepath.Base(folder), files.Dir(folder, exerciseFile))
 }
 
 // Text is what a student reads, in Markdown.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -34,7 +33,7 @@ func LoadFor(exercise, hidden string) (*Exercise, error) {
 	if err != nil || hidden == "" {
 		return e, err
 	}
-	all, err := e.WithHidden(os.DirFS(hidden))
+	all, err := e.WithHidden(files.Dir(hidden, exerciseFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", hidden, err)
 	}
@@ -65,13 +64,24 @@ func Students(folder string) (names, others []string, err error) {
 // harmless are names that may name a student's files.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
-// FileOf is what files about a student are called: by the student's name, if that is harmless.
-func FileOf(student string) string {
-	if harmless.MatchString(student) {
-		return student
+// hashed begins the names of the files of students whose own names are not used.
+const hashed = "student-"
+
+// filesOf returns what the files of each student are called: by the student's name if that is harmless and no earlier student's in other letters,
+// which some file systems take for the same.
+func filesOf(students []Student) []string {
+	taken := map[string]bool{}
+	all := make([]string, len(students))
+	for i := range students {
+		name := students[i].Name
+		like := strings.TrimRight(strings.ToLower(name), ".")
+		if !harmless.MatchString(name) || strings.HasPrefix(like, hashed) || taken[like] {
+			sum := sha256.Sum256([]byte(name))
+			name = hashed + hex.EncodeToString(sum[:8])
+		}
+		taken[like], all[i] = true, name
 	}
-	sum := sha256.Sum256([]byte(student))
-	return "student-" + hex.EncodeToString(sum[:8])
+	return all
 }
 
 // Files of the grades' folder.
@@ -101,16 +111,16 @@ func WriteClass(folder, version string, e *Exercise, students []Student) error {
 			return err
 		}
 	}
-	for i := range students {
-		if err := writeStudent(out, version, &students[i]); err != nil {
+	for i, name := range filesOf(students) {
+		if err := writeStudent(out, name, version, &students[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeStudent(out *files.Folder, version string, s *Student) error {
-	own, err := out.Sub(filepath.ToSlash(filepath.Join(studentFolder, FileOf(s.Name))))
+func writeStudent(out *files.Folder, name, version string, s *Student) error {
+	own, err := out.Sub(studentFolder + "/" + name)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ func TestWriteClass(t *testing.T) {
 		good.Checks[i].Passed, good.Checks[i].Points = true, good.Checks[i].Of
 	}
 	students := []Student{
+		{"student-c1b3b8c2c4b6e7a0", e.Failed("taken")},
+		{"ANNA", e.Failed("line\x1b[2K\nmore")},
 		{`<b>&"..\x`, e.Failed("it crashed")},
 		{"=cmd|' /C calc'!A0", e.Failed("=1+1\nmore")},
 		{"anna", good},
@@ -39,10 +41,10 @@ func TestWriteClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
-	if err != nil || len(rows) != 5 {
+	if err != nil || len(rows) != 7 {
 		t.Fatal(err, rows)
 	}
-	if rows[2][0] != "'=cmd|' /C calc'!A0" || rows[2][11] != "'=1+1" || !slices.Equal(rows[3], []string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
+	if rows[1][11] != "taken" || rows[2][11] != `line\u001b[2K` || rows[4][0] != "'=cmd|' /C calc'!A0" || rows[4][11] != "'=1+1" || !slices.Equal(rows[5], []string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
 		t.Errorf("%q", rows)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "class.html"))
@@ -53,18 +55,21 @@ func TestWriteClass(t *testing.T) {
 		t.Error("the leaderboard is not by score, or a name is not escaped")
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "students"))
-	if err != nil || len(entries) != 4 {
+	if err != nil || len(entries) != 6 {
 		t.Fatal(err, entries)
 	}
+	names := map[string]bool{}
 	for _, entry := range entries {
-		if !harmless.MatchString(entry.Name()) {
+		like := strings.ToLower(entry.Name())
+		if !harmless.MatchString(entry.Name()) || names[like] || entry.Name() == students[0].Name {
 			t.Errorf("%q", entry.Name())
 		}
+		names[like] = true
 	}
 	if g := good.Gradescope(); g.Score != 10 || len(g.Tests) != 7 || g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
 		t.Errorf("%+v", g)
 	}
-	if c := students[0].Classroom(); c.Status != "fail" || c.MaxScore != 10 || !strings.HasPrefix(c.Tests[0].Message, "it crashed\n") {
+	if c := students[2].Classroom(); c.Status != "fail" || c.MaxScore != 10 || !strings.HasPrefix(c.Tests[0].Message, "it crashed\n") {
 		t.Errorf("%+v", c)
 	}
 }

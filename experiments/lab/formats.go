@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/escape"
 )
 
 // Gradescope is results.json for Gradescope ("Autograder Specifications", Output format).
@@ -121,20 +123,12 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 		if s.Score > 0 {
 			score = number(s.Score)
 		}
-		row := []string{unformula(s.Name), s.Points.String(), s.Of.String(), score}
+		row := []string{escape.Cell(s.Name), s.Points.String(), s.Of.String(), score}
 		for i := range s.Checks {
 			row = append(row, s.Checks[i].Points.String())
 		}
-		_ = w.Write(append(row, unformula(firstLine(s.problemText()))))
+		_ = w.Write(append(row, escape.Cell(firstLine(s.problemText()))))
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()
-}
-
-// unformula is a text that no spreadsheet takes for a formula.
-func unformula(text string) string {
-	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r") {
-		return "'" + text
-	}
-	return text
 }

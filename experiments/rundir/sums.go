@@ -68,15 +68,15 @@ func CheckSums(folder string) error {
 	return err
 }
 
-// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list.
-func CheckOnly(folder string) error {
+// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list, but for those named.
+func CheckOnly(folder string, but ...string) error {
 	listed, err := checkSums(folder)
 	if err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
-		if e.Name() != SumsFile && !listed[e.Name()] {
+		if e.Name() != SumsFile && !listed[e.Name()] && !slices.Contains(but, e.Name()) {
 			return &FileError{Path: filepath.Join(folder, e.Name()), Err: errors.New(SumsFile + " does not list it")}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -28,12 +29,17 @@ func (m *Merged) Check(partial bool) error {
 				continue
 			}
 			p, job := &r.Points[k], r.Job(k)
+			if err := files.NoLink(part.directory, job.Directory); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 			o, err := job.Result()
 			if err != nil {
 				missing = append(missing, p.Name())
 				continue
 			}
-			if err := rundir.CheckSums(job.Directory); err != nil {
+			controller, _, _ := strings.Cut(job.Controller, "+")                // a variant's follows +
+			if err := rundir.CheckOnly(job.Directory, controller); err != nil { // a controller that is a file stands beside the run's
 				errs = append(errs, err)
 				continue
 			}

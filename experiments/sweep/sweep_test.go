@@ -370,6 +370,25 @@ func TestSweepJobChanged(t *testing.T) {
 }
 
 // TestSweepRows: means over the seeds, of runs that can be trusted, and the CSV file beside them.
+// TestTableIsHarmless: values are no formulas for a spreadsheet, and nothing that a terminal obeys.
+func TestTableIsHarmless(t *testing.T) {
+	dir := t.TempDir()
+	folder, err := files.OpenFolder(dir, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	s := &Sweep{Parameters: []Parameter{{Path: "description", Values: []string{"=cmd", "\x1b[31m"}}}}
+	points := []Point{{Folder: "a", Controller: "none", Values: []string{"=cmd"}}, {Folder: "b", Controller: "none", Values: []string{"\x1b[31m"}}}
+	if err := s.writeCSV(folder, points, make([]Outcome, 2)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, tableFile))
+	if text := string(data); err != nil || !strings.Contains(text, "\na,'=cmd,none,") || !strings.Contains(text, "\nb,\\u001b[31m,none,") {
+		t.Errorf("%v, %q", err, text)
+	}
+}
+
 func TestSweepRows(t *testing.T) {
 	s := &Sweep{
 		Name: "rows", Parameters: []Parameter{{Path: "switch.pfc.xoff", Values: []string{"1KB", "2KB"}}},
@@ -392,7 +411,7 @@ func TestSweepRows(t *testing.T) {
 	add("2KB", 2, Done, measure.Fail, map[string]float64{"fct_mean": 1, "pauses": 1000})
 	add("2KB", 3, Failed, "", nil)
 	rows := s.Rows(points, outcomes)
-	if len(rows) != 2 || rows[0].Verdicts.String() != "2 PASS, 1 WARN" || rows[1].Verdicts.String() != "1 PASS, 1 FAIL, 1 missing" {
+	if len(rows) != 2 || rows[0].Verdicts.String() != "2 ok, 1 incomplete" || rows[1].Verdicts.String() != "1 ok, 1 broken, 1 missing" {
 		t.Fatalf("%+v", rows)
 	}
 	// 1, 2, 3: the standard deviation is 1, Student's t for two degrees of freedom 4.303; 4.303/sqrt(3) = 2.484.

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
 )
@@ -36,9 +37,9 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 	varying := s.Varying()
 	numbers := make([]map[string]string, len(varying)) // by value, of parameters whose values have a unit
 	for k, p := range varying {
-		header = append(header, p.Path)
+		header = append(header, escape.Cell(p.Path))
 		if values, unit := numbersOf(p.Values); unit != report.None {
-			header = append(header, p.Path+unitSuffixes[unit])
+			header = append(header, escape.Cell(p.Path+unitSuffixes[unit]))
 			numbers[k] = map[string]string{}
 			for i, v := range p.Values {
 				numbers[k][v] = strconv.FormatFloat(values[i], 'f', -1, 64)
@@ -56,13 +57,13 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 		if !o.Complete() {
 			state = string(o.State)
 		}
-		row := []string{p.Folder}
+		row := []string{escape.Cell(p.Folder)}
 		for k, v := range p.Values {
-			if row = append(row, v); numbers[k] != nil {
+			if row = append(row, escape.Cell(v)); numbers[k] != nil {
 				row = append(row, numbers[k][v])
 			}
 		}
-		row = append(row, p.Controller, strconv.FormatUint(p.Seed, 10), state, string(o.Verdict.Status), o.Fingerprint, p.SameAs)
+		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state, escape.Cell(string(o.Verdict.Status)), escape.Cell(o.Fingerprint), escape.Cell(p.SameAs))
 		for k := range measure.Metrics {
 			text := ""
 			if v, ok := o.Figures[measure.Metrics[k].Name]; ok {

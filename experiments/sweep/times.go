@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
@@ -69,7 +70,7 @@ func writeTimes(folder *files.Folder, points []Point, outcomes []Outcome) error 
 			t, known = made{outcomes[i].Wall, outcomes[i].MadeBy}, true
 		}
 		if known && outcomes[i].Complete() {
-			_ = w.Write([]string{points[i].Folder, points[i].Controller, strconv.FormatFloat(t.wall.Seconds(), 'f', 3, 64), t.by})
+			_ = w.Write([]string{points[i].Folder, points[i].Controller, strconv.FormatFloat(t.wall.Seconds(), 'f', 3, 64), escape.Cell(t.by)})
 		}
 	}
 	if w.Flush(); w.Error() != nil {

@@ -4,7 +4,7 @@
 //
 // Where what is:
 //
-//   - Reading: read.go, sources.go (with a note of what was read, or from one); what is refused, and how large a file may be: files.go.
+//   - Reading: read.go, dir.go (a folder's files), sources.go (with a note of what was read, or from one); what is refused, and how large a file may be: files.go.
 //   - Writing: folder.go (into a folder), named.go (what a user names), replace_unix.go and replace_other.go (whole or not at all), json.go
 //     (what a file of JSON begins with).
 //   - Who may: lock.go, lock_unix.go and lock_windows.go (one process at a time), owner_unix.go and owner_other.go (whose links are

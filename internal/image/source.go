@@ -20,6 +20,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // source are the files of an archive, or of a folder.
@@ -86,8 +88,11 @@ type entry struct {
 // whole is the name of the archive itself among its files.
 const whole = "the archive"
 
+// archiveFile is an image in an archive.
+var archiveFile = files.Kind{Name: "an image", Most: 1 << 40}
+
 func openTar(name string) (t *tarFile, err error) {
-	file, err := os.Open(name)
+	file, err := files.Open(name, archiveFile)
 	if err != nil {
 		return nil, err
 	}
