@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -236,6 +238,19 @@ func (j *Job) Result() (Outcome, error) {
 	if sum.Fingerprint != m.Fingerprint {
 		return Outcome{}, fmt.Errorf("%s: manifest and summary are of different runs", j.Directory)
 	}
+	switch sum.Verdict.Status {
+	case measure.Pass, measure.Warn, measure.Fail:
+	default:
+		return Outcome{}, fmt.Errorf("%s: there is no verdict %q", j.Directory, Printable(string(sum.Verdict.Status)))
+	}
+	if strings.Trim(sum.Fingerprint, "0123456789abcdef") != "" {
+		return Outcome{}, fmt.Errorf("%s: the fingerprint is not hexadecimal", j.Directory)
+	}
+	for _, texts := range [][]string{sum.Verdict.Messages, sum.Verdict.Notes} {
+		for i, text := range texts {
+			texts[i] = Printable(text)
+		}
+	}
 	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}}
 	for i := range measure.Metrics {
 		if v := measure.Metrics[i].Of(&sum, &sum.Flows); !math.IsNaN(v) {
@@ -243,6 +258,22 @@ func (j *Job) Result() (Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// mostText is the length, in characters, to which Printable cuts a text.
+const mostText = 1000
+
+// Printable makes a text from elsewhere, such as a worker's, safe for a terminal: it cuts a long text and replaces control characters.
+func Printable(text string) string {
+	if short := []rune(text); len(short) > mostText {
+		text = string(short[:mostText]) + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // Err says what is wrong with a sweep's outcomes: points that were not made, and verdicts that are FAIL, each named;

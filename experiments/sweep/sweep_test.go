@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
@@ -366,6 +367,51 @@ func TestSweepJobChanged(t *testing.T) {
 	}
 	if _, err := os.Stat(job.Directory); err == nil {
 		t.Error("there is a folder")
+	}
+}
+
+// TestSweepTextsFromElsewhere: what a run's summary says goes into tables and onto terminals. Its fingerprint and status are words of
+// ours, and its messages have no control characters.
+func TestSweepTextsFromElsewhere(t *testing.T) {
+	_, runner := sweepLab(t)
+	job := runner.Job(0)
+	if err := job.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o, err := job.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range []string{rundir.SummaryFile, rundir.ManifestFile} {
+		data, err := os.ReadFile(filepath.Join(job.Directory, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(data)
+	}
+	result := func(old, by string) (Outcome, error) {
+		t.Helper()
+		if !strings.Contains(texts[rundir.SummaryFile], old) {
+			t.Fatalf("no %s in the summary", old)
+		}
+		for name, text := range texts {
+			if err := os.WriteFile(filepath.Join(job.Directory, name), []byte(strings.Replace(text, old, by, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return job.Result()
+	}
+	if _, err := result(`"`+o.Fingerprint+`"`, `"\u001b[2J"`); err == nil || !strings.Contains(err.Error(), "not hexadecimal") {
+		t.Errorf("a fingerprint: %v", err)
+	}
+	if _, err := result(`"status": "PASS"`, `"status": "PASS\u001b[2J"`); err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("a status: %v", err)
+	}
+	got, err := result(`"messages": []`, `"messages": ["a\u001b[2J\nb", "`+strings.Repeat("x", mostText+1)+`"]`)
+	want := []string{"a\ufffd[2J\ufffdb", strings.Repeat("x", mostText) + "..."}
+	if err != nil || !slices.Equal(got.Verdict.Messages, want) {
+		t.Errorf("messages %q, error %v", got.Verdict.Messages, err)
 	}
 }
 
