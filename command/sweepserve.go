@@ -21,7 +21,7 @@ import (
 )
 
 // startServer starts the NATS server that a coordinator brings (cluster/embedded); nil: it is not built in.
-var startServer func(private, address, id string, s *cluster.Secrets) (port int, stop func(), err error)
+var startServer func(address, id string, s *cluster.Secrets) (port int, stop func(), err error)
 
 // anyAddress is what --serve listens on without a value: a free port, on all of the machine's addresses.
 const anyAddress = ":0"
@@ -39,7 +39,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.serve, "serve", "", "deal the points out to workers on other machines, by a server of its own at `address`, as host:port (default: a free port)")
 	flags.Lookup("serve").NoOptDefVal = anyAddress
-	flags.StringVar(&f.nats, "nats", "", "deal the points out to workers by a NATS server that is there, with JetStream, at `URL`")
+	flags.StringVar(&f.nats, "nats", "", "deal the points out to workers by a NATS server that is there, at `URL`")
 	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
 	flags.StringVar(&f.audit, "audit", "1%", "`share` of the points of workers that are made here once more and compared")
 	completeNothing(c, "serve", "nats", "audit")
@@ -117,15 +117,27 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 		return nil, &exitError{exitEnvironment, err}
 	}
 	id := plan.Hash()[:cluster.IDLength]
+	secrets, err := cluster.LoadSecrets(private)
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	key, err := secrets.Identity()
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
 	var conn *nats.Conn
 	if f.nats != "" {
-		if conn, err = cluster.ConnectURL(f.nats, f.creds, "coordinator", true); err != nil {
+		if conn, err = cluster.ConnectURL(f.nats, f.creds, "coordinator", key); err != nil {
 			return nil, &exitError{exitEnvironment, fmt.Errorf("--nats %s: %w", redacted(f.nats), err)}
 		}
-		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s\n", redacted(f.nats), id)
+		if err := secrets.Save(private); err != nil {
+			conn.Close()
+			return nil, &exitError{exitEnvironment, err}
+		}
+		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id, key.Public())
 	} else {
 		var stop func()
-		if conn, stop, err = f.startServer(private, id); err != nil {
+		if conn, stop, err = f.startServer(private, id, secrets); err != nil {
 			return nil, &exitError{exitEnvironment, err}
 		}
 		defer func() {
@@ -135,7 +147,7 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 	}
 	defer conn.Close()
 	c := &cluster.Coordinator{
-		Runner: runner, ID: id, Private: private, Audit: audit,
+		Runner: runner, ID: id, Key: key, Private: private, Audit: audit,
 		Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
 	}
 	outcomes, err := c.Run(ctx, conn)
@@ -157,38 +169,40 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 }
 
 // startServer starts the coordinator's own server, writes the join string and says where it is.
-func (f *serveFlags) startServer(private, id string) (*nats.Conn, func(), error) {
-	secrets, err := cluster.LoadSecrets(private)
-	if err != nil {
-		return nil, nil, err
-	}
+func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (*nats.Conn, func(), error) {
 	host, port, _ := net.SplitHostPort(f.serve) // check has
 	if port == "0" && secrets.Port != 0 {       // that of the coordinator before, where its workers look for it
 		port = strconv.Itoa(secrets.Port)
 	}
 	var stop func()
-	if secrets.Port, stop, err = startServer(private, net.JoinHostPort(host, port), id, secrets); err != nil {
+	var err error
+	if secrets.Port, stop, err = startServer(net.JoinHostPort(host, port), id, secrets); err != nil {
 		return nil, nil, fmt.Errorf("--serve %s: %w", f.serve, err)
 	}
 	port = strconv.Itoa(secrets.Port)
-	access := &cluster.Access{Pin: secrets.Pin(), Seed: secrets.Worker, ID: id}
+	var addresses []string
 	for _, host := range reachable(host) {
-		access.Addresses = append(access.Addresses, net.JoinHostPort(host, port))
+		addresses = append(addresses, net.JoinHostPort(host, port))
 	}
 	own := host
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		own = "127.0.0.1"
 	}
-	conn, err := secrets.ConnectCoordinator(net.JoinHostPort(own, port), id)
+	conn, err := secrets.ConnectCoordinator(net.JoinHostPort(own, port))
 	if err == nil {
-		err = secrets.Save(private, access)
+		err = secrets.Save(private)
+	}
+	var access *cluster.Access
+	if err == nil {
+		access, err = secrets.Access(private, id, addresses)
 	}
 	if err != nil {
 		stop()
 		return nil, nil, err
 	}
 	file := filepath.Join(private, cluster.JoinFile)
-	fmt.Fprintf(os.Stderr, "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n", strings.Join(access.Addresses, ", "), file, file)
+	fmt.Fprintf(os.Stderr, "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n",
+		strings.Join(addresses, ", "), file, file)
 	if term.IsTerminal(int(os.Stderr.Fd())) { // and not in a log
 		fmt.Fprintf(os.Stderr, "or, elsewhere, pausenet worker --join - and paste\n\n%s\n\n", access.Join())
 	}

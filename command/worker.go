@@ -51,7 +51,7 @@ The join string is a secret, and a command line is none: --join takes it from a 
 (@FILE), from standard input (-), or from the environment (PAUSENET_JOIN).`,
 		Example: `  pausenet worker --join @results/sweep-intensity/.cluster/join
   ssh head cat sweep/.cluster/join | pausenet worker --join - --jobs 2
-  pausenet worker --nats tls://nats.example.org --creds worker.creds --sweep 0123456789abcdef`,
+  pausenet worker --nats tls://nats.example.org --creds worker.creds --sweep 0123456789abcdef.UKEY`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
@@ -59,7 +59,7 @@ The join string is a secret, and a command line is none: --join takes it from a 
 	flags.StringVar(&f.join, "join", "", "where the `join` string is: @FILE, or - for standard input")
 	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that is there, in place of --join")
 	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
-	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep by its `ID`, which its coordinator prints")
+	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep: the `ID` and key that its coordinator prints")
 	flags.StringVar(&f.name, "name", "", "`name` of this worker, for people (default: the machine's)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
 	processorsFlag(c, &f.processors, " (default: all, shared by the points at the same time)")
@@ -88,7 +88,11 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	defer os.RemoveAll(scratch)
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	conn, err := f.connect(ctx, access)
+	key, err := cluster.NewIdentity()
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	conn, err := f.connect(ctx, access, key)
 	if err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("reach the coordinator: %w", err)}
 	}
@@ -104,7 +108,8 @@ func (f *workerFlags) run(c *cobra.Command) error {
 		fmt.Fprintf(c.ErrOrStderr(), "  %s\n", line)
 	}
 	h := &cluster.Hand{
-		Name: f.name, ID: f.sweep, Jobs: f.jobs, Processors: processors, Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
+		Name: f.name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: f.jobs, Processors: processors,
+		Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
 		Make: startPoint, Say: say,
 	}
 	made, err := h.Run(ctx, conn)
@@ -130,12 +135,12 @@ func (f *workerFlags) check(c *cobra.Command) error {
 	case f.join == "" && f.nats == "":
 		return badInput(errors.New("which sweep? --join @FILE, with the file that pausenet sweep --serve names, or --nats and --sweep"))
 	case f.nats != "" && f.sweep == "":
-		return badInput(errors.New("--nats needs --sweep: the ID that its coordinator prints"))
+		return badInput(errors.New("--nats needs --sweep: the ID and key that its coordinator prints"))
 	case f.nats == "" && (f.sweep != "" || f.creds != ""):
 		return badInput(errors.New("--sweep and --creds are of --nats: a join string has all that it takes"))
 	}
 	if f.nats != "" {
-		if err := errors.Join(badInput(cluster.CheckID(f.sweep)), checkCredentials(f.creds)); err != nil {
+		if err := checkCredentials(f.creds); err != nil {
 			return err
 		}
 	}
@@ -176,10 +181,11 @@ var (
 // joinText is a file with a join string.
 var joinText = files.Kind{Name: "a join string", Most: 1 << 16}
 
-// access reads the join string; nil with --nats.
+// access reads the join string; with --nats it has no address.
 func (f *workerFlags) access() (*cluster.Access, error) {
 	if f.nats != "" {
-		return nil, nil
+		id, coordinator, err := cluster.ParseSweep(f.sweep)
+		return &cluster.Access{ID: id, Coordinator: coordinator}, badInput(err)
 	}
 	text := f.join // of the environment, or a file of flags
 	switch path, isFile := strings.CutPrefix(f.join, "@"); {
@@ -206,17 +212,16 @@ func (f *workerFlags) access() (*cluster.Access, error) {
 	if err != nil {
 		return nil, badInput(fmt.Errorf("--join: %w", err))
 	}
-	f.sweep = access.ID
 	return access, nil
 }
 
 // connect connects to the coordinator's server, for as long as the worker's timeout.
-func (f *workerFlags) connect(ctx context.Context, access *cluster.Access) (conn *nats.Conn, err error) {
+func (f *workerFlags) connect(ctx context.Context, access *cluster.Access, key *cluster.Identity) (conn *nats.Conn, err error) {
 	for deadline := time.Now().Add(f.timeout); ; {
-		if access != nil {
-			conn, err = access.Connect(f.name)
+		if f.nats == "" {
+			conn, err = access.Connect(f.name, key)
 		} else {
-			conn, err = cluster.ConnectURL(f.nats, f.creds, f.name, false)
+			conn, err = cluster.ConnectURL(f.nats, f.creds, f.name, key)
 		}
 		if err == nil || time.Now().After(deadline) || errors.Is(err, nats.ErrAuthorization) || cluster.IsOther(err) {
 			return conn, err

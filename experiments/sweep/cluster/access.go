@@ -6,18 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/nats-io/nkeys"
 )
 
 // Access is what it takes to reach a sweep's coordinator.
 type Access struct {
 	Addresses []string `json:"addresses"` // host:port, in the order to try
 	Pin       string   `json:"pin"`       // SHA-256 of the server's certificate, in hexadecimal
-	Seed      string   `json:"seed"`      // of the worker's nkey: the secret
+	Seed      string   `json:"seed"`      // of the nkey that all workers have: the secret
 	ID        string   `json:"id"`        // the sweep's
+	// Coordinator is the coordinator's public nkey, which signs its answers.
+	Coordinator string `json:"coordinator"`
 }
 
 // joinPrefix begins a join string, with the version of its form.
-const joinPrefix = "pausenet-join-1."
+const joinPrefix = "pausenet-join-2."
 
 // Join is the access as one word.
 func (a *Access) Join() string {
@@ -36,7 +40,8 @@ func ParseJoin(text string) (*Access, error) {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(coded)
 	a := new(Access)
-	if err != nil || json.Unmarshal(data, a) != nil || len(a.Addresses) == 0 || len(a.Pin) != 64 || a.Seed == "" || !validID(a.ID) {
+	if err != nil || json.Unmarshal(data, a) != nil || len(a.Addresses) == 0 || len(a.Pin) != 64 || a.Seed == "" ||
+		CheckSweep(a.ID, a.Coordinator) != nil {
 		return nil, ErrJoin
 	}
 	return a, nil
@@ -50,14 +55,17 @@ func LooksLikeJoin(text string) bool {
 // IDLength is that of a sweep's ID, in hexadecimal digits.
 const IDLength = 16
 
-func validID(id string) bool {
-	return len(id) == IDLength && strings.Trim(id, "0123456789abcdef") == ""
+// ParseSweep reads what the coordinator prints with --nats: the sweep's ID and the coordinator's public key.
+func ParseSweep(text string) (id, coordinator string, err error) {
+	id, coordinator, _ = strings.Cut(text, ".")
+	return id, coordinator, CheckSweep(id, coordinator)
 }
 
-// CheckID refuses what is no sweep's ID.
-func CheckID(id string) error {
-	if !validID(id) {
-		return fmt.Errorf("sweep %q: the ID that pausenet sweep --nats has printed, %d hexadecimal digits", id, IDLength)
+// CheckSweep refuses what is no sweep's ID, or no public key.
+func CheckSweep(id, coordinator string) error {
+	if len(id) != IDLength || strings.Trim(id, "0123456789abcdef") != "" || !nkeys.IsValidPublicUserKey(coordinator) {
+		return fmt.Errorf("sweep %q: expected what pausenet sweep --nats has printed, %d hexadecimal digits, a dot and the coordinator's public key",
+			id, IDLength)
 	}
 	return nil
 }

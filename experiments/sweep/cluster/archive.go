@@ -56,8 +56,8 @@ func packFile(archive *tar.Writer, path, name string) error {
 	return err
 }
 
-// unpack makes a run's folder of an archive that pack has written. Its sender may mean harm: only files of a run come out, each once, in the
-// folder itself.
+// unpack makes a run's folder of an archive that pack has written. Its sender may mean harm: only files of a run come out, each once, in
+// the folder itself.
 func unpack(r io.Reader, directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/sweep"
@@ -45,6 +45,8 @@ type lab struct {
 	points []sweep.Point
 	local  string
 	id     string
+	lease  time.Duration // as Coordinator.Lease
+	hold   time.Duration // as Coordinator.Hold
 }
 
 func newLab(t *testing.T) *lab {
@@ -126,23 +128,29 @@ func (l *lab) serve(dir string, audit float64) *served {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	port, end, err := embedded.Start(s.private, fmt.Sprintf("127.0.0.1:%d", secrets.Port), l.id, secrets)
+	port, end, err := embedded.Start(fmt.Sprintf("127.0.0.1:%d", secrets.Port), l.id, secrets)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	secrets.Port = port
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	s.access = &cluster.Access{Addresses: []string{address}, Pin: secrets.Pin(), Seed: secrets.Worker, ID: l.id}
-	if err := secrets.Save(s.private, s.access); err != nil {
+	key, err := secrets.Identity()
+	if err != nil {
 		l.t.Fatal(err)
 	}
-	conn, err := secrets.ConnectCoordinator(address, l.id)
+	if s.access, err = secrets.Access(s.private, l.id, []string{address}); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := secrets.Save(s.private); err != nil {
+		l.t.Fatal(err)
+	}
+	conn, err := secrets.ConnectCoordinator(address)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	go func() {
 		r := l.runner(dir)
-		c := &cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Audit: audit, Look: 100 * time.Millisecond, Say: s.say}
+		c := &cluster.Coordinator{Runner: r, ID: l.id, Key: key, Private: s.private, Audit: audit, Lease: l.lease, Hold: l.hold, Say: s.say}
 		outcomes, err := c.Run(ctx, conn)
 		if err == nil && ctx.Err() == nil {
 			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, r, outcomes, nil))
@@ -170,6 +178,18 @@ func (s *served) has(text string) bool {
 	return strings.Contains(strings.Join(s.said, "\n"), text)
 }
 
+// listens waits until the coordinator answers workers.
+func (s *served) listens() {
+	s.t.Helper()
+	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := cluster.ReadStatus(s.dir); err == nil {
+			return
+		} else if time.Now().After(deadline) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 // await waits for the coordinator's end.
 func (s *served) await() {
 	s.t.Helper()
@@ -186,6 +206,10 @@ func (s *served) await() {
 // worker starts one, and says how it ended.
 func (s *served) worker(ctx context.Context, name, build string, make maker) chan error {
 	s.t.Helper()
+	key, err := cluster.NewIdentity()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	ended := newErrors()
 	join, err := os.ReadFile(filepath.Join(s.private, cluster.JoinFile))
 	if err != nil {
@@ -197,14 +221,15 @@ func (s *served) worker(ctx context.Context, name, build string, make maker) cha
 	}
 	dir := s.t.TempDir()
 	go func() {
-		conn, err := access.Connect(name)
+		conn, err := access.Connect(name, key)
 		if err != nil {
 			ended <- err
 			return
 		}
 		defer conn.Close()
 		h := &cluster.Hand{
-			Name: name, ID: access.ID, Jobs: 1, Processors: 1, Directory: dir, Version: "v1", Build: build, Timeout: most, Make: make,
+			Name: name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: 1, Processors: 1, Directory: dir,
+			Version: "v1", Build: build, Timeout: most, Make: make,
 			Say: func(line string) { s.t.Log(name + ": " + line) },
 		}
 		_, err = h.Run(ctx, conn)
@@ -278,8 +303,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one that begins to later is found
-// by an audit, and all that it made is made again. Each is named.
+// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one that begins to later
+// is found by an audit, and all that it made is made again. Each is named.
 func TestLiars(t *testing.T) {
 	l := newLab(t)
 	s := l.serve(t.TempDir(), 1)
@@ -312,36 +337,113 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// TestSwallowedPoint: a point that somebody acknowledges without a result is made by another worker.
-func TestSwallowedPoint(t *testing.T) {
-	s := newLab(t).serve(t.TempDir(), 0)
-	conn, err := s.access.Connect("swallows")
+// blocked returns a maker that makes canaries and then, having said so, nothing until its context ends.
+func blocked(begun chan<- struct{}) maker {
+	return func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
+		if strings.Contains(job.Directory, "canary") {
+			return honest(ctx, job, p)
+		}
+		begun <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+// TestSilentWorker: a point of a worker that is silent is made by another.
+func TestSilentWorker(t *testing.T) {
+	l := newLab(t)
+	l.lease = 5 * time.Second
+	s := l.serve(t.TempDir(), 0)
+	key, err := cluster.NewIdentity()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
+	conn, err := s.access.Connect("silent", key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var swallowed int
-	for deadline := time.Now().Add(most); swallowed < 2; time.Sleep(10 * time.Millisecond) {
-		queue, err := js.Consumer(t.Context(), "PAUSENET_"+s.id+"_WORK", "points")
-		if err == nil {
-			if m, err := queue.Next(jetstream.FetchMaxWait(time.Second)); err == nil && m.DoubleAck(t.Context()) == nil {
-				swallowed++
-			}
+	begun, ended := make(chan struct{}, 2), newErrors()
+	go func() {
+		h := &cluster.Hand{
+			Name: "silent", Key: key, ID: s.id, Coordinator: s.access.Coordinator, Jobs: 2, Processors: 1, Directory: t.TempDir(),
+			Version: "v1", Build: "b1", Timeout: most, Make: blocked(begun), Say: func(string) {},
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no point: %v", err)
-		}
+		_, err := h.Run(t.Context(), conn)
+		ended <- err
+	}()
+	<-begun
+	<-begun
+	conn.Close()
+	if err := <-ended; !errors.Is(err, cluster.ErrAway) {
+		t.Error(err)
 	}
 	s.worker(t.Context(), "good", "b1", honest)
 	s.await()
 	s.equal()
 }
 
-// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there once, and the workers stay.
+// TestSlowWorker: a point of a worker that never ends it, and says all the time that it makes it, is made by another.
+func TestSlowWorker(t *testing.T) {
+	l := newLab(t)
+	l.hold = time.Millisecond
+	s := l.serve(t.TempDir(), 0)
+	begun := make(chan struct{}, 1)
+	slow := s.worker(t.Context(), "slow", "b1", blocked(begun))
+	<-begun
+	s.worker(t.Context(), "good", "b1", honest)
+	s.await()
+	s.equal()
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailuresAreNoWordToRelyOn: a worker that says of every point that it fails ends no sweep. The coordinator makes the points itself.
+func TestFailuresAreNoWordToRelyOn(t *testing.T) {
+	s := newLab(t).serve(t.TempDir(), 0)
+	s.worker(t.Context(), "fails", "b1", func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
+		if strings.Contains(job.Directory, "canary") {
+			return honest(ctx, job, p)
+		}
+		return errors.New("a\x1b[2J lie")
+	})
+	s.await()
+	s.equal()
+	if s.has("\x1b") || !s.has("lie (worker fails-") {
+		t.Errorf("said %q", s.said)
+	}
+}
+
+// TestDamagedState: lines of the state that cannot be read do not end the sweep. Points that have none are made again, since they may be
+// by a worker that was shut out.
+func TestDamagedState(t *testing.T) {
+	for text, kept := range map[string]int{"": 8, "{\"point\":0,\"sta": 0, "\x00\x01\n{}\n": 0} {
+		l := newLab(t)
+		dir := t.TempDir()
+		if err := sweep.Err(l.points, l.runner(dir).Run(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		private, err := cluster.PrivateFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(private, "state.jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := l.serve(dir, 0)
+		if kept == 0 {
+			s.worker(t.Context(), "good", "b1", honest)
+		}
+		s.await()
+		s.equal()
+		if status, err := cluster.ReadStatus(dir); err != nil || status.Kept != kept {
+			t.Errorf("%q: %+v, error %v", text, status, err)
+		}
+	}
+}
+
+// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there once, and the workers
+// stay.
 func TestResume(t *testing.T) {
 	l := newLab(t)
 	dir := t.TempDir()
@@ -392,43 +494,59 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestExisting: a server that is there does as well, and what the sweep had on it is gone in the end.
-func TestExisting(t *testing.T) {
-	l := newLab(t)
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+// plainServer starts a NATS server that lets everybody do everything.
+func plainServer(t *testing.T) (url string) {
+	t.Helper()
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Start()
-	defer func() { n.Shutdown(); n.WaitForShutdown() }()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
 	if !n.ReadyForConnections(most) {
 		t.Fatal("the server does not come up")
 	}
+	return n.ClientURL()
+}
+
+// connect connects to a server with a new key.
+func connect(t *testing.T, url string) (*nats.Conn, *cluster.Identity) {
+	t.Helper()
+	key, err := cluster.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := cluster.ConnectURL(url, "", "test", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn, key
+}
+
+// TestExisting: a server that is there does as well.
+func TestExisting(t *testing.T) {
+	l := newLab(t)
+	url := plainServer(t)
 	s := &served{lab: l, dir: t.TempDir()}
+	var err error
 	if s.private, err = cluster.PrivateFolder(s.dir); err != nil {
 		t.Fatal(err)
 	}
-	coordinator, err := cluster.ConnectURL(n.ClientURL(), "", "coordinator", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer coordinator.Close()
-	worker, err := cluster.ConnectURL(n.ClientURL(), "", "worker", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer worker.Close()
+	coordinator, coordinatorKey := connect(t, url)
+	worker, key := connect(t, url)
 	ended := newErrors()
 	go func() {
 		h := &cluster.Hand{
-			Name: "w", ID: l.id, Jobs: 2, Processors: 1, Directory: t.TempDir(), Version: "v1", Build: "b1", Timeout: most, Make: honest,
-			Say: func(line string) { t.Log(line) },
+			Name: "w", Key: key, ID: l.id, Coordinator: coordinatorKey.Public(), Jobs: 2, Processors: 1, Directory: t.TempDir(),
+			Version: "v1", Build: "b1", Timeout: most, Make: honest, Say: func(line string) { t.Log(line) },
 		}
 		_, err := h.Run(t.Context(), worker)
 		ended <- err
 	}()
 	r := l.runner(s.dir)
-	outcomes, err := (&cluster.Coordinator{Runner: r, ID: l.id, Private: s.private, Say: s.say}).Run(t.Context(), coordinator)
+	c := &cluster.Coordinator{Runner: r, ID: l.id, Key: coordinatorKey, Private: s.private, Say: s.say}
+	outcomes, err := c.Run(t.Context(), coordinator)
 	if err := errors.Join(err, sweep.Err(l.points, outcomes), l.sweep.Write(s.dir, r, outcomes, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -436,11 +554,34 @@ func TestExisting(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	js, err := jetstream.New(coordinator)
-	if err != nil {
+}
+
+// TestForgedAnswers: a worker does nothing on the word of somebody who has another key than its coordinator, where the server lets
+// everybody answer.
+func TestForgedAnswers(t *testing.T) {
+	url := plainServer(t)
+	forger, forged := connect(t, url)
+	_, coordinator := connect(t, url)
+	conn, key := connect(t, url)
+	asked := make(chan struct{}, 100)
+	if _, err := forger.Subscribe("pausenet.>", func(m *nats.Msg) {
+		asked <- struct{}{}
+		_ = m.Respond(forged.Seal(m.Data, []byte(`{"out":"forged","refused":"forged","over":true}`)))
+	}); err != nil {
 		t.Fatal(err)
 	}
-	for name := range js.StreamNames(t.Context()).Name() {
-		t.Errorf("%s is left on the server", name)
+	if err := forger.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	h := &cluster.Hand{
+		Name: "w", Key: key, ID: "0123456789abcdef", Coordinator: coordinator.Public(), Jobs: 1, Processors: 1, Directory: t.TempDir(),
+		Version: "v1", Build: "b1", Timeout: 0, Say: func(string) {},
+	}
+	if _, err := h.Run(t.Context(), conn); !errors.Is(err, cluster.ErrAway) || strings.Contains(err.Error(), "forged") || len(asked) == 0 {
+		t.Errorf("error %v, asked %d", err, len(asked))
+	}
+	h.Coordinator = forged.Public()
+	if _, err := h.Run(t.Context(), conn); !errors.Is(err, cluster.ErrRefused) {
+		t.Errorf("by its coordinator: error %v", err)
 	}
 }

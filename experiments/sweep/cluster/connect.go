@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,33 +13,51 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Where inboxes are: a worker may not listen to the coordinator's.
-const (
-	workerInbox      = "_INBOX"
-	coordinatorInbox = "_COORDINATOR"
-)
-
 // errPin says that another server answers at the coordinator's address.
 var errPin = errors.New("its certificate is not the one of the join string: this is another server, or another sweep's coordinator")
 
-// Connect connects by a join string: by TLS 1.3, to the server of the pinned certificate alone.
-func (a *Access) Connect(name string) (*nats.Conn, error) { return a.connect(name, workerInbox) }
-
-// ConnectCoordinator connects the coordinator to its own server, at the first address.
-func (s *Secrets) ConnectCoordinator(address, id string) (*nats.Conn, error) {
-	a := &Access{Addresses: []string{address}, Pin: s.Pin(), Seed: s.Coordinator, ID: id}
-	return a.connect("coordinator", coordinatorInbox)
+// Connect connects a worker by a join string: by TLS 1.3, to the server of the pinned certificate alone. The worker proves that it has the
+// join string's key, and its own, by which the server knows what it may do.
+func (a *Access) Connect(name string, key *Identity) (*nats.Conn, error) {
+	shared, err := identityFrom(a.Seed)
+	if err != nil {
+		return nil, ErrJoin
+	}
+	return a.connect(name, key, func(nonce []byte) ([]byte, error) {
+		own, err := key.pair.Sign(nonce)
+		if err != nil {
+			return nil, err
+		}
+		joined, err := shared.pair.Sign(signedPart(key.public, nonce))
+		return append(own, joined...), err
+	})
 }
 
-func (a *Access) connect(name, inbox string) (*nats.Conn, error) {
-	pair, err := nkeys.FromSeed([]byte(a.Seed))
+// ConnectCoordinator connects the coordinator to its own server, at the first address.
+func (s *Secrets) ConnectCoordinator(address string) (*nats.Conn, error) {
+	key, err := s.Identity()
 	if err != nil {
-		return nil, ErrJoin
+		return nil, err
 	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		return nil, ErrJoin
+	return (&Access{Addresses: []string{address}, Pin: s.Pin()}).connect("coordinator", key, key.pair.Sign)
+}
+
+// Admits says who has signed a server's nonce as Access.Connect does: the coordinator, or a worker, by its public key.
+func (s *Secrets) Admits(public string, nonce, signature []byte) (coordinator, worker bool) {
+	own, err := s.Identity()
+	shared, errShared := identityFrom(s.Worker)
+	const size = ed25519.SignatureSize
+	if err != nil || errShared != nil || len(signature) < size || !nkeys.IsValidPublicUserKey(public) ||
+		!verify(public, nonce, signature[:size]) {
+		return false, false
 	}
+	if public == own.public {
+		return true, false
+	}
+	return false, verify(shared.public, signedPart(public, nonce), signature[size:])
+}
+
+func (a *Access) connect(name string, key *Identity, prove nats.SignatureHandler) (*nats.Conn, error) {
 	pinned := &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		// No authority has signed the certificate: it is the one whose hash is known, or none.
@@ -52,8 +71,8 @@ func (a *Access) connect(name, inbox string) (*nats.Conn, error) {
 	}
 	var last error
 	for _, address := range a.Addresses {
-		conn, err := nats.Connect("tls://"+address, append(options(name, inbox),
-			nats.Nkey(public, pair.Sign), nats.Secure(pinned), nats.TLSHandshakeFirst())...)
+		conn, err := nats.Connect("tls://"+address, append(options(name, key),
+			nats.Nkey(key.public, prove), nats.Secure(pinned), nats.TLSHandshakeFirst())...)
 		if err == nil {
 			return conn, nil
 		}
@@ -70,12 +89,8 @@ func checkTime(c *x509.Certificate) error {
 }
 
 // ConnectURL connects to a NATS server that is there, with its user's credentials; none if the file's name is empty.
-func ConnectURL(url, credentials, name string, coordinator bool) (*nats.Conn, error) {
-	inbox := workerInbox
-	if coordinator {
-		inbox = coordinatorInbox
-	}
-	all := options(name, inbox)
+func ConnectURL(url, credentials, name string, key *Identity) (*nats.Conn, error) {
+	all := options(name, key)
 	if strings.HasPrefix(url, "tls://") { // of other schemes the server says whether it wants TLS
 		all = append(all, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
@@ -85,10 +100,11 @@ func ConnectURL(url, credentials, name string, coordinator bool) (*nats.Conn, er
 	return nats.Connect(url, all...)
 }
 
-// options are those of every connection. One that is lost is made again, for as long as it takes; who waits for it decides when that is too long.
-func options(name, inbox string) []nats.Option {
+// options are those of every connection. One that is lost is made again, for as long as it takes; who waits for it decides when that is
+// too long.
+func options(name string, key *Identity) []nats.Option {
 	return []nats.Option{
-		nats.Name("pausenet " + name), nats.CustomInboxPrefix(inbox), nats.IgnoreDiscoveredServers(), nats.NoEcho(),
+		nats.Name("pausenet " + name), nats.CustomInboxPrefix(inboxOf(key.public)), nats.IgnoreDiscoveredServers(), nats.NoEcho(),
 		nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(10 * time.Second), nats.PingInterval(10 * time.Second),
 		nats.RetryOnFailedConnect(false), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // else they go to stderr
 	}

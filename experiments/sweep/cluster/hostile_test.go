@@ -5,18 +5,22 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 func archiveOf(t *testing.T, names ...string) *bytes.Buffer {
@@ -94,138 +98,220 @@ func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 	}
 }
 
+func newIdentity(t *testing.T) *Identity {
+	t.Helper()
+	key, err := NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
 func TestSealedMessages(t *testing.T) {
-	honest, err := newIdentity()
+	honest, other := newIdentity(t), newIdentity(t)
+	data, err := honest.seal("a.sign", []byte("body"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := honest.seal("a.sign", &sign{Worker: "w"})
-	if err != nil {
-		t.Fatal(err)
+	if body, err := unseal(honest.public, "a.sign", data); err != nil || string(body) != "body" {
+		t.Errorf("body %q, error %v", body, err)
 	}
-	var s sign
-	if key, err := unseal("a.sign", data, &s); err != nil || key != honest.public || s.Worker != "w" {
-		t.Errorf("key %q, worker %q, error %v", key, s.Worker, err)
-	}
-	if _, err := unseal("a.proof", data, &s); !errors.Is(err, errSeal) {
-		t.Errorf("under another subject: error %v", err)
-	}
-	other, err := newIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := unseal("a.sign", bytes.Replace(data, []byte(honest.public), []byte(other.public), 1), &s); !errors.Is(err, errSeal) {
-		t.Errorf("under another key: error %v", err)
-	}
-	for _, bad := range []string{"", "{}", `{"key":"x"}`, `{"key":"` + honest.public + `"}`} {
-		if _, err := unseal("a.sign", []byte(bad), &s); err == nil {
-			t.Errorf("%q passes", bad)
+	changed := bytes.Replace(data, []byte("body"), []byte("bode"), 1)
+	for name, c := range map[string]struct {
+		key, context string
+		data         []byte
+	}{
+		"another context": {honest.public, "a.proof", data}, "another key": {other.public, "a.sign", data}, "no key": {"x", "a.sign", data},
+		"another body": {honest.public, "a.sign", changed},
+		"cut":          {honest.public, "a.sign", data[:63]}, "nothing": {honest.public, "a.sign", nil},
+	} {
+		if _, err := unseal(c.key, c.context, c.data); !errors.Is(err, errSeal) {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain, ü": "plain, ü", "a\x1b[2Jb\nc\x07": "a\ufffd[2Jb\ufffdc\ufffd", strings.Repeat("x", mostText+1): strings.Repeat("x", mostText) + "...",
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("printable(%q) = %q, want %q", text, got, want)
-		}
+// newCoordinator returns a coordinator of some points that serves nobody yet, and its workers' keys.
+func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, map[string]*Identity) {
+	t.Helper()
+	c := &Coordinator{
+		ID: "x", n: "x", Private: t.TempDir(), Say: func(line string) { t.Log(line) }, Runner: &sweep.Runner{Points: make([]sweep.Point, points)},
+		points: make([]point, points), workers: map[string]*Worker{}, leases: map[int][]*lease{},
+		failure: make(chan error, 1), making: make(chan struct{}, ownJobs),
 	}
+	if err := os.Mkdir(filepath.Join(c.Private, incomingFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.openState(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.state.Close() })
+	keys := map[string]*Identity{}
+	for _, id := range workers {
+		keys[id] = newIdentity(t)
+		c.workers[id] = &Worker{ID: id, Key: keys[id].public, Seen: time.Now()}
+	}
+	return c, keys
 }
 
 // TestNobodySpeaksForAnother: a joined worker's name does nothing under another key.
 func TestNobodySpeaksForAnother(t *testing.T) {
-	honest, _ := newIdentity()
-	impostor, err := newIdentity()
+	c, keys := newCoordinator(t, 1, "w-1")
+	w, honest, impostor := c.workers["w-1"], keys["w-1"], newIdentity(t)
+	refused := c.join(t.Context(), impostor.public, &hello{Worker: "w-1"}).(*welcome).Refused
+	out := c.prove(t.Context(), impostor.public, &proof{Worker: "w-1"}).(*word).Out
+	unknown := c.hear(t.Context(), impostor.public, &sign{Worker: "w-1", Running: []int{0}}).(*word).Unknown
+	if !strings.Contains(refused, "another worker") || !strings.Contains(out, "another worker") || !unknown ||
+		w.Out != "" || w.running != nil {
+		t.Errorf("refused %q, out %q, unknown %v, the worker %+v", refused, out, unknown, w)
+	}
+	for range mostFailures {
+		if got := c.take(t.Context(), impostor.public, &result{Worker: "w-1", Error: "lie"}).(*word); !got.Unknown || c.points[0].Failures != 0 {
+			t.Errorf("a result by the impostor: %+v, point %+v", got, c.points[0])
+		}
+	}
+	if got := c.hear(t.Context(), honest.public, &sign{Worker: "w-1", Running: []int{0, 7, -1}}).(*word); got.Unknown || len(w.running) != 1 {
+		t.Errorf("the worker itself: %+v, running %q", got, w.running)
+	}
+}
+
+// TestDamagedArchiveIsNobodysFault: an archive that is not what its worker has signed is sent again, and costs neither the worker nor the
+// point anything.
+func TestDamagedArchiveIsNobodysFault(t *testing.T) {
+	c, keys := newCoordinator(t, 1, "w-1")
+	key := keys["w-1"].public
+	piece := func(at uint64, data string) *word {
+		body := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 0), at)
+		return c.piece(t.Context(), key, append(body, data...)).(*word)
+	}
+	for _, data := range []string{"abd", "ab", "abcd"} { // signed is abc
+		if got := piece(0, data); got.Have != int64(len(data)) {
+			t.Errorf("%q: %+v", data, got)
+		}
+		sum := sha256.Sum256([]byte("abc"))
+		got := c.take(t.Context(), key, &result{Worker: "w-1", Size: 3, Sum: hex.EncodeToString(sum[:])}).(*word)
+		if w := c.workers["w-1"]; got.Again == "" || w.Out != "" || w.Failed != 0 || c.points[0].Failures != 0 || len(c.leases[0]) != 1 {
+			t.Errorf("%q: %+v, worker %+v, point %+v", data, got, w, c.points[0])
+		}
+	}
+	// One that is what the worker has signed, but no archive, is the worker's fault.
+	for at, data := range []string{"a", "b", "c"} {
+		if got := piece(uint64(at), data); got.Have != int64(at+1) {
+			t.Errorf("at %d: %+v", at, got)
+		}
+	}
+	if got := piece(1, "x"); got.Have != 3 {
+		t.Errorf("a piece that is there already: %+v", got)
+	}
+	if got := piece(math.MaxUint64, "x"); got.Have != 3 {
+		t.Errorf("a piece at -1: %+v", got)
+	}
+	sum := sha256.Sum256([]byte("abc"))
+	got := c.take(t.Context(), key, &result{Worker: "w-1", Size: 3, Sum: hex.EncodeToString(sum[:])}).(*word)
+	if w := c.workers["w-1"]; got.Again != "" || w.Out == "" || len(c.leases[0]) != 0 {
+		t.Errorf("%+v, worker %+v", got, w)
+	}
+	if left, err := os.ReadDir(filepath.Join(c.Private, incomingFolder)); err != nil || len(left) != 0 {
+		t.Errorf("left %v, error %v", left, err)
+	}
+	if got := piece(0, "x"); !got.Unwanted {
+		t.Errorf("of a worker that is shut out: %+v", got)
+	}
+}
+
+// TestNoWorkerKeepsAPoint: a worker that says again and again that it makes a point does not keep it from others.
+func TestNoWorkerKeepsAPoint(t *testing.T) {
+	c, keys := newCoordinator(t, 2, "slow", "good", "late")
+	w := c.workers
+	now := time.Now()
+	for range c.points {
+		if got := c.hear(t.Context(), keys["slow"].public, &sign{Worker: "slow", Running: []int{0, 1}}).(*word); got.Unknown {
+			t.Fatal(got)
+		}
+	}
+	if k := c.choose(w["good"], now); k != -1 {
+		t.Errorf("at once: point %d", k)
+	}
+	later := now.Add(holdTime + time.Minute)
+	for _, l := range [][]*lease{c.leases[0], c.leases[1]} {
+		l[0].heard = later
+	}
+	if k := c.choose(w["good"], later); k != 0 {
+		t.Errorf("later: point %d", k)
+	}
+	c.leaseOf(0, w["good"]).heard = later
+	for name, want := range map[string]int{"slow": -1, "good": 1, "late": 1} {
+		if k := c.choose(w[name], later); k != want {
+			t.Errorf("of two that are overdue %s gets %d, want %d, which fewer make", name, k, want)
+		}
+	}
+	c.took = []time.Duration{time.Second, time.Hour, 2 * time.Hour}
+	if k := c.choose(w["late"], later); k != -1 {
+		t.Errorf("where points take an hour: point %d", k)
+	}
+	if k := c.choose(w["late"], later.Add(leaseTime)); k != 0 {
+		t.Errorf("where nothing was heard: point %d", k)
+	}
+}
+
+// TestManyJoins: those who join cost the coordinator one set of canaries, and are bounded.
+func TestManyJoins(t *testing.T) {
+	c, _ := newCoordinator(t, 1)
+	var made atomic.Int64
+	c.Runner.Plane = "wasm"
+	c.Runner.Make = func(context.Context, *sweep.Job, engine.Progress) error { made.Add(1); return errors.New("none") }
+	for i := range 100 {
+		got := c.join(t.Context(), newIdentity(t).public, &hello{Worker: fmt.Sprintf("w-%d", i)}).(*welcome)
+		if i == 0 && len(got.Canaries) == 0 {
+			t.Fatal(got)
+		}
+		if i == 0 {
+			c.audits.Wait()
+			c.mu.Lock()
+			c.sets[0].begun = time.Now() // it was made
+			c.mu.Unlock()
+		}
+	}
+	c.audits.Wait()
+	if made.Load() != 1 {
+		t.Errorf("%d canaries are made", made.Load())
+	}
+	c.sets[0].sums = []string{"s"}
+	var lines atomic.Int64
+	c.Say = func(string) { lines.Add(1) }
+	prove := func(id string, sum string) string {
+		return c.prove(t.Context(), newIdentity(t).public, &proof{Worker: id, Set: c.sets[0].name, Sums: []string{sum}}).(*word).Out
+	}
+	for i := range mostWorkers {
+		_ = prove(fmt.Sprintf("w-%d", i), "wrong")
+	}
+	if lines.Load() != mostStrange {
+		t.Errorf("%d lines of workers that are shut out", lines.Load())
+	}
+	if out := prove("more", "s"); !strings.Contains(out, "cannot be more") {
+		t.Errorf("one more: %q", out)
+	}
+	c.workers["w-7"].Seen = time.Now().Add(-time.Minute)
+	if out := prove("more", "s"); out != "" || c.workers["w-7"] != nil || len(c.workers) != mostWorkers {
+		t.Errorf("where one is silent: %q, %d workers", out, len(c.workers))
+	}
+}
+
+// TestTaskIsBounded: a task that unpacks to more than any point has is not read.
+func TestTaskIsBounded(t *testing.T) {
+	data, err := (&task{Name: "p", Job: &sweep.Job{}}).pack()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{ID: "w-1", Key: honest.public}
-	c := &Coordinator{
-		ID: "x", n: "x", Say: func(string) {}, Runner: &sweep.Runner{Points: make([]sweep.Point, 1)},
-		points: make([]point, 1), workers: map[string]*Worker{"w-1": w}, joining: map[string]*candidate{},
+	if got, err := readTask(data); err != nil || got.Name != "p" {
+		t.Errorf("%+v, error %v", got, err)
 	}
-	for _, by := range []*identity{impostor, honest} {
-		hello, _ := by.seal("join", &hello{Worker: "w-1"})
-		proof, _ := by.seal("proof", &proof{Worker: "w-1"})
-		sign, err := by.seal("sign", &sign{Worker: "w-1", Running: []string{"p\x1b"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		refused := c.join(t.Context(), "join", hello).(*welcome).Refused
-		unknown := c.hear(t.Context(), "sign", sign).(*word).Unknown
-		_ = c.prove(t.Context(), "proof", proof)
-		if by == impostor && (!strings.Contains(refused, "another worker") || !unknown || w.running != nil) {
-			t.Errorf("refused %q, unknown %v, running %q", refused, unknown, w.running)
-		}
-		if by == honest && (unknown || len(w.running) != 1 || w.running[0] != "p\ufffd") {
-			t.Errorf("the worker itself: unknown %v, running %q", unknown, w.running)
-		}
-	}
-	if err := c.take(t.Context(), &result{Worker: "w-1", Error: "lie"}, impostor.public); err != nil || c.points[0].Failures != 0 || w.Out != "" {
-		t.Errorf("a result by the impostor: %+v, out %q, error %v", c.points[0], w.Out, err)
-	}
-}
-
-// slowServer is a results' store that never answers in time.
-type slowServer struct{ jetstream.ObjectStore }
-
-func (slowServer) Get(context.Context, string, ...jetstream.GetObjectOpt) (jetstream.ObjectResult, error) {
-	return nil, nats.ErrTimeout
-}
-func (slowServer) Delete(context.Context, string) error { return nil }
-
-type forgetful struct{ jetstream.KeyValue }
-
-func (forgetful) Put(context.Context, string, []byte) (uint64, error) { return 0, nil }
-
-// delivery is a message as it is delivered for the nth time.
-type delivery struct {
-	jetstream.Msg
-	data       []byte
-	nth        uint64
-	again, end bool
-}
-
-func (d *delivery) Subject() string { return "pausenet.x.result.0" }
-func (d *delivery) Data() []byte    { return d.data }
-func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{NumDelivered: d.nth}, nil
-}
-func (d *delivery) NakWithDelay(time.Duration) error { d.again = true; return nil }
-func (d *delivery) DoubleAck(context.Context) error  { d.end = true; return nil }
-
-// TestUnreachableResultIsSetAside: a result that the server does not give is tried again, and does not end the sweep.
-func TestUnreachableResultIsSetAside(t *testing.T) {
-	key, err := newIdentity()
+	data, err = (&task{Name: strings.Repeat("p", largestTask), Job: &sweep.Job{}}).pack()
 	if err != nil {
 		t.Fatal(err)
 	}
-	private := t.TempDir()
-	c := &Coordinator{
-		ID: "x", n: "x", Private: private, Say: func(string) {}, Runner: &sweep.Runner{Points: []sweep.Point{{Hash: "h"}}},
-		points: []point{{Failures: mostFailures - 1}}, workers: map[string]*Worker{"w-1": {ID: "w-1", Key: key.public}}, objects: slowServer{}, kv: forgetful{},
-	}
-	data, err := key.seal("pausenet.x.result.0", &result{Worker: "w-1", Hash: "h", Object: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for nth := uint64(1); nth <= mostDeliveries; nth++ {
-		d := &delivery{data: data, nth: nth}
-		if err := c.takeMessage(t.Context(), d); err != nil {
-			t.Fatalf("delivery %d: error %v", nth, err)
-		}
-		if last := nth == mostDeliveries; d.again == last || d.end != last {
-			t.Errorf("delivery %d: again %v, acknowledged %v", nth, d.again, d.end)
-		}
-	}
-	aside, err := os.ReadFile(filepath.Join(private, asideFile))
-	if err != nil || !strings.Contains(string(aside), `"w-1"`) || strings.Count(string(aside), "\n") != 1 {
-		t.Errorf("set aside %q, error %v", aside, err)
-	}
-	if p := c.points[0]; p.Failures != mostFailures || !strings.Contains(p.Error, "worker w-1") {
-		t.Errorf("point %+v", p)
+	if _, err := readTask(data); err == nil || !strings.Contains(err.Error(), "is larger than") {
+		t.Errorf("error %v", err)
 	}
 }
 

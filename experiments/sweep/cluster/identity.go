@@ -1,81 +1,71 @@
 package cluster
 
 import (
-	"encoding/json"
+	"crypto/ed25519"
 	"errors"
-	"strings"
-	"unicode"
 
 	"github.com/nats-io/nkeys"
 )
 
-// identity is a key pair that a worker makes as it starts. All workers of a sweep share one key to reach the server; a worker signs what it says
-// with its own, so that no other worker can speak in its name.
-type identity struct {
+// Identity is a key pair. Each worker makes one as it starts and signs its requests with it; the coordinator keeps one for the whole sweep
+// and signs its answers, and so its tasks.
+type Identity struct {
 	pair   nkeys.KeyPair
 	public string
 }
 
-func newIdentity() (*identity, error) {
+// NewIdentity makes a key pair.
+func NewIdentity() (*Identity, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
 		return nil, err
 	}
+	return identityOf(pair)
+}
+
+// identityFrom reads a key pair from its seed.
+func identityFrom(seed string) (*Identity, error) {
+	pair, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return nil, err
+	}
+	return identityOf(pair)
+}
+
+func identityOf(pair nkeys.KeyPair) (*Identity, error) {
 	public, err := pair.PublicKey()
-	return &identity{pair, public}, err
+	return &Identity{pair, public}, err
 }
 
-// sealed is a message with its worker's signature.
-type sealed struct {
-	Key       string `json:"key"`       // the worker's public nkey
-	Body      []byte `json:"body"`      // JSON
-	Signature []byte `json:"signature"` // of signedPart
-}
+// Public returns the public key.
+func (i *Identity) Public() string { return i.public }
 
-// signedPart is what a signature covers: the subject too, so that a message says nothing under another one.
-func signedPart(subject string, body []byte) []byte { return append([]byte(subject+"\x00"), body...) }
+// signedPart is what a signature covers. The context is a request's subject, or the signature of the request that an answer is to, so that
+// a message says nothing anywhere else.
+func signedPart(context string, body []byte) []byte { return append([]byte(context+"\x00"), body...) }
 
-// seal encodes and signs a message for a subject.
-func (i *identity) seal(subject string, v any) ([]byte, error) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	signature, err := i.pair.Sign(signedPart(subject, body))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(&sealed{Key: i.public, Body: body, Signature: signature})
+// seal returns a message: the signature, then the body.
+func (i *Identity) seal(context string, body []byte) ([]byte, error) {
+	signature, err := i.pair.Sign(signedPart(context, body))
+	return append(signature, body...), err
 }
 
 // errSeal says that a message has no valid signature.
 var errSeal = errors.New("the signature does not match")
 
-// unseal checks a message's signature, decodes the message into v, and returns the public key that signed it.
-func unseal(subject string, data []byte, v any) (key string, err error) {
-	var s sealed
-	if err := json.Unmarshal(data, &s); err != nil {
-		return "", err
+// unseal checks that the key has signed a message in the context, and returns the body.
+func unseal(key, context string, message []byte) (body []byte, err error) {
+	if len(message) < ed25519.SignatureSize {
+		return nil, errSeal
 	}
-	pair, err := nkeys.FromPublicKey(s.Key)
-	if err != nil || pair.Verify(signedPart(subject, s.Body), s.Signature) != nil {
-		return "", errSeal
+	signature, body := message[:ed25519.SignatureSize], message[ed25519.SignatureSize:]
+	if !verify(key, signedPart(context, body), signature) {
+		return nil, errSeal
 	}
-	return s.Key, json.Unmarshal(s.Body, v)
+	return body, nil
 }
 
-// mostText is the length, in characters, to which texts from workers are cut.
-const mostText = 400
-
-// printable makes a worker's text safe for a terminal: it cuts a long text and replaces control characters.
-func printable(text string) string {
-	if short := []rune(text); len(short) > mostText {
-		text = string(short[:mostText]) + "..."
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+func verify(key string, data, signature []byte) bool {
+	pair, err := nkeys.FromPublicKey(key)
+	return err == nil && pair.Verify(data, signature) == nil
 }

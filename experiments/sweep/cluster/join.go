@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,11 +35,11 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$`)
 // listen answers workers.
 func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) {
 	var all []*nats.Subscription
-	for what, answer := range map[string]func(context.Context, string, []byte) any{"join": c.join, "proof": c.prove, "sign": c.hear} {
-		s, err := c.conn.Subscribe(c.n.subject(what), func(m *nats.Msg) {
-			data, _ := json.Marshal(answer(ctx, m.Subject, m.Data)) // of texts and numbers
-			_ = m.Respond(data)                                     // who has not heard asks again
-		})
+	for what, answer := range map[string]answerer{
+		askJoin: decoded(c.join), askProof: decoded(c.prove), askSign: decoded(c.hear),
+		askNext: decoded(c.next), askPiece: c.piece, askResult: decoded(c.take),
+	} {
+		s, err := c.conn.Subscribe(c.n.request(what, "*"), func(m *nats.Msg) { c.respond(ctx, m, answer) })
 		if err != nil {
 			return nil, err
 		}
@@ -46,52 +48,94 @@ func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) 
 	return all, c.conn.Flush()
 }
 
-// join gives a worker canaries to make. Their seed is new: nobody has made them before.
-func (c *Coordinator) join(ctx context.Context, subject string, data []byte) any {
-	var h hello
-	key, err := unseal(subject, data, &h)
-	if err != nil || !idPattern.MatchString(h.Worker) || h.Worker == own {
-		return &welcome{Refused: "a worker's name is letters, digits, _ and -"}
+// answerer returns the answer to a request that a key has signed.
+type answerer func(ctx context.Context, key string, body []byte) any
+
+// decoded is an answerer of requests in JSON.
+func decoded[Q any](answer func(ctx context.Context, key string, q *Q) any) answerer {
+	return func(ctx context.Context, key string, body []byte) any {
+		q := new(Q)
+		if json.Unmarshal(body, q) != nil {
+			return &word{Unknown: true}
+		}
+		return answer(ctx, key, q)
 	}
-	if why := c.unlike(&h); why != "" {
-		c.say(fmt.Sprintf("worker %s is refused: %s", h.Worker, why))
+}
+
+// respond answers a request into the inbox of the key that has signed it, and nowhere else: the coordinator may publish where a worker may
+// not.
+func (c *Coordinator) respond(ctx context.Context, m *nats.Msg, answer answerer) {
+	c.serving.RLock()
+	defer c.serving.RUnlock()
+	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	body, err := unseal(key, m.Subject, m.Data)
+	if c.closed || err != nil || len(body) < nonceSize || !strings.HasPrefix(m.Reply, inboxOf(key)+".") {
+		return
+	}
+	data, _ := json.Marshal(answer(ctx, key, body[nonceSize:])) // of texts and numbers
+	if data, err = c.Key.seal(string(m.Data[:ed25519.SignatureSize]), data); err == nil {
+		_ = m.Respond(data) // who has not heard asks again
+	}
+}
+
+// mostWorkers bounds the workers that a sweep has at once.
+const mostWorkers = 1024
+
+// admit says why a worker cannot join; empty: nothing keeps it. The caller has locked mu.
+func (c *Coordinator) admit(id, key string) string {
+	switch w := c.workers[id]; {
+	case !idPattern.MatchString(id) || id == own:
+		return "a worker's name is letters, digits, _ and -"
+	case w != nil && w.Key != key:
+		return "another worker has this name"
+	case w != nil && w.Out != "":
+		return "it is shut out: " + w.Out
+	case w == nil && len(c.workers) >= mostWorkers && !c.evict():
+		return fmt.Sprintf("%d workers have joined, and there cannot be more", mostWorkers)
+	}
+	return ""
+}
+
+// evict forgets a worker that has made nothing and is silent, if there is one. The caller has locked mu.
+func (c *Coordinator) evict() bool {
+	for id, w := range c.workers {
+		if w.Points == 0 && time.Since(w.Seen) > away {
+			c.release(w)
+			delete(c.workers, id)
+			return true
+		}
+	}
+	return false
+}
+
+// mostStrange bounds the lines about what no worker does that keeps to the protocol: whoever has the join string can ask without end.
+const mostStrange = 100
+
+// sayStrange prints such a line. The caller has locked mu.
+func (c *Coordinator) sayStrange(line string) {
+	if c.strange++; c.strange <= mostStrange {
+		c.say(line)
+	}
+}
+
+// join gives a worker canaries to make.
+func (c *Coordinator) join(ctx context.Context, key string, h *hello) any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	why := c.admit(h.Worker, key)
+	if why == "" {
+		if why = c.unlike(h); why != "" {
+			c.sayStrange(fmt.Sprintf("worker %s is refused: %s", h.Worker, why))
+		}
+	}
+	if why != "" {
 		return &welcome{Refused: why}
 	}
-	c.mu.Lock()
-	w, other := c.workers[h.Worker], c.joining[h.Worker]
-	c.mu.Unlock()
-	switch {
-	case w != nil && w.Key != key || other != nil && other.key != key:
-		return &welcome{Refused: "another worker has this name"}
-	case w != nil && w.Out != "":
-		return &welcome{Refused: "it is shut out: " + w.Out}
-	}
-	canaries, err := c.canaries()
+	set, err := c.canarySet(ctx)
 	if err != nil {
 		return &welcome{Refused: "there is no canary for it: " + err.Error()}
 	}
-	asking := &candidate{key: key}
-	c.mu.Lock()
-	c.joining[h.Worker] = asking
-	c.mu.Unlock()
-	c.audits.Add(1)
-	go func() { // while the worker makes them too
-		defer c.audits.Done()
-		sums := make([]string, len(canaries))
-		for i, job := range canaries {
-			directory, sum, err := c.make(ctx, fmt.Sprintf("canary-%s-%d", h.Worker, i), job)
-			if err != nil {
-				c.say(fmt.Sprintf("the canaries of worker %s cannot be made: %v", h.Worker, err))
-				return
-			}
-			_ = os.RemoveAll(directory) // all goes in the end
-			sums[i] = sum
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		asking.sums = sums
-	}()
-	return &welcome{Canaries: canaries}
+	return &welcome{Set: set.name, Canaries: set.jobs}
 }
 
 // unlike says what keeps a worker from making the sweep's points; empty: nothing does.
@@ -103,6 +147,50 @@ func (c *Coordinator) unlike(h *hello) string {
 		return fmt.Sprintf("it is another build of pausenet %s (%.16q, not %q): copy the coordinator's program", h.Version, h.Build, c.Runner.Build)
 	}
 	return ""
+}
+
+// canaryLife is how long workers get the same canaries. Those before them are good for as long again.
+const canaryLife = 5 * time.Minute
+
+// canarySet is a set of canaries and what they come to. All workers that join within canaryLife get the same, so that many that join cost
+// the coordinator no more than one.
+type canarySet struct {
+	name  string
+	jobs  []*sweep.Job
+	begun time.Time
+	ready chan struct{} // closed when sums is there
+	sums  []string      // nil: they could not be made
+}
+
+// canarySet returns the canaries for a worker that joins now. The caller has locked mu.
+func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
+	if set := c.sets[0]; set != nil && time.Since(set.begun) < canaryLife {
+		return set, nil
+	}
+	jobs, err := c.canaries()
+	if err != nil {
+		return nil, err
+	}
+	set := &canarySet{name: rand.Text(), jobs: jobs, begun: time.Now(), ready: make(chan struct{})}
+	c.sets = [2]*canarySet{set, c.sets[0]}
+	c.audits.Go(func() { // while the worker makes them too
+		defer close(set.ready)
+		sums := make([]string, len(jobs))
+		for i, job := range jobs {
+			directory, sum, err := c.make(ctx, fmt.Sprintf("canary-%s-%d", set.name, i), job)
+			if err != nil {
+				c.say(fmt.Sprintf("the canaries cannot be made: %v", err))
+				c.mu.Lock()
+				set.begun = time.Time{} // the next worker gets others
+				c.mu.Unlock()
+				return
+			}
+			_ = os.RemoveAll(directory) // all goes in the end
+			sums[i] = sum
+		}
+		set.sums = sums
+	})
+	return set, nil
 }
 
 // canaries are short runs under the sweep's congestion controls, with a seed that is new.
@@ -143,69 +231,87 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 const canaryTimeout = 20 * time.Second
 
 // prove lets a worker in whose canaries came to the same.
-func (c *Coordinator) prove(ctx context.Context, subject string, data []byte) any {
-	var p proof
-	key, err := unseal(subject, data, &p)
-	if err != nil {
+func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
+	sums := c.proven(ctx, p.Set)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	why := c.admit(p.Worker, key)
+	switch {
+	case why != "":
+		return &word{Out: why}
+	case sums == nil:
 		return &word{Unknown: true}
 	}
-	var sums []string
-	for deadline := time.Now().Add(canaryTimeout); ; {
-		c.mu.Lock()
-		asking := c.joining[p.Worker]
-		asked := asking != nil && asking.key == key
-		if asked && asking.sums != nil {
-			sums = asking.sums
-			break
-		}
-		c.mu.Unlock()
-		if !asked || time.Now().After(deadline) || ctx.Err() != nil {
-			return &word{Unknown: true}
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	defer c.mu.Unlock()
-	delete(c.joining, p.Worker)
 	w := c.workers[p.Worker]
 	if w == nil {
 		w = &Worker{ID: p.Worker, Key: key, Joined: time.Now()}
 		c.workers[p.Worker] = w
 	}
+	w.Seen = time.Now()
 	if !slices.Equal(sums, p.Sums) {
 		w.Out = "its canaries came to other files than the coordinator's: it computes something else"
-		c.say(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
-	}
-	w.Seen = time.Now()
-	c.rememberWorker(w)
-	if w.Out == "" {
+		c.sayStrange(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
+	} else {
 		c.say("worker " + w.ID + " has joined")
 	}
+	c.rememberWorker(w)
 	return &word{Out: w.Out}
 }
 
-// mostRunning is how many points of a worker the status names.
+// proven returns what the canaries of a set came to here; nil: there is no such set, or it takes too long.
+func (c *Coordinator) proven(ctx context.Context, name string) []string {
+	c.mu.Lock()
+	i := slices.IndexFunc(c.sets[:], func(s *canarySet) bool { return s != nil && s.name == name })
+	if i < 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	set := c.sets[i]
+	c.mu.Unlock()
+	select {
+	case <-set.ready:
+		return set.sums
+	case <-ctx.Done():
+	case <-time.After(canaryTimeout):
+	}
+	return nil
+}
+
+// known returns the worker that signs with a key, if it has joined. The caller has locked mu.
+func (c *Coordinator) known(id, key string) *Worker {
+	if w := c.workers[id]; w != nil && w.Key == key {
+		return w
+	}
+	return nil
+}
+
+// mostRunning is how many points a worker may make at once.
 const mostRunning = 256
 
 // hear takes a worker's sign of life.
-func (c *Coordinator) hear(_ context.Context, subject string, data []byte) any {
-	var s sign
-	key, err := unseal(subject, data, &s)
-	if err != nil {
-		return &word{Unknown: true}
-	}
+func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 	over := c.over()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.workers[s.Worker]
-	if w == nil || w.Key != key {
+	w := c.known(s.Worker, key)
+	if w == nil {
 		return &word{Unknown: true, Over: over}
 	}
-	running := s.Running[:min(len(s.Running), mostRunning)]
-	for i, name := range running {
-		running[i] = printable(name)
+	w.Seen, w.told, w.running = time.Now(), over, nil
+	if w.Out != "" {
+		return &word{Out: w.Out, Over: over}
 	}
-	w.Seen, w.running, w.told = time.Now(), running, over
-	return &word{Out: w.Out, Over: over}
+	if s.Leaving {
+		c.release(w)
+		return &word{Over: over}
+	}
+	for _, k := range s.Running[:min(len(s.Running), mostRunning)] {
+		if l := c.leaseOf(k, w); l != nil {
+			l.heard = w.Seen
+			w.running = append(w.running, c.Runner.Points[k].Name())
+		}
+	}
+	return &word{Over: over}
 }
 
 // dismiss waits until the workers that are there have heard that all is over.

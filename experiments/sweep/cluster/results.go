@@ -2,161 +2,109 @@ package cluster
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// take installs a result, compares it with the one that is there, or ignores it. key is the public key that signed it. An error is a *fetchError,
-// or this machine's, such as a full disk.
-func (c *Coordinator) take(ctx context.Context, r *result, key string) error {
-	if r.Point < 0 || r.Point >= len(c.points) {
-		return nil // of nobody who keeps to the protocol
-	}
+// take takes a result: it installs the point, or compares it with what is there.
+func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 	c.mu.Lock()
-	w := c.workers[r.Worker]
-	if w == nil || w.Key != key { // another speaks in its name
-		c.mu.Unlock()
-		return nil
+	w := c.known(r.Worker, key)
+	if w == nil || w.Out != "" {
+		defer c.mu.Unlock()
+		return &word{Unknown: w == nil, Unwanted: w != nil}
 	}
-	if w.Out != "" || r.Hash != c.Runner.Points[r.Point].Hash {
-		again := !c.points[r.Point].made
-		c.mu.Unlock()
-		return c.again(ctx, r.Point, again)
+	l := c.leaseOf(r.Point, w)
+	if l == nil || r.Hash != c.Runner.Points[r.Point].Hash {
+		defer c.mu.Unlock()
+		return &word{Unwanted: true}
 	}
-	if r.Object == "" {
-		again := c.failed(w, r)
-		c.mu.Unlock()
-		return c.again(ctx, r.Point, again)
+	if r.Sum == "" {
+		defer c.mu.Unlock()
+		c.failed(ctx, l, r)
+		return &word{}
 	}
+	l.taking = true
+	c.taking++
 	c.mu.Unlock()
-	directory, sums, err := c.receive(ctx, r)
-	if directory != "" {
-		defer os.RemoveAll(directory)
+	answer := c.takeArchive(ctx, l, r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taking--
+	if l.taking = false; answer.Again == "" {
+		c.drop(l)
+	} else {
+		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it is sent again", c.Runner.Points[l.point].Name(), w.ID, answer.Again))
 	}
+	return answer
+}
+
+// takeArchive takes a result whose archive has been sent.
+func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *word {
+	if err := l.check(r); err != nil {
+		return &word{Again: err.Error()}
+	}
+	directory, sums, err := c.receive(l)
+	defer os.RemoveAll(directory)
 	var wrong *badResult
 	switch {
-	case errors.Is(err, errLost):
-		c.mu.Lock()
-		again := !c.points[r.Point].made
-		c.mu.Unlock()
-		return c.again(ctx, r.Point, again)
 	case errors.As(err, &wrong):
-		c.shutOut(ctx, w.ID, fmt.Sprintf("its %s %v", c.Runner.Points[r.Point].Name(), wrong.err))
-		c.mu.Lock()
-		again := !c.points[r.Point].made
-		c.mu.Unlock()
-		return c.again(ctx, r.Point, again)
+		c.shutOut(l.worker.ID, fmt.Sprintf("its %s %v", c.Runner.Points[l.point].Name(), wrong.err))
 	case err != nil:
-		return err
+		c.fail(err)
+	default:
+		if err := c.settle(ctx, l, r, directory, sums); err != nil {
+			c.fail(err)
+		}
 	}
-	return c.settle(ctx, r, w, directory, sums)
+	return &word{}
 }
 
-// again puts a point that is not made into the queue once more.
-func (c *Coordinator) again(ctx context.Context, k int, again bool) error {
-	if !again {
-		return nil
-	}
-	return c.publish(ctx, k)
-}
-
-// failed takes note of a point that a worker could not make, and says whether another is to try. The caller has locked mu.
-func (c *Coordinator) failed(w *Worker, r *result) bool {
-	p := &c.points[r.Point]
-	if p.made {
-		return false
+// failed takes note of a point that a worker could not make. After mostFailures the coordinator makes the point itself: workers may lie.
+// The caller has locked mu.
+func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
+	c.drop(l)
+	p, w := &c.points[l.point], l.worker
+	if p.made || p.Failures >= mostFailures {
+		return
 	}
 	p.Failures++
-	p.Error = fmt.Sprintf("%s (worker %s)", printable(r.Error), w.ID)
+	p.Error = fmt.Sprintf("%s (worker %s)", sweep.Printable(r.Error), w.ID)
 	w.Failed++
-	c.remember(r.Point)
+	c.remember(l.point)
 	c.rememberWorker(w)
-	c.say(fmt.Sprintf("failed  %s: %s", c.Runner.Points[r.Point].Name(), p.Error))
-	return p.Failures < mostFailures
+	c.say(fmt.Sprintf("failed  %s: %s", c.Runner.Points[l.point].Name(), p.Error))
+	if p.Failures == mostFailures {
+		c.makeHere(ctx, l.point, nil)
+	}
 }
-
-// errLost says that a result's folder is not there any more: the coordinator has taken it, and was killed before it could say so.
-var errLost = errors.New("the result is not there any more")
 
 // badResult is a mistake in what a worker has sent.
 type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
 
-// fetchError is a failure to fetch a result from the server.
-type fetchError struct {
-	of  *result
-	err error
-}
-
-func (e *fetchError) Error() string {
-	return fmt.Sprintf("fetch the result of point %d by worker %s: %v", e.of.Point, e.of.Worker, e.err)
-}
-
-func (e *fetchError) Unwrap() error { return e.err }
-
-// asideFile, in the private folder, lists results that could not be fetched: a line of JSON each.
-const asideFile = "set-aside.jsonl"
-
-// setAside records a result that cannot be fetched, and has the point made again.
-func (c *Coordinator) setAside(ctx context.Context, r *result, why error) error {
-	r.Error = why.Error()
-	line, err := json.Marshal(r)
+// receive unpacks the archive of a point's folder and checks the folder: it is of this point, complete, and what its own sums say.
+func (c *Coordinator) receive(l *lease) (directory, sums string, err error) {
+	directory = l.path + ".unpacked"
+	archive, err := os.Open(l.path)
 	if err != nil {
-		return err
+		return directory, "", err
 	}
-	f, err := os.OpenFile(filepath.Join(c.Private, asideFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	again := false
-	if w := c.workers[r.Worker]; w != nil {
-		again = c.failed(w, r)
-	}
-	c.mu.Unlock()
-	return c.again(ctx, r.Point, again)
-}
-
-// receive fetches a point's folder and checks it: it is of this point, complete, and what its own sums say.
-func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums string, err error) {
-	object, err := c.objects.Get(ctx, r.Object)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return "", "", errLost
-	}
-	if err != nil {
-		return "", "", &fetchError{r, err}
-	}
-	defer object.Close()
-	name := make([]byte, 8)
-	if _, err := rand.Read(name); err != nil {
-		return "", "", err
-	}
-	directory = filepath.Join(c.Private, "incoming", hex.EncodeToString(name))
-	if err := unpack(object, directory); err != nil {
+	defer archive.Close()
+	if err := unpack(archive, directory); err != nil {
 		var full *fs.PathError
-		switch {
-		case errors.As(err, &full):
+		if errors.As(err, &full) {
 			return directory, "", fmt.Errorf("write a result: %w", err)
-		case object.Error() != nil:
-			return directory, "", &fetchError{r, errors.Join(err, object.Error())}
 		}
 		return directory, "", &badResult{err}
 	}
@@ -167,7 +115,7 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 	if err != nil {
 		return directory, "", &badResult{fmt.Errorf("is damaged: %w", err)}
 	}
-	job := c.Runner.Job(r.Point)
+	job := c.Runner.Job(l.point)
 	job.Directory = directory
 	if _, err := job.Result(); err != nil {
 		return directory, "", &badResult{fmt.Errorf("is not the point's: %w", err)}
@@ -176,37 +124,34 @@ func (c *Coordinator) receive(ctx context.Context, r *result) (directory, sums s
 }
 
 // settle installs a result, or compares it with the one that is there.
-func (c *Coordinator) settle(ctx context.Context, r *result, w *Worker, directory, sums string) error {
+func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory, sums string) error {
 	c.mu.Lock()
-	p := &c.points[r.Point]
-	if w.Out != "" { // meanwhile
-		again := !p.made
-		c.mu.Unlock()
-		return c.again(ctx, r.Point, again)
-	}
-	if p.made {
-		equal := p.Sums == sums
-		first := p.By
-		w.Twice++
-		c.mu.Unlock()
-		if equal {
-			return nil
+	defer c.mu.Unlock()
+	p, w := &c.points[l.point], l.worker
+	switch {
+	case w.Out != "": // meanwhile
+		return nil
+	case p.made:
+		if w.Twice++; p.Sums != sums {
+			c.makeHere(ctx, l.point, map[string]string{p.By: p.Sums, w.ID: sums})
 		}
-		return c.dispute(ctx, r.Point, map[string]string{first: p.Sums, w.ID: sums})
+		return nil
 	}
-	*p = point{By: w.ID, Sums: sums, Wall: r.Wall}
-	c.remember(r.Point) // first, so that a folder that is there has its maker, whenever the coordinator is killed
-	if err := c.install(r.Point, directory); err != nil {
-		c.mu.Unlock()
+	took := time.Since(l.began)
+	auditing, given := p.auditing, p.given
+	*p = point{By: w.ID, Sums: sums, Wall: max(r.Wall, 0), auditing: auditing, given: given}
+	c.remember(l.point) // first, so that a folder that is there has its maker, whenever the coordinator is killed
+	if err := c.install(l.point, directory); err != nil {
 		return err
 	}
 	p.made = true
 	w.Points++
-	w.Wall += r.Wall
+	w.Wall += p.Wall
 	w.Seen = time.Now()
+	i, _ := slices.BinarySearch(c.took, took)
+	c.took = slices.Insert(c.took, i, took)
 	c.rememberWorker(w)
-	c.mu.Unlock()
-	c.maybeAudit(ctx, r.Point)
+	c.maybeAudit(ctx, l.point)
 	return nil
 }
 
@@ -219,27 +164,25 @@ func (c *Coordinator) install(k int, from string) error {
 	return nil
 }
 
-// maybeAudit makes a point here once more, if it is chosen.
+// maybeAudit makes a point here once more, if it is chosen. The caller has locked mu.
 func (c *Coordinator) maybeAudit(ctx context.Context, k int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := &c.points[k]
-	if !p.made || p.kept || p.Audited || p.auditing || p.By == own || !c.chosen(k) {
-		return
+	if p := &c.points[k]; p.made && !p.kept && !p.Audited && p.auditing == 0 && p.By != own && c.chosen(k) {
+		c.makeHere(ctx, k, map[string]string{p.By: p.Sums})
 	}
-	p.auditing = true
-	by, sums := p.By, p.Sums
-	c.audits.Add(1)
-	go func() {
-		defer c.audits.Done()
-		err := c.dispute(ctx, k, map[string]string{by: sums})
+}
+
+// makeHere starts to make a point here, and compares it with what workers have sent. The caller has locked mu.
+func (c *Coordinator) makeHere(ctx context.Context, k int, came map[string]string) {
+	c.points[k].auditing++
+	c.audits.Go(func() {
+		err := c.dispute(ctx, k, came)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.points[k].auditing = false
+		c.points[k].auditing--
 		if err != nil && ctx.Err() == nil {
-			c.say(fmt.Sprintf("%s could not be audited: %v", c.Runner.Points[k].Name(), err))
+			c.say(fmt.Sprintf("%s could not be made here: %v", c.Runner.Points[k].Name(), err))
 		}
-	}()
+	})
 }
 
 // dispute makes a point here, and shuts out who has come to something else.
@@ -252,14 +195,14 @@ func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string
 	defer os.RemoveAll(directory)
 	for id, theirs := range came {
 		if theirs != sums && id != own {
-			c.shutOut(ctx, id, fmt.Sprintf("%s comes to other files here than with it", name))
+			c.shutOut(id, fmt.Sprintf("%s comes to other files here than with it", name))
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &c.points[k]
 	if !p.made || p.Sums != sums {
-		*p = point{By: own, Sums: sums, Audited: true, auditing: p.auditing}
+		*p = point{By: own, Sums: sums, Audited: true, auditing: p.auditing, given: p.given}
 		c.remember(k)
 		if err := c.install(k, directory); err != nil {
 			return err
@@ -273,34 +216,30 @@ func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string
 }
 
 // shutOut takes no more of a worker, and has all that it has made be made again.
-func (c *Coordinator) shutOut(ctx context.Context, id, why string) {
+func (c *Coordinator) shutOut(id, why string) {
 	c.mu.Lock()
 	w := c.workers[id]
 	if w == nil || w.Out != "" {
 		c.mu.Unlock()
 		return
 	}
-	w.Out = printable(why)
-	var again []int
+	w.Out = sweep.Printable(why)
+	c.release(w)
+	again := 0
 	for k := range c.points {
 		if p := &c.points[k]; p.made && p.By == id {
 			if err := c.discard(k); err != nil {
 				c.say(err.Error())
 			}
-			*p = point{auditing: p.auditing}
+			*p = point{auditing: p.auditing, given: p.given}
 			c.remember(k)
-			again = append(again, k)
+			again++
 		}
 	}
 	c.rememberWorker(w)
 	c.mu.Unlock()
 	_ = c.conn.Publish(c.n.subject(newsOf), nil) // else it asks in a moment
-	c.say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, len(again)))
-	for _, k := range again {
-		if err := c.publish(ctx, k); err != nil {
-			c.say(err.Error())
-		}
-	}
+	c.say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, again))
 }
 
 // discard takes a point's results for none. The caller has locked mu.

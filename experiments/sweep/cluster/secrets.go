@@ -24,8 +24,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that begins again is the same
-// one to its workers.
+// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that begins again is the
+// same one to its workers.
 type Secrets struct {
 	Port        int    `json:"port"`
 	Coordinator string `json:"coordinator_seed"`
@@ -112,16 +112,23 @@ func newSecrets() (*Secrets, error) {
 	return s, err
 }
 
-// Save writes the secrets and the join string, for the user alone.
-func (s *Secrets) Save(private string, join *Access) error {
+// Save writes the secrets for the user alone.
+func (s *Secrets) Save(private string) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		writePrivate(private, secretsFile, data),
-		writePrivate(private, JoinFile, []byte(join.Join()+"\n")),
-	)
+	return writePrivate(private, secretsFile, data)
+}
+
+// Access returns what workers need to reach the coordinator at the addresses, and writes it as a join string, for the user alone.
+func (s *Secrets) Access(private, id string, addresses []string) (*Access, error) {
+	key, err := s.Identity()
+	if err != nil {
+		return nil, err
+	}
+	a := &Access{Addresses: addresses, Pin: s.Pin(), Seed: s.Worker, ID: id, Coordinator: key.public}
+	return a, writePrivate(private, JoinFile, []byte(a.Join()+"\n"))
 }
 
 // writePrivate writes a file for the user alone, whole or not at all.
@@ -154,18 +161,5 @@ func pinOf(certificate []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PublicKeys are those of the coordinator's and the workers' nkeys.
-func (s *Secrets) PublicKeys() (coordinator, worker string, err error) {
-	public := func(seed string) string {
-		pair, wrong := nkeys.FromSeed([]byte(seed))
-		if wrong == nil {
-			var key string
-			if key, wrong = pair.PublicKey(); wrong == nil {
-				return key
-			}
-		}
-		err = wrong
-		return ""
-	}
-	return public(s.Coordinator), public(s.Worker), err
-}
+// Identity returns the coordinator's key pair.
+func (s *Secrets) Identity() (*Identity, error) { return identityFrom(s.Coordinator) }

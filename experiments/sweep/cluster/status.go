@@ -155,7 +155,7 @@ func (c *Coordinator) writeStatus(over bool) {
 		err = writePrivate(c.Private, statusFile, data)
 	}
 	if err != nil {
-		c.Say("cannot write the status: " + err.Error())
+		c.say("cannot write the status: " + err.Error())
 	}
 }
 

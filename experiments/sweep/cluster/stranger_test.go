@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"io/fs"
@@ -12,13 +11,12 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// TestStranger: whoever has no join string gets nothing, and a worker's key may do no more than a worker does.
+// TestStranger: whoever has no join string gets nothing, and a worker may do no more than a worker does.
 func TestStranger(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	defer func() { s.stop(); <-s.ended }()
@@ -31,14 +29,15 @@ func TestStranger(t *testing.T) {
 	}
 	public, _ := pair.PublicKey()
 	for name, options := range map[string][]nats.Option{
-		"plain":            {short},
-		"TLS":              {short, nats.Secure(any), nats.TLSHandshakeFirst()},
-		"a password":       {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.UserInfo("coordinator", "x")},
-		"a token":          {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Token("x")},
-		"another's key":    {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(public, pair.Sign)},
-		"its public key":   {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(workerKey(t, s), pair.Sign)},
-		"TLS 1.2":          {short, nats.Secure(&tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}), nats.TLSHandshakeFirst()},
-		"TLS by authority": {short, nats.Secure(&tls.Config{}), nats.TLSHandshakeFirst()},
+		"plain":                        {short},
+		"TLS":                          {short, nats.Secure(any), nats.TLSHandshakeFirst()},
+		"a password":                   {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.UserInfo("coordinator", "x")},
+		"a token":                      {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Token("x")},
+		"another's key":                {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(public, pair.Sign)},
+		"its public key":               {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(workerKey(t, s), pair.Sign)},
+		"the coordinator's public key": {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(s.access.Coordinator, pair.Sign)},
+		"TLS 1.2":                      {short, nats.Secure(&tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}), nats.TLSHandshakeFirst()},
+		"TLS by authority":             {short, nats.Secure(&tls.Config{}), nats.TLSHandshakeFirst()},
 	} {
 		for _, scheme := range []string{"nats://", "tls://"} {
 			if conn, err := nats.Connect(scheme+address, options...); err == nil {
@@ -48,100 +47,174 @@ func TestStranger(t *testing.T) {
 		}
 	}
 
+	key, err := cluster.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	// A worker that is led to another server with another certificate gives it nothing.
 	other := newLab(t).serve(t.TempDir(), 0)
 	defer func() { other.stop(); <-other.ended }()
 	led := *s.access
 	led.Addresses = other.access.Addresses
-	if _, err := led.Connect("led"); err == nil || !strings.Contains(err.Error(), "not the one of the join string") {
+	if _, err := led.Connect("led", key); err == nil || !strings.Contains(err.Error(), "not the one of the join string") {
 		t.Errorf("a server of another certificate: %v", err)
 	}
 	wrong := *s.access
 	seed, _ := pair.Seed()
 	wrong.Seed = string(seed)
-	if _, err := wrong.Connect("wrong"); !errors.Is(err, nats.ErrAuthorization) {
+	if _, err := wrong.Connect("wrong", key); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("another's key with the certificate: %v", err)
 	}
 
-	// A worker's key.
-	refused := make(chan error, 100)
-	conn, err := s.access.Connect("curious")
+	// A worker, and another one that is not to notice it.
+	conn, err := s.access.Connect("curious", key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err })
-	js, err := jetstream.New(conn)
+	id := s.access.ID
+	victim, err := cluster.NewIdentity()
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := s.access.ID
-	ctx, stop := context.WithTimeout(t.Context(), most)
-	defer stop()
-	for what, try := range map[string]func(context.Context) error{
-		"purge the queue": func(ctx context.Context) error {
-			_, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.PURGE.PAUSENET_"+id+"_WORK", nil)
-			return err
-		},
-		"delete the queue": func(ctx context.Context) error { return js.DeleteStream(ctx, "PAUSENET_"+id+"_WORK") },
-		"write a point": func(ctx context.Context) error {
-			_, err := js.Publish(ctx, "pausenet."+id+".work.0", nil, jetstream.WithRetryAttempts(0))
-			return err
-		},
-		"read the results": func(ctx context.Context) error { _, err := js.Stream(ctx, "PAUSENET_"+id+"_RESULTS"); return err },
-		"read the state":   func(ctx context.Context) error { _, err := js.KeyValue(ctx, "pausenet-"+id+"-state"); return err },
-		"write the state": func(ctx context.Context) error {
-			_, err := js.Publish(ctx, "$KV.pausenet-"+id+"-state.worker.curious", []byte("{}"), jetstream.WithRetryAttempts(0))
-			return err
-		},
-		"delete the store": func(ctx context.Context) error { return js.DeleteObjectStore(ctx, "pausenet-"+id) },
-		"have another stream": func(ctx context.Context) error {
-			_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "mine"})
-			return err
-		},
-		"list streams": func(ctx context.Context) error {
-			_, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.NAMES", nil)
-			return err
-		},
+	refused := make(chan error, 100)
+	conn.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err })
+	for _, c := range []struct {
+		subject string
+		may     bool
+	}{
+		{"pausenet." + id + ".news", false},
+		{"pausenet." + id + ".join", false},
+		{"pausenet." + id + ".join." + victim.Public(), false},
+		{"pausenet." + id + ".result." + victim.Public(), false},
+		{"pausenet." + id + ".result." + key.Public() + ".0", false},
+		{"pausenet.fedcba9876543210.result." + key.Public(), false},
+		{cluster.InboxOf(victim.Public()) + ".x", false},
+		{cluster.InboxOf(s.access.Coordinator) + ".x", false},
+		{"$JS.API.INFO", false},
+		{"$JS.API.STREAM.CREATE.mine", false},
+		{"$JS.API.DIRECT.GET.OBJ_pausenet-" + id + ".x", false},
+		{"$SYS.REQ.USER.INFO", false},
+		{"$SYS.REQ.SERVER.PING", false},
+		{"x", false},
+		{"pausenet." + id + ".join." + key.Public(), true},
+		{"pausenet." + id + ".result." + key.Public(), true},
 	} {
-		one, stop := context.WithCancel(ctx)
-		heard := make(chan error, 1)
-		go func() { heard <- try(one) }()
-		select {
-		case err := <-heard:
-			if !errors.Is(err, nats.ErrPermissionViolation) && !errors.Is(err, nats.ErrNoResponders) && err == nil {
-				t.Errorf("a worker may %s", what)
-			}
-			select {
-			case <-refused: // one for each that the client has also told
-			default:
-			}
-		case err := <-refused:
-			if !errors.Is(err, nats.ErrPermissionViolation) {
-				t.Errorf("%s: %v", what, err)
-			}
-		case <-ctx.Done():
-			t.Errorf("%s: neither refused nor answered", what)
+		if err := errors.Join(conn.Publish(c.subject, nil), conn.Flush()); err != nil {
+			t.Fatal(err)
 		}
-		stop()
+		expectRefusal(t, refused, "publish to "+c.subject, c.may)
 	}
-	for _, subject := range []string{">", "pausenet.>", "_COORDINATOR.>", "$JS.>", "$SYS.>"} {
-		for len(refused) > 0 {
-			<-refused
+	for _, c := range []struct {
+		subject string
+		may     bool
+	}{
+		{">", false},
+		{"pausenet.>", false},
+		{"pausenet." + id + ".*." + key.Public(), false},
+		{"_INBOX.>", false},
+		{cluster.InboxOf(victim.Public()) + ".>", false},
+		{cluster.InboxOf(s.access.Coordinator) + ".>", false},
+		{"$JS.>", false},
+		{"$SYS.>", false},
+		{cluster.InboxOf(key.Public()) + ".>", true},
+		{"pausenet." + id + ".news", true},
+	} {
+		subscription, err := conn.SubscribeSync(c.subject)
+		if err := errors.Join(err, conn.Flush()); err != nil {
+			t.Fatal(err)
 		}
-		subscription, err := conn.SubscribeSync(subject)
-		if err != nil {
-			continue
-		}
+		expectRefusal(t, refused, "subscribe to "+c.subject, c.may)
+		_ = subscription.Unsubscribe()
+	}
+}
+
+// expectRefusal looks whether the server has refused what was done before the connection's last flush.
+func expectRefusal(t *testing.T, refused <-chan error, what string, may bool) {
+	t.Helper()
+	if may {
 		select {
 		case err := <-refused:
-			if !errors.Is(err, nats.ErrPermissionViolation) {
-				t.Errorf("%s: %v", subject, err)
-			}
-		case <-ctx.Done():
-			t.Errorf("a worker listens to %s", subject)
+			t.Errorf("%s: %v", what, err)
+		default:
 		}
-		_ = subscription.Unsubscribe()
+		return
+	}
+	select {
+	case err := <-refused:
+		if !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("%s: %v", what, err)
+		}
+	case <-time.After(most):
+		t.Fatalf("a worker may %s", what)
+	}
+}
+
+// TestReplySubjects: a worker that asks for its answers elsewhere than in its inbox gets none anywhere. The coordinator may publish to all
+// subjects, and would do it for the worker.
+func TestReplySubjects(t *testing.T) {
+	s := newLab(t).serve(t.TempDir(), 0)
+	defer func() { s.stop(); <-s.ended }()
+	s.listens()
+	evil, err := cluster.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim, err := cluster.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := s.access.Connect("evil", evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	secrets, err := cluster.LoadSecrets(s.private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := secrets.ConnectCoordinator(s.access.Addresses[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	seen, err := all.SubscribeSync(">")
+	if err := errors.Join(err, all.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	id := s.access.ID
+	kinds := []string{"join", "proof", "sign", "next", "piece", "result"}
+	ask := func(what, reply string) {
+		t.Helper()
+		question := map[string]any{"worker": "evil", "version": "v1", "build": "b1", "padding": "to the size of a piece's header"}
+		if err := evil.Request(conn, id, what, reply, question); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, what := range kinds {
+		for _, reply := range []string{
+			"pausenet." + id + ".result." + victim.Public(), "pausenet." + id + ".join." + evil.Public(), "pausenet." + id + ".news",
+			cluster.InboxOf(victim.Public()) + ".x", cluster.InboxOf(s.access.Coordinator) + ".x", "_INBOX.x", cluster.InboxOf(evil.Public()),
+			cluster.InboxOf(evil.Public()) + "x.y", "$JS.API.STREAM.DELETE.x", "$SYS.REQ.SERVER.PING", "x",
+		} {
+			ask(what, reply)
+		}
+		ask(what, cluster.InboxOf(evil.Public())+"."+what) // it is answered, and so everything before it is over
+	}
+	answered := map[string]bool{}
+	for len(answered) < len(kinds) {
+		m, err := seen.NextMsg(most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		what, inbox := strings.CutPrefix(m.Subject, cluster.InboxOf(evil.Public())+".")
+		if asked := strings.HasPrefix(m.Subject, "pausenet."+id+".") && m.Reply != ""; !inbox && !asked {
+			t.Errorf("%q is published to %s", m.Data, m.Subject)
+		}
+		if inbox {
+			answered[what] = true
+		}
 	}
 }
 
@@ -161,13 +234,7 @@ func workerKey(t *testing.T, s *served) string {
 // TestPrivate: nobody but the user reads what is secret, nor a folder that others may read is taken for it.
 func TestPrivate(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
-	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := cluster.ReadStatus(s.dir); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	s.listens()
 	s.stop()
 	if err := <-s.ended; err != nil {
 		t.Fatal(err)
@@ -208,11 +275,18 @@ func TestPrivate(t *testing.T) {
 
 // TestJoin: a join string is itself again, and one that is cut or of something else is refused without being repeated.
 func TestJoin(t *testing.T) {
-	a := &cluster.Access{Addresses: []string{"h:1"}, Pin: strings.Repeat("a", 64), Seed: "SUX", ID: "0123456789abcdef"}
+	key, err := cluster.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &cluster.Access{
+		Addresses: []string{"h:1"}, Pin: strings.Repeat("a", 64), Seed: "SUX", ID: "0123456789abcdef",
+		Coordinator: key.Public(),
+	}
 	if b, err := cluster.ParseJoin(" " + a.Join() + "\n"); err != nil || b.Join() != a.Join() {
 		t.Error(err)
 	}
-	for _, text := range []string{"", "x", a.Join()[:40], a.Join()[:len(a.Join())-4], "pausenet-join-2" + a.Join()[15:]} {
+	for _, text := range []string{"", "x", a.Join()[:40], a.Join()[:len(a.Join())-4], "pausenet-join-1" + a.Join()[15:]} {
 		if _, err := cluster.ParseJoin(text); err == nil || text != "" && len(text) > 1 && strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
 		}

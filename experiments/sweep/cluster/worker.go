@@ -1,38 +1,40 @@
 package cluster
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // Hand makes points for a coordinator.
 type Hand struct {
-	Name       string // for people; an ID is made of it
-	ID         string // the sweep's
-	Jobs       int    // points at the same time
-	Processors int    // of each point
-	Directory  string // of the points that are being made; belongs to the worker
+	Name        string    // for people; an ID is made of it
+	Key         *Identity // its own, with which it is connected
+	ID          string    // the sweep's
+	Coordinator string    // the coordinator's public key: nobody else gives this worker points
+	Jobs        int       // points at the same time
+	Processors  int       // of each point
+	Directory   string    // of the points that are being made; belongs to the worker
 	// Version and Build are the program's.
 	Version, Build string
 	// Timeout is for how long it waits for a coordinator that is away.
@@ -41,18 +43,13 @@ type Hand struct {
 	// Say is told what happens, a line each, from several goroutines.
 	Say func(line string)
 
-	conn    *nats.Conn
-	n       names
-	self    string
-	key     *identity
-	queue   jetstream.Consumer
-	objects jetstream.ObjectStore
-	js      jetstream.JetStream
-	hops    atomic.Int64
-	made    atomic.Int64
+	conn *nats.Conn
+	n    names
+	self string
+	made atomic.Int64
 
 	mu      sync.Mutex
-	running map[int]string // points by name
+	running map[int]int // points by slot
 }
 
 // signEvery is how often a worker says that it is there.
@@ -71,33 +68,23 @@ var (
 
 // Run makes points until there are none, and says how many it has made.
 func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
-	h.conn, h.n, h.running = conn, names(h.ID), map[int]string{}
-	random := make([]byte, 3)
-	if _, err := rand.Read(random); err != nil {
-		return 0, err
-	}
-	h.self = h.Name + "-" + hex.EncodeToString(random)
-	if h.key, err = newIdentity(); err != nil {
-		return 0, err
-	}
-	if h.js, err = jetstream.New(conn); err != nil {
-		return 0, err
-	}
+	h.conn, h.n, h.running = conn, names(h.ID), map[int]int{}
+	h.self = h.Name + "-" + strings.ToLower(h.Key.public[len(h.Key.public)-6:])
 	if err := h.join(ctx); err != nil {
 		return 0, over(err)
 	}
-	if err := h.open(ctx); err != nil {
-		return 0, over(err)
-	}
-	ctx, stop := context.WithCancelCause(ctx)
+	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup
-	all.Go(func() { stop(h.stayIn(ctx)) })
+	all.Go(func() { stop(h.stayIn(working)) })
 	for slot := range h.Jobs {
-		all.Go(func() { h.work(ctx, slot) })
+		all.Go(func() { h.work(working, slot) })
 	}
 	all.Wait()
-	return int(h.made.Load()), over(context.Cause(ctx))
+	if ctx.Err() != nil {
+		h.leave(ctx)
+	}
+	return int(h.made.Load()), over(context.Cause(working))
 }
 
 // over is nil of the end that is to be.
@@ -108,18 +95,39 @@ func over(err error) error {
 	return err
 }
 
-// ask sends a request until it is answered, for as long as the worker's timeout.
+// answerTimeout is how long the worker waits for an answer until it asks again.
+const answerTimeout = canaryTimeout + 10*time.Second
+
+// ask asks the coordinator something in JSON.
 func (h *Hand) ask(ctx context.Context, what string, question, answer any) error {
-	data, err := h.key.seal(h.n.subject(what), question)
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	return h.request(ctx, what, body, answer)
+}
+
+// request sends a request until the coordinator has answered it, for as long as the worker's timeout. An answer that the coordinator has
+// not signed, or that is to another request, counts as none.
+func (h *Hand) request(ctx context.Context, what string, body []byte, answer any) error {
+	nonce := make([]byte, nonceSize, nonceSize+len(body))
+	if _, err := rand.Read(nonce); err != nil {
+		return err
+	}
+	subject := h.n.request(what, h.Key.public)
+	data, err := h.Key.seal(subject, append(nonce, body...))
 	if err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(h.Timeout); ; {
-		one, stop := context.WithTimeout(ctx, canaryTimeout+10*time.Second)
-		m, err := h.conn.RequestWithContext(one, h.n.subject(what), data)
+		one, stop := context.WithTimeout(ctx, answerTimeout)
+		m, err := h.conn.RequestWithContext(one, subject, data)
 		stop()
 		if err == nil {
-			return json.Unmarshal(m.Data, answer)
+			var said []byte
+			if said, err = unseal(h.Coordinator, string(data[:ed25519.SignatureSize]), m.Data); err == nil {
+				return json.Unmarshal(said, answer)
+			}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -127,10 +135,18 @@ func (h *Hand) ask(ctx context.Context, what string, question, answer any) error
 		if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrConnectionClosed) || time.Now().After(deadline) {
 			return fmt.Errorf("%w: %w", ErrAway, err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		rest(ctx)
+	}
+}
+
+// askEvery is how often the worker asks for what is not there yet.
+const askEvery = time.Second
+
+// rest waits until it is time to ask again, or ctx is cancelled.
+func rest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(askEvery):
 	}
 }
 
@@ -138,14 +154,14 @@ func (h *Hand) ask(ctx context.Context, what string, question, answer any) error
 func (h *Hand) join(ctx context.Context) error {
 	for {
 		var in welcome
-		err := h.ask(ctx, "join", &hello{Worker: h.self, Version: h.Version, Build: h.Build, System: runtime.GOOS + "/" + runtime.GOARCH, Jobs: h.Jobs}, &in)
+		err := h.ask(ctx, askJoin, &hello{Worker: h.self, Version: h.Version, Build: h.Build}, &in)
 		if err != nil {
 			return err
 		}
 		if in.Refused != "" {
 			return fmt.Errorf("%w: %s", ErrRefused, in.Refused)
 		}
-		p := proof{Worker: h.self}
+		p := proof{Worker: h.self, Set: in.Set}
 		for i, job := range in.Canaries {
 			sums, err := h.canary(ctx, i, job)
 			if err != nil {
@@ -154,18 +170,17 @@ func (h *Hand) join(ctx context.Context) error {
 			p.Sums = append(p.Sums, sums)
 		}
 		var w word
-		if err := h.ask(ctx, "proof", &p, &w); err != nil {
+		if err := h.ask(ctx, askProof, &p, &w); err != nil {
 			return err
 		}
 		switch {
 		case w.Out != "":
 			return fmt.Errorf("%w: %s", ErrOut, w.Out)
-		case w.Over:
-			return errOver
 		case !w.Unknown:
 			h.Say("joined as " + h.self)
 			return nil
 		}
+		rest(ctx)
 	}
 }
 
@@ -180,21 +195,6 @@ func (h *Hand) canary(ctx context.Context, i int, job *sweep.Job) (sums string, 
 	return sums, nil
 }
 
-// open opens the queue and the results' store.
-func (h *Hand) open(ctx context.Context) error {
-	var err error
-	for deadline := time.Now().Add(h.Timeout); ; time.Sleep(200 * time.Millisecond) {
-		if h.queue, err = h.js.Consumer(ctx, h.n.work(), consumer); err == nil {
-			if h.objects, err = h.js.ObjectStore(ctx, h.n.bucket()); err == nil {
-				return nil
-			}
-		}
-		if ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("open the queue: %w", err)
-		}
-	}
-}
-
 // stayIn says every few seconds that the worker is there, and returns why it is to end.
 func (h *Hand) stayIn(ctx context.Context) error {
 	news := make(chan *nats.Msg, 1) // of several at once one is enough
@@ -204,14 +204,11 @@ func (h *Hand) stayIn(ctx context.Context) error {
 	}
 	defer func() { _ = subscription.Unsubscribe() }() // the connection ends too
 	for {
-		s := sign{Worker: h.self, Hops: h.hops.Load(), Running: []string{}}
 		h.mu.Lock()
-		for _, name := range h.running {
-			s.Running = append(s.Running, name)
-		}
+		s := sign{Worker: h.self, Running: slices.AppendSeq([]int{}, maps.Values(h.running))}
 		h.mu.Unlock()
 		var w word
-		if err := h.ask(ctx, "sign", &s, &w); err != nil {
+		if err := h.ask(ctx, askSign, &s, &w); err != nil {
 			return err
 		}
 		switch {
@@ -233,55 +230,45 @@ func (h *Hand) stayIn(ctx context.Context) error {
 	}
 }
 
+// leave says that the worker makes no more points, so that others get what it has at once.
+func (h *Hand) leave(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer stop()
+	var w word
+	_ = h.ask(ctx, askSign, &sign{Worker: h.self, Leaving: true}, &w) // else they get it after its lease
+}
+
+// leaveTimeout is how long a worker that is to end still sends a result, and says that it ends.
+const leaveTimeout = 5 * time.Second
+
 // work makes points, one after the other.
 func (h *Hand) work(ctx context.Context, slot int) {
 	for ctx.Err() == nil {
-		batch, err := h.queue.Fetch(1, jetstream.FetchMaxWait(2*time.Second))
-		if err == nil {
-			for message := range batch.Messages() {
-				h.point(ctx, slot, message)
-			}
-			err = batch.Error()
-		}
-		if err != nil && !errors.Is(err, nats.ErrTimeout) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
+		var w word
+		err := h.ask(ctx, askNext, &want{Worker: h.self}, &w)
+		if err == nil && w.Task != nil {
+			var t *task
+			if t, err = readTask(w.Task); err == nil {
+				h.point(ctx, slot, t)
+				continue
 			}
 		}
+		if err != nil && ctx.Err() == nil {
+			h.Say(fmt.Sprintf("no point: %v", err))
+		}
+		rest(ctx)
 	}
 }
 
-// point makes one point, sends what it came to, and only then says that it is done.
-func (h *Hand) point(ctx context.Context, slot int, message jetstream.Msg) {
-	var t task
-	r, err := gzip.NewReader(bytes.NewReader(message.Data()))
-	if err == nil {
-		err = json.NewDecoder(r).Decode(&t)
-	}
-	if err != nil || t.Job == nil {
-		h.Say(fmt.Sprintf("a point cannot be read: %v", err))
-		return
-	}
+// point makes one point, and sends what it came to.
+func (h *Hand) point(ctx context.Context, slot int, t *task) {
 	h.mu.Lock()
-	h.running[slot] = t.Name
+	h.running[slot] = t.Point
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
 		delete(h.running, slot)
 		h.mu.Unlock()
-	}()
-	beating, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		for {
-			select {
-			case <-beating.Done():
-				return
-			case <-time.After(lease / 5):
-				_ = message.InProgress() // if it is lost the next one does
-			}
-		}
 	}()
 	out := result{Worker: h.self, Point: t.Point, Hash: t.Job.Hash}
 	t.Job.Directory = filepath.Join(h.Directory, fmt.Sprintf("point-%d", slot))
@@ -291,12 +278,10 @@ func (h *Hand) point(ctx context.Context, slot int, message jetstream.Msg) {
 		h.Say(err.Error())
 		return
 	}
-	before := h.hops.Load()
 	start := time.Now()
-	made := h.Make(ctx, t.Job, func(_ vtime.Time, n *engine.Totals) { h.hops.Store(before + n.Hops) })
+	made := h.Make(ctx, t.Job, nil)
 	out.Wall = time.Since(start)
 	if ctx.Err() != nil {
-		_ = message.Nak() // another has it at once, or after its lease
 		return
 	}
 	if _, err := t.Job.Result(); err != nil {
@@ -306,13 +291,9 @@ func (h *Hand) point(ctx context.Context, slot int, message jetstream.Msg) {
 		out.Error = made.Error()
 		h.Say(fmt.Sprintf("failed  %s: %v", t.Name, made))
 	}
-	if err := h.send(ctx, &t, &out); err != nil {
+	if err := h.send(ctx, t.Job.Directory, &out); err != nil {
 		h.Say(fmt.Sprintf("%s could not be sent: %v", t.Name, err))
-		_ = message.Nak()
 		return
-	}
-	if err := message.DoubleAck(ctx); err != nil {
-		h.Say(fmt.Sprintf("%s could not be acknowledged, and may be made twice: %v", t.Name, err))
 	}
 	if out.Error == "" {
 		h.made.Add(1)
@@ -320,37 +301,86 @@ func (h *Hand) point(ctx context.Context, slot int, message jetstream.Msg) {
 	}
 }
 
-// sendTimeout is how long it may take to send a point's results.
-const sendTimeout = 10 * time.Minute
+var (
+	errUnwanted = errors.New("another worker has made it")
+	errUnsent   = errors.New("the coordinator has not taken it")
+)
 
-// messageSize is the size of the pieces that results are sent in, in bytes: an object store's.
-const messageSize = 128 << 10
+// mostSends is how often a result is sent.
+const mostSends = 30
 
-// send puts a point's folder into the results' store, and says so.
-func (h *Hand) send(ctx context.Context, t *task, out *result) error {
-	ctx, stop := context.WithTimeout(ctx, sendTimeout)
+// send sends a point's folder, and what the point came to.
+func (h *Hand) send(ctx context.Context, directory string, out *result) error {
+	ctx, stop := outlive(ctx, leaveTimeout)
 	defer stop()
+	var archive *os.File
 	if out.Error == "" {
-		random := make([]byte, 12)
-		if _, err := rand.Read(random); err != nil {
+		var err error
+		if archive, err = os.Create(directory + ".tar.gz"); err != nil {
 			return err
 		}
-		out.Object = fmt.Sprintf("%d-%s", t.Point, hex.EncodeToString(random))
-		from, to := io.Pipe()
-		go func() { // in pieces of a message each: every write would be one
-			buffer := bufio.NewWriterSize(to, messageSize)
-			to.CloseWithError(errors.Join(pack(buffer, t.Job.Directory), buffer.Flush()))
-		}()
-		_, err := h.objects.Put(ctx, jetstream.ObjectMeta{Name: out.Object}, from)
-		from.CloseWithError(err)
-		if err != nil {
+		defer os.Remove(archive.Name())
+		defer archive.Close()
+		sum := sha256.New()
+		if err := pack(io.MultiWriter(archive, sum), directory); err != nil {
 			return err
 		}
+		if out.Size, err = archive.Seek(0, io.SeekCurrent); err != nil {
+			return err
+		}
+		out.Sum = hex.EncodeToString(sum.Sum(nil))
 	}
-	data, err := h.key.seal(h.n.result(t.Point), out)
-	if err != nil {
+	for n := 1; ; n++ {
+		err := h.sendOnce(ctx, archive, out)
+		if !errors.Is(err, errUnsent) || n == mostSends {
+			return err
+		}
+		rest(ctx)
+	}
+}
+
+// sendOnce sends a result's archive, if it has one, and the result.
+func (h *Hand) sendOnce(ctx context.Context, archive *os.File, out *result) error {
+	buffer := make([]byte, pieceHeader+pieceSize)
+	binary.BigEndian.PutUint64(buffer, uint64(out.Point))
+	for have := int64(0); have < out.Size; {
+		binary.BigEndian.PutUint64(buffer[8:], uint64(have))
+		n, err := archive.ReadAt(buffer[pieceHeader:], have)
+		if n == 0 {
+			return err
+		}
+		var w word
+		if err := h.request(ctx, askPiece, buffer[:pieceHeader+n], &w); err != nil {
+			return err
+		}
+		if err := w.sent(); err != nil {
+			return err
+		}
+		have = w.Have
+	}
+	var w word
+	if err := h.ask(ctx, askResult, out, &w); err != nil {
 		return err
 	}
-	_, err = h.js.Publish(ctx, h.n.result(t.Point), data, jetstream.WithRetryAttempts(10))
-	return err
+	return w.sent()
+}
+
+// sent says whether the coordinator has taken what was sent.
+func (w *word) sent() error {
+	switch {
+	case w.Unwanted:
+		return errUnwanted
+	case w.Unknown:
+		return errUnsent
+	case w.Again != "":
+		return fmt.Errorf("%w: %s", errUnsent, w.Again)
+	}
+	return nil
+}
+
+// outlive returns a context that is cancelled a while after its parent.
+func outlive(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(d, cancel) })
+	return ctx, func() { stop(); cancel() }
 }

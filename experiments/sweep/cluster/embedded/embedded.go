@@ -1,12 +1,13 @@
-// Package embedded is the NATS server that a sweep's coordinator brings. It is a package of its own since it makes a program a third larger.
+// Package embedded is the NATS server that a sweep's coordinator brings. It is a package of its own since it makes a program a third
+// larger.
 package embedded
 
 import (
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -15,20 +16,17 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// readyTimeout is how long the server may take to recover its streams.
+// readyTimeout is how long the server may take to start.
 const readyTimeout = time.Minute
 
-// largestMessage is what a point's scenario may come to, compressed, in bytes. Results are sent in pieces.
+// largestMessage is what a message may come to, in bytes: a point's scenario, compressed and in base64. Results are sent in pieces.
 const largestMessage = 8 << 20
 
-// Start starts a server for one sweep, and returns its port and what ends it. Whoever has neither of the two keys gets nothing of it, and a
-// worker's may do what a worker does.
-func Start(private, address, id string, s *cluster.Secrets) (port int, stop func(), err error) {
+// Start starts a server for one sweep, and returns its port and what ends it. It has neither JetStream nor a system account, so that
+// nothing in it answers to a subject of a worker's choice. Whoever is neither the coordinator nor has the join string's key gets nothing
+// of it.
+func Start(address, id string, s *cluster.Secrets) (port int, stop func(), err error) {
 	certificate, err := s.TLS()
-	if err != nil {
-		return 0, nil, err
-	}
-	coordinator, worker, err := s.PublicKeys()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -42,17 +40,12 @@ func Start(private, address, id string, s *cluster.Secrets) (port int, stop func
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
-	publish, subscribe := cluster.WorkerSubjects(id)
 	n, err := server.NewServer(&server.Options{
 		ServerName: "pausenet-" + id, Host: host, Port: port, NoSigs: true, NoLog: true, DontListen: false,
-		JetStream: true, StoreDir: filepath.Join(private, "jetstream"), MaxPayload: largestMessage, MaxPending: 64 << 20, NoSystemAccount: true,
-		TLS: true, TLSTimeout: 10, TLSHandshakeFirst: true, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}},
-		Nkeys: []*server.NkeyUser{
-			{Nkey: coordinator},
-			{Nkey: worker, Permissions: &server.Permissions{
-				Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe},
-			}},
-		},
+		MaxPayload: largestMessage, MaxPending: 64 << 20, NoSystemAccount: true,
+		TLS: true, TLSTimeout: 10, TLSHandshakeFirst: true,
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}},
+		AlwaysEnableNonce: true, CustomClientAuthentication: &gate{id, s},
 		Cluster: server.ClusterOpts{NoAdvertise: true},
 	})
 	if err != nil {
@@ -65,9 +58,35 @@ func Start(private, address, id string, s *cluster.Secrets) (port int, stop func
 		return 0, nil, errors.New("the NATS server does not come up: is the address another program's?")
 	}
 	at, ok := n.Addr().(*net.TCPAddr)
-	if !ok || !n.JetStreamEnabled() {
+	if !ok {
 		stop()
-		return 0, nil, errors.New("the NATS server has come up without JetStream")
+		return 0, nil, errors.New("the NATS server listens to no port")
 	}
 	return at.Port, stop, nil
+}
+
+// gate decides who may connect, and what to: each worker has subjects of its own.
+type gate struct {
+	id      string
+	secrets *cluster.Secrets
+}
+
+// Check implements server.Authentication.
+func (g *gate) Check(c server.ClientAuthentication) bool {
+	o := c.GetOpts()
+	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
+	if err != nil || c.Kind() != server.CLIENT {
+		return false
+	}
+	coordinator, worker := g.secrets.Admits(o.Nkey, c.GetNonce(), signature)
+	switch {
+	case coordinator:
+		c.RegisterUser(&server.User{})
+	case worker:
+		publish, subscribe := cluster.WorkerSubjects(g.id, o.Nkey)
+		c.RegisterUser(&server.User{Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe},
+		}})
+	}
+	return coordinator || worker
 }

@@ -1,0 +1,224 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// lease is a point that a worker makes, and what it has sent of the result. A worker's point may be another one's too: one that is slow,
+// or was silent for a while.
+type lease struct {
+	worker *Worker
+	point  int
+	began  time.Time
+	heard  time.Time // of the worker
+	taking bool      // its result is being taken
+
+	mu   sync.Mutex // of the archive
+	path string     // of the archive; it need not be there yet
+	have int64      // its size, in bytes; -1: nothing more is taken
+}
+
+const (
+	leaseTime = 30 * time.Second // a point is a silent worker's
+	leaseKept = 10               // after so many of these it is forgotten what the worker had
+
+	holdTime  = 10 * time.Minute // a point is one worker's alone, at least,
+	holdTimes = 10               // and for so many times as long as half of the points took
+)
+
+// live says that a lease's worker may still be making the point.
+func (c *Coordinator) live(l *lease, now time.Time) bool {
+	return l.taking || now.Sub(l.heard) < cmp.Or(c.Lease, leaseTime)
+}
+
+// overdue says that a point was given out so long ago that any other worker may have it too. A worker cannot keep a point by being slow.
+func (c *Coordinator) overdue(k int, now time.Time) bool {
+	hold := cmp.Or(c.Hold, holdTime)
+	if n := len(c.took); n > 0 {
+		hold = max(hold, holdTimes*c.took[n/2])
+	}
+	return now.Sub(c.points[k].given) > hold
+}
+
+// next gives a worker a point.
+func (c *Coordinator) next(_ context.Context, key string, q *want) any {
+	c.mu.Lock()
+	w := c.known(q.Worker, key)
+	if w == nil || w.Out != "" {
+		defer c.mu.Unlock()
+		return &word{Unknown: w == nil}
+	}
+	k := c.choose(w, time.Now())
+	if k >= 0 {
+		l := c.leaseOf(k, w)
+		l.began = time.Now()
+		l.heard = l.began
+	}
+	c.mu.Unlock()
+	if k < 0 {
+		return &word{}
+	}
+	task, err := c.task(k)
+	if err != nil {
+		c.fail(err)
+	}
+	return &word{Task: task}
+}
+
+// choose returns a point that nobody makes, else one that is overdue, of these one that the fewest make; -1: there is none. The caller has
+// locked mu.
+func (c *Coordinator) choose(w *Worker, now time.Time) int {
+	late, fewest := -1, 0
+	for k := range c.points {
+		p := &c.points[k]
+		if p.made || p.Failures >= mostFailures {
+			continue
+		}
+		makers, mine := 0, false
+		for _, l := range c.leases[k] {
+			if c.live(l, now) {
+				makers++
+				mine = mine || l.worker == w
+			}
+		}
+		switch {
+		case makers == 0:
+			return k
+		case !mine && c.overdue(k, now) && (late < 0 || makers < fewest):
+			late, fewest = k, makers
+		}
+	}
+	return late
+}
+
+// leaseOf returns a worker's lease of a point. If it has none, it gets one: the coordinator before this one may have given it the point.
+// nil: there is no such point, or it is made. The caller has locked mu.
+func (c *Coordinator) leaseOf(k int, w *Worker) *lease {
+	if k < 0 || k >= len(c.points) {
+		return nil
+	}
+	for _, l := range c.leases[k] {
+		if l.worker == w {
+			return l
+		}
+	}
+	p := &c.points[k]
+	if p.made || p.Failures >= mostFailures {
+		return nil
+	}
+	now := time.Now()
+	if p.given.IsZero() {
+		p.given = now
+	}
+	l := &lease{worker: w, point: k, began: now, heard: now, path: filepath.Join(c.Private, incomingFolder, rand.Text())}
+	c.leases[k] = append(c.leases[k], l)
+	return l
+}
+
+// drop ends a lease, and removes what was sent of its result. The caller has locked mu.
+func (c *Coordinator) drop(l *lease) {
+	c.leases[l.point] = slices.DeleteFunc(c.leases[l.point], func(other *lease) bool { return other == l })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = os.Remove(l.path) // all goes in the end
+	l.have = -1
+}
+
+// release drops what a worker has. The caller has locked mu.
+func (c *Coordinator) release(w *Worker) { c.dropAll(func(l *lease) bool { return l.worker == w }) }
+
+// forget drops what workers had that are gone for long.
+func (c *Coordinator) forget(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropAll(func(l *lease) bool { return now.Sub(l.heard) > leaseKept*cmp.Or(c.Lease, leaseTime) })
+}
+
+func (c *Coordinator) dropAll(which func(*lease) bool) {
+	for _, all := range c.leases {
+		for _, l := range slices.Clone(all) {
+			if !l.taking && which(l) {
+				c.drop(l)
+			}
+		}
+	}
+}
+
+// piece takes a piece of a result's archive, and says how much of the archive has arrived.
+func (c *Coordinator) piece(_ context.Context, key string, body []byte) any {
+	if len(body) < pieceHeader {
+		return &word{Unknown: true}
+	}
+	k, at := binary.BigEndian.Uint64(body), int64(binary.BigEndian.Uint64(body[8:]))
+	c.mu.Lock()
+	var w *Worker
+	for _, one := range c.workers {
+		if one.Key == key {
+			w = one
+		}
+	}
+	if w == nil || w.Out != "" {
+		defer c.mu.Unlock()
+		return &word{Unknown: w == nil, Unwanted: w != nil}
+	}
+	l := c.leaseOf(int(k), w)
+	c.mu.Unlock()
+	if l == nil {
+		return &word{Unwanted: true}
+	}
+	have, err := l.add(at, body[pieceHeader:])
+	if err != nil {
+		c.fail(fmt.Errorf("write a result: %w", err))
+	}
+	return &word{Have: have, Unwanted: have < 0}
+}
+
+// add appends a piece to the archive, if it is the next one, and returns the archive's size; -1: the lease is over.
+func (l *lease) add(at int64, data []byte) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.have < 0 || at != l.have || int64(len(data)) > largestPoint-l.have {
+		return l.have, nil
+	}
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return l.have, err
+	}
+	n, err := f.Write(data)
+	l.have += int64(n)
+	if err == nil {
+		err = f.Close()
+	}
+	return l.have, err
+}
+
+// check compares the archive with what its worker has signed. One that is not the same is to be sent again.
+func (l *lease) check(r *result) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := sha256.New()
+	f, err := os.Open(l.path)
+	if err == nil {
+		_, err = io.Copy(sum, f)
+		_ = f.Close() // it was read
+	}
+	if err != nil || l.have != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.Sum {
+		l.have = 0
+		_ = os.Remove(l.path) // what is there is no good
+		return fmt.Errorf("the archive of %d bytes has not arrived whole", r.Size)
+	}
+	l.have = -1 // nothing more is taken
+	return nil
+}

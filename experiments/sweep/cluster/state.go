@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// stateFile has what outlives the coordinator: a line of JSON for each change, of which the last counts.
+const stateFile = "state.jsonl"
+
+// entry is a line of the state: a point's, or a worker's.
+type entry struct {
+	Point  int     `json:"point"`
+	State  *point  `json:"state,omitempty"`
+	Worker *Worker `json:"worker,omitempty"`
+}
+
+// load reads what an earlier coordinator of the sweep has left, and makes a file of it that has each point and worker once.
+func (c *Coordinator) load(ctx context.Context) error {
+	c.points = make([]point, len(c.Runner.Points))
+	if err := os.RemoveAll(filepath.Join(c.Private, incomingFolder)); err != nil { // what was sent in part
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(c.Private, incomingFolder), 0o700); err != nil {
+		return err
+	}
+	unreadable, err := c.readState()
+	if err != nil {
+		return fmt.Errorf("read the state: %w", err)
+	}
+	if err := c.openState(); err != nil {
+		return fmt.Errorf("write the state: %w", err)
+	}
+	c.mu.Lock() // audits begin
+	defer c.mu.Unlock()
+	for k := range c.points {
+		p, job := &c.points[k], c.Runner.Job(k)
+		if _, err := job.Result(); err != nil {
+			p.By, p.Sums, p.Audited = "", "", false
+			continue
+		}
+		if p.By == "" && unreadable > 0 { // perhaps it is by a worker that was shut out
+			if err := c.discard(k); err != nil {
+				return err
+			}
+			continue
+		}
+		p.made, p.kept = true, p.By == ""
+		if p.kept {
+			if p.Sums, err = sumsOf(job.Directory); err != nil {
+				return err
+			}
+		}
+		c.maybeAudit(ctx, k)
+	}
+	return nil
+}
+
+// readState reads the state's lines, and returns how many it cannot read.
+func (c *Coordinator) readState() (unreadable int, err error) {
+	data, err := os.ReadFile(filepath.Join(c.Private, stateFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for line := range bytes.Lines(data) {
+		var e entry
+		switch err := json.Unmarshal(line, &e); {
+		case err == nil && e.Worker != nil:
+			c.workers[e.Worker.ID] = e.Worker
+		case err == nil && e.State != nil && e.Point >= 0 && e.Point < len(c.points):
+			c.points[e.Point] = *e.State
+		default:
+			unreadable++
+		}
+	}
+	if unreadable > 0 {
+		c.say(fmt.Sprintf("%s: lines that cannot be read: %d; points without a line are made again", stateFile, unreadable))
+	}
+	return unreadable, nil
+}
+
+// openState writes the state afresh and opens it for what comes.
+func (c *Coordinator) openState() error {
+	var all bytes.Buffer
+	for k := range c.points {
+		if p := &c.points[k]; p.By != "" || p.Failures > 0 {
+			all.Write((&entry{Point: k, State: p}).line())
+		}
+	}
+	for _, w := range c.workers {
+		all.Write((&entry{Worker: w}).line())
+	}
+	if err := writePrivate(c.Private, stateFile, all.Bytes()); err != nil {
+		return err
+	}
+	var err error
+	c.state, err = os.OpenFile(filepath.Join(c.Private, stateFile), os.O_APPEND|os.O_WRONLY, 0)
+	return err
+}
+
+func (e *entry) line() []byte {
+	data, _ := json.Marshal(e) // of texts and numbers
+	return append(data, '\n')
+}
+
+// remember keeps a point's state for a coordinator after this one. The caller has locked mu.
+func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: &c.points[k]}) }
+
+// rememberWorker keeps a worker's state. The caller has locked mu.
+func (c *Coordinator) rememberWorker(w *Worker) { c.keep(&entry{Worker: w}) }
+
+func (c *Coordinator) keep(e *entry) {
+	if _, err := c.state.Write(e.line()); err != nil {
+		c.say("cannot keep the state: " + err.Error())
+	}
+}
