@@ -128,7 +128,7 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	}
 	switch { // these may wait for files of the program's, which the engine may not
 	case op == opOpen && len(*files) == 1:
-		if isMemory((*files)[0]) != nil {
+		if isMemory((*files)[0], c.process) != nil {
 			return failed(unix.EINVAL)
 		}
 	case op == opRegMR:

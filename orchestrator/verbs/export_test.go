@@ -22,23 +22,24 @@ type Connection = connection
 
 // Of requests, and of enum ibv_qp_attr_mask.
 const (
-	OpDevices  = opDevices
-	OpOpen     = opOpen
-	OpAllocPD  = opAllocPD
-	OpRegMR    = opRegMR
-	OpCreateCQ = opCreateCQ
-	OpCreateQP = opCreateQP
-	OpModifyQP = opModifyQP
-	OpPostSend = opPostSend
-	OpLast     = opLast
-	OpDestroy  = opDestroy
-	OpCMID     = opCMID
-	OpCMBind   = opCMBind
-	OpCMListen = opCMListen
-	OpResolve  = opCMResolve
-	OpConnect  = opCMConnect
-	Requested  = cmConnectRequest
-	Rejected   = cmRejected
+	OpDevices       = opDevices
+	OpOpen          = opOpen
+	ProtocolVersion = protocolVersion
+	OpAllocPD       = opAllocPD
+	OpRegMR         = opRegMR
+	OpCreateCQ      = opCreateCQ
+	OpCreateQP      = opCreateQP
+	OpModifyQP      = opModifyQP
+	OpPostSend      = opPostSend
+	OpLast          = opLast
+	OpDestroy       = opDestroy
+	OpCMID          = opCMID
+	OpCMBind        = opCMBind
+	OpCMListen      = opCMListen
+	OpResolve       = opCMResolve
+	OpConnect       = opCMConnect
+	Requested       = cmConnectRequest
+	Rejected        = cmRejected
 )
 
 // FileSystem is fileSystem.

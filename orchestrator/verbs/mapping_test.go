@@ -3,7 +3,9 @@
 package verbs_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"unsafe"
 
@@ -68,6 +70,30 @@ func TestRegionMapping(t *testing.T) {
 		if status, _ := c.Ask(nil, verbs.OpRegMR, pd[0], k.address, 64, k.address, 1); status != k.want {
 			t.Errorf("%s: %v, want %v", k.name, status, k.want)
 		}
+	}
+}
+
+// TestMemoryOfAnother: a program opens a device with its own memory, and not with its child's, whose mappings nobody checks.
+func TestMemoryOfAnother(t *testing.T) {
+	_, server := idle(t, small(t))
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	for process, want := range map[int]unix.Errno{child.Process.Pid: unix.EINVAL, os.Getpid(): 0} {
+		fd, err := unix.Open(fmt.Sprintf("/proc/%d/mem", process), unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := server.Connect(t, 0)
+		if status, _ := c.Ask([]int{fd}, verbs.OpOpen, verbs.ProtocolVersion, 0); status != want {
+			t.Errorf("memory of process %d, of %d: %v, want %v", process, os.Getpid(), status, want)
+		}
+		c.End()
 	}
 }
 

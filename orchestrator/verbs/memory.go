@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,10 +22,23 @@ import (
 // after it.
 type addressSpace struct{ fd int }
 
-var memoryPath = regexp.MustCompile(`/[0-9]+(/task/[0-9]+)?/mem$`)
+var memoryPath = regexp.MustCompile(`/([0-9]+)(/task/[0-9]+)?/mem$`)
 
-// isMemory fails for a file that is not a process's memory. Any other could have the engine wait, and this one waits for it.
-func isMemory(fd int) error {
+// numbersOf returns the numbers of a process in the PID namespaces that it is in: a /proc may be of any of them.
+func numbersOf(process int) ([]string, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(process) + "/status")
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(status), "\nNSpid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.Fields(line), nil
+}
+
+// isMemory fails for a file that is not a process's memory: of the process with a number here, whose mappings are what is checked (mapping.go);
+// of any if the number is 0. Any other file could have the engine wait, and this one waits for it. The file tells the number that the process
+// has in the PID namespace of its /proc, so a program that has made PID namespaces can pass another of its own processes off as itself.
+func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
 		return err
@@ -36,10 +51,18 @@ func isMemory(fd int) error {
 	if err != nil {
 		return err
 	}
-	if fs.Type != unix.PROC_SUPER_MAGIC || !memoryPath.MatchString(path) || flags&unix.O_ACCMODE != unix.O_RDWR {
+	of := memoryPath.FindStringSubmatch(path)
+	if fs.Type != unix.PROC_SUPER_MAGIC || of == nil || flags&unix.O_ACCMODE != unix.O_RDWR {
 		return errors.New("not a process's memory")
 	}
-	return nil
+	if process == 0 {
+		return nil
+	}
+	numbers, err := numbersOf(process)
+	if err == nil && !slices.Contains(numbers, of[1]) {
+		err = errors.New("another process's memory")
+	}
+	return err
 }
 
 // transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the driver's thread.

@@ -57,7 +57,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if err := isMemory(fd); err != nil {
+	if err := isMemory(fd, os.Getpid()); err != nil {
 		t.Fatal(err)
 	}
 	m := &addressSpace{fd}
@@ -86,7 +86,7 @@ func TestMemory(t *testing.T) {
 	defer unix.Close(of)
 	_ = ended.Process.Kill()
 	_ = ended.Wait()
-	if err := isMemory(of); err != nil {
+	if err := isMemory(of, 0); err != nil {
 		t.Fatal(err)
 	}
 	m = &addressSpace{of}
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isMemory(int(f.Fd())) == nil {
+		if isMemory(int(f.Fd()), 0) == nil {
 			t.Errorf("%s was taken for a process's memory", path)
 		}
 		f.Close()
@@ -108,7 +108,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(only)
-	if isMemory(only) == nil {
+	if isMemory(only, os.Getpid()) == nil {
 		t.Error("a file that cannot be written was taken")
 	}
 }
