@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
@@ -142,7 +144,7 @@ func TestSweepValues(t *testing.T) {
 	}
 	s.X.Values = nil // words, side by side
 	b := open(t, renderSweep(t, s), 1000)
-	if got := told(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15us" {
+	if got := told(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15\u00a0µs" {
 		t.Errorf("%v at %s", got, b.Text(".values em"))
 	}
 }
@@ -218,5 +220,23 @@ func TestHostileInBrowser(t *testing.T) {
 	}
 	if got := b.Text(".values span:last-child"); !strings.HasPrefix(got, evil) {
 		t.Errorf("told is %s", got)
+	}
+}
+
+// TestPhone: on a phone no page is wider than the screen, and the contents lead to each part, below the bar that they stand in.
+func TestPhone(t *testing.T) {
+	for name, page := range map[string]string{
+		"two": render(t, synthetic()), "many": render(t, synthetic("a", "b", "c", "d", "e", "f", "g", "h", "i")), "sweep": renderSweep(t, syntheticSweep()),
+	} {
+		b := open(t, page, 600)
+		b.Do(chromedp.EmulateViewport(390, 844))
+		b.Wait("innerWidth === 390 && document.querySelector('.uplot').offsetWidth < 390")
+		if got := b.Value("document.documentElement.scrollWidth"); got != "390" {
+			t.Errorf("%s: the page is %s wide", name, got)
+		}
+		b.Value(`(() => { location.hash = "#numbers"; document.getElementById("numbers").scrollIntoView(); })()`)
+		if got := b.Value(`(() => { const bar = document.querySelector("nav"); return !bar || document.getElementById("numbers").getBoundingClientRect().top >= bar.getBoundingClientRect().bottom; })()`); got != "true" {
+			t.Errorf("%s: the bar covers a heading", name)
+		}
 	}
 }

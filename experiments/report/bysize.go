@@ -127,13 +127,13 @@ func namedAxis(names []string) axis {
 	a := axis{lo: -0.5, hi: float64(len(names)) - 0.5, in: measure{div: 1}}
 	longest := 0
 	for _, name := range names {
-		longest = max(longest, len([]rune(name)))
+		longest = max(longest, len([]rune(withUnits(name))))
 	}
 	// A letter takes up to 8 units in the largest print, and the plot has about 420.
 	fit := max(2, 420/(8*longest+14))
 	stride := (len(names) + fit - 1) / fit
 	for i := 0; i < len(names); i += stride {
-		a.ticks = append(a.ticks, tick{float64(i), names[i]})
+		a.ticks = append(a.ticks, tick{float64(i), withUnits(names[i])})
 	}
 	return a
 }

@@ -62,10 +62,19 @@ type pageEvent struct {
 	Name string `json:"name"`
 }
 
+// allWithUnits are names as the page spells them.
+func allWithUnits(names []string) []string {
+	var all []string
+	for _, name := range names {
+		all = append(all, withUnits(name))
+	}
+	return all
+}
+
 // forPage is the chart for the page's script.
 func (c *chart) forPage() pageChart {
 	p := pageChart{
-		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(), Names: c.names, Room: c.eventRoom,
+		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(), Names: allWithUnits(c.names), Room: c.eventRoom,
 		Lines: []pageLine{},
 	}
 	for i := range c.lines {

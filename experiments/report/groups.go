@@ -39,7 +39,9 @@ func groupTables(r *Report) []table {
 			for _, kind := range kinds {
 				b := body{Heading: kind.heading}
 				for _, name := range r.groupNames(kind.of) {
-					b.Rows = append(b.Rows, r.groupRow(name, m.unit, part, kind.of, m.of))
+					row := r.groupRow(name, m.unit, part, kind.of, m.of)
+					row.Label = kind.label(name)
+					b.Rows = append(b.Rows, row)
 				}
 				if len(b.Rows) > 0 {
 					t.Bodies = append(t.Bodies, b)
@@ -57,9 +59,10 @@ func groupTables(r *Report) []table {
 var kinds = []struct {
 	heading string
 	of      func(*Summary) []Group
+	label   func(name string) string
 }{
-	{"By tag", func(s *Summary) []Group { return s.ByTag }},
-	{"By size", func(s *Summary) []Group { return s.BySize }},
+	{"By tag", func(s *Summary) []Group { return s.ByTag }, func(tag string) string { return tag }},
+	{"By size", func(s *Summary) []Group { return s.BySize }, withUnits},
 }
 
 // unfinishedTable counts the flows that had not ended with the run, which all other tables leave out; none if all had.
@@ -68,7 +71,7 @@ func (r *Report) unfinishedTable() []table {
 	for _, kind := range kinds {
 		b := body{Heading: kind.heading}
 		for _, name := range r.namesOf(kind.of, func(f *Flows) bool { return f.Unfinished > 0 }) {
-			b.Rows = append(b.Rows, r.row(name, counts, neither, func(run *Run) float64 {
+			b.Rows = append(b.Rows, r.row(kind.label(name), counts, neither, func(run *Run) float64 {
 				for _, g := range kind.of(&run.Summary) {
 					if g.Name == name {
 						return float64(g.Flows.Unfinished)

@@ -18,7 +18,9 @@ var pageCSS string
 var pageJS string
 
 // pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its commands write none.
-func pageTemplate() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) }
+func pageTemplate() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{"spelled": withUnits, "rounded": rounded}).Parse(pageHTML))
+}
 
 // shell is what every page has: its style, its script, and the charts that the script draws.
 type shell struct {
@@ -49,9 +51,15 @@ func (s *shell) figures(charts []*chart) []figure {
 type page struct {
 	*Report
 	shell
-	Cards   []card
-	Rows    []plotRow
-	Compare table
+	// Contents are the page's sections.
+	Contents []anchor
+	// Glance is the headline; no table without one.
+	Glance []table
+	Cards  []card
+	// MoreCards are, of many runs, those whose checks are ok: they are folded.
+	MoreCards []card
+	Rows      []plotRow
+	Compare   table
 	// Tail says what the plots leave out.
 	Tail string
 	// Sources are the tables of published values.
@@ -67,6 +75,9 @@ type page struct {
 	Sections   []section
 }
 
+// anchor is a place in the page.
+type anchor struct{ ID, Title string }
+
 // section is charts that compare the controllers' lines, and tables.
 type section struct {
 	ID, Title, Hint string
@@ -79,8 +90,8 @@ type section struct {
 // card is one run's verdict.
 type card struct {
 	Run
-	Kind, Sign string
-	Prints     []print
+	Kind   string
+	Prints []print
 	// Said are the first of the verdict's messages; More are folded away. An invariant that breaks once often breaks at every
 	// frame.
 	Said, More []string
@@ -132,11 +143,15 @@ func newPage(r *Report) *page {
 		Happened: eventTables(r),
 		Tail:     r.tail(),
 	}
-	signs := map[Status]string{Pass: "✓", Warn: "!", Fail: "✕"}
+	p.Glance = glance(r)
 	for k, run := range r.Runs {
 		said, noted := min(len(run.Verdict.Messages), mostSaid), min(len(run.Verdict.Notes), mostSaid)
-		p.Cards = append(p.Cards, card{
-			run, strings.ToLower(string(run.Verdict.Status)), signs[run.Verdict.Status], r.prints(k),
+		to := &p.Cards
+		if len(r.Runs) > mostAbreast && run.Verdict.Status == Pass && !run.Partial {
+			to = &p.MoreCards
+		}
+		*to = append(*to, card{
+			run, strings.ToLower(string(run.Verdict.Status)), r.prints(k),
 			run.Verdict.Messages[:said], run.Verdict.Messages[said:], run.Verdict.Notes[:noted], run.Verdict.Notes[noted:],
 		})
 	}
@@ -166,7 +181,68 @@ func newPage(r *Report) *page {
 	for k, name := range r.names() {
 		p.FlowLegend = append(p.FlowLegend, legend{name, swatch(k)})
 	}
+	p.Contents = p.contents()
 	return p
+}
+
+// contents are the page's sections, in its order.
+func (p *page) contents() (all []anchor) {
+	add := func(shown bool, id, title string) {
+		if shown {
+			all = append(all, anchor{id, title})
+		}
+	}
+	add(true, "glance", "At a glance")
+	add(len(p.LookAt) > 0, "look", "What to look at")
+	add(p.Compares, "differ", "How the runs differ")
+	add(len(p.Rows) > 0, "plots", "Over time")
+	add(len(p.Happened) > 0, "events", "Events")
+	add(len(p.Sources) > 0, "published", "Published and measured")
+	add(true, "numbers", "Numbers")
+	for i := range p.Sections {
+		add(true, p.Sections[i].ID, p.Sections[i].Title)
+	}
+	add(len(p.Same)+len(p.Differ) > 0, "settings", "Settings")
+	add(p.Command != "", "repeat", "How to repeat this")
+	add(p.EarlierCommand != "", "earlier", "Compare with earlier results")
+	return all
+}
+
+// mostAbreast is how many runs stand beside each other in the headline. More stand below each other.
+const mostAbreast = 8
+
+// glance is the headline, with the checks below it.
+func glance(r *Report) []table {
+	if len(r.Headline) == 0 {
+		return nil
+	}
+	t := table{Caption: "Completion times, and the measures in which the runs differ most", Corner: "Measure", Heads: r.names(), Bodies: []body{{}}}
+	if len(r.Runs) == 1 {
+		t.Caption = "The most important measures"
+	}
+	add := func(label string, cells []string) {
+		out := row{Label: label}
+		for _, text := range cells {
+			out.Cells = append(out.Cells, cell{Text: withUnits(text), Bar: -1})
+		}
+		t.Bodies[0].Rows = append(t.Bodies[0].Rows, out)
+	}
+	for _, row := range r.Headline {
+		add(row.Label, row.Cells)
+	}
+	checks := make([]string, len(r.Runs))
+	for i := range r.Runs {
+		checks[i] = r.Runs[i].Verdict.Word
+		if r.Runs[i].Partial {
+			checks[i] += " (partial)"
+		}
+	}
+	add("checks", checks)
+	if len(r.Runs) > mostAbreast {
+		t = t.turned()
+		t.Corner = "Run"
+	}
+	return []table{t}
 }
 
 // sections are what comes after the numbers of the whole runs; those without content are left out.

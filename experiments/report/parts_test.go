@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -136,6 +137,52 @@ func TestNumbers(t *testing.T) {
 }
 
 // TestForPage: the page gets a line without the points that its picture does not need, whole numbers as differences.
+// TestPlusMinus: digits that mean something, and no interval of what did not vary.
+func TestPlusMinus(t *testing.T) {
+	for _, c := range []struct {
+		unit       Unit
+		mean, half float64
+		want       string
+	}{
+		{Nanoseconds, 5.207878e6, 75, "5.208 ± <0.001"},
+		{Nanoseconds, 5.207878e6, 0, "5.21"},
+		{Nanoseconds, 5.207878e6, 4e4, "5.21 ± 0.04"},
+		{Nanoseconds, 18.6e6, 4.94e6, "18.6 ± 4.9"},
+		{Nanoseconds, 1.72e6, 35e6, "2 ± 35"},
+		{None, 0, 0, "0"},
+		{None, 476, 0, "476"},
+		{None, 92027, 9457, "92\u202f027 ± 9\u202f457"},
+		{None, 0.2, 1.3, "0.2 ± 1.3"},
+		{None, 0, 0.043, "0.000 ± 0.043"},
+	} {
+		m := c.unit.measure(c.mean)
+		if c.unit == None {
+			m = measure{div: 1}
+		}
+		if got := m.plusMinus(c.mean, c.half); got != c.want {
+			t.Errorf("%g ± %g: got %s, want %s", c.mean, c.half, got, c.want)
+		}
+	}
+}
+
+// TestUnitSpelling: one spelling on a page, and no more digits than three of quantities with decimals; names and settings stay.
+func TestUnitSpelling(t *testing.T) {
+	for _, c := range [][3]string{
+		{"10 links: 8 of 25Gbps, 1us; 2 of 100Gbps", "10 links: 8 of 25~Gb/s, 1~µs; 2 of 100~Gb/s", ""},
+		{"buffered 266.616KB in 200 us", "buffered 266.616~KB in 200~µs", "buffered 267~KB in 200~µs"},
+		{"at 1.201007 ms, 12.5KB, 125902 B", "at 1.201007~ms, 12.5~KB, 125902~B", "at 1.2~ms, 12.5~KB, 125902~B"},
+		{"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", "--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", ""},
+		{"1us 2us (3Mbps) 4 kbps", "1~µs 2~µs (3~Mb/s) 4~kb/s", ""},
+	} {
+		if got := strings.ReplaceAll(withUnits(c[0]), "\u00a0", "~"); got != c[1] {
+			t.Errorf("%s: got %s, want %s", c[0], got, c[1])
+		}
+		if got := strings.ReplaceAll(rounded(c[0]), "\u00a0", "~"); got != cmp.Or(c[2], c[1]) {
+			t.Errorf("%s, rounded: got %s, want %s", c[0], got, cmp.Or(c[2], c[1]))
+		}
+	}
+}
+
 func TestForPage(t *testing.T) {
 	points := []point{{0, 0}, {10, 0}, {20, 0}, {30, 50}, {30, 20}, {40, math.NaN()}, {50, 1}, {60, 1}}
 	for _, c := range []struct {

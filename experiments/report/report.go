@@ -34,12 +34,20 @@ type Report struct {
 	// LookAt tells the reader what to look at, one paragraph each.
 	LookAt []string
 	// Runs are the columns, in this order.
-	Runs   []Run
-	Panels []Panel
+	Runs []Run
+	// Headline are the measures that the page begins with, with a cell a run.
+	Headline []HeadlineRow
+	Panels   []Panel
 	// Spans are stretches of time to shade in every panel, such as a burst.
 	Spans []Span
 	// Published are tables of what a source says of the scenario, beside what the runs measured.
 	Published []Published
+}
+
+// HeadlineRow is one measure of the headline. Cells are texts with their units.
+type HeadlineRow struct {
+	Label string
+	Cells []string
 }
 
 // Published is one table of a source. Everything in it is text as it is to be read.
@@ -88,6 +96,7 @@ type Setting struct{ Group, Name, Value string }
 // Verdict says whether a run's numbers can be trusted.
 type Verdict struct {
 	Status   Status
+	Word     string   // what people read in the place of Status
 	Messages []string // why it is not PASS
 	Notes    []string // what to know of the numbers though nothing is off
 }
@@ -176,6 +185,11 @@ func (r *Report) check() error {
 	for _, run := range r.Runs {
 		if !slices.IsSortedFunc(run.Events, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) }) {
 			return fmt.Errorf("report %s: controller %s: the events are not in the order of time", r.Scenario, run.Controller)
+		}
+	}
+	for _, row := range r.Headline {
+		if len(row.Cells) != len(r.Runs) {
+			return fmt.Errorf("report %s: headline: %s has %d cells of %d runs", r.Scenario, row.Label, len(row.Cells), len(r.Runs))
 		}
 	}
 	for _, p := range r.Published {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func wellFormed(t *testing.T, doc string) {
 var (
 	svgs   = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 	remote = regexp.MustCompile(`(?i)https?:|//[a-z]|url\((?:[^#]|$)|@import|<link|<img|<iframe|\bsrc=`)
-	uses   = regexp.MustCompile(`\b(?:href|xlink:href)=`)
+	uses   = regexp.MustCompile(`\b(?:href="[^#]|xlink:href=)`)
 	worded = regexp.MustCompile(`<div class="plot" data-chart="\d+"><p id="[^"]*">([^<]*)</p>`)
 )
 
@@ -89,8 +90,8 @@ func TestPage(t *testing.T) {
 				}
 				ids[m[1]] = true
 			}
-			for _, ref := range regexp.MustCompile(`aria-labelledby="([^"]*)"|url\(#([^)]*)\)`).FindAllStringSubmatch(page, -1) {
-				for _, id := range strings.Fields(ref[1] + " " + ref[2]) {
+			for _, ref := range regexp.MustCompile(`aria-labelledby="([^"]*)"|url\(#([^)]*)\)|href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+				for _, id := range strings.Fields(ref[1] + " " + ref[2] + " " + ref[3]) {
 					if !ids[id] {
 						t.Errorf("nothing has the id %s", id)
 					}
@@ -261,8 +262,39 @@ func TestVerdictNotes(t *testing.T) {
 	page := render(t, r)
 	open, folded, found := strings.Cut(page, "<details><summary>2 more notes</summary>")
 	folded, _, _ = strings.Cut(folded, "</details>")
-	if !found || strings.Count(open, "<li>Note: &lt;") != 3 || strings.Count(folded, "<li>Note: &lt;") != 2 {
-		t.Errorf("%d notes open, %d folded", strings.Count(open, "Note: "), strings.Count(folded, "Note: "))
+	if !found || strings.Count(open, "<li>&lt;") != 3 || strings.Count(folded, "<li>&lt;") != 2 {
+		t.Errorf("%d notes open, %d folded", strings.Count(open, "<li>&lt;"), strings.Count(folded, "<li>&lt;"))
+	}
+}
+
+// TestGlance: a page begins with the headline, and its contents are all its sections in their order.
+func TestGlance(t *testing.T) {
+	r := synthetic()
+	r.Runs[1].Partial = true
+	page := render(t, r)
+	contents, rest, _ := strings.Cut(page, "</nav>")
+	headline, _, _ := strings.Cut(rest, "</table>")
+	for _, want := range []string{`<h2 id="glance">`, "FCT mean", ">17.3\u00a0µs</td>", `<th scope="row">checks</th><td>ok</td><td>incomplete (partial)</td>`} {
+		if !strings.Contains(headline, want) {
+			t.Errorf("the headline has no %s", want)
+		}
+	}
+	if strings.Contains(headline, `<h2 id="plots"`) || strings.Contains(page, ">PASS<") || strings.Contains(page, ">WARN<") {
+		t.Error("the headline does not come first, or a verdict is a grade")
+	}
+	var linked, titled []string
+	for _, m := range regexp.MustCompile(`<a href="#([^"]*)">([^<]*)</a>`).FindAllStringSubmatch(contents, -1) {
+		linked = append(linked, m[1]+" "+m[2])
+	}
+	for _, m := range regexp.MustCompile(`<h2 id="([^"]*)"[^>]*>([^<]*)</h2>`).FindAllStringSubmatch(page, -1) {
+		titled = append(titled, m[1]+" "+m[2])
+	}
+	if len(linked) < 6 || !slices.Equal(linked, titled) {
+		t.Errorf("contents %q, sections %q", linked, titled)
+	}
+	r.Headline[0].Cells = r.Headline[0].Cells[:1]
+	if Write(io.Discard, r) == nil {
+		t.Error("a headline without a cell for each run was accepted")
 	}
 }
 

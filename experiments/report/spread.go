@@ -250,7 +250,7 @@ func stepsTables(r *Report) []table {
 				return math.NaN()
 			})
 		}
-		each.Bodies = append(each.Bodies, body{name, []row{
+		each.Bodies = append(each.Bodies, body{withUnits(name), []row{
 			own("Collectives that ended", counts, neither, func(c *Collective) float64 { return float64(c.Completed) }),
 			own("Completion time, mean", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.Mean }),
 			own("Completion time, 99 %", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.P99 }),

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/pausenet/pausenet/internal/interval"
 )
@@ -96,7 +97,7 @@ func (s *Sweep) check() error {
 	return nil
 }
 
-// axis maps the places. A tick stands at each as far as their names fit: they are what was run.
+// axis maps the places. A tick stands at each, and its name as far as they fit: they are what was run.
 func (x *SweepAxis) axis() axis {
 	if x.Values == nil {
 		return namedAxis(x.Names)
@@ -105,23 +106,41 @@ func (x *SweepAxis) axis() axis {
 	if lo > 0 && hi/lo >= 20 {
 		a := logAxis(lo, hi, x.Unit)
 		a.lo, a.hi = lo*math.Pow(hi/lo, -0.04), hi*math.Pow(hi/lo, 0.04)
-		a.ticks = within(a.ticks, a.lo, a.hi)
+		a.ticks = x.ticks(&a)
 		return a
 	}
 	margin := (hi - lo) * 0.04
 	a := exactAxis(lo-margin, hi+margin, x.Unit, 8)
-	a.ticks = within(a.ticks, lo-margin, hi+margin)
+	a.in = x.Unit.measure(hi)
+	a.ticks = x.ticks(&a)
 	return a
 }
 
-func within(ticks []tick, lo, hi float64) []tick {
-	var kept []tick
-	for _, t := range ticks {
-		if t.value >= lo && t.value <= hi {
-			kept = append(kept, t)
+// ticks are one for each place. Where names would overlap those farther left are left out: the last has the unit.
+func (x *SweepAxis) ticks(a *axis) []tick {
+	ticks := make([]tick, len(x.Values))
+	on := a.place(0, 420) // as wide as a plot at its narrowest
+	free := math.Inf(1)
+	for i := len(ticks) - 1; i >= 0; i-- {
+		v := x.Values[i]
+		ticks[i].value = v
+		label := strconv.FormatFloat(v/a.in.div, 'f', -1, 64)
+		switch {
+		case a.log && x.Unit != None: // 101 KB rather than 0.101 of the last one's MB
+			label = withUnits(x.Names[i])
+		case v != 0:
+			label += a.in.suffix
+		}
+		half := 4 * float64(len([]rune(label))) // a letter takes up to 8 units in the largest print
+		if i == len(ticks)-1 && !a.log {
+			half = 4 * float64(len([]rune(a.in.named(label))))
+		}
+		if on.at(v)+half <= free {
+			ticks[i].label = label
+			free = on.at(v) - half - 8
 		}
 	}
-	return kept
+	return ticks
 }
 
 // chart is a metric's chart, nil if no run has the metric.
@@ -188,12 +207,12 @@ func (s *Sweep) table(i int) table {
 		t.Caption = m.Title
 	}
 	for n, name := range s.X.Names {
-		r := row{Label: name}
+		r := row{Label: withUnits(name)}
 		for k := range s.Lines {
 			e := m.Lines[k][n]
 			text := digits(math.NaN())
 			if e.N > 0 {
-				if text = u.cell(e.Mean, false); !math.IsNaN(e.Half) {
+				if text = u.cell(e.Mean, m.Unit == None && e.Mean == math.Trunc(e.Mean)); !math.IsNaN(e.Half) {
 					text = u.plusMinus(e.Mean, e.Half)
 				}
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func TestSweepPage(t *testing.T) {
 		t.Errorf("%d charts: a metric that no run has needs none", n)
 	}
 	for _, want := range []string{
-		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "1.50 ± 0", "<td>4.00</td>", "<td>–</td>",
+		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "<td>1.50</td>", "<td>4.00</td>", "<td>–</td>",
 		"dcqcn: 2–4", "dcon: 1–1.5", `"half":{"d":[[100000,2],null]}`, "flows.a.interval", "pausenet sweep a --set x=1..3",
 		"x=2 dcon is the same run as &lt;x=1&gt; dcon", "1 of the points is the same run as another",
 	} {
@@ -98,8 +99,8 @@ func TestSweepAxis(t *testing.T) {
 		first  float64 // places of the second of three, as a part of the way from the first to the third
 		second string  // a tick's label
 	}{
-		{SweepAxis{Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds}, false, 0.25, "20"},
-		{SweepAxis{Names: []string{"1KB", "10KB", "100KB"}, Values: []float64{1e3, 1e4, 1e5}, Unit: Bytes}, true, 0.5, "10"},
+		{SweepAxis{Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds}, false, 0.25, "15"},
+		{SweepAxis{Names: []string{"1KB", "10KB", "100KB"}, Values: []float64{1e3, 1e4, 1e5}, Unit: Bytes}, true, 0.5, "10\u00a0KB"},
 		{SweepAxis{Names: []string{"red", "step", "off"}}, false, 0.5, "step"},
 	} {
 		a := c.axis.axis()
@@ -119,6 +120,23 @@ func TestSweepAxis(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v: ticks %v", c.axis.Names, a.ticks)
+		}
+	}
+}
+
+// TestSweepTicks: a tick stands at each place; of names without room those farther left are left out.
+func TestSweepTicks(t *testing.T) {
+	for _, c := range []struct {
+		axis SweepAxis
+		want string
+	}{
+		{SweepAxis{Names: []string{"100KB", "101KB", "200KB", "800KB"}, Values: []float64{100e3, 101e3, 200e3, 800e3}, Unit: Bytes}, "[{100000 } {101000 101} {200000 200} {800000 800}]"},
+		{SweepAxis{Names: []string{"0.5", "0.9"}, Values: []float64{0.5, 0.9}}, "[{0.5 0.5} {0.9 0.9}]"},
+		{SweepAxis{Names: []string{"1us", "4us", "1ms"}, Values: []float64{1e3, 4e3, 1e6}, Unit: Nanoseconds}, "[{1000 1\u00a0µs} {4000 4\u00a0µs} {1e+06 1\u00a0ms}]"},
+	} {
+		a := c.axis.axis()
+		if got := fmt.Sprint(a.ticks); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.axis.Names, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // synthetic is a report shaped like the DCON paper's figures 2 and 6: f0 and f1 at 20 Gb/s each, a burst from 20 to 27 ms
@@ -24,6 +25,9 @@ func synthetic(controllers ...string) *Report {
 			"f0 shares no congested port with the burst. Its goodput should not change.",
 		},
 		Spans: []Span{{20e6, 27e6, "burst"}},
+	}
+	for _, label := range []string{"flows completed", "FCT mean"} {
+		r.Headline = append(r.Headline, HeadlineRow{label, slices.Repeat([]string{"17.3 us"}, len(controllers))})
 	}
 	panels := []Panel{
 		{Title: "Congested port: egress queue of L2 to R1", Unit: Bytes, Series: map[string][]Series{}},
@@ -107,7 +111,7 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 	run := Run{
 		Controller: name, Fingerprint: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		Slowdowns: []Distribution{{Tag: "burst", Slowdowns: NewSample(slowdowns)}},
-		Verdict:   Verdict{Status: Pass, Messages: []string{"All invariants hold: nothing lost, nothing out of order, every account back at zero."}},
+		Verdict:   Verdict{Status: Pass, Word: "ok", Messages: []string{"All invariants hold: nothing lost, nothing out of order, every account back at zero."}},
 		Summary: Summary{
 			All:       f(0.8 + 0.3*bad),
 			ByTag:     []Group{{"burst", f(0.8 + 0.3*bad)}},
@@ -118,7 +122,7 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 		},
 	}
 	if bad == 0 {
-		run.Verdict = Verdict{Status: Warn, Messages: []string{"the congestion control never reacted"}, Notes: []string{"PFC was not needed"}}
+		run.Verdict = Verdict{Status: Warn, Word: "incomplete", Messages: []string{"the congestion control never reacted"}, Notes: []string{"PFC was not needed"}}
 	}
 	return run
 }

@@ -15,6 +15,7 @@ type table struct {
 	Sub     []string // the columns of each group, if there are groups
 	Bodies  []body
 	Texts   bool // all cells are texts
+	Turned  bool // its heads are measures, and may take several lines
 }
 
 // body is a run of rows with a heading of its own, or none.
@@ -26,6 +27,27 @@ type body struct {
 type row struct {
 	Label, Unit string
 	Cells       []cell
+}
+
+// turned is a table without groups, whose rows are t's columns.
+func (t table) turned() table {
+	out := t
+	out.Heads, out.Bodies, out.Turned = nil, []body{{}}, true
+	for i, head := range t.Heads {
+		own := row{Label: head}
+		for _, b := range t.Bodies {
+			for _, r := range b.Rows {
+				own.Cells = append(own.Cells, r.Cells[i])
+			}
+		}
+		out.Bodies[0].Rows = append(out.Bodies[0].Rows, own)
+	}
+	for _, b := range t.Bodies {
+		for _, r := range b.Rows {
+			out.Heads = append(out.Heads, r.Label)
+		}
+	}
+	return out
 }
 
 // Span is how many columns t has.

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -99,17 +99,63 @@ func (m measure) named(s string) string {
 	return s + "\u00a0" + m.name // a number and its unit stay on one line
 }
 
-// plusMinus prints a mean and the half-width of its interval, with as many decimals as show two digits of the half-width.
+// plusMinus prints a mean and the half-width of its interval: three significant digits of the mean, four where the interval is small, and of the
+// interval two at most. What did not vary has no interval.
 func (m measure) plusMinus(mean, half float64) string {
-	if half == 0 || math.Abs(half/m.div) >= 100 {
-		return m.cell(mean, half != 0 && m.div == 1) + " ± " + m.cell(half, m.div == 1)
+	if half == 0 {
+		return m.cell(mean, m.div == 1 && mean == math.Trunc(mean))
 	}
-	if half < math.Abs(mean)/1e5 { // digits that say nothing: seeds hardly matter
-		decimals := max(0, 3-int(math.Floor(math.Log10(math.Abs(mean/m.div)))))
-		return fmt.Sprintf("%.*f%s ± <%.*f%s", decimals, mean/m.div, m.suffix, decimals, math.Pow10(-decimals), m.suffix)
+	if half/m.div >= 100 {
+		return m.cell(mean, m.div == 1) + " ± " + m.cell(half, m.div == 1)
 	}
-	decimals := max(0, min(6, 1-int(math.Floor(math.Log10(half/m.div)))))
-	return strconv.FormatFloat(mean/m.div, 'f', decimals, 64) + m.suffix + " ± " + strconv.FormatFloat(half/m.div, 'f', decimals, 64) + m.suffix
+	digitsOf := func(v float64, n int) int { return max(0, n-1-int(math.Floor(math.Log10(math.Abs(v/m.div))))) }
+	decimals := digitsOf(half, 2)
+	if mean != 0 {
+		decimals = min(decimals, digitsOf(mean, 3))
+		if half/m.div < math.Pow10(-decimals)/2 {
+			decimals = digitsOf(mean, 4)
+		}
+	}
+	print := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) + m.suffix }
+	if least := math.Pow10(-decimals); half/m.div < least/2 {
+		return print(mean/m.div) + " ± <" + print(least)
+	}
+	return print(mean/m.div) + " ± " + print(half/m.div)
+}
+
+// quantity matches a number and its unit as scenarios and messages have them, and what stands before it: nothing that makes it a part of a name or
+// a setting.
+var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|us|µs|ms|s|B|KB|MB|GB|TB|bps|[KkMGT]bps)\b`)
+
+// withUnits is text with the units of quantities spelled as the page's own: "25Gbps, 1us" becomes "25 Gb/s, 1 µs".
+func withUnits(text string) string {
+	return quantity.ReplaceAllStringFunc(text, func(s string) string {
+		m := quantity.FindStringSubmatch(s)
+		return m[1] + m[2] + "\u00a0" + unitSpelled(m[3])
+	})
+}
+
+// unitSpelled is a unit as the page spells it.
+func unitSpelled(unit string) string {
+	if rate, ok := strings.CutSuffix(unit, "bps"); ok {
+		return strings.Replace(rate, "K", "k", 1) + "b/s"
+	}
+	if unit == "us" {
+		return "µs"
+	}
+	return unit
+}
+
+// rounded is withUnits, with no more than three significant digits of quantities that have decimals: "266.616KB" becomes "267 KB".
+func rounded(text string) string {
+	return withUnits(quantity.ReplaceAllStringFunc(text, func(s string) string {
+		m := quantity.FindStringSubmatch(s)
+		v, err := strconv.ParseFloat(m[2], 64)
+		if whole, decimals, found := strings.Cut(m[2], "."); err != nil || !found || len(strings.TrimLeft(whole+decimals, "0")) <= 3 {
+			return s
+		}
+		return m[1] + trimZeros(digits(v)) + m[3]
+	}))
 }
 
 // titled is a column's heading: its name and the unit of its numbers.

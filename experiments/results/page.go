@@ -48,6 +48,7 @@ func (p *reportPage) page() *report.Report {
 	if earlier := rundir.Earlier(p.folder); earlier != "" && p.folder != "" {
 		page.Earlier, page.EarlierCommand = filepath.Base(earlier), fmt.Sprintf("pausenet report %s %s", earlier, p.folder)
 	}
+	page.Headline = p.headline()
 	p.panels(page)
 	for _, span := range view.Spans {
 		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
@@ -96,9 +97,11 @@ func (c *column) report() report.Run {
 		return run
 	}
 	run.Verdict = report.Verdict{Status: report.Pass}
+	verdicts := measure.Verdicts{Runs: len(c.runs)}
 	run.Partial = false
 	for _, r := range c.runs {
 		own := r.report(c.name)
+		verdicts.Add(r.summary.Verdict.Status)
 		run.Repeats = append(run.Repeats, own)
 		run.Partial = run.Partial || own.Partial
 		for _, m := range own.Verdict.Messages {
@@ -111,7 +114,23 @@ func (c *column) report() report.Run {
 			run.Verdict.Status = s
 		}
 	}
+	run.Verdict.Word = verdicts.String()
 	return run
+}
+
+// headline is that of the columns, as the terminal has it.
+func (p *reportPage) headline() (rows []report.HeadlineRow) {
+	columns := make([]HeadlineColumn, len(p.columns))
+	for i := range p.columns {
+		columns[i].Name = p.columns[i].name
+		for _, r := range p.columns[i].runs {
+			columns[i].Runs = append(columns[i].Runs, &r.summary)
+		}
+	}
+	for _, row := range Headline(columns) {
+		rows = append(rows, report.HeadlineRow(row))
+	}
+	return rows
 }
 
 // report is the run for package report.
@@ -119,7 +138,7 @@ func (r *RunFolder) report(name string) report.Run {
 	sum := &r.summary
 	run := report.Run{
 		Controller: name, Fingerprint: sum.Fingerprint, Partial: sum.Partial, Seed: r.manifest.Seed, Settings: r.settings(),
-		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
+		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Word: sum.Verdict.Status.Word(), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
 			Paused: sum.PausedNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,

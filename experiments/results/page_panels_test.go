@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
@@ -70,5 +71,28 @@ func TestDefaultPanelsOfRuns(t *testing.T) {
 				t.Errorf("got %q with the lines %q, note %q; want %q with %d lines, note %q", titles, got, page.Panels[0].Note, c.titles, c.labels, c.note)
 			}
 		})
+	}
+}
+
+// TestPageHeadline: a page has the headline of its columns, and of a column's runs the words of their verdicts.
+func TestPageHeadline(t *testing.T) {
+	run := func(status measure.Status, fct float64) *RunFolder {
+		r := new(RunFolder)
+		r.summary.Verdict.Status, r.summary.Flows.Completed, r.summary.Flows.Count, r.summary.Flows.FCT.Mean = status, 1, 2, fct
+		return r
+	}
+	p := reportPage{columns: []column{
+		{"none", []*RunFolder{run(measure.Pass, 4e6), run(measure.Warn, 4e6)}}, {"dcqcn", []*RunFolder{run(measure.Fail, 2e6)}},
+	}}
+	page := p.page()
+	var rows []string
+	for _, r := range page.Headline {
+		rows = append(rows, fmt.Sprint(r.Label, r.Cells))
+	}
+	if want := []string{"flows completed[2/4 1/2]", "FCT mean[4.00 ms 2.00 ms]"}; !slices.Equal(rows[:2], want) {
+		t.Errorf("got %q, want %q first", rows, want)
+	}
+	if got := page.Runs[0].Verdict.Word + "; " + page.Runs[1].Verdict.Word; got != "1 ok, 1 incomplete; broken" {
+		t.Errorf("the checks are %s", got)
 	}
 }

@@ -28,7 +28,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	label := func(*Row) string { return "all points" }
 	out.X.Title, out.X.Column = "controller", "controller"
 	if len(varying) > 0 {
-		out.X.Title = varying[0].Path
+		out.X.Title = inWords(varying[0].Path)
 		place = func(row *Row) string { return row.Values[0] }
 		label = func(row *Row) string {
 			words := []string{row.Controller}
@@ -65,6 +65,24 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 		out.Metrics = append(out.Metrics, metric)
 	}
 	return out
+}
+
+// acronyms are parts of settings' names that are written in capitals.
+var acronyms = []string{"pfc", "xoff", "xon", "ecn", "cnp", "cnm", "tcd", "cbfc", "rtt", "mtu", "qps", "ack", "bdp", "ip"}
+
+// inWords is a parameter's path for people: "switch.pfc.xoff_to_xon" is "PFC XOFF to XON", "flows.burst.interval" is "burst interval".
+func inWords(path string) string {
+	section, rest, found := strings.Cut(path, ".")
+	if !found {
+		rest = section
+	}
+	words := strings.FieldsFunc(rest, func(c rune) bool { return c == '.' || c == '_' })
+	for i, word := range words {
+		if slices.Contains(acronyms, word) {
+			words[i] = strings.ToUpper(word)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // unitSuffixes end the names of columns of CSV files.
@@ -123,7 +141,7 @@ func problemsOf(points []Point, outcomes []Outcome) []string {
 		case !o.Complete():
 			problems = append(problems, name+": not made, the sweep was interrupted")
 		case o.Verdict.Status == measure.Fail:
-			problems = append(problems, fmt.Sprintf("%s: FAIL: %s", name, strings.Join(o.Verdict.Messages, "; ")))
+			problems = append(problems, fmt.Sprintf("%s: checks %s: %s", name, measure.Fail.Word(), strings.Join(o.Verdict.Messages, "; ")))
 		}
 	}
 	return problems

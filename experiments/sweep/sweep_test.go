@@ -600,3 +600,13 @@ func TestIdle(t *testing.T) {
 		}
 	}
 }
+
+func TestParametersInWords(t *testing.T) {
+	for path, want := range map[string]string{
+		"switch.pfc.xoff_to_xon": "PFC XOFF to XON", "flows.burst.interval": "burst interval", "host.cnp_interval": "CNP interval", "seed": "seed",
+	} {
+		if got := inWords(path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}

@@ -72,8 +72,8 @@ export class Chart {
 		const { data, colour, scale: k } = this, { x, y } = data;
 		const axis = { stroke: colour.muted, font: `${11.5 * k}px ${letters}`, labelFont: `${11.5 * k}px ${letters}`, labelSize: 20 * k, labelGap: 0 };
 		const ticks = () => (this.whole ? x.ticks : ticksBetween(x, ...this.shown, 7));
-		// The last tick names the unit.
-		const label = (i, all) => (i === all.length - 1 && x.unit ? `${all[i][1]} ${x.unit}` : all[i][1]);
+		// The last tick names the unit, where not each does.
+		const label = (i, all) => (i === all.length - 1 && x.unit && !all[i][1].endsWith(x.unit) ? `${all[i][1]} ${x.unit}` : all[i][1]);
 		const crisp = (w) => Math.max(1, Math.round(w * k * uPlot.pxRatio)) / uPlot.pxRatio;
 		const above = data.yName || data.spans.length > 0 || data.room;
 		return {
