@@ -112,7 +112,7 @@ check-generated: ## fail if compiling the pipelines again changes what is commit
 
 .PHONY: bench
 bench: build ## measure this machine (needs root for the kernel plane): packet-hops, sizes, processors, whole runs, start-up, bring-up
-	bin/pausenet bench --json bin/bench.json
+	bin/pausenet bench --out bin/bench.json
 
 .PHONY: bench-docs
 bench-docs: ## put what make bench has measured into docs/performance.md

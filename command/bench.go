@@ -25,7 +25,7 @@ fabric and the number of processors; the time and memory of whole runs, of up to
 hosts; how the program starts and how fabrics come up. It takes some ten minutes.
 docs/performance.md has results and says how to read them.`,
 		Example: `  sudo pausenet bench
-  pausenet bench --rounds 1 --json bench.json`,
+  pausenet bench --rounds 1 --out bench.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(atLeastOne(c.Flags(), "rounds"), checkProcessors(c, engine.PlaneWasm)); err != nil {
@@ -47,7 +47,7 @@ docs/performance.md has results and says how to read them.`,
 	}
 	flags := c.Flags()
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`times` each workload is measured; three at most where it takes seconds")
-	flags.StringVar(&file, "json", "", "`file` to write the result to, as JSON")
+	flags.StringVar(&file, "out", "", "`file` to write the result to, as JSON")
 	completeNothing(c, "rounds")
 	c.AddCommand(newBenchAIFabricCommand())
 	processorsFlag(c, &o.Processors, "; measured are 1, 2, 4 and so on, up to this (default: all)")

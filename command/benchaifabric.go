@@ -10,7 +10,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/aifabric"
 	"github.com/pausenet/pausenet/experiments/suite"
-	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -52,7 +51,7 @@ is no bound. The exit code does not depend on it.`,
 		Example: `  pausenet bench ai-fabric --quick
   pausenet bench ai-fabric --seeds 1..5
   pausenet bench ai-fabric --topology pod.yaml --set switch.ecn.kmax=400KB
-  pausenet bench ai-fabric -f markdown --out kpis > kpis.md`,
+  pausenet bench ai-fabric -o markdown --out kpis > kpis.md`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
@@ -67,8 +66,7 @@ is no bound. The exit code does not depend on it.`,
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at the same time")
 	processorsFlag(c, &f.processors, " (default: all, shared by the runs at the same time)")
-	flags.StringVarP(&f.format, "format", "f", "text", "output `format`: text, json or markdown")
-	completeFlag(c, "format", "text", "json", "markdown")
+	formatFlag(c, &f.format, "markdown")
 	_ = c.RegisterFlagCompletionFunc("topology", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault
 	})
@@ -78,16 +76,13 @@ is no bound. The exit code does not depend on it.`,
 }
 
 func (f *aiFabricFlags) run(c *cobra.Command) error {
-	if f.format != "text" && f.format != "json" && f.format != "markdown" {
-		return badInput(fmt.Errorf("format %q: text, json or markdown", f.format))
-	}
 	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, engine.PlaneWasm)); err != nil {
 		return err
 	}
 	if f.seeds != "" {
-		seeds, err := sweep.ParseSeeds(f.seeds)
+		seeds, err := seedsOf(f.seeds)
 		if err != nil {
-			return badInput(fmt.Errorf("--seeds: %w", err))
+			return err
 		}
 		f.Seeds = seeds
 	}
@@ -127,8 +122,8 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 		return runError(err)
 	}
 	switch f.format {
-	case "json":
-		err = writeJSON(c.OutOrStdout(), report)
+	case formatJSON, formatYAML:
+		err = writeStructured(c.OutOrStdout(), f.format, report)
 	case "markdown":
 		err = report.WriteMarkdown(c.OutOrStdout())
 	default:

@@ -43,7 +43,7 @@ written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out. Of 
 and jobs, whose flows wait for each other, it prints the times that none gets below.`,
 		Example: `  pausenet bound dcon-websearch
   pausenet bound dcon-datamining --set workloads.datamining.poisson.load=0.4 --seed 2
-  pausenet bound mine.yaml --out results -f json`,
+  pausenet bound mine.yaml --out results -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := notEmpty(c, "out"); err != nil {
@@ -75,9 +75,6 @@ and jobs, whose flows wait for each other, it prints the times that none gets be
 }
 
 func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
-	if err := checkFormat(f.format); err != nil {
-		return err
-	}
 	s, err := scenario.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
 	if err == nil && seedGiven {
 		s, err = s.WithSeed(f.seed)
@@ -100,8 +97,8 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 			return runError(err)
 		}
 	}
-	if f.format == "json" {
-		return writeJSON(w, b)
+	if structured(f.format) {
+		return writeStructured(w, f.format, b)
 	}
 	writeBound(w, s, b, files)
 	return nil

@@ -59,14 +59,11 @@ switch.pfc.small_packets) and longer frames of other priorities (topology.interf
 The exit code is 0 if everything is proved, and else 1.`,
 		Example: `  pausenet check headroom incast
   pausenet check headroom incast --set switch.pfc.headroom=10KB
-  pausenet check headroom fabric.yaml --response 2us -f json
+  pausenet check headroom fabric.yaml --response 2us -o json
   pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B --set switch.pfc.small_packets=1`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			span, err := units.ParseTime(response)
 			if err != nil || span < 0 || span > vtime.Millisecond {
 				return badInput(fmt.Errorf("--response %s: a time of 0 to 1 ms, as 1.5us", response))
@@ -101,8 +98,8 @@ The exit code is 0 if everything is proved, and else 1.`,
 					return err
 				}
 			}
-			if format == "json" {
-				err = writeJSON(c.OutOrStdout(), v)
+			if structured(format) {
+				err = writeStructured(c.OutOrStdout(), format, v)
 			} else {
 				err = v.write(c.OutOrStdout())
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// cleaned is what "clean -f json" prints about a namespace or a file.
+// cleaned is what "clean -o json" prints about a namespace or a file.
 type cleaned struct {
 	*kernel.Leftover
 	File    string `json:"file,omitempty"`
@@ -43,9 +43,6 @@ were killed and the records of those that ended by themselves, and in ~/.cache/p
 images that were unpacked for nodes and that no fabric uses.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			left, err := kernel.FindLeftovers()
 			if err != nil {
 				return &exitError{exitEnvironment, fmt.Errorf("look for leftovers: %w", err)}
@@ -69,8 +66,8 @@ images that were unpacked for nodes and that no fabric uses.`,
 			for _, f := range files {
 				note(cleaned{File: f.path, What: f.what}, f.remove, true)
 			}
-			if format == "json" {
-				err = writeJSON(c.OutOrStdout(), all)
+			if structured(format) {
+				err = writeStructured(c.OutOrStdout(), format, all)
 			} else {
 				writeCleaned(c.OutOrStdout(), all, dryRun)
 			}

@@ -24,12 +24,9 @@ It exits with 0 if the kernel plane works here, and with 3 if it does not.`,
 		Example: "  sudo pausenet doctor",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			d := doctor.Diagnose()
-			if format == "json" {
-				if err := writeJSON(c.OutOrStdout(), d); err != nil {
+			if structured(format) {
+				if err := writeStructured(c.OutOrStdout(), format, d); err != nil {
 					return err
 				}
 			} else {

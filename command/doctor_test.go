@@ -11,7 +11,7 @@ import (
 
 // The exit code says what the diagnosis does.
 func TestDoctor(t *testing.T) {
-	stdout, stderr, code := command("doctor", "-f", "json")
+	stdout, stderr, code := command("doctor", "-o", "json")
 	var d doctor.Diagnosis
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v in %s", err, stdout)
@@ -34,7 +34,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	stdout, stderr, code := command("clean", "--dry-run", "-f", "json")
+	stdout, stderr, code := command("clean", "--dry-run", "-o", "json")
 	if os.Geteuid() != 0 {
 		if code != exitEnvironment || !strings.Contains(stderr, "sudo") {
 			t.Errorf("exit code %d and %q", code, stderr)

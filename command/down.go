@@ -52,14 +52,11 @@ only fabric that is up needs no name, if you have brought it up.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			if err := checkRoot("a live fabric belongs to root"); err != nil {
 				return err
 			}
 			out := c.OutOrStdout()
-			if format == "json" {
+			if structured(format) {
 				out = io.Discard
 			}
 			names, views := args, []downView{}
@@ -110,8 +107,8 @@ only fabric that is up needs no name, if you have brought it up.`,
 				views = append(views, downView{r.Name, r.String(), r.Verdict})
 				r.Forget()
 			}
-			if format == "json" {
-				if err := writeJSON(c.OutOrStdout(), views); err != nil {
+			if structured(format) {
+				if err := writeStructured(c.OutOrStdout(), format, views); err != nil {
 					return err
 				}
 			}

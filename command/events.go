@@ -25,12 +25,9 @@ storm and deadlock, each RDMA flow's start and end, and each second what was dro
 where, until Ctrl-C or the fabric's end, whose verdict is the last line. A reader that is too
 slow misses events and is told how many.`,
 		Example: `  sudo pausenet events | jq 'select(.kind == "flow_end")'
-  sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end -f text`,
+  sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end -o table`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if format != "json" && format != "text" {
-				return badInput(fmt.Errorf("format %q: json or text", format))
-			}
 			client, err := dial(fabric)
 			if err != nil {
 				return err
@@ -52,7 +49,7 @@ slow misses events and is told how many.`,
 			}()
 			out := c.OutOrStdout()
 			err = client.Events(kinds, func(line []byte) error {
-				if format == "json" {
+				if format == formatJSON {
 					_, err := out.Write(line)
 					return err
 				}
@@ -79,8 +76,8 @@ slow misses events and is told how many.`,
 		},
 	}
 	fabricFlag(c, &fabric)
-	c.Flags().StringVarP(&format, "format", "f", "json", "output `format`: json, a line each, or text")
-	completeFlag(c, "format", "json", "text")
+	format = formatJSON // a line each
+	outputFlags(c, &format, []string{formatJSON, formatTable})
 	c.Flags().StringSliceVar(&kinds, "kinds", nil, "only events of these `kinds`, separated by commas")
 	completeList(c, "kinds", always(live.EventKinds))
 	return c

@@ -17,7 +17,7 @@ func newGraphCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph NAME|FILE",
 		Short: "Draw a topology as SVG, Graphviz or Mermaid",
-		Example: `  pausenet graph dcon-testbed -o testbed.svg
+		Example: `  pausenet graph dcon-testbed --out testbed.svg
   pausenet graph fabric.yaml --dot | dot -Tpdf > fabric.pdf`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
@@ -49,6 +49,6 @@ func newGraphCommand() *cobra.Command {
 	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")
 	c.Flags().BoolVar(&dot, "dot", false, "a Graphviz graph")
 	c.Flags().BoolVar(&mermaid, "mermaid", false, "a Mermaid flowchart, for Markdown")
-	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
+	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
 	return c
 }

@@ -18,8 +18,8 @@ func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import hpcc|sonic",
 		Short: "Make a scenario of another simulator's files, or a switch's configuration",
-		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml
-  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini -o switch.yaml`,
+		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
+  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini --out switch.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -39,8 +39,8 @@ func newImportHPCCCommand() *cobra.Command {
 simulator, or, in the place of flows, the ones that its traffic_gen.py would draw from
 a distribution of sizes. The files stay where they are and are read when the scenario
 is. With run --export hpcc the results are written as the simulator writes them.`,
-		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt -o fat.yaml
-  pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt --load 0.3 --time 10ms -o hadoop.yaml
+		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
+  pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt --load 0.3 --time 10ms --out hadoop.yaml
   pausenet run fat.yaml --export hpcc`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -96,7 +96,7 @@ is. With run --export hpcc the results are written as the simulator writes them.
 	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: `part` of the hosts' bandwidth that arrives, as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: for how much virtual `time` flows arrive")
 	completeNothing(c, "load", "time")
-	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
+	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
 	return c
 }
 
@@ -125,9 +125,9 @@ lossless profile, or several, are left out with a warning.
 
 Most configurations leave lossless profiles to the platform: --lookup is its file,
 pg_profile_lookup.ini.`,
-		Example: `  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini -o switch.yaml
+		Example: `  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini --out switch.yaml
   pausenet check headroom switch.yaml --response 2us
-  pausenet import sonic config_db.json --topology leafspine --port Ethernet8 -o fabric.yaml`,
+  pausenet import sonic config_db.json --topology leafspine --port Ethernet8 --out fabric.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sameFile(args[0], output) {
@@ -148,7 +148,7 @@ pg_profile_lookup.ini.`,
 	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini, a `file`")
 	c.Flags().StringVar(&topology, "topology", "", "give the settings to this topology's switches: a built-in's `name` or a file")
 	c.Flags().StringVar(&port, "port", "", "import the ports that have the same settings as this `port` (default: the largest group)")
-	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` (default: standard output)")
+	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
 	completeNothing(c, "port")
 	return c
 }

@@ -23,16 +23,13 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME]",
 		Short: "Print the live fabrics, or one with its nodes and links",
 		Long: `inspect lists the live fabrics that are up, and those that have ended and nobody had asked
-them to, with the reason. Of a NAME it prints nodes, addresses and links. -f json prints an
+them to, with the reason. Of a NAME it prints nodes, addresses and links. -o json prints an
 object for a NAME, and without a NAME an array; fabrics that have ended have "ended" there.`,
 		Example: `  sudo pausenet inspect
-  sudo pausenet inspect lab -f json`,
+  sudo pausenet inspect lab -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			if err := checkRoot("a live fabric belongs to root"); err != nil {
 				return err
 			}
@@ -59,11 +56,11 @@ object for a NAME, and without a NAME an array; fabrics that have ended have "en
 					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 				}
 			}
-			if format == "json" {
+			if structured(format) {
 				if len(args) > 0 {
-					return writeJSON(c.OutOrStdout(), all[0])
+					return writeStructured(c.OutOrStdout(), format, all[0])
 				}
-				return writeJSON(c.OutOrStdout(), inspectViews(all, over))
+				return writeStructured(c.OutOrStdout(), format, inspectViews(all, over))
 			}
 			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
 			for _, r := range over {

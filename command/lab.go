@@ -39,7 +39,7 @@ needed.`,
 	return c
 }
 
-// listedExercise is an exercise as "lab list -f json" prints it.
+// listedExercise is an exercise as "lab list -o json" prints it.
 type listedExercise struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
@@ -57,9 +57,6 @@ func newLabListCommand() *cobra.Command {
 		Example: "  pausenet lab list",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			var all []listedExercise
 			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "EXERCISE\tMINUTES\tPOINTS\tHAND IN\tWHAT IT IS ABOUT")
@@ -71,8 +68,8 @@ func newLabListCommand() *cobra.Command {
 				all = append(all, listedExercise{e.Name, e.Title, e.Goal, e.Minutes, e.Total(), e.HandIns()})
 				fmt.Fprintf(t, "%s\t%d\t%v\t%s\t%s\n", e.Name, e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.Title)
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), all)
+			if structured(format) {
+				return writeStructured(c.OutOrStdout(), format, all)
 			}
 			return t.Flush()
 		},
@@ -191,21 +188,20 @@ It exits with 0 for full marks and with 1 for less.`,
 	flags.StringVar(&f.exercise, "exercise", "", "`exercise`, by its name or folder (default: that of FOLDER/lab.yaml)")
 	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and the scenarios that it names")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at the same time")
-	flags.StringVarP(&f.format, "format", "f", "text", "output `format`: text, json, gradescope (results.json) or classroom (GitHub Classroom)")
-	completeFlag(c, "format", gradeFormats...)
+	formatFlag(c, &f.format, formatGradescope, formatClassroom)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
 	completeNothing(c, "jobs")
 	return c
 }
 
-// gradeFormats are those in which a grade is printed.
-var gradeFormats = []string{"text", "json", "gradescope", "classroom"}
+// Formats of grades: Gradescope's results.json, and that of GitHub Classroom.
+const (
+	formatGradescope = "gradescope"
+	formatClassroom  = "classroom"
+)
 
 func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
-	if !slices.Contains(gradeFormats, f.format) {
-		return badInput(fmt.Errorf("format %q: one of %s", f.format, strings.Join(gradeFormats, ", ")))
-	}
 	if err := errors.Join(notEmpty(c, "exercise"), atLeastOne(c.Flags(), "jobs")); err != nil {
 		return err
 	}
@@ -231,17 +227,17 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	}
 	var shown any
 	switch w := c.OutOrStdout(); f.format {
-	case "json":
+	case formatJSON, formatYAML:
 		shown = g
-	case "gradescope":
+	case formatGradescope:
 		shown = g.Gradescope()
-	case "classroom":
+	case formatClassroom:
 		shown = g.Classroom()
 	default:
 		writeGrade(w, g)
 	}
 	if shown != nil {
-		if err := writeJSON(c.OutOrStdout(), shown); err != nil {
+		if err := writeStructured(c.OutOrStdout(), f.format, shown); err != nil {
 			return err
 		}
 	}

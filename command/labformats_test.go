@@ -134,7 +134,7 @@ func TestClassroom(t *testing.T) {
 			}
 		}
 		_, self := program(t)
-		out, err := exec.Command(self, "lab", "check", folder, "--exercise", "pfc", "-f", "classroom").Output()
+		out, err := exec.Command(self, "lab", "check", folder, "--exercise", "pfc", "-o", "classroom").Output()
 		if err == nil {
 			t.Fatal("a wrong hand-in has all points")
 		}

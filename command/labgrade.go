@@ -85,7 +85,7 @@ time than --timeout has none, and is named: grade it by hand.`,
 }
 
 func (f *gradeFlags) run(c *cobra.Command, folder string) error {
-	if err := errors.Join(checkFormat(f.format), notEmpty(c, "exercise"), notEmpty(c, "out"), atLeastOne(c.Flags(), "jobs")); err != nil {
+	if err := errors.Join(notEmpty(c, "exercise"), notEmpty(c, "out"), atLeastOne(c.Flags(), "jobs")); err != nil {
 		return err
 	}
 	if f.timeout <= 0 {
@@ -118,8 +118,8 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 }
 
 func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
-	if f.format == "json" {
-		return writeJSON(w, students)
+	if structured(f.format) {
+		return writeStructured(w, f.format, students)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STUDENT\tPOINTS\tSCORE\tPROBLEM")

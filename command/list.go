@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listing is what "list -f json" prints.
+// listing is what "list -o json" prints.
 type listing struct {
 	Scenarios  []listed      `json:"scenarios"`
 	Sweeps     []listedSweep `json:"sweeps"`
@@ -62,9 +62,6 @@ or files behind it the constants of these, which --set cc.NAME.CONSTANT=value ch
 			return cc.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			out := c.OutOrStdout()
 			if controllers {
 				return listControllers(out, args, format)
@@ -73,8 +70,8 @@ or files behind it the constants of these, which --set cc.NAME.CONSTANT=value ch
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return writeJSON(out, l)
+			if structured(format) {
+				return writeStructured(out, format, l)
 			}
 			return l.write(out)
 		},
@@ -99,7 +96,7 @@ func listControllers(w io.Writer, names []string, format string) error {
 		}
 	}
 	switch {
-	case format == "json":
+	case structured(format):
 		return cc.WriteJSON(w, specs...)
 	case len(specs) == 0:
 		return cc.WriteTable(w)

@@ -27,21 +27,18 @@ Given several folders it writes one page with all their runs side by side: what 
 configured differently, whether the runs are equal frame by frame, and every number
 against that of the first run.`,
 		Example: `  pausenet report results/dcon-burst --figures
-  pausenet report before/dcon-burst/dcon results/dcon-burst/dcon -o comparison.html`,
+  pausenet report before/dcon-burst/dcon results/dcon-burst/dcon --out comparison.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "`file` for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
+	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c
 }
 
 func (f *reportFlags) run(c *cobra.Command, folders []string) error {
-	if err := checkFormat(f.format); err != nil {
-		return err
-	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
@@ -59,7 +56,7 @@ func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 		return badInput(err)
 	}
 	if f.output != "" && len(all) > 1 {
-		return badInput(fmt.Errorf("%s has %d scenarios, and -o names one file: name one scenario's folder, or leave -o out", folder, len(all)))
+		return badInput(fmt.Errorf("%s has %d scenarios, and --out names one file: name one scenario's folder, or leave --out out", folder, len(all)))
 	}
 	var written []rebuiltView
 	for _, s := range all {
@@ -71,12 +68,12 @@ func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 		for _, note := range append(s.Missing(), s.Notes...) {
 			fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
 		}
-		if f.format == "text" {
+		if f.format == formatTable {
 			fmt.Fprintf(w, "report: %s\n", path)
 		}
 	}
-	if f.format == "json" {
-		return writeJSON(w, written)
+	if structured(f.format) {
+		return writeStructured(w, f.format, written)
 	}
 	return nil
 }
@@ -100,8 +97,8 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	if err := comparison.Write(f.output, f.figures); err != nil {
 		return writeError(err)
 	}
-	if f.format == "json" {
-		return writeJSON(w, comparison.View())
+	if structured(f.format) {
+		return writeStructured(w, f.format, comparison.View())
 	}
 	for _, note := range comparison.Missing() {
 		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)

@@ -58,9 +58,6 @@ which sha256sum -c checks too).`,
 }
 
 func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
-	if err := checkFormat(f.format); err != nil {
-		return err
-	}
 	plane, err := choosePlane(f.plane)
 	if err != nil {
 		return err
@@ -161,8 +158,8 @@ func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
 			different++
 		}
 	}
-	if f.format == "json" {
-		if err := writeJSON(w, views); err != nil {
+	if structured(f.format) {
+		if err := writeStructured(w, f.format, views); err != nil {
 			return err
 		}
 	} else {

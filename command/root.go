@@ -1,10 +1,7 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,48 +122,9 @@ func setFlag(c *cobra.Command, sets *[]string) {
 	})
 }
 
-// formatFlag adds -f to a command that can print JSON.
-func formatFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json")
-	completeFlag(c, "format", "text", "json")
-}
-
-// tablesFlag adds -f to a command that writes tables of results, which may be Parquet files besides.
-func tablesFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "format", "f", "text", "output `format`: text or json; with parquet, also as json,parquet, tables are written as Parquet too, beside CSV")
-	completeFlag(c, "format", "text", "json", "parquet", "json,parquet")
-}
-
-// takeParquet takes parquet off the formats of tablesFlag.
-func takeParquet(format *string) (parquet bool, err error) {
-	all := strings.Split(*format, ",")
-	rest := slices.DeleteFunc(slices.Clone(all), func(f string) bool { return f == formatParquet })
-	if len(rest) > 1 || len(all)-len(rest) > 1 || len(rest) == 1 && rest[0] != "text" && rest[0] != "json" {
-		return false, badInput(fmt.Errorf("format %q: text or json, and parquet for the tables, by a comma", *format))
-	}
-	*format = strings.Join(append(rest, "text")[:1], "")
-	return len(all) > len(rest), nil
-}
-
-const formatParquet = "parquet"
-
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
 	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(results.FigureFormats, ", ")+"; without a value in all")
 	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(results.FigureFormats, ",")
 	completeList(c, "figures", always(results.FigureFormats))
-}
-
-// checkFormat refuses formats that there are not.
-func checkFormat(format string) error {
-	if format != "text" && format != "json" {
-		return badInput(fmt.Errorf("format %q: text or json", format))
-	}
-	return nil
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -26,6 +27,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 type runFlags struct {
@@ -45,6 +47,7 @@ type runFlags struct {
 	figures     []string
 	seeds       string
 	format      string
+	parquet     bool
 	again       bool // with --watch
 	why         bool
 	whyUpTo     int // as if why were given, of a scenario of up to so many flows
@@ -72,8 +75,13 @@ means over the seeds with 95 % confidence intervals.`,
   pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
   pausenet run incast --cc dcqcn,./mine.star --watch
   pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badInput(errors.New(`which scenario? Try
+  pausenet run dcon-burst    a built-in scenario
+  pausenet list              all of them
+  pausenet run mine.yaml     a file of your own; "pausenet show incast --source > mine.yaml" makes one`))
+			}
 			if f.again {
 				return f.watch(c, args, c.Flags().Changed("seed"))
 			}
@@ -101,7 +109,8 @@ means over the seeds with 95 % confidence intervals.`,
 	flags.BoolVar(&f.record, "record", false, "write record.bin too: all ports over time, with which pausenet view shows the whole fabric")
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	flags.BoolVar(&f.again, "watch", false, "run again each time that the scenario's or a congestion control's file is saved, and say what changed")
-	tablesFlag(c, &f.format)
+	formatFlag(c, &f.format)
+	parquetFlag(c, &f.parquet)
 	completeList(c, "pcap", portWords)
 	completeFlag(c, "export", runner.ExportHPCC)
 	completeFolder(c, "out")
@@ -123,8 +132,7 @@ func spareMemory(batch *suite.Suite) {
 }
 
 func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
-	parquet, err := takeParquet(&f.format)
-	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
+	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
 	plane, err := choosePlane(f.plane)
@@ -150,7 +158,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
 		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors, CheckSets: true,
 	}
-	if parquet {
+	if f.parquet {
 		batch.Beside = pq.WriteRun
 	}
 	for _, name := range names {
@@ -244,7 +252,7 @@ func elsewhere(err *rundir.OverwriteError, folder string) error {
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
 	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.sets, Controllers: f.controllers}.Load(name)
 	if err != nil {
-		return nil, err
+		return nil, notScenario(name, f.out, err)
 	}
 	s := &suite.Scenario{Scenario: loaded, Controllers: loaded.Controllers, Seed: loaded.Seed}
 	if seedGiven {
@@ -254,9 +262,9 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 		s.Scenario, s.Seed = loaded, f.seed
 	}
 	if f.seeds != "" {
-		seeds, err := sweep.ParseSeeds(f.seeds)
+		seeds, err := seedsOf(f.seeds)
 		if err != nil {
-			return nil, fmt.Errorf("--seeds %s: %w", f.seeds, err)
+			return nil, err
 		}
 		if loaded, err = loaded.WithSeed(seeds[0]); err != nil {
 			return nil, err
@@ -285,6 +293,43 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 	return s, nil
 }
 
+// seedsOf reads --seeds.
+func seedsOf(text string) ([]uint64, error) {
+	seeds, err := sweep.ParseSeeds(text)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("--seeds: %w", err))
+	}
+	if len(seeds) == 1 && seeds[0] > 1 {
+		fmt.Fprintf(os.Stderr, "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0], seeds[0], seeds[0], seeds[0])
+	}
+	return seeds, nil
+}
+
+// notScenario explains why a name is no scenario where it names something else.
+func notScenario(name, results string, err error) error {
+	_, noTopology := topologies.BuiltinSource(name)
+	_, noSweep := scenario.BuiltinSweepSource(name)
+	switch folder := filepath.Join(results, name); {
+	case noTopology == nil:
+		return fmt.Errorf("%s is a topology, and run takes a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, name, name)
+	case noSweep == nil:
+		return fmt.Errorf("%s is a sweep (try \"pausenet sweep %s\")", name, name)
+	case scenario.IsFile(name + ".yaml"):
+		return fmt.Errorf("no built-in scenario %q (the file is %s.yaml)", name, name)
+	case isFolder(folder):
+		return fmt.Errorf("no built-in scenario %q (show the results in %s with \"pausenet report %s\" or \"pausenet view %s\")", name, folder, folder, folder)
+	}
+	if files.IsStream(name) {
+		return err
+	}
+	if _, data, unread := scenario.ReadSpec(name); unread == nil && !isScenario(data) {
+		if plan, parsed := topologies.Parse(name, data); parsed == nil {
+			return fmt.Errorf("%s is a topology, and run takes a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, plan.Name, name)
+		}
+	}
+	return err
+}
+
 // runView is a run for programs: its folder, and its summary.json.
 type runView struct {
 	Folder string `json:"folder"`
@@ -293,7 +338,7 @@ type runView struct {
 
 // conclude prints what the runs came to and decides the exit code.
 func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner.Result, err error) error {
-	if f.format == "json" {
+	if structured(f.format) {
 		all := []runView{}
 		for i, scenario := range results {
 			for k, place := range suite.Places(&suite.Scenarios[i]) {
@@ -302,7 +347,7 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 				}
 			}
 		}
-		if err := writeJSON(w, all); err != nil {
+		if err := writeStructured(w, f.format, all); err != nil {
 			return err
 		}
 	} else {

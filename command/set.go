@@ -23,16 +23,13 @@ func newSetCommand() *cobra.Command {
 		Short: "Change settings of a live fabric's switches",
 		Long: `set changes settings of a switch while it works, as set in the shell does: of one by its
 name, of all by the name switch. It stops at the first that cannot be. Settings that can
-be and are off it warns of, as --set of up does. -f json prints an array: each setting
+be and are off it warns of, as --set of up does. -o json prints an array: each setting
 with its warnings.`,
 		Example: `  sudo pausenet set leaf0.pfc.xoff=320KB
-  sudo pausenet set switch.ecn.kmin=50KB switch.ecn.kmax=200KB -f json`,
+  sudo pausenet set switch.ecn.kmin=50KB switch.ecn.kmax=200KB -o json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSettings(&fabric),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			client, err := dial(fabric)
 			if err != nil {
 				return err
@@ -45,12 +42,12 @@ with its warnings.`,
 					return clientError(err, exitBadInput)
 				}
 				views = append(views, setView{setting, append([]string{}, reply.Lines...)})
-				if format != "json" {
+				if !structured(format) {
 					writeWarnings(c.ErrOrStderr(), setting, reply.Lines)
 				}
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), views)
+			if structured(format) {
+				return writeStructured(c.OutOrStdout(), format, views)
 			}
 			return nil
 		},

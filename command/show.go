@@ -24,12 +24,12 @@ func newShowCommand() *cobra.Command {
 and --set are resolved, and what a sweep goes over. With --source it prints the file as its author wrote it: a
 built-in to start your own from.`,
 		Example: `  pausenet show dcon-burst
-  pausenet show dcon-burst --set switch.pfc.xoff=256KB -f json
+  pausenet show dcon-burst --set switch.pfc.xoff=256KB -o json
   pausenet show dcon-burst --source > mine.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := errors.Join(atMostOne(c, "source", "set"), atMostOne(c, "source", "format"), checkFormat(format)); err != nil {
+			if err := errors.Join(atMostOne(c, "source", "set"), atMostOne(c, "source", "output")); err != nil {
 				return err
 			}
 			out := c.OutOrStdout()
@@ -52,12 +52,12 @@ built-in to start your own from.`,
 			case source:
 				_, err := rawUnlessTerminal(out).Write(s.source)
 				return err
-			case s.scenario != nil && format == "json":
-				return writeJSON(out, s.scenario.View())
+			case s.scenario != nil && structured(format):
+				return writeStructured(out, format, s.scenario.View())
 			case s.scenario != nil:
 				return s.scenario.Describe(out)
-			case format == "json":
-				return writeJSON(out, s.topology.View())
+			case structured(format):
+				return writeStructured(out, format, s.topology.View())
 			}
 			return errors.Join(s.topology.Describe(out), scenario.DescribeDefaults(out, s.topology))
 		},
@@ -81,12 +81,12 @@ func showSweep(w io.Writer, from *source, format string, sets []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if format == "json" {
+	if structured(format) {
 		outcomes := make([]sweep.Outcome, len(points))
 		for i := range outcomes {
 			outcomes[i].State = sweep.Waiting
 		}
-		return writeJSON(w, s.View(points, outcomes))
+		return writeStructured(w, format, s.View(points, outcomes))
 	}
 	return s.Describe(w, points)
 }

@@ -42,7 +42,7 @@ func TestStall(t *testing.T) {
 	defer up.Process.Kill() //nolint:errcheck // it has ended but where the test has failed
 	<-said.seen
 	var fabric live.Description
-	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabric); err != nil {
+	if err := json.Unmarshal([]byte(run("inspect", name, "-o", "json")), &fabric); err != nil {
 		t.Fatal(err)
 	}
 	ping := exec.Command(pausenet, "exec", "--fabric", name, "h1", "--", "ping", "-c", "30", "-i", "0.1", "-W", "0.3", "h5")
@@ -61,7 +61,7 @@ func TestStall(t *testing.T) {
 		}
 	}
 	_ = ping.Wait() // exits with 1 where answers were missing
-	if err := json.Unmarshal([]byte(run("inspect", name, "-f", "json")), &fabric); err != nil {
+	if err := json.Unmarshal([]byte(run("inspect", name, "-o", "json")), &fabric); err != nil {
 		t.Fatal(err)
 	}
 	if c := fabric.Clock; c.FrameLatenessMaxNS < 1e9 || c.StalledSeconds < 1 {

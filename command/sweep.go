@@ -89,7 +89,8 @@ goes on where it was. sweep status says how far it is.`,
 	completeFolder(c, "out")
 	flags.StringVar(&f.shard, "shard", "", "make the `i/n`-th part alone, such as 1/4 for the first of four; sweep merge puts parts together")
 	completeNothing(c, "set", "seeds", "jobs", "shard")
-	tablesFlag(c, &f.format)
+	formatFlag(c, &f.format)
+	parquetFlag(c, &f.parquet)
 	f.serveFlags.add(c)
 	c.AddCommand(newSweepMergeCommand(), newSweepStatusCommand())
 	return c
@@ -104,9 +105,7 @@ func (f *sweepFlags) arguments(c *cobra.Command, args []string) error {
 }
 
 func (f *sweepFlags) run(c *cobra.Command, name string) error {
-	var err error
-	f.parquet, err = takeParquet(&f.format)
-	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
+	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {
@@ -145,7 +144,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 			return badInput(errors.New("--figures has no effect beside --shard: give it to pausenet sweep merge"))
 		}
 		if f.parquet {
-			return badInput(errors.New("--format parquet has no effect beside --shard: give it to pausenet sweep merge"))
+			return badInput(errors.New("--parquet has no effect beside --shard: give it to pausenet sweep merge"))
 		}
 		points = shard.Points(whole)
 	}
@@ -213,8 +212,8 @@ func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Ru
 	if written == nil && f.parquet {
 		written = swept.WriteParquet(f.out)
 	}
-	if f.format == "json" {
-		err = writeJSON(c.OutOrStdout(), swept.View(points, outcomes))
+	if structured(f.format) {
+		err = writeStructured(c.OutOrStdout(), f.format, swept.View(points, outcomes))
 	} else {
 		writeSweep(c.OutOrStdout(), swept, points, outcomes)
 		if written == nil {
@@ -231,8 +230,8 @@ func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Ru
 func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, shard sweep.Shard, interrupted bool) error {
 	written := swept.WriteTimes(runner, outcomes)
 	var err error
-	if f.format == "json" {
-		err = writeJSON(c.OutOrStdout(), swept.View(runner.Points, outcomes))
+	if structured(f.format) {
+		err = writeStructured(c.OutOrStdout(), f.format, swept.View(runner.Points, outcomes))
 	} else {
 		made := 0
 		for i := range outcomes {
@@ -293,8 +292,8 @@ func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 	s.Quick = f.quick
 	errs := []error{s.Set(f.sets)}
 	if f.seeds != "" {
-		if s.Seeds, err = sweep.ParseSeeds(f.seeds); err != nil {
-			errs = append(errs, fmt.Errorf("--seeds %s: %w", f.seeds, err))
+		if s.Seeds, err = seedsOf(f.seeds); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	if len(f.controllers) > 0 {

@@ -40,14 +40,13 @@ missing or there twice, points that were not made, and files that were changed s
 	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
 	figuresFlag(c, &f.figures)
 	completeFolder(c, "out")
-	tablesFlag(c, &f.format)
+	formatFlag(c, &f.format)
+	parquetFlag(c, &f.parquet)
 	return c
 }
 
 func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
-	var err error
-	f.parquet, err = takeParquet(&f.format)
-	if err := errors.Join(err, notEmpty(c, "out")); err != nil {
+	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
 	if err := results.CheckFigureFormats(f.figures); err != nil {

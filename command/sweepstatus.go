@@ -25,9 +25,6 @@ the coordinator's user.`,
 		Example: `  pausenet sweep status results/sweep-intensity`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			s, err := cluster.ReadStatus(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				return badInput(fmt.Errorf("%s: no sweep is served there, or it is over: then sweep.csv has what it came to", args[0]))
@@ -35,8 +32,8 @@ the coordinator's user.`,
 			if err != nil {
 				return badInput(err)
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), s)
+			if structured(format) {
+				return writeStructured(c.OutOrStdout(), format, s)
 			}
 			if err := s.Describe(c.OutOrStdout()); err != nil {
 				return err

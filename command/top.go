@@ -22,14 +22,11 @@ queue and bytes buffered in the switch that came in by it; the priorities that f
 holds now, and the share of the time that one was paused; PAUSE frames that it sent and
 received; marks; what it sends, and the share of the time that it was sending.
 
--f json prints one snapshot with all ports and flows, in totals since bring-up.`,
+-o json prints one snapshot with all ports and flows, in totals since bring-up.`,
 		Example: `  sudo pausenet top
-  sudo pausenet top --fabric lab -f json`,
+  sudo pausenet top --fabric lab -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			client, err := dial(fabric)
 			if err != nil {
 				return err
@@ -42,12 +39,12 @@ received; marks; what it sends, and the share of the time that it was sending.
 				}
 				return reply.Snapshot, nil
 			}
-			if format == "json" {
+			if structured(format) {
 				s, err := take()
 				if err != nil {
 					return &exitError{exitEnvironment, err}
 				}
-				return writeJSON(c.OutOrStdout(), s)
+				return writeStructured(c.OutOrStdout(), format, s)
 			}
 			return clientError(shell.Top(os.Stdin, c.OutOrStdout(), take), exitVerdict)
 		},

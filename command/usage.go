@@ -47,7 +47,11 @@ func withUsage(c *cobra.Command) {
 		case c.HasAvailableSubCommands() && !takesWords(c):
 			return unknownCommand(c, args)
 		case strings.HasPrefix(err.Error(), "unknown command"): // cobra.NoArgs says so of any word
-			err = fmt.Errorf("%q is too much", args[0])
+			err = fmt.Errorf("unexpected argument %q", args[0])
+		case strings.HasPrefix(err.Error(), "requires"), strings.HasPrefix(err.Error(), "accepts") && len(args) == 0:
+			err = errors.New("an argument is missing")
+		case strings.HasPrefix(err.Error(), "accepts"):
+			err = errors.New("wrong number of arguments")
 		}
 		return fmt.Errorf("%w: write %s", err, c.UseLine())
 	}
@@ -117,6 +121,9 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 			return fmt.Errorf("%w: up does the lines of its standard input: write echo pingall | sudo pausenet up", unknown)
 		}
 	}
+	if c.Flags().Lookup("out") != nil && strings.HasPrefix(short, "o") {
+		return fmt.Errorf("%w: write to a file with --out FILE", unknown)
+	}
 	if name == "fabric" && strings.HasSuffix(c.Use, " [NAME]") {
 		return fmt.Errorf("%w: the fabric's name is a word of its own: write pausenet %s", unknown, c.Use)
 	}
@@ -149,6 +156,9 @@ func numberError(invalid *pflag.InvalidValueError) error {
 		kind = "a number"
 		_, wrong = strconv.ParseFloat(value, 64)
 	default:
+		if own := errors.Unwrap(invalid); own != nil {
+			return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, value, own)
+		}
 		return invalid
 	}
 	if wrong == nil || errors.Is(wrong, strconv.ErrRange) {

@@ -30,13 +30,10 @@ is built or run. --set changes what it reads, as it does for run, and for sweep 
 file is a sweep's; --cc names other congestion controls than the scenario's.`,
 		Example: `  pausenet validate fabric.yaml incast.yaml sweep.yaml
   pausenet validate incast.yaml --set switch.pfc.xoff=256KB
-  pausenet validate incast.yaml -f json`,
+  pausenet validate incast.yaml -o json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			failed := 0
 			all := make([]validated, len(args))
 			for i, name := range args {
@@ -47,7 +44,7 @@ file is a sweep's; --cc names other congestion controls than the scenario's.`,
 					failed++
 					v.Error, v.Mistakes = err.Error(), mistakes(err)
 				}
-				if format == "json" {
+				if structured(format) {
 					continue
 				}
 				writeWarnings(c.ErrOrStderr(), v.Name, v.Warnings)
@@ -57,8 +54,8 @@ file is a sweep's; --cc names other congestion controls than the scenario's.`,
 				}
 				v.write(c.OutOrStdout())
 			}
-			if format == "json" {
-				if err := writeJSON(c.OutOrStdout(), all); err != nil {
+			if structured(format) {
+				if err := writeStructured(c.OutOrStdout(), format, all); err != nil {
 					return err
 				}
 			}

@@ -88,14 +88,11 @@ func newVersionCommand() *cobra.Command {
 from, the planes that it has, and the SHA-256 of the pipelines that it was built with. Two
 programs whose hashes are equal process a frame alike. --version prints the same.`,
 		Example: `  pausenet version
-  pausenet version -f json | jq -r .pipelines_sha256.wasm`,
+  pausenet version -o json | jq -r .pipelines_sha256.wasm`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), newAboutProgram())
+			if structured(format) {
+				return writeStructured(c.OutOrStdout(), format, newAboutProgram())
 			}
 			newAboutProgram().print(c.OutOrStdout())
 			return nil

@@ -29,12 +29,9 @@ of several flows, or nothing, gives what the flows' time comes down to together.
 		Example: `  pausenet run dcon-burst --why
   pausenet why results/dcon-burst/dcqcn f0
   pausenet why results/dcon-burst/dcqcn burst
-  pausenet why results/dcon-burst/dcqcn 17 -f json`,
+  pausenet why results/dcon-burst/dcqcn 17 -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			run, err := readWhy(args[0])
 			if err != nil {
 				return badInput(err)
@@ -83,8 +80,8 @@ func readWhy(folder string) (*why.Run, error) {
 
 func writeWhy(w io.Writer, run *why.Run, name string, flows []*why.Flow, format string, all bool) error {
 	switch {
-	case format == "json":
-		return writeJSON(w, run.View(flows))
+	case structured(format):
+		return writeStructured(w, format, run.View(flows))
 	case len(flows) == 1:
 		run.WriteFlow(w, flows[0], all)
 	default:

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.String("update", "", "file of pausenet bench --json: put its tables into docs/performance.md")
+var update = flag.String("update", "", "file of pausenet bench --out: put its tables into docs/performance.md")
 
 // TestDocument: docs/performance.md has a place for each table.
 func TestDocument(t *testing.T) {

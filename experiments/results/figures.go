@@ -49,7 +49,7 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 		return err
 	}
 	defer folder.Close()
-	if err := folder.RemoveAny(isFigure); err != nil {
+	if err := folder.RemoveAny(IsFigure); err != nil {
 		return err
 	}
 	for i := range figures {
@@ -70,8 +70,8 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 	return nil
 }
 
-// isFigure says whether a file is a figure of an earlier page, or was to be one, by its name.
-func isFigure(name string) bool {
+// IsFigure reports whether a file is a figure of an earlier page, or was to be one, by its name.
+func IsFigure(name string) bool {
 	if of, ok := files.Unfinished(name); ok {
 		name = of
 	}

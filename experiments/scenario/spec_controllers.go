@@ -118,9 +118,6 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 			name.Errorf("variant %q is listed twice", variant.Name)
 		}
 	}
-	if set == nil && own == nil && ownHost == nil {
-		v.Errorf("a variant changes something: set (constants of the congestion control), switch or host (their settings); a congestion control as it is stands in the list by its name alone")
-	}
 	hosts := d.s.Host
 	if ownHost != nil {
 		hosts = d.hostSettings(ownHost.Over(host))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -156,13 +157,21 @@ func (s *Suite) folder(c *Scenario) (*files.Folder, error) {
 	return files.OpenFolder(s.Directory, filepath.Join(s.Directory, c.Scenario.Name))
 }
 
-// removeReport removes what an earlier command wrote about runs that are to be others.
+// removeReport removes the pages and figures that an earlier command wrote about runs that are to be others.
 func (s *Suite) removeReport(c *Scenario) error {
 	folder, err := s.folder(c)
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Remove(rundir.ReportFile, rundir.PublishedFile, rundir.RunsFile), folder.Close())
+	err = folder.Remove(rundir.ReportFile, rundir.PublishedFile, rundir.RunsFile)
+	if info, none := os.Lstat(filepath.Join(folder.Path(), rundir.FiguresFolder)); none == nil && info.IsDir() {
+		figures, opened := folder.Sub(rundir.FiguresFolder)
+		if opened == nil {
+			opened = errors.Join(figures.RemoveAny(results.IsFigure), figures.Close())
+		}
+		err = errors.Join(err, opened)
+	}
+	return errors.Join(err, folder.Close())
 }
 
 func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun func()) (*runner.Result, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
@@ -14,8 +15,14 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Is says that data reads like a sweep's file: only those have the key.
-func Is(data []byte) bool { return new(yamlspec.Report).Parse("", data).Has("sweep") }
+// ownKeys are keys that only a sweep has, below its key "sweep".
+var ownKeys = []string{"scenario", "parameters"}
+
+// Is reports whether data reads like a sweep's file.
+func Is(data []byte) bool {
+	root := new(yamlspec.Report).Parse("", data)
+	return root.Has("sweep") || slices.ContainsFunc(ownKeys, root.Has)
+}
 
 // Parse reads a sweep's file. The error holds every mistake in it, each with its place; those that only a point's
 // scenario can tell come from Points.
@@ -28,6 +35,12 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), File: filename, report: report}
 	s.note(filename, sha256.Sum256(data))
 	m := root.Mapping()
+	for _, key := range ownKeys {
+		if at := m.Get(key); at != nil && !root.Has("sweep") {
+			at.Errorf("%s stands below the key sweep, as in \"sweep: {scenario: incast, parameters: {flows.0.size: [20KB, 40KB]}}\"", key)
+			return nil, report.Err()
+		}
+	}
 	if name := m.Get("name"); name.String(&s.Name) && !scenario.NamePattern.MatchString(s.Name) {
 		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)
 	} else if scenario.Nameless(s.Name) {

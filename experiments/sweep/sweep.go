@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -351,9 +352,9 @@ func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 func (s *Sweep) mistakes(errs []error) error {
 	seen := map[string]bool{}
 	var all []error
-	add := func(err error) {
-		if !seen[err.Error()] {
-			seen[err.Error()] = true
+	add := func(key string, err error) {
+		if !seen[key] {
+			seen[key] = true
 			all = append(all, err)
 		}
 	}
@@ -368,16 +369,20 @@ func (s *Sweep) mistakes(errs []error) error {
 		}
 		if !errors.As(err, &problems) {
 			if err != nil {
-				add(err)
+				add(err.Error(), err)
 			}
 			continue
 		}
 		for _, p := range problems {
 			if at := s.place(p); at != nil {
 				at.Errorf("%s", p.Message)
-			} else {
-				add(p)
+				continue
 			}
+			key := p.Error()
+			if path, _, isSetting := strings.Cut(p.Source, "="); isSetting && p.File == yamlspec.SettingName { // what is wrong with a path is so for each value
+				key = path + ": " + p.Message
+			}
+			add(key, p)
 		}
 	}
 	if s.report != nil && s.report.Err() != nil {
@@ -442,6 +447,9 @@ func (s *Sweep) Set(settings []string) error {
 
 // ParseSeeds reads seeds: "1..5" or "1,7,9".
 func ParseSeeds(text string) ([]uint64, error) {
+	if from, to, dash := strings.Cut(text, "-"); dash && isSeed(from) && isSeed(to) {
+		return nil, fmt.Errorf("seeds %q: write %s..%s for each seed from %s to %s", text, from, to, from, to)
+	}
 	values, err := ParseValues(text)
 	if err != nil {
 		return nil, err
@@ -453,6 +461,11 @@ func ParseSeeds(text string) ([]uint64, error) {
 		}
 	}
 	return seeds, nil
+}
+
+func isSeed(text string) bool {
+	_, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	return err == nil
 }
 
 // Replace gives the sweep a parameter, in place of one of its path if it has that.

@@ -2,6 +2,8 @@ package yamlspec
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,9 +87,15 @@ func splitNumber(s string) (word, number string) {
 	return word, s[len(word):]
 }
 
+// otherRange matches ranges as other tools write them: h[1-3], h{1..3}, h1-h3, h1-3.
+var otherRange = regexp.MustCompile(`^([A-Za-z_-]*[A-Za-z_])[\[{]?([0-9]+)(?:-|\.\.|:)(?:[A-Za-z_-]*[A-Za-z_])?([0-9]+)[\]}]?$`)
+
 // Suggest is the end of a message about an unknown name: ": did you mean ...?" if one of the candidates is near,
 // otherwise the candidates if they are few, otherwise nothing.
 func Suggest(name string, candidates []string) string {
+	if m := otherRange.FindStringSubmatch(name); m != nil && slices.Contains(candidates, m[1]+m[2]) && slices.Contains(candidates, m[1]+m[3]) {
+		return fmt.Sprintf(": write %s%s..%s%s", m[1], m[2], m[1], m[3])
+	}
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}

@@ -253,7 +253,17 @@ func (m *Mapping) Done() {
 	}
 	for _, f := range m.value.fields {
 		if !known[f.key.text] {
-			f.key.Errorf("unknown key %q%s", f.key.text, Suggest(f.key.text, names))
+			f.key.Errorf("unknown key %q%s", f.key.text, m.suggest(f.key.text, names))
 		}
 	}
+}
+
+// suggest is Suggest for a key of m, which may stand one level deeper.
+func (m *Mapping) suggest(key string, known []string) string {
+	for _, f := range m.value.fields {
+		if f.value.Has(key) {
+			return fmt.Sprintf(": did you mean \"%s.%s\"?", f.key.text, key)
+		}
+	}
+	return Suggest(key, known)
 }

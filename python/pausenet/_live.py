@@ -141,8 +141,8 @@ class Net:
         return list(self.inspect()["links"])
 
     def inspect(self) -> Dict[str, Any]:
-        """What ``pausenet inspect -f json`` says of the fabric."""
-        return dict(json.loads(_command.call("inspect", self.name, "-f", "json")))
+        """What ``pausenet inspect -o json`` says of the fabric."""
+        return dict(json.loads(_command.call("inspect", self.name, "-o", "json")))
 
     @property
     def slowdown(self) -> float:
@@ -332,7 +332,7 @@ def _await(process: "subprocess.Popen[bytes]", name: str) -> None:
     """Wait until the fabric of a process answers, or the process has ended."""
     deadline = time.monotonic() + _LIMIT
     while process.poll() is None:
-        asked = _command.execute(["inspect", name, "-f", "json"])
+        asked = _command.execute(["inspect", name, "-o", "json"])
         if asked.code == 0 and json.loads(asked.out)["pid"] == process.pid:
             return
         if time.monotonic() > deadline:

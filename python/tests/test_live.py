@@ -158,7 +158,7 @@ def test_goes_with_python():
             "input()\n")
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"up\n"
-    names = lambda: pausenet.call("inspect", "-f", "json")  # noqa: E731
+    names = lambda: pausenet.call("inspect", "-o", "json")  # noqa: E731
     assert "python-killed" in names()
     child.kill()
     child.wait()

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+)
+
+// The formats of a command's output that most commands have.
+const (
+	formatTable = "table"
+	formatJSON  = "json"
+	formatYAML  = "yaml"
+)
+
+// formatValue is the value of a flag that takes a format.
+type formatValue struct {
+	to  *string
+	all []string
+}
+
+func (v *formatValue) String() string { return *v.to }
+
+func (v *formatValue) Type() string { return "format" }
+
+// Set takes a format; "text", as versions before 0.1 had it, is a table.
+func (v *formatValue) Set(text string) error {
+	switch {
+	case text == "text":
+		text = formatTable
+	case strings.Contains(text, "parquet"):
+		return fmt.Errorf("use --parquet, beside any output format, to write the tables as Parquet files")
+	case strings.ContainsAny(text, "./"):
+		return fmt.Errorf("expected %s (write to a file with --out FILE)", choices(v.all))
+	}
+	if !slices.Contains(v.all, text) {
+		return fmt.Errorf("expected %s", choices(v.all))
+	}
+	*v.to = text
+	return nil
+}
+
+// choices joins words for a sentence: "a, b or c".
+func choices(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// formatFlag adds -o to a command whose output is a table, JSON or YAML, or of a format of its own.
+func formatFlag(c *cobra.Command, format *string, own ...string) {
+	*format = formatTable
+	outputFlags(c, format, append([]string{formatTable, formatJSON, formatYAML}, own...))
+}
+
+// outputFlags adds -o, and -f and --json, as other tools spell it.
+func outputFlags(c *cobra.Command, format *string, all []string) {
+	value := &formatValue{format, all}
+	flags := c.Flags()
+	flags.VarP(value, "output", "o", "output `format`: "+choices(all))
+	flags.VarP(value, "format", "f", "the same as --output")
+	flags.BoolFunc("json", "the same as --output json", func(string) error { return value.Set(formatJSON) })
+	_ = flags.MarkHidden("format")
+	completeFlag(c, "output", all...)
+	completeFlag(c, "format", all...)
+}
+
+// parquetFlag adds --parquet to a command that writes tables of results.
+func parquetFlag(c *cobra.Command, parquet *bool) {
+	c.Flags().BoolVar(parquet, "parquet", false, "write each table as a Parquet file too, beside CSV")
+}
+
+// structured reports whether a format is for programs.
+func structured(format string) bool { return format == formatJSON || format == formatYAML }
+
+// writeStructured writes a value as JSON or YAML.
+func writeStructured(w io.Writer, format string, value any) error {
+	if format != formatYAML {
+		return writeJSON(w, value)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if data, err = yaml.JSONToYAML(data); err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
