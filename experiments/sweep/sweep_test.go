@@ -508,7 +508,7 @@ func TestSweepRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") || !strings.Contains(text, "xoff=2KB dcqcn: FAIL") ||
+	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") || !strings.Contains(text, "xoff=2KB dcqcn: checks broken: ") ||
 		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text, points[2].Name()+" is the same run as "+points[0].Name()) || lab.Outside.Find(page) != nil {
 		t.Errorf("page: %s", text)
 	}
