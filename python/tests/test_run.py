@@ -201,12 +201,12 @@ def test_fail():
     assert e.value.exit_code == 1
 
 
-def test_readme(burst):
-    """What the README shows is what pandas prints."""
+def test_documented(burst):
+    """What docs/python.md shows is what pandas prints."""
     import pathlib
 
-    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
-    _, session = readme.split('>>> results = pausenet.run("dcon-burst", cc=["dcqcn", "dcon"])\n')
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    _, session = page.split('>>> results = pausenet.run("dcon-burst", cc=["dcqcn", "dcon"])\n')
     assert session.startswith(">>> results.flows.groupby(\"controller\").slowdown.mean().round(1)\n"
                               + str(burst.flows.groupby("controller").slowdown.mean().round(1)) + "\n```")
 
