@@ -97,11 +97,11 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	if err := comparison.Write(f.output, f.figures); err != nil {
 		return writeError(err)
 	}
-	if structured(f.format) {
-		return writeStructured(w, f.format, comparison.View())
-	}
 	for _, note := range comparison.Missing() {
 		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", note)
+	}
+	if structured(f.format) {
+		return writeStructured(w, f.format, comparison.View())
 	}
 	v := comparison.View()
 	writeHeadline(w, comparison.Columns())

@@ -134,9 +134,12 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 		}
 		folders = []string{folder}
 	}
-	title, runs, err := view.Read(folders)
+	title, runs, warnings, err := view.Read(folders)
 	if err != nil {
 		return badInput(err)
+	}
+	for _, text := range warnings {
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s\n", text)
 	}
 	if f.export.file != "" {
 		if err := f.export.write(c, title, runs); err != nil {

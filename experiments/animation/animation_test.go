@@ -51,7 +51,7 @@ func replayOf(t *testing.T, text, controller string, record bool) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := replay.Read(folder, controller)
+	data, _, err := replay.Read(folder, controller)
 	if err != nil {
 		t.Fatal(err)
 	}

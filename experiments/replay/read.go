@@ -51,7 +51,7 @@ type Header struct {
 	LookAt      []string             `json:"look_at"`
 	Events      []Event              `json:"events"`
 	MoreEvents  int                  `json:"more_events"` // beside them
-	Missing     []string             `json:"missing"`     // what the folder lacks, each with what to do about it
+	Missing     []string             `json:"missing"`     // what the folder lacks, each with what to do about it, and what was changed
 	Why         *Why                 `json:"why"`         // null: the run was made without --why
 	Columns     []column             `json:"columns"`
 }
@@ -92,20 +92,35 @@ type reading struct {
 	slowdowns    []int64 // by flow, millionths, or endless
 }
 
-// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors.
-func Read(path, label string) ([]byte, error) {
+// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors; the warnings, which the replay has too,
+// name files that were changed after the run.
+func Read(path, label string) (packed []byte, warnings []string, err error) {
 	r := &reading{path: path, nodes: map[string]int{}, ports: map[string]int{}}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.manifest.Status == rundir.StatusRunning {
-		return nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
+		return nil, nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
 	}
 	r.takeManifest(label)
 	if err := errors.Join(r.flows(), r.overTime(), r.pauses(), r.events(), r.panels(), r.why()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.pack(&r.head, func(all []column) { r.head.Columns = all })
+	if r.manifest.Status == rundir.StatusComplete {
+		warnings = rundir.Changed(path, r.files()...)
+		r.head.Missing = append(r.head.Missing, warnings...)
+	}
+	packed, err = r.pack(&r.head, func(all []column) { r.head.Columns = all })
+	return packed, warnings, err
+}
+
+// files are the files that the replay was read from.
+func (r *reading) files() []string {
+	all := []string{rundir.ManifestFile, "flows.csv", "pfc.csv", "events.csv", "panels.csv", rundir.WhyFile, rundir.CausesFile}
+	if r.head.Recorded {
+		return append(all, rundir.RecordFile)
+	}
+	return append(all, "ports.csv", "rates.csv")
 }
 
 // takeManifest takes over what the manifest has.

@@ -153,7 +153,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for _, folder := range []string{with, without} {
-		packed, err := replay.Read(folder, "one")
+		packed, _, err := replay.Read(folder, "one")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := replay.Read(folder, "")
+		_, _, err := replay.Read(folder, "")
 		var place *rundir.FileError
 		if !errors.As(err, &place) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "record.bin") {
 			t.Errorf("%v, want %q", err, want)
@@ -315,7 +315,7 @@ func TestDamaged(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "rates.csv")); err != nil {
 		t.Fatal(err)
 	}
-	data, err := replay.Read(folder, "")
+	data, _, err := replay.Read(folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := replay.Read(folder, "run")
+	packed, _, err := replay.Read(folder, "run")
 	if err != nil {
 		t.Fatal(err)
 	}

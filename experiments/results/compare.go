@@ -67,6 +67,7 @@ func Compare(roots []string) (*Comparison, error) {
 	}) {
 		c.page.columns = append(c.page.columns, column{group[0].manifest.Controller, group})
 	}
+	c.page.tellChanged()
 	c.page.distinguish()
 	c.shown = c.page.page()
 	return c, nil

@@ -31,7 +31,9 @@ func Read(root string) ([]*Scenario, error) {
 	}
 	if rundir.IsRun(root) {
 		s := &Scenario{Path: root}
-		return []*Scenario{s}, s.read(places, nil)
+		err := s.read(places, nil)
+		s.page.tellChanged()
+		return []*Scenario{s}, err
 	}
 	var all []*Scenario
 	for _, group := range groupBy(places, func(p rundir.Place) string { return p.Scenario }) {
@@ -46,6 +48,7 @@ func Read(root string) ([]*Scenario, error) {
 		if err := s.read(group, listed); err != nil {
 			return nil, err
 		}
+		s.page.tellChanged()
 		all = append(all, s)
 	}
 	return all, nil
@@ -170,7 +173,18 @@ func (p *reportPage) distinguish() {
 	}
 }
 
-// Missing are what the folders lack of what the report shows.
+// tellChanged adds to what the runs lack the files of theirs that were changed after them, of those that the page is made of.
+func (p *reportPage) tellChanged() {
+	for i := range p.columns {
+		for _, r := range p.columns[i].runs {
+			if r.manifest.Status == rundir.StatusComplete {
+				r.Missing = append(r.Missing, rundir.Changed(r.Path, rundir.ManifestFile, rundir.SummaryFile, "flows.csv", "links.csv", "events.csv", panelsName)...)
+			}
+		}
+	}
+}
+
+// Missing are what the folders lack of what the report shows, and which of their files were changed after the runs.
 func (s *Scenario) Missing() []string { return s.page.missing() }
 
 func (p *reportPage) missing() []string {

@@ -83,10 +83,59 @@ func CheckOnly(folder string, but ...string) error {
 	return err
 }
 
-// checkSums does what CheckSums says, and returns the names of the files that the sums list.
-func checkSums(folder string) (listed map[string]bool, err error) {
+// Changed returns a warning for each of some files of a complete run's folder that is not as the run left it. Only these files are read.
+func Changed(folder string, names ...string) (warnings []string) {
+	all, err := readSums(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{fmt.Sprintf("%s: no %s, so nobody can tell whether its files were changed after the run", folder, SumsFile)}
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		sum, err := sumOf(path)
+		k := slices.IndexFunc(all, func(s sum256) bool { return s.file == name })
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // whoever reads it says so
+		case err != nil:
+			warnings = append(warnings, err.Error())
+		case k < 0:
+			warnings = append(warnings, fmt.Sprintf("%s was added after the run: %s does not list it", path, SumsFile))
+		case sum != all[k].sum:
+			warnings = append(warnings, fmt.Sprintf("%s was changed after the run: its SHA-256 differs from %s", path, SumsFile))
+		}
+	}
+	return warnings
+}
+
+// sum256 is a line of SHA256SUMS.
+type sum256 struct{ sum, file string }
+
+// readSums reads the sums of a run's folder.
+func readSums(folder string) (all []sum256, err error) {
 	path := filepath.Join(folder, SumsFile)
 	data, err := files.Read(path, sumsFile)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		m := sumLine.FindStringSubmatch(lines.Text())
+		switch {
+		case m == nil:
+			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
+		case slices.ContainsFunc(all, func(s sum256) bool { return s.file == m[2] }):
+			return nil, &FileError{Path: path, Line: n, Err: fmt.Errorf("%s is listed twice", m[2])}
+		}
+		all = append(all, sum256{m[1], m[2]})
+	}
+	return all, lines.Err()
+}
+
+// checkSums does what CheckSums says, and returns the names of the files that the sums list.
+func checkSums(folder string) (listed map[string]bool, err error) {
+	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile + ": the run did not end, or an earlier pausenet made it: run the scenario again")}
 	}
@@ -95,29 +144,22 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 	}
 	var wrong []error
 	listed = map[string]bool{}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		m := sumLine.FindStringSubmatch(lines.Text())
-		if m == nil {
-			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
-		}
-		if listed[m[2]] {
-			return nil, &FileError{Path: path, Line: n, Err: fmt.Errorf("%s is listed twice", m[2])}
-		}
-		listed[m[2]] = true
-		switch sum, err := sumOf(filepath.Join(folder, m[2])); {
+	for _, s := range all {
+		listed[s.file] = true
+		path := filepath.Join(folder, s.file)
+		switch sum, err := sumOf(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it is missing: " + SumsFile + " lists it")})
+			wrong = append(wrong, &FileError{Path: path, Err: errors.New("it is missing: " + SumsFile + " lists it")})
 		case err != nil:
 			return nil, err
-		case sum != m[1]:
-			wrong = append(wrong, &FileError{Path: filepath.Join(folder, m[2]), Err: errors.New("it has been changed since the run: its SHA-256 differs")})
+		case sum != s.sum:
+			wrong = append(wrong, &FileError{Path: path, Err: errors.New("it has been changed since the run: its SHA-256 differs")})
 		}
 	}
-	if err := errors.Join(append(wrong, lines.Err())...); err != nil {
+	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	return listed, checkListed(folder, path, listed)
+	return listed, checkListed(folder, filepath.Join(folder, SumsFile), listed)
 }
 
 // checkListed checks that sums cover what a whole run has.

@@ -95,3 +95,25 @@ func TestCheckSums(t *testing.T) {
 		})
 	}
 }
+
+func TestChanged(t *testing.T) {
+	dir := wholeRun(t)
+	names := []string{ManifestFile, SummaryFile, "flows.csv", "links.csv"}
+	if all := Changed(dir, names...); len(all) > 0 {
+		t.Errorf("%q", all)
+	}
+	for name, text := range map[string]string{"flows.csv": "flow\n1\n", "links.csv": "node\n", "ports.csv": "x\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := strings.Join(Changed(dir, names...), "\n")
+	for _, want := range []string{"flows.csv was changed", "links.csv was added"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if strings.Contains(got, ManifestFile) || strings.Contains(got, "ports.csv") {
+		t.Errorf("%s", got)
+	}
+}

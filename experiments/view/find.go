@@ -17,32 +17,33 @@ import (
 const mostRuns = 12
 
 // Read makes the replays of the runs below folders: of runs, scenarios or results. The title is the scenario's, or of several all.
-func Read(folders []string) (title string, runs [][]byte, err error) {
+// The warnings name files that were changed after their run.
+func Read(folders []string) (title string, runs [][]byte, warnings []string, err error) {
 	var places []rundir.Place
 	for _, folder := range folders {
 		found, err := rundir.FindRuns(folder)
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		sorted(found)
 		places = append(places, found...)
 	}
 	if len(places) > mostRuns {
-		return "", nil, fmt.Errorf("there are %d runs below %s, and a page takes %d: name the folders of fewer", len(places), strings.Join(folders, ", "), mostRuns)
+		return "", nil, nil, fmt.Errorf("there are %d runs below %s, and a page takes %d: name the folders of fewer", len(places), strings.Join(folders, ", "), mostRuns)
 	}
 	var titles []string
 	for i, label := range labels(places) {
 		shutdown.Alive()
-		run, err := replay.Read(places[i].Path(), label)
+		run, changed, err := replay.Read(places[i].Path(), label)
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
-		runs = append(runs, run)
+		runs, warnings = append(runs, run), append(warnings, changed...)
 		if name := filepath.Base(places[i].Scenario); !slices.Contains(titles, name) {
 			titles = append(titles, name)
 		}
 	}
-	return strings.Join(titles, ", "), runs, nil
+	return strings.Join(titles, ", "), runs, warnings, nil
 }
 
 // sorted puts the runs of a folder in the order of the command that ran them, the others behind them.

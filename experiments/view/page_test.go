@@ -87,7 +87,7 @@ func table(t *testing.T, path ...string) [][]string {
 func open(t *testing.T, behind string, folders ...string) *browser.Tab {
 	t.Helper()
 	browser.Need(t)
-	title, runs, err := view.Read(folders)
+	title, runs, _, err := view.Read(folders)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestMoment(t *testing.T) {
 // TestExport: the page in one file needs no server, and asks for nothing.
 func TestExport(t *testing.T) {
 	browser.Need(t)
-	title, runs, err := view.Read([]string{run(t, burst, false, "dcqcn")})
+	title, runs, _, err := view.Read([]string{run(t, burst, false, "dcqcn")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, runs, err := view.Read([]string{folder})
+	_, runs, _, err := view.Read([]string{folder})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 	browser.Need(t)
 	s, text := []string{"dcqcn", "dcon"}, burst
 	folder := runWith(t, text, runner.Options{Record: true, Why: true}, s...)
-	title, runs, err := view.Read([]string{folder})
+	title, runs, _, err := view.Read([]string{folder})
 	if err != nil {
 		t.Fatal(err)
 	}
