@@ -48,7 +48,7 @@ func RunFigure(r *Report, controller string) (*Drawing, error) {
 		c := p.charts[0]
 		c.title, c.width = p.title, figureWidth
 		c.layout()
-		d.cells = append(d.cells, drawingCell{caption: p.title, note: r.Panels[k].Note, legend: p.legend, chart: c})
+		d.cells = append(d.cells, drawingCell{caption: p.title, note: withUnits(r.Panels[k].Note), legend: p.legend, chart: c})
 	}
 	return d, nil
 }

@@ -19,10 +19,10 @@ func publishedTables(r *Report) []table {
 		}
 		from := 0
 		for part := range slices.Chunk(p.Columns, publishedAbreast) {
-			t := table{Caption: caption, Corner: "Figure", Heads: part, Sub: []string{"published", "measured", "difference"}}
+			t := table{Caption: withUnits(caption), Corner: "Figure", Heads: part, Sub: []string{"published", "measured", "difference"}}
 			rows := make([]row, 0, len(p.Rows))
 			for _, of := range p.Rows {
-				out := row{Label: of.Label, Unit: of.Unit}
+				out := row{Label: of.Label, Unit: unitSpelled(of.Unit)}
 				for _, c := range of.Cells[from : from+len(part)] {
 					for _, text := range []string{c.Published, c.Measured, c.Difference} {
 						if text == "" {

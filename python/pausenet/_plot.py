@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Units by quantity: base unit, and whether a value stands until the next.
 _UNITS: Dict[str, Tuple[str, bool]] = {
     "queue": ("B", True), "ingress": ("B", True), "pause": ("frames/s", False), "goodput": ("b/s", False), "rate": ("b/s", False),
-    "ce": ("marks/s", False), "ue": ("marks/s", False), "state": ("", True),
+    "ce": ("marks/s", False), "ue": ("marks/s", False), "state": ("", True), "collective": ("", True),
 }
 
 #: Colours that the report has too, apart also for the colour-blind (Okabe and Ito), and strokes for print.
@@ -37,7 +37,7 @@ def draw(results: "Results", panels: Union[None, str, int, Sequence[Union[str, i
         raise Error("runs of several scenarios have other plots: load or run one at a time", _command.USAGE)
     shown = runs[0].manifest["configuration"].get("report", [])
     if not shown:
-        raise Error(f"the scenario {runs[0].scenario} has no report, so no plots: its key report says what to draw", _command.USAGE)
+        raise Error(f"the scenario {runs[0].scenario} has an empty report, so no plots: its key report says what to draw", _command.USAGE)
     chosen = _chosen(shown, panels)
     options = {"figsize": (5.4 * len(runs) + 0.6, 2.5 * len(chosen) + 0.6), "layout": "constrained", **figure}
     f = plt.figure(**options)
@@ -46,11 +46,14 @@ def draw(results: "Results", panels: Union[None, str, int, Sequence[Union[str, i
         configuration = r.manifest["configuration"]
         points = r.panels
         for row, k in enumerate(chosen):
-            a, panel = axes[row][column], configuration["report"][k]
-            _panel(a, panel, points[points["panel"] == k], configuration.get("spans", []))
+            a, panel = axes[row][column], shown[k]
+            own = _same(configuration["report"], panel["title"], k)
+            if own is not None:
+                _panel(a, configuration["report"][own], points[points["panel"] == own], configuration.get("spans", []))
             a.set_title(r.controller if row == 0 else "", loc="right", fontsize="medium", fontweight="bold")
             if column == 0:
                 a.set_title(panel["title"], loc="left", fontsize="medium", fontweight="bold")
+            if own is not None and (column == 0 or configuration.get("report_default")):  # such a run has chosen its own lines
                 a.legend(loc="upper left", fontsize="small", framealpha=0.8)
             if row == len(chosen) - 1:
                 a.set_xlabel("virtual time (ms)")
@@ -59,6 +62,14 @@ def draw(results: "Results", panels: Union[None, str, int, Sequence[Union[str, i
     if "inline" in plt.get_backend().lower():
         plt.close(f)  # a notebook would show it twice: as the open figure, and as what the line came to
     return f
+
+
+def _same(report: Sequence[Dict[str, Any]], title: str, k: int) -> Optional[int]:
+    """The number of a run's panel of a title, k if that has it. A run without such a panel has none."""
+    titles = [p["title"] for p in report]
+    if k < len(titles) and titles[k] == title:
+        return k
+    return titles.index(title) if title in titles else None
 
 
 def _chosen(shown: Sequence[Dict[str, Any]], panels: Union[None, str, int, Sequence[Union[str, int]]]) -> List[int]:

@@ -121,7 +121,7 @@ class Run:
 _MISSING = {
     "why": "run with why=True",
     "causes": "run with why=True",
-    "panels": "the scenario has no report",
+    "panels": "the scenario has an empty report",
     "qps": "no flow has several QPs (qps)",
     "recovery": "the run is not of selective repeat (host.recovery: selective)",
     "collectives": "the scenario has no collectives",

@@ -35,3 +35,19 @@ def test_chosen(burst):
         burst.plot("Througput")
     with pytest.raises(pausenet.Error, match="no run of seed 7"):
         burst.plot(seed=7)
+
+
+def test_default_panels(tmp_path):
+    """Runs of a scenario without a report choose their own lines."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("topology: star\ncontrollers: [dcqcn, none]\nflows: [{tag: incast, from: h0..h3, to: h4, size: 1MB}]\nduration: 1ms\ndrain: true\n")
+    results = pausenet.run(str(path), out=str(tmp_path / "results"))
+    figure = results.plot()
+    titles = [p["title"] for p in results["dcqcn"].manifest["configuration"]["report"]]
+    assert titles == ["Goodput by tag", "Longest queues", "Ingress against XOFF", "PAUSE frames"]
+    for k, title in enumerate(titles):
+        for n, run in enumerate(results):
+            own = next(p for p in run.manifest["configuration"]["report"] if p["title"] == title)
+            drawn = [text.get_text() for text in figure.axes[2 * k + n].get_legend().get_texts()]
+            assert drawn == [s["label"] for s in own["series"]]
+    plt.close(figure)
