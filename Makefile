@@ -227,9 +227,11 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 		--durations=5 $(PYTESTFLAGS) $(CURDIR)/python/tests
 
 .PHONY: pictures
-pictures: build ## take the documents' pictures of the page of pausenet view again (needs chromium), and draw the README's animation
+pictures: build ## take the documents' pictures of the page of pausenet view again (needs chromium), and draw the README's animation and the playground's cards (minutes)
 	bin/pausenet view dcon-burst --out results/pictures --force --export docs/figures/dcon-burst.gif
+	bin/pausenet view results/pictures/dcon-burst --export playground/site/page/dcon-burst.png
 	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update
+	$(GO) test ./playground/site -count=1 -run TestCards -args -update
 
 # Where make install puts things: DESTDIR before all, for packages.
 PREFIX ?= /usr/local

@@ -103,9 +103,11 @@ var mayImport = map[string][]string{
 	"experiments/train": {"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report", "hostagent"},
 
 	"playground": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner", "experiments/suite",
 		"experiments/lab", "hostagent", "orchestrator/engine",
 	},
+	// It puts the files together that the browser is served, with the page of view.
+	"playground/site": {"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/replay", "experiments/view", "experiments/animation", "hostagent", "orchestrator/engine", "playground"},
 
 	"cmd": {"command"},
 	"command": {

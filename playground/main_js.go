@@ -5,6 +5,7 @@
 //	run(request, tell)      a promise of its outcome; tell is called with its progress
 //	read(handIn)            what is wrong with a hand-in of an exercise
 //	grade(handIn, tell)     a promise of what it comes to
+//	watch(folder)           the file with the replay of a run
 //	stop()                  the run that goes on ends soon, with what it has measured
 //
 // A call that panics gives a session.Bug, and the next call can be made.
@@ -49,6 +50,9 @@ func main() {
 		}),
 		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
 			return asked[session.HandIn](args).Grade(ctx, version(), tell)
+		}),
+		"watch": js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return session.Answer(func() any { return session.Watch(asked[string](args)) })
 		}),
 		"stop": js.FuncOf(func(js.Value, []js.Value) any { stop(); return nil }),
 	})

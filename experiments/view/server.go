@@ -161,7 +161,7 @@ func (s *Server) isToken(word string) bool {
 func (s *Server) file(name string) (kind string, data []byte) {
 	switch name {
 	case "":
-		return "text/html; charset=utf-8", []byte(page(s.title, len(s.runs), s.live.meta()))
+		return "text/html; charset=utf-8", []byte(page(s.title, strconv.Itoa(len(s.runs)), s.live.meta()))
 	case "view.js":
 		return "text/javascript; charset=utf-8", script
 	case "view.css":

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"strconv"
 	"strings"
 )
 
@@ -37,14 +38,21 @@ func policy(scripts, styles, data string) string {
 	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'", scripts, styles, data)
 }
 
-// Export is the page with its runs in it: one file that a browser opens without a server. title is of the runs.
-func Export(title string, runs [][]byte) []byte {
+// Export returns the page with its runs in it: one file that a browser opens without a server.
+func Export(title string, runs [][]byte) []byte { return single(title, strconv.Itoa(len(runs)), runs) }
+
+// Embed returns the page for a frame of another page of the same origin. It posts "ready" to that page, which answers with {runs, play}: a
+// list of byte arrays, and whether the page is to play them at once.
+func Embed() []byte { return single("run", "posted", nil) }
+
+// single puts the page into one file, with runs in it. number is what it is told of how many there are.
+func single(title, number string, runs [][]byte) []byte {
 	hash := func(text []byte) string {
 		sum := sha256.Sum256(text)
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	meta := `<meta http-equiv="Content-Security-Policy" content="` + html.EscapeString(policy(hash(script), hash(style), "'none'")) + `">`
-	before, behind, _ := strings.Cut(page(title, len(runs), meta), scriptPlace)
+	before, behind, _ := strings.Cut(page(title, number, meta), scriptPlace)
 	var b bytes.Buffer
 	b.WriteString(strings.Replace(before, stylePlace, "<style>"+string(style)+"</style>", 1))
 	for _, run := range runs {
@@ -60,10 +68,10 @@ func Export(title string, runs [][]byte) []byte {
 }
 
 // page is index.html of so many runs.
-func page(title string, runs int, policy string) string {
+func page(title, runs, policy string) string {
 	return strings.NewReplacer(
 		titlePlace, "<title>"+html.EscapeString(title)+" · pausenet</title>",
-		policyPlace, fmt.Sprintf(`<meta name="runs" content="%d">%s`, runs, policy),
+		policyPlace, fmt.Sprintf(`<meta name="runs" content="%s">%s`, runs, policy),
 	).Replace(index)
 }
 

@@ -31,7 +31,7 @@ export function editor(host, { language, label, hint = "", changed }) {
 	const state = (text) => EditorState.create({
 		doc: text,
 		extensions: [
-			lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
+			lineNumbers(), EditorView.lineWrapping, highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
 			highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), lintGutter(), placeholder(hint),
 			syntaxHighlighting(highlight), ...languages[language](),
 			// The page has Ctrl+Enter. Escape and then Tab leaves the editor, as CodeMirror has it for the keyboard.

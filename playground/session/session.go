@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -26,6 +28,7 @@ const (
 	ScenarioFile   = "scenario.yaml"
 	ControllerFile = "controller.star"
 	ResultsFolder  = "results"
+	ReplayFile     = "replay.bin" // of the run that was watched last
 )
 
 // Request is what is to be checked or run.
@@ -168,7 +171,7 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	one := suite.Scenario{Scenario: o.scenario, Controllers: o.Controllers, Seed: o.Seed}
 	s := &suite.Suite{
 		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Plane: engine.PlaneWasm, Version: version,
-		Command: o.command(r),
+		Command: o.command(r), Record: true,
 		Started: func(_, controller string) (engine.Progress, func(*runner.Result, error)) {
 			return telling(Progress{Run: controller, Duration: o.Duration}, tell)
 		},
@@ -191,6 +194,24 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 		o.Mistakes = append(o.Mistakes, guestMistakes(err)...)
 	}
 	return o
+}
+
+// Watched is a run made ready for the page that plays it.
+type Watched struct {
+	File  string `json:"file"`  // its replay
+	Error string `json:"error"` // why there is none; empty: there is
+}
+
+// Watch writes the replay of the run in a folder.
+func Watch(folder string) *Watched {
+	data, _, err := replay.Read(folder, path.Base(folder))
+	if err == nil {
+		err = os.WriteFile(ReplayFile, data, 0o600)
+	}
+	if err != nil {
+		return &Watched{Error: err.Error()}
+	}
+	return &Watched{File: ReplayFile}
 }
 
 // command is how the command line repeats the run.

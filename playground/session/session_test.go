@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/experiments/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -75,6 +77,16 @@ func TestRun(t *testing.T) {
 		if _, err := os.Stat(file); err != nil {
 			t.Error(err)
 		}
+	}
+	if w := Watch(o.Runs[1].Folder); w.Error != "" {
+		t.Error(w.Error)
+	} else if data, err := os.ReadFile(w.File); err != nil {
+		t.Error(err)
+	} else if d, err := replay.Decode(data); err != nil || !d.Recorded || d.Label != "dcqcn" {
+		t.Errorf("the replay is %+v: %v", d, err)
+	}
+	if w := Watch("results/none"); w.File != "" || !strings.Contains(w.Error, "results/none") {
+		t.Errorf("of a folder that is not there: %+v", w)
 	}
 	if got := o.command(r); got != "pausenet run scenario.yaml --cc none,dcqcn,./controller.star" {
 		t.Error(got)

@@ -115,7 +115,7 @@ func TestExercise(t *testing.T) {
 // TestExerciseController: a controller of a student's is checked like natively, and a mistake in it has its line.
 func TestExerciseController(t *testing.T) {
 	h := handIn(t, "aimd", "wrong", "control.star")
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	want := graded(t, h)
 	b.says("Ready")
 	b.Value("(() => { const s = document.querySelector('#exercises'); s.value = 'aimd'; s.dispatchEvent(new Event('change')); })()")

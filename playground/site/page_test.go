@@ -5,14 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv/browser"
 	"github.com/pausenet/pausenet/playground/session"
 )
 
@@ -86,7 +91,7 @@ func TestRuns(t *testing.T) {
 
 // TestMistakes: what is wrong is said as one writes, and marked where it is.
 func TestMistakes(t *testing.T) {
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	b.says("Ready")
 	b.write("scenario", "topology: star\nhostz: 4\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	b.Wait("document.querySelectorAll('#problems .error').length === 1")
@@ -124,7 +129,7 @@ const long = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\ndurat
 
 // TestStop: a run that is stopped shows what it has measured, and another can begin.
 func TestStop(t *testing.T) {
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	b.says("Ready")
 	b.write("scenario", long)
 	b.says("Ready to run scenario")
@@ -156,7 +161,7 @@ func TestStop(t *testing.T) {
 
 // TestBug: a call that panics says that it is a bug, and the same program answers the next.
 func TestBug(t *testing.T) {
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	b.says("Ready")
 	b.Value(`(async () => {
 		const { Simulator } = await import("./simulator.js");
@@ -184,7 +189,7 @@ func TestBug(t *testing.T) {
 // TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a megabyte is refused.
 func TestHostile(t *testing.T) {
 	const tag = `<img src=x onerror=document.title='hostile'>`
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	b.says("Ready")
 	b.write("scenario", fmt.Sprintf("name: %q\ndescription: %q\ntopology: star\n%q: 1\nflows: [{tag: %[1]q, from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag, tag, tag))
 	b.Wait("document.querySelector('#problems').textContent.includes('onerror')")
@@ -194,7 +199,7 @@ func TestHostile(t *testing.T) {
 	b.Wait("!document.querySelector('#result-tabs').hidden")
 	b.Do(chromedp.Click(chromedp.ID("tab-report")))
 	b.InFrame("document.querySelector('.lead')?.textContent.includes('onerror')")
-	if got := b.Value("document.title + document.querySelectorAll('img').length"); got != "pausenet playground0" {
+	if got := b.Value("document.title + document.querySelectorAll('main img').length"); got != "pausenet playground0" {
 		t.Errorf("title and images: %s", got)
 	}
 	// A link with the same, and one that is a bomb.
@@ -208,7 +213,7 @@ func TestHostile(t *testing.T) {
 
 // TestLinks: a link brings what was in the editors.
 func TestLinks(t *testing.T) {
-	b := open(t, "")
+	b := open(t, "#scenario=incast")
 	b.says("Ready to run incast")
 	const text = "# one's own: ü\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n"
 	b.write("scenario", text)
@@ -221,6 +226,98 @@ func TestLinks(t *testing.T) {
 	if got := again.Value("document.querySelector('#scenario').shadowRoot.querySelector('.cm-content').innerText"); !strings.HasPrefix(got, "# one's own: ü\n") {
 		t.Errorf("the editor has %q", got)
 	}
+}
+
+// TestGallery: who comes for the first time sees a picture that moves and a card for each built-in and each exercise. A card runs its scenario
+// and plays the run in the fabric.
+func TestGallery(t *testing.T) {
+	b := open(t, "")
+	b.Wait("!document.querySelector('#home').hidden && getComputedStyle(document.querySelector('main')).display === 'none'")
+	b.Wait("document.querySelector('.hero img').naturalWidth === 960")
+	if got := b.Value("document.querySelector('.hero img').getAttribute('src')"); got != "dcon-burst.gif" {
+		t.Errorf("the picture is %s", got)
+	}
+	want := len(scenario.BuiltinNames())
+	if got := b.Value("document.querySelectorAll('#cards li').length"); got != strconv.Itoa(want) {
+		t.Errorf("%s cards of %d scenarios", got, want)
+	}
+	b.Wait("document.querySelectorAll('#exercise-cards li').length === 9")
+	b.Wait("[...document.querySelectorAll('#cards img')].slice(0, 4).every((i) => i.naturalWidth > 0)")
+	b.Value("document.querySelector(\"[aria-label='Run incast here']\").click()")
+	b.Wait("document.querySelector('#home').hidden && location.hash === '#scenario=incast'")
+	b.says("PASS")
+	b.Wait("document.querySelector('#tab-watch').getAttribute('aria-selected') === 'true'")
+	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
+	b.InFrame("document.querySelector('#play')?.classList.contains('on') || Number(document.querySelector('#scrub')?.value) > 0") // it plays, or has played
+	if got := b.fingerprints(); len(got) != 1 {
+		t.Errorf("%d fingerprints", len(got))
+	}
+	b.Value("history.back()")
+	b.Wait("!document.querySelector('#home').hidden")
+}
+
+// TestReload: what was written is there again after a reload, also if the address names a built-in.
+func TestReload(t *testing.T) {
+	b := open(t, "#scenario=incast")
+	b.says("Ready to run incast")
+	b.write("scenario", "name: mine\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
+	b.says("Ready to run mine")
+	b.Value("location.reload()")
+	b.Wait("performance.getEntriesByType('navigation')[0].type === 'reload'")
+	b.says("Ready to run mine")
+	if got := b.Value("location.hash + document.querySelector('#home').hidden"); got != "true" {
+		t.Errorf("address and gallery: %s", got)
+	}
+}
+
+// TestDies: of a program that ends, the page says one sentence, and starts another.
+func TestDies(t *testing.T) {
+	b := open(t, "#scenario=incast")
+	b.says("Ready to run incast")
+	b.Value(`Worker.prototype.postMessage = ((post) => function (m) {
+		if (m.call !== "check") return post.call(this, m);
+		Worker.prototype.postMessage = post;
+		this.onmessage({ data: { died: "some output\npanic: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:12" } });
+	})(Worker.prototype.postMessage)`)
+	b.run()
+	b.says("The simulator has ended")
+	want := "The simulator has ended: this is a bug of pausenet, please report it with what is in the editors: panic: index out of range. It starts again."
+	if got := b.Text("#state"); got != want {
+		t.Errorf("the page says %q", got)
+	}
+	b.Wait("!document.querySelector('#run').disabled")
+	b.run()
+	b.says("PASS")
+}
+
+// TestOffline: a page that was visited once works without a network: it opens, runs and plays the run.
+func TestOffline(t *testing.T) {
+	browser.Need(t)
+	if _, err := served(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	b := &tab{browser.Open(t, server.URL+"/", "#scenario=incast", 1440, 900)}
+	b.says("Ready to run incast")
+	b.Wait("navigator.serviceWorker.controller !== null")
+	server.Close()
+	b.Value("location.reload()")
+	b.Wait("performance.getEntriesByType('navigation')[0].type === 'reload'")
+	b.says("Ready to run incast")
+	b.run()
+	b.says("PASS")
+	b.Do(chromedp.Click(chromedp.ID("tab-watch")))
+	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
+	b.Do(chromedp.Click(chromedp.ID("tab-report")))
+	b.InFrame("document.querySelector('h1')?.textContent === 'incast' && document.documentElement.classList.contains('live')")
+}
+
+// TestWraps: long lines wrap.
+func TestWraps(t *testing.T) {
+	b := open(t, "#scenario=dcon-burst")
+	b.says("Ready")
+	b.Wait("(() => { const s = document.querySelector('#scenario').shadowRoot.querySelector('.cm-scroller'); return s.clientWidth > 0 && s.scrollWidth === s.clientWidth; })()")
 }
 
 // TestBundle: the editor's bundle is of the sources beside it.

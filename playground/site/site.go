@@ -6,7 +6,9 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/view"
 	"github.com/pausenet/pausenet/playground/session"
 )
 
@@ -23,6 +26,11 @@ import (
 //
 //go:embed page
 var page embed.FS
+
+// worker is the service worker, without the list of files and their hash.
+//
+//go:embed sw.js
+var worker string
 
 const module = "github.com/pausenet/pausenet"
 
@@ -37,7 +45,8 @@ func main() {
 	}
 }
 
-// build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made it, the examples.
+// build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made it, the
+// examples, the page that plays runs, and the service worker that keeps them all for a browser without a network.
 func build(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -46,15 +55,22 @@ func build(folder string) error {
 	if err != nil {
 		return err
 	}
+	var names []string
+	hash := sha256.New()
 	write := func(name string, data []byte, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(folder, name), data, 0o644)
+		names = append(names, name)
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(data), data)
+		return os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), data, 0o644)
 	}
 	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil {
 			return err
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(filepath.Join(folder, filepath.FromSlash(name)), 0o755)
 		}
 		data, err := fs.ReadFile(files, name)
 		return write(name, data, err)
@@ -72,13 +88,31 @@ func build(folder string) error {
 	}
 	glue, glueErr := os.ReadFile(filepath.Join(goRoot, "lib", "wasm", "wasm_exec.js"))
 	list, listErr := session.FindExamples(filepath.Join(root, "examples", "controllers"))
-	examples, jsonErr := json.Marshal(list)
+	movie, movieErr := os.ReadFile(filepath.Join(root, "docs", "figures", "dcon-burst.gif"))
 	program, programErr := program()
-	return errors.Join(
-		write("wasm_exec.js", glue, glueErr),
-		write("examples.json", examples, errors.Join(listErr, jsonErr)),
-		write("pausenet.wasm.gz", program, programErr),
+	if err := errors.Join(glueErr, listErr, movieErr, programErr); err != nil {
+		return err
+	}
+	examples, jsonErr := json.Marshal(struct {
+		*session.Examples
+		ProgramBytes int `json:"program_bytes"`
+	}{list, len(program)})
+	err = errors.Join(
+		write("wasm_exec.js", glue, nil),
+		write("examples.json", examples, jsonErr),
+		write("dcon-burst.gif", movie, nil),
+		write("watch.html", view.Embed(), nil),
+		write("pausenet.wasm.gz", program, nil),
 	)
+	if err != nil {
+		return err
+	}
+	kept, err := json.Marshal(append(names, "./"))
+	if err != nil {
+		return err
+	}
+	text := strings.NewReplacer("FILES", string(kept), "HASH", hex.EncodeToString(hash.Sum(nil))[:16]).Replace(worker)
+	return os.WriteFile(filepath.Join(folder, "sw.js"), []byte(text), 0o644)
 }
 
 // program is the simulator for js/wasm, compressed: static servers do not do it.

@@ -5,11 +5,27 @@ const magic = "pausenet columns 1\n";
 /** load reads all runs: those in this page, or else those of its server. */
 export async function load() {
 	const inside = [...document.querySelectorAll('script[type="application/x-pausenet-replay"]')];
-	const runs = Number(document.querySelector("meta[name=runs]")?.content ?? 0);
-	const packed = inside.length > 0
+	const said = document.querySelector("meta[name=runs]")?.content;
+	const runs = Number(said ?? 0);
+	const packed = said === "posted" ? await posted() : inside.length > 0
 		? inside.map((e) => new Blob([Uint8Array.from(atob(e.textContent), (c) => c.charCodeAt(0))]))
 		: await Promise.all(Array.from({ length: runs }, (_, i) => fetched(`run/${i}`)));
 	return Promise.all(packed.map(async (blob) => new Run(await unpacked(blob))));
+}
+
+/** plays says whether the page around this one wants its runs played at once. */
+export let plays = false;
+
+// posted are the runs that the page around this one posts.
+function posted() {
+	return new Promise((resolve) => {
+		addEventListener("message", (e) => {
+			if (e.source !== parent || e.origin !== location.origin || !Array.isArray(e.data?.runs)) return;
+			plays = e.data.play === true;
+			resolve(e.data.runs.map((data) => new Blob([data])));
+		});
+		parent.postMessage("ready", location.origin);
+	});
 }
 
 async function fetched(address) {

@@ -1,7 +1,7 @@
 // Where the page begins: it plays runs, or shows a live fabric.
 
 import { App } from "./app.js";
-import { load } from "./data.js";
+import { load, plays } from "./data.js";
 import { watch } from "./live.js";
 
 async function begin() {
@@ -9,7 +9,9 @@ async function begin() {
 	if (live) return watch();
 	const runs = await load();
 	if (runs.length === 0) throw new Error("there is no run in it");
-	return new App(runs);
+	const app = new App(runs);
+	if (plays) app.play(true);
+	return app;
 }
 
 begin().catch((problem) => {

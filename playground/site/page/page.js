@@ -1,6 +1,7 @@
 // The page: two editors, a simulator, and what a run came to.
 import { editor } from "./editor.js";
 import { Files, grade, task } from "./exercise.js";
+import { cards } from "./gallery.js";
 import { decode, encode } from "./link.js";
 import { element, flows, size, span, summary } from "./results.js";
 import { Simulator } from "./simulator.js";
@@ -14,6 +15,8 @@ const timeout = 10_000; // ms that a run has to hear that it is to stop
 let timer = 0, loading = false, ready = false, running = false;
 const changed = () => {
 	if (loading) return;
+	// The address is of what was loaded: a reload would bring that back in place of what is written.
+	if (location.hash && !exercise) history.replaceState(null, "", location.pathname);
 	keep();
 	clearTimeout(timer);
 	timer = setTimeout(check, 300);
@@ -54,6 +57,7 @@ const enter = (name, written = kept(`${draft}-${name}`)?.files) => {
 	const e = examples.exercises.find((e) => e.name === name);
 	if (!e) return false;
 	exercise = e;
+	home(false);
 	files.show(e, Object(written));
 	mode();
 	$("panel-task").replaceChildren(...task(e));
@@ -74,8 +78,8 @@ const leave = () => {
 // mode shows what belongs to an exercise, or to none, and no results.
 const mode = () => {
 	document.body.classList.toggle("exercise", exercise !== null);
-	for (const id of ["examples-field", "tab-scenario", "tab-controller", "tab-summary", "tab-flows"]) $(id).hidden = exercise !== null;
-	for (const id of ["panel-scenario", "panel-controller", "panel-summary", "panel-flows"]) $(id).hidden ||= exercise !== null;
+	for (const id of ["examples-field", "tab-scenario", "tab-controller", "tab-summary", "tab-watch", "tab-flows"]) $(id).hidden = exercise !== null;
+	for (const id of ["panel-scenario", "panel-controller", "panel-summary", "panel-watch", "panel-flows"]) $(id).hidden ||= exercise !== null;
 	for (const id of ["tab-task", "anew"]) $(id).hidden = exercise === null;
 	$("result-tabs").hidden = exercise === null;
 	$("tab-grade").hidden = true;
@@ -147,15 +151,18 @@ const took = (checked) => {
 const simulator = new Simulator((words) => {
 	running = ready = false;
 	buttons();
+	const fatal = words.split("\n").find((line) => /^(panic|fatal error): /.test(line)); // the stack below it is in the console
 	const why = /out of memory|cannot allocate/.test(words) ? "the run needed more memory than a tab has: choose a smaller scenario or its quick form" :
-		words.split("\n").slice(-12).join("\n") || "no more is known";
-	say(`The simulator has ended: ${why}`, "bad");
+		`this is a bug of pausenet, please report it with what is in the editors${fatal ? `: ${fatal}` : ""}`;
+	say(`The simulator has ended: ${why}. It starts again.`, "bad");
 	begin(true);
 });
 read.text = async (path) => new TextDecoder().decode(await simulator.call("read", { path }));
 const begin = async (again) => {
 	try {
-		await simulator.start((loaded) => say(loaded > 0 && loaded < 1 ? `Loading the simulator: ${Math.round(100 * loaded)} %` : "Starting the simulator …", "busy"));
+		await simulator.start((loaded) => {
+			if (!again) say(loaded > 0 && loaded < 1 ? `Loading the simulator: ${Math.round(100 * loaded)} %` : "Starting the simulator …", "busy");
+		});
 	} catch (error) {
 		say(`The simulator could not be loaded (${error.message}). It needs a current browser, and a web server: python3 -m http.server in this folder is enough.`, "bad");
 		return;
@@ -165,6 +172,7 @@ const begin = async (again) => {
 	if (again) return;
 	say("");
 	await check();
+	if (wanted) run();
 };
 const buttons = () => {
 	$("run").hidden = running;
@@ -172,9 +180,12 @@ const buttons = () => {
 	$("stop").hidden = !running;
 };
 
+let wanted = false; // a run is to begin once the simulator has started, and is then shown in the fabric
 const run = async () => {
 	if (!ready || running) return;
+	const watching = wanted;
 	running = true;
+	wanted = false;
 	stopping = false;
 	clearTimeout(timer); // the run reads what is in the editors itself: a check that is to come, or under way, would speak of it after the run
 	checks++;
@@ -196,7 +207,7 @@ const run = async () => {
 			return;
 		}
 		const { outcome, files } = await simulator.call("run", request, bars());
-		if (!exercise) await show(outcome, files);
+		if (!exercise) await show(outcome, files, watching);
 	} catch (error) {
 		if (error.message === "stopped") say("Stopped at once: what the run had measured is gone.");
 		else if (ready) say(`The run failed: ${error.message}`, "bad");
@@ -225,7 +236,7 @@ const stop = () => {
 };
 
 // show shows what a run came to.
-const show = async (outcome, files) => {
+const show = async (outcome, files, watching) => {
 	$("intro").hidden = $("about").hidden = true;
 	problems(outcome); // of a controller, where a run has met them
 	$("summary").replaceChildren(...summary(outcome));
@@ -237,8 +248,9 @@ const show = async (outcome, files) => {
 	}
 	$("panel-flows").replaceChildren(...flows(tables));
 	showFiles(files);
+	[watchable, posted.play] = [outcome.runs.map((r) => r.folder), watching];
 	await choose(outcome.report ? [outcome.report] : []);
-	select("tab-summary");
+	select(watching && outcome.runs.length > 0 ? "tab-watch" : "tab-summary");
 	const worst = ["FAIL", "WARN", "PASS"].find((status) => outcome.runs.some((r) => r.summary.verdict.status === status));
 	if (outcome.failed) say(`The run failed: ${outcome.failed}`, "bad");
 	else if (outcome.stopped) say("Stopped. What was measured until then is shown, as partial.");
@@ -246,6 +258,31 @@ const show = async (outcome, files) => {
 	else if (worst === "WARN") say("WARN: the numbers hold, but something that was asked for did not happen. Below is what.");
 	else say("PASS: every invariant holds.");
 };
+
+// Watch plays the runs again. They are made ready when the tab is chosen.
+let watchable = [], posted = { runs: [], play: false };
+const watch = async () => {
+	const folders = watchable;
+	if (folders.length === 0) return;
+	watchable = [];
+	$("watch-problem").hidden = true;
+	try {
+		posted.runs = [];
+		for (const folder of folders) posted.runs.push(await simulator.call("watch", { folder }));
+		$("watch").contentWindow.location.replace("watch.html"); // it adds no step to the history
+	} catch (error) {
+		$("watch-problem").textContent = `The run cannot be shown: ${error.message}`;
+		$("watch-problem").hidden = false;
+	}
+};
+new MutationObserver(() => {
+	const on = $("tab-watch").getAttribute("aria-selected") === "true" && !$("tab-watch").hidden;
+	document.body.classList.toggle("watching", on);
+	if (on) watch();
+}).observe($("tab-watch"), { attributes: true });
+addEventListener("message", (event) => {
+	if (event.source === $("watch").contentWindow && event.origin === location.origin && event.data === "ready") event.source.postMessage(posted, location.origin);
+});
 
 // showGrade shows what a hand-in came to.
 const showGrade = async (g, files) => {
@@ -283,7 +320,7 @@ $("run").addEventListener("click", run);
 $("stop").addEventListener("click", stop);
 $("quick").addEventListener("change", check);
 addEventListener("keydown", (event) => {
-	if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+	if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && $("home").hidden) {
 		event.preventDefault();
 		run();
 	}
@@ -310,6 +347,30 @@ const example = (name, own = "") => {
 	$("examples").value = name;
 	return true;
 };
+// home shows the gallery, or what is in the editors.
+const home = (on) => {
+	$("home").hidden = !on;
+	document.body.classList.toggle("home", on);
+	if (on) scrollTo(0, 0);
+};
+// leaveHome goes to an address; Back leads to the gallery again.
+const leaveHome = (address) => {
+	if (!location.hash) history.replaceState(null, "", "#gallery");
+	history.pushState(null, "", address);
+	home(false);
+};
+const runHere = (name) => {
+	if (running) return leaveHome(location.pathname); // to the run that goes on
+	example(name);
+	leaveHome(`#scenario=${encodeURIComponent(name)}`);
+	keep();
+	wanted = true;
+	if (ready) run();
+};
+cards($("cards"), $("exercise-cards"), examples, { run: runHere, exercise: (name) => { location.hash = `#exercise=${encodeURIComponent(name)}`; } });
+$("program-size").textContent = (examples.program_bytes / 1e6).toFixed(0);
+$("run-first").addEventListener("click", () => runHere("dcon-burst"));
+$("write-own").addEventListener("click", () => leaveHome(location.pathname));
 $("controllers").addEventListener("change", () => {
 	const name = $("controllers").value;
 	const e = examples.controllers.find((e) => e.name === name);
@@ -340,6 +401,11 @@ $("anew").addEventListener("click", () => {
 let trouble = "";
 const follow = async () => {
 	trouble = "";
+	if (location.hash === "#gallery") {
+		home(true);
+		return false;
+	}
+	home(false);
 	try {
 		const said = await decode(location.hash);
 		if (said?.scenario !== undefined) load(said);
@@ -361,7 +427,12 @@ addEventListener("hashchange", async () => {
 if (!await follow()) {
 	const l = kept(draft);
 	if (typeof l?.scenario === "string" && l.scenario.trim()) load(l);
-	else if (typeof l?.exercise !== "string" || !enter(l.exercise)) example(first);
+	else if (typeof l?.exercise !== "string" || !enter(l.exercise)) {
+		example(first);
+		home(!trouble);
+	}
 }
+document.body.classList.remove("loading");
 await begin(false);
 if (trouble) say(trouble, "bad");
+navigator.serviceWorker?.register("sw.js").catch(() => {}); // without it the page works as long as its server does

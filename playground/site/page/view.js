@@ -72,7 +72,7 @@ $("reports").addEventListener("change", async () => frame(await read.text($("rep
 let report = null;
 const frame = (html) => {
 	report = html;
-	$("report").src = "frame.html";
+	$("report").contentWindow.location.replace("frame.html"); // it adds no step to the history
 };
 addEventListener("message", (event) => {
 	if (event.source === $("report").contentWindow && event.data === "ready" && report !== null) $("report").contentWindow.postMessage(report, "*");

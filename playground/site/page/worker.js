@@ -60,6 +60,11 @@ const calls = {
 	run: (m) => runs(m.id, (tell) => pausenet.run(request(m), tell)),
 	readHandIn: (m) => taken(pausenet.read(handIn(m))),
 	grade: (m) => runs(m.id, (tell) => pausenet.grade(handIn(m), tell)),
+	watch({ folder }) {
+		const { file, error } = taken(pausenet.watch(JSON.stringify(folder)));
+		if (error) throw new Error(error);
+		return memory.read(file);
+	},
 	stop: () => pausenet.stop(),
 	read: ({ path }) => memory.read(path),
 };
