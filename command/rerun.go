@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/parquet"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -32,6 +38,7 @@ type rerunView struct {
 	Version     string `json:"version"` // that made it first
 	Fingerprint string `json:"fingerprint"`
 	Now         string `json:"fingerprint_now"`
+	Difference  string `json:"difference,omitempty"` // the first, of the folder's files: its place
 	Equal       bool   `json:"equal"`
 }
 
@@ -39,10 +46,12 @@ func newRerunCommand() *cobra.Command {
 	var f rerunFlags
 	c := &cobra.Command{
 		Use:   "rerun DIR...",
-		Short: "Repeat runs from their folders, and compare fingerprints",
+		Short: "Repeat runs from their folders, and compare what they write",
 		Long: `rerun makes each run below DIR again, from what its manifest.json has of the scenario, the
 settings, the seed and the congestion control: the files that it was read from need not be
-there any more. Nothing is written. The fingerprints have to be equal; the exit code is 1 if they are not.
+there any more. The fingerprints and all files have to be equal, but for times by the wall
+clock, the program and the machine; the exit code is 1 if they are not. A capture is not
+made again. What the new run writes is removed.
 
 It refuses a folder whose files were changed since the run (SHA256SUMS has their sums,
 which sha256sum -c checks too).`,
@@ -85,7 +94,7 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 	defer stop()
 	var views []rerunView
 	for _, r := range runs {
-		view, err := f.repeat(ctx, r, plane)
+		view, err := f.repeat(ctx, c.ErrOrStderr(), r, plane)
 		if err != nil {
 			return err
 		}
@@ -134,21 +143,73 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 	return r, nil
 }
 
-// repeat makes a run again; nothing is written.
-func (f *rerunFlags) repeat(ctx context.Context, r *recorded, plane string) (*rerunView, error) {
+// repeat makes a run again, into a folder that is removed, and tells w of the first difference.
+func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane string) (*rerunView, error) {
 	m := r.manifest
 	processors := f.processors
 	if processors == 0 {
 		processors = crew.Share(1)
 	}
-	summary, err := runner.Watch(ctx, r.scenario, m.Controller, runner.Watching{Plane: plane, Seed: m.Seed, Processors: processors})
+	folder, err := os.MkdirTemp("", "pausenet-rerun-")
+	if errors.Is(err, fs.ErrNotExist) { // a machine with the program alone has no folder for such
+		folder, err = os.MkdirTemp(".", ".pausenet-rerun-")
+	}
+	if err != nil {
+		return nil, writeError(err)
+	}
+	defer os.RemoveAll(folder)
+	o, err := r.options()
+	if err != nil {
+		return nil, badInput(err)
+	}
+	o.Plane, o.Processors, o.Directory = plane, processors, folder
+	result, err := runner.Run(ctx, r.scenario, o)
 	if err != nil {
 		return nil, runError(err)
 	}
-	return &rerunView{
+	view := &rerunView{
 		Folder: r.place.Path(), Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Version: m.Version,
-		Fingerprint: m.Fingerprint, Now: summary.Fingerprint, Equal: m.Fingerprint == summary.Fingerprint,
-	}, nil
+		Fingerprint: m.Fingerprint, Now: result.Summary.Fingerprint, Equal: m.Fingerprint == result.Summary.Fingerprint,
+	}
+	d, err := rundir.Differ(r.place.Path(), folder)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	if d != nil {
+		view.Equal, view.Difference = false, d.Place()
+		fmt.Fprintf(w, "pausenet: %s\n", filepath.Join(r.place.Path(), d.String()))
+		if m.Version != version() {
+			fmt.Fprintf(w, "  pausenet %s made the run, and this is %s\n", m.Version, version())
+		}
+	}
+	return view, nil
+}
+
+// options are those that have a run leave the files that the folder has. Of what the summary says, two things are in no recipe: a point of a sweep,
+// which has no machine in its manifest, has no times and no check of settings; and beside other controllers a setting without effect is a note.
+func (r *recorded) options() (runner.Options, error) {
+	m := r.manifest
+	folder := r.place.Path()
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	}
+	var summary measure.Summary
+	if err := rundir.ReadJSON(filepath.Join(folder, rundir.SummaryFile), &summary); err != nil {
+		return runner.Options{}, err
+	}
+	o := runner.Options{
+		Controller: m.Controller, Seed: m.Seed, Sets: m.Settings, Anywhere: m.Machine == "", CheckSets: m.Machine != "",
+		Compared: slices.ContainsFunc(summary.Verdict.Notes, func(note string) bool { return strings.HasPrefix(note, "--set ") }),
+		Record:   has(rundir.RecordFile), Why: has(rundir.WhyFile), Perfetto: has(rundir.PerfettoFile),
+	}
+	if has(rundir.HPCCFlowsFile) {
+		o.Export = runner.ExportHPCC
+	}
+	if has("flows.parquet") {
+		o.Beside = parquet.WriteRun
+	}
+	return o, nil
 }
 
 func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
@@ -167,8 +228,11 @@ func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
 		fmt.Fprintln(t, "scenario\tcc\tseed\tfingerprint\tnow\tfolder")
 		for _, v := range views {
 			now := "equal"
-			if !v.Equal {
+			switch {
+			case v.Now != v.Fingerprint:
 				now = v.Now
+			case !v.Equal:
+				now = v.Difference + " differs"
 			}
 			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Scenario, v.Controller, v.Seed, v.Fingerprint, now, v.Folder)
 		}

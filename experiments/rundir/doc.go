@@ -11,7 +11,8 @@
 // Where what is:
 //
 //   - A run's folder: output.go (its CSV files), why.go (where flows' time went), qps.go (flows of several QPs), recovery.go (what selective
-//     repeat met), manifest.go, json.go, sums.go (whether its files are as the run left them).
+//     repeat met), manifest.go, json.go, sums.go (whether its files are as the run left them),
+//     differ.go (whether they are what the run writes when it is made again).
 //   - How tables are written and read: csv.go, behind.go; what is in their columns: columns.go.
 //   - Where runs are below a folder of results: places.go; what would be lost there: overwrite.go.
 package rundir

@@ -1,0 +1,178 @@
+package rundir
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/escape"
+	"github.com/pausenet/pausenet/internal/files"
+)
+
+// byNature are lines in which equal runs differ: of the manifest those about the program and the machine, of the summary those about speed.
+var byNature = map[string]*regexp.Regexp{
+	ManifestFile: regexp.MustCompile(`^  "(version|build|command|plane|kernel|hooks|go|machine)": `),
+	SummaryFile:  regexp.MustCompile(`^(  "plane"|    "(wall_seconds|virtual_seconds_per_wall_second|packet_hops_per_second|wall_ns_per_packet_hop)"): `),
+}
+
+// notCompared are files of which equal runs may have different ones, or that a run leaves only if it is told the ports that it is to capture.
+var notCompared = []string{SumsFile, PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
+
+// Difference is the first place in which a run's folder is not what the run writes.
+type Difference struct {
+	File string
+	Line int // from 1; 0: the file is not text, or one folder lacks it
+	// There and Now are the lines, or say what is there, shortened for a message.
+	There, Now string
+}
+
+// Place returns the file, and the line of it.
+func (d *Difference) Place() string {
+	if d.Line == 0 {
+		return d.File
+	}
+	return fmt.Sprintf("%s:%d", d.File, d.Line)
+}
+
+func (d *Difference) String() string {
+	return fmt.Sprintf("%s differs from what the run writes now\n  there: %s\n  now:   %s", d.Place(), d.There, d.Now)
+}
+
+// Differ returns the first difference between a run's folder and that of the same run made again, and nil if there is none. It compares all files but
+// in what differs by nature.
+func Differ(there, now string) (*Difference, error) {
+	for _, name := range append([]string{ManifestFile, SummaryFile}, Files...) {
+		if slices.Contains(notCompared, name) {
+			continue
+		}
+		d, err := differ(filepath.Join(there, name), filepath.Join(now, name))
+		if d != nil || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
+}
+
+func differ(there, now string) (*Difference, error) {
+	name := filepath.Base(there)
+	a, errA := files.Open(there, sumFile)
+	if errA == nil {
+		defer a.Close()
+	}
+	b, errB := files.Open(now, sumFile)
+	if errB == nil {
+		defer b.Close()
+	}
+	noA, noB := errors.Is(errA, fs.ErrNotExist), errors.Is(errB, fs.ErrNotExist)
+	switch {
+	case noA && noB:
+		return nil, nil
+	case errA != nil && !noA || errB != nil && !noB:
+		return nil, errors.Join(errA, errB)
+	case noA:
+		return &Difference{File: name, There: "none", Now: "one"}, nil
+	case noB:
+		return &Difference{File: name, There: "one", Now: "none"}, nil
+	}
+	if !isText(name) {
+		if same, err := sameBytes(a, b); same || err != nil {
+			return nil, err
+		}
+		return &Difference{File: name, There: "other bytes", Now: "these"}, nil
+	}
+	one, other := newLineReader(a, name), newLineReader(b, name)
+	for {
+		x, errX := one.next()
+		y, errY := other.next()
+		switch {
+		case errX == io.EOF && errY == io.EOF:
+			return nil, nil
+		case errX != nil && errX != io.EOF || errY != nil && errY != io.EOF:
+			return nil, errors.Join(errX, errY)
+		case errX != nil || errY != nil || !bytes.Equal(x, y):
+			line := one.line
+			if errX != nil { // behind the last
+				line++
+			}
+			return &Difference{File: name, Line: line, There: shortened(x), Now: shortened(y)}, nil
+		}
+	}
+}
+
+func isText(name string) bool {
+	return slices.Contains([]string{".csv", ".json", ".txt"}, filepath.Ext(name))
+}
+
+// shortened is a line as a message has it.
+func shortened(line []byte) string {
+	const most = 120
+	text := []rune(string(bytes.TrimSpace(line)))
+	if len(text) > most {
+		return escape.Line(string(text[:most])) + "..."
+	}
+	return escape.Line(string(text))
+}
+
+// lineReader reads the lines of a file that equal runs have alike.
+type lineReader struct {
+	from   *bufio.Reader
+	skip   *regexp.Regexp // nil: no line
+	within bool           // the manifest's list of files, which has those that differ by nature
+	line   int
+}
+
+func newLineReader(from io.Reader, name string) *lineReader {
+	return &lineReader{from: bufio.NewReaderSize(reader{from}, 1<<16), skip: byNature[name]}
+}
+
+// next returns the next line. A line that is longer than the buffer comes in parts.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		line, err := l.from.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			err = nil
+		}
+		if len(line) == 0 {
+			return nil, err
+		}
+		l.line++
+		begins := bytes.HasPrefix(line, []byte(`  "files": {`))
+		switch {
+		case l.skip == nil:
+			return line, nil
+		case l.within:
+			l.within = !bytes.HasPrefix(line, []byte("  }"))
+		case begins:
+			l.within = !bytes.Contains(line, []byte("}"))
+		case !l.skip.Match(line):
+			return line, nil
+		}
+	}
+}
+
+func sameBytes(a, b io.Reader) (bool, error) {
+	one, other := bufio.NewReaderSize(reader{a}, 1<<16), bufio.NewReaderSize(reader{b}, 1<<16)
+	for {
+		x, errX := one.Peek(1 << 12)
+		y, errY := other.Peek(1 << 12)
+		if !bytes.Equal(x, y) {
+			return false, nil
+		}
+		for _, err := range []error{errX, errY} {
+			if err != nil && err != io.EOF {
+				return false, err
+			}
+		}
+		if errX == io.EOF || errY == io.EOF {
+			return true, nil // both have the same rest
+		}
+		_, _ = one.Discard(len(x))
+		_, _ = other.Discard(len(y))
+	}
+}
