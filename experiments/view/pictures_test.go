@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
@@ -23,7 +24,7 @@ import (
 // mostPicture is how many bytes a picture of the documents may have.
 const mostPicture = 150_000
 
-// pictures are those that documents have of the page: of which runs, at which address. A flow's and a place's are numbers and names of the scenario's.
+// pictures lists the documents' pictures of the page: of which runs, at which address. An address names flows and places as the scenario does.
 var pictures = []struct {
 	file, scenario string
 	controllers    []string
@@ -35,13 +36,16 @@ var pictures = []struct {
 	{"view-pfc-storm.png", "pfc-storm", []string{"none", "watchdog"}, "#t=900000&run=0&beside=1&flow=1", 800},
 }
 
-// TestPictures: the pictures are small, and a document shows each. With -update they are made.
+// experiment is the document whose first scenario's report experiment-report.png shows.
+const experiment = "../../docs/experiment.md"
+
+// TestPictures checks that the pictures are small, and that a document shows each. With -update it takes them.
 func TestPictures(t *testing.T) {
 	if *testenv.Update {
 		browser.Need(t)
 	}
 	documents := ""
-	for _, name := range []string{"../../README.md", "../../docs/view.md", "../../docs/why.md", "../../docs/faults.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/view.md", "../../docs/why.md", "../../docs/faults.md", experiment} {
 		documents += string(read(t, name))
 	}
 	for _, p := range pictures {
@@ -54,20 +58,50 @@ func TestPictures(t *testing.T) {
 			b := open(t, p.address, runWith(t, string(text), runner.Options{Record: true, Why: true}, p.controllers...))
 			b.Do(chromedp.EmulateViewport(1280, p.height))
 			b.Wait("innerWidth === 1280")
-			picture, before := b.Picture(), []byte(nil)
-			for !bytes.Equal(picture, before) { // until the page has come to rest
-				picture, before = b.Picture(), picture
-			}
-			if err := os.WriteFile(path, few(t, picture), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			take(b, path)
 		}
-		if n := len(read(t, path)); n > mostPicture {
-			t.Errorf("%s is %d bytes", p.file, n)
+		checkPicture(t, path, documents)
+	}
+	path := filepath.Join("..", "..", "docs", "figures", "experiment-report.png")
+	if *testenv.Update {
+		_, text, _ := strings.Cut(string(read(t, experiment)), "```yaml\n")
+		text, _, _ = strings.Cut(text, "```")
+		written, err := results.Read(runWith(t, "name: victim\n"+text, runner.Options{}, "none", "dcqcn"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(documents, "figures/"+p.file) {
-			t.Errorf("no document shows %s", p.file)
+		page, err := written[0].Write("", nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		b := browser.Open(t, "file://"+page, "", 1280, 900)
+		b.Do(chromedp.EmulateViewport(1280, 1140))
+		b.Wait("document.documentElement.classList.contains('live') && innerWidth === 1280")
+		take(b, path)
+	}
+	checkPicture(t, path, documents)
+}
+
+// take writes a picture of the window into a file, once the page has stopped changing.
+func take(b *browser.Tab, path string) {
+	b.Helper()
+	picture, before := b.Picture(), []byte(nil)
+	for !bytes.Equal(picture, before) {
+		picture, before = b.Picture(), picture
+	}
+	if err := os.WriteFile(path, few(b.T, picture), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// checkPicture fails the test if a picture is large, or if no document shows it.
+func checkPicture(t *testing.T, path, documents string) {
+	t.Helper()
+	if n := len(read(t, path)); n > mostPicture {
+		t.Errorf("%s is %d bytes, want at most %d", path, n, mostPicture)
+	}
+	if !strings.Contains(documents, "figures/"+filepath.Base(path)) {
+		t.Errorf("no document shows %s", path)
 	}
 }
 
