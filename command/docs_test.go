@@ -14,7 +14,7 @@ import (
 )
 
 // documented matches a command of a document's session, with what it printed.
-var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|bound|show|why) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|sweep|validate|rerun|bound|show|why) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
 
 // made matches a command that writes a file, which later ones take.
 var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
@@ -22,17 +22,18 @@ var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
 // evaluated matches a command that looks into the results of the document's runs, with what it printed.
 var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
 
-// TestDocumentedRuns: what the documents show of runs, bounds, flows' time and what things resolve to is what these print, but for the wall-clock time
-// and the plane.
+// TestDocumentedRuns checks that runs, sweeps, validations, bounds, flows' times and resolved settings print what the documents show, but for the
+// wall-clock time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	testenv.WholeScenario(t)
-	dir, pausenet := program(t)
+	_, pausenet := program(t)
 	runs, evaluations := 0, 0
-	for _, document := range []string{"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md", "../docs/why.md"} {
+	for _, document := range []string{"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md", "../docs/why.md", "../docs/experiment.md"} {
 		data, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
 		}
+		dir := t.TempDir()
 		for _, session := range made.FindAllStringSubmatch(string(data), -1) {
 			c := exec.Command(pausenet, strings.Fields(session[1])...)
 			c.Dir = dir
@@ -41,8 +42,12 @@ func TestDocumentedRuns(t *testing.T) {
 			}
 		}
 		for _, session := range documented.FindAllStringSubmatch(string(data), -1) {
-			arguments, printed := strings.Fields(session[1]), lasting(session[2])
-			if len(printed) == 0 || strings.HasPrefix(session[2], "pausenet: ") {
+			arguments, lines := strings.Fields(session[1]), lasting
+			if arguments[0] == "validate" || arguments[0] == "rerun" {
+				lines = everyLine
+			}
+			printed := lines(session[2])
+			if len(printed) == 0 {
 				continue
 			}
 			runs++
@@ -51,13 +56,13 @@ func TestDocumentedRuns(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if arguments[0] == "run" {
+			if arguments[0] == "run" || arguments[0] == "sweep" {
 				arguments = append(arguments, "--plane", "wasm")
 			}
 			c := exec.Command(pausenet, arguments...)
 			c.Dir = dir
-			out, _ := c.Output() // a deadlock's verdict is FAIL, and is shown
-			got := "\n" + strings.Join(lasting(string(out)), "\n") + "\n"
+			out, _ := c.CombinedOutput() // a deadlock's verdict is FAIL, and is shown
+			got := "\n" + strings.Join(lines(string(out)), "\n") + "\n"
 			for _, line := range printed {
 				if !strings.Contains(got, "\n"+line+"\n") {
 					t.Errorf("%s: pausenet %s does not print\n%s\nbut%s", document, session[1], line, got)
@@ -114,6 +119,16 @@ func lasting(printed string) (lines []string) {
 			words = words[:len(words)-1]
 		}
 		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
+// everyLine returns the lines that are not blank, their words one blank apart.
+func everyLine(printed string) (lines []string) {
+	for line := range strings.Lines(printed) {
+		if words := strings.Fields(line); len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
 	}
 	return lines
 }
