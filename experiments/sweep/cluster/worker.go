@@ -49,7 +49,7 @@ type Hand struct {
 	made atomic.Int64
 
 	mu      sync.Mutex
-	running map[int]int // points by slot
+	running map[string]int // points by folder, until they are sent
 }
 
 // signEvery is how often a worker says that it is there.
@@ -68,7 +68,7 @@ var (
 
 // Run makes points until there are none, and says how many it has made.
 func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
-	h.conn, h.n, h.running = conn, names(h.ID), map[int]int{}
+	h.conn, h.n, h.running = conn, names(h.ID), map[string]int{}
 	h.self = h.Name + "-" + strings.ToLower(h.Key.public[len(h.Key.public)-6:])
 	if err := h.join(ctx); err != nil {
 		return 0, over(err)
@@ -241,15 +241,20 @@ func (h *Hand) leave(ctx context.Context) {
 // leaveTimeout is how long a worker that is to end still sends a result, and says that it ends.
 const leaveTimeout = 5 * time.Second
 
-// work makes points, one after the other.
+// work makes points, one after the other. It makes the next one while the last one is sent.
 func (h *Hand) work(ctx context.Context, slot int) {
-	for ctx.Err() == nil {
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for n := 0; ctx.Err() == nil; n++ {
 		var w word
 		err := h.ask(ctx, askNext, &want{Worker: h.self}, &w)
 		if err == nil && w.Task != nil {
 			var t *task
 			if t, err = readTask(w.Task); err == nil {
-				h.point(ctx, slot, t)
+				directory := filepath.Join(h.Directory, fmt.Sprintf("point-%d-%d", slot, n%2))
+				out := h.point(ctx, directory, t)
+				sending.Wait()
+				sending.Go(func() { h.finish(ctx, directory, t, out) })
 				continue
 			}
 		}
@@ -260,29 +265,17 @@ func (h *Hand) work(ctx context.Context, slot int) {
 	}
 }
 
-// point makes one point, and sends what it came to.
-func (h *Hand) point(ctx context.Context, slot int, t *task) {
+// point makes one point in a folder. nil: there is nothing to send.
+func (h *Hand) point(ctx context.Context, directory string, t *task) *result {
 	h.mu.Lock()
-	h.running[slot] = t.Point
+	h.running[directory] = t.Point
 	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		delete(h.running, slot)
-		h.mu.Unlock()
-	}()
-	out := result{Worker: h.self, Point: t.Point, Hash: t.Job.Hash}
-	t.Job.Directory = filepath.Join(h.Directory, fmt.Sprintf("point-%d", slot))
-	t.Job.Within, t.Job.Processors = t.Job.Directory, h.Processors
-	defer os.RemoveAll(t.Job.Directory)
-	if err := os.RemoveAll(t.Job.Directory); err != nil {
-		h.Say(err.Error())
-		return
-	}
+	t.Job.Directory, t.Job.Within, t.Job.Processors = directory, directory, h.Processors
 	start := time.Now()
 	made := h.Make(ctx, t.Job, nil)
-	out.Wall = time.Since(start)
+	out := &result{Worker: h.self, Point: t.Point, Hash: t.Job.Hash, Wall: time.Since(start)}
 	if ctx.Err() != nil {
-		return
+		return nil
 	}
 	if _, err := t.Job.Result(); err != nil {
 		if made == nil {
@@ -291,7 +284,23 @@ func (h *Hand) point(ctx context.Context, slot int, t *task) {
 		out.Error = made.Error()
 		h.Say(fmt.Sprintf("failed  %s: %v", t.Name, made))
 	}
-	if err := h.send(ctx, t.Job.Directory, &out); err != nil {
+	return out
+}
+
+// finish sends what a point came to, and removes its folder.
+func (h *Hand) finish(ctx context.Context, directory string, t *task, out *result) {
+	defer func() {
+		if err := os.RemoveAll(directory); err != nil {
+			h.Say(err.Error())
+		}
+		h.mu.Lock()
+		delete(h.running, directory)
+		h.mu.Unlock()
+	}()
+	if out == nil {
+		return
+	}
+	if err := h.send(ctx, directory, out); err != nil {
 		h.Say(fmt.Sprintf("%s could not be sent: %v", t.Name, err))
 		return
 	}
