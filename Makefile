@@ -227,7 +227,7 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 		--durations=5 $(PYTESTFLAGS) $(CURDIR)/python/tests
 
 .PHONY: pictures
-pictures: build ## take the pictures of the pages of pausenet view and of a report again (needs chromium), and draw the README's animation
+pictures: build ## take the documents' pictures of the pages of pausenet view and of a report again (needs chromium), and draw the README's animation and the playground's cards (minutes)
 	bin/pausenet view dcon-burst --out results/pictures --force --export docs/figures/dcon-burst.gif
 	bin/pausenet view results/pictures/dcon-burst --export playground/site/page/dcon-burst.png
 	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update

@@ -226,7 +226,8 @@ func TestHostileInBrowser(t *testing.T) {
 // TestPhone: on a phone no page is wider than the screen, and the contents lead to each part, below the bar that they stand in.
 func TestPhone(t *testing.T) {
 	for name, page := range map[string]string{
-		"two": render(t, synthetic()), "many": render(t, synthetic("a", "b", "c", "d", "e", "f", "g", "h", "i")), "sweep": renderSweep(t, syntheticSweep()),
+		"two": render(t, synthetic()), "many": render(t, synthetic("a", "b", "c", "d", "e", "f", "g", "h", "i")),
+		"sweep": renderSweep(t, syntheticSweep()),
 	} {
 		b := open(t, page, 600)
 		b.Do(chromedp.EmulateViewport(390, 844))
@@ -235,7 +236,10 @@ func TestPhone(t *testing.T) {
 			t.Errorf("%s: the page is %s wide", name, got)
 		}
 		b.Value(`(() => { location.hash = "#numbers"; document.getElementById("numbers").scrollIntoView(); })()`)
-		if got := b.Value(`(() => { const bar = document.querySelector("nav"); return !bar || document.getElementById("numbers").getBoundingClientRect().top >= bar.getBoundingClientRect().bottom; })()`); got != "true" {
+		if got := b.Value(`(() => {
+			const bar = document.querySelector("nav"), heading = document.getElementById("numbers");
+			return !bar || heading.getBoundingClientRect().top >= bar.getBoundingClientRect().bottom;
+		})()`); got != "true" {
 			t.Errorf("%s: the bar covers a heading", name)
 		}
 	}

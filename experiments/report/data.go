@@ -74,7 +74,8 @@ func allWithUnits(names []string) []string {
 // forPage is the chart for the page's script.
 func (c *chart) forPage() pageChart {
 	p := pageChart{
-		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(), Names: allWithUnits(c.names), Room: c.eventRoom,
+		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(), Names: allWithUnits(c.names),
+		Room:  c.eventRoom,
 		Lines: []pageLine{},
 	}
 	for i := range c.lines {

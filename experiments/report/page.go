@@ -216,7 +216,9 @@ func glance(r *Report) []table {
 	if len(r.Headline) == 0 {
 		return nil
 	}
-	t := table{Caption: "Completion times, and the measures in which the runs differ most", Corner: "Measure", Heads: r.names(), Bodies: []body{{}}}
+	t := table{
+		Caption: "Completion times, and the measures in which the runs differ most", Corner: "Measure", Heads: r.names(), Bodies: []body{{}},
+	}
 	if len(r.Runs) == 1 {
 		t.Caption = "The most important measures"
 	}

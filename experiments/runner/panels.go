@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which queues were longest is not
-// known before. A nil overview keeps none.
+// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which queues were longest
+// is not known before. A nil overview keeps none.
 type overview struct {
 	scenario *scenario.Scenario
 	data     []uint8             // priorities of data
@@ -218,9 +218,9 @@ func (o *overview) panels(rows []rundir.CollectiveRow) ([]scenario.Panel, [][]ru
 	all = append(all, o.goodput(), o.longestQueues())
 	switch {
 	case o.scenario.Switch.FlowControl == switchagent.FlowCBFC:
-		all = append(all, o.bufferedIngress("Ingress against the credits' buffer", "bytes that a switch buffers of what came in by a port", "cbfc.buffer"))
+		all = append(all, o.bufferedIngress("Ingress against the credits' buffer", bufferedNote, "cbfc.buffer"))
 	case o.pausing():
-		all = append(all, o.bufferedIngress("Ingress against XOFF", "bytes that a switch buffers of what came in by a port; at XOFF it sends PAUSE", "pfc.xoff"))
+		all = append(all, o.bufferedIngress("Ingress against XOFF", bufferedNote+"; at XOFF it sends PAUSE", "pfc.xoff"))
 		all = append(all, o.pauseRates())
 	}
 	all = append(all, o.timeline(rows))
@@ -360,7 +360,8 @@ func (o *overview) at(i int) (topologies.PortID, uint8) {
 }
 
 func (o *overview) longestQueues() chosen {
-	c := chosen{Panel: scenario.Panel{Title: "Longest queues", Note: "of the switches' egress ports, in each run those whose queues were longest"}}
+	c := chosen{Panel: scenario.Panel{Title: "Longest queues"}}
+	c.Note = "of the switches' egress ports, in each run those whose queues were longest"
 	for _, i := range o.highest(o.queues, func(i int) int64 { return o.queues[i].peak }) {
 		port, priority := o.at(i)
 		c.add(o.series(scenario.QueueBytes, port, priority, "ecn.kmin"), o.level(&o.queues[i]))
@@ -368,7 +369,10 @@ func (o *overview) longestQueues() chosen {
 	return c
 }
 
-// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the switches buffered the most.
+const bufferedNote = "bytes that a switch buffers of what came in by a port"
+
+// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the switches buffered the
+// most.
 func (o *overview) bufferedIngress(title, note, reference string) chosen {
 	c := chosen{Panel: scenario.Panel{Title: title, Note: note}}
 	most := int64(0)
@@ -415,7 +419,8 @@ func (o *overview) pauseRates() chosen {
 
 // timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have lines of their own.
 func (o *overview) timeline(rows []rundir.CollectiveRow) chosen {
-	c := chosen{Panel: scenario.Panel{Title: "Collective operations", Note: "each from its beginning to its end, one above the other in the order of collectives.csv"}}
+	c := chosen{Panel: scenario.Panel{Title: "Collective operations"}}
+	c.Note = "each from its beginning to its end, one above the other in the order of collectives.csv"
 	free := map[string][]int{} // series of each label
 	for i := range rows {
 		r := &rows[i]

@@ -22,7 +22,7 @@ duration: 2ms
 drain: true
 `
 
-// run runs scenario text, and returns its manifest, its points and its folder.
+// runText runs scenario text, and returns its manifest, its points and its folder.
 func runText(t *testing.T, text string) (*rundir.Manifest, *Result, string) {
 	t.Helper()
 	testenv.WholeScenario(t)
@@ -88,17 +88,26 @@ flows: [{tag: incast, from: h1..h2, to: h4, size: 200KB}]
 workloads: [{tag: train, job: {iterations: 3, steps: [{compute: 20us}, {collective: {kind: allreduce, algorithm: ring, size: 80KB}}]}}]
 `, []string{"Goodput by tag: train", "Collective operations: train: allreduce"}},
 		"parallel links": {`
-topology: {nodes: [{name: [a, b], kind: switch}, {name: [x, y, z], kind: host}], links: [{from: [x, y], to: a}, {from: a, to: b, count: 2}, {from: b, to: z}], rate: 40Gbps, delay: 1us}
+topology:
+  nodes: [{name: [a, b], kind: switch}, {name: [x, y, z], kind: host}]
+  links: [{from: [x, y], to: a}, {from: a, to: b, count: 2}, {from: b, to: z}]
+  rate: 40Gbps
+  delay: 1us
 controllers: [none]
 flows: [{from: [x, y], to: z, size: 100KB}]
 duration: 1ms
 `, []string{"Longest queues: a to b (a-eth3)"}},
 		"none": {pausingFabric + "report: []\nflows: [{from: h0, to: h4, size: 100KB}]\n", nil},
 		"one priority of the file's": {pausingFabric + `
-report: [{title: Mine, series: [{queue: "leaf1:h4", priority: 3}, {queue: "leaf1:h4", priority: 4}, {pause: all}, {goodput: bulk, priority: 4}]}]
+report:
+  - title: Mine
+    series: [{queue: "leaf1:h4", priority: 3}, {queue: "leaf1:h4", priority: 4}, {pause: all}, {goodput: bulk, priority: 4}]
 flows: [{tag: bulk, from: h1..h3, to: h4, size: 500KB}, {tag: bulk, from: [h0, h5], to: h4, size: 300KB, priority: 4}]
 `, []string{"Mine: queue leaf1:h4; queue leaf1:h4; pause all; goodput bulk"}},
-		"the file's": {pausingFabric + "report: [{title: Mine, series: [{queue: \"leaf1:h4\"}]}]\nflows: [{from: h0, to: h4, size: 100KB}]\n", []string{"Mine: queue leaf1:h4"}},
+		"the file's": {pausingFabric + `
+report: [{title: Mine, series: [{queue: "leaf1:h4"}]}]
+flows: [{from: h0, to: h4, size: 100KB}]
+`, []string{"Mine: queue leaf1:h4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, r, dir := runText(t, c.text)
