@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -22,16 +23,16 @@ type overview struct {
 	samples  int                 // taken so far
 
 	// One for each priority of each port.
-	queues, ingress []history
+	queues, ingress []history[uint32]
 	entries         int // in all of them, at most mostEntries
 
 	// PAUSE frames sent so far: of the ports that sent PFC frames, in the order in which they began to, and of all.
 	pauses []portPauses
-	all    history
+	all    history[int64]
 
 	groups    []group
 	groupOf   []uint8 // by flow
-	delivered []history
+	delivered []history[int64]
 	ended     []int64 // payload bytes of each group's flows that have ended
 	waiting   starting
 	active    []int32
@@ -40,7 +41,7 @@ type overview struct {
 // portPauses are the PAUSE frames of a port, by priority.
 type portPauses struct {
 	port topologies.PortID
-	by   [classes]history
+	by   [classes]history[int64]
 }
 
 // group is the flows that share a line of goodput.
@@ -50,31 +51,31 @@ type group struct {
 	apart    bool // the tag has flows of another priority too
 }
 
-// history is a number over time, without the samples at which it stayed the same.
-type history struct {
+// history is a number over time, without the samples at which it stayed the same. Bytes in a queue, of which there are many histories, have 32 bits.
+type history[V uint32 | int64] struct {
 	from    int // the sample at which it begins
-	changes []change
-	last    int64
-	peak    int64 // of the whole run
+	changes []change[V]
+	last    V
+	peak    V // of the whole run
 }
 
-type change struct {
-	sample int32
-	value  int64
+type change[V uint32 | int64] struct {
+	sample uint32
+	value  V
 }
 
 // note takes the number at a sample, and reports whether it changed.
-func (h *history) note(sample int, v int64) bool {
+func (h *history[V]) note(sample int, v V) bool {
 	if v == h.last {
 		return false
 	}
 	h.last, h.peak = v, max(h.peak, v)
-	h.changes = append(h.changes, change{int32(sample), v})
+	h.changes = append(h.changes, change[V]{uint32(sample), v})
 	return true
 }
 
 const (
-	mostEntries  = 2 << 20 // 32 MB
+	mostEntries  = 4 << 20 // 32 MB
 	mostGroups   = 255     // lines of goodput that are kept
 	shownGroups  = 8       // that are drawn
 	shownPorts   = 4       // likewise
@@ -90,7 +91,7 @@ func newOverview(s *scenario.Scenario, r *recorder) *overview {
 			o.ports = append(o.ports, id)
 		}
 	}
-	o.queues, o.ingress = make([]history, len(o.ports)*len(o.data)), make([]history, len(o.ports)*len(o.data))
+	o.queues, o.ingress = make([]history[uint32], len(o.ports)*len(o.data)), make([]history[uint32], len(o.ports)*len(o.data))
 	o.groupOf = make([]uint8, len(s.Flows))
 	index := map[group]uint8{}
 	priorities := map[string]uint8{} // of each tag
@@ -110,7 +111,7 @@ func newOverview(s *scenario.Scenario, r *recorder) *overview {
 	for i := range o.groups {
 		o.groups[i].apart = priorities[o.groups[i].tag] > 1
 	}
-	o.delivered, o.ended = make([]history, len(o.groups)), make([]int64, len(o.groups))
+	o.delivered, o.ended = make([]history[int64], len(o.groups)), make([]int64, len(o.groups))
 	o.waiting = starting{
 		flows: s.Flows, order: byStart(s.Flows), begun: &r.begun,
 		of: func(*scenario.Flow) bool { return true },
@@ -127,10 +128,10 @@ func (o *overview) sample(now vtime.Time, e *engine.Engine, flows flowSet, pfc *
 	for _, id := range o.ports {
 		for _, priority := range o.data {
 			class := &state.Ports[id].Class[priority]
-			if o.queues[at].note(o.samples, int64(class.QueueBytes)) {
+			if o.queues[at].note(o.samples, uint32(min(class.QueueBytes, math.MaxUint32))) {
 				o.entries++
 			}
-			if o.ingress[at].note(o.samples, int64(class.Buffered)) {
+			if o.ingress[at].note(o.samples, uint32(min(class.Buffered, math.MaxUint32))) {
 				o.entries++
 			}
 			at++
@@ -177,8 +178,8 @@ func (o *overview) sampleFlows(now vtime.Time, flows flowSet) {
 
 // forget makes room: the half of the queues that have stayed shortest loses its past, and begins again.
 func (o *overview) forget() {
-	for _, all := range [][]history{o.queues, o.ingress} {
-		peaks := make([]int64, len(all))
+	for _, all := range [][]history[uint32]{o.queues, o.ingress} {
+		peaks := make([]uint32, len(all))
 		for i := range all {
 			peaks[i] = all[i].peak
 		}
@@ -192,9 +193,9 @@ func (o *overview) forget() {
 				continue
 			}
 			o.entries -= len(h.changes)
-			*h = history{from: o.samples, last: h.last, peak: h.peak}
+			*h = history[uint32]{from: o.samples, last: h.last, peak: h.peak}
 			if h.last != 0 {
-				h.changes = append(h.changes, change{int32(o.samples), h.last})
+				h.changes = append(h.changes, change[uint32]{uint32(o.samples), h.last})
 				o.entries++
 			}
 		}
@@ -241,7 +242,7 @@ func (o *overview) pausing() bool {
 
 // window is what rates are averaged over: ten samples, or one where nearly everything has happened within a few.
 func (o *overview) window() int {
-	last := int32(0)
+	last := uint32(0)
 	for i := range o.delivered {
 		if n := len(o.delivered[i].changes); n > 0 {
 			last = max(last, o.delivered[i].changes[n-1].sample)
@@ -254,8 +255,8 @@ func (o *overview) window() int {
 }
 
 // level is the number at each sample.
-func (o *overview) level(h *history) (p rundir.Points) {
-	v, next := int64(0), 0
+func level[V uint32 | int64](o *overview, h *history[V]) (p rundir.Points) {
+	v, next := V(0), 0
 	for n := h.from; n < o.samples; n++ {
 		for next < len(h.changes) && int(h.changes[next].sample) <= n {
 			v = h.changes[next].value
@@ -268,8 +269,8 @@ func (o *overview) level(h *history) (p rundir.Points) {
 }
 
 // growth is how much the number grew a second, in windows of so many samples.
-func (o *overview) growth(h *history, samples int) (p rundir.Points) {
-	all, window := o.level(h), vtime.Time(samples)*o.scenario.Sample.Interval
+func (o *overview) growth(h *history[int64], samples int) (p rundir.Points) {
+	all, window := level(o, h), vtime.Time(samples)*o.scenario.Sample.Interval
 	for n := samples; n < len(all.Value); n += samples {
 		p.Time = append(p.Time, all.Time[n])
 		p.Value = append(p.Value, (all.Value[n]-all.Value[n-samples])/window.Seconds())
@@ -337,9 +338,9 @@ func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority 
 
 // highest returns the indexes into histories, which are queues or ingress, whose keys are highest, some of each priority, in the order of
 // priorities. Those that stayed far below the highest of the priority say nothing.
-func (o *overview) highest(histories []history, key func(i int) int64) (all []int) {
+func (o *overview) highest(histories []history[uint32], key func(i int) int64) (all []int) {
 	for k := range o.data {
-		most := int64(0)
+		most := uint32(0)
 		for i := k; i < len(histories); i += len(o.data) {
 			most = max(most, histories[i].peak)
 		}
@@ -362,9 +363,9 @@ func (o *overview) at(i int) (topologies.PortID, uint8) {
 func (o *overview) longestQueues() chosen {
 	c := chosen{Panel: scenario.Panel{Title: "Longest queues"}}
 	c.Note = "of the switches' egress ports, in each run those whose queues were longest"
-	for _, i := range o.highest(o.queues, func(i int) int64 { return o.queues[i].peak }) {
+	for _, i := range o.highest(o.queues, func(i int) int64 { return int64(o.queues[i].peak) }) {
 		port, priority := o.at(i)
-		c.add(o.series(scenario.QueueBytes, port, priority, "ecn.kmin"), o.level(&o.queues[i]))
+		c.add(o.series(scenario.QueueBytes, port, priority, "ecn.kmin"), level(o, &o.queues[i]))
 	}
 	return c
 }
@@ -377,7 +378,7 @@ func (o *overview) bufferedIngress(title, note, reference string) chosen {
 	c := chosen{Panel: scenario.Panel{Title: title, Note: note}}
 	most := int64(0)
 	for i := range o.ingress {
-		most = max(most, o.ingress[i].peak)
+		most = max(most, int64(o.ingress[i].peak))
 	}
 	sent := map[topologies.PortID]*portPauses{}
 	for i := range o.pauses {
@@ -388,11 +389,11 @@ func (o *overview) bufferedIngress(title, note, reference string) chosen {
 		if port, priority := o.at(i); sent[port] != nil {
 			frames = sent[port].by[priority].last
 		}
-		return frames*(most+1) + o.ingress[i].peak
+		return frames*(most+1) + int64(o.ingress[i].peak)
 	}
 	for _, i := range o.highest(o.ingress, key) {
 		port, priority := o.at(i)
-		c.add(o.series(scenario.IngressBytes, port, priority, reference), o.level(&o.ingress[i]))
+		c.add(o.series(scenario.IngressBytes, port, priority, reference), level(o, &o.ingress[i]))
 	}
 	return c
 }

@@ -219,11 +219,11 @@ func TestTimelineOfOverlappingCollectives(t *testing.T) {
 
 // TestForgetfulOverview: where histories are long, the queues that stayed shortest lose their past, and a queue that grows later has the rest.
 func TestForgetfulOverview(t *testing.T) {
-	o := &overview{queues: make([]history, 4), ingress: make([]history, 4)}
+	o := &overview{queues: make([]history[uint32], 4), ingress: make([]history[uint32], 4)}
 	for sample := range 10 {
 		o.samples = sample
 		for i := range o.queues {
-			if o.queues[i].note(sample, int64(1+100*i+sample)) {
+			if o.queues[i].note(sample, uint32(1+100*i+sample)) {
 				o.entries++
 			}
 		}
