@@ -276,5 +276,16 @@ func (r *runner) whyIdle(set string) string {
 	}) {
 		return ": no flow is under " + name
 	}
+	if section == "cc" {
+		name, constant, _ := strings.Cut(key, ".")
+		for i := range r.Flows {
+			if spec := r.Flows[i].CC; spec.Name == name {
+				if why := r.Scenario.IdleConstant(spec, constant); why != "" {
+					return ": " + why
+				}
+				break
+			}
+		}
+	}
 	return ""
 }

@@ -18,6 +18,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	}{
 		{"hpcc", "switch.ecn.kmin=100KB", "without it the run is the same"},
 		{"dcqcn", "cc.dctcp.g=1/4", "no flow is under dctcp"},
+		{"rccc", "cc.rccc.increase=0.02", "frame by frame: marks lower a receiver's rate where the fabric is oversubscribed, and this one is not"},
 		{"dcqcn", "host.retransmit_timeout=90ms", "without it the run is the same"},
 		{"dcqcn", "host.nak_interval=90us", "without it the run is the same"},
 		{"dcqcn", "switch.lossy_limit=2MB", "without it the run is the same"},

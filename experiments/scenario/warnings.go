@@ -132,6 +132,7 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.telemetry()
 	w.controllers()
 	w.grants()
+	w.constants()
 	w.weights()
 	w.periods()
 	w.qps()
@@ -1016,6 +1017,52 @@ func (w *warner) grants() {
 			w.warn("start_rate has no effect under %s, whose flows send what their receivers grant: leave it out, or set cc.%s.initial_credit", spec.Name, spec.Name)
 		}
 	}
+}
+
+// constants warns of constants of the flows' congestion controls that have been set and have no effect.
+func (w *warner) constants() {
+	seen := []string{}
+	for i := range w.s.Flows {
+		spec := w.spec
+		if own := w.s.Flows[i].own().CC; own != "" {
+			var err error
+			if spec, err = w.s.lookup(own); err != nil {
+				continue // Check says so
+			}
+		}
+		if slices.Contains(seen, spec.Name) {
+			continue
+		}
+		seen = append(seen, spec.Name)
+		byReason := map[string][]string{}
+		for _, name := range slices.Sorted(maps.Keys(w.s.ControllerSettings[spec.Name])) {
+			if why := w.s.IdleConstant(spec, name); why != "" {
+				byReason[why] = append(byReason[why], "cc."+spec.Name+"."+name)
+			}
+		}
+		for why, keys := range byReason { // a control has one reason
+			have := "has"
+			if len(keys) > 1 {
+				have = "have"
+			}
+			w.warn("%s %s no effect: %s", strings.Join(keys, ", "), have, why)
+		}
+	}
+}
+
+// IdleConstant says why a constant of a congestion control has no effect in the scenario; empty: it has one.
+func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
+	if spec.Idle == nil || len(s.Flows) == 0 {
+		return ""
+	}
+	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings), Environment(s.Topology, &s.Flows[0], spec.Needs))
+	if err != nil {
+		return "" // Check says so
+	}
+	if names, why := spec.Idle(&set); slices.Contains(names, name) {
+		return why
+	}
+	return ""
 }
 
 // controllers warns of a congestion control that no flow is under.

@@ -308,6 +308,33 @@ func TestWarningsOfGrants(t *testing.T) {
 	}
 }
 
+// TestWarningsOfConstants: RCCC's receivers go by marks only where the fabric is oversubscribed.
+func TestWarningsOfConstants(t *testing.T) {
+	const idle = "cc.rccc.decrease, cc.rccc.mark_gain have no effect: "
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{[]string{"cc.rccc.oversubscribed=true"}, ""},
+		{nil, idle + "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; cc.rccc.oversubscribed: true has them do so"},
+		{[]string{"cc.rccc.oversubscribed=false"}, idle + "cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
+		{[]string{"controllers=[dcqcn]"}, ""},
+		{[]string{"controllers=[dcqcn]", "flows.incast.cc=rccc"}, idle + "marks lower a receiver's rate where"},
+	} {
+		sets := append([]string{"controllers=[rccc]", "cc.rccc.mark_gain=0.7", "cc.rccc.decrease=0.3", "cc.rccc.share=0.9"}, c.sets...)
+		s := mustLoad(t, "incast", sets...)
+		got := ""
+		for _, text := range Warnings(s, s.Controllers) {
+			if strings.Contains(text, "cc.rccc") {
+				got += text
+			}
+		}
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", c.sets, got, c.want)
+		}
+	}
+}
+
 // What is for programs on live fabrics does nothing in a run.
 func TestWarningsOfPrograms(t *testing.T) {
 	const ends = "controllers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n"

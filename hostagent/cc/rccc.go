@@ -15,6 +15,16 @@ var rcccSpec = define(Spec{
 	Needs:     SwitchNeeds{ECN: true, ECNInside: true, ACK: true, Grants: true},
 	Departure: DepartureStays,
 	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
+	Idle: func(s *Settings) (parameters []string, why string) {
+		if marksLowerRate(s.env, s) {
+			return nil, ""
+		}
+		why = "cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"
+		if s.Choice("oversubscribed") == auto {
+			why = "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; cc.rccc.oversubscribed: true has them do so"
+		}
+		return []string{"adjust_period", "target_marks", "mark_gain", "decrease", "increase", "min_share"}, why
+	},
 	Parameters: []Parameter{
 		networkRTTParameter,
 		{
@@ -83,11 +93,17 @@ var rcccSpec = define(Spec{
 			c.Least = max(c.Least, 0.9/env.Oversubscription)
 		}
 	}
-	if choice := s.Choice("oversubscribed"); choice == "false" || choice == auto && !oversubscribed {
+	if !marksLowerRate(env, s) {
 		c.Decrease = 0
 	}
 	return c, nil
 }, func(_ Env, c *rcccConstants) Controller { return &rccc{c: c} })
+
+// marksLowerRate reports whether RCCC's receivers go by marks.
+func marksLowerRate(env Env, s *Settings) bool {
+	choice := s.Choice("oversubscribed")
+	return choice == "true" || choice == auto && env.Oversubscription > 1
+}
 
 // auto in the place of a choice leaves it to the fabric.
 const auto = "auto"

@@ -55,6 +55,9 @@ type Spec struct {
 	// that differs from this one in its Seed at most. It is cheap: it looks nothing up and parses nothing.
 	New func(Env, Settings) (Controller, error) `json:"-"`
 
+	// Idle returns the parameters that have no effect under some settings, and why; nil: all have one.
+	Idle func(*Settings) (parameters []string, why string) `json:"-"`
+
 	compile func(Env, *Settings) (any, error)
 	build   func(Env, any) (Controller, error) // of what compile made
 	base    *Spec                              // see Base
