@@ -51,7 +51,8 @@ type group struct {
 	apart    bool // the tag has flows of another priority too
 }
 
-// history is a number over time, without the samples at which it stayed the same. Bytes in a queue, of which there are many histories, have 32 bits.
+// history is a number over time, without the samples at which it stayed the same. Bytes in queues, of which there are many histories, have
+// 32 bits.
 type history[V uint32 | int64] struct {
 	from    int // the sample at which it begins
 	changes []change[V]
