@@ -168,6 +168,14 @@ results: ## measure the tables of docs/results.md again that TABLES matches (def
 playground: ## build the lab for a browser's tab into bin/playground: serve that folder (python3 -m http.server -d bin/playground)
 	$(GO) run ./playground/site bin/playground
 
+.PHONY: site test-site
+site: playground ## build the documentation's web site, with the playground, into bin/site
+	rm -rf bin/site && cd site && $(GO) tool hugo --panicOnWarning --destination ../bin/site
+	cp -r bin/playground bin/site/playground
+
+test-site: ## build the documentation's web site and follow its links
+	cd site && $(GO) test $(TESTFLAGS) ./...
+
 # npm takes the packages by the hashes of package-lock.json. None of this is needed to build the playground: the bundle is committed.
 .PHONY: playground-editor
 playground-editor: ## bundle the playground's editor again, after a change in playground/editor (needs npm)

@@ -16,7 +16,7 @@ var unknownSources = []string{
 }
 
 // document is a page of docs that a comment names, and what stands in it.
-var document = regexp.MustCompile(`\bdocs/[a-z0-9/_-]+\.md`)
+var document = regexp.MustCompile(`\bdocs/(?:[a-z0-9-]+/)*[a-z0-9-]+\.md`)
 
 // TestSources reads every text of the repository: sources are named that a reader can find.
 func TestSources(t *testing.T) {
