@@ -85,7 +85,8 @@ type want struct {
 // pieceHeader is the size of what is before a piece, in bytes: the point and the offset in the archive, 8 each, big endian.
 const pieceHeader = 16
 
-// pieceSize is the size of the pieces that archives are sent in, in bytes. A NATS server takes messages of 1 MB unless it is told otherwise.
+// pieceSize is the size of the pieces that archives are sent in, in bytes. A NATS server takes messages of 1 MB unless it is told
+// otherwise.
 const pieceSize = 512 << 10
 
 // result is what a point came to.
