@@ -114,7 +114,7 @@ EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 	if (error)
 		return result(error);
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB && ps != RDMA_PS_UDP)
-		return result(pausenet_refused("the connection manager's port space, but for TCP, UDP and IB,"));
+		return result(pausenet_refused("this port space of the connection manager", "RDMA_PS_TCP, RDMA_PS_UDP or RDMA_PS_IB"));
 	struct id *id = calloc(1, sizeof(*id));
 	if (!id)
 		return -1;
@@ -273,7 +273,7 @@ EXPORT int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *from, struc
 	(void)timeout;
 	bool group = to->sa_family == AF_INET ? IN_MULTICAST(ntohl(((struct sockaddr_in *)to)->sin_addr.s_addr))
 					      : to->sa_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&((struct sockaddr_in6 *)to)->sin6_addr);
-	int error = group ? pausenet_refused("multicast of datagrams") : address_of(to, &peer);
+	int error = group ? pausenet_refused("multicast of datagrams", "a datagram for each receiver, or UDP") : address_of(to, &peer);
 	if (error)
 		return result(error);
 	if (from && !cm->route.addr.src_addr.sa_family && rdma_bind_addr(cm, from))

@@ -206,7 +206,7 @@ EXPORT int rdma_create_srq_ex(struct rdma_cm_id *cm, struct ibv_srq_init_attr_ex
 {
 	(void)cm;
 	(void)attr;
-	return result(pausenet_refused("an extended shared receive queue (XRC)"));
+	return result(pausenet_refused("an extended shared receive queue (XRC)", "rdma_create_srq"));
 }
 
 EXPORT int rdma_join_multicast(struct rdma_cm_id *cm, struct sockaddr *address, void *context)
@@ -214,7 +214,7 @@ EXPORT int rdma_join_multicast(struct rdma_cm_id *cm, struct sockaddr *address, 
 	(void)cm;
 	(void)address;
 	(void)context;
-	return result(pausenet_refused("multicast of datagrams"));
+	return result(pausenet_refused("multicast of datagrams", "a datagram for each receiver, or UDP"));
 }
 
 EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *cm, struct rdma_cm_join_mc_attr_ex *attr, void *context)
@@ -222,7 +222,7 @@ EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *cm, struct rdma_cm_join_mc_
 	(void)cm;
 	(void)attr;
 	(void)context;
-	return result(pausenet_refused("multicast of datagrams"));
+	return result(pausenet_refused("multicast of datagrams", "a datagram for each receiver, or UDP"));
 }
 
 EXPORT int rdma_leave_multicast(struct rdma_cm_id *cm, struct sockaddr *address)

@@ -5,7 +5,7 @@
 	EXPORT long name(void);                                           \
 	EXPORT long name(void)                                            \
 	{                                                                 \
-		errno = pausenet_refused("a socket over RDMA (rsocket)"); \
+		errno = pausenet_refused("a socket over RDMA (rsocket)", "a TCP socket, or queue pairs by rdma_create_ep"); \
 		return -1;                                                \
 	}
 

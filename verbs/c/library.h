@@ -186,8 +186,8 @@ static inline void *fail(int error)
 /* explain says what a class is refused for, if that is the error, and returns what the program is to have. A class of 0 is an address handle's. */
 int explain(int error, uint64_t class);
 
-/* pausenet_refused says once for each kind of thing that it is not supported, and returns the error. */
-EXPORT int pausenet_refused(const char *what);
+/* pausenet_refused says once for each kind of thing that it is not supported, and what to use instead, and returns the error. */
+EXPORT int pausenet_refused(const char *what, const char *instead);
 
 void set_operations(struct verbs_context *v);
 void set_building(struct qp *q);

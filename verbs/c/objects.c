@@ -40,11 +40,11 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return error;
 }
 
-int pausenet_refused(const char *what)
+int pausenet_refused(const char *what, const char *instead)
 {
 	static const char *said;
 	if (said != what)
-		fprintf(stderr, "pausenet: %s is not supported here (docs/verbs.md says what is)\n", what);
+		fprintf(stderr, "pausenet: %s is not supported here: use %s\n", what, instead);
 	said = what;
 	return EOPNOTSUPP;
 }
@@ -59,7 +59,7 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
 	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
 	int error = CALL(connection_of(pd->context), reply, 2, OP_REG_MR, pd->handle, (uintptr_t)address, length, iova, access);
 	if (error == EMEDIUMTYPE)
-		error = pausenet_refused("memory that is a file on a disk, FUSE or a network, as a memory region,");
+		error = pausenet_refused("a memory region that is a file on a disk, FUSE or a network", "anonymous memory or tmpfs");
 	if (error) {
 		free(m);
 		return fail(error);
@@ -351,9 +351,9 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	uint64_t reply[2] = {0};
 	bool datagrams = attr->qp_type == IBV_QPT_UD;
 	if (attr->qp_type == IBV_QPT_UC)
-		return fail(pausenet_refused("a UC queue pair"));
+		return fail(pausenet_refused("a UC queue pair", "an RC queue pair"));
 	if (attr->qp_type != IBV_QPT_RC && !datagrams)
-		return fail(pausenet_refused("a queue pair that is neither RC nor UD"));
+		return fail(pausenet_refused("a queue pair that is neither RC nor UD", "either of these"));
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return fail(EOPNOTSUPP);
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -600,7 +600,7 @@ EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_
 	(void)qp;
 	(void)gid;
 	(void)lid;
-	return pausenet_refused("multicast of datagrams");
+	return pausenet_refused("multicast of datagrams", "a datagram for each receiver, or UDP");
 }
 
 EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
