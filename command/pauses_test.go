@@ -52,11 +52,10 @@ func TestPauseCounts(t *testing.T) {
 	if between == 0 || between >= all {
 		t.Fatalf("%d PAUSE frames, %d of them between switches, which shows nothing", all, between)
 	}
-	has("run", table, `PAUSE +between switches `)
-	has("run", table, fmt.Sprintf(` %d +%d `, all, between))
+	has("run", table, fmt.Sprintf(`  PAUSE frames +%d\n  PAUSE frames between switches +%d\n`, all, between))
 
 	repeated := prints(append([]string{"run", "--seeds", "1..2", "--out", "two"}, burst...)...)
-	has("run --seeds", repeated, `PAUSE +between switches `)
+	has("run --seeds", repeated, `  PAUSE frames +[0-9]+.*\n  PAUSE frames between switches +[0-9]+`)
 
 	swept := prints(append([]string{"sweep", "--out", "three"}, burst...)...)
 	has("sweep", swept, `PAUSE frames, all +PAUSE frames between switches`)
@@ -64,8 +63,7 @@ func TestPauseCounts(t *testing.T) {
 	has("sweep.csv", strings.SplitN(read("three/sweep.csv"), "\n", 2)[0], `,pauses,pauses_between_switches,`)
 	has("sweep.html", read("three/sweep.html"), `PAUSE frames between switches`)
 
-	compared := prints("report", "one/dcon-burst/dcqcn", "two/dcon-burst")
-	has("report of two", compared, `PAUSE +between switches `)
+	prints("report", "one/dcon-burst/dcqcn", "two/dcon-burst")
 	for _, page := range []string{"one/dcon-burst/report.html", "two/dcon-burst/report.html", "comparison.html"} {
 		text := read(page)
 		has(page, text, `>PAUSE frames, all<`)

@@ -121,9 +121,12 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 }
 
-// configured are the settings in which runs differ, but for those that only follow from others.
+// configured returns the settings in which runs differ, without those that follow from others: a controller's constants do where another run has another
+// controller.
 func configured(runs []report.Run) []report.Difference {
-	return slices.DeleteFunc(append([]report.Difference{}, report.Differences(runs)...), func(d report.Difference) bool { return d.Group == madeBy })
+	return slices.DeleteFunc(append([]report.Difference{}, report.Differences(runs)...), func(d report.Difference) bool {
+		return d.Group == madeBy || d.Group == controllerConstants && slices.Contains(d.Values, "")
+	})
 }
 
 // fingerprints are those of all the column's runs.

@@ -75,6 +75,12 @@ func Headline(columns []HeadlineColumn) []HeadlineRow {
 		most = mostOfOne
 	}
 	shown := order[:min(len(order), most)]
+	if i := slices.IndexFunc(candidates, func(c candidate) bool { return c.metric.Name == "pauses" }); slices.Contains(shown, i) || slices.Contains(shown, i+1) {
+		shown = append(slices.Clone(shown), i) // all PAUSE frames stand beside those between switches: a source may mean either
+		if slices.ContainsFunc(all, func(s *measure.Summary) bool { return s.PFC.SwitchPauses > 0 }) {
+			shown = append(shown, i+1)
+		}
+	}
 	rows := []HeadlineRow{{Label: "flows completed", Cells: eachColumn(columns, completed)}}
 	for i := range candidates {
 		if candidates[i].fixed || slices.Contains(shown, i) {

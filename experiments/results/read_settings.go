@@ -20,6 +20,9 @@ const (
 	settingsName = "--set"
 )
 
+// controllerConstants is the group of a congestion control's constants.
+const controllerConstants = "Controller's constants"
+
 // Groups of settings that decide nothing about a run: those that follow from others, and what it ran on.
 const (
 	madeBy            = "Made by"
@@ -87,7 +90,7 @@ func (r *RunFolder) settings() []report.Setting {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		add("Controller's constants", name, strings.Join(values[name], " or ")+map[bool]string{true: ", by path"}[len(values[name]) > 1])
+		add(controllerConstants, name, strings.Join(values[name], " or ")+map[bool]string{true: ", by path"}[len(values[name]) > 1])
 	}
 	add(madeBy, "command", m.Command)
 	add(madeBy, "configuration_sha256", m.Hash)

@@ -9,7 +9,7 @@ import (
 // TestDocumentedScenarios: the scenarios in the documents are as they say.
 func TestDocumentedScenarios(t *testing.T) {
 	found := 0
-	for _, name := range []string{"../../docs/scenarios.md"} {
+	for _, name := range []string{"../../docs/scenarios.md", "../../docs/experiment.md"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -25,7 +25,7 @@ func TestDocumentedScenarios(t *testing.T) {
 			}
 		}
 	}
-	if found < 2 {
+	if found < 3 {
 		t.Errorf("%d scenarios in the documents", found)
 	}
 }
