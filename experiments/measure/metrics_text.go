@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -35,50 +34,8 @@ func (m *Metric) Column() string {
 	return m.Name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name]
 }
 
-// decimalsFor are as many decimals as show two digits of the half-width, or four of the mean if it has none; six digits of
-// the mean at most, and none of a whole number that does not vary.
-func decimalsFor(mean, half float64) int {
-	digits := func(v float64, n int) int { return n - 1 - int(math.Floor(math.Log10(math.Abs(v)))) }
-	switch {
-	case mean == math.Trunc(mean) && (half == 0 || math.IsNaN(half)):
-		return 0
-	case half == 0 || math.IsNaN(half):
-		return max(0, digits(mean, 4))
-	case mean == 0:
-		return max(0, digits(half, 2))
-	}
-	return max(0, min(digits(half, 2), digits(mean, 6)))
-}
-
-// Text is an estimate of the metric for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
+// Text returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for people: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
 func (m *Metric) Text(e interval.Estimate) string {
-	if e.N == 0 {
-		return "-"
-	}
-	unit, factor := "", 1.0
-	for _, u := range m.Kind.units {
-		if unit == "" || math.Abs(e.Mean) >= u.factor {
-			unit, factor = " "+u.name, u.factor
-		}
-	}
-	mean, half := e.Mean/factor, e.Half/factor
-	if half > 0 && half < math.Abs(mean)/1e5 { // digits that say nothing: seeds hardly matter
-		decimals := decimalsFor(mean, 0)
-		return fmt.Sprintf("%.*f ± <%.*f%s", decimals, mean, decimals, math.Pow10(-decimals), unit)
-	}
-	decimals := decimalsFor(mean, half)
-	text := strconv.FormatFloat(mean, 'f', decimals, 64)
-	switch {
-	case half == 0:
-		text += " ± 0"
-	case !math.IsNaN(half):
-		text += " ± " + strconv.FormatFloat(half, 'f', decimals, 64)
-	}
-	return text + unit
-}
-
-// Brief returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for headlines: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
-func (m *Metric) Brief(e interval.Estimate) string {
 	if e.N == 0 {
 		return "-"
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// TestBrief: three significant digits in the unit that fits, counts whole, and an interval only of what varies.
-func TestBrief(t *testing.T) {
+// TestText: three significant digits in the unit that fits, counts whole, and an interval only of what varies.
+func TestText(t *testing.T) {
 	for _, c := range []struct {
 		metric string
 		values []float64
@@ -29,7 +29,7 @@ func TestBrief(t *testing.T) {
 		{"slowdown_p99", []float64{206.29}, "206"},
 		{"slowdown_p99", []float64{0.0123}, "0.0123"},
 	} {
-		if got := MetricByName(c.metric).Brief(interval.Of(c.values)); got != c.want {
+		if got := MetricByName(c.metric).Text(interval.Of(c.values)); got != c.want {
 			t.Errorf("%s of %v: %q, want %q", c.metric, c.values, got, c.want)
 		}
 	}

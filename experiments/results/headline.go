@@ -195,7 +195,7 @@ func (c *candidate) text(runs []*measure.Summary) string {
 			return text
 		}
 	}
-	return c.metric.Brief(c.estimate(runs))
+	return c.metric.Text(c.estimate(runs))
 }
 
 // estimate is that of the candidate over runs, without those that cannot be trusted if there are several.

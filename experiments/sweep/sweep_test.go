@@ -461,7 +461,7 @@ func TestSweepRows(t *testing.T) {
 		t.Fatalf("%+v", rows)
 	}
 	// 1, 2, 3: the standard deviation is 1, Student's t for two degrees of freedom 4.303; 4.303/sqrt(3) = 2.484.
-	for i, want := range [][]string{{"2.0 ± 2.5 ms", "5 ± 0"}, {"-", "7"}} {
+	for i, want := range [][]string{{"2.00 ± 2.48 ms", "5"}, {"-", "7"}} {
 		for k, text := range want {
 			if got := s.Text(k, rows[i].Estimates[k]); got != text {
 				t.Errorf("row %d, %s: %q, want %q", i, s.Metrics[k], got, text)
