@@ -247,9 +247,9 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	return nil
 }
 
-// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the student's, who may have put
-// an easier exercise beside it: a folder that has the name of an exercise of the course is checked against that one, and an exercise that is none
-// of the course is named.
+// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the student's, who may
+// have put an easier exercise beside it. So a folder that has the name of an exercise of the course is checked against that one, and an
+// exercise that is none of the course is named.
 func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	if f.exercise != "" {
 		return f.exercise, nil
@@ -260,10 +260,12 @@ func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	}
 	path := escape.Line(filepath.Join(folder, lab.LabFile))
 	if base := filepath.Base(folder); slices.Contains(lab.Names(), base) {
-		fmt.Fprintf(w, "pausenet: the exercise is %s, as the folder's name says; %s names another, %s: --exercise %s checks against that\n", base, path, escape.Line(name), escape.Line(name))
+		fmt.Fprintf(w, "pausenet: the exercise is %s, as the folder's name says; %s names another, %s: --exercise %[3]s checks against that\n",
+			base, path, escape.Line(name))
 		return base, nil
 	}
-	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s: --exercise NAME checks against one that does\n", path, escape.Line(name))
+	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s: --exercise NAME checks against one that does\n",
+		path, escape.Line(name))
 	return name, nil
 }
 

@@ -185,8 +185,8 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 	return view, nil
 }
 
-// options are those that have a run leave the files that the folder has. Of what the summary says, two things are in no recipe: a point of a sweep,
-// which has no machine in its manifest, has no times and no check of settings; and beside other controllers a setting without effect is a note.
+// options returns those that have a run leave the files that the folder has. Two of them are in no recipe. A point of a sweep, which has no
+// machine in its manifest, has no times and no check of settings. Beside other controllers a setting without effect is a note.
 func (r *recorded) options() (runner.Options, error) {
 	m := r.manifest
 	folder := r.place.Path()

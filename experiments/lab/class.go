@@ -67,8 +67,8 @@ var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 // hashed begins the names of the files of students whose own names are not used.
 const hashed = "student-"
 
-// filesOf returns what the files of each student are called: by the student's name if that is harmless and no earlier student's in other letters,
-// which some file systems take for the same.
+// filesOf returns what the files of each student are called: by the student's name if that is harmless, and no earlier student's in other
+// letters, which some file systems take for the same.
 func filesOf(students []Student) []string {
 	taken := map[string]bool{}
 	all := make([]string, len(students))

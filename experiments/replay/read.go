@@ -92,8 +92,8 @@ type reading struct {
 	slowdowns    []int64 // by flow, millionths, or endless
 }
 
-// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors; the warnings, which the replay has too,
-// name files that were changed after the run.
+// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors. The warnings, which the replay has,
+// too, name files that were changed after the run.
 func Read(path, label string) (packed []byte, warnings []string, err error) {
 	r := &reading{path: path, nodes: map[string]int{}, ports: map[string]int{}}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {

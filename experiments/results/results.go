@@ -178,7 +178,8 @@ func (p *reportPage) tellChanged() {
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
 			if r.manifest.Status == rundir.StatusComplete {
-				r.Missing = append(r.Missing, rundir.Changed(r.Path, rundir.ManifestFile, rundir.SummaryFile, "flows.csv", "links.csv", "events.csv", panelsName)...)
+				shown := []string{rundir.ManifestFile, rundir.SummaryFile, "flows.csv", "links.csv", "events.csv", panelsName}
+				r.Missing = append(r.Missing, rundir.Changed(r.Path, shown...)...)
 			}
 		}
 	}

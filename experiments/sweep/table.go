@@ -63,7 +63,8 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 				row = append(row, numbers[k][v])
 			}
 		}
-		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state, escape.Cell(string(o.Verdict.Status)), escape.Cell(o.Fingerprint), escape.Cell(p.SameAs))
+		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state, escape.Cell(string(o.Verdict.Status)),
+			escape.Cell(o.Fingerprint), escape.Cell(p.SameAs))
 		for k := range measure.Metrics {
 			text := ""
 			if v, ok := o.Figures[measure.Metrics[k].Name]; ok {

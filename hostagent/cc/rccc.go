@@ -21,7 +21,8 @@ var rcccSpec = define(Spec{
 		}
 		why = "cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"
 		if s.Choice("oversubscribed") == auto {
-			why = "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; cc.rccc.oversubscribed: true has them do so"
+			why = "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; " +
+				"cc.rccc.oversubscribed: true has them do so"
 		}
 		return []string{"adjust_period", "target_marks", "mark_gain", "decrease", "increase", "min_share"}, why
 	},

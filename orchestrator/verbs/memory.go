@@ -35,9 +35,10 @@ func numbersOf(process int) ([]string, error) {
 	return strings.Fields(line), nil
 }
 
-// isMemory fails for a file that is not a process's memory: of the process with a number here, whose mappings are what is checked (mapping.go);
-// of any if the number is 0. Any other file could have the engine wait, and this one waits for it. The file tells the number that the process
-// has in the PID namespace of its /proc, so a program that has made PID namespaces can pass another of its own processes off as itself.
+// isMemory fails for a file that is not a process's memory: that of the process with a number here, whose mappings are checked
+// (mapping.go), or of any if the number is 0. Any other file could have the engine wait, and this function waits for it. The file tells the
+// number that the process has in the PID namespace of its /proc. So a program that has made PID namespaces can still pass another of its own
+// processes off as itself.
 func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
