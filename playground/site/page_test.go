@@ -71,7 +71,7 @@ func TestRuns(t *testing.T) {
 	b.write("controller", controller)
 	b.says("Ready to run incast under dcqcn and controller.star")
 	b.run()
-	b.says("PASS")
+	b.says("Checks ok")
 	var prints []string
 	for _, r := range want.Runs {
 		prints = append(prints, r.Summary.Fingerprint)
@@ -144,7 +144,7 @@ func TestStop(t *testing.T) {
 	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
 	b.says("Ready to run incast")
 	b.run()
-	b.says("PASS")
+	b.says("Checks ok")
 	// A run that hears nothing is ended with its worker, and another can begin.
 	b.write("scenario", long)
 	b.says("Ready to run scenario")
@@ -156,7 +156,7 @@ func TestStop(t *testing.T) {
 	b.Wait("!document.querySelector('#run').disabled")
 	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
 	b.run()
-	b.says("PASS")
+	b.says("Checks ok")
 }
 
 // TestBug: a call that panics says that it is a bug, and the same program answers the next.
@@ -245,7 +245,7 @@ func TestGallery(t *testing.T) {
 	b.Wait("[...document.querySelectorAll('#cards img')].slice(0, 4).every((i) => i.naturalWidth > 0)")
 	b.Value("document.querySelector(\"[aria-label='Run incast here']\").click()")
 	b.Wait("document.querySelector('#home').hidden && location.hash === '#scenario=incast'")
-	b.says("PASS")
+	b.says("Checks ok")
 	b.Wait("document.querySelector('#tab-watch').getAttribute('aria-selected') === 'true'")
 	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
 	b.InFrame("document.querySelector('#play')?.classList.contains('on') || Number(document.querySelector('#scrub')?.value) > 0") // it plays, or has played
@@ -287,7 +287,7 @@ func TestDies(t *testing.T) {
 	}
 	b.Wait("!document.querySelector('#run').disabled")
 	b.run()
-	b.says("PASS")
+	b.says("Checks ok")
 }
 
 // TestOffline: a page that was visited once works without a network: it opens, runs and plays the run.
@@ -306,7 +306,7 @@ func TestOffline(t *testing.T) {
 	b.Wait("performance.getEntriesByType('navigation')[0].type === 'reload'")
 	b.says("Ready to run incast")
 	b.run()
-	b.says("PASS")
+	b.says("Checks ok")
 	b.Do(chromedp.Click(chromedp.ID("tab-watch")))
 	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
 	b.Do(chromedp.Click(chromedp.ID("tab-report")))

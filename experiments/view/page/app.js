@@ -1,7 +1,7 @@
 // The page: what is shown, at which moment, and what the user does about it.
 
 import { colours, Fabric } from "./draw.js";
-import { bytes, element, moment, plural, span } from "./format.js";
+import { bytes, element, moment, plural, span, verdictText } from "./format.js";
 import { help } from "./help.js";
 import { Plots } from "./plots.js";
 import { Selected } from "./selected.js";
@@ -81,7 +81,7 @@ export class App {
 		const { verdict, status } = run.head;
 		element("figure", {}, element("figcaption", {}, element("b", { textContent: run.head.label }),
 			this.runs.length > 1 ? element("span", { className: run === this.runs[0] ? "swatch" : "swatch dashed", title: "its lines in the plots" }) : null,
-			element("span", { className: `verdict ${verdict.toLowerCase()}`, textContent: status === "complete" ? verdict : `${verdict} (${status})` }),
+			element("span", { className: `verdict ${verdict.toLowerCase()}`, textContent: status === "complete" ? verdictText(verdict) : `${verdictText(verdict)} (${status})` }),
 			element("span", { className: "now-paused" })), canvas);
 		const f = new Fabric(run, canvas, (found) => this.choose(!found ? null : "port" in found ? ["port", found.port] : ["node", found.node]));
 		f.changed = () => this.paint();

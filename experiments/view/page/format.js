@@ -37,3 +37,8 @@ export function element(name, properties = {}, ...inside) {
 	e.append(...inside.filter((i) => i !== null && i !== undefined));
 	return e;
 }
+
+const checks = { PASS: "checks ok", WARN: "checks incomplete", FAIL: "checks broken" };
+
+/** verdictText says a verdict in words that nobody takes for a grade of the congestion control. */
+export const verdictText = (verdict) => checks[verdict] ?? verdict;

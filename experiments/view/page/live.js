@@ -2,7 +2,7 @@
 
 import { Actions } from "./actions.js";
 import { App } from "./app.js";
-import { bytes, element, moment, plural, span } from "./format.js";
+import { bytes, element, moment, plural, span, verdictText } from "./format.js";
 import { LiveRun, place } from "./liverun.js";
 import { bookmarks } from "./timeline.js";
 
@@ -47,7 +47,7 @@ export function watch() {
 			ended = true;
 			source.close();
 			document.body.classList.remove("loading");
-			const verdict = how.verdict ? `: ${[how.verdict.status, ...(how.verdict.reasons ?? [])].join(", ")}` : "";
+			const verdict = how.verdict ? `: ${[verdictText(how.verdict.status), ...(how.verdict.reasons ?? [])].join(", ")}` : "";
 			notice("ended", `${how.fabric} has ended${verdict}. ${how.why ?? ""} What it was can still be looked at.`);
 			app?.over(how.verdict?.status ?? "ENDED");
 		});
@@ -195,7 +195,7 @@ class LiveApp extends App {
 		this.follow(false);
 		document.body.classList.add("over");
 		const chip = $("fabrics").querySelector(".verdict");
-		chip.textContent = `ended: ${verdict}`;
+		chip.textContent = `ended: ${verdictText(verdict)}`;
 		chip.className = `verdict ${verdict.toLowerCase()}`;
 		$("play").disabled = true;
 		this.actions?.open(null);

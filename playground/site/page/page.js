@@ -254,9 +254,9 @@ const show = async (outcome, files, watching) => {
 	const worst = ["FAIL", "WARN", "PASS"].find((status) => outcome.runs.some((r) => r.summary.verdict.status === status));
 	if (outcome.failed) say(`The run failed: ${outcome.failed}`, "bad");
 	else if (outcome.stopped) say("Stopped. What was measured until then is shown, as partial.");
-	else if (worst === "FAIL") say("FAIL: the numbers cannot be trusted. Below is why.", "bad");
-	else if (worst === "WARN") say("WARN: the numbers hold, but something that was asked for did not happen. Below is what.");
-	else say("PASS: every invariant holds.");
+	else if (worst === "FAIL") say("Checks broken: the numbers cannot be trusted. Below is why.", "bad");
+	else if (worst === "WARN") say("Checks incomplete: the numbers hold, but something that was asked for did not happen. Below is what.");
+	else say("Checks ok: every invariant holds.");
 };
 
 // Watch plays the runs again. They are made ready when the tab is chosen.

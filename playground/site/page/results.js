@@ -17,15 +17,16 @@ const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 export const size = (bytes) => bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${(bytes / 1e3).toFixed(1)} KB` : `${bytes} B`;
 
 const signs = { PASS: "✓", WARN: "!", FAIL: "✗" };
+const words = { PASS: "ok", WARN: "incomplete", FAIL: "broken" };
 const badge = (s) => [
-	element("span", { class: `badge ${s.verdict.status.toLowerCase()}` }, `${signs[s.verdict.status] || ""} ${s.verdict.status}`),
+	element("span", { class: `badge ${s.verdict.status.toLowerCase()}` }, `${signs[s.verdict.status] || ""} ${words[s.verdict.status] ?? s.verdict.status}`),
 	s.partial ? element("span", { class: "badge partial" }, "partial") : "",
 ];
 const done = (s, text) => s.flows.completed > 0 ? text() : "–";
 
 // rows are those of the table that compares runs: what it is called, and a run's value.
 const rows = [
-	["Verdict", badge],
+	["Checks", badge],
 	["Flows done", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
 	["FCT, mean", (s) => done(s, () => span(s.flows.fct_ns.mean))],
 	["FCT, 99 %", (s) => done(s, () => span(s.flows.fct_ns.p99))],
@@ -49,7 +50,7 @@ const mostMessages = 5;
 const messages = ({ summary: s }) => {
 	const all = s.verdict.messages ?? [], notes = s.verdict.notes ?? [];
 	const lines = all.slice(0, mostMessages).map((m) => element("li", { class: s.verdict.status === "FAIL" ? "error" : "warning" },
-		element("b", { class: "sign" }, `${s.controller} ${s.verdict.status}`), m));
+		element("b", { class: "sign" }, `${s.controller} ${words[s.verdict.status]}`), m));
 	if (all.length > mostMessages) lines.push(element("li", {}, `${s.controller}: and ${all.length - mostMessages} more, in its summary.json`));
 	return [...lines, ...notes.map((n) => element("li", { class: "note" }, element("b", {}, `${s.controller} note`), n))];
 };
