@@ -1,12 +1,12 @@
 #include "library.h"
 
 /* Sockets over RDMA (rsocket(7)) are not offered. */
-#define REFUSED(name)                                                     \
-	EXPORT long name(void);                                           \
-	EXPORT long name(void)                                            \
-	{                                                                 \
+#define REFUSED(name)                                                                                                       \
+	EXPORT long name(void);                                                                                             \
+	EXPORT long name(void)                                                                                              \
+	{                                                                                                                   \
 		errno = pausenet_refused("a socket over RDMA (rsocket)", "a TCP socket, or queue pairs by rdma_create_ep"); \
-		return -1;                                                \
+		return -1;                                                                                                  \
 	}
 
 REFUSED(raccept)
