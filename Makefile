@@ -22,6 +22,7 @@ GENERATED = ebpf/types_bpfel.go ebpf/kernel/*_bpfel.go ebpf/kernel/*_bpfel.o ebp
 
 .PHONY: build
 build: ## build bin/pausenet (the default)
+	@[ -e bin/pausenet ] || echo "building pausenet: the first build takes one to two minutes of processor time"
 	$(GO) build $(BUILDFLAGS) -o bin/pausenet ./cmd/pausenet
 
 # They take the place of libibverbs and librdmacm for programs on hosts of live fabrics, which find them beside the program.
@@ -291,10 +292,11 @@ test-static: image-root ## run, sweep and report in a root that has nothing but 
 # It is no part of go.mod: it would decide which versions of shared modules pausenet is built with. Go builds it first, which takes minutes.
 GORELEASER = github.com/goreleaser/goreleaser/v2@v2.14.0
 
-.PHONY: release-snapshot
-release-snapshot: ## build archives, .deb packages, checksums and SBOMs into bin/release, and publish nothing (needs git)
+.PHONY: release-snapshot release
+release-snapshot: RELEASE = --snapshot
+release-snapshot release: ## build archives, .deb packages, checksums and SBOMs into bin/release; a snapshot publishes nothing (needs git)
 	$(GO) build $(BUILDFLAGS) -o bin/tools/ ./cmd/pausenet-sbom
-	PATH=$(CURDIR)/bin/tools:$$PATH $(GO) run $(GORELEASER) release --snapshot --clean --parallelism 2
+	PATH=$(CURDIR)/bin/tools:$$PATH $(GO) run $(GORELEASER) release $(RELEASE) --clean --parallelism 2
 
 .PHONY: notebook
 notebook: build ## execute the notebooks of python/examples again, and keep what they come to (needs Debian's python3-nbconvert and python3-ipykernel)

@@ -29,7 +29,6 @@ var pipelines = []string{"ebpf/", "orchestrator/", "switchagent/", "docs/archite
 
 // accepted are where names that users may still have are accepted, tested and said to be old.
 var accepted = []exception{
-	{"CHANGELOG.md", ""},
 	{"experiments/measure/oldkeys.go", ""},
 	{"experiments/results/read_test.go", "by_size_share"}, // beside the others
 }
