@@ -71,7 +71,7 @@ const dyingTimeout = 2 * time.Second
 func lockResultsFolder(ctx context.Context, within, path string, timeout time.Duration) (release func(), err error) {
 	folder, err := files.OpenFolder(within, path)
 	if err != nil {
-		return nil, &exitError{exitEnvironment, fmt.Errorf("make the results' folder: %w: choose another with --out", err)}
+		return nil, &exitError{exitEnvironment, fmt.Errorf("cannot make the results' folder: %w (choose another folder with --out)", err)}
 	}
 	var locked *files.LockedError
 	lock, err := folder.Lock()
@@ -92,7 +92,7 @@ func lockResultsFolder(ctx context.Context, within, path string, timeout time.Du
 	if errors.As(err, &locked) {
 		return nil, &exitError{exitEnvironment, lockedMessage(locked)}
 	}
-	return nil, &exitError{exitEnvironment, fmt.Errorf("lock the results' folder: %w: choose another with --out", err)}
+	return nil, &exitError{exitEnvironment, fmt.Errorf("cannot lock the results' folder: %w (choose another folder with --out)", err)}
 }
 
 // lockedMessage says who has a folder and what to do.

@@ -36,7 +36,7 @@ func (v *formatValue) Set(text string) error {
 	case strings.Contains(text, "parquet"):
 		return fmt.Errorf("use --parquet, beside any output format, to write the tables as Parquet files")
 	case strings.ContainsAny(text, "./"):
-		return fmt.Errorf("expected %s (write to a file with --out FILE)", choices(v.all))
+		return fmt.Errorf("expected the format, %s (write to a file by > FILE)", choices(v.all))
 	}
 	if !slices.Contains(v.all, text) {
 		return fmt.Errorf("expected %s", choices(v.all))

@@ -23,6 +23,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -235,7 +236,7 @@ func (c *claim) take() (unlock func(), err error) {
 			if err != nil {
 				return nil, &exitError{exitEnvironment, fmt.Errorf("move earlier results aside: %w (choose another folder with --out)", err)}
 			}
-			fmt.Fprintf(os.Stderr, "pausenet: %s has the earlier results of other settings (%s)\n", moved, other.Settings(folder))
+			fmt.Fprintf(os.Stderr, "note: the earlier results are in %s now (%s)\n", moved, other.Settings(folder))
 		}
 		return c.take()
 	case isOther:
@@ -309,7 +310,10 @@ func seedsOf(text string) ([]uint64, error) {
 func notScenario(name, results string, err error) error {
 	_, noTopology := topologies.BuiltinSource(name)
 	_, noSweep := scenario.BuiltinSweepSource(name)
+	_, noController := cc.Lookup(name)
 	switch folder := filepath.Join(results, name); {
+	case noController == nil:
+		return fmt.Errorf("%s is a congestion control (separate several by commas: --cc dcqcn,%s)", name, name)
 	case noTopology == nil:
 		return fmt.Errorf("%s is a topology, and run takes a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, name, name)
 	case noSweep == nil:

@@ -121,7 +121,10 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 			return fmt.Errorf("%w: up does the lines of its standard input: write echo pingall | sudo pausenet up", unknown)
 		}
 	}
-	if c.Flags().Lookup("out") != nil && strings.HasPrefix(short, "o") {
+	if strings.HasPrefix(short, "o") && c.Flags().Lookup("export") != nil {
+		return fmt.Errorf("%w: write a page, an animation or a picture with --export FILE", unknown)
+	}
+	if strings.HasPrefix(short, "o") && c.Flags().Lookup("out") != nil {
 		return fmt.Errorf("%w: write to a file with --out FILE", unknown)
 	}
 	if name == "fabric" && strings.HasSuffix(c.Use, " [NAME]") {

@@ -117,7 +117,7 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	if isFolder(folders[0]) {
 		for _, flag := range runOnly {
 			if c.Flags().Changed(flag) {
-				return badInput(fmt.Errorf("--%s: %s has been run, and view runs scenarios alone; name one, or leave the flag out", flag, args[0]))
+				return badInput(fmt.Errorf("--%s is for a scenario to run, and %s has results (leave --%s out; --export FILE writes a page, an animation or a picture)", flag, args[0], flag))
 			}
 		}
 	} else {

@@ -61,7 +61,7 @@ func Switch(s *switchagent.Settings) Table {
 			},
 			Unset: true, Live: true, value: word(&s.TrimVictim, switchagent.TrimVictimNames...),
 		},
-		{Parameter: schema.Parameter{Name: "pfc", Kind: schema.Group}, value: &group{works: pauses}},
+		{Parameter: schema.Parameter{Name: "pfc", Kind: schema.Group}, value: &group{works: pauses, instead: "to run without PFC, write pfc: {priorities: []}"}},
 		{
 			Parameter: schema.Parameter{Name: "pfc.priorities", Kind: schema.Priorities, Default: dataPriority, Doc: "the lossless priorities; `[]` for none"},
 			value:     priorities{&pfc.Priorities},

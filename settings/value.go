@@ -288,9 +288,14 @@ type group struct {
 	// off has the group be without effect, as the word off in the place of the mapping does; on is called before its keys are
 	// read. nil: there is no such word.
 	off, on func()
+	// instead says what to write in the place of the word off, if there is none.
+	instead string
 }
 
 func (g *group) decode(v *yamlspec.Value, _ *Setting) {
+	if word := v.Raw(); g.instead != "" && (word == off || word == "none" || word == "false") {
+		v.Errorf("%q: %s", word, g.instead)
+	}
 	if v != nil && g.off != nil {
 		if v.Raw() == off {
 			g.off()

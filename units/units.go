@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -131,6 +132,9 @@ func ParseTime(s string) (vtime.Time, error) {
 	return vtime.Time(math.Round(v)), err
 }
 
+// inBits matches a size that ends in bits: 1Mb, and not 1mb, as which constants of controllers come.
+var inBits = regexp.MustCompile(`[KMGT]b$`)
+
 func parse(s, what, example string, suffixes map[string]float64) (float64, error) {
 	t := strings.TrimSpace(s)
 	end := strings.IndexFunc(t, func(r rune) bool {
@@ -151,6 +155,9 @@ func parse(s, what, example string, suffixes map[string]float64) (float64, error
 	number, suffix := t, ""
 	if end >= 0 {
 		number, suffix = t[:end], strings.ToLower(strings.TrimSpace(t[end:]))
+	}
+	if what == "size" && end >= 0 && inBits.MatchString(t) {
+		return 0, fmt.Errorf("%q: b is for bits, and a size is in bytes: write %sB", s, t[:len(t)-1])
 	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", ""), 64)
 	factor, known := suffixes[suffix]

@@ -103,6 +103,12 @@ func Read(path, label string) (packed []byte, warnings []string, err error) {
 		return nil, nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
 	}
 	r.takeManifest(label)
+	var summary struct {
+		VirtualNS int64 `json:"virtual_ns"`
+	}
+	if err := rundir.ReadJSON(filepath.Join(path, rundir.SummaryFile), &summary); err == nil && summary.VirtualNS > 0 {
+		r.head.Duration = float64(summary.VirtualNS) // a run that drains may end before its duration, or after it
+	}
 	if err := errors.Join(r.flows(), r.overTime(), r.pauses(), r.events(), r.panels(), r.why()); err != nil {
 		return nil, nil, err
 	}

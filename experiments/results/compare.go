@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -121,12 +122,43 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 }
 
-// configured returns the settings in which runs differ, without those that follow from others: a controller's constants do where another run has another
-// controller.
+// configured returns the settings in which runs differ, those of --set first, without those that follow from others: a controller's constants do where all
+// runs under one controller have the same.
 func configured(runs []report.Run) []report.Difference {
-	return slices.DeleteFunc(append([]report.Difference{}, report.Differences(runs)...), func(d report.Difference) bool {
-		return d.Group == madeBy || d.Group == controllerConstants && slices.Contains(d.Values, "")
+	all := append([]report.Difference{}, report.Differences(runs)...)
+	var controllers []string
+	for _, d := range all {
+		if d.Group == thisRun && d.Name == "controller" {
+			controllers = d.Values
+		}
+	}
+	all = slices.DeleteFunc(all, func(d report.Difference) bool {
+		return d.Group == madeBy || d.Group == controllerConstants && follows(d.Values, controllers)
 	})
+	slices.SortStableFunc(all, func(a, b report.Difference) int {
+		return cmp.Compare(isSetting(b), isSetting(a))
+	})
+	return all
+}
+
+// isSetting is 1 for the settings of --set, and 0 for other differences.
+func isSetting(d report.Difference) int {
+	if d.Group == thisRun && d.Name == settingsName {
+		return 1
+	}
+	return 0
+}
+
+// follows reports whether values are equal wherever others are.
+func follows(values, others []string) bool {
+	by := map[string]string{}
+	for i, other := range others {
+		if value, known := by[other]; known && value != values[i] {
+			return false
+		}
+		by[other] = values[i]
+	}
+	return len(others) > 0
 }
 
 // fingerprints are those of all the column's runs.

@@ -33,7 +33,7 @@ const (
 // leastDifference is the relative difference between columns from which a measure is shown for differing.
 const leastDifference = 0.02
 
-// unevenLoad is the load of equal-cost ports, maximum over mean, from which a headline always shows it.
+// unevenLoad is the load of equal-cost ports, maximum over mean, from which a headline of jobs always shows it.
 const unevenLoad = 1.5
 
 // candidate is a measure that a headline shows if columns differ in it, or if there is one column, if it is not 0.
@@ -165,7 +165,7 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	add("trimmed", "packets trimmed", 0.9)
 	add("timeouts", "retransmission timeouts", 0.95)
 	add("reordered", "packets out of order", 0.6)
-	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = slices.ContainsFunc(runs, func(s *measure.Summary) bool {
+	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = jobs && slices.ContainsFunc(runs, func(s *measure.Summary) bool {
 		return slices.ContainsFunc(s.Imbalance, func(t measure.TierImbalance) bool { return t.MaxOverMean >= unevenLoad })
 	})
 	add("peak_egress", "longest egress queue", 0.75)

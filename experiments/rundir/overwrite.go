@@ -67,11 +67,10 @@ func (e *OverwriteError) Settings(folder string) string {
 	if i < 0 {
 		return ""
 	}
-	text, more := e.groups[i].why[0], len(e.groups[i].why)-1
-	if more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
+	if why := e.groups[i].why; len(why) > 1 {
+		return fmt.Sprintf("%d settings differ", len(why))
 	}
-	return text
+	return e.groups[i].why[0]
 }
 
 // OrNil is the error, nil if nothing has been added to it.

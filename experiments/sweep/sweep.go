@@ -447,8 +447,10 @@ func (s *Sweep) Set(settings []string) error {
 
 // ParseSeeds reads seeds: "1..5" or "1,7,9".
 func ParseSeeds(text string) ([]uint64, error) {
-	if from, to, dash := strings.Cut(text, "-"); dash && isSeed(from) && isSeed(to) {
-		return nil, fmt.Errorf("seeds %q: write %s..%s for each seed from %s to %s", text, from, to, from, to)
+	for _, sign := range []string{"-", ":"} {
+		if from, to, both := strings.Cut(text, sign); both && isSeed(from) && isSeed(to) {
+			return nil, fmt.Errorf("seeds %q: write %s..%s for each seed from %s to %s", text, from, to, from, to)
+		}
 	}
 	values, err := ParseValues(text)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestParseValues(t *testing.T) {
 		"1,2,1":          "value 1 is there twice",
 		"10us..30us":     `needs a step, such as "10us..30us:10us"`,
 		"0.1..0.5":       "needs a step",
-		"10us..30ms:1ms": `units "us" and "ms"`,
+		"10us..30ms:1ms": "write both ends in us, not one in ms",
 		"10us..30us:5":   `the step is in "", the ends are in "us"`,
 		"30..10":         "runs backwards",
 		"1..5:0":         "the step must be positive",

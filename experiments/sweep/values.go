@@ -25,6 +25,9 @@ func ParseValues(text string) ([]string, error) {
 			return nil, errors.New("a value is missing: values are separated by commas")
 		}
 		m := rangeText.FindStringSubmatch(item)
+		if colons := otherRange.FindStringSubmatch(item); m == nil && colons != nil {
+			return nil, fmt.Errorf("%q: write the range as %s..%s:%s", item, colons[1], colons[2], colons[3])
+		}
 		if m == nil {
 			all = append(all, item)
 			continue
@@ -46,6 +49,9 @@ func ParseValues(text string) ([]string, error) {
 	}
 	return all, nil
 }
+
+// otherRange matches a range as other tools write it, first:last:step.
+var otherRange = regexp.MustCompile(`^([0-9.]+[A-Za-z]*):([0-9.]+[A-Za-z]*):([0-9.]+[A-Za-z]*)$`)
 
 // splitValues cuts at the commas that are outside brackets and quotes.
 func splitValues(text string) []string {
@@ -77,7 +83,7 @@ func splitValues(text string) []string {
 func expandRange(item string, m []string) ([]string, error) {
 	first, last, unit := m[1], m[3], m[4]
 	if m[2] != "" && m[2] != unit {
-		return nil, fmt.Errorf("range %q: its ends have the units %q and %q: write both in one", item, m[2], unit)
+		return nil, fmt.Errorf("range %q: write both ends in %s, not one in %s", item, m[2], unit)
 	}
 	factor, stepText := m[5] == "x", m[6]
 	switch {

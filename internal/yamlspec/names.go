@@ -2,6 +2,7 @@ package yamlspec
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -88,13 +89,16 @@ func splitNumber(s string) (word, number string) {
 }
 
 // otherRange matches ranges as other tools write them: h[1-3], h{1..3}, h1-h3, h1-3.
-var otherRange = regexp.MustCompile(`^([A-Za-z_-]*[A-Za-z_])[\[{]?([0-9]+)(?:-|\.\.|:)(?:[A-Za-z_-]*[A-Za-z_])?([0-9]+)[\]}]?$`)
+var otherRange = regexp.MustCompile(`^([A-Za-z_-]*[A-Za-z_])[\[{]?([0-9]+)(?:-|\.\.\.?|:)(?:[A-Za-z_-]*[A-Za-z_])?([0-9]+)[\]}]?$`)
 
 // Suggest is the end of a message about an unknown name: ": did you mean ...?" if one of the candidates is near,
 // otherwise the candidates if they are few, otherwise nothing.
 func Suggest(name string, candidates []string) string {
 	if m := otherRange.FindStringSubmatch(name); m != nil && slices.Contains(candidates, m[1]+m[2]) && slices.Contains(candidates, m[1]+m[3]) {
 		return fmt.Sprintf(": write %s%s..%s%s", m[1], m[2], m[1], m[3])
+	}
+	if series := seriesOf(name, candidates); series != "" {
+		return fmt.Sprintf(" (there is %s)", series)
 	}
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
@@ -103,6 +107,25 @@ func Suggest(name string, candidates []string) string {
 		return " (there is " + strings.Join(candidates, ", ") + ")"
 	}
 	return ""
+}
+
+// seriesOf is the range of the candidates that are a name's word with another number, "h0..h15" for "h16"; "" if they are fewer than three.
+func seriesOf(name string, candidates []string) string {
+	word, number := splitNumber(name)
+	if word == "" || number == "" {
+		return ""
+	}
+	count, least, most := 0, math.MaxInt, -1
+	for _, c := range candidates {
+		if own, digits := splitNumber(c); own == word && digits != "" {
+			n, _ := strconv.Atoi(digits) // an error: too long to be a node's
+			count, least, most = count+1, min(least, n), max(most, n)
+		}
+	}
+	if count < 3 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d..%s%d", word, least, word, most)
 }
 
 // Nearest is the candidate that name is most likely a slip of, "" if none is near.

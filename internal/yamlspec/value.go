@@ -2,6 +2,7 @@ package yamlspec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -265,5 +266,14 @@ func (m *Mapping) suggest(key string, known []string) string {
 			return fmt.Sprintf(": did you mean \"%s.%s\"?", f.key.text, key)
 		}
 	}
+	if own := aliases[key]; slices.Contains(known, own) {
+		return fmt.Sprintf(": did you mean %q?", own)
+	}
 	return Suggest(key, known)
+}
+
+// aliases are words of other tools, and of files of results, for keys.
+var aliases = map[string]string{
+	"src": "from", "source": "from", "dst": "to", "dest": "to", "destination": "to", "bytes": "size", "size_bytes": "size", "start_time": "start",
+	"bandwidth": "rate", "latency": "delay",
 }
