@@ -47,7 +47,7 @@ func TestSweepDisplay(t *testing.T) {
 		{Folder: "a=3", Controller: "dcqcn"},
 		{Folder: "a=10", Controller: "dcqcn"},
 	}
-	const ended, failed = "  FAIL  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
+	const ended, failed = "  broken  a=1 dcqcn      1.5s\n", "  failed  a=3 dcqcn: no memory\n"
 	for screenName, terminal := range map[string]bool{"terminal": true, "terminal, all over": true, "pipe": false} {
 		interrupted := screenName == "terminal, all over"
 		var out screen

@@ -348,7 +348,7 @@ func TestPage(t *testing.T) {
 	b.Value("document.querySelector('#play').click()")
 	b.Wait("Number(document.querySelector('#scrub').value) > " + still)
 	v := f.down()
-	b.Wait(fmt.Sprintf("document.querySelector('#notice').textContent.includes('has ended: %s')", v.Status))
+	b.Wait(fmt.Sprintf("document.querySelector('#notice').textContent.includes('has ended: checks %s')", v.Status.Word()))
 	b.Wait("document.querySelector('#play').disabled && document.body.classList.contains('over')")
 }
 
