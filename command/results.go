@@ -167,7 +167,7 @@ func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 	index := map[string]int{}
 	add := func(r *runner.Result, kind, text string) {
 		key := kind + ":" + text
-		switch masked := figures.ReplaceAllString(text, "#"); {
+		switch masked := figures.ReplaceAllString(text, "\x00"); {
 		case several:
 			key = strings.Join([]string{kind, r.Controller, masked}, ":")
 		case kind == "note":

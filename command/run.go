@@ -206,6 +206,15 @@ func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func
 	return place.take()
 }
 
+// claimFolder takes the folder of a sweep's results.
+func claimFolder(ctx context.Context, folder string, overwrites func() error, force, aside bool) (unlock func(), err error) {
+	place := claim{
+		lock:       func() (func(), error) { return lockResultsFolder(ctx, folder, folder, dyingTimeout) },
+		overwrites: overwrites, folder: folder, force: force, aside: aside,
+	}
+	return place.take()
+}
+
 // claim is the right to write into folders of results.
 type claim struct {
 	lock       func() (unlock func(), err error)

@@ -172,11 +172,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if shard.Of > 0 {
 		runner.By = "shard " + shard.String()
 	}
-	place := claim{
-		lock:       func() (func(), error) { return lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout) },
-		overwrites: runner.Overwrites, folder: f.out, force: f.force, aside: aside,
-	}
-	unlock, err := place.take()
+	unlock, err := claimFolder(c.Context(), f.out, runner.Overwrites, f.force, aside)
 	if err != nil {
 		return err
 	}

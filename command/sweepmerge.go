@@ -69,11 +69,7 @@ func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
 		}
 	}
 	runner := merged.Runner(f.out)
-	place := claim{
-		lock:       func() (func(), error) { return lockResultsFolder(c.Context(), f.out, f.out, dyingTimeout) },
-		overwrites: runner.Overwrites, folder: f.out, force: f.force, aside: aside,
-	}
-	unlock, err := place.take()
+	unlock, err := claimFolder(c.Context(), f.out, runner.Overwrites, f.force, aside)
 	if err != nil {
 		return err
 	}

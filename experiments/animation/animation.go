@@ -29,14 +29,14 @@ const (
 	LeastWidth    = 320
 	MostWidth     = 1920
 	MostRate      = 50 // browsers slow faster ones down
-	// MostRuns is how many runs stand side by side.
+	// MostRuns limits the runs that are drawn side by side.
 	MostRuns = 2
 
 	mostLength = 10 * time.Minute
 	mostBytes  = 1 << 29 // of all frames, at a byte a pixel
 )
 
-// Result is a picture, and what it shows.
+// Result holds an encoded picture and the span of time that it shows.
 type Result struct {
 	Data     []byte
 	From, To vtime.Time // the same for a PNG

@@ -5,7 +5,7 @@ import (
 	"image/color"
 )
 
-// Colours are those of the page of view in its light theme (experiments/view/page/view.css).
+// Colours of the page of pausenet view in its light theme (experiments/view/page/view.css).
 var (
 	paper      = rgb(0xffffff)
 	ink        = rgb(0x1b1f24)

@@ -17,8 +17,8 @@ type Summary struct {
 	// BySizeBin are twenty bins of equal count; absent if there are too few flows, or they are of one size.
 	BySizeBin []EqualSizeBin  `json:"by_size_bin,omitempty"`
 	Fairness  FairnessSummary `json:"fairness"`
-	// LowestGoodput is by tag the least mean goodput of a flow in any tenth of the scenario's duration, in bits per second, over flows that were active
-	// all through it; a tag whose flows never were has none.
+	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows that were active
+	// throughout, in bits per second. Tags without such flows are absent.
 	LowestGoodput map[string]float64 `json:"lowest_goodput_bps,omitempty"`
 	Victims       VictimSummary      `json:"victims"`
 	Links         LinkSummary        `json:"links"`

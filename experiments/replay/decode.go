@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Decoded is a replay whose columns can be read.
+// Decoded holds a replay whose columns can be read.
 type Decoded struct {
 	Header
 	columns map[string]placed

@@ -51,9 +51,9 @@ func (s *shell) figures(charts []*chart) []figure {
 type page struct {
 	*Report
 	shell
-	// Contents are the page's sections.
+	// Contents lists the page's sections.
 	Contents []anchor
-	// Glance is the headline; no table without one.
+	// Glance holds the headline's table; empty without a headline.
 	Glance []table
 	Cards  []card
 	// MoreCards are, of many runs, those whose checks are ok: they are folded.

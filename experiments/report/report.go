@@ -29,13 +29,14 @@ type Report struct {
 	Plane string
 	// Command repeats the runs.
 	Command string
-	// Earlier is the folder beside the report's that has the scenario's results of before, and EarlierCommand the command that compares both; "" without any.
+	// Earlier names the folder, beside the report's, of the scenario's earlier results, and EarlierCommand the command that compares
+	// both; empty if there are none.
 	Earlier, EarlierCommand string
 	// LookAt tells the reader what to look at, one paragraph each.
 	LookAt []string
 	// Runs are the columns, in this order.
 	Runs []Run
-	// Headline are the measures that the page begins with, with a cell a run.
+	// Headline holds the measures that the page begins with, with one cell for each run.
 	Headline []HeadlineRow
 	Panels   []Panel
 	// Spans are stretches of time to shade in every panel, such as a burst.
@@ -44,7 +45,7 @@ type Report struct {
 	Published []Published
 }
 
-// HeadlineRow is one measure of the headline. Cells are texts with their units.
+// HeadlineRow represents one measure of the headline. Its cells are texts with units.
 type HeadlineRow struct {
 	Label string
 	Cells []string
@@ -124,7 +125,7 @@ type Panel struct {
 	// Note is a line under the title; may be empty.
 	Note string
 	Unit Unit
-	// Top is a value that the y axis reaches at least.
+	// Top holds the least value that the y axis must reach.
 	Top float64
 	// Log draws y on a logarithmic scale.
 	Log bool

@@ -185,7 +185,7 @@ func (p *reportPage) tellChanged() {
 	}
 }
 
-// Missing are what the folders lack of what the report shows, and which of their files were changed after the runs.
+// Missing returns what the report lacks for want of files, and the files that were changed after the runs.
 func (s *Scenario) Missing() []string { return s.page.missing() }
 
 func (p *reportPage) missing() []string {
