@@ -17,6 +17,13 @@ import (
 // largestPoint bounds what one point's folder unpacks to, in bytes.
 const largestPoint = 16 << 30
 
+// An archive of size bytes unpacks to at most smallBulk + mostRatio*size bytes, so that a worker has to send what it has the coordinator
+// write. The CSV files of runs shrink to a fifth, and every row has a time of its own.
+const (
+	smallBulk = 64 << 20
+	mostRatio = 100
+)
+
 // pack writes a run's folder, compressed.
 func pack(w io.Writer, directory string) error {
 	entries, err := os.ReadDir(directory)
@@ -56,9 +63,9 @@ func packFile(archive *tar.Writer, path, name string) error {
 	return err
 }
 
-// unpack makes a run's folder of an archive that pack has written. Its sender may mean harm: only files of a run come out, each once, in
-// the folder itself.
-func unpack(r io.Reader, directory string) error {
+// unpack extracts an archive of size bytes, written by pack, into a run's folder. The sender may be hostile: unpack extracts only files
+// that a run has, each once, into the folder itself, and no more bytes than an honest archive of this size could hold.
+func unpack(r io.Reader, size int64, directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {
 		return err
@@ -70,7 +77,11 @@ func unpack(r io.Reader, directory string) error {
 	}
 	archive := tar.NewReader(compressed)
 	var seen []string
-	for left := int64(largestPoint); ; {
+	most := int64(largestPoint)
+	if size < (most-smallBulk)/mostRatio {
+		most = smallBulk + mostRatio*size
+	}
+	for left := most; ; {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -82,7 +93,7 @@ func unpack(r io.Reader, directory string) error {
 		case h.Typeflag != tar.TypeReg || !rundir.IsFile(h.Name) || slices.Contains(seen, h.Name):
 			return fmt.Errorf("its archive has %q, which is no file of a run's", h.Name)
 		case h.Size > left:
-			return fmt.Errorf("its archive is larger than %d bytes", int64(largestPoint))
+			return fmt.Errorf("its archive of %d bytes unpacks to more than %d bytes", size, most)
 		}
 		left -= h.Size
 		seen = append(seen, h.Name)

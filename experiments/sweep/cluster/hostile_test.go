@@ -41,14 +41,14 @@ func archiveOf(t *testing.T, names ...string) *bytes.Buffer {
 
 // TestUnpackTakesFilesOfARunAlone: nothing else that a worker sends reaches the disk, and nothing twice.
 func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
-	if err := unpack(archiveOf(t, "manifest.json", "flows.csv", "SHA256SUMS"), t.TempDir()); err != nil {
+	if err := unpack(archiveOf(t, "manifest.json", "flows.csv", "SHA256SUMS"), 1<<10, t.TempDir()); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range [][]string{
 		{"report.html"}, {"zz.sh"}, {"../flows.csv"}, {"FLOWS.CSV"}, {"a/flows.csv"}, {".hidden"}, {""}, {"flows.csv", "flows.csv"}, {"flows.csv", "x0"},
 	} {
 		dir := t.TempDir()
-		if err := unpack(archiveOf(t, bad...), dir); err == nil || !strings.Contains(err.Error(), "no file of a run's") {
+		if err := unpack(archiveOf(t, bad...), 1<<10, dir); err == nil || !strings.Contains(err.Error(), "no file of a run's") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > len(bad)-1 {
@@ -57,24 +57,28 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	}
 }
 
-// TestUnpackRefusesLinksAndBulk: nothing but regular files is taken, and of these largestPoint bytes in all. Of a file that is let in too
-// little comes: then that is the error.
+// TestUnpackRefusesLinksAndBulk: only regular files are extracted. Together they hold at most largestPoint bytes, and at most smallBulk
+// plus mostRatio times the archive's size. A file within these bounds is cut short here: the error is then that of the end.
 func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 	file := func(name string, size int64) tar.Header {
 		return tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}
 	}
+	const large, small, bulk = int64(largestPoint), int64(1000), int64(smallBulk + mostRatio*1000)
 	for name, c := range map[string]struct {
+		size    int64
 		headers []tar.Header
 		want    string
 	}{
-		"a symbolic link":          {[]tar.Header{{Name: "flows.csv", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}}, "no file of a run's"},
-		"a link":                   {[]tar.Header{{Name: "flows.csv", Linkname: "manifest.json", Typeflag: tar.TypeLink}}, "no file of a run's"},
-		"a folder":                 {[]tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
-		"a device":                 {[]tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
-		"the largest":              {[]tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
-		"a byte more":              {[]tar.Header{file("flows.csv", largestPoint+1)}, "is larger than"},
-		"the largest of two files": {[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint-1)}, "unexpected EOF"},
-		"a byte more of two files": {[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint)}, "is larger than"},
+		"a symbolic link":          {large, []tar.Header{{Name: "flows.csv", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}}, "no file of a run's"},
+		"a link":                   {large, []tar.Header{{Name: "flows.csv", Linkname: "manifest.json", Typeflag: tar.TypeLink}}, "no file of a run's"},
+		"a folder":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
+		"a device":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
+		"the largest":              {large, []tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
+		"a byte more":              {large, []tar.Header{file("flows.csv", largestPoint+1)}, "unpacks to more than"},
+		"the largest of two files": {large, []tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint-1)}, "unexpected EOF"},
+		"bulk":                     {small, []tar.Header{file("flows.csv", bulk)}, "unexpected EOF"},
+		"a byte more than bulk":    {small, []tar.Header{file("flows.csv", bulk+1)}, "unpacks to more than"},
+		"a byte more of two files": {large, []tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint)}, "unpacks to more than"},
 	} {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -92,7 +96,7 @@ func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := unpack(&b, t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := unpack(&b, c.size, t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
 	}

@@ -53,7 +53,7 @@ func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *wor
 	if err := l.check(r); err != nil {
 		return &word{Again: err.Error()}
 	}
-	directory, sums, err := c.receive(l)
+	directory, sums, err := c.receive(l, r)
 	defer os.RemoveAll(directory)
 	var wrong *badResult
 	switch {
@@ -94,14 +94,14 @@ type badResult struct{ err error }
 func (e *badResult) Error() string { return e.err.Error() }
 
 // receive unpacks the archive of a point's folder and checks the folder: it is of this point, complete, and what its own sums say.
-func (c *Coordinator) receive(l *lease) (directory, sums string, err error) {
+func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err error) {
 	directory = l.path + ".unpacked"
 	archive, err := os.Open(l.path)
 	if err != nil {
 		return directory, "", err
 	}
 	defer archive.Close()
-	if err := unpack(archive, directory); err != nil {
+	if err := unpack(archive, r.Size, directory); err != nil {
 		var full *fs.PathError
 		if errors.As(err, &full) {
 			return directory, "", fmt.Errorf("write a result: %w", err)
