@@ -105,65 +105,81 @@ func Fault(e *Effect) Table {
 	return Table{
 		{
 			Parameter: schema.Parameter{
-				Name: string(FaultDown), Kind: schema.Flag, Default: "required", Doc: "the link goes down, both ways; `down: false` brings it up",
+				Name: string(FaultDown), Kind: schema.Flag, Default: "required",
+				Doc: "takes the link down in both directions; `down: false` brings it up",
 			},
 			View: "up", Unset: true, value: inverse{flag{&e.Up}},
 		},
 		{
-			Parameter: schema.Parameter{Name: "reroute", Kind: schema.Time, Doc: "the time after which the routes follow; `never`: static routes, as Mininet's"},
-			Word:      "never", Means: int64(vtime.Never), value: span(&e.Reroute),
+			Parameter: schema.Parameter{
+				Name: "reroute", Kind: schema.Time,
+				Doc: "time until the routes follow; `never`: static routes, as in Mininet",
+			},
+			Word: "never", Means: int64(vtime.Never), value: span(&e.Reroute),
 		},
-		probability(FaultLoss, "the probability that a frame is lost"),
-		probability(FaultCorrupt, "the probability that a frame is damaged"),
-		probability(FaultBER, "the probability that a bit is: a frame of n bytes is damaged with 1-(1-`ber`)^(8(n+4))"),
+		probability(FaultLoss, "probability that a frame is lost"),
+		probability(FaultCorrupt, "probability that a frame is damaged"),
+		probability(FaultBER, "probability that a bit is damaged: for a frame of n bytes that is 1-(1-`ber`)^(8(n+4))"),
 		{
 			Parameter: schema.Parameter{
-				Name: string(FaultDelay), Kind: schema.Time, Default: "required", Min: "1ns", Max: "1s", Doc: "the propagation delay becomes this",
+				Name: string(FaultDelay), Kind: schema.Time, Default: "required", Min: "1ns", Max: "1s",
+				Doc: "the new propagation delay",
 			},
 			value: span(&e.Delay),
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: string(FaultRate), Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps", Doc: "the rate becomes this",
+				Name: string(FaultRate), Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps",
+				Doc: "the new rate",
 			},
 			value: rate(&e.Rate),
 		},
 		{
-			Parameter: schema.Parameter{Name: string(FaultReceiver), Kind: schema.Group, Default: "required", Doc: "the NIC takes frames at `rate` only"},
-			value:     &group{},
+			Parameter: schema.Parameter{
+				Name: string(FaultReceiver), Kind: schema.Group, Default: "required",
+				Doc: "slows the NIC's receiver: it accepts frames at `rate` only",
+			},
+			value: &group{},
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "receiver.rate", Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps", Doc: "of frames without FCS",
+				Name: "receiver.rate", Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps",
+				Doc: "rate of frames, without FCS",
 			},
 			value: rate(&r.Rate),
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "receiver.buffer", Kind: schema.Size, Default: "512KB", Min: "1B", Max: "1GB", Doc: "one for all that comes; what finds it full is lost",
+				Name: "receiver.buffer", Kind: schema.Size, Default: "512KB", Min: "1B", Max: "1GB",
+				Doc: "one buffer for all arriving frames; frames that find it full are lost",
 			},
 			value: size(&r.Buffer),
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "receiver.xoff", Kind: schema.Size, Default: "half of `buffer`", Min: "1B", Doc: "of what is in the buffer: where its switch is paused",
+				Name: "receiver.xoff", Kind: schema.Size, Default: "half of `buffer`", Min: "1B",
+				Doc: "bytes in the buffer at which the host pauses its switch",
 			},
 			value: size(&r.XOFF),
 		},
 		{
-			Parameter: schema.Parameter{Name: "receiver.xon", Kind: schema.Size, Default: "half of `xoff`", Doc: "and where it goes on"},
-			value:     size(&r.XON),
+			Parameter: schema.Parameter{
+				Name: "receiver.xon", Kind: schema.Size, Default: "half of `xoff`",
+				Doc: "bytes in the buffer at which the host lets it resume",
+			},
+			value: size(&r.XON),
 		},
 		{
 			Parameter: schema.Parameter{
 				Name: string(FaultPause), Kind: schema.Priorities, Default: "required",
-				Doc: "the NIC sends PAUSE for these priorities, of the longest time there is",
+				Doc: "the NIC sends PAUSE for these priorities, with the longest pause time",
 			},
 			View: "priorities", value: priorities{&e.Priorities},
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "interval", Kind: schema.Time, Default: "half of that time", Min: "1us", Doc: "time between two of these PAUSEs",
+				Name: "interval", Kind: schema.Time, Default: "half of the pause time", Min: "1us",
+				Doc: "time between two of these PAUSE frames",
 			},
 			Unset: true, value: span(&e.Interval),
 		},

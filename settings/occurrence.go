@@ -21,20 +21,30 @@ const MostFaults = 1 << 16
 func FaultTimes(o *Occurrence) Table {
 	return Table{
 		{
-			Parameter: schema.Parameter{Name: "at", Kind: schema.Time, Default: "required", Max: "3600s", Doc: "virtual time at which it happens"},
-			value:     span(&o.At),
-		},
-		{
-			Parameter: schema.Parameter{Name: "for", Kind: schema.Time, Default: "it stays", Doc: "time after which it is undone: what it changed becomes what it was"},
-			Zero:      "a fault that is undone at once is none; leave it out for one that stays", Unset: true, value: span(&o.For),
-		},
-		{
-			Parameter: schema.Parameter{Name: "every", Kind: schema.Time, Default: "it happens once", Min: "1us", Doc: "it happens again so long after it happened"},
-			Unset:     true, value: span(&o.Every),
+			Parameter: schema.Parameter{
+				Name: "at", Kind: schema.Time, Default: "required", Max: "3600s",
+				Doc: "virtual time of the fault",
+			},
+			value: span(&o.At),
 		},
 		{
 			Parameter: schema.Parameter{
-				Name: "times", Kind: schema.Integer, Default: "until the run's `duration`", Min: "1", Max: "65536", Doc: "how often, with `every`",
+				Name: "for", Kind: schema.Time, Default: "permanent",
+				Doc: "time until the fault is undone, which restores the earlier values",
+			},
+			Zero: "a fault that is undone at once is none; leave it out for one that stays", Unset: true, value: span(&o.For),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "every", Kind: schema.Time, Default: "once", Min: "1us",
+				Doc: "time from one occurrence to the next",
+			},
+			Unset: true, value: span(&o.Every),
+		},
+		{
+			Parameter: schema.Parameter{
+				Name: "times", Kind: schema.Integer, Default: "until the run's `duration`", Min: "1", Max: "65536",
+				Doc: "number of occurrences, with `every`",
 			},
 			Unset: true, value: integer(&o.Times),
 		},
