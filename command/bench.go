@@ -18,12 +18,12 @@ func newBenchCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: packet-hops, whole runs, start-up, bring-up",
-		Long: `bench measures this machine: what a packet-hop costs on the wasm plane and, as root, on the
-kernel plane beside a bare pass through the kernel; how that changes with the size of the
-fabric and the number of processors; the time and memory of whole runs, of up to 16384
-hosts; how the program starts and how fabrics come up. It takes some ten minutes.
-docs/performance.md has results and says how to read them.`,
+		Short: "Measure how fast pausenet is on this machine",
+		Long: `Measure how fast pausenet is on this machine: the cost of a packet-hop on the
+wasm plane and, as root, on the kernel plane; how that changes with the size
+of the fabric and the number of processors; time and memory of whole runs with
+up to 16384 hosts; start-up of the program and of live fabrics. It takes some
+ten minutes. docs/performance.md explains the results.`,
 		Example: `  sudo pausenet bench
   pausenet bench --rounds 1 --out bench.json`,
 		Args: cobra.NoArgs,
@@ -46,10 +46,10 @@ docs/performance.md has results and says how to read them.`,
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`times` each workload is measured; three at most where it takes seconds")
-	flags.StringVar(&file, "out", "", "`file` to write the result to, as JSON")
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of measurements of each workload (at most three of slow ones)")
+	flags.StringVar(&file, "out", "", "also write the result to this `file`, as JSON")
 	completeNothing(c, "rounds")
 	c.AddCommand(newBenchAIFabricCommand())
-	processorsFlag(c, &o.Processors, "; measured are 1, 2, 4 and so on, up to this (default: all)")
+	processorsFlag(c, &o.Processors, "; bench measures 1, 2, 4 and so on, up to this (default: all)")
 	return c
 }

@@ -30,24 +30,25 @@ func newBenchAIFabricCommand() *cobra.Command {
 	f := aiFabricFlags{jobs: 1}
 	c := &cobra.Command{
 		Use:   "ai-fabric",
-		Short: "Do the tests of the IETF draft on benchmarking AI fabrics",
-		Long: `ai-fabric does the tests of ` + aifabric.Draft + ` that a
-fabric model can answer, and prints a table: each KPI with the draft's section, the bound
-that it is compared with, and what was measured. These are bursts, UET's congestion controls,
-spraying, trimming and collectives, ECN marking accuracy, PFC under incast, DCQCN's convergence, PFC storms and deadlocks, ECMP imbalance, flowlets, spraying,
-the bus bandwidth of collectives, the JCT ratio, two jobs on one fabric, and the failure of
-a link or a spine. docs/ai-fabric.md says how, and which tests are left out.
+		Short: "Run the tests of the IETF draft on benchmarking AI fabrics",
+		Long: `Run the tests of the IETF draft
+` + aifabric.Draft + ` that a fabric model can
+answer, and print a table: each KPI with the draft's section, its bound and the
+measured value. The tests cover bursts, UET's congestion controllers, packet
+spraying, trimming, ECN marking accuracy, PFC under incast, the convergence of
+DCQCN, PFC storms and deadlocks, ECMP imbalance, flowlets, the bus bandwidth of
+collectives, the JCT ratio, two jobs on one fabric, and the failure of a link or
+a spine. docs/ai-fabric.md describes them, and the tests that are left out.
 
-With --seeds each run is made once a seed. Rows then have means with 95 % confidence
-intervals and the coefficient of variation that the draft wants reported.
+With --seeds, rows show means with 95 % confidence intervals and the coefficient
+of variation that the draft asks for.
 
-With --topology the tests that go on any fabric are done on that one. --set changes all
-scenarios, as it does for run: thresholds, or a congestion control's constants; what a test
-varies itself takes precedence.
+--set changes all scenarios, as it does for run: thresholds, or a controller's
+constants. A test's own values take precedence.
 
-The draft sets no acceptance criteria. A verdict here says where a value lies: within its
-bound, acceptable (where the draft has a second value), beyond it; or reported, where there
-is no bound. The exit code does not depend on it.`,
+The draft sets no acceptance criteria. The verdict of a row is "within" its
+bound, "acceptable" (where the draft has a second value), "beyond", or
+"reported" if there is no bound. The exit code does not depend on it.`,
 		Example: `  pausenet bench ai-fabric --quick
   pausenet bench ai-fabric --seeds 1..5
   pausenet bench ai-fabric --topology pod.yaml --set switch.ecn.kmax=400KB
@@ -56,16 +57,16 @@ is no bound. The exit code does not depend on it.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	flags.BoolVar(&f.Quick, "quick", false, "fewer cases and shorter runs")
-	flags.StringVar(&f.Topology, "topology", "", "`topology`, a built-in's name or a file, for the tests that go on any")
+	flags.BoolVar(&f.Quick, "quick", false, "run fewer cases and shorter runs")
+	flags.StringVar(&f.Topology, "topology", "", "run the tests that work on any topology on this one: a built-in's `name` or a file")
 	setFlag(c, &f.Sets)
-	flags.Var((*seedFlag)(&f.Seed), "seed", "`seed` of everything random (default: the scenarios')")
-	flags.StringVar(&f.seeds, "seeds", "", "`seeds` to repeat each run under, such as 1..5: rows have means, 95 % intervals and coefficients of variation")
+	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenarios')")
+	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5: rows show means, 95 % intervals and coefficients of variation")
 	c.MarkFlagsMutuallyExclusive("seed", "seeds")
-	flags.StringVar(&f.out, "out", "", "`folder` to keep the runs in (default: they are not kept)")
-	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
-	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at the same time")
-	processorsFlag(c, &f.processors, " (default: all, shared by the runs at the same time)")
+	flags.StringVar(&f.out, "out", "", "keep the runs in this `folder` (default: delete them)")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
+	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time")
+	processorsFlag(c, &f.processors, " (default: all, shared by the runs)")
 	formatFlag(c, &f.format, "markdown")
 	_ = c.RegisterFlagCompletionFunc("topology", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault

@@ -29,20 +29,24 @@ func newBoundCommand() *cobra.Command {
 	var f boundFlags
 	c := &cobra.Command{
 		Use:   "bound SCENARIO",
-		Short: "Work out what no congestion control can beat, by a fluid model",
-		Long: `bound takes each flow of SCENARIO, a built-in's name or a file, for a fluid on the path
-that its packets take in a run, and shares the links' rates out anew as a flow starts or
-ends. No packet is sent. It prints the flow completion times and slowdowns of two ways:
+		Short: "Compute what no congestion controller can beat (fluid model)",
+		Long: `Compute flow completion times and slowdowns of a fluid model. Each flow takes
+the path that its packets would take, and the links' rates are shared anew
+whenever a flow starts or ends. No packets are sent. Two ways of sharing are
+computed:
 
-  max-min         max-min fair shares: a perfectly fair control without any delay
-  shortest-first  the flow with the least left is first: near the best mean, by a heuristic
+  max-min         max-min fair shares: perfectly fair, with no delay
+  shortest-first  the flow with the fewest bytes left goes first, a heuristic
+                  that is close to the best mean
 
-and the mean FCT that no control can beat, by SRPT on single links, which is proven. A
-flow that is alone takes its ideal time, that of flows.csv. With --out the flows are
-written to DIR/<scenario>/<way>/flows.csv, as run does. Faults are left out. Of collectives
-and jobs, whose flows wait for each other, it prints the times that none gets below.`,
+bound also prints a mean FCT that no congestion controller can beat. It is
+proven (SRPT on single links). For collectives and jobs, whose flows depend on
+each other, it prints lower bounds of their times. Faults are ignored. A flow
+that is alone takes the ideal time of flows.csv.
+
+With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 		Example: `  pausenet bound dcon-websearch
-  pausenet bound dcon-datamining --set workloads.datamining.poisson.load=0.4 --seed 2
+  pausenet bound dcon-websearch --set workloads.websearch.poisson.load=0.4
   pausenet bound mine.yaml --out results -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,11 +67,11 @@ and jobs, whose flows wait for each other, it prints the times that none gets be
 		return flagError(c, err)
 	})
 	flags := c.Flags()
-	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: the scenario's)")
 	setFlag(c, &f.sets)
-	flags.BoolVar(&f.quick, "quick", false, "take a long scenario in its quick form")
-	flags.StringVar(&f.out, "out", "", "`folder` for the flows' times (default: they are not written)")
-	flags.BoolVar(&f.force, "force", false, "overwrite flows' times that were worked out under other settings")
+	flags.BoolVar(&f.quick, "quick", false, "use the quick form of a long scenario")
+	flags.StringVar(&f.out, "out", "", "write the flows' times below this `folder`")
+	flags.BoolVar(&f.force, "force", false, "overwrite times of other settings")
 	formatFlag(c, &f.format)
 	completeFolder(c, "out")
 	completeNothing(c, "seed")

@@ -21,11 +21,12 @@ func newCaptureCommand() *cobra.Command {
 	var fabric, file string
 	c := &cobra.Command{
 		Use:   "capture NODE [PORT]",
-		Short: "Capture what is on the wires of a live fabric's node",
-		Long: `capture writes what is on the wires of a node, or of one port of it (a neighbour's name, or
-a number), both ways, as pcapng with virtual timestamps. Without -w it has tshark or
-tcpdump print it.`,
-		Example: `  sudo pausenet capture leaf0 spine0 -w leaf0.pcapng
+		Short: "Capture the frames of a live fabric's node",
+		Long: `Capture the frames on the links of a node, or of one of its ports (by a
+neighbour's name, or by number), in both directions, as pcapng with virtual
+timestamps. Without -w, tshark or tcpdump prints the frames.`,
+		Example: `  sudo pausenet capture leaf0 spine0
+  sudo pausenet capture leaf0 spine0 -w leaf0.pcapng
   sudo pausenet capture h1 -w - | wireshark -k -i -`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completeNodes(&fabric, true),
@@ -54,7 +55,7 @@ tcpdump print it.`,
 		},
 	}
 	fabricFlag(c, &fabric)
-	c.Flags().StringVarP(&file, "write", "w", "", "`file` to write, - for standard output")
+	c.Flags().StringVarP(&file, "write", "w", "", "output `file`, - for standard output")
 	return c
 }
 

@@ -13,10 +13,10 @@ import (
 func newCCCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cc",
-		Short: "Write congestion controls in files, and check them",
-		Long: `cc is for congestion controls in files of your own. Where a congestion control's name may
-stand, so may a file's: run incast --cc ./mine.star. docs/controllers-from-files.md has the
-language.`,
+		Short: "Write a congestion controller of your own, and check it",
+		Long: `Write congestion controllers in files, and check them. A file works wherever a
+controller's name does: pausenet run incast --cc ./mine.star. The language is
+described in docs/controllers-from-files.md.`,
 		Example: `  pausenet cc new mine
   pausenet cc check mine.star
   pausenet run incast --cc dcqcn,./mine.star`,
@@ -30,11 +30,12 @@ language.`,
 func newCCCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Check that congestion controls do what the NIC relies on",
-		Long: `check reads each FILE and plays random histories of a flow to it: packets, ACKs, CNPs, CNMs,
-losses and timers, on three paths. What the congestion control does that it must not, such as a
-rate above the line's, is told with the event before it.`,
-		Example: "  pausenet cc check examples/controllers/aimd.star",
+		Short: "Check that a congestion controller is safe to run",
+		Long: `Read each FILE and run the controller through random histories of a flow:
+packets, ACKs, CNPs, CNMs, losses and timers, on three paths. If the
+controller does what the NIC does not allow, such as setting a rate above the
+line rate, check reports it with the preceding event.`,
+		Example: `  pausenet cc check examples/controllers/aimd.star`,
 		Args:    cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return ccfile.Extensions(), cobra.ShellCompDirectiveFilterFileExt
@@ -68,10 +69,11 @@ func newCCNewCommand() *cobra.Command {
 	var language string
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write a congestion control's file to begin with",
-		Long: `new writes a file of a congestion control that runs, with comments that say what is what.
-Nothing that is there is overwritten.`,
-		Example:           "  pausenet cc new mine",
+		Short: "Write a controller's file to start from",
+		Long: `Write the file of a congestion controller that works, with comments that
+explain each part. Existing files are not overwritten.`,
+		Example: `  pausenet cc new mine
+  pausenet cc new mine --lang rust`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -20,9 +20,11 @@ import (
 
 func newCheckCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "check headroom",
-		Short:   "Prove or refute what a fabric's settings promise",
-		Example: "  pausenet check headroom incast --set switch.pfc.headroom=10KB",
+		Use:   "check headroom",
+		Short: "Prove or refute that a fabric's settings are lossless",
+		Long: `Prove or refute a property of a fabric's settings: for now, that the headroom
+is large enough.`,
+		Example: `  pausenet check headroom incast --set switch.pfc.headroom=10KB`,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -39,28 +41,34 @@ func newCheckHeadroomCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "headroom SCENARIO",
-		Short: "Prove or refute that no lossless frame is dropped for want of headroom",
-		Long: `check headroom adds up, for each port of each switch, what can come in after its account has
-reached XOFF, by the parts of IEEE 802.1Qbb, annex O, and compares the port's headroom with
-it; and for each switch XOFF and headroom of all ports with its buffer. Then it runs the
-worst incast for a port of each kind, without congestion control, on the wasm plane: all
-hosts send to one receiver, which takes nothing for a while, so that every account fills.
+		Short: "Check that no lossless frame can be dropped for lack of headroom",
+		Long: `Check that no lossless frame can be dropped for lack of headroom, in two ways.
 
-  proved      the headroom holds all that can come in, and the run dropped nothing
+The arithmetic adds up, for each switch port, the bytes that can arrive after
+XOFF (the parts of IEEE 802.1Qbb, annex O) and compares the sum with the
+headroom. For each switch it compares XOFF and headroom of all ports with the
+buffer.
+
+The run is the worst incast for a port of each kind, without congestion
+control, on the wasm plane: all hosts send to one receiver that stalls for a
+while.
+
+  proved      the headroom is large enough, and the run dropped nothing
   REFUTED     a run dropped lossless frames; its command is printed
-  not proved  the arithmetic finds too little headroom, and no run dropped anything
+  not proved  the headroom is too small, but no run dropped anything
 
-In the model hardware takes no time to send or obey a PAUSE. --response adds what a real
-switch and NIC take together (switch.pfc.response; an auto headroom has room for it, too).
-IEEE 802.3, 31B.3.7, allows each end 3.07 us at 10 Gb/s, 1.51 us at 40 Gb/s and 2.02 us at
-100 Gb/s. No run can show that part. Nor can it show cells (switch.pfc.cell_size,
-switch.pfc.small_packets) and longer frames of other priorities (topology.interface_mtu).
+In the model, hardware sends and obeys PAUSE in no time. --response adds the
+time that a real switch and NIC take together (switch.pfc.response; an auto
+headroom includes it). IEEE 802.3, 31B.3.7, allows each end 3.07 us at 10
+Gb/s, 1.51 us at 40 Gb/s and 2.02 us at 100 Gb/s. Only the arithmetic covers
+that, buffer cells (switch.pfc.cell_size, switch.pfc.small_packets) and longer
+frames of other priorities (topology.interface_mtu).
 
-The exit code is 0 if everything is proved, and else 1.`,
+The exit code is 0 if everything is proved, and 1 otherwise.`,
 		Example: `  pausenet check headroom incast
   pausenet check headroom incast --set switch.pfc.headroom=10KB
   pausenet check headroom fabric.yaml --response 2us -o json
-  pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B --set switch.pfc.small_packets=1`,
+  pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -110,9 +118,9 @@ The exit code is 0 if everything is proved, and else 1.`,
 		},
 	}
 	setFlag(c, &sets)
-	c.Flags().StringVar(&controller, "cc", "", "congestion control or variant whose settings are meant (default: the scenario's first)")
-	c.Flags().StringVar(&response, "response", "0s", "`time` that the hardware at both ends of a cable takes to send and obey PAUSE")
-	c.Flags().BoolVar(&arithmetic, "no-run", false, "do the arithmetic alone")
+	c.Flags().StringVar(&controller, "cc", "", "congestion controller or variant to check, by `name` (default: the scenario's first)")
+	c.Flags().StringVar(&response, "response", "0s", "`time` that hardware takes to send and obey PAUSE, both ends together")
+	c.Flags().BoolVar(&arithmetic, "no-run", false, "skip the run and only do the arithmetic")
 	completeWord(c, "cc", controllerWords)
 	completeNothing(c, "response")
 	formatFlag(c, &format)

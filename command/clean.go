@@ -32,15 +32,17 @@ func newCleanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what a killed pausenet left behind",
-		Long: `A fabric ends with its process, however that ends, and leaves nothing behind. The
-exception is a program that was started in a host's or switch's namespace: it keeps
-that namespace alive. clean ends such programs, once the fabric's process is gone, and
-removes names that the namespace was given with ip netns.
+		Long: `Remove what fabrics left behind. A fabric ends with its process and leaves
+nothing, with one exception: a program that was started in a node's namespace
+keeps that namespace alive. clean ends such programs if the fabric's process
+is gone, and removes names that "ip netns" gave to the namespace.
 
-It touches only namespaces that pausenet marked (ip link shows the mark as lo's alias)
-and whose process no longer runs. In /run/pausenet it removes the sockets of fabrics that
-were killed and the records of those that ended by themselves, and in ~/.cache/pausenet the
-images that were unpacked for nodes and that no fabric uses.`,
+clean touches only namespaces that pausenet has marked (the alias of lo in "ip
+link") and whose process is gone. It also removes from /run/pausenet the
+sockets and records of fabrics that have ended, and from ~/.cache/pausenet the
+unpacked images that no fabric uses.`,
+		Example: `  sudo pausenet clean --dry-run
+  sudo pausenet clean`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			left, err := kernel.FindLeftovers()
@@ -77,7 +79,7 @@ images that were unpacked for nodes and that no fabric uses.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be ended and removed, and change nothing")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what clean would end and remove, and change nothing")
 	formatFlag(c, &format)
 	return c
 }

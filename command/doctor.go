@@ -15,14 +15,16 @@ func newDoctorCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find out whether this machine can run the kernel plane, and what it lacks",
-		Long: `doctor looks at this machine and tries what a fabric needs: it loads the pipelines
-into the kernel, makes a namespace, a veth pair and a packet ring, and sends a message
-through a fabric of two hosts. Beside each thing that fails it says what to do.
+		Short: "Check whether this machine can run the kernel plane",
+		Long: `Check whether this machine can run the kernel plane. doctor loads the
+pipelines into the kernel, makes a namespace, a veth pair and a packet ring,
+and sends a message through a fabric of two hosts. For each test that fails it
+prints what to do.
 
-It exits with 0 if the kernel plane works here, and with 3 if it does not.`,
-		Example: "  sudo pausenet doctor",
-		Args:    cobra.NoArgs,
+The exit code is 0 if the kernel plane works, and 3 otherwise.`,
+		Example: `  sudo pausenet doctor
+  sudo pausenet doctor -o json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := doctor.Diagnose()
 			if structured(format) {

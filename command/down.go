@@ -45,8 +45,9 @@ func newDownCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "down [NAME]",
 		Short: "End a live fabric and print its verdict",
-		Long: `down ends the live fabric NAME, with all programs on its nodes, and prints its verdict. The
-only fabric that is up needs no name, if you have brought it up.`,
+		Long: `End the live fabric NAME with all programs on its nodes, and print its
+verdict. You can leave NAME out if only one fabric is up and you brought it
+up.`,
 		Example: `  sudo pausenet down lab
   sudo pausenet down --all`,
 		Args:              cobra.MaximumNArgs(1),
@@ -121,7 +122,7 @@ only fabric that is up needs no name, if you have brought it up.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "end all of them")
+	c.Flags().BoolVar(&all, "all", false, "end all fabrics")
 	formatFlag(c, &format)
 	return c
 }

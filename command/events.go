@@ -19,13 +19,15 @@ func newEventsCommand() *cobra.Command {
 	var kinds []string
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Print what happens in a live fabric, as it happens",
-		Long: `events prints a line of JSON for each PAUSE and RESUME as it leaves a port, each fault, PFC
-storm and deadlock, each RDMA flow's start and end, and each second what was dropped
-where, until Ctrl-C or the fabric's end, whose verdict is the last line. A reader that is too
-slow misses events and is told how many.`,
-		Example: `  sudo pausenet events | jq 'select(.kind == "flow_end")'
-  sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end -o table`,
+		Short: "Print PAUSE, faults, storms, flows and drops as they happen",
+		Long: `Print a line of JSON for each PAUSE and RESUME that leaves a port, for each
+fault, PFC storm and deadlock, for each start and end of an RDMA flow, and
+each second for the drops per port. events ends with Ctrl-C or with the
+fabric, whose verdict is the last line. If the reader is too slow, events
+skips lines and prints how many.`,
+		Example: `  sudo pausenet events -o table
+  sudo pausenet events | jq 'select(.kind == "flow_end")'
+  sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := dial(fabric)
@@ -78,7 +80,7 @@ slow misses events and is told how many.`,
 	fabricFlag(c, &fabric)
 	format = formatJSON // a line each
 	outputFlags(c, &format, []string{formatJSON, formatTable})
-	c.Flags().StringSliceVar(&kinds, "kinds", nil, "only events of these `kinds`, separated by commas")
+	c.Flags().StringSliceVar(&kinds, "kinds", nil, "print only these `kinds`, separated by commas")
 	completeList(c, "kinds", always(live.EventKinds))
 	return c
 }

@@ -21,10 +21,9 @@ func newExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec NODE -- COMMAND...",
 		Short: "Run a program on a node of a live fabric",
-		Long: `exec runs a program in the namespaces of a node, where the fabric's hosts have
-their names, and exits with its code; with 128 and the signal's number if one ended it, as a
-shell does, and with 1 if the fabric ended. SIGTERM is passed on to the program. On a node,
-whose programs may not enter another, it has the fabric's process start the program.`,
+		Long: `Run a program in the namespaces of a node, where the names of the fabric's
+hosts resolve. The exit code is the program's; 128 plus the signal's number if
+a signal ended it; 1 if the fabric ended. SIGTERM is passed on to the program.`,
 		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
   sudo pausenet exec h1 -- bash`,
 		Args:              cobra.MinimumNArgs(2),

@@ -62,8 +62,8 @@ func outputFlags(c *cobra.Command, format *string, all []string) {
 	value := &formatValue{format, all}
 	flags := c.Flags()
 	flags.VarP(value, "output", "o", "output `format`: "+choices(all))
-	flags.VarP(value, "format", "f", "the same as --output")
-	flags.BoolFunc("json", "the same as --output json", func(string) error { return value.Set(formatJSON) })
+	flags.VarP(value, "format", "f", "same as --output")
+	flags.BoolFunc("json", "same as -o json", func(string) error { return value.Set(formatJSON) })
 	_ = flags.MarkHidden("format")
 	completeFlag(c, "output", all...)
 	completeFlag(c, "format", all...)
@@ -71,7 +71,7 @@ func outputFlags(c *cobra.Command, format *string, all []string) {
 
 // parquetFlag adds --parquet to a command that writes tables of results.
 func parquetFlag(c *cobra.Command, parquet *bool) {
-	c.Flags().BoolVar(parquet, "parquet", false, "write each table as a Parquet file too, beside CSV")
+	c.Flags().BoolVar(parquet, "parquet", false, "write each table as a Parquet file as well as CSV")
 }
 
 // structured reports whether a format is for programs.

@@ -17,8 +17,11 @@ func newGraphCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph NAME|FILE",
 		Short: "Draw a topology as SVG, Graphviz or Mermaid",
+		Long: `Draw the topology NAME or FILE, or that of a scenario, as an SVG picture, a
+Graphviz graph or a Mermaid flowchart.`,
 		Example: `  pausenet graph dcon-testbed --out testbed.svg
-  pausenet graph fabric.yaml --dot | dot -Tpdf > fabric.pdf`,
+  pausenet graph fabric.yaml --dot | dot -Tpdf > fabric.pdf
+  pausenet graph leafspine --mermaid`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,9 +49,9 @@ func newGraphCommand() *cobra.Command {
 			return writeError(files.WriteWhole(output, b.Bytes()))
 		},
 	}
-	c.Flags().BoolVar(&svg, "svg", false, "a self-contained SVG drawing (the default)")
-	c.Flags().BoolVar(&dot, "dot", false, "a Graphviz graph")
-	c.Flags().BoolVar(&mermaid, "mermaid", false, "a Mermaid flowchart, for Markdown")
-	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
+	c.Flags().BoolVar(&svg, "svg", false, "write a self-contained SVG picture (the default)")
+	c.Flags().BoolVar(&dot, "dot", false, "write a Graphviz graph")
+	c.Flags().BoolVar(&mermaid, "mermaid", false, "write a Mermaid flowchart, for Markdown")
+	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
 	return c
 }

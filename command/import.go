@@ -17,9 +17,11 @@ import (
 func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import hpcc|sonic",
-		Short: "Make a scenario of another simulator's files, or a switch's configuration",
+		Short: "Import files of HPCC's simulator or a SONiC switch",
+		Long: `Make a scenario from files of HPCC's simulator, or from a SONiC switch's
+configuration.`,
 		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
-  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini --out switch.yaml`,
+  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -34,13 +36,15 @@ func newImportHPCCCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "hpcc --topology FILE (--flow FILE | --cdf FILE)",
-		Short: "Make a scenario of files of HPCC's simulator",
-		Long: `import hpcc writes a scenario that runs a topology file and a flow file of HPCC's
-simulator, or, in the place of flows, the ones that its traffic_gen.py would draw from
-a distribution of sizes. The files stay where they are and are read when the scenario
-is. With run --export hpcc the results are written as the simulator writes them.`,
+		Short: "Make a scenario from files of HPCC's simulator",
+		Long: `Write a scenario with the topology and the flows of HPCC's simulator. With
+--cdf, draw the flows from a distribution of sizes, as its traffic_gen.py
+does. The files stay where they are: they are read each time the scenario is.
+With "pausenet run --export hpcc" the results are also written as the
+simulator does.`,
 		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
-  pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt --load 0.3 --time 10ms --out hadoop.yaml
+  pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt \
+      --load 0.3 --time 10ms --out hadoop.yaml
   pausenet run fat.yaml --export hpcc`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -88,15 +92,15 @@ is. With run --export hpcc the results are written as the simulator writes them.
 			return writeError(files.WriteWhole(output, []byte(text)))
 		},
 	}
-	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file` (mix/fat.txt)")
-	c.Flags().StringVar(&h.Flows, "flow", "", "flow `file` (mix/flow.txt)")
-	c.Flags().StringVar(&h.CC, "cc", "dcqcn", "congestion `control` of run.py, which decides marking and whether paused hosts send ACKs: "+strings.Join(scenario.HPCCControls(), ", "))
+	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file`, such as mix/fat.txt")
+	c.Flags().StringVar(&h.Flows, "flow", "", "flow `file`, such as mix/flow.txt")
+	c.Flags().StringVar(&h.CC, "cc", "dcqcn", "congestion `controller` of run.py, which decides marking and whether paused hosts send ACKs: "+strings.Join(scenario.HPCCControls(), ", "))
 	completeWord(c, "cc", func([]string) []string { return scenario.HPCCControls() })
-	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` of a size distribution (traffic_gen/WebSearch_distribution.txt)")
-	c.Flags().StringVar(&load, "load", "0.3", "with --cdf: `part` of the hosts' bandwidth that arrives, as 0.3 or 30%")
-	c.Flags().StringVar(&span, "time", "10ms", "with --cdf: for how much virtual `time` flows arrive")
+	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` with a size distribution, such as traffic_gen/WebSearch_distribution.txt")
+	c.Flags().StringVar(&load, "load", "0.3", "with --cdf, the offered load as a `share` of the hosts' bandwidth, such as 0.3 or 30%")
+	c.Flags().StringVar(&span, "time", "10ms", "with --cdf, the virtual `time` in which flows arrive")
 	completeNothing(c, "load", "time")
-	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
+	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
 	return c
 }
 
@@ -114,20 +118,23 @@ func newImportSONiCCommand() *cobra.Command {
 	var lookup, topology, port, output string
 	c := &cobra.Command{
 		Use:   "sonic CONFIG_DB",
-		Short: "Make a scenario of a SONiC switch's config_db.json",
-		Long: `import sonic reads buffers, PFC, its watchdog, ECN and schedulers of a SONiC switch, and
-writes a scenario whose switch has them, with a host at each port; with --topology, a
-scenario of that topology whose switches all have them. What cannot be said is told of.
+		Short: "Make a scenario from a SONiC switch's config_db.json",
+		Long: `Read buffers, PFC, its watchdog, ECN and schedulers from a SONiC switch's
+configuration, and write a scenario: one switch with a host at each port or,
+with --topology, that topology with these settings on all its switches.
+Settings without an equivalent are reported as warnings.
 
-Switches here have one setting for all ports. Where ports differ, those with the same
-settings as --port are imported, or those of the largest group. Ports that have no
-lossless profile, or several, are left out with a warning.
+In pausenet all ports of a switch have the same settings. If the
+configuration's ports differ, the largest group of equal ports is imported, or
+the group of --port. Ports with no lossless profile, or with several, are
+skipped with a warning.
 
-Most configurations leave lossless profiles to the platform: --lookup is its file,
-pg_profile_lookup.ini.`,
-		Example: `  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini --out switch.yaml
-  pausenet check headroom switch.yaml --response 2us
-  pausenet import sonic config_db.json --topology leafspine --port Ethernet8 --out fabric.yaml`,
+Most configurations leave the lossless profiles to the platform. --lookup
+names the platform's pg_profile_lookup.ini.`,
+		Example: `  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini \
+      --out switch.yaml
+  pausenet import sonic config_db.json --topology leafspine --port Ethernet8
+  pausenet check headroom switch.yaml --response 2us`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sameFile(args[0], output) {
@@ -145,10 +152,10 @@ pg_profile_lookup.ini.`,
 			return writeError(files.WriteWhole(output, []byte(text)))
 		},
 	}
-	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini, a `file`")
-	c.Flags().StringVar(&topology, "topology", "", "give the settings to this topology's switches: a built-in's `name` or a file")
-	c.Flags().StringVar(&port, "port", "", "import the ports that have the same settings as this `port` (default: the largest group)")
-	c.Flags().StringVar(&output, "out", "", "write to this `file` (default: standard output)")
+	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini `file`")
+	c.Flags().StringVar(&topology, "topology", "", "apply the settings to the switches of this topology, a built-in's `name` or a file")
+	c.Flags().StringVar(&port, "port", "", "import the ports with the same settings as this `port` (default: the largest group)")
+	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
 	completeNothing(c, "port")
 	return c
 }

@@ -21,10 +21,12 @@ func newInspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "inspect [NAME]",
-		Short: "Print the live fabrics, or one with its nodes and links",
-		Long: `inspect lists the live fabrics that are up, and those that have ended and nobody had asked
-them to, with the reason. Of a NAME it prints nodes, addresses and links. -o json prints an
-object for a NAME, and without a NAME an array; fabrics that have ended have "ended" there.`,
+		Short: "List live fabrics, or the nodes and links of one",
+		Long: `List the live fabrics that are up, and those that have ended unexpectedly,
+with the reason. With a NAME, list its nodes, addresses and links, too.
+
+-o json prints an array, or with a NAME one object. Fabrics that have ended
+have the key "ended".`,
 		Example: `  sudo pausenet inspect
   sudo pausenet inspect lab -o json`,
 		Args:              cobra.MaximumNArgs(1),

@@ -25,10 +25,9 @@ import (
 func newLabCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "Exercises that check themselves, and their grading",
-		Long: `lab has the exercises of a course on lossless fabrics. Each is a text, files to change, and
-checks of what these come to in runs, with points and hints. Neither root nor a network is
-needed.`,
+		Short: "Do exercises that check themselves, or grade them",
+		Long: `Do the exercises of a course on lossless fabrics. Each has a text, files to
+change, and checks with points and hints. No root and no network are needed.`,
 		Example: `  pausenet lab list
   pausenet lab start pfc
   pausenet lab check pfc`,
@@ -53,8 +52,9 @@ func newLabListCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the exercises, in the order of the course",
-		Example: "  pausenet lab list",
+		Short:   "List the exercises in the order of the course",
+		Long:    `List the exercises in the order of the course.`,
+		Example: `  pausenet lab list`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var all []listedExercise
@@ -91,8 +91,9 @@ func completeExercise(c *cobra.Command) {
 func newLabShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show NAME|FOLDER",
-		Short:   "Print the text of an exercise, and what its checks require",
-		Example: "  pausenet lab show pfc",
+		Short:   "Print an exercise's text and checks",
+		Long:    `Print the text of an exercise, and what its checks require.`,
+		Example: `  pausenet lab show pfc`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := lab.Load(args[0])
@@ -118,11 +119,12 @@ func newLabShowCommand() *cobra.Command {
 func newLabStartCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "start NAME|FOLDER [INTO]",
-		Short: "Write the files of an exercise that you change into a folder",
-		Long: `start writes what a student changes into the folder INTO, which is the exercise's name by
-default. It replaces no file.`,
-		Example: "  pausenet lab start pfc",
-		Args:    cobra.RangeArgs(1, 2),
+		Short: "Copy an exercise's files into a folder",
+		Long: `Copy the files that you change in an exercise into the folder INTO; the
+default is the exercise's name. Existing files are not overwritten.`,
+		Example: `  pausenet lab start pfc
+  pausenet lab start pfc my-solution`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := lab.Load(args[0])
 			if err != nil {
@@ -164,12 +166,13 @@ func newLabCheckCommand() *cobra.Command {
 	var f labCheckFlags
 	c := &cobra.Command{
 		Use:   "check [FOLDER]",
-		Short: "Check a hand-in: what is required, what was measured, points and hints",
-		Long: `check reads the hand-in in FOLDER, the working directory by default, makes the runs that its
-exercise needs, and prints what each check requires, what was measured, the points, and
-for what is missing a hint and the report to look at. Results are in FOLDER/results.
+		Short: "Check your solution: measurements, points and hints",
+		Long: `Check the solution in FOLDER (default: the current folder). check runs the
+exercise's scenarios and prints, for each check, what it requires, what was
+measured and the points, with a hint and a report for those not met. The
+results are in FOLDER/results.
 
-It exits with 0 for full marks and with 1 for less.`,
+The exit code is 0 for full marks, and 1 otherwise.`,
 		Example: `  pausenet lab check pfc
   pausenet lab check --exercise my-exercise anna`,
 		Args: cobra.MaximumNArgs(1),
@@ -185,9 +188,9 @@ It exits with 0 for full marks and with 1 for less.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.exercise, "exercise", "", "`exercise`, by its name or folder (default: that of FOLDER/lab.yaml)")
-	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and the scenarios that it names")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at the same time")
+	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
+	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and its scenarios")
+	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
 	formatFlag(c, &f.format, formatGradescope, formatClassroom)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")

@@ -49,20 +49,20 @@ func newLabGradeCommand() *cobra.Command {
 	var f gradeFlags
 	c := &cobra.Command{
 		Use:   "grade SUBMISSIONS",
-		Short: "Grade all hand-ins: a gradebook, feedback for each student, a page of the class",
-		Long: `grade checks each folder in SUBMISSIONS, a student's hand-in each, in a process of its own,
-with limits of steps, events, memory and time. --hidden adds a teacher's own scenarios, seeds
-and checks, which students have not seen. It writes
+		Short: "Grade a class: gradebook, feedback, a page of the class",
+		Long: `Grade each folder in SUBMISSIONS: one submission per student. Each is checked
+in a process of its own, with limits on steps, events, memory and time.
+--hidden adds the teacher's own scenarios, seeds and checks. grade writes
 
-  DIR/gradebook.csv              points of each student and check
-  DIR/class.html                 the class side by side; of a contest the leaderboard
-  DIR/students/NAME/             feedback.html; results.json for Gradescope, classroom.json
-                                 for GitHub Classroom, grade.json
+  DIR/gradebook.csv    points per student and check
+  DIR/class.html       the class side by side, or the leaderboard of a contest
+  DIR/students/NAME/   feedback.html, grade.json, results.json for Gradescope,
+                       classroom.json for GitHub Classroom
 
-Grades are the same on any machine and in any order. A hand-in that takes more wall-clock
-time than --timeout has none, and is named: grade it by hand.`,
+Grades are the same on any machine and in any order. A submission that exceeds
+--timeout gets no grade and is reported: grade it by hand.`,
 		Example: `  pausenet lab grade submissions --exercise pfc
-  pausenet lab grade submissions --exercise challenge --hidden mine --out grades`,
+  pausenet lab grade submissions --exercise challenge --hidden mine`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -70,11 +70,11 @@ time than --timeout has none, and is named: grade it by hand.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.exercise, "exercise", "", "`exercise`, by its name or folder")
-	flags.StringVar(&f.hidden, "hidden", "", "`folder` with hidden.yaml and the scenarios that it names")
-	flags.StringVar(&f.out, "out", "grades", "`folder` for the grades")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of hand-ins at the same time")
-	flags.DurationVar(&f.timeout, "timeout", gradeTime, "wall-clock `time` that a hand-in may take, as a last resort")
+	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (required)")
+	flags.StringVar(&f.hidden, "hidden", "", "`folder` with hidden.yaml and its scenarios")
+	flags.StringVar(&f.out, "out", "grades", "output `folder`")
+	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of submissions at a time")
+	flags.DurationVar(&f.timeout, "timeout", gradeTime, "wall-clock `time` limit of a submission, as a last resort")
 	formatFlag(c, &f.format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")

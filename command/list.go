@@ -40,12 +40,15 @@ func newListCommand() *cobra.Command {
 		controllers bool
 	)
 	c := &cobra.Command{
-		Use:   "list [--cc [NAME...]]",
-		Short: "List the built-in scenarios, sweeps and topologies, or the congestion controls",
-		Long: `list prints the scenarios, sweeps and topologies that come with the program; their names
-are what run, sweep, show and graph take. With --cc it prints the congestion controls, and with names
-or files behind it the constants of these, which --set cc.NAME.CONSTANT=value changes.`,
+		Use:   "list [scenarios|sweeps|topologies|--cc [NAME...]]",
+		Short: "List built-in scenarios, sweeps, topologies and controllers",
+		Long: `List the built-in scenarios, sweeps and topologies. Their names work wherever
+a command takes a scenario, sweep or topology. To list one kind only, name it.
+
+With --cc, list the congestion controllers. With --cc NAME or a controller's
+file, list its constants, which --set cc.NAME.CONSTANT=VALUE changes.`,
 		Example: `  pausenet list
+  pausenet list topologies
   pausenet list --cc
   pausenet list --cc dcqcn timely+win
   pausenet list --cc ./mine.star`,
@@ -77,7 +80,7 @@ or files behind it the constants of these, which --set cc.NAME.CONSTANT=value ch
 		},
 	}
 	formatFlag(c, &format)
-	c.Flags().BoolVar(&controllers, "cc", false, "list the congestion controls instead")
+	c.Flags().BoolVar(&controllers, "cc", false, "list the congestion controllers, or the constants of those named")
 	return c
 }
 

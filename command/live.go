@@ -83,7 +83,7 @@ func filesLeft() (files []leftFile) {
 
 // fabricFlag adds --fabric to a verb that is about one.
 func fabricFlag(c *cobra.Command, name *string) {
-	c.Flags().StringVar(name, "fabric", "", "the fabric's `name` (default: the only one that is up)")
+	c.Flags().StringVar(name, "fabric", "", "`name` of the fabric (default: the only one that is up)")
 	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
 }
 

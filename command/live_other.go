@@ -11,7 +11,7 @@ import (
 // liveCommands are the verbs of live fabrics, which need the kernel plane: none here.
 var liveCommands []func() *cobra.Command
 
-// runBare is pausenet without arguments: its help.
+// runBare runs pausenet without arguments: it prints the help.
 func runBare(c *cobra.Command) error { return c.Help() }
 
 // filesLeft are the files that live fabrics left: none here.

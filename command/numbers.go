@@ -39,7 +39,7 @@ func atLeastOne(flags *pflag.FlagSet, name string) error {
 
 // processorsFlag adds the flag that says how many processors a run uses.
 func processorsFlag(c *cobra.Command, to *int, otherwise string) {
-	c.Flags().IntVar(to, "processors", *to, "`number` of processors that each run uses at once on the wasm plane; results are equal"+otherwise)
+	c.Flags().IntVar(to, "processors", *to, "`number` of processors per run on the wasm plane; results are equal"+otherwise)
 	completeNothing(c, "processors")
 }
 

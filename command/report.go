@@ -19,20 +19,21 @@ func newReportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Write reports again from the files of runs, or compare runs",
-		Long: `report makes report.html again from the files of a run's folder, a scenario's folder, or
-a folder of several scenarios, as the command that ran them made it; nothing runs again.
+		Short: "Rebuild reports from result files, or compare runs",
+		Long: `Rebuild report.html from the files of a run's folder, a scenario's folder, or
+a folder of several scenarios. Nothing runs again.
 
-Given several folders it writes one page with all their runs side by side: what was
-configured differently, whether the runs are equal frame by frame, and every number
-against that of the first run.`,
+With several folders, write one page that compares their runs: which settings
+differ, whether the runs are equal frame by frame, and every number next to
+that of the first run.`,
 		Example: `  pausenet report results/dcon-burst --figures
-  pausenet report before/dcon-burst/dcon results/dcon-burst/dcon --out comparison.html`,
+  pausenet report before/dcon-burst/dcon results/dcon-burst/dcon
+  pausenet report results/dcon-burst results/dcon-burst.1 --out both.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder; of a comparison comparison.html)")
+	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html beside the compared folders)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c

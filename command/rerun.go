@@ -46,15 +46,16 @@ func newRerunCommand() *cobra.Command {
 	var f rerunFlags
 	c := &cobra.Command{
 		Use:   "rerun DIR...",
-		Short: "Repeat runs from their folders, and compare what they write",
-		Long: `rerun makes each run below DIR again, from what its manifest.json has of the scenario, the
-settings, the seed and the congestion control: the files that it was read from need not be
-there any more. The fingerprints and all files have to be equal, but for times by the wall
-clock, the program and the machine; the exit code is 1 if they are not. A capture is not
-made again. What the new run writes is removed.
+		Short: "Repeat runs from their folders and compare the results",
+		Long: `Repeat each run below DIR and compare the results with the folder's. A run's
+manifest.json records the scenario, the settings, the seed and the congestion
+controller, so the original files are not needed. Fingerprints and files must
+be equal, except for wall-clock times, program versions and machine names. If
+they are not, rerun prints the first difference and exits with 1. Captures are
+not repeated. The new results are deleted afterwards.
 
-It refuses a folder whose files were changed since the run (SHA256SUMS has their sums,
-which sha256sum -c checks too).`,
+rerun refuses a folder whose files have changed since the run. (SHA256SUMS has
+their checksums; sha256sum -c checks them, too.)`,
 		Example: `  pausenet rerun results/dcon-burst
   pausenet rerun results --plane kernel`,
 		Args: cobra.MinimumNArgs(1),

@@ -10,32 +10,49 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// commands make the verbs, in the order that help lists them. A verb is one file and one line here.
-var commands = []func() *cobra.Command{
-	newRunCommand,
-	newRerunCommand,
-	newSweepCommand,
-	newWorkerCommand,
-	newReportCommand,
-	newWhyCommand,
-	newViewCommand,
-	newBoundCommand,
-	newListCommand,
-	newShowCommand,
-	newValidateCommand,
-	newSchemaCommand,
-	newGraphCommand,
-	newImportCommand,
-	newCheckCommand,
-	newCCCommand,
-	newLabCommand,
-	newTrainCommand,
-	newBenchCommand,
-	newDoctorCommand,
-	newCleanCommand,
-	newVersionCommand,
-	newSweepPointCommand,
+// commandGroup is a group of verbs under one heading of the help.
+type commandGroup struct {
+	id, title string
+	commands  []func() *cobra.Command
 }
+
+// commands make the verbs, in the order that help lists them. A verb is one file and one line here. The verbs of live fabrics are in
+// liveCommands.
+var commands = []commandGroup{
+	{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
+		newRunCommand,
+		newReportCommand,
+		newWhyCommand,
+		newViewCommand,
+		newSweepCommand,
+		newWorkerCommand,
+		newRerunCommand,
+	}},
+	{"scenarios", "Write scenarios:", []func() *cobra.Command{
+		newListCommand,
+		newShowCommand,
+		newValidateCommand,
+		newSchemaCommand,
+		newGraphCommand,
+		newImportCommand,
+		newBoundCommand,
+		newCheckCommand,
+		newCCCommand,
+	}},
+	{liveGroup, "Use live fabrics, on Linux as root:", liveCommands},
+	{"more", "More:", []func() *cobra.Command{
+		newLabCommand,
+		newTrainCommand,
+		newBenchCommand,
+		newDoctorCommand,
+		newCleanCommand,
+		newVersionCommand,
+	}},
+	{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
+}
+
+// liveGroup is the id of the group of liveCommands.
+const liveGroup = "live"
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -43,20 +60,24 @@ func newRootCommand() *cobra.Command {
 		Short: "Lossless data-center fabrics on one machine, in virtual time",
 		// What a bug report needs; manifests have it too.
 		Version: version(),
-		Long: `pausenet is Mininet for lossless data-center fabrics. It builds a fabric of switches
-and RDMA NICs on one machine, with real frames in real eBPF pipelines, and runs
-incast and congestion-control experiments on it in virtual time: the same scenario
-and seed give the same results, byte for byte, on any machine.
+		Long: `pausenet is Mininet for lossless data-center fabrics (RoCE, PFC, ECN). It builds
+switches and RDMA NICs on one machine, sends real frames through real switch
+pipelines, and runs experiments in virtual time: the same scenario and seed give
+the same results, byte for byte, on any machine.`,
+		Example: `  pausenet run incast                 run an incast under PFC and DCQCN
+  pausenet list                       list the built-in scenarios
+  pausenet show incast --source > mine.yaml
+  pausenet run mine.yaml --cc all     run a file of yours, all controllers`,
+		Annotations: map[string]string{moreHelp: `Every flag can also be set by an environment variable (PAUSENET_OUT for --out)
+or in the configuration file (out: FOLDER).
 
-Flags may also come from the environment (PAUSENET_OUT for --out) or from a YAML file
-(--config). Exit codes: 0 fine; 1 a run is broken, or it was interrupted, or a line
-of a shell's input failed; 2 usage or a mistake in a file; 3 the environment, such as no
-root or no space. exec has the program's; run --watch has 130 after Ctrl-C and 143 after
-SIGTERM.`,
-		Example: `  pausenet run incast                    a run of a millisecond, under PFC and DCQCN
-  pausenet list                          the scenarios and topologies that come with it
-  pausenet list --cc                     the congestion controls
-  pausenet show incast --source > mine.yaml && pausenet run mine.yaml --cc dcqcn,dcon`,
+Exit codes:
+  0  success
+  1  a run failed its checks or was interrupted, or a line of a shell failed
+  2  wrong usage, or a mistake in a file
+  3  the machine lacks something, such as root or disk space
+exec exits with its program's code; run --watch with 130 after Ctrl-C and 143
+after SIGTERM.`},
 		// main prints errors, without the usage text: a mistake in a file is not a question about flags.
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -66,18 +87,27 @@ SIGTERM.`,
 	root.SetFlagErrorFunc(flagError)
 	root.Args = unknownCommand
 	var config string
-	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in the user's configuration folder)")
+	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in your configuration folder)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
-	for i, command := range append(liveCommands, commands...) {
-		c := command()
-		if i >= len(liveCommands) {
-			endOnSignals(c)
+	root.SetUsageFunc(writeHelpUsage)
+	for _, group := range commands {
+		if group.id != "" && len(group.commands) > 0 {
+			root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		}
-		withUsage(c)
-		root.AddCommand(c)
+		for _, command := range group.commands {
+			c := command()
+			c.GroupID = group.id
+			if group.id != liveGroup {
+				endOnSignals(c)
+			}
+			withUsage(c)
+			root.AddCommand(c)
+		}
 	}
+	root.SetHelpCommandGroupID("more")
+	root.SetCompletionCommandGroupID("more")
 	return root
 }
 
@@ -106,17 +136,17 @@ func notEmpty(c *cobra.Command, flag string) error {
 // The flags that several commands share, each with one text.
 
 func controllersFlag(c *cobra.Command, names *[]string) {
-	c.Flags().StringSliceVar(names, "cc", nil, "congestion controls, or variants of the scenario, by `names` separated by commas, files such as ./mine.star, or all (default: the scenario's)")
+	c.Flags().StringSliceVar(names, "cc", nil, "congestion controllers or variants, separated by commas: `names`, files such as ./mine.star, or all (default: the scenario's)")
 	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), scenario.AllControllers) })
 }
 
 func planeFlag(c *cobra.Command, plane *string) {
-	c.Flags().StringVar(plane, "plane", "auto", "`plane` that the pipelines run on: kernel, wasm, or auto, which is wasm: results are equal, and it is quicker")
+	c.Flags().StringVar(plane, "plane", "auto", "`plane` to run the pipelines on: wasm, kernel (slower, needs root), or auto (wasm); results are equal")
 	completeFlag(c, "plane", planes...)
 }
 
 func setFlag(c *cobra.Command, sets *[]string) {
-	c.Flags().StringArrayVar(sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
+	c.Flags().StringArrayVar(sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
 	_ = c.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return settingWords(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
@@ -124,7 +154,7 @@ func setFlag(c *cobra.Command, sets *[]string) {
 
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
-	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot of the page, in `formats`: "+strings.Join(results.FigureFormats, ", ")+"; without a value in all")
+	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot as a file, in these `formats`: "+strings.Join(results.FigureFormats, ", ")+" (all if none is given)")
 	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(results.FigureFormats, ",")
 	completeList(c, "figures", always(results.FigureFormats))
 }

@@ -61,21 +61,22 @@ func newRunCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run SCENARIO...",
-		Short: "Run scenarios, write their results and a report",
-		Long: `run runs each SCENARIO, a built-in's name or a file, once under each congestion
-control, and writes the results below the output folder:
+		Short: "Run scenarios, and write results and a report",
+		Long: `Run each SCENARIO (the name of a built-in, or a file) once under each
+congestion controller. The results go below the output folder:
 
-  DIR/<scenario>/report.html    the controllers side by side; open it in a browser
-  DIR/<scenario>/<cc>/          flows.csv, links.csv, ports.csv, pfc.csv, rates.csv,
-                                panels.csv, summary.json, manifest.json
+  DIR/SCENARIO/report.html   all controllers side by side; open it in a browser
+  DIR/SCENARIO/CC/           flows.csv, links.csv, ports.csv, pfc.csv,
+                             rates.csv, panels.csv, summary.json, ...
 
-With several seeds a run's folder is DIR/<scenario>/seed=<n>/<cc>, and the report has
+With --seeds, a run's folder is DIR/SCENARIO/seed=N/CC, and the report shows
 means over the seeds with 95 % confidence intervals.`,
 		Example: `  pausenet run dcon-burst
-  sudo pausenet run dcon-burst --plane kernel
+  pausenet run mine.yaml --cc all
   pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
   pausenet run incast --cc dcqcn,./mine.star --watch
-  pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1`,
+  pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1
+  sudo pausenet run dcon-burst --plane kernel`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput(errors.New(`which scenario? Try
@@ -95,21 +96,21 @@ means over the seeds with 95 % confidence intervals.`,
 	flags := c.Flags()
 	controllersFlag(c, &f.controllers)
 	planeFlag(c, &f.plane)
-	flags.Var((*seedFlag)(&f.seed), "seed", "`seed` of everything random (default: the scenario's)")
-	flags.StringVar(&f.seeds, "seeds", "", "several `seeds`, as 1..5 or 1,7,9: reports and tables have means over them, with 95 % confidence intervals")
+	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: the scenario's)")
+	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5 or 1,7,9; reports show means with 95 % confidence intervals")
 	setFlag(c, &f.sets)
-	flags.BoolVar(&f.quick, "quick", false, "run long scenarios in their quick form, as NAME-quick")
-	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at the same time")
-	processorsFlag(c, &f.processors, " (default: all, shared by the runs at the same time)")
-	flags.StringVar(&f.out, "out", "results", "`folder` for the results")
-	flags.StringSliceVar(&f.capture, "pcap", nil, "ports, as `node:peer,...`, whose wires are captured into capture.pcapng")
-	flags.BoolVar(&f.perfetto, "perfetto", false, "write a trace.pftrace for ui.perfetto.dev into each run's folder: each PAUSE with those it caused, queues, rates")
+	flags.BoolVar(&f.quick, "quick", false, "run the quick form of long scenarios, NAME-quick")
+	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at a time")
+	processorsFlag(c, &f.processors, " (default: all, shared by the runs)")
+	flags.StringVar(&f.out, "out", "results", "output `folder`")
+	flags.StringSliceVar(&f.capture, "pcap", nil, "capture the links of these `ports`, node:peer,..., into capture.pcapng")
+	flags.BoolVar(&f.perfetto, "perfetto", false, "also write trace.pftrace for ui.perfetto.dev: each PAUSE and its causes, queues, rates")
 	figuresFlag(c, &f.figures)
-	flags.StringVar(&f.export, "export", "", "write results as another simulator does, too: `hpcc` for fct.txt and pfc.txt")
-	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, and why, for pausenet why")
-	flags.BoolVar(&f.record, "record", false, "write record.bin too: all ports over time, with which pausenet view shows the whole fabric")
-	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
-	flags.BoolVar(&f.again, "watch", false, "run again each time that the scenario's or a congestion control's file is saved, and say what changed")
+	flags.StringVar(&f.export, "export", "", "also write results as another simulator does: `hpcc` (fct.txt and pfc.txt)")
+	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, for pausenet why")
+	flags.BoolVar(&f.record, "record", false, "also write record.bin: the queues of all ports over time, for pausenet view")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
+	flags.BoolVar(&f.again, "watch", false, "run again when a scenario's or controller's file is saved, and print what changed")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)
 	completeList(c, "pcap", portWords)

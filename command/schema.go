@@ -11,15 +11,17 @@ import (
 func newSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [" + strings.Join(jsonschema.Kinds, "|") + "]",
-		Short: "Print the JSON Schema of scenario, topology, sweep or exercise files",
-		Long: `schema prints the JSON Schema (draft 2020-12) of a kind of file, of scenarios unless another
-is named. An editor completes keys by it, shows what they mean and underlines mistakes. One
-with the YAML language server finds it by a file's first line:
+		Short: "Print the JSON Schema of scenario and other files",
+		Long: `Print the JSON Schema (draft 2020-12) of a kind of file; the default is
+scenario. An editor with the schema completes keys, explains them and
+underlines mistakes. Editors with the YAML language server find the schema by
+a file's first line:
 
   # yaml-language-server: $schema=scenario.schema.json
 
-exercise is of a lab's exercise.yaml, hidden of hidden.yaml, which a teacher adds to one.
-validate says more than a schema can: names, and what is between two keys.`,
+exercise is the schema of a lab's exercise.yaml, hidden of a teacher's
+hidden.yaml. pausenet validate finds mistakes that a schema cannot, such as
+unknown names.`,
 		Example: `  pausenet schema > scenario.schema.json
   pausenet schema sweep > sweep.schema.json`,
 		Args:              cobra.MaximumNArgs(1),

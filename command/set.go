@@ -21,12 +21,13 @@ func newSetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set NODE.SETTING=VALUE...",
 		Short: "Change settings of a live fabric's switches",
-		Long: `set changes settings of a switch while it works, as set in the shell does: of one by its
-name, of all by the name switch. It stops at the first that cannot be. Settings that can
-be and are off it warns of, as --set of up does. -o json prints an array: each setting
-with its warnings.`,
+		Long: `Change settings of switches while they work: of one switch by its name, or of
+all with the name "switch". set stops at the first setting that it cannot
+change. It warns of settings that are allowed but probably wrong.
+
+-o json prints an array with each setting and its warnings.`,
 		Example: `  sudo pausenet set leaf0.pfc.xoff=320KB
-  sudo pausenet set switch.ecn.kmin=50KB switch.ecn.kmax=200KB -o json`,
+  sudo pausenet set switch.ecn.kmin=50KB switch.ecn.kmax=200KB`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSettings(&fabric),
 		RunE: func(c *cobra.Command, args []string) error {

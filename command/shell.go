@@ -19,10 +19,12 @@ import (
 func newShellCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell [NAME]",
-		Short: "Open a shell to use a live fabric that is up",
-		Long: `shell opens the shell of a live fabric that up --detach left in the background, or that
-has one in another terminal. exit leaves the fabric up; down ends it. Without a terminal
-it does the lines of its standard input, all of them, and exits with 1 if any fails.`,
+		Short: "Open another shell of a live fabric",
+		Long: `Open a shell of a live fabric that runs in the background (up --detach) or in
+another terminal. exit leaves the fabric up; down ends it.
+
+If standard input is not a terminal, the shell runs its lines, all of them,
+and the exit code is 1 if any fails.`,
 		Example: `  sudo pausenet up leafspine --name lab --detach
   sudo pausenet shell lab
   echo pingall | sudo pausenet shell lab`,

@@ -19,10 +19,10 @@ func newShowCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "show NAME|FILE",
-		Short: "Print a scenario, sweep or topology as it resolves",
-		Long: `show prints what a scenario or topology comes to once its names, shorthands, defaults
-and --set are resolved, and what a sweep goes over. With --source it prints the file as its author wrote it: a
-built-in to start your own from.`,
+		Short: "Print a scenario, sweep or topology with all settings resolved",
+		Long: `Print a scenario or topology with names, shorthands, defaults and --set
+resolved, or the points of a sweep. With --source, print the file as its
+author wrote it: use a built-in as the start of your own.`,
 		Example: `  pausenet show dcon-burst
   pausenet show dcon-burst --set switch.pfc.xoff=256KB -o json
   pausenet show dcon-burst --source > mine.yaml`,
@@ -63,7 +63,7 @@ built-in to start your own from.`,
 		},
 	}
 	formatFlag(c, &format)
-	c.Flags().BoolVar(&source, "source", false, "print the file itself")
+	c.Flags().BoolVar(&source, "source", false, "print the file as it is")
 	setFlag(c, &sets)
 	return c
 }

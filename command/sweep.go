@@ -41,32 +41,31 @@ func newSweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO|SWEEP|FILE",
-		Short: "Run a scenario over values of its parameters, over seeds and controllers",
-		Long: `sweep runs a scenario, a built-in's name or a file, at every combination of the values
-given, side by side. SWEEP is a sweep that comes with the program (pausenet list); FILE may
-also be a sweep's own, with the key sweep. It writes into the output folder:
+		Short: "Run a scenario over parameter values, seeds and controllers",
+		Long: `Run a scenario at every combination of the given parameter values, congestion
+controllers and seeds, several points at a time. SWEEP is a built-in sweep
+(pausenet list); FILE is a scenario, or a sweep with the key "sweep". The
+results go into the output folder:
 
-  DIR/<point>/<cc>/    each point's results, as run writes them
-  DIR/sweep.csv        a row a point: parameters, controller, seed, verdict, metrics
-  DIR/sweep.html       a chart a metric, with 95 % confidence intervals over the seeds
-  DIR/times.csv        how long each point took, and who made it
+  DIR/POINT/CC/    results of each point, as "pausenet run" writes them
+  DIR/sweep.csv    one row per point: parameters, controller, seed, metrics
+  DIR/sweep.html   one chart per metric, with 95 % confidence intervals
+  DIR/times.csv    how long each point took, and on which worker
 
-Points that are finished are kept, and not made again by the next sweep into DIR, as long
-as their configuration and the program are the same. Results of other settings are not
-overwritten without --force. A point that fails, or is killed, is reported and keeps no
-other from being made.
+Run the same command again to resume: finished points are kept as long as
+their settings and the program are the same. Results of other settings are
+overwritten only with --force. A point that fails is reported; the others
+still run.
 
---shard i/n makes the i-th of n parts, into a folder of its own; sweep merge puts the
-folders together, without a server. What comes out is what the sweep makes on one machine,
-byte for byte but for times.csv (docs/clusters.md).
-
---serve deals the points out to other machines, on which pausenet worker runs with the join
-string that it writes. Workers may come and go, and so may this process: the same command
-goes on where it was. sweep status says how far it is.`,
-		Example: `  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us --seeds 1..5
-  pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon --jobs 4
-  pausenet sweep intensity.yaml
-  pausenet sweep dcon-readings --quick
+To use several machines without a server, run one part on each with --shard
+i/n, and put the parts together with "pausenet sweep merge". To use a server,
+start "pausenet sweep --serve" and run "pausenet worker" on the other
+machines. Both give the same files as one machine, except times.csv
+(docs/clusters.md).`,
+		Example: `  pausenet sweep dcon-readings --quick
+  pausenet sweep mine.yaml --set flows.0.size=100KB,1MB --seeds 1..5
+  pausenet sweep dcon-burst --set flows.burst.interval=10us..30us:5us
+  pausenet sweep dcon-burst --set switch.pfc.xoff=256KB,320KB --cc dcqcn,dcon
   pausenet sweep intensity.yaml --shard 1/4
   pausenet sweep intensity.yaml --serve :7422 --audit 2%`,
 		Args:              f.arguments,
@@ -74,20 +73,20 @@ goes on where it was. sweep status says how far it is.`,
 		ValidArgsFunction: completeSweeps,
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values, as `path=v1,v2` or path=a..b:step; with one value a setting of every point; may be repeated")
+	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values: `path=v1,v2` or path=a..b:step; repeatable. One value applies to every point")
 	controllersFlag(c, &f.controllers)
-	flags.StringVar(&f.seeds, "seeds", "", "`seeds`, as 1..5 or 1,7,9 (default: the scenario's own)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` that the table and the charts show; a name that there is not gets the list (default: fct_mean,fct_p99,slowdown_p99,goodput,pauses,pauses_between_switches)")
+	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..5 or 1,7,9 (default: the scenario's)")
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the list (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, pauses_between_switches)")
 	planeFlag(c, &f.plane)
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
-	processorsFlag(c, &f.processors, " (default: all, shared by the points at the same time)")
-	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
+	processorsFlag(c, &f.processors, " (default: all, shared by the points)")
+	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
 	c.Flags().BoolVar(&f.quick, "quick", false, "run the quick form of scenarios that have one")
-	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
-	flags.StringVar(&f.shard, "shard", "", "make the `i/n`-th part alone, such as 1/4 for the first of four; sweep merge puts parts together")
+	flags.StringVar(&f.shard, "shard", "", "run only part `i/n`, such as 1/4 for the first of four; combine the parts with sweep merge")
 	completeNothing(c, "set", "seeds", "jobs", "shard")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)

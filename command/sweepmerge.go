@@ -22,22 +22,22 @@ func newSweepMergeCommand() *cobra.Command {
 	var f mergeFlags
 	c := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Put the shards of a sweep together",
-		Long: `merge puts the folders together that sweep --shard has written, one of each shard, and
-writes what the sweep would have written on one machine: the same files, byte for byte, but
-for times.csv. The shards' folders stay as they are; the files that the sweep was read from
-are not needed.
+		Short: "Merge the shards of a sweep",
+		Long: `Merge folders that "pausenet sweep --shard" has written, one per shard, and
+write what the whole sweep would have written on one machine: the same files,
+byte for byte, except times.csv. The shards' folders are not changed. The
+sweep's original files are not needed.
 
-It refuses shards of another sweep, another program or another plane, a shard that is
-missing or there twice, points that were not made, and files that were changed since.`,
+merge refuses shards of different sweeps, programs or planes, missing or
+repeated shards, unfinished points, and files that have changed since.`,
 		Example: `  pausenet sweep merge results/sweep-intensity-shard-*`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.out, "out", "", "`folder` of the sweep (default: results/sweep-NAME)")
-	flags.BoolVar(&f.partial, "partial", false, "merge what there is, though points are missing; they are failed in sweep.csv")
-	flags.BoolVar(&f.force, "force", false, "overwrite results that were made under other settings")
+	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/sweep-NAME)")
+	flags.BoolVar(&f.partial, "partial", false, "merge even if points are missing; sweep.csv lists them as failed")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
 	figuresFlag(c, &f.figures)
 	completeFolder(c, "out")
 	formatFlag(c, &f.format)

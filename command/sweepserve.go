@@ -37,11 +37,11 @@ type serveFlags struct {
 
 func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.serve, "serve", "", "deal the points out to workers on other machines, by a server of its own at `address`, as host:port (default: a free port)")
+	flags.StringVar(&f.serve, "serve", "", "serve the points to workers on other machines at this `address`, as host:port (default: a free port)")
 	flags.Lookup("serve").NoOptDefVal = anyAddress
-	flags.StringVar(&f.nats, "nats", "", "deal the points out to workers by a NATS server that is there, at `URL`")
-	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
-	flags.StringVar(&f.audit, "audit", "1%", "`share` of the points of workers that are made here once more and compared")
+	flags.StringVar(&f.nats, "nats", "", "serve the points to workers through the NATS server at this `URL`")
+	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")
+	flags.StringVar(&f.audit, "audit", "1%", "`share` of the workers' points that are repeated here and compared")
 	completeNothing(c, "serve", "nats", "audit")
 }
 

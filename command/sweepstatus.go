@@ -18,10 +18,10 @@ func newSweepStatusCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "status DIR",
-		Short: "Say how far a sweep is that is served to workers",
-		Long: `status says of a sweep's folder how many of its points are made, at which rate, how long the
-others may take, and what each worker does. It is asked on the coordinator's machine, by
-the coordinator's user.`,
+		Short: "Show the progress of a sweep that is served to workers",
+		Long: `Show how many points of a served sweep are finished, at which rate, how long
+the rest may take, and what each worker is doing. Run it on the coordinator's
+machine, as the same user.`,
 		Example: `  pausenet sweep status results/sweep-intensity`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

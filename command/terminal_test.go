@@ -167,7 +167,8 @@ func TestSuspend(t *testing.T) {
 		lab.tmux("send-keys", "-t", "lab", "-l", line)
 		lab.tmux("send-keys", "-t", "lab", "Enter")
 	}
-	shell(pausenet + " up --name tmux-suspend --slowdown 500")
+	shell("export PAUSENET_NAME=tmux-suspend PAUSENET_SLOWDOWN=500")
+	shell(pausenet) // which is up, for root at a terminal
 	lab.see("help prints the verbs")
 	lab.enter("h1 sh -c 'echo begun; exec sleep 1000'")
 	lab.see("\nbegun")

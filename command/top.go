@@ -15,14 +15,19 @@ func newTopCommand() *cobra.Command {
 	var fabric, format string
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Watch a live fabric's queues, pauses, marks and rates",
-		Long: `top shows the busiest ports of a live fabric and its RDMA flows, once a second until q or
-Ctrl-C; without a terminal once. Rates are of virtual time. Of a port: bytes in its egress
-queue and bytes buffered in the switch that came in by it; the priorities that flow control
-holds now, and the share of the time that one was paused; PAUSE frames that it sent and
-received; marks; what it sends, and the share of the time that it was sending.
+		Short: "Watch queues, pauses, marks and rates of a live fabric",
+		Long: `Show the busiest ports of a live fabric and its RDMA flows, once a second,
+until you press q or Ctrl-C. If standard output is not a terminal, print once.
+Rates are in virtual time. The columns of a port:
 
--o json prints one snapshot with all ports and flows, in totals since bring-up.`,
+  queue    bytes in its egress queue
+  ingress  bytes buffered in the switch that arrived through the port
+  paused   priorities paused now, and the share of time with any paused
+  pauses   PAUSE frames that the port sent and received
+  marks    frames that the port marked
+  rate     what the port sends, and the share of time that it is sending
+
+-o json prints one snapshot of all ports and flows, in totals since bring-up.`,
 		Example: `  sudo pausenet top
   sudo pausenet top --fabric lab -o json`,
 		Args: cobra.NoArgs,

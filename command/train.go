@@ -20,11 +20,14 @@ import (
 func newTrainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train lstm|pid|cells|features|loop",
-		Short: "Repeat the training of the LSTM-PID congestion control",
-		Long: `train repeats the training of the LSTM-PID thesis on this emulator: of the network
-that predicts a flow's next RTT, and of the gains of the PID control that acts on it; and
-what the thesis chose the network and its data by; and it shows how the network does
-under the control that acts on it.`,
+		Short: "Repeat the training of the LSTM-PID congestion controller",
+		Long: `Repeat the training of the LSTM-PID thesis: of the network that predicts a
+flow's next RTT, and of the gains of the PID controller that uses it. Three
+more commands repeat the thesis's comparisons of networks and data, and show
+how well the network predicts RTTs that its own predictions cause
+(docs/lstm-pid.md).`,
+		Example: `  pausenet train lstm --out lstm.json
+  pausenet train pid`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("train what? lstm, pid, cells, features or loop")
@@ -40,24 +43,25 @@ func newTrainLSTMCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lstm",
 		Short: "Train the network that predicts RTTs",
-		Long: `lstm collects RTTs, one a round trip of each flow, from random incasts under TIMELY
-and under a PID control with its first gains; takes 19058 pairs of them, in four ranges
-of change equally often; trains the network in rounds of 800 pairs to train and 200 to
-test; and tries it on runs of other seeds. It prints each round's error beside the one
-that the thesis reports, and writes
+		Long: `Train the network that predicts RTTs. lstm collects RTTs, one per round trip
+of each flow, from random incasts under TIMELY and under PID with its first
+gains. It takes 19058 pairs, as many from each of four ranges of change,
+trains in rounds of 800 pairs to train and 200 to test, and tests the network
+on runs of other seeds. It prints each round's error next to the thesis's, and
+writes
 
-  FILE                    the weights, for --set cc.lstm-pid.weights=FILE
-  FILE-loss.svg           the loss over the rounds (the thesis' figure 11)
-  FILE-mape.svg           the error over the rounds (its table 1)
-  FILE-prediction.svg     predicted and measured RTTs (its figure 17)
+  FILE                  the weights, for --set cc.lstm-pid.weights=FILE
+  FILE-loss.svg         loss per round (figure 11 of the thesis)
+  FILE-mape.svg         error per round (its table 1)
+  FILE-prediction.svg   predicted and measured RTTs (its figure 17)
 
-with FILE less its extension in the drawings' names. Equal seeds and flags give equal
-files, byte for byte.
+without FILE's extension in the names of the drawings. Equal seeds and flags
+give equal files, byte for byte.
 
-The thesis names neither the optimiser nor the size of a step: here it is Adam, and one
-pair a step. It goes over a round's pairs --passes times, which the thesis does not say
-either: with --passes 1 rounds look as they do in the thesis, but the error on other
-runs is a quarter to three quarters larger.`,
+The thesis gives neither the optimiser nor the batch size: pausenet uses Adam,
+one pair per step. Nor does it give the number of --passes over a round's
+pairs. With --passes 1 the rounds look as in the thesis, but the error on
+other runs is 25 % to 75 % larger.`,
 		Example: `  pausenet train lstm --out lstm.json
   pausenet run incast --cc pid,lstm-pid --set cc.lstm-pid.weights=lstm.json
   pausenet train lstm --seed 2 --rounds 38 --passes 1 --out weights/`,
@@ -81,10 +85,10 @@ runs is a quarter to three quarters larger.`,
 // networkFlags are those of what trains a network.
 func networkFlags(c *cobra.Command, o *train.Options) {
 	flags := c.Flags()
-	flags.Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios, the draws and the first weights")
-	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds of 800 pairs to train and 200 to test")
-	flags.IntVar(&o.Batch, "batch", o.Batch, "pairs of one step of the optimiser")
-	flags.IntVar(&o.Passes, "passes", o.Passes, "times that a round goes over its pairs")
+	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of scenarios, samples and initial weights")
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of rounds of 800 pairs to train and 200 to test")
+	flags.IntVar(&o.Batch, "batch", o.Batch, "`number` of pairs per step of the optimiser")
+	flags.IntVar(&o.Passes, "passes", o.Passes, "`number` of passes over a round's pairs")
 	completeNothing(c, "seed", "rounds", "batch", "passes")
 }
 
@@ -93,11 +97,11 @@ func newTrainCellsCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "cells",
-		Short: "Train an LSTM, a GRU and a simple RNN on the same pairs",
-		Long: `cells trains three kinds of network as train lstm trains its one, each with 16 units and
-a linear head, on the same pairs, and prints how well each predicts: what the thesis
-chose the LSTM by. It writes FILE, a drawing of the error and the loss over the rounds.
-No congestion control runs on the other two.`,
+		Short: "Train an LSTM, a GRU and a simple RNN on the same data",
+		Long: `Train three kinds of network on the same pairs as "train lstm", each with 16
+units and a linear head, and print how well each predicts. The thesis chose
+the LSTM by this comparison. cells writes FILE, a drawing of error and loss
+per round. The other two networks have no congestion controller.`,
 		Example: `  pausenet train cells
   pausenet train cells --passes 1 --seed 2 --out cells.svg`,
 		Args: cobra.NoArgs,
@@ -121,11 +125,12 @@ func newTrainFeaturesCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "features",
-		Short: "Show how much RTTs change under HPCC, DCTCP, TIMELY and PID",
-		Long: `features collects RTTs as train lstm does, from random incasts and from the thesis' own,
-under HPCC, DCTCP, TIMELY and the PID control with its first gains; prints which part of
-the samples has a |K| below some values, K being by how much an RTT differs from the
-smoothed one; and writes FILE, a drawing of the distributions (the thesis' figure 8).`,
+		Short: "Show how RTTs change under HPCC, DCTCP, TIMELY and PID",
+		Long: `Collect RTTs from random incasts and from the thesis's own, under HPCC, DCTCP,
+TIMELY and PID with its first gains. features prints the share of samples
+whose |K| is below some values, where K is the difference between an RTT and
+the smoothed RTT. It writes FILE, a drawing of the distributions (figure 8 of
+the thesis).`,
 		Example: `  pausenet train features`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -138,7 +143,7 @@ smoothed one; and writes FILE, a drawing of the distributions (the thesis' figur
 			})
 		},
 	}
-	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "seed of the scenarios")
+	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "random `seed` of the scenarios")
 	completeNothing(c, "seed")
 	trainFlags(c, &o, &out, "features.svg", "the drawing")
 	return c
@@ -149,12 +154,12 @@ func newTrainLoopCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "loop",
-		Short: "Show how well the network predicts RTTs that its predictions make",
-		Long: `loop runs the thesis' incast under the PID control and under LSTM-PID, with targets of 5, 6
-and 7 us, and has the built-in network predict each RTT from the three before it. Under
-PID nothing acts on what it predicts; under LSTM-PID the rates do, which makes RTTs that
-it was not trained on. It prints how far off it is in each, and the mean RTT; and writes
-FILE, a drawing of predicted and measured RTTs.`,
+		Short: "Show how well the network predicts RTTs that it causes",
+		Long: `Run the thesis's incast under PID and under LSTM-PID, with targets of 5, 6 and
+7 us, and predict each RTT from the three before it with the built-in network.
+Under PID nothing acts on the predictions. Under LSTM-PID the rates do, which
+causes RTTs that the network was not trained on. loop prints the error of each
+and the mean RTT, and writes FILE, a drawing of predicted and measured RTTs.`,
 		Example: `  pausenet train loop`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -185,14 +190,15 @@ func newTrainPIDCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "pid",
-		Short: "Train the gains of the PID control",
-		Long: `pid runs the thesis' incast (20 flows into one host) under the PID control while each
-flow trains its own gains, after every RTT, by the error that its last change of the
-rate led to. It prints the gains on the way and at the end, beside those of the thesis,
-and writes FILE, a drawing of the gains over the updates (the thesis' figure 13).
+		Short: "Train the gains of the PID controller",
+		Long: `Run the thesis's incast (20 flows into one host) under PID while each flow
+trains its own gains: after every RTT, by the error that its last change of
+the rate caused. pid prints the gains during the training and at its end, next
+to the thesis's, and writes FILE, a drawing of the gains over the updates
+(figure 13).
 
-The steps become smaller and smaller, which is what ends the training: it has no
-optimum to come to. The incast has nothing random in it.`,
+The training ends because its steps become smaller and smaller; it does not
+reach an optimum. Nothing in the incast is random.`,
 		Example: `  pausenet train pid
   pausenet train pid --rounds 3 --out gains.svg
   pausenet run incast --cc pid --set cc.pid.kp=-0.361 --set cc.pid.kd=0.042`,
@@ -207,15 +213,15 @@ optimum to come to. The incast has nothing random in it.`,
 			})
 		},
 	}
-	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "incasts, one after the other; the gains go on from one to the next")
+	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of incasts in a row; each starts with the gains of the one before")
 	completeNothing(c, "rounds")
 	trainFlags(c, &o, &out, "pid-gains.svg", "the drawing")
 	return c
 }
 
 func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
-	c.Flags().StringVar(out, "out", file, "`file` for "+content+"; in a folder, it is called "+file)
-	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` that the pipelines run on: kernel, wasm, or auto; it does not change the result")
+	c.Flags().StringVar(out, "out", file, "`file` for "+content+", or a folder for "+file)
+	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` to run the pipelines on: kernel, wasm or auto; results are equal")
 	completeFlag(c, "plane", planes...)
 }
 

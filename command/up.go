@@ -50,21 +50,24 @@ func newUpCommand() *cobra.Command {
 	var f upFlags
 	c := &cobra.Command{
 		Use:   "up [TOPOLOGY|SCENARIO]",
-		Short: "Bring a live fabric up, and a shell to use it",
-		Long: `up builds a fabric whose clock follows the wall clock, slowed down, so that ping, iperf3 or
-any program in a host's namespace can use it, and opens a shell: help there prints its
-verbs. TOPOLOGY and SCENARIO are built-ins' names (pausenet list) or files; without one it is
-a small leaf-spine. A topology's file also says what programs on nodes find: files, images,
-start-up commands (docs/topologies.md). The fabric ends with the shell. Without a terminal it
-does the lines of its standard input, all of them, and exits with 1 if any fails.
+		Short: "Bring up a live fabric and open its shell",
+		Long: `Bring up a fabric whose clock follows the wall clock, slowed down, so that
+ping, iperf3 or any other program can run on its hosts, and open a shell
+("help" there lists its commands). TOPOLOGY and SCENARIO are built-ins
+(pausenet list) or files; the default is small, a leaf-spine of 8 hosts. A
+topology's file can give nodes files, images and start-up commands
+(docs/topologies.md). The fabric ends with the shell.
 
-With --detach the fabric stays in the background: shell, exec, inspect, capture, top and
-events use it from any terminal, down ends it.`,
+If standard input is not a terminal, the shell runs its lines, all of them,
+and the exit code is 1 if any fails.
+
+With --detach the fabric stays in the background. shell, exec, inspect,
+capture, top, events and set use it from any terminal; down ends it.`,
 		Example: `  sudo pausenet up
   sudo pausenet up dcon-testbed --cc dcon
   sudo pausenet up fabric.yaml --nat
   sudo pausenet up leafspine --name lab --detach
-  sudo pausenet up < lines`,
+  echo pingall | sudo pausenet up`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args) },
@@ -75,19 +78,19 @@ events use it from any terminal, down ends it.`,
 
 func (f *upFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.name, "name", defaultFabric, "`name` by which other terminals find the fabric")
-	flags.Float64Var(&f.slowdown, "slowdown", 0, "`times` that virtual time is slower than the wall clock, such as 200 (default: as fits this machine)")
-	flags.StringVar(&f.controller, "cc", "", "congestion control of RDMA flows, by its `name` (default: the scenario's first)")
-	flags.StringArrayVar(&f.sets, "set", nil, "change a place of the scenario: `path=value`; may be repeated")
-	flags.Uint64Var(&f.seed, "seed", 1, "`seed` of everything random")
-	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "`plane` that the switches' pipelines run on: kernel (eBPF), or wasm, in this process, for a lower slow-down")
-	flags.BoolVar(&f.detach, "detach", false, "leave the fabric in the background")
-	flags.BoolVar(&f.privileged, "privileged", false, "leave programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
-	flags.BoolVar(&f.nat, "nat", false, "have all hosts reach the machine's network, by their interface eth0")
-	flags.StringVar(&f.metrics, "metrics", "", "serve Prometheus' metrics at a TCP `address`; without one at "+live.DefaultMetrics)
+	flags.StringVar(&f.name, "name", defaultFabric, "`name` of the fabric, for other terminals")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "`factor` by which virtual time is slower than the wall clock, such as 200 (default: chosen for this machine)")
+	flags.StringVar(&f.controller, "cc", "", "congestion controller of RDMA flows, by `name` (default: the scenario's first)")
+	flags.StringArrayVar(&f.sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
+	flags.Uint64Var(&f.seed, "seed", 1, "random `seed`")
+	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm (in this process, with a lower slow-down)")
+	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
+	flags.BoolVar(&f.privileged, "privileged", false, "give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
+	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
-	flags.StringVar(&f.events, "events", "", "write what happens to a `file`, a line of JSON each")
-	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric, to browsers of this machine; rw: with buttons that change it (`ro|rw`)")
+	flags.StringVar(&f.events, "events", "", "write events to this `file`, one line of JSON each")
+	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric to browsers on this machine: `ro|rw`; rw adds buttons that change it")
 	flags.Lookup("web").NoOptDefVal = webRead
 	completeFlag(c, "web", webWords...)
 	completeFlag(c, "plane", engine.PlaneKernel, engine.PlaneWasm)
@@ -302,9 +305,9 @@ func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	return &exitError{exitVerdict, err}
 }
 
-// runBare is pausenet without arguments: up without arguments; its help for who may not have that.
+// runBare runs pausenet without arguments: up for root at a terminal, and the help otherwise.
 func runBare(c *cobra.Command) error {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return c.Help()
 	}
 	up, _, err := c.Find([]string{"up"})

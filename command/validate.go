@@ -22,12 +22,15 @@ func newValidateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check scenario, topology and sweep files",
-		Long: `validate reads scenario, topology and sweep files, tells which is which, resolves them as
-a run would, and reports every mistake with its place. What it lets through a run does not
-refuse. What can be run and is off it warns of, with the numbers: a headroom that is less
-than what is in flight, a buffer that does not hold it, settings that cannot act. Nothing
-is built or run. --set changes what it reads, as it does for run, and for sweep if the
-file is a sweep's; --cc names other congestion controls than the scenario's.`,
+		Long: `Check scenario, topology and sweep files as a run would read them, and report
+each mistake with its line and column. Nothing is built or run. If validate
+accepts a file, run and sweep do, too.
+
+validate also warns of settings that are allowed but probably wrong, such as a
+headroom smaller than the bytes in flight, or settings that have no effect.
+
+--set changes the file as it does for run (or for sweep, if the file is a
+sweep). --cc checks other congestion controllers than the scenario's.`,
 		Example: `  pausenet validate fabric.yaml incast.yaml sweep.yaml
   pausenet validate incast.yaml --set switch.pfc.xoff=256KB
   pausenet validate incast.yaml -o json`,

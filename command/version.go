@@ -83,10 +83,10 @@ func newVersionCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say which program this is: version, commit, planes, hashes of the pipelines",
-		Long: `version prints what a bug report needs: the version, the commit that the program was built
-from, the planes that it has, and the SHA-256 of the pipelines that it was built with. Two
-programs whose hashes are equal process a frame alike. --version prints the same.`,
+		Short: "Print the version, commit, planes and pipeline hashes",
+		Long: `Print what a bug report needs: the version, the commit that the program was
+built from, its planes, and the SHA-256 of its pipelines. Two programs with
+equal hashes process frames in the same way. --version prints the same.`,
 		Example: `  pausenet version
   pausenet version -o json | jq -r .pipelines_sha256.wasm`,
 		Args: cobra.NoArgs,

@@ -29,21 +29,21 @@ func newViewCommand() *cobra.Command {
 	f := viewFlags{run: runFlags{plane: "auto", format: "text", record: true}}
 	c := &cobra.Command{
 		Use:   "view DIR...|SCENARIO|FILE|--fabric NAME",
-		Short: "Watch runs or a live fabric in a browser: PAUSE as it spreads, queues, flows",
-		Long: `view serves a page that plays runs again: those below each DIR, a folder of a run, of a
-scenario or of results. A SCENARIO, a built-in's name or a file, is run first, as by
-run --record, and with few flows as by run --why too.
+		Short: "Play runs in a browser: PAUSE as it spreads, queues, flows",
+		Long: `Play runs in a browser page: those in each DIR, which is the folder of a run,
+of a scenario, or of results. A SCENARIO (a built-in or a file) is run first,
+with --record, and with --why if it has at most 1000 flows.
 
-The page is for this machine's browsers alone, at an address that view prints, until
-Ctrl-C ends it. It needs no network. With --export FILE.html it goes into one file, which
-opens without pausenet. --export FILE.gif draws an animation of one run or of two side by
-side, for slides; FILE.png draws one moment.
+The page is served to browsers on this machine only, at an address that view
+prints, until you press Ctrl-C. It needs no internet access. With --export
+FILE.html the page becomes one file that works without pausenet. FILE.gif is
+an animation of one run, or of two side by side; FILE.png is one moment.
 
-With --fabric the page shows a live fabric as it is now, until that ends. --web=rw gives
-it buttons that change the fabric.
+With --fabric the page shows a live fabric, until that ends. With --web=rw it
+has buttons that change the fabric.
 
-What DIR has of each port over time is what its scenario samples; PAUSE is always of
-all. Runs made by run --record have all ports.`,
+A DIR has PAUSE of all ports, and queues of the ports that its scenario
+samples. Runs made with --record have the queues of all ports.`,
 		Example: `  pausenet view results/dcon-burst
   pausenet view dcon-burst --cc dcqcn,dcon
   pausenet view results/dcon-burst --export burst.html
@@ -69,15 +69,15 @@ all. Runs made by run --record have all ports.`,
 	f.export.add(c)
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	controllersFlag(c, &f.run.controllers)
-	flags.Var((*seedFlag)(&f.run.seed), "seed", "`seed` of everything random (default: the scenario's)")
+	flags.Var((*seedFlag)(&f.run.seed), "seed", "random `seed` (default: the scenario's)")
 	setFlag(c, &f.run.sets)
 	f.fabricFlags(c)
-	flags.BoolVar(&f.run.quick, "quick", false, "run a long scenario in its quick form")
-	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at the same time")
+	flags.BoolVar(&f.run.quick, "quick", false, "run the quick form of a long scenario")
+	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at a time")
 	processorsFlag(c, &f.run.processors, " (default: all)")
-	flags.StringVar(&f.run.out, "out", "results", "`folder` for the results of a SCENARIO")
-	flags.BoolVar(&f.run.why, "why", false, "also record where each flow's time goes, and why (default: of up to 1000 flows, where that takes a moment)")
-	flags.BoolVar(&f.run.force, "force", false, "overwrite results that were made under other settings")
+	flags.StringVar(&f.run.out, "out", "results", "output `folder` for a SCENARIO")
+	flags.BoolVar(&f.run.why, "why", false, "record where each flow's time goes (default: if there are at most 1000 flows)")
+	flags.BoolVar(&f.run.force, "force", false, "overwrite results of other settings")
 	completeFolder(c, "out")
 	completeNothing(c, "seed", "jobs")
 	return c

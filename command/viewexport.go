@@ -27,13 +27,13 @@ var pictureFlags, animationFlags = []string{"from", "width"}, []string{"to", "le
 func (f *exportFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.file, "export", "",
-		"write the page with its runs (.html), an animation (.gif) or a picture (.png) into this `file`, and serve no page")
+		"write a `file` and serve no page: .html (the page with its runs), .gif (an animation) or .png (a picture)")
 	flags.Var(momentFlag{&f.picture.From}, "from",
-		"virtual `time` at which the animation begins, or which the picture shows (default: around PAUSE)")
+		"virtual `time` at which the animation starts, or of the picture (default: around PAUSE)")
 	flags.Var(momentFlag{&f.picture.To}, "to", "virtual `time` at which the animation ends")
-	flags.DurationVar(&f.picture.Length, "length", animation.DefaultLength, "`time` that the animation plays")
-	flags.IntVar(&f.picture.Width, "width", 0, "width of the animation or picture, in `pixels` (default 960 for two runs, 640 for one)")
-	flags.IntVar(&f.picture.Rate, "fps", animation.DefaultRate, "`frames` a second of the animation")
+	flags.DurationVar(&f.picture.Length, "length", animation.DefaultLength, "playing `time` of the animation")
+	flags.IntVar(&f.picture.Width, "width", 0, "width in `pixels` (default 960 for two runs, 640 for one)")
+	flags.IntVar(&f.picture.Rate, "fps", animation.DefaultRate, "`frames` per second of the animation")
 	completeNothing(c, pictureFlags...)
 	completeNothing(c, animationFlags...)
 }

@@ -129,8 +129,8 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 
 // fabricFlags adds the flags of a live fabric's page.
 func (f *viewFlags) fabricFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.fabric, "fabric", "", "show the live fabric of this `name`; empty: the only one that is up")
+	c.Flags().StringVar(&f.fabric, "fabric", "", "show the live fabric of this `name` (empty: the only one)")
 	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
-	c.Flags().StringVar(&f.web, "web", "", "with --fabric, what the page may: ro, to look, or rw, to change the fabric too (`ro|rw`, default ro)")
+	c.Flags().StringVar(&f.web, "web", "", "with --fabric, whether the page can change the fabric: `ro|rw` (default ro)")
 	completeFlag(c, "web", webWords...)
 }

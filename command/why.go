@@ -17,18 +17,25 @@ func newWhyCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "why DIR [FLOW|TAG]",
-		Short: "Say where the time of a run's flows went, and why",
-		Long: `why takes a run's folder, of a run with --why, and says where a flow's time went, to the
-picosecond: sent onto the line, paced by the congestion control and by which signal that
-lowered its rate, waiting for an ACK, in queues behind whom, paused by which port, because
-of which queue, because of whose PAUSE, to the root: a congested port, or a malfunctioning
-NIC. The parts of a flow add up to its completion time.
+		Short: "Explain where the time of a run's flows went",
+		Long: `Explain where a flow's time went, to the picosecond. The run must have been
+made with --why. The flow's completion time is divided into parts:
 
-A flow is named by its number in flows.csv, or by its tag if no other flow has that. A tag
-of several flows, or nothing, gives what the flows' time comes down to together.`,
+  sending          its bytes on the line
+  pacing           waiting for its rate, and the signal that lowered it
+  waiting for ACK  the window is full
+  queueing         behind the flows named
+  paused           the port that sent PAUSE, the queue behind it, and so on to
+                   the root: a congested port or a malfunctioning NIC
+
+The parts add up to the flow's completion time.
+
+FLOW is a flow's number in flows.csv, or its tag if no other flow has that
+tag. With the tag of several flows, or with none, why prints the sum over the
+flows.`,
 		Example: `  pausenet run dcon-burst --why
+  pausenet why results/dcon-burst/dcqcn
   pausenet why results/dcon-burst/dcqcn f0
-  pausenet why results/dcon-burst/dcqcn burst
   pausenet why results/dcon-burst/dcqcn 17 -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -62,7 +69,7 @@ of several flows, or nothing, gives what the flows' time comes down to together.
 		},
 	}
 	formatFlag(c, &format)
-	c.Flags().BoolVar(&all, "all", false, "print every part, however small")
+	c.Flags().BoolVar(&all, "all", false, "print all parts, also the smallest")
 	return c
 }
 

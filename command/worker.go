@@ -41,29 +41,32 @@ func newWorkerCommand() *cobra.Command {
 	var f workerFlags
 	c := &cobra.Command{
 		Use:   "worker",
-		Short: "Make points of a sweep that another machine serves",
-		Long: `worker takes points of a sweep from pausenet sweep --serve (or --nats) on another machine,
-makes them and sends back what they came to, until there are none. It may come and go at
-any time: a point that it has not finished is another's then. It has to be the same build
-of pausenet; as it joins it makes short runs that the coordinator compares with its own.
+		Short: "Run points of a sweep that another machine serves",
+		Long: `Take points of a sweep from "pausenet sweep --serve" (or --nats) on another
+machine, run them, and send back the results, until none are left. A worker
+may join and leave at any time: its unfinished points go to other workers. It
+must be the same build of pausenet. When it joins, it repeats short runs that
+the coordinator compares with its own.
 
-The join string is a secret, and a command line is none: --join takes it from a file
-(@FILE), from standard input (-), or from the environment (PAUSENET_JOIN).`,
+The join string is a secret, and other users can read a command line. So
+--join takes the name of a file (@FILE) or reads standard input (-); the
+environment variable PAUSENET_JOIN works, too.`,
 		Example: `  pausenet worker --join @results/sweep-intensity/.cluster/join
   ssh head cat sweep/.cluster/join | pausenet worker --join - --jobs 2
-  pausenet worker --nats tls://nats.example.org --creds worker.creds --sweep 0123456789abcdef.UKEY`,
+  pausenet worker --nats tls://nats.example.org --creds worker.creds \
+      --sweep 0123456789abcdef.UKEY`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.join, "join", "", "where the `join` string is: @FILE, or - for standard input")
-	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that is there, in place of --join")
-	flags.StringVar(&f.creds, "creds", "", "`file` with the credentials for --nats")
-	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep: the `ID` and key that its coordinator prints")
-	flags.StringVar(&f.name, "name", "", "`name` of this worker, for people (default: the machine's)")
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at the same time (default: as many as there are processors)")
-	processorsFlag(c, &f.processors, " (default: all, shared by the points at the same time)")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "for how `long` to wait for a coordinator that is away")
+	flags.StringVar(&f.join, "join", "", "`source` of the join string: @FILE, or - for standard input")
+	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server, instead of --join")
+	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")
+	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep's `ID`.KEY that its coordinator prints")
+	flags.StringVar(&f.name, "name", "", "`name` of this worker in messages (default: the machine's)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
+	processorsFlag(c, &f.processors, " (default: all, shared by the points)")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "`time` to wait for a coordinator that does not answer")
 	completeNothing(c, "join", "nats", "sweep", "name", "jobs", "timeout")
 	return c
 }
