@@ -162,7 +162,7 @@ gallery: build ## draw docs/figures/controllers anew: two and eight flows on one
 		cp "$$f" "docs/figures/controllers/$$(basename "$$(dirname "$$f")")-$$n.svg"; done; done
 
 .PHONY: results
-results: ## measure the tables of docs/results.md again that TABLES matches (default: all, hours), and write them
+results: ## measure the tables of docs/results again that TABLES matches (default: all, hours), and write them
 	$(GO) test ./command -count=1 -v -timeout 0 -run '^TestTables$$' -tables '$(or $(TABLES),.)' -update
 
 .PHONY: playground

@@ -337,8 +337,17 @@ func grouped(number string) string {
 	return sign + whole
 }
 
-// measuredDocuments have tables that runs measure.
-var measuredDocuments = []string{"../docs/results.md", "../docs/lstm-pid.md"}
+// measuredDocuments lists the documents with tables that runs measure: a page per paper, and that of LSTM-PID.
+func measuredDocuments(t *testing.T) []string {
+	pages, err := filepath.Glob("../docs/results/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) < 5 {
+		t.Fatalf("got %d pages below docs/results, want one for each paper", len(pages))
+	}
+	return append(pages, "../docs/lstm-pid.md")
+}
 
 // TestTables: the numbers in the documents' tables are what the commands in the comments before them measure, to the last digit printed. Quick
 // tables are measured here. Slow ones have the model's hash beside them, by which they are found stale: -update then puts a line below them
@@ -353,7 +362,7 @@ func TestTables(t *testing.T) {
 	runs := &measuredRuns{folder: folder, program: pausenet, fingerprints: string(fingerprints), made: map[string][]*measure.Summary{}, raw: map[*measure.Summary]map[string]any{}}
 	selected := regexp.MustCompile(*remeasure)
 	names := map[string]bool{}
-	for _, document := range measuredDocuments {
+	for _, document := range measuredDocuments(t) {
 		data, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

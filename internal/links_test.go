@@ -27,20 +27,24 @@ func anchors(page string) map[string]bool {
 	return m
 }
 
-// TestDocumentsAreListed: docs/README.md leads to every page of docs.
+// TestDocumentsAreListed checks that each page of docs is linked from a list: docs/README.md, or the page of its folder.
 func TestDocumentsAreListed(t *testing.T) {
-	list, err := os.ReadFile("../docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pattern := range []string{"*.md", "schemes/*.md"} {
-		names, err := fs.Glob(os.DirFS("../docs"), pattern)
+	for _, c := range []struct{ list, pattern string }{
+		{"README.md", "*.md"},
+		{"README.md", "schemes/*.md"},
+		{"results.md", "results/*.md"},
+	} {
+		list, err := os.ReadFile("../docs/" + c.list)
 		if err != nil {
 			t.Fatal(err)
 		}
+		names, err := fs.Glob(os.DirFS("../docs"), c.pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("docs/%s: got no pages, %v", c.pattern, err)
+		}
 		for _, name := range names {
 			if name != "README.md" && !strings.Contains(string(list), "("+name) {
-				t.Errorf("docs/README.md does not lead to %s", name)
+				t.Errorf("docs/%s does not lead to %s", c.list, name)
 			}
 		}
 	}

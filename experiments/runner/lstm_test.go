@@ -32,7 +32,7 @@ func TestLSTMIncast(t *testing.T) {
 	}
 }
 
-// unexplained are the thesis' figures that are further than a quarter from ours; docs/results.md says what is known.
+// unexplained are the thesis' figures that are further than a quarter from ours; docs/results/lstm-pid.md says what is known.
 var unexplained = map[[2]string]bool{
 	{"timely", "rtt_sampled_max"}:       true,
 	{"lstm-pid-7us", "rtt_sampled_max"}: true,

@@ -106,7 +106,7 @@ func TestCreditPeriods(t *testing.T) {
 	}
 }
 
-// The experiment of the DCON paper's sections 3.1 and 6.1.1; what those leave open is in docs/decisions.
+// The experiment of the DCON paper's sections 3.1 and 6.1.1; what those leave open is in docs/schemes/dcon.md.
 func TestDCONBurst(t *testing.T) {
 	s := mustLoad(t, "dcon-burst")
 	p := s.Topology

@@ -74,7 +74,7 @@ func TestLSTM(t *testing.T) {
 
 // TestBuiltIn: the weights that come with the program are what it would train. Where this fails, the simulations, the drawing of
 // pairs or the optimiser have changed: train again (pausenet train lstm --out hostagent/lstm/weights.json), and measure again what
-// docs/lstm-pid.md and the lstm-* parts of docs/results.md report.
+// docs/lstm-pid.md and docs/results/lstm-pid.md report.
 func TestBuiltIn(t *testing.T) {
 	w, err := lstm.BuiltIn()
 	if err != nil {

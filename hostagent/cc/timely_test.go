@@ -46,7 +46,7 @@ func TestTIMELYUpdate(t *testing.T) {
 	}
 }
 
-// What TIMELY does under TCD is ours (docs/decisions): an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
+// What TIMELY does under TCD is our reading (docs/schemes/tcd.md): an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
 // nothing. The rates are those of TestTIMELYUpdate.
 func TestTIMELYTernary(t *testing.T) {
 	for _, c := range []struct {
