@@ -333,6 +333,7 @@ FUZZ = \
 	hostagent/lstm:FuzzParse \
 	hostagent:FuzzPairFrames \
 	hostagent:FuzzRecovery \
+	internal/table:FuzzRead \
 	internal/wire:FuzzParse \
 	internal/wire:FuzzParseHeaders \
 	internal/yamlspec:FuzzParse \
