@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
+	_ "github.com/pausenet/pausenet/hostagent/guest/star" // languages of controllers in files
+	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 )
 
 func newCCCommand() *cobra.Command {

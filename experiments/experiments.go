@@ -20,7 +20,8 @@ import (
 
 // Options say how a scenario is to be run. The zero value is how its file has it.
 type Options struct {
-	// Controller is a congestion control, a variant of the scenario's, or a file with a congestion control; empty: the scenario's first.
+	// Controller is a congestion control, a variant of the scenario's, or a file with a congestion control; empty: the scenario's first. Files
+	// need their language: import _ ".../hostagent/guest/star" for Starlark, guest/wasm for WebAssembly.
 	Controller string
 	// Set changes places of the scenario, each as "path=value": what --set of the command line takes.
 	Set []string
@@ -45,7 +46,7 @@ type Result struct {
 // Run runs a scenario, which is the name of a built-in one or a file's path. If ctx is cancelled the run ends early, and what was measured
 // until then comes with ctx's error, marked Partial. Runs may go on beside each other, in different directories.
 func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
-	s, err := scenario.Load(nameOrPath, o.Set)
+	s, err := o.reading().Load(nameOrPath)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +55,15 @@ func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
 
 // RunText is Run of a scenario that is at hand as YAML. Files that it names are beside filename, which messages name too.
 func RunText(ctx context.Context, filename, text string, o Options) (*Result, error) {
-	s, err := scenario.Parse(filename, []byte(text), o.Set)
+	s, err := o.reading().Parse(filename, []byte(text))
 	if err != nil {
 		return nil, err
 	}
 	return run(ctx, s, o)
+}
+
+func (o *Options) reading() scenario.Reading {
+	return scenario.Reading{Sets: o.Set, Controllers: []string{o.Controller}}
 }
 
 func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {

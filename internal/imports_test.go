@@ -61,10 +61,11 @@ var mayImport = map[string][]string{
 	"experiments/steps":      {},
 	"experiments/collective": {"experiments/steps"},
 	"experiments/measure":    {"experiments/steps", "topologies"},
-	// It has wazero, which the state machines have not.
-	"hostagent/guest/wasm": {"hostagent"},
+	// The languages of controllers in files have libraries that the state machines have not. Only programs import them, and with them the language.
+	"hostagent/guest/star": {"hostagent"},
+	"hostagent/guest/wasm": {"hostagent", "hostagent/guest/star"},
 
-	"experiments/ccfile":   {"hostagent", "hostagent/guest/wasm"},
+	"experiments/ccfile":   {"hostagent"},
 	"experiments/scenario": {"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
@@ -104,14 +105,14 @@ var mayImport = map[string][]string{
 
 	"playground": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner", "experiments/suite",
-		"experiments/lab", "hostagent", "orchestrator/engine",
+		"experiments/lab", "hostagent", "hostagent/guest/star", "orchestrator/engine",
 	},
 	// It puts the files together that the browser is served, with the page of view.
 	"playground/site": {"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/replay", "experiments/view", "experiments/animation", "hostagent", "orchestrator/engine", "playground"},
 
 	"cmd": {"command"},
 	"command": {
-		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
+		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",

@@ -1,22 +1,20 @@
-// Package ccfile reads congestion controls from files: it knows which languages there are.
+// Package ccfile reads congestion controls from files. Which languages a program reads depends on the packages it imports: hostagent/guest/star
+// registers Starlark, hostagent/guest/wasm WebAssembly.
 package ccfile
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/hostagent/guest"
-	"github.com/pausenet/pausenet/hostagent/guest/star"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// languages read programs, by the ends of files' names.
-var languages = map[string]func(name string, content []byte) (guest.Program, error){
-	".star": star.Read,
-}
+// languages holds the package of each language by the extension of its files.
+var languages = map[string]string{".star": "star", ".wasm": "wasm"}
 
 // kind is a file with a congestion control. A module of Rust that indexes an array has its library's debugging information, of 1.8 MB.
 var kind = files.Kind{Name: "a congestion control", Most: 4 << 20}
@@ -33,12 +31,11 @@ func Is(name string) bool {
 	return ok
 }
 
-// Extensions are the ends of such files' names, without the dot.
+// Extensions returns the extensions of the files that this program reads, without the dot.
 func Extensions() (all []string) {
-	for end := range languages {
+	for _, end := range guest.Extensions() {
 		all = append(all, end[1:])
 	}
-	slices.Sort(all)
 	return all
 }
 
@@ -67,7 +64,13 @@ func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 
 // Parse is Read of a file whose content is at hand. The meter, which may be nil, counts what its calls take.
 func Parse(path string, content []byte, meter *guest.Meter) (*cc.Spec, error) {
-	program, err := languages[extension(path)](path, content)
+	end := extension(path)
+	read, ok := guest.ReaderOf(end)
+	if !ok {
+		return nil, &guest.Error{File: path, Message: fmt.Sprintf("this program does not run %s files: use the command line (a Go program imports "+
+			"hostagent/guest/%s for them)", end, languages[end])}
+	}
+	program, err := read(path, content)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	_ "github.com/pausenet/pausenet/hostagent/guest/star"
+	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 )
 
 const examples = "../../examples/controllers/"

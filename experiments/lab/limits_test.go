@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	_ "github.com/pausenet/pausenet/hostagent/guest/star"
+	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 )
 
 // pair is an exercise with a controller of the student's, in either language.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/pausenet/pausenet/hostagent/guest/star"
+	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 

@@ -1,6 +1,6 @@
 // Package guest makes congestion controls of programs that users bring in files. It has what all languages share: what a program
 // declares (Declaration), how a flow of it is called (Flow), and the adapter that makes a cc.Controller of that. Package star reads
-// Starlark, package wasm WebAssembly.
+// Starlark, package wasm WebAssembly: a program that imports one of them, if only for its init, can read controllers in that language (Register).
 //
 // A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with it: the NIC that calls
 // controllers has no way to hear of errors, and whoever drives the engine recovers from a controller's panic and fails the run
@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -73,6 +74,23 @@ type Program interface {
 	// Bind makes it ready for the flows of an Env, whose constants are resolved. The error is an *Error.
 	Bind(env cc.Env, set *cc.Settings) (Bound, error)
 }
+
+// Reader reads a program. name is its file's, for messages. The error joins *Errors.
+type Reader func(name string, content []byte) (Program, error)
+
+var readers = map[string]Reader{} // by extension
+
+// Register adds the language of the files with an extension, such as ".star". The language's package calls it from init.
+func Register(extension string, read Reader) { readers[extension] = read }
+
+// ReaderOf returns the reader of files with an extension. ok is false if this program does not import its language.
+func ReaderOf(extension string) (read Reader, ok bool) {
+	read, ok = readers[extension]
+	return read, ok
+}
+
+// Extensions returns the extensions of all registered languages, in order.
+func Extensions() []string { return slices.Sorted(maps.Keys(readers)) }
 
 // Bound is a program with the constants of an Env. It is shared by flows that may be called at the same time, each from one goroutine.
 type Bound interface {

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/hostagent/guest"
+	_ "github.com/pausenet/pausenet/hostagent/guest/star" // WebAssembly would make the page a fifth larger, and a tab has no compiler for it
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )

@@ -59,6 +59,8 @@ type source struct {
 	problems []error
 }
 
+func init() { guest.Register(".star", Read) }
+
 // Read reads a program. name is the file's, for messages. The error joins *guest.Errors: every mistake that shows without running it.
 func Read(name string, content []byte) (guest.Program, error) {
 	s := newSource(name, content)

@@ -98,6 +98,8 @@ func config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
 }
 
+func init() { guest.Register(".wasm", Read) }
+
 // Read reads a module. name is its file's, for messages.
 func Read(name string, content []byte) (guest.Program, error) {
 	refuse := func(format string, args ...any) (guest.Program, error) {
