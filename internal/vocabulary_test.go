@@ -49,7 +49,6 @@ var vocabulary = []term{
 		{"", "PID law"}, // a control law
 		{"", "control law"},
 		{"hostagent/cc/pid.go", "its law"},
-		{"docs/controllers.md", "its law"},
 		{"experiments/train/loop.go", "law on the measured RTT"},
 	}},
 	{was: "books", now: "final check"},
