@@ -331,7 +331,7 @@ FUZZ = \
 	hostagent/guest/wasm:FuzzMutant \
 	hostagent/guest/wasm:FuzzRead \
 	hostagent/lstm:FuzzParse \
-	hostagent:FuzzPairFrames \
+	hostagent/qp:FuzzPairFrames \
 	hostagent:FuzzRecovery \
 	internal/table:FuzzRead \
 	internal/wire:FuzzParse \

@@ -7,30 +7,30 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// class is what a NIC has of one data priority: flows, and answers that go with the data.
+// class is one data priority of a NIC: its flows, and the answers that share the data's priority.
 type class struct {
-	priority uint8 // of the NIC's own class that of its settings, which may change
+	priority uint8 // the NIC's own class has that of the NIC's settings, which may change
 
-	acks      frame.Queue // ACK and NAK if they have not the control priority
+	acks      frame.Queue // ACKs and NAKs that do not have the control priority
 	waiting   pacer       // flows not yet eligible, by the time they will be
 	ready     []*Sender   // eligible flows, served in turn; a ring
 	readyHead int
 	readyLen  int
 
-	next *Sender // is before those of the ring: another class was served when its turn came, or its turn goes on
-	turn *Sender // whose turn goes on, by its weight; nil: nobody's
-	left int     // packets that it may still send in it
+	next *Sender // precedes the ring: another class was served in its turn, or its turn continues
+	turn *Sender // the flow whose turn continues, by its weight; nil: none
+	left int     // packets that it may still send in its turn
 }
 
-// classes is what a NIC has besides where its flows have several data priorities.
+// classes holds the classes of a NIC whose flows have several data priorities.
 type classes struct {
-	all     []*class // by priority, descending; nil: there is one, the NIC's own
+	all     []*class // by priority, descending; nil: the NIC's own is the only one
 	deficit [8]int64 // of deficit weighted round robin
-	round   uint8    // the priority whose turn it is in it
-	fresh   bool     // it has had its quantum
+	round   uint8    // the priority whose turn it is
+	fresh   bool     // it has received its quantum
 }
 
-// classOf is that of a data priority.
+// classOf returns the class of a data priority.
 func (n *NIC) classOf(priority uint8) *class {
 	if priority == n.settings.DataPriority {
 		return &n.class
@@ -55,8 +55,8 @@ func (n *NIC) classOf(priority uint8) *class {
 	return c
 }
 
-// each calls f with each class.
-func (n *NIC) each(f func(*class)) {
+// eachClass calls f with each class.
+func (n *NIC) eachClass(f func(*class)) {
 	if n.several.all == nil {
 		f(&n.class)
 		return
@@ -66,7 +66,7 @@ func (n *NIC) each(f func(*class)) {
 	}
 }
 
-// candidate takes the flow of a class whose packet may leave now; nil if there is none.
+// candidate removes and returns the flow of a class whose packet may leave now; nil if there is none.
 func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 	for c.waiting.len() > 0 && c.waiting.first().eligible <= now {
 		s := c.waiting.pop()
@@ -76,7 +76,7 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		}
 		c.makeReady(s)
 	}
-	if c.turn != nil && c.next != c.turn { // it cannot go on now
+	if c.turn != nil && c.next != c.turn { // it cannot continue now
 		c.turn = nil
 	}
 	for c.next != nil || c.readyLen > 0 {
@@ -87,22 +87,15 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		if s.state == senderDone { // acknowledged in full after it had gone back
 			continue
 		}
-		if s.special && !s.admitted(now) {
+		if s.ext != nil && !s.admitted(now) {
 			continue
 		}
 		n.calling = s.caller()
-		if s.pair != nil && len(s.pair.jobs) > 0 { // the window is one for requests
+		if q := s.connection(); q != nil && q.messages.Responding() { // the window is for requests
 			return s
 		}
 		if s.blocked(now) {
-			s.state = senderBlocked
-			if n.Recorder != nil {
-				n.Recorder.Blocked(now, s.Flow)
-			}
-			if s.credit != nil && s.credit.lacks() {
-				s.starve(now)
-				s.rearm()
-			}
+			s.block(now)
 			continue
 		}
 		return s
@@ -110,32 +103,48 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 	return nil
 }
 
-// admitted says whether what a flow has that most have not lets its next packet go. If not, the flow has been put where it belongs.
+// block puts aside a flow whose window, or lack of credit, blocks it.
+func (s *Sender) block(now vtime.Time) {
+	s.state = senderBlocked
+	if s.nic.Recorder != nil {
+		s.nic.Recorder.Blocked(now, s.Flow)
+	}
+	if c := s.credit(); c != nil && c.lacks() {
+		s.starve(now)
+		s.rearm()
+	}
+}
+
+// admitted reports whether a flow's extensions let its next packet leave. If not, it has put the flow where it
+// belongs.
 func (s *Sender) admitted(now vtime.Time) bool {
-	if s.spent() {
+	if r := s.ext.selective; r != nil && r.idle(s) {
 		s.state = senderDrained
 		if s.nic.Recorder != nil {
-			s.nic.Recorder.Blocked(now, s.Flow) // until an answer comes
+			s.nic.Recorder.Blocked(now, s.Flow) // until an answer arrives
 		}
 		return false
 	}
-	return (s.traits == nil || s.mayGo(now)) && (s.pair == nil || s.pair.mayGo(now))
+	if t := s.ext.traits; t != nil && !s.traitsAdmit(t, now) {
+		return false
+	}
+	return s.ext.connection == nil || s.ext.connection.admit(now)
 }
 
-// served notes that a flow of the class has sent a packet, which may be one of several in its turn.
-func (c *class) served(s *Sender) {
+// served counts a packet that a flow of the class has sent, which may be one of several in its turn.
+func (c *class) served(s *Sender, weight int) {
 	if c.turn == s {
 		c.left--
 	} else {
-		c.turn, c.left = s, s.traits.Weight-1
+		c.turn, c.left = s, weight-1
 	}
 	if c.left <= 0 {
 		c.turn = nil
 	}
 }
 
-// dequeueSeveral is Dequeue of a NIC whose flows have several data priorities. They are served as switches serve theirs: by strict priority, or by
-// deficit weighted round robin (Settings.Quantum).
+// dequeueSeveral is Dequeue for a NIC whose flows have several data priorities. They are served as switches serve
+// theirs: by strict priority, or by deficit weighted round robin (Settings.Quantum).
 func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame, wake vtime.Time) {
 	for _, c := range n.several.all {
 		if c.acks.Packets > 0 && stopped>>c.priority&1 == 0 {
@@ -170,8 +179,8 @@ func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame
 				n.calling = 0
 				return n.dequeueSeveral(now, off, stopped)
 			}
-			if s.traits != nil {
-				c.served(s)
+			if t := s.flowTraits(); t != nil {
+				c.served(s, t.Weight)
 			}
 			n.calling = 0
 		}
@@ -182,8 +191,9 @@ func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame
 	return f, 0
 }
 
-// choose picks one of the priorities that have something to send: the highest without a quantum, or by deficit weighted round robin (Shreedhar and
-// Varghese, SIGCOMM 1995), where one that has sent more than its deficit owes it.
+// choose picks one of the priorities in open, which have something to send: the highest without a quantum, or by
+// deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995), where a priority that has sent more than its
+// deficit carries the debt over.
 func (n *NIC) choose(open uint8) uint8 {
 	strict := uint8(0)
 	for p, quantum := range n.settings.Quantum {
@@ -210,11 +220,12 @@ func (n *NIC) choose(open uint8) uint8 {
 	}
 }
 
-// holds says whether it has a frame that may be ready as soon as the port is free.
-func (c *class) holds() bool {
+// waits reports whether the class has a frame that may be ready as soon as the port is free.
+func (c *class) waits() bool {
 	return c.acks.Packets > 0 || c.next != nil || c.readyLen > 0 || c.waiting.len() > 0
 }
 
+// pacing reports whether the class's next flow waits for the time that its rate gives.
 func (c *class) pacing(now vtime.Time) bool {
 	return c.waiting.len() > 0 && c.waiting.first().eligible >= now && c.waiting.first().eligible != vtime.Never
 }

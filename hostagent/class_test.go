@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestChoose: priorities without a quantum come first, the highest of them; others have shares in proportion to their quanta, also of packets of
-// different sizes.
+// TestChoose: priorities without a quantum come first, the highest of them; others have shares in proportion to their
+// quanta, also of packets of different sizes.
 func TestChoose(t *testing.T) {
 	n := &NIC{settings: &Settings{}}
 	n.settings.Quantum[1], n.settings.Quantum[2] = 3000, 1000
@@ -32,10 +32,10 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTraitsAtTheEdges: a flow that began at 100 us and sends for 10 us of each 15 stops sending at 110 us and goes on at 115 us; one with
-// a stop has it from that moment on.
+// TestTraitsAtTheEdges: a flow that began at 100 us and sends for 10 us of each 15 stops sending at 110 us and goes
+// on at 115 us; one with a stop has it from that moment on.
 func TestTraitsAtTheEdges(t *testing.T) {
-	sends := &traits{Traits: &Traits{On: 10 * us, Off: 5 * us}, begun: 100 * us}
+	sends := &traits{Traits: &Traits{On: 10 * us, Off: 5 * us}, started: 100 * us}
 	for now, want := range map[vtime.Time]vtime.Time{
 		100 * us: 100 * us, 110*us - 1: 110*us - 1, 110 * us: 115 * us, 115*us - 1: 115 * us, 115 * us: 115 * us, 125 * us: 130 * us,
 	} {

@@ -38,8 +38,8 @@ func (p *pair) carry(s *Sender, end vtime.Time) {
 	}
 }
 
-// TestNothingLostNoTimeout: where nothing is lost no timeout fires, however slow the flow is and however many packets one ACK
-// answers.
+// TestNothingLostNoTimeout: where nothing is lost no timeout fires, however slow the flow is and however many packets
+// one ACK answers.
 func TestNothingLostNoTimeout(t *testing.T) {
 	for _, every := range []int{1, 256} {
 		for _, rate := range []float64{4e6, 30e6, 100e6, 2e9, 40e9} {
@@ -60,8 +60,8 @@ func TestNothingLostNoTimeout(t *testing.T) {
 	}
 }
 
-// TestWindowClosesBehindCoalescedACKs: a window that becomes less than what is in flight, of which nothing asked for an ACK,
-// opens again: the next packet asks, and no other is sent before its ACK.
+// TestWindowClosesBehindCoalescedACKs: a window that becomes less than what is in flight, of which nothing asked for
+// an ACK, opens again: the next packet asks, and no other is sent before its ACK.
 func TestWindowClosesBehindCoalescedACKs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.AckEvery = 64 })
 	c := newTold()

@@ -6,21 +6,21 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Entropy is what the data packets of a flow have as their UDP source ports, which switches hash to choose among equal-cost ports. ACK and NAK
-// have that of the packet which they answer.
+// Entropy selects the UDP source ports of a flow's data packets, which switches hash to choose among equal-cost
+// ports. An ACK or NAK has the port of the packet that it answers.
 type Entropy uint8
 
 const (
-	// EntropyFlow is the flow's own: it keeps to one path.
+	// EntropyFlow uses the flow's own port: it keeps to one path.
 	EntropyFlow Entropy = iota
-	// EntropyRandom is another for each packet, at random.
+	// EntropyRandom draws a port for each packet.
 	EntropyRandom
-	// EntropyREPS is that of packets which have arrived without a mark, each once more, and otherwise one at random (Bonato et al., "REPS:
-	// Recycled Entropy Packet Spraying", arXiv:2407.21625).
+	// EntropyREPS reuses the port of each packet that arrived without a mark once, and otherwise draws one (Bonato et
+	// al., "REPS: Recycled Entropy Packet Spraying", arXiv:2407.21625).
 	EntropyREPS
 )
 
-// EntropyNames are their names.
+// EntropyNames are the names of the values of Entropy.
 var EntropyNames = []string{EntropyFlow: "flow", EntropyRandom: "random", EntropyREPS: "reps"}
 
 func (e Entropy) String() string { return EntropyNames[e] }
@@ -28,28 +28,28 @@ func (e Entropy) String() string { return EntropyNames[e] }
 // Constants of REPS, as its authors' simulator has them.
 const (
 	repsCache   = 8                      // ports of packets that have arrived
-	repsFreeze  = 10 * vtime.Millisecond // for which no other ports are tried after a timeout
-	repsExplore = 16                     // packets with ports at random after that
+	repsFreeze  = 10 * vtime.Millisecond // after a timeout, in which no other ports are tried
+	repsExplore = 16                     // packets with random ports after that
 )
 
-// entropies are what a sender's packets have as their source ports.
+// entropies chooses the source ports of a sender's packets.
 type entropies struct {
 	reps  bool
 	seed  uint64
 	drawn uint64
 
 	cache   [repsCache]uint16 // a ring
-	unused  [repsCache]bool   // no packet has had it since it arrived
-	fresh   int               // of those
-	filled  int               // how many the cache has
-	head    int               // where the next comes
-	again   int               // which is used next while frozen
+	unused  [repsCache]bool   // no packet has been sent with the port since it arrived
+	fresh   int               // how many are unused
+	filled  int               // how many ports the cache has
+	head    int               // where the next port goes
+	reuse   int               // index of the port to use next while frozen
 	frozen  bool
-	until   vtime.Time // frozen
-	explore int        // packets to come with ports at random
+	until   vtime.Time // end of the freeze
+	explore int        // remaining packets with random ports
 }
 
-// newEntropies returns those of a flow, which draws by a seed of its own; nil of one that keeps its port.
+// newEntropies returns the entropies of a flow with its own seed; nil for one that keeps its port.
 func newEntropies(e Entropy, seed uint64) *entropies {
 	if e == EntropyFlow {
 		return nil
@@ -57,13 +57,14 @@ func newEntropies(e Entropy, seed uint64) *entropies {
 	return &entropies{reps: e == EntropyREPS, seed: seed}
 }
 
-// random is a port at random, by the count of those before: no order of events of other flows changes it.
+// random draws a port by the count of those drawn before: the order of other flows' events does not change it.
 func (e *entropies) random() uint16 {
 	e.drawn++
 	return uint16(wire.MinEntropyPort + splitmix.At(e.seed, e.drawn)%(0x10000-wire.MinEntropyPort))
 }
 
-// next is the port of the next packet. Of those in the cache the oldest that is unused comes first; while frozen, all in turn, used or not.
+// next returns the port of the next packet: the oldest unused one of the cache, or, while frozen, each in turn, used
+// or not.
 func (e *entropies) next() uint16 {
 	at := e.head - e.fresh
 	switch {
@@ -73,8 +74,8 @@ func (e *entropies) next() uint16 {
 		e.explore--
 		return e.random()
 	case e.frozen:
-		at = e.again
-		e.again = (at + 1) % e.filled
+		at = e.reuse
+		e.reuse = (at + 1) % e.filled
 	case e.fresh == 0:
 		return e.random()
 	}
@@ -86,7 +87,7 @@ func (e *entropies) next() uint16 {
 	return e.cache[at]
 }
 
-// answered takes the port of a packet that an answer is about: good is that it arrived, and without a mark.
+// answered records an answer to a packet with a port; good says that the packet arrived without a mark.
 func (e *entropies) answered(now vtime.Time, port uint16, good bool) {
 	if e.frozen && now > e.until {
 		*e = entropies{reps: true, seed: e.seed, drawn: e.drawn, explore: repsExplore}
@@ -103,9 +104,10 @@ func (e *entropies) answered(now vtime.Time, port uint16, good bool) {
 	e.filled = min(e.filled+1, repsCache)
 }
 
-// failed freezes the cache: a packet was lost, perhaps on a path that has failed, and those of the cache were good.
+// failed freezes the cache: a packet was lost, perhaps on a path that has failed, and the ports in the cache were
+// good.
 func (e *entropies) failed(now vtime.Time) {
 	if e.reps && !e.frozen && e.explore == 0 {
-		e.frozen, e.until, e.again = true, now+repsFreeze, 0
+		e.frozen, e.until, e.reuse = true, now+repsFreeze, 0
 	}
 }

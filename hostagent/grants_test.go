@@ -37,7 +37,7 @@ func (p *pair) grantedFlow(size int64, g *cc.Grants) (*Sender, *Receiver) {
 	if r, err = p.to.Expect(s.Flow, wire.FlowParams{Src: wire.Addr{10, 0, 0, 2}, Dst: wire.Addr{10, 0, 0, 1}, DestQP: s.qp, TOS: wire.ControlTOS(6), HeadersOnly: p.to.HeadersOnly}, nil); err != nil {
 		p.Fatal(err)
 	}
-	r.Lend(s.controller.(cc.ByGrants))
+	r.GrantBy(s.controller.(cc.ByGrants))
 	r.Begin()
 	return s, r
 }
@@ -68,9 +68,10 @@ func kinds(all []wire.Packet) (k []wire.Kind) {
 	return k
 }
 
-// TestGrants: a flow of 20 packets sends 3 before it hears of its receiver, and then what it is granted, in turns of a packet's time at the rate
-// of the port. The demand that packets tell, by hand (uec.cpp, computePullTarget): least of what is to be sent and max_cwnd (10 packets), less
-// the credit that is left, more what has been granted; while nothing has been heard at least a packet.
+// TestGrants: a flow of 20 packets sends 3 before it hears of its receiver, and then what it is granted, in turns of
+// a packet's time at the rate of the port. The demand that packets tell, by hand (uec.cpp, computePullTarget): least
+// of what is to be sent and max_cwnd (10 packets), less the credit that is left, more what has been granted; while
+// nothing has been heard at least a packet.
 //
 //	sent   before a grant: 1, 2, 3   by the first grant: 4    by the second: 5
 //	left                   2, 1, 0                       0                   0
@@ -133,8 +134,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestInitialCreditIsForfeited: what a flow has not sent when it first hears of its receiver it may not send without a grant any more
-// (uec.cpp, stopSpeculating).
+// TestInitialCreditIsForfeited: what a flow has not sent when it first hears of its receiver it may not send without
+// a grant any more (uec.cpp, stopSpeculating).
 func TestInitialCreditIsForfeited(t *testing.T) {
 	p, g := newGranted(t, nil)
 	s, _ := p.grantedFlow(20*mtu, g)
@@ -143,15 +144,16 @@ func TestInitialCreditIsForfeited(t *testing.T) {
 	p.pool.Put(f)
 	ack, _ := p.to.Dequeue(p.now, 0)
 	p.from.Receive(p.now, ack)
-	if s.credit.left != 0 || s.credit.forfeit != 2*mtu {
-		t.Errorf("%d bytes are left, %d forfeited", s.credit.left, s.credit.forfeit)
+	if s.ext.credit.left != 0 || s.ext.credit.forfeit != 2*mtu {
+		t.Errorf("%d bytes are left, %d forfeited", s.ext.credit.left, s.ext.credit.forfeit)
 	}
 	if sent := p.sends(p.now + us); len(sent) != 0 {
 		t.Errorf("%v", kinds(sent))
 	}
 }
 
-// TestGrantsTakeTurns: receivers of a NIC grant in turns, whatever their demands; one that has been granted all loses its turn.
+// TestGrantsTakeTurns: receivers of a NIC grant in turns, whatever their demands; one that has been granted all loses
+// its turn.
 func TestGrantsTakeTurns(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Initial = mtu
@@ -179,7 +181,8 @@ func TestGrantsTakeTurns(t *testing.T) {
 		p.pool.Put(f)
 		p.sends(p.now)
 	}
-	// The first has a packet of the initial credit, each: demands of 8, 2 and 8 packets, of which max_cwnd for three flows lets each ask for 3.
+	// The first has a packet of the initial credit, each: demands of 8, 2 and 8 packets, of which max_cwnd for three
+	// flows lets each ask for 3.
 	if want := []int{0, 1, 2, 0, 1, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2}; !slices.Equal(order, want) {
 		t.Errorf("grants went to %v, want %v", order, want)
 	}
@@ -188,7 +191,8 @@ func TestGrantsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestLostGrant: a flow that hears of no grant asks for it after a time, and is told again; nothing more is granted for that.
+// TestLostGrant: a flow that hears of no grant asks for it after a time, and is told again; nothing more is granted
+// for that.
 func TestLostGrant(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Initial = 0
@@ -204,8 +208,8 @@ func TestLostGrant(t *testing.T) {
 	if p.to.GrantsSent != 2 {
 		t.Errorf("%d grants of a packet each for one request of two", p.to.GrantsSent)
 	}
-	if r.lender.granted != 2*mtu || s.Waits() || !p.from.Pacing(p.now) {
-		t.Fatalf("%d bytes granted; waits for ever: %t", r.lender.granted, s.Waits())
+	if r.granter.granted != 2*mtu || s.Waits() || !p.from.Pacing(p.now) {
+		t.Fatalf("%d bytes granted; waits for ever: %t", r.granter.granted, s.Waits())
 	}
 	if at := p.armed[s]; at != 100*us {
 		t.Fatalf("it asks again at %v", at)
@@ -238,9 +242,10 @@ func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
 		}
 		p.to.Receive(p.now, whole(f))
 	}
-	// The second packet of two tells that nothing is to be granted, the first that a packet is, as nothing has been heard: that was so.
-	if r.lender.demand != 2*mtu {
-		t.Errorf("a demand of %d bytes", r.lender.demand)
+	// The second packet of two tells that nothing is to be granted, the first that a packet is, as nothing has been
+	// heard: that was so.
+	if r.granter.demand != 2*mtu {
+		t.Errorf("a demand of %d bytes", r.granter.demand)
 	}
 	for range 5 {
 		p.answers()
@@ -255,8 +260,8 @@ func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
 	}
 }
 
-// TestGrantsAreDue: a grant follows another by its time on the line, 218 ns as in TestGrants. Time in which nobody waits is no credit, and
-// a second receiver that begins to wait does not put off the first.
+// TestGrantsAreDue: a grant follows another by its time on the line, 218 ns as in TestGrants. Time in which nobody
+// waits is no credit, and a second receiver that begins to wait does not put off the first.
 func TestGrantsAreDue(t *testing.T) {
 	const turn = 218 * vtime.Nanosecond
 	p, g := newGranted(t, nil)
@@ -276,18 +281,18 @@ func TestGrantsAreDue(t *testing.T) {
 			t.Fatalf("a grant at %v: %t; due at %v, want %v", now, f != nil, wake, want)
 		}
 	}
-	first.owe(10*us, mtu)
+	first.raiseDemand(10*us, mtu)
 	granted(10 * us)
 	waits(10*us, vtime.Never) // all that was asked for
-	first.owe(10*us+turn/2, 2*mtu)
+	first.raiseDemand(10*us+turn/2, 2*mtu)
 	waits(10*us+turn/2, 10*us+turn)
 	granted(10*us + turn)
-	first.owe(50*us, 4*mtu)
+	first.raiseDemand(50*us, 4*mtu)
 	granted(50 * us)
 	waits(50*us, 50*us+turn)
 	granted(50*us + turn)
-	first.owe(60*us, 5*mtu)
-	second.owe(61*us, mtu)
+	first.raiseDemand(60*us, 5*mtu)
+	second.raiseDemand(61*us, mtu)
 	granted(61 * us) // due at 60 us, and the port was not free: that lets one follow at once
 	granted(61 * us)
 	waits(61*us, vtime.Never)
@@ -298,20 +303,20 @@ func TestGrantIsOfTheDemand(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Each = 4 * mtu
 	_, r := p.grantedFlow(20*mtu, g)
-	r.owe(p.now, 6*mtu)
+	r.raiseDemand(p.now, 6*mtu)
 	for _, want := range []int64{4, 6, 6} {
 		if f, _ := p.to.grantNext(p.now); f != nil {
 			p.pool.Put(f)
 		}
-		if r.lender.granted != want*mtu {
-			t.Errorf("%d bytes granted, want %d packets", r.lender.granted, want)
+		if r.granter.granted != want*mtu {
+			t.Errorf("%d bytes granted, want %d packets", r.granter.granted, want)
 		}
 		p.now += 10 * us
 	}
 }
 
-// TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by (1 - 0.5) x 0.5, and
-// periods without a packet raise it by 1/1024, 2/1024 and so on.
+// TestMarksLowerGrants: a period of 10 us ends at its last moment. One of a marked packet alone lowers the share by
+// (1 - 0.5) x 0.5, and periods without a packet raise it by 1/1024, 2/1024 and so on.
 func TestMarksLowerGrants(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Target, g.Gain, g.Decrease, g.Increase, g.Least = 0.5, 1, 0.5, 1./1024, 1./64

@@ -51,7 +51,7 @@ func (p *pair) Frame(n int) *frame.Frame { return p.pool.Get(n) }
 func (p *pair) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
 	return p.pool.GetBrief(n, form, b)
 }
-func (p *pair) Lane() int                       { return 0 }
+func (p *pair) Worker() int                     { return 0 }
 func (p *pair) Done(now vtime.Time, s *Sender)  { p.done = append(p.done, s.Flow) }
 func (p *pair) Sent(vtime.Time, *Sender)        {}
 func (p *pair) Delivered(vtime.Time, *Receiver) {}

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// loop is one flow from h0 to h1 through one switch, closed: what the switch does to packets by its queue comes back to the
-// flow's controller. There is no PAUSE; the switch's buffer has no end.
+// loop is one flow from h0 to h1 through one switch, closed: what the switch does to packets by its queue comes back
+// to the flow's controller. There is no PAUSE; the switch's buffer has no end.
 //
 //	h0 --40 Gb/s, 9 us-- switch --port rate, 9 us-- h1, and 18 us back for what h1 says
 type loop struct {
@@ -97,7 +97,7 @@ func (l *loop) Sent(vtime.Time, *Sender) {}
 
 func (l *loop) Delivered(vtime.Time, *Receiver) {}
 
-func (l *loop) Lane() int { return 0 }
+func (l *loop) Worker() int { return 0 }
 
 func (l *loop) Frame(n int) *frame.Frame { return l.pool.Get(n) }
 func (l *loop) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
@@ -137,7 +137,7 @@ func newLoop(t testing.TB, name string) *loop {
 		t.Fatal(err)
 	}
 	if by, ok := controller.(cc.ByGrants); ok {
-		l.receiver.Lend(by)
+		l.receiver.GrantBy(by)
 	}
 	l.receiver.Begin()
 	if l.sender, err = l.from.Start(0, SenderConfig{Controller: controller, Wire: forward}); err != nil {
@@ -319,7 +319,8 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 	}
 }
 
-// TestHPCCFillsEta: of a port of 1124 B for each 1000 B of payload HPCC fills 95 %, with next to nothing in the queue.
+// TestHPCCFillsEta: of a port of 1124 B for each 1000 B of payload HPCC fills 95 %, with next to nothing in the
+// queue.
 func TestHPCCFillsEta(t *testing.T) {
 	l := newLoop(t, "hpcc")
 	l.port = 10 * units.Gbps
@@ -333,8 +334,8 @@ func TestHPCCFillsEta(t *testing.T) {
 	}
 }
 
-// TestPausesAreNotCongestion: a flow whose packets waited through a pause of the switch's port slows down for it, as their
-// RTTs and the queue that they find say; told by ternary marks that the pause may be why, it does not.
+// TestPausesAreNotCongestion: a flow whose packets waited through a pause of the switch's port slows down for it, as
+// their RTTs and the queue that they find say; told by ternary marks that the pause may be why, it does not.
 func TestPausesAreNotCongestion(t *testing.T) {
 	const pause, until = 5 * vtime.Millisecond, 5300 * us
 	for name, slows := range map[string]bool{

@@ -11,63 +11,65 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Clock is what a NIC asks of whoever drives it.
+// Clock is what drives a NIC: package engine, or a test.
 type Clock interface {
-	// Arm has s.OnTimer called at the given time; a sender is armed at one time at most, a later Arm replaces it.
+	// Arm calls s.OnTimer at the given time. A sender is armed for one time at most: a later Arm replaces it.
 	Arm(s *Sender, at vtime.Time)
-	// ArmReceiver has r.OnTimer called at the given time, unless r.Armed is another by then.
+	// ArmReceiver calls r.OnTimer at the given time, unless r.Armed has changed by then.
 	ArmReceiver(r *Receiver, at vtime.Time)
-	// Done is told that the last byte of s was acknowledged.
+	// Done is called when the last byte of s is acknowledged.
 	Done(now vtime.Time, s *Sender)
-	// Sent is told that s has begun to send its last packet for the first time, if SenderConfig.TellSent asks for it; Delivered, that r has all of
-	// its Size bytes.
+	// Sent is called when s begins to send its last packet for the first time, if SenderConfig.NotifySent is set.
 	Sent(now vtime.Time, s *Sender)
+	// Delivered is called when r has received all of its Size bytes.
 	Delivered(now vtime.Time, r *Receiver)
-	// Lane is the number of who drives the NIC now, from 0 on: what is called by one is not called at once.
-	Lane() int
-	// Frame is a frame of n bytes for a packet that the NIC builds, Brief one that is no more than what a RoCE packet has of its own.
+	// Worker returns the number, from 0 on, of the worker that drives the NIC now. One worker does one thing at a
+	// time.
+	Worker() int
+	// Frame returns a frame of n bytes for a packet that the NIC builds.
 	Frame(n int) *frame.Frame
+	// Brief returns a frame of n bytes that holds no more than a RoCE packet's own fields.
 	Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame
 }
 
-// NIC is one host's RDMA NIC. It is a sans-IO state machine: the engine hands it the frames that arrive and takes a frame
-// whenever the port is free, as a NIC's port pulls the next eligible packet.
+// NIC is one host's RDMA NIC. It is a sans-IO state machine: the engine passes it the frames that arrive, and takes a
+// frame whenever the port is free, as a NIC's port pulls the next eligible packet.
 type NIC struct {
 	settings *Settings
 	clock    Clock
 	mtu      int
-	// lineBytes is the line time of a frame in bytes.
+	// lineBytes returns a frame's line time in bytes.
 	lineBytes func(n int) int64
 
-	control frame.Queue // CNP, and ACK and NAK if they have its priority
+	control frame.Queue // CNPs, and ACKs and NAKs if they have the control priority
 	class               // of the settings' data priority
-	several classes     // and others, if flows have others
+	several classes     // if flows have other data priorities
 
-	senders   pairs[Sender]
-	receivers pairs[Receiver]
-	byFlowID  map[uint16]*Sender // for CNMs: the first of those with the id, in the order of starting; nil: none has come
-	started   int
+	senders   qpTable[Sender]
+	receivers qpTable[Receiver]
+	byFlowID  map[uint16]*Sender // for CNMs: the first flow with the ID, in the order of their starts; nil before the first CNM
+	started   int                // flows so far
 
-	// calling is 1 + the flow whose congestion control may be at work; 0: none is. It stays where that panics, and says whose it was.
+	// calling is 1 + the flow whose congestion control may be running; 0: none is. If it panics, calling says whose
+	// it was.
 	calling int32
 
-	packet wire.Packet   // the present one: on the stack it could not be, as a Recorder is told of it
-	sample cc.Sample     // of the present packet
-	hops   []wire.INTHop // its
-	stage  []byte        // the payload of one that a queue pair sends; nil: there was none
+	packet wire.Packet   // the current packet; passing it to the Recorder would move it to the heap
+	sample cc.Sample     // of the current packet
+	hops   []wire.INTHop // likewise
 
-	// HeadersOnly says that frames carry neither payload nor ICRC; otherwise frames with a wrong ICRC are discarded.
+	// HeadersOnly says that frames carry neither payload nor ICRC. Otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
-	// Brief says that those of data, ACK and NAK without telemetry and timestamp carry no more than what such a packet has of its own. It goes
-	// with HeadersOnly, and with IPv4.
+	// Brief says that data packets, ACKs and NAKs without telemetry and timestamp carry no more than their own
+	// fields. It requires HeadersOnly, and IPv4.
 	Brief bool
 
-	// Rate is that of its port, at which its receivers grant (Settings.Grants).
+	// Rate is the rate of the NIC's port, at which its receivers grant (Settings.Grants).
 	Rate    units.Rate
-	turns   *turns // of receivers that grant; nil: none has yet
-	granted int    // senders that go by grants
+	turns   *turns // of receivers that grant; nil: none yet
+	granted int    // senders that need grants
 
-	// Recorder is told why packets leave when they do; nil: nobody is.
+	// Recorder receives the reasons why packets leave when they do; nil: none.
 	Recorder Recorder
 
 	Counters
@@ -80,11 +82,11 @@ type Counters struct {
 	NaksSent, NaksReceived         int64
 	CNPsSent, CNPsReceived         int64
 	CNMsReceived                   int64
-	CNMsUnknown                    int64 // CNMs whose flow this host does not send
+	CNMsUnknown                    int64 // CNMs for a flow that this host does not send
 	Corrupted                      int64 // frames with a wrong ICRC
 	Stray                          int64 // frames for no queue pair of this host
 	Duplicates, OutOfOrder         int64 // data packets
-	Trimmed                        int64 // data packets that came without their payload
+	Trimmed                        int64 // data packets received without their payload
 	BytesDelivered                 int64 // payload, in order or placed, once
 	BytesSent                      int64 // payload, retransmissions included
 	FramesReceived                 int64
@@ -99,15 +101,14 @@ type Counters struct {
 	BytesGranted                   int64 // payload
 }
 
-// NewNIC is a host's NIC. mtu is a full packet's payload; lineBytes gives a frame's line time.
-func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(int) int64) *NIC {
-	return &NIC{
-		settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes,
-	}
+// NewNIC returns a host's NIC. mtu is the payload of a full packet; lineBytes returns the line time of a frame of n
+// bytes, in bytes.
+func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(n int) int64) *NIC {
+	return &NIC{settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes}
 }
 
-// Dequeue takes the next frame that may leave at now, given the priorities that are OFF. Without one it says when one
-// becomes eligible, vtime.Never if only an event can bring one.
+// Dequeue returns the next frame that may leave at now, given the priorities that are OFF. Without one it returns
+// when one becomes eligible, vtime.Never if only an event can bring one.
 func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
 	wake = vtime.Never
 	stopped := off
@@ -139,19 +140,19 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 	}
 	refused := false
 	for s := n.candidate(&n.class, now); s != nil; s = n.candidate(&n.class, now) {
-		if f = s.send(now); f == nil { // a program's memory is gone, which its peer may have to be told
+		if f = s.send(now); f == nil { // a program's memory is gone, and its peer may have to learn of it
 			refused = true
 			continue
 		}
-		if s.traits != nil {
-			n.served(s)
+		if t := s.flowTraits(); t != nil {
+			n.served(s, t.Weight)
 		}
 		n.calling = 0
 		return f, 0
 	}
 	n.calling = 0
 	if (n.granted > 0 || refused) && stopped>>n.settings.ControlPriority&1 == 0 {
-		if f := n.control.Pop(); f != nil { // a flow has asked for a grant
+		if f := n.control.Pop(); f != nil { // a flow has requested a grant
 			return f, 0
 		}
 	}
@@ -161,25 +162,25 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 	return nil, wake
 }
 
-// Backlog is the control frames waiting to be sent: ACK, NAK and CNP.
+// Backlog returns the number of control frames that wait to be sent: ACKs, NAKs and CNPs.
 func (n *NIC) Backlog() (frames int64) {
-	n.each(func(c *class) { frames += int64(c.acks.Packets) })
+	n.eachClass(func(c *class) { frames += int64(c.acks.Packets) })
 	return frames + int64(n.control.Packets)
 }
 
-// EachAnswer calls f with each of them.
+// EachAnswer calls f with each control frame that waits to be sent.
 func (n *NIC) EachAnswer(f func(*frame.Frame)) {
 	n.control.Each(f)
-	n.each(func(c *class) { c.acks.Each(f) })
+	n.eachClass(func(c *class) { c.acks.Each(f) })
 }
 
-// BacklogBytes is the bytes of the control frames waiting to be sent.
+// BacklogBytes returns the bytes of the control frames that wait to be sent.
 func (n *NIC) BacklogBytes() (bytes int64) {
-	n.each(func(c *class) { bytes += c.acks.Bytes })
+	n.eachClass(func(c *class) { bytes += c.acks.Bytes })
 	return bytes + n.control.Bytes
 }
 
-// Receive takes a frame that arrived and was not a pause. The frame stays the caller's.
+// Receive handles a frame that arrived, other than a PAUSE. The frame remains the caller's.
 func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 	n.FramesReceived++
 	p := &n.packet
@@ -196,33 +197,33 @@ func (n *NIC) Receive(now vtime.Time, f *frame.Frame) {
 		}
 	}
 	if n.Recorder == nil {
-		n.deal(now, f, p)
+		n.dispatch(now, f, p)
 		return
 	}
 	n.Recorder.Received(now, f, p)
-	n.deal(now, f, p)
+	n.dispatch(now, f, p)
 	n.Recorder.Handled()
 }
 
-// deal hands a packet to the flow's half that it is for.
-func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
+// dispatch passes a packet to its flow or connection.
+func (n *NIC) dispatch(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	switch p.Kind {
 	case wire.KindData:
 		if r := n.receivers.get(p.DestQP); r != nil {
 			r.receive(now, p, int(f.Length))
 			return
 		}
-		if n.pair(now, f, p) {
+		if n.toConnection(now, f, p) {
 			return
 		}
 	case wire.KindReadRequest, wire.KindReadResponse, wire.KindAtomic, wire.KindAtomicAck:
-		if n.pair(now, f, p) {
+		if n.toConnection(now, f, p) {
 			return
 		}
 	case wire.KindAck, wire.KindNak, wire.KindCNP:
 		if s := n.senders.get(p.DestQP); s != nil {
-			if s.pair != nil {
-				if s.pair.handle(now, p, int(f.Length)) {
+			if k := s.connection(); k != nil {
+				if k.receive(now, p, int(f.Length)) {
 					return
 				}
 				break
@@ -253,7 +254,7 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	case wire.KindRequest:
 		if r := n.receivers.get(p.DestQP); r != nil {
 			n.RequestsReceived++
-			r.asked(now, p)
+			r.onRequest(now, p)
 			return
 		}
 	case wire.KindCNM:
@@ -263,8 +264,8 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 		if first == nil {
 			n.CNMsUnknown++
 		}
-		// Flows of one host whose CRC-16 ids collide cannot be told apart: all are slowed.
-		for s := first; s != nil; s = s.collides {
+		// Flows of one host whose CRC-16 IDs collide cannot be distinguished: all are slowed.
+		for s := first; s != nil; s = s.nextSameID {
 			n.calling = s.caller()
 			s.onCNM(now, cnm)
 		}
@@ -274,13 +275,17 @@ func (n *NIC) deal(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	n.Stray++
 }
 
-// pair hands a packet to the queue pair that it is for; false if there is none.
-func (n *NIC) pair(now vtime.Time, f *frame.Frame, p *wire.Packet) bool {
+// toConnection passes a packet to its connection; false if there is none.
+func (n *NIC) toConnection(now vtime.Time, f *frame.Frame, p *wire.Packet) bool {
 	s := n.senders.get(p.DestQP)
-	return s != nil && s.pair != nil && s.pair.handle(now, p, int(f.Length))
+	if s == nil {
+		return false
+	}
+	k := s.connection()
+	return k != nil && k.receive(now, p, int(f.Length))
 }
 
-// Calling is the flow whose congestion control was at work as it panicked; ok is false if none was.
+// Calling returns the flow whose congestion control was running when it panicked; ok is false if none was.
 func (n *NIC) Calling() (flow int, ok bool) { return int(n.calling) - 1, n.calling > 0 }
 
 func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
@@ -290,8 +295,8 @@ func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 	return wire.Parse(f.Data(), p)
 }
 
-// telemetry is what the switches wrote into a packet: hops in the order of its way, valid until the next packet, and the
-// way's id. Without telemetry it is nil and 0.
+// telemetry returns what switches wrote into a packet: the hops in the order of its path, valid until the next
+// packet, and the path's ID. Without telemetry it returns nil and 0.
 func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 	t := p.INT()
 	if t == nil {
@@ -307,21 +312,21 @@ func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 	return hops, t.PathID()
 }
 
-// Waiting says whether a frame may be ready as soon as the port is free.
+// Waiting reports whether a frame may be ready as soon as the port is free.
 func (n *NIC) Waiting() bool {
-	if n.control.Packets > 0 || n.class.holds() || n.turns != nil && len(n.turns.all) > 0 {
+	if n.control.Packets > 0 || n.class.waits() || n.turns != nil && len(n.turns.all) > 0 {
 		return true
 	}
 	for _, c := range n.several.all {
-		if c.holds() {
+		if c.waits() {
 			return true
 		}
 	}
 	return false
 }
 
-// Pacing says whether a flow waits for the time that its rate gives its next packet, now or later, and for nothing else; or for a grant, which it will
-// ask for again.
+// Pacing reports whether a flow waits only for the time that its rate gives its next packet, now or later, or for a
+// grant, which it will request again.
 func (n *NIC) Pacing(now vtime.Time) bool {
 	if n.class.pacing(now) {
 		return true
@@ -334,9 +339,9 @@ func (n *NIC) Pacing(now vtime.Time) bool {
 	return n.granted > 0 && n.awaitsGrants()
 }
 
-// add notes a flow that begins.
+// add registers a flow that starts.
 func (n *NIC) add(s *Sender) {
-	s.start = n.started
+	s.order = n.started
 	n.started++
 	n.senders.put(s.qp, s)
 	if n.byFlowID != nil {
@@ -344,13 +349,14 @@ func (n *NIC) add(s *Sender) {
 	}
 }
 
-// withFlowID is the first flow with an id, in the order of starting. Most fabrics have no CNMs: the index is made as the first comes.
+// withFlowID returns the first flow with an ID, in the order of their starts. Most fabrics have no CNMs: the first
+// one builds the index.
 func (n *NIC) withFlowID(id uint16) *Sender {
 	if n.byFlowID == nil {
 		n.byFlowID = map[uint16]*Sender{}
 		var all []*Sender
-		n.senders.all(func(s *Sender) { all = append(all, s) })
-		slices.SortFunc(all, func(a, b *Sender) int { return cmp.Compare(a.start, b.start) })
+		n.senders.each(func(s *Sender) { all = append(all, s) })
+		slices.SortFunc(all, func(a, b *Sender) int { return cmp.Compare(a.order, b.order) })
 		for _, s := range all {
 			n.index(s)
 		}
@@ -358,19 +364,20 @@ func (n *NIC) withFlowID(id uint16) *Sender {
 	return n.byFlowID[id]
 }
 
+// index adds a flow to the index by ID.
 func (n *NIC) index(s *Sender) {
 	last := n.byFlowID[s.flowID]
 	if last == nil {
 		n.byFlowID[s.flowID] = s
 		return
 	}
-	for last.collides != nil {
-		last = last.collides
+	for last.nextSameID != nil {
+		last = last.nextSameID
 	}
-	last.collides = s
+	last.nextSameID = s
 }
 
-// remove forgets a flow that has ended.
+// remove unregisters a flow that has finished.
 func (n *NIC) remove(s *Sender) {
 	n.senders.remove(s.qp)
 	if n.byFlowID == nil {
@@ -379,14 +386,14 @@ func (n *NIC) remove(s *Sender) {
 	before := n.byFlowID[s.flowID]
 	switch {
 	case before != s:
-		for before.collides != s {
-			before = before.collides
+		for before.nextSameID != s {
+			before = before.nextSameID
 		}
-		before.collides = s.collides
-	case s.collides != nil:
-		n.byFlowID[s.flowID] = s.collides
+		before.nextSameID = s.nextSameID
+	case s.nextSameID != nil:
+		n.byFlowID[s.flowID] = s.nextSameID
 	default:
 		delete(n.byFlowID, s.flowID)
 	}
-	s.collides = nil
+	s.nextSameID = nil
 }

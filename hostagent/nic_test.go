@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// dataFrame is the length of a data packet's frame, by hand: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, pad, ICRC 4, and
-// RETH 16 in the first of a WRITE.
+// dataFrame is the length of a data packet's frame, by hand: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, pad, ICRC
+// 4, and RETH 16 in the first of a WRITE.
 func dataFrame(payload int, first bool) int {
 	n := 14 + 20 + 8 + 12 + (payload+3)/4*4 + 4
 	if first {
@@ -67,8 +67,9 @@ var (
 	first = vtime.Time(bytePS * lineBytes(dataFrame(mtu, true)))
 )
 
-// TestPacing: a packet may leave when its predecessor's line time at the flow's rate has passed since that one left. A change of
-// the rate meanwhile moves that time, counted from there too, or counts from the packet after it, as the controller says.
+// TestPacing: a packet may leave when its predecessor's line time at the flow's rate has passed since that one left.
+// A change of the rate meanwhile moves that time, counted from there too, or counts from the packet after it, as the
+// controller says.
 func TestPacing(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
@@ -117,8 +118,8 @@ func TestWindowChanges(t *testing.T) {
 	}
 }
 
-// TestRateOfThePacketItself: what a controller makes of a packet's leaving, as a byte counter does, comes after the next departure
-// has been timed: it moves that one only where a change of the rate does.
+// TestRateOfThePacketItself: what a controller makes of a packet's leaving, as a byte counter does, comes after the
+// next departure has been timed: it moves that one only where a change of the rate does.
 func TestRateOfThePacketItself(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
@@ -142,8 +143,8 @@ type counting struct{ told }
 
 func (c *counting) OnSent(vtime.Time, int) { c.rate *= 2 }
 
-// TestDepartureWhileBlocked: a flow whose window opens goes when its packet was to leave, and at once if that is past, whatever
-// its rate has become meanwhile, unless a change of the rate moves departures.
+// TestDepartureWhileBlocked: a flow whose window opens goes when its packet was to leave, and at once if that is
+// past, whatever its rate has become meanwhile, unless a change of the rate moves departures.
 func TestDepartureWhileBlocked(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
@@ -283,7 +284,8 @@ func TestCNM(t *testing.T) {
 	}
 }
 
-// TestACKsWithData: ACKs go in the data's priority, before data, and CNPs in their own; PAUSE stops each by its priority.
+// TestACKsWithData: ACKs go in the data's priority, before data, and CNPs in their own; PAUSE stops each by its
+// priority.
 func TestACKsWithData(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.ACKsWithData = true })
 	p.start(2*mtu, newTold())

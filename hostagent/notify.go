@@ -7,23 +7,23 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Notify is what a receiver tells its sender of congestion without being asked: the notification point. What each ACK
-// echoes is another matter.
+// Notify selects how a receiver, the notification point, notifies its sender of congestion. It does not concern what
+// ACKs echo.
 type Notify uint8
 
 const (
-	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another went less than CNPInterval ago. With
-	// Ternary marks one that tells of CE goes even if the last told of UE alone, so that no UE keeps a CE from being told.
-	// (TCD's simulator collects marks for a period, under plain DCQCN too, and tells at its end.)
+	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another was sent less than CNPInterval
+	// ago. With Ternary marks, a CNP for CE is sent even if the last one reported only UE, so that UE does not
+	// suppress CE. (TCD's simulator collects marks for a period, under plain DCQCN too, and reports at its end.)
 	NotifyCNP Notify = iota
-	// NotifyPCN is PCN's: at the end of each CNPInterval in which packets arrived, a CNP that reports how fast they did
-	// and whether nearly all were marked.
+	// NotifyPCN is PCN's: at the end of each CNPInterval in which packets arrived, a CNP with their rate and whether
+	// nearly all were marked.
 	NotifyPCN
-	// NotifyNone is nothing.
+	// NotifyNone sends no CNPs.
 	NotifyNone
 )
 
-// notice takes note of a data packet with a frame of so many bytes, in order or not.
+// notice records a data packet, in order or not, in a frame of length bytes.
 func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	mark := p.ECN()
@@ -44,10 +44,10 @@ func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	switch r.settings.Notify {
 	case NotifyCNP:
 		if now-r.lastCNP >= r.settings.CNPInterval {
-			r.told = wire.NotECT
+			r.notified = wire.NotECT
 		}
-		if mark > r.told {
-			r.told, r.lastCNP = mark, now
+		if mark > r.notified {
+			r.notified, r.lastCNP = mark, now
 			flags := wire.CNPBECN
 			if mark == wire.UE {
 				flags = wire.CNPFECN
@@ -79,8 +79,8 @@ func (r *Receiver) notify(now vtime.Time, flags wire.CNPFlags, reserved *[wire.C
 	n.CNPsSent++
 }
 
-// arm has OnTimer called at the end of the present period. Periods follow each other from the flow's first packet on; one
-// of which there is nothing to tell has no timer, so that a silent flow costs nothing.
+// arm sets the timer to the end of the current period. Periods follow each other from the flow's first packet on; one
+// without packets has no timer, so that a silent flow costs nothing.
 func (r *Receiver) arm(now vtime.Time) {
 	if r.armed != vtime.Never {
 		return
@@ -90,10 +90,10 @@ func (r *Receiver) arm(now vtime.Time) {
 	r.nic.clock.ArmReceiver(r, r.armed)
 }
 
-// Armed is the time at which OnTimer is due; vtime.Never if it is not.
+// Armed returns when OnTimer is due; vtime.Never if it is not.
 func (r *Receiver) Armed() vtime.Time { return r.armed }
 
-// OnTimer is called at the time armed: a period ends.
+// OnTimer handles the timer that is due at Armed: it ends a period.
 func (r *Receiver) OnTimer(now vtime.Time) {
 	r.armed = vtime.Never
 	report := r.arrivals.report(r.settings.CNPInterval)
@@ -105,20 +105,20 @@ func (r *Receiver) OnTimer(now vtime.Time) {
 	r.notify(now, flags, &reserved)
 }
 
-// arrivals are a period's data packets of a flow, for PCN's report.
+// arrivals counts a flow's data packets of a period for PCN's report.
 type arrivals struct {
 	packets, marked int64
 	bytes           int64 // in line time
 
-	any  bool       // a packet ever came
+	any  bool       // a packet has ever arrived
 	last vtime.Time // when the last one did
 	gap  float64    // smoothed time between packets, ps
 }
 
-// forgetGap is a time without packets after which the smoothed gap says nothing any more (PCN's simulator).
+// forgetGap is the time without packets after which the smoothed gap is discarded (PCN's simulator).
 const forgetGap = 10 * vtime.Millisecond
 
-// add counts a packet. The gap starts at a period's length, and takes in half of each new one.
+// add counts a packet. The gap starts at a period's length and is averaged with each new one.
 func (a *arrivals) add(now vtime.Time, marked bool, lineBytes int64, period vtime.Time) {
 	if gap := now - a.last; !a.any || gap > forgetGap {
 		a.gap = float64(period)
@@ -133,8 +133,9 @@ func (a *arrivals) add(now vtime.Time, marked bool, lineBytes int64, period vtim
 	}
 }
 
-// report ends a period: the rate at which its packets came, in bits per second of line time, and whether 95 % were marked.
-// A lone packet's rate is by the smoothed gap: over the period it would be the least that a period can tell.
+// report ends a period. It returns the rate at which the packets arrived, in bits per second of line time, and
+// whether 95 % were marked. A lone packet's rate comes from the smoothed gap: over the period it would be the lowest
+// that a period can report.
 func (a *arrivals) report(period vtime.Time) wire.PCNReport {
 	over := float64(period)
 	if a.packets == 1 {

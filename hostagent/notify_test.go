@@ -41,8 +41,8 @@ func cnps(list []wire.Packet) []wire.Packet {
 	return slices.DeleteFunc(list, func(w wire.Packet) bool { return w.Kind != wire.KindCNP })
 }
 
-// TestPCNReport: 50 packets of 1020 B in 50 us are 8.16 Gb/s; 95 % and no less are congestion (PCN's authors' simulator, whose packets
-// these are; cc/testdata/vectors.txt, PCN).
+// TestPCNReport: 50 packets of 1020 B in 50 us are 8.16 Gb/s; 95 % and no less are congestion (PCN's authors'
+// simulator, whose packets these are; cc/testdata/vectors.txt, PCN).
 func TestPCNReport(t *testing.T) {
 	for _, c := range []struct {
 		packets, marked int
@@ -80,7 +80,8 @@ func TestPCNReport(t *testing.T) {
 	}
 }
 
-// TestPCNPeriods: periods follow each other from the first packet on. One without packets draws nothing, and no timer.
+// TestPCNPeriods: periods follow each other from the first packet on. One without packets draws nothing, and no
+// timer.
 func TestPCNPeriods(t *testing.T) {
 	p := pcnPair(t)
 	controller := newTold()
@@ -106,8 +107,8 @@ func TestPCNPeriods(t *testing.T) {
 	}
 }
 
-// TestPCNLonePacket: its rate is by the smoothed gap between packets, which starts at the period and is forgotten after
-// 10 ms.
+// TestPCNLonePacket: its rate is by the smoothed gap between packets, which starts at the period and is forgotten
+// after 10 ms.
 func TestPCNLonePacket(t *testing.T) {
 	p := pcnPair(t)
 	controller := newTold()
@@ -180,8 +181,8 @@ func (p *pair) receiveAs(mark wire.ECN) {
 	p.to.Receive(p.now, whole(data))
 }
 
-// TestTernaryCNPs: a mark draws a CNP at once, BECN for CE and FECN for UE alone, and within CNPInterval only a stronger one
-// another; what is not marked draws none, whatever it says with other packets.
+// TestTernaryCNPs: a mark draws a CNP at once, BECN for CE and FECN for UE alone, and within CNPInterval only a
+// stronger one another; what is not marked draws none, whatever it says with other packets.
 func TestTernaryCNPs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.Ternary = true })
 	c := newTold()
@@ -210,7 +211,8 @@ func TestTernaryCNPs(t *testing.T) {
 	for _, s := range c.cnps {
 		got = append(got, said{s.Now, s.CE, s.UE})
 	}
-	// Packets are 216.4 ns apart. The UE at 103 us and the CE at 153 us come less than 50 us after a CNP of their kind.
+	// Packets are 216.4 ns apart. The UE at 103 us and the CE at 153 us come less than 50 us after a CNP of their
+	// kind.
 	const packet = 216_400
 	want := []said{
 		{53*us + packet, false, true},

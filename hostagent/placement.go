@@ -5,25 +5,26 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// placement is the packets of a flow of selective repeat that have come out of order: each has been written to where its RETH says, and all
-// that is kept of it is that it has come.
+// placement records which packets of a flow under selective repeat have arrived out of order. Each has been written
+// to where its RETH says.
 type placement struct {
 	bits    []uint64 // by packet number modulo 64 times the length; nil: none was out of order yet
-	highest int64    // behind the last packet that has come
+	highest int64    // 1 + the highest packet that has arrived
 
 	PlacementCounts
 }
 
-// PlacementCounts are what came to the receiver of a flow of selective repeat, in packets.
+// PlacementCounts count packets at the receiver of a flow under selective repeat.
 type PlacementCounts struct {
-	Duplicates int64 // had come before
-	// Reordered came after one that was sent for the first time after it (RFC 4737, section 3), because it took another way, or was sent
-	// again; Extent is the most that one was behind the last, in packets of the sending order.
+	Duplicates int64 // had arrived before
+	// Reordered counts packets that arrived after one that was first sent after them (RFC 4737, section 3), because
+	// they took another path or were retransmitted. Extent is the maximum distance of such a packet from the highest,
+	// in packets of the sending order.
 	Reordered, Extent int64
-	Trimmed           int64 // came without their payload
+	Trimmed           int64 // arrived without their payload
 }
 
-// Placed are the counts of a flow of selective repeat; of another they are zero.
+// Placed returns the counts of a flow under selective repeat; zero for any other.
 func (r *Receiver) Placed() PlacementCounts {
 	if r.placed == nil {
 		return PlacementCounts{}
@@ -35,7 +36,7 @@ func (p *placement) has(number int64) bool {
 	return len(p.bits) > 0 && number < p.highest && p.bits[number>>6%int64(len(p.bits))]>>(number&63)&1 != 0
 }
 
-// put notes that a packet has come; expected is the first that has not.
+// put records that a packet has arrived; expected is the first that has not.
 func (p *placement) put(number, expected int64) {
 	for words := int64(len(p.bits)); number>>6-expected>>6 >= words; words = int64(len(p.bits)) {
 		grown := make([]uint64, max(4, 2*words))
@@ -47,7 +48,7 @@ func (p *placement) put(number, expected int64) {
 	p.bits[number>>6%int64(len(p.bits))] |= 1 << (number & 63)
 }
 
-// take says whether a packet has come, and forgets it.
+// take reports whether a packet has arrived, and forgets it.
 func (p *placement) take(number int64) bool {
 	if !p.has(number) {
 		return false
@@ -56,8 +57,8 @@ func (p *placement) take(number int64) bool {
 	return true
 }
 
-// place takes a data packet of a flow of selective repeat, and answers it: with an ACK what is in order, with a NAK what is not (IRN,
-// section 3.1).
+// place handles a data packet of a flow under selective repeat. It answers a packet in order with an ACK and any
+// other with a NAK (IRN, section 3.1).
 func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 	n, at := r.nic, r.placed
 	number := r.expected + int64(wire.PSNDiff(p.PSN, uint32(r.expected)&wire.PSNMask))
@@ -73,8 +74,8 @@ func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 		r.ack(now, p, wire.SyndromeAckAgain)
 		return
 	case trimmed:
-		if r.lender != nil { // it is to be sent again (rtx_backlog)
-			r.owe(now, r.lender.demand+int64(n.mtu))
+		if r.granter != nil { // it will be retransmitted (rtx_backlog)
+			r.raiseDemand(now, r.granter.demand+int64(n.mtu))
 		}
 		r.nak(now, p, wire.SyndromeNakTrimmed)
 		return
@@ -104,12 +105,13 @@ func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// ack acknowledges what has come in order, with the number of the packet that is answered in the place of the MSN; nak says that there is a gap.
+// ack acknowledges what has arrived in order. The MSN field has the number of the packet that it answers.
 func (r *Receiver) ack(now vtime.Time, p *wire.Packet, syndrome uint8) {
 	r.answer(now, p, syndrome, uint32(r.expected-1), p.PSN)
 	r.nic.AcksSent++
 }
 
+// nak reports a gap. The MSN field has the number of the packet that it answers.
 func (r *Receiver) nak(now vtime.Time, p *wire.Packet, syndrome uint8) {
 	r.answer(now, p, syndrome, uint32(r.expected), p.PSN)
 	r.nic.NaksSent++

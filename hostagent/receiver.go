@@ -8,57 +8,60 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Receiver is the receiving half of a flow's queue pair, the notification point.
+// Receiver is the receiving half of a flow, the notification point.
 type Receiver struct {
 	nic      *NIC
 	settings *Settings
-	acks     *frame.Queue // of answers that have not the control priority
-	Flow     int
+	acks     *frame.Queue // of answers that do not have the control priority
+	Flow     int          // the engine's index of the flow
 	qp       uint32
 	back     *wire.FlowHeader
 	expected int64 // number of the next packet in order
 	messages uint32
 
-	echo    wire.ECN // the strongest mark since the last ACK: CE, UE or NotECT
-	lastCNP vtime.Time
-	told    wire.ECN // by the last CNP, if it went less than CNPInterval ago
+	echo     wire.ECN // the strongest mark since the last ACK: CE, UE or NotECT
+	lastCNP  vtime.Time
+	notified wire.ECN // the mark that the last CNP reported, if it was sent less than CNPInterval ago
 
 	// Of a notification point with periods (notify.go).
-	origin   vtime.Time // when the first began, with the flow's first packet; Never before
-	armed    vtime.Time // the end of the present one, if there will be something to tell; else Never
-	arrivals arrivals   // in the present one
+	origin   vtime.Time // start of the first period, the arrival of the flow's first packet; Never before
+	armed    vtime.Time // end of the current period, if there will be something to report; otherwise Never
+	arrivals arrivals   // in the current period
 
 	lastNak vtime.Time
-	nakFor  int64
+	nakFor  int64 // packet that the last NAK was for; -1: none yet
 
-	placed *placement // of selective repeat; nil: packets are taken in order alone
-	lender *lender    // nil: it grants nothing
+	placed  *placement // of selective repeat; nil: packets are accepted in order only
+	granter *granter   // nil: it grants nothing
 
 	Delivered    int64 // payload bytes, in order or placed, once
-	Size         int64 // Clock.Delivered is told when so many are there; 0: never
+	Size         int64 // Clock.Delivered is called when Delivered reaches it; 0: never
 	Marked       int64 // data packets received with CE
-	Undetermined int64 // and with UE (TCD)
+	Undetermined int64 // data packets received with UE (TCD)
 }
 
-// Expect makes a flow's receiving half, which nothing comes to yet: see Begin. back is the way to the sender, its DestQP the flow's, its TOS
-// that of ACKs. settings are the flow's own; nil: the NIC's.
+// Expect returns a flow's receiving half, which receives nothing before Begin. back describes the ACKs, with the
+// flow's DestQP. settings are the flow's own; nil: the NIC's.
 func (n *NIC) Expect(flow int, back wire.FlowParams, settings *Settings) (*Receiver, error) {
 	header, err := wire.NewFlowHeader(back)
 	if err != nil {
 		return nil, err
 	}
 	settings = cmp.Or(settings, n.settings)
-	r := &Receiver{nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo, lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never}
+	r := &Receiver{
+		nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo,
+		lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never,
+	}
 	if r.settings.Recovery == SelectiveRepeat {
 		r.placed = &placement{}
 	}
 	return r, nil
 }
 
-// Begin has the flow's packets come to it.
+// Begin makes the receiver receive the flow's packets.
 func (r *Receiver) Begin() { r.nic.receivers.put(r.qp, r) }
 
-// Forget ends a flow's receiving half.
+// Forget ends the receiving half of a flow.
 func (n *NIC) Forget(qp uint32) {
 	if r := n.receivers.get(qp); r != nil {
 		r.armed = vtime.Never
@@ -67,13 +70,13 @@ func (n *NIC) Forget(qp uint32) {
 	n.receivers.remove(qp)
 }
 
-// receive takes a data packet with a frame of so many bytes.
+// receive handles a data packet in a frame of length bytes.
 func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	n.DataReceived++
 	r.notice(now, p, length)
-	if r.lender != nil {
-		r.lend(now, p)
+	if r.granter != nil {
+		r.noteDemand(now, p)
 	}
 	if r.placed != nil {
 		r.place(now, p)
@@ -98,7 +101,7 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 			r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1), r.messages)
 			n.AcksSent++
 		}
-	case ahead < 0: // again: the sender missed our ACK
+	case ahead < 0: // the sender missed the ACK
 		n.Duplicates++
 		r.answer(now, p, wire.SyndromeAck, uint32(r.expected-1), r.messages)
 		n.AcksSent++
@@ -112,7 +115,7 @@ func (r *Receiver) receive(now vtime.Time, p *wire.Packet, length int) {
 	}
 }
 
-// answer acknowledges packet p, or refuses it; the telemetry or timestamp that it brought goes back.
+// answer sends an ACK or NAK for packet p, with the telemetry or timestamp that p carried.
 func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, msn uint32) {
 	n, telemetry := r.nic, p.INT()
 	if r.settings.Entropy != EntropyFlow {
@@ -158,5 +161,5 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	}
 }
 
-// longAgo is before every event, yet far enough from the end of the range to be subtracted from.
+// longAgo is before every event, yet far enough from the end of the range to subtract from it.
 const longAgo = -vtime.Never / 2

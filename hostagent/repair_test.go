@@ -116,8 +116,8 @@ func TestNakAgain(t *testing.T) {
 	}
 }
 
-// TestOneRewindForAGap: NAKs that packets of one gap draw, where they come faster than an RTT, have the flow go back once. It goes back again as
-// the retransmission is lost too.
+// TestOneRewindForAGap: NAKs that packets of one gap draw, where they come faster than an RTT, have the flow go back
+// once. It goes back again as the retransmission is lost too.
 func TestOneRewindForAGap(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.NakInterval = us })
 	c := newTold()
@@ -192,7 +192,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestEveryLossIsRepaired: whatever the wires lose, both ways, each byte arrives once and in order, and the flow ends.
+// TestEveryLossIsRepaired: whatever the wires lose, both ways, each byte arrives once and in order, and the flow
+// ends.
 func TestEveryLossIsRepaired(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPair(t, func(s *Settings) {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// newSelective is a pair whose flows are of selective repeat, without a cap.
-func newSelective(t testing.TB, c func(*Settings)) *pair {
+// newSelectivePair returns a pair whose flows use selective repeat, without a cap.
+func newSelectivePair(t testing.TB, c func(*Settings)) *pair {
 	return newPair(t, func(s *Settings) {
 		s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us
 		if c != nil {
@@ -20,10 +20,10 @@ func newSelective(t testing.TB, c func(*Settings)) *pair {
 	})
 }
 
-// TestSelectiveRepeat: of a row of packets of which two are lost those alone are sent again, each once; NAKs have what has come in order and
-// which packet drew them (IRN, section 3.1), and each packet has an RETH of its own.
+// TestSelectiveRepeat: of a row of packets of which two are lost those alone are sent again, each once; NAKs have
+// what has come in order and which packet drew them (IRN, section 3.1), and each packet has an RETH of its own.
 func TestSelectiveRepeat(t *testing.T) {
-	p := newSelective(t, nil)
+	p := newSelectivePair(t, nil)
 	c := newTold()
 	s, r := p.start(10*mtu-1, c)
 	var frames [][]byte
@@ -86,14 +86,14 @@ func TestSelectiveRepeat(t *testing.T) {
 	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || told != 9*mtu-1 { // of the packet whose ACK ends the flow no controller hears
 		t.Errorf("done %v, %d placed, %d again, the controller was told of %d", p.done, r.Delivered, s.Retransmitted, told)
 	}
-	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious != 0 || p.from.Timeouts != 0 {
-		t.Errorf("%+v, %d spurious, %d timeouts", x, s.Spurious, p.from.Timeouts)
+	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious() != 0 || p.from.Timeouts != 0 {
+		t.Errorf("%+v, %d spurious, %d timeouts", x, s.Spurious(), p.from.Timeouts)
 	}
 }
 
 // TestSelectiveCap: no more than the cap is in flight, and what is lost goes again all the same.
 func TestSelectiveCap(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.Selective.Cap = 4 * mtu })
+	p := newSelectivePair(t, func(s *Settings) { s.Selective.Cap = 4 * mtu })
 	p.start(10*mtu, newTold())
 	var frames [][]byte
 	for range 4 {
@@ -115,9 +115,10 @@ func TestSelectiveCap(t *testing.T) {
 	}
 }
 
-// TestSelectiveWindow: what has arrived out of order, or is known to be lost, leaves the window, and retransmissions go within it.
+// TestSelectiveWindow: what has arrived out of order, or is known to be lost, leaves the window, and retransmissions
+// go within it.
 func TestSelectiveWindow(t *testing.T) {
-	p := newSelective(t, nil)
+	p := newSelectivePair(t, nil)
 	c := newTold()
 	c.window = 4 * mtu
 	s, _ := p.start(20*mtu, c)
@@ -151,8 +152,8 @@ func TestSelectiveWindow(t *testing.T) {
 	}
 }
 
-// TestSelectiveSamples: the answer to a packet that was sent again tells the RTT of its last copy if the copies before came trimmed, or if
-// there was one before and the answer is to the second; else it tells none.
+// TestSelectiveSamples: the answer to a packet that was sent again tells the RTT of its last copy if the copies
+// before came trimmed, or if there was one before and the answer is to the second; else it tells none.
 func TestSelectiveSamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    string // what became of the copies before the last: trimmed, or late
@@ -168,7 +169,7 @@ func TestSelectiveSamples(t *testing.T) {
 		"one late, one trimmed":      {before: "lt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newSelective(t, nil)
+			p := newSelectivePair(t, nil)
 			told := newTold()
 			s, _ := p.start(20*mtu, told)
 			copies := [][]byte{p.next()}
@@ -205,9 +206,10 @@ func TestSelectiveSamples(t *testing.T) {
 	}
 }
 
-// TestSelectiveTrimmedOnce: a packet that came trimmed is sent again once, though others that left after it arrive before its second copy.
+// TestSelectiveTrimmedOnce: a packet that came trimmed is sent again once, though others that left after it arrive
+// before its second copy.
 func TestSelectiveTrimmedOnce(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.Selective.Reorder = 1 })
+	p := newSelectivePair(t, func(s *Settings) { s.Selective.Reorder = 1 })
 	s, _ := p.start(4*mtu, newTold())
 	var frames [][]byte
 	for range 4 {
@@ -228,14 +230,15 @@ func TestSelectiveTrimmedOnce(t *testing.T) {
 		t.Errorf("packet %d once more", p.parse(f).PSN)
 	}
 	p.to.Receive(p.now, whole(again))
-	if p.answers(); s.state != senderDone || s.Retransmitted != mtu || s.Spurious != 0 {
-		t.Errorf("state %d, %d bytes again, %d spurious", s.state, s.Retransmitted, s.Spurious)
+	if p.answers(); s.state != senderDone || s.Retransmitted != mtu || s.Spurious() != 0 {
+		t.Errorf("state %d, %d bytes again, %d spurious", s.state, s.Retransmitted, s.Spurious())
 	}
 }
 
-// TestSelectiveDuplicateTellsNoRTT: the answer to a copy of a packet that had arrived counts as spurious, and tells no RTT.
+// TestSelectiveDuplicateTellsNoRTT: the answer to a copy of a packet that had arrived counts as spurious, and tells
+// no RTT.
 func TestSelectiveDuplicateTellsNoRTT(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.Timestamps = true })
+	p := newSelectivePair(t, func(s *Settings) { s.Timestamps = true })
 	s, _ := p.start(4*mtu, newTold())
 	p.next() // is lost
 	frame := p.next()
@@ -249,8 +252,8 @@ func TestSelectiveDuplicateTellsNoRTT(t *testing.T) {
 	p.now = 50 * us
 	p.to.Receive(p.now, whole(frame))
 	p.answers()
-	if s.Spurious != 1 || s.LastRTT != before {
-		t.Errorf("%d spurious, an RTT of %v", s.Spurious, s.LastRTT)
+	if s.Spurious() != 1 || s.LastRTT != before {
+		t.Errorf("%d spurious, an RTT of %v", s.Spurious(), s.LastRTT)
 	}
 }
 
@@ -268,11 +271,11 @@ func (c *lossCounter) OnLoss(_ vtime.Time, payload int64, timeout bool) {
 	c.lost = append(c.lost, payload)
 }
 
-// TestSelectiveLosses: a congestion control that counts losses hears of each packet once, another of each row of them: it hears again as what left after
-// it had been told is lost.
+// TestSelectiveLosses: a congestion control that counts losses hears of each packet once, another of each row of
+// them: it hears again as what left after it had been told is lost.
 func TestSelectiveLosses(t *testing.T) {
 	for _, counts := range []bool{true, false} {
-		p := newSelective(t, nil)
+		p := newSelectivePair(t, nil)
 		told := newTold()
 		c := &lossCounter{told: told}
 		s, _ := p.start(8*mtu-1, map[bool]cc.Controller{true: c, false: told}[counts])
@@ -306,7 +309,7 @@ func TestSelectiveLosses(t *testing.T) {
 
 // TestSelectiveReorder: with a threshold a packet is not lost until one that was sent so many later has come.
 func TestSelectiveReorder(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.Selective.Reorder = 3 })
+	p := newSelectivePair(t, func(s *Settings) { s.Selective.Reorder = 3 })
 	s, _ := p.start(8*mtu, newTold())
 	var frames [][]byte
 	for range 8 {
@@ -330,16 +333,17 @@ func TestSelectiveReorder(t *testing.T) {
 		p.to.Receive(p.now, whole(frames[i]))
 	}
 	p.answers()
-	if s.state != senderDone || s.Spurious != 0 {
-		t.Errorf("%d acknowledged, %d spurious", s.Acked(), s.Spurious)
+	if s.state != senderDone || s.Spurious() != 0 {
+		t.Errorf("%d acknowledged, %d spurious", s.Acked(), s.Spurious())
 	}
 }
 
-// TestSelectiveTimeouts: the timeout is RTO_low while few packets are in flight, and else retransmit_timeout. Each packet has its own: after it that
-// packet alone goes again, and what had come is known to have. The congestion control is told of one timeout, as all left before it.
+// TestSelectiveTimeouts: the timeout is RTO_low while few packets are in flight, and else retransmit_timeout. Each
+// packet has its own: after it that packet alone goes again, and what had come is known to have. The congestion
+// control is told of one timeout, as all left before it.
 func TestSelectiveTimeouts(t *testing.T) {
 	for _, flight := range []int64{3, 4} {
-		p := newSelective(t, nil)
+		p := newSelectivePair(t, nil)
 		c := newTold()
 		s, r := p.start(flight*mtu, c)
 		var frames [][]byte
@@ -373,16 +377,16 @@ func TestSelectiveTimeouts(t *testing.T) {
 		if list := p.answers(); list[0].Syndrome != wire.SyndromeAckAgain {
 			t.Errorf("%+v", list[0])
 		}
-		if r.Delivered != flight*mtu || s.Spurious != 1 || r.Placed().Duplicates != 1 || s.state != senderDone {
-			t.Errorf("%d placed, %d spurious, %+v", r.Delivered, s.Spurious, r.Placed())
+		if r.Delivered != flight*mtu || s.Spurious() != 1 || r.Placed().Duplicates != 1 || s.state != senderDone {
+			t.Errorf("%d placed, %d spurious, %+v", r.Delivered, s.Spurious(), r.Placed())
 		}
 	}
 }
 
-// TestTrimmedPacket: what comes without its payload draws a NAK that says which packet it was, and that is sent again at once, though nothing
-// after it has come.
+// TestTrimmedPacket: what comes without its payload draws a NAK that says which packet it was, and that is sent again
+// at once, though nothing after it has come.
 func TestTrimmedPacket(t *testing.T) {
-	p := newSelective(t, nil)
+	p := newSelectivePair(t, nil)
 	s, r := p.start(3*mtu, newTold())
 	var frames [][]byte
 	for range 3 {
@@ -427,8 +431,8 @@ func TestTrimmedGoBackN(t *testing.T) {
 	}
 }
 
-// FuzzRecovery drives a pair of NICs by a wire that loses, delays, repeats and trims frames as the input says, both ways: each byte is placed
-// exactly once, and the flow ends.
+// FuzzRecovery drives a pair of NICs by a wire that loses, delays, repeats and trims frames as the input says, both
+// ways: each byte is placed exactly once, and the flow ends.
 func FuzzRecovery(f *testing.F) {
 	f.Add([]byte{1, 20, 0, 1, 4, 1, 1, 1, 1, 1, 1, 1})
 	f.Add([]byte{0, 40, 0, 2, 0, 0, 9, 9, 1, 1, 2, 3, 4, 5, 6, 7, 8, 200, 100})
@@ -441,7 +445,8 @@ func FuzzRecovery(f *testing.F) {
 	})
 }
 
-// TestEveryRecoveryPlacesOnce is the same of inputs by a generator of its own, so that each run of the tests sees thousands.
+// TestEveryRecoveryPlacesOnce is the same of inputs by a generator of its own, so that each run of the tests sees
+// thousands.
 func TestEveryRecoveryPlacesOnce(t *testing.T) {
 	x := uint64(1)
 	for range 400 {
@@ -454,7 +459,8 @@ func TestEveryRecoveryPlacesOnce(t *testing.T) {
 	}
 }
 
-// TestShorten: a flow that is shortened at any time ends with what it has sent and its next packet, and all of that is placed once.
+// TestShorten: a flow that is shortened at any time ends with what it has sent and its next packet, and all of that
+// is placed once.
 func TestShorten(t *testing.T) {
 	x := uint64(7)
 	var shorter int
@@ -494,14 +500,14 @@ type driven struct {
 
 // inFlight is the payload in flight, and whether an ACK is due.
 func (d *driven) inFlight() (payload int64, due bool) {
-	if d.sender.state == senderDone || d.sender.repeat == nil {
+	if d.sender.state == senderDone || d.sender.selective() == nil {
 		return 0, false
 	}
 	return d.sender.inFlight(), d.sender.due()
 }
 
-// limit notes what may be in flight: no more than before, or if a packet has left, what the window let go. A packet goes where the window has room
-// for a part of it, or no ACK is due.
+// limit notes what may be in flight: no more than before, or if a packet has left, what the window let go. A packet
+// goes where the window has room for a part of it, or no ACK is due.
 func (d *driven) limit(before int64, due, left bool) {
 	s := d.sender
 	if left && (s.window == 0 || before < s.window || !due) {
@@ -626,7 +632,8 @@ func (d *driven) drive() {
 	}
 }
 
-// deliver hands a frame to its NIC. What the receiver says that it has delivered is what the frame had, at a place where nothing was.
+// deliver hands a frame to its NIC. What the receiver says that it has delivered is what the frame had, at a place
+// where nothing was.
 func (d *driven) deliver(w onWire) {
 	before := d.receiver.Delivered
 	p := d.parse(w.data)
@@ -650,13 +657,14 @@ func (d *driven) deliver(w onWire) {
 	}
 }
 
-// consistent says whether what the sender counts of its packets is what its flags say, and nothing is acknowledged that has not come.
+// consistent says whether what the sender counts of its packets is what its flags say, and nothing is acknowledged
+// that has not come.
 func (d *driven) consistent() {
 	s := d.sender
 	if s.Acked() > d.receiver.Delivered || s.state != senderDone && slices.Contains(d.placed[:s.Acked()], false) {
 		d.Fatalf("%d acknowledged of %d delivered", s.Acked(), d.receiver.Delivered)
 	}
-	r := s.repeat
+	r := s.selective()
 	if r == nil {
 		return
 	}
@@ -694,9 +702,10 @@ func (d *driven) consistent() {
 	}
 }
 
-// TestSelectiveAckEvery: packets that come in order are acknowledged as they ask for it, and one that fills a gap always is.
+// TestSelectiveAckEvery: packets that come in order are acknowledged as they ask for it, and one that fills a gap
+// always is.
 func TestSelectiveAckEvery(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.AckEvery = 4 })
+	p := newSelectivePair(t, func(s *Settings) { s.AckEvery = 4 })
 	p.start(8*mtu, newTold())
 	var acked []uint32
 	lost := false
@@ -718,9 +727,10 @@ func TestSelectiveAckEvery(t *testing.T) {
 	}
 }
 
-// TestSelectiveGapFilled: a packet that was overtaken is acknowledged with what came before it, though it asks for no ACK.
+// TestSelectiveGapFilled: a packet that was overtaken is acknowledged with what came before it, though it asks for no
+// ACK.
 func TestSelectiveGapFilled(t *testing.T) {
-	p := newSelective(t, func(s *Settings) { s.AckEvery, s.Selective.Reorder = 4, 3 })
+	p := newSelectivePair(t, func(s *Settings) { s.AckEvery, s.Selective.Reorder = 4, 3 })
 	p.start(8*mtu, newTold())
 	frames := [][]byte{p.next(), p.next(), p.next()}
 	var acked []uint32

@@ -11,44 +11,46 @@ import (
 type Settings struct {
 	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
 	ControlPriority uint8 // of CNP, and of ACK and NAK unless ACKsWithData
-	// ACKsWithData has ACK and NAK go in DataPriority: they wait in switches' queues among the data, and PAUSE stops them with it. At
-	// the host they are still sent before data.
+	// ACKsWithData has ACK and NAK go in DataPriority: they wait in switches' queues among the data, and PAUSE stops
+	// them with it. At the host they are still sent before data.
 	ACKsWithData bool
-	// ACKsWhenPaused has PAUSE not stop what this host answers: ACK, NAK and CNP. It is not for fabrics whose flow control goes by
-	// credits.
+	// ACKsWhenPaused has PAUSE not stop what this host answers: ACK, NAK and CNP. It is not for fabrics whose flow
+	// control goes by credits.
 	ACKsWhenPaused bool
 	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
 	// CoalesceACKs is the same under a congestion control that does not work by ACKs; 0: AckEvery.
 	CoalesceACKs int
-	// CNPInterval is the least time between two CNPs of one flow at the receiver, 0 for one for every marked packet; PCN's and
-	// TCD's come at multiples of it.
+	// CNPInterval is the least time between two CNPs of one flow at the receiver, 0 for one for every marked packet;
+	// PCN's and TCD's come at multiples of it.
 	CNPInterval vtime.Time
 	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
 	// packet; 0: never.
 	RetransmitTimeout vtime.Time
-	// NakInterval is the time after which a receiver repeats its NAK for one expected sequence number, which may have been lost. Selective repeat has none: each packet out of order
-	// is answered.
+	// NakInterval is the time after which a receiver repeats its NAK for one expected sequence number, which may have
+	// been lost. Selective repeat has none: each packet out of order is answered.
 	NakInterval vtime.Time
 	// Recovery is how flows repair losses.
 	Recovery  Recovery
 	Selective Selective
 	// Entropy is what data packets have as their UDP source ports.
 	Entropy Entropy
-	// IP is the version of the Internet Protocol that RoCE packets go over. Hosts of a fabric have the same, that of its plan.
+	// IP is the version of the Internet Protocol that RoCE packets go over. Hosts of a fabric have the same, that of
+	// its plan.
 	IP wire.Version
 
-	// Quantum are deficit weighted round robin's, in bytes of frames, of data priorities that flows of one NIC have at once; 0: it is served by strict
-	// priority. They are the switches'.
+	// Quantum are deficit weighted round robin's, in bytes of frames, of data priorities that flows of one NIC have
+	// at once; 0: it is served by strict priority. They are the switches'.
 	Quantum [8]units.Bytes
 
 	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
 	// whatever this says.
 	INT bool
-	// Timestamps has data packets carry the time at which they left, for their ACKs to carry back (TIMELY). With INT they do not.
-	// Answers carry back what a packet brought whatever this says.
+	// Timestamps has data packets carry the time at which they left, for their ACKs to carry back (TIMELY). With INT
+	// they do not. Answers carry back what a packet brought whatever this says.
 	Timestamps bool
-	// Grants has data packets carry their flow's demand, and go only as receivers grant (RCCC). With INT or Timestamps they do not.
+	// Grants has data packets carry their flow's demand, and go only as receivers grant (RCCC). With INT or
+	// Timestamps they do not.
 	Grants bool
 	// Ternary has data packets say ECT(1), receivers take 10 in the ECN field for "undetermined" (UE) besides CE, and
 	// answers and CNPs tell of it (ternary congestion detection, TCD).
@@ -57,8 +59,9 @@ type Settings struct {
 	Notify Notify
 }
 
-// Default are the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a control class, CNP every 50 us
-// (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most (HPCC's simulator).
+// Default are the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a control
+// class, CNP every 50 us (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most (HPCC's
+// simulator).
 func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
@@ -71,10 +74,11 @@ func Default() Settings {
 type Recovery uint8
 
 const (
-	// GoBackN sends everything again from the packet that the receiver misses, as RoCE NICs do: receivers take packets in order alone.
+	// GoBackN sends everything again from the packet that the receiver misses, as RoCE NICs do: receivers take
+	// packets in order alone.
 	GoBackN Recovery = iota
-	// SelectiveRepeat sends again what was lost and no more, as IRN does (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM
-	// 2018, section 3): receivers place packets as they come.
+	// SelectiveRepeat sends again what was lost and no more, as IRN does (Mittal et al., "Revisiting Network Support
+	// for RDMA", SIGCOMM 2018, section 3): receivers place packets as they come.
 	SelectiveRepeat
 )
 
@@ -89,15 +93,16 @@ const (
 
 // Selective are settings of SelectiveRepeat.
 type Selective struct {
-	// Cap is the most payload in flight: between the first byte not acknowledged and the next to be sent for the first time (IRN's
-	// BDP-FC, section 3.2). 0: no limit; AutoCap must have been resolved.
+	// Cap is the most payload in flight: between the first byte not acknowledged and the next to be sent for the
+	// first time (IRN's BDP-FC, section 3.2). 0: no limit; AutoCap must have been resolved.
 	Cap units.Bytes
-	// LowTimeout takes the place of RetransmitTimeout, if that is longer, while no more than LowPackets packets are in flight (IRN's
-	// RTO_low and N, section 3.1): so few lost ones have no others behind them that would tell.
+	// LowTimeout takes the place of RetransmitTimeout, if that is longer, while no more than LowPackets packets are
+	// in flight (IRN's RTO_low and N, section 3.1): so few lost ones have no others behind them that would tell.
 	LowTimeout vtime.Time
 	LowPackets int
-	// Reorder is how many packets further on one must have arrived for a packet to be taken for lost: 1, IRN's, takes every gap for a
-	// loss. Where frames of a flow take several paths it is how far they may overtake each other at no cost. Or AutoReorder, or NeverReorder.
+	// Reorder is how many packets further on one must have arrived for a packet to be taken for lost: 1, IRN's, takes
+	// every gap for a loss. Where frames of a flow take several paths it is how far they may overtake each other at
+	// no cost. Or AutoReorder, or NeverReorder.
 	Reorder int
 }
 
@@ -109,7 +114,8 @@ func (s *Settings) ACKPriority() uint8 {
 	return s.ControlPriority
 }
 
-// Validate says which settings do not go with others, as a schema.FieldError; nil if all do. Their bounds are in package settings.
+// Validate says which settings do not go with others, as a schema.FieldError; nil if all do. Their bounds are in
+// package settings.
 func (s *Settings) Validate() error {
 	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
 		return schema.Errorf("cnp_interval", "0: PCN's receivers report once in each, 50us in its paper")

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestTimestamps: data leaves with the time at which it does, 8 B longer, and its ACK brings that back, 8 B longer too: RTTs are
-// from there.
+// TestTimestamps: data leaves with the time at which it does, 8 B longer, and its ACK brings that back, 8 B longer
+// too: RTTs are from there.
 func TestTimestamps(t *testing.T) {
 	for _, headersOnly := range []bool{false, true} {
 		p := newPair(t, func(s *Settings) { s.Timestamps = true })
@@ -55,7 +55,8 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// TestTimestampOfTheFirstOfTwo: the RTT of a packet that was sent twice is that of the copy that the ACK answers; without a timestamp it tells none.
+// TestTimestampOfTheFirstOfTwo: the RTT of a packet that was sent twice is that of the copy that the ACK answers;
+// without a timestamp it tells none.
 func TestTimestampOfTheFirstOfTwo(t *testing.T) {
 	for _, stamped := range []bool{true, false} {
 		p := newPair(t, func(s *Settings) { s.Timestamps, s.RetransmitTimeout = stamped, 50*us })

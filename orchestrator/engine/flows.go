@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
@@ -47,13 +48,13 @@ func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
 // Flow is a flow of a run.
 type Flow struct {
 	FlowConfig
-	Number   int                  // how many were added before it
-	Sender   *hostagent.Sender    // nil before the start, and after the end
-	Receiver *hostagent.Receiver  // likewise
-	Pair     *hostagent.QueuePair // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
-	Finished vtime.Time           // when its last byte was acknowledged; vtime.Never before
-	timerAt  vtime.Time           // of its earliest timer event
-	past     flowOutcome          // once it has ended
+	Number   int                 // how many were added before it
+	Sender   *hostagent.Sender   // nil before the start, and after the end
+	Receiver *hostagent.Receiver // likewise
+	Pair     *qp.QueuePair       // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
+	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
+	timerAt  vtime.Time          // of its earliest timer event
+	past     flowOutcome         // once it has ended
 }
 
 // flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers take 0.5 KB each.
@@ -104,7 +105,7 @@ func (f *Flow) Marked() (congested, undetermined int64) {
 func (f *Flow) Recovery() FlowRecovery {
 	switch {
 	case f.Sender != nil && f.Receiver != nil:
-		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious}
+		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious()}
 	case f.past.recovery != nil:
 		return *f.past.recovery
 	}
@@ -123,7 +124,7 @@ func (f *Flow) LastRTT() vtime.Time {
 // which is to be told at the end of the run, or if a count does not fit.
 func (f *Flow) end(now vtime.Time) {
 	s, r := f.Sender, f.Receiver
-	if s.Broken(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
+	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
 		return
 	}
 	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT, nil}
@@ -237,7 +238,7 @@ func (l *lane) startFlow(id int) error {
 		f.Receiver.Size = f.Size
 	}
 	if by, ok := controller.(cc.ByGrants); ok {
-		f.Receiver.Lend(by)
+		f.Receiver.GrantBy(by)
 	}
 	if p.region == l.ports[back.ID].region || !l.shared {
 		f.Receiver.Begin()
@@ -245,7 +246,7 @@ func (l *lane) startFlow(id int) error {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, TellSent: f.Send > 0, Entropy: f.Entropy,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, NotifySent: f.Send > 0, Entropy: f.Entropy,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
@@ -306,7 +307,7 @@ func (r *region) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
 }
 
 // Lane is the number of the lane.
-func (r *region) Lane() int { return r.lane.index }
+func (r *region) Worker() int { return r.lane.index }
 
 // Frame is a frame of n bytes.
 func (r *region) Frame(n int) *frame.Frame { return r.lane.pool.Get(n) }

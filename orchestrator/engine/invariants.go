@@ -360,7 +360,7 @@ const mostMisled = 3
 type misled struct {
 	flow   int // number
 	place  string
-	broken hostagent.Broken
+	broken hostagent.ControlError
 }
 
 // misled is what the flow's congestion control said that cannot be done; nil: nothing.
@@ -368,7 +368,7 @@ func (e *Engine) misled(f *Flow) *misled {
 	if f.Sender == nil {
 		return nil
 	}
-	broken := f.Sender.Broken(e.now, f.Start)
+	broken := f.Sender.ControlError(e.now, f.Start)
 	if broken == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
@@ -15,33 +16,47 @@ import (
 // PairConfig is a queue pair of a program to be opened.
 type PairConfig struct {
 	Interface int // index of the NIC
-	Program   hostagent.Program
-	// SendDepth and ReceiveDepth are how many work requests its queues have room for: 1..hostagent.MostDepth, and 0..hostagent.MostDepth.
+	Program   qp.Program
+	// SendDepth and ReceiveDepth are how many work requests its queues have room for: 1..qp.MaxDepth, and 0..qp.MaxDepth.
 	SendDepth, ReceiveDepth int
-	Receives                *hostagent.ReceiveQueue // one that several share; nil: one of its own
-	SignalAll               bool                    // every work request has a completion
+	Receives                *qp.ReceiveQueue // one that several share; nil: one of its own
+	SignalAll               bool             // every work request has a completion
 }
 
 // Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end. Its methods are to be called
 // between two events.
 type Pair struct {
 	engine *Engine
-	queue  *hostagent.QueuePair
+	queue  *qp.QueuePair
 	port   *port
 	flow   int // index; -1: it is not connected
 	joined int // how often it has been connected
 }
 
-// pairs are the queue pairs of programs, by number.
+// pairs holds the queue pairs of programs.
 type pairs struct {
-	open map[uint32]*Pair
-	made uint32
+	open    map[uint32]*Pair // by number
+	made    uint32
+	devices map[int]*qp.Device // by interface
+}
+
+// device returns the device of an interface.
+func (p *pairs) device(index int, nic *hostagent.NIC) *qp.Device {
+	d := p.devices[index]
+	if d == nil {
+		if p.devices == nil {
+			p.devices = map[int]*qp.Device{}
+		}
+		d = qp.NewDevice(nic)
+		p.devices[index] = d
+	}
+	return d
 }
 
 // firstPair is the number of the first queue pair of a program. Those of flows are below.
 const firstPair = 1 << 23
 
-// OpenPair opens a queue pair, in hostagent.PairReset. It is an error where it cannot work.
+// OpenPair opens a queue pair, in qp.StateReset. It is an error where it cannot work.
 func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	switch {
 	case e.divided:
@@ -55,7 +70,7 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := e.nics[c.Interface].NewPair(own)
+	q, err := e.pairs.device(c.Interface, e.nics[c.Interface]).NewPair(own)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +83,7 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 }
 
 // pairConfig is what a NIC is to know of a queue pair, with a number of its own. The engine is ready for it then.
-func (e *Engine) pairConfig(c *PairConfig) (own hostagent.PairConfig, err error) {
+func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	if c.Interface < 0 || c.Interface >= len(e.nics) {
 		return own, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
 	}
@@ -77,7 +92,7 @@ func (e *Engine) pairConfig(c *PairConfig) (own hostagent.PairConfig, err error)
 		return own, err
 	}
 	e.start()
-	return hostagent.PairConfig{
+	return qp.Config{
 		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
 	}, nil
 }
@@ -101,21 +116,21 @@ func (e *Engine) pairNumber() (uint32, error) {
 func (p *Pair) Number() uint32 { return p.queue.Number }
 
 // State is its state.
-func (p *Pair) State() hostagent.PairState { return p.queue.State() }
+func (p *Pair) State() qp.State { return p.queue.State() }
 
 // Queue is the queue pair itself: to be read.
-func (p *Pair) Queue() *hostagent.QueuePair { return p.queue }
+func (p *Pair) Queue() *qp.QueuePair { return p.queue }
 
 // Init lets receive requests be posted: RESET becomes INIT.
 func (p *Pair) Init() error { return p.queue.Init() }
 
 // Ready connects it, so that it receives: INIT becomes RTR. Of flow, Source is its own host and Size 0.
-func (p *Pair) Ready(r hostagent.Remote, flow FlowConfig) error {
+func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	e := p.engine
 	port, back := &e.plan.Ports[flow.sourcePort(e.plan)], &e.plan.Ports[flow.destinationPort(e.plan)]
 	switch {
-	case p.queue.State() != hostagent.PairInit:
-		return hostagent.ErrState
+	case p.queue.State() != qp.StateInit:
+		return qp.ErrState
 	case int32(port.ID) != p.port.id:
 		return fmt.Errorf("the queue pair is at %s, not at %s", e.plan.Ports[p.port.id].Name, port.Name)
 	case r.QP > wire.PSNMask:
@@ -154,10 +169,10 @@ func (p *Pair) Ready(r hostagent.Remote, flow FlowConfig) error {
 }
 
 // Send has it send requests: RTR becomes RTS.
-func (p *Pair) Send(r hostagent.Requester) error { return p.queue.Start(r) }
+func (p *Pair) Send(r qp.Requester) error { return p.queue.Start(r) }
 
 // PostSend appends a copy of a work request to the send queue. In ERROR it is completed at once.
-func (p *Pair) PostSend(w *hostagent.WorkRequest) error {
+func (p *Pair) PostSend(w *qp.WorkRequest) error {
 	err := p.queue.PostSend(p.engine.now, w)
 	if err == nil {
 		p.engine.mustServe(p.port)
@@ -166,7 +181,7 @@ func (p *Pair) PostSend(w *hostagent.WorkRequest) error {
 }
 
 // PostReceive appends a copy of a receive request to its own receive queue. In ERROR it is completed at once.
-func (p *Pair) PostReceive(w *hostagent.ReceiveRequest) error { return p.queue.PostReceive(w) }
+func (p *Pair) PostReceive(w *qp.ReceiveRequest) error { return p.queue.PostReceive(w) }
 
 // Fail puts it into ERROR: all that has not been completed is flushed.
 func (p *Pair) Fail() { p.queue.Fail(p.engine.now) }
@@ -220,7 +235,7 @@ func (e *Engine) checkPair(p *Pair) {
 	if o == nil {
 		return
 	}
-	a, b := &p.queue.PairCounts, &o.queue.PairCounts
+	a, b := &p.queue.Counts, &o.queue.Counts
 	place := fmt.Sprintf("queue pair %#x, flow %d", p.Number(), e.flows[p.flow].Number)
 	if b.BytesReceived < a.BytesAcked || b.BytesReceived > a.BytesSent {
 		e.fail("flows arrive in order, exactly once", place, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent, b.BytesReceived, a.BytesAcked)
@@ -247,12 +262,12 @@ func (l *lane) reportOfPair(f *Flow) error {
 // Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to a queue
 // pair alone. Its methods are to be called between two events.
 type Datagrams struct {
-	*hostagent.Datagrams
+	*qp.Datagrams
 	engine *Engine
 	port   *port
 }
 
-// OpenDatagrams opens a queue pair for datagrams, in hostagent.PairReset.
+// OpenDatagrams opens a queue pair for datagrams, in qp.StateReset.
 func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 	if !e.features.Live || !e.plane.CarriesPayload() {
 		return nil, errors.New("datagrams of programs need a live fabric")
@@ -262,7 +277,7 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 		return nil, err
 	}
 	p := e.hostPort(c.Interface)
-	q, err := hostagent.NewDatagrams(own, e.mtuOf(p.id))
+	q, err := qp.NewDatagrams(own, e.mtuOf(p.id))
 	if err != nil {
 		return nil, err
 	}
@@ -278,14 +293,14 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
 
 // PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an interface belongs to. Where its own host's queue is full, it is lost.
-func (d *Datagrams) PostSend(w *hostagent.WorkRequest, to topologies.PortID, ip wire.Version, qp, qkey uint32, priority uint8) error {
+func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Version, number, qkey uint32, priority uint8) error {
 	e := d.engine
 	own, far := &e.plan.Ports[d.port.id], &e.plan.Ports[to]
 	var f *frame.Frame
-	err := d.Datagrams.PostSend(w, &hostagent.Destination{
+	err := d.Datagrams.PostSend(w, &qp.Destination{
 		FlowParams: wire.FlowParams{
 			Version: ip, SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
-			SrcPort: FirstPorts(uint64(d.Number())<<32 | uint64(qp)).Source, DestQP: qp, TOS: wire.ControlTOS(priority),
+			SrcPort: FirstPorts(uint64(d.Number())<<32 | uint64(number)).Source, DestQP: number, TOS: wire.ControlTOS(priority),
 		},
 		QKey: qkey,
 	}, func(n int) []byte {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
@@ -19,52 +19,52 @@ import (
 // program is one with memory from address 0 on, all of which anybody may have.
 type program struct {
 	memory    []byte
-	completed []hostagent.Completion
+	completed []qp.Completion
 	at        []vtime.Time
 	engine    *engine.Engine
 }
 
 func (p *program) part(addr uint64, n int) ([]byte, error) {
 	if addr > uint64(len(p.memory)) || uint64(len(p.memory))-addr < uint64(n) {
-		return nil, fmt.Errorf("%w: %d bytes at %d", hostagent.ErrAccess, n, addr)
+		return nil, fmt.Errorf("%w: %d bytes at %d", qp.ErrAccess, n, addr)
 	}
 	return p.memory[addr:][:n], nil
 }
 
-func (p *program) Gather(pieces []hostagent.SGE, offset uint32, into []byte) error {
+func (p *program) Gather(pieces []qp.SGE, offset uint32, into []byte) error {
 	b, err := p.part(pieces[0].Addr+uint64(offset), len(into))
 	copy(into, b)
 	return err
 }
 
-func (p *program) Scatter(pieces []hostagent.SGE, offset uint32, from []byte) error {
+func (p *program) Scatter(pieces []qp.SGE, offset uint32, from []byte) error {
 	b, err := p.part(pieces[0].Addr+uint64(offset), len(from))
 	copy(b, from)
 	return err
 }
 
-func (p *program) Allows(_, _ uint32, addr, length uint64, _ hostagent.Access) error {
+func (p *program) Allows(_, _ uint32, addr, length uint64, _ qp.Access) error {
 	_, err := p.part(addr, int(length))
 	return err
 }
 
 func (p *program) RemoteRead(_, _ uint32, addr uint64, into []byte) error {
-	return p.Gather([]hostagent.SGE{{Addr: addr}}, 0, into)
+	return p.Gather([]qp.SGE{{Addr: addr}}, 0, into)
 }
 
 func (p *program) RemoteWrite(_, _ uint32, addr uint64, from []byte) error {
-	return p.Scatter([]hostagent.SGE{{Addr: addr}}, 0, from)
+	return p.Scatter([]qp.SGE{{Addr: addr}}, 0, from)
 }
 
-func (p *program) RemoteAtomic(uint32, uint32, uint64, hostagent.WorkOp, uint64, uint64) (uint64, error) {
+func (p *program) RemoteAtomic(uint32, uint32, uint64, qp.WorkOp, uint64, uint64) (uint64, error) {
 	return 7, nil
 }
 
-func (p *program) Complete(c hostagent.Completion) {
+func (p *program) Complete(c qp.Completion) {
 	p.completed = append(p.completed, c)
 	p.at = append(p.at, p.engine.Now())
 }
-func (p *program) Event(uint32, hostagent.EventKind) {}
+func (p *program) Event(uint32, qp.EventKind) {}
 
 // TestLivePairs has two programs' queue pairs carry messages over the fabric, at line rate, and over a link that loses frames.
 func TestLivePairs(t *testing.T) {
@@ -111,29 +111,29 @@ func livePairs(t *testing.T, plane string, loss float64) {
 			if err := p.Init(); err != nil {
 				return err
 			}
-			if err := p.Ready(hostagent.Remote{QP: pairs[1-i].Number(), MTU: f.plan.MTU, Reads: 4, RNRTimer: 1}, flow); err != nil {
+			if err := p.Ready(qp.Remote{QP: pairs[1-i].Number(), MTU: f.plan.MTU, Reads: 4, RNRTimer: 1}, flow); err != nil {
 				return err
 			}
-			if err := p.Send(hostagent.Requester{Reads: 4, Timeout: 8, Retry: 7, RNRRetry: 7}); err != nil {
+			if err := p.Send(qp.Requester{Reads: 4, Timeout: 8, Retry: 7, RNRRetry: 7}); err != nil {
 				return err
 			}
 		}
 		for i := range count {
 			at := uint64(i * message)
-			pieces := []hostagent.SGE{{Addr: at, Length: message}}
-			op := hostagent.WorkWrite
+			pieces := []qp.SGE{{Addr: at, Length: message}}
+			op := qp.WorkWrite
 			if i == count-1 {
-				op = hostagent.WorkSend
-				if err := pairs[1].PostReceive(&hostagent.ReceiveRequest{SGEs: pieces}); err != nil {
+				op = qp.WorkSend
+				if err := pairs[1].PostReceive(&qp.ReceiveRequest{SGEs: pieces}); err != nil {
 					return err
 				}
 			}
-			if err := pairs[0].PostSend(&hostagent.WorkRequest{ID: uint64(i), Op: op, SGEs: pieces, Remote: at, Signaled: true}); err != nil {
+			if err := pairs[0].PostSend(&qp.WorkRequest{ID: uint64(i), Op: op, SGEs: pieces, Remote: at, Signaled: true}); err != nil {
 				return err
 			}
 		}
-		return pairs[0].PostSend(&hostagent.WorkRequest{
-			ID: count, Op: hostagent.WorkRead, SGEs: []hostagent.SGE{{Addr: count * message, Length: count * message}}, Signaled: true, Fence: true,
+		return pairs[0].PostSend(&qp.WorkRequest{
+			ID: count, Op: qp.WorkRead, SGEs: []qp.SGE{{Addr: count * message, Length: count * message}}, Signaled: true, Fence: true,
 		})
 	})
 	if err != nil {
@@ -151,7 +151,7 @@ func livePairs(t *testing.T, plane string, loss float64) {
 	err = f.Do(func() error {
 		a, b := programs[0], programs[1]
 		for i, c := range a.completed {
-			if c.ID != uint64(i) || c.Status != hostagent.StatusOK {
+			if c.ID != uint64(i) || c.Status != qp.StatusOK {
 				t.Errorf("completion %d is %+v", i, c)
 			}
 		}

@@ -58,8 +58,8 @@ func (s *sender) add(p Part, t vtime.Time) {
 	s.parts[p] += t
 }
 
-// Begun is told of a flow that starts.
-func (n *nic) Begun(now vtime.Time, flow int, eligible vtime.Time) {
+// Started records a flow that starts.
+func (n *nic) Started(now vtime.Time, flow int, eligible vtime.Time) {
 	n.senders[flow] = sender{
 		state: waiting, from: now, cursor: now, eligible: eligible, own: now, parts: map[Part]vtime.Time{}, nic: n,
 		signal: Signal{Start, 0, -1}, pacing: Signal{Start, 0, -1},

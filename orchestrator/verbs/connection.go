@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -167,4 +167,4 @@ func (c *connection) end() {
 }
 
 // errAccess is a key, an address or a right that a program has not.
-var errAccess = hostagent.ErrAccess
+var errAccess = qp.ErrAccess

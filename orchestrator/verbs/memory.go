@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/qp"
 )
 
 // addressSpace is a program's memory, by the file /proc/PID/mem that it opened. The file is of the address space that the process had
@@ -76,7 +76,7 @@ func (a *addressSpace) transfer(call, address uintptr, b []byte) error {
 		case errno != 0:
 			return fmt.Errorf("%w: nothing is mapped at %#x", errAccess, address)
 		case n == 0: // a process that ends closes its files, its socket here among them, after it has given its address space back
-			return hostagent.ErrEnded
+			return qp.ErrEnded
 		}
 		b = b[n:]
 		address += n

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/qp"
 )
 
 // TestFind looks for memory by right and wrong keys, addresses and rights.
@@ -90,7 +90,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = &addressSpace{of}
-	if err := errors.Join(m.read(at, got), m.write(at, got)); !errors.Is(err, hostagent.ErrEnded) || errors.Is(err, errAccess) {
+	if err := errors.Join(m.read(at, got), m.write(at, got)); !errors.Is(err, qp.ErrEnded) || errors.Is(err, errAccess) {
 		t.Errorf("the memory of a program that has ended: %v", err)
 	}
 	for _, path := range []string{"/dev/zero", "/proc/self/maps", "/proc/self/stat", "/proc/version", t.TempDir()} {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -27,9 +27,9 @@ const (
 // endpoint is what the engine has of a queue pair.
 type endpoint interface {
 	Number() uint32
-	State() hostagent.PairState
+	State() qp.State
 	Init() error
-	PostReceive(*hostagent.ReceiveRequest) error
+	PostReceive(*qp.ReceiveRequest) error
 	Fail()
 	Reset()
 	Close()
@@ -37,7 +37,7 @@ type endpoint interface {
 
 // receives is a receive queue that several queue pairs share.
 type receives struct {
-	queue  *hostagent.ReceiveQueue
+	queue  *qp.ReceiveQueue
 	pd     *domain
 	depth  int
 	limit  int // below it the program is told, once; 0: it is not
@@ -99,7 +99,7 @@ func (c *connection) makeReceives(r *request) reply {
 	if !c.take(holdings{work: int(depth)}) {
 		return failed(unix.ENOMEM)
 	}
-	answered := c.made(&receives{queue: hostagent.NewReceiveQueue(int(depth)), pd: pd, depth: int(depth), cookie: cookie})
+	answered := c.made(&receives{queue: qp.NewReceiveQueue(int(depth)), pd: pd, depth: int(depth), cookie: cookie})
 	if answered.status != 0 {
 		c.give(holdings{work: int(depth)})
 		return answered
@@ -193,10 +193,10 @@ func (c *connection) freePairs() {
 func (c *connection) modify(p *pair, r *request) unix.Errno {
 	state, mask, access := r.small(), r.small(), r.next()
 	to := r.address()
-	remote := hostagent.Remote{QP: r.small(), PSN: r.small() & 0xffffff}
+	remote := qp.Remote{QP: r.small(), PSN: r.small() & 0xffffff}
 	mtu := r.small()
 	remote.Reads, remote.RNRTimer = int(r.small()), uint8(r.small()&31)
-	own := hostagent.Requester{PSN: r.small() & 0xffffff, Reads: int(r.small()), Timeout: uint8(r.small() & 31)}
+	own := qp.Requester{PSN: r.small() & 0xffffff, Reads: int(r.small()), Timeout: uint8(r.small() & 31)}
 	own.Retry, own.RNRRetry = uint8(r.small()&7), uint8(r.small()&7)
 	qkey, class := r.small(), r.next()
 	if r.bad || access&^accessKnown != 0 {
@@ -213,29 +213,29 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 		return 0
 	}
 	var err error
-	switch now := p.State(); hostagent.PairState(state) {
-	case hostagent.PairReset:
+	switch now := p.State(); qp.State(state) {
+	case qp.StateReset:
 		p.Reset()
-	case hostagent.PairInit:
-		if now != hostagent.PairInit {
+	case qp.StateInit:
+		if now != qp.StateInit {
 			err = p.Init()
 		}
-	case hostagent.PairRTR:
+	case qp.StateRTR:
 		if datagrams {
 			err = d.Ready()
 			break
 		}
 		remote.MTU = min(int(mtu), c.server.Plan.MTU&^3)
 		err = c.connect(p.endpoint.(*engine.Pair), to, remote, mtu, class)
-	case hostagent.PairRTS:
+	case qp.StateRTS:
 		switch {
-		case now == hostagent.PairRTS:
+		case now == qp.StateRTS:
 		case datagrams:
 			err = d.Start(own.PSN)
 		default:
 			err = p.endpoint.(*engine.Pair).Send(own)
 		}
-	case hostagent.PairError:
+	case qp.StateError:
 		p.Fail()
 	default:
 		err = unix.EOPNOTSUPP
@@ -244,12 +244,12 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 }
 
 // connect has a queue pair receive from another host.
-func (c *connection) connect(p *engine.Pair, to netip.Addr, remote hostagent.Remote, mtu uint32, class uint64) error {
+func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mtu uint32, class uint64) error {
 	destination, known := c.server.ends[to]
 	switch {
 	case !known:
 		return unix.ENETUNREACH
-	case mtu < 256 || mtu > 4096 || remote.Reads > hostagent.MostReads:
+	case mtu < 256 || mtu > 4096 || remote.Reads > qp.MaxReads:
 		return unix.EINVAL
 	}
 	remote.IP = versionOf(to)
@@ -287,36 +287,36 @@ func statusOf(err error) unix.Errno {
 		return 0
 	case errors.As(err, &n):
 		return n
-	case errors.Is(err, hostagent.ErrFull):
+	case errors.Is(err, qp.ErrFull):
 		return unix.ENOMEM
-	case errors.Is(err, hostagent.ErrLength):
+	case errors.Is(err, qp.ErrLength):
 		return unix.EMSGSIZE
 	}
 	return unix.EINVAL
 }
 
 // sges reads so many elements of a scatter or gather list.
-func (r *request) sges(n uint64, into []hostagent.SGE) []hostagent.SGE {
+func (r *request) sges(n uint64, into []qp.SGE) []qp.SGE {
 	if n > maxSGE {
 		r.bad = true
 		return nil
 	}
 	for range n {
 		a, l := r.next(), r.next()
-		into = append(into, hostagent.SGE{Addr: a, Length: uint32(l), LKey: uint32(l >> 32)})
+		into = append(into, qp.SGE{Addr: a, Length: uint32(l), LKey: uint32(l >> 32)})
 	}
 	return into
 }
 
 // postSends posts work requests until one cannot be.
 func (c *connection) postSends(p *pair, r *request) reply {
-	var space [maxSGE]hostagent.SGE
+	var space [maxSGE]qp.SGE
 	count := r.next()
 	for done := range count {
 		id, what, remote, key, compare, swap, size := r.next(), r.next(), r.next(), r.next(), r.next(), r.next(), r.next()
 		flags, op := what>>32, uint32(what)
-		w := hostagent.WorkRequest{
-			ID: id, Op: hostagent.WorkOp(op), Remote: remote, RKey: uint32(key), Imm: uint32(key >> 32), Compare: compare, Swap: swap,
+		w := qp.WorkRequest{
+			ID: id, Op: qp.WorkOp(op), Remote: remote, RKey: uint32(key), Imm: uint32(key >> 32), Compare: compare, Swap: swap,
 			Signaled: flags&flagSignaled != 0, Solicited: flags&flagSolicited != 0, Fence: flags&flagFence != 0,
 		}
 		switch {
@@ -330,7 +330,7 @@ func (c *connection) postSends(p *pair, r *request) reply {
 			}
 		}
 		err := error(unix.EINVAL)
-		if !r.bad && op <= uint32(hostagent.WorkFetchAdd) {
+		if !r.bad && op <= uint32(qp.WorkFetchAdd) {
 			err = c.postSend(p, &w)
 		}
 		if err != nil {
@@ -342,7 +342,7 @@ func (c *connection) postSends(p *pair, r *request) reply {
 
 // postSend posts a work request. A datagram's has the address of its destination, that queue pair's number,
 // its Q_Key and the class.
-func (c *connection) postSend(p *pair, w *hostagent.WorkRequest) error {
+func (c *connection) postSend(p *pair, w *qp.WorkRequest) error {
 	d, ok := p.endpoint.(*engine.Datagrams)
 	if !ok {
 		return p.endpoint.(*engine.Pair).PostSend(w)
@@ -364,9 +364,9 @@ func (c *connection) postSend(p *pair, w *hostagent.WorkRequest) error {
 
 // postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
 func (c *connection) postReceives(r *request) reply {
-	var space [maxSGE]hostagent.SGE
+	var space [maxSGE]qp.SGE
 	handle, count := r.small(), r.next()
-	var post func(w *hostagent.ReceiveRequest) error
+	var post func(w *qp.ReceiveRequest) error
 	if p, ok := object[pair](c, handle); ok && p.shared == nil {
 		post = p.PostReceive
 	} else if s, ok := object[receives](c, handle); ok {
@@ -376,7 +376,7 @@ func (c *connection) postReceives(r *request) reply {
 		return reply{status: unix.EINVAL, words: []uint64{0}}
 	}
 	for done := range count {
-		w := hostagent.ReceiveRequest{ID: r.next()}
+		w := qp.ReceiveRequest{ID: r.next()}
 		w.SGEs = r.sges(r.next(), space[:0])
 		err := error(unix.EINVAL)
 		if !r.bad {
@@ -390,7 +390,7 @@ func (c *connection) postReceives(r *request) reply {
 }
 
 // walk has part be called for each piece of memory of n bytes of a message that lies in a list, from an offset on.
-func (p *pair) walk(sges []hostagent.SGE, offset uint32, b []byte, access uint64, part func(address uint64, b []byte) error) error {
+func (p *pair) walk(sges []qp.SGE, offset uint32, b []byte, access uint64, part func(address uint64, b []byte) error) error {
 	for i := range sges {
 		s := &sges[i]
 		if offset >= s.Length {
@@ -417,20 +417,20 @@ func (p *pair) walk(sges []hostagent.SGE, offset uint32, b []byte, access uint64
 }
 
 // Gather reads a part of a message.
-func (p *pair) Gather(sges []hostagent.SGE, offset uint32, into []byte) error {
+func (p *pair) Gather(sges []qp.SGE, offset uint32, into []byte) error {
 	return p.walk(sges, offset, into, 0, p.connection.memory.read)
 }
 
 // Scatter writes a part of a message.
-func (p *pair) Scatter(sges []hostagent.SGE, offset uint32, from []byte) error {
+func (p *pair) Scatter(sges []qp.SGE, offset uint32, from []byte) error {
 	return p.walk(sges, offset, from, accessLocalWrite, p.connection.memory.write)
 }
 
 // rights are those that a kind of access needs.
-var rights = [...]uint64{hostagent.AccessRead: accessRemoteRead, hostagent.AccessWrite: accessRemoteWrite, hostagent.AccessAtomic: accessRemoteAtomic}
+var rights = [...]uint64{qp.AccessRead: accessRemoteRead, qp.AccessWrite: accessRemoteWrite, qp.AccessAtomic: accessRemoteAtomic}
 
 // Allows says whether the other end may have memory.
-func (p *pair) Allows(_, key uint32, address, length uint64, a hostagent.Access) error {
+func (p *pair) Allows(_, key uint32, address, length uint64, a qp.Access) error {
 	need := rights[a]
 	if p.access&need == 0 {
 		return errAccess
@@ -458,7 +458,7 @@ func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
 }
 
 // RemoteAtomic does an atomic operation for the other end: among all operations of the NIC, not with those of processors (IBV_ATOMIC_HCA).
-func (p *pair) RemoteAtomic(_, key uint32, address uint64, op hostagent.WorkOp, compare, swap uint64) (before uint64, err error) {
+func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare, swap uint64) (before uint64, err error) {
 	at, err := p.connection.find(p.pd, key, address, 8, accessRemoteAtomic)
 	if err != nil {
 		return 0, err
@@ -469,7 +469,7 @@ func (p *pair) RemoteAtomic(_, key uint32, address uint64, op hostagent.WorkOp, 
 	}
 	before = binary.NativeEndian.Uint64(b[:])
 	after := before + swap
-	if op == hostagent.WorkCompareSwap {
+	if op == qp.WorkCompareSwap {
 		if before != compare {
 			return before, nil
 		}
@@ -480,7 +480,7 @@ func (p *pair) RemoteAtomic(_, key uint32, address uint64, op hostagent.WorkOp, 
 }
 
 // Complete tells the program of a work request that is done.
-func (p *pair) Complete(done hostagent.Completion) {
+func (p *pair) Complete(done qp.Completion) {
 	c, q := p.connection, p.send
 	if done.Receive {
 		q = p.recv
@@ -505,7 +505,7 @@ func (p *pair) Complete(done hostagent.Completion) {
 		return
 	}
 	c.page.completed()
-	q.notify(done.Solicited || done.Status != hostagent.StatusOK)
+	q.notify(done.Solicited || done.Status != qp.StatusOK)
 	if done.Receive && p.shared != nil {
 		c.few(p.shared)
 	}
@@ -520,6 +520,6 @@ func (c *connection) few(s *receives) {
 }
 
 // Event tells the program of what happened to a queue pair.
-func (p *pair) Event(_ uint32, kind hostagent.EventKind) {
+func (p *pair) Event(_ uint32, kind qp.EventKind) {
 	p.connection.events.tell(uint64(kind), p.cookie)
 }

@@ -1,7 +1,6 @@
-package hostagent
+package qp
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -10,25 +9,29 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// responder is what a queue pair knows of the requests that come. Its Receiver has the PSN that it expects and how many messages have come
-// (IBTA volume 1 section 9.7.4).
+// responder is the state of the requests that a queue pair receives (IBTA volume 1 section 9.7.4).
 type responder struct {
-	open      wire.Opcode // of the first packet of the message that is coming, if more are to come
-	more      bool        // they are
+	expected int64  // PSN
+	messages uint32 // received
+	lastNak  vtime.Time
+	nakFor   int64 // PSN that the last NAK was for; -1: none yet
+
+	open      wire.Opcode // of the first packet of the current message, if more follow
+	more      bool        // more follow
 	va        uint64      // where the next packet of a WRITE belongs
 	rkey      uint32
-	remaining uint32 // bytes of the WRITE to come
+	remaining uint32 // bytes of the WRITE that follow
 	length    uint32 // of the message so far
 	current   ReceiveRequest
 	room      uint32 // of current, in bytes
 	receiving bool   // current is in use
-	came      bool   // a packet has
-	notReady  bool   // an RNR NAK was sent, and what was asked for again has not come
+	started   bool   // a packet has arrived
+	notReady  bool   // an RNR NAK was sent, and the retransmission has not arrived
 
-	jobs         []job    // responses to be sent, in the order of their PSNs
+	jobs         []job    // responses to send, in the order of their PSNs
 	results      []result // of the last atomic operations
-	lastResponse int64    // behind the PSNs of the last READ or atomic operation
-	ending       uint8    // the syndrome of the NAK that ends it, once jobs have been done; 0: none
+	lastResponse int64    // 1 + the last PSN of the last READ or atomic operation
+	ending       uint8    // syndrome of the NAK that ends the queue pair, once jobs are done; 0: none
 	endingPSN    int64
 	endingEvent  EventKind
 }
@@ -38,56 +41,56 @@ type job struct {
 	psn    int64 // of the next packet
 	msn    uint32
 	atomic bool
-	before uint64 // of an atomic operation: what was there
+	before uint64 // an atomic operation's value before it
 	first  bool   // no packet has been sent
-	again  bool   // it was asked for again
+	repeat bool   // the request was retransmitted
 	rkey   uint32
 	va     uint64
-	length uint32 // still to be sent
+	length uint32 // still to send
 }
 
-// result is what an atomic operation came to, should it be asked for again.
+// result is the result of an atomic operation, in case the request is retransmitted.
 type result struct {
 	psn    int64
 	before uint64
 	msn    uint32
 }
 
-// request takes a request packet.
+// request handles a request packet.
 func (q *QueuePair) request(now vtime.Time, p *wire.Packet) {
-	r, n := q.receiver, q.nic
+	k := q.connection
 	if q.ending != 0 {
 		return
 	}
-	if q.state == PairRTR && !q.came {
-		q.came = true
+	if q.state == StateRTR && !q.started {
+		q.started = true
 		q.Program.Event(q.Number, EventEstablished)
 	}
 	trimmed := p.Trimmed()
 	if trimmed {
-		n.Trimmed++
+		k.Counters().Trimmed++
 	}
-	switch ahead := wire.PSNDiff(p.PSN, uint32(r.expected)&wire.PSNMask); {
+	switch ahead := wire.PSNDiff(p.PSN, uint32(q.expected)&wire.PSNMask); {
 	case ahead == 0 && !trimmed:
 		q.execute(now, p)
 	case ahead < 0:
 		q.Duplicates++
 		if !trimmed {
-			q.repeat(now, p, r.expected+int64(ahead))
+			q.repeat(now, p, q.expected+int64(ahead))
 		}
 	default:
 		q.OutOfOrder++
-		if q.notReady { // it comes again with what was refused
+		if q.notReady { // it will be retransmitted with what was refused
 			return
 		}
-		if r.nakFor != r.expected || now-r.lastNak >= r.settings.NakInterval {
-			r.nakFor, r.lastNak = r.expected, now
-			q.answer(now, p, wire.SyndromeNakSequence, r.expected)
+		if q.nakFor != q.expected || now-q.lastNak >= k.Settings().NakInterval {
+			q.nakFor, q.lastNak = q.expected, now
+			q.answer(now, p, wire.SyndromeNakSequence, q.expected)
 		}
 	}
 }
 
-// execute takes the request packet that is expected.
+// execute executes the request packet that is expected.
 func (q *QueuePair) execute(now vtime.Time, p *wire.Packet) {
 	switch p.Kind {
 	case wire.KindData:
@@ -99,7 +102,7 @@ func (q *QueuePair) execute(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// Whether a data packet begins and ends a message, and which kind.
+// shape reports whether a data packet begins or ends a message, and whether it is a SEND.
 func shape(op wire.Opcode) (first, last, send bool) {
 	switch op {
 	case wire.OpSendFirst:
@@ -120,9 +123,9 @@ func shape(op wire.Opcode) (first, last, send bool) {
 	return true, true, false
 }
 
-// take takes a packet of a SEND or a WRITE.
+// take handles a packet of a SEND or a WRITE.
 func (q *QueuePair) take(now vtime.Time, p *wire.Packet) {
-	r, size := q.receiver, uint32(p.Payload)
+	size := uint32(p.Payload)
 	op := p.Opcode.Operation()
 	first, last, send := shape(op)
 	imm := op.HasImm()
@@ -137,8 +140,8 @@ func (q *QueuePair) take(now vtime.Time, p *wire.Packet) {
 		if !q.Receives.take(&q.current) {
 			q.notReady = true
 			q.RNRs++
-			q.nic.RNRs++
-			q.answer(now, p, wire.SyndromeRNR|q.Remote.RNRTimer, r.expected)
+			q.connection.Counters().RNRs++
+			q.answer(now, p, wire.SyndromeRNR|q.Remote.RNRTimer, q.expected)
 			return
 		}
 		q.receiving = true
@@ -163,15 +166,14 @@ func (q *QueuePair) take(now vtime.Time, p *wire.Packet) {
 			q.open = wire.OpSendFirst
 		}
 	}
-	r.expected++
-	r.Delivered += int64(size)
+	q.expected++
 	q.BytesReceived += int64(size)
-	q.nic.BytesDelivered += int64(size)
+	q.connection.Counters().BytesDelivered += int64(size)
 	if last {
-		r.messages = (r.messages + 1) & wire.PSNMask
+		q.countMessage()
 	}
 	if p.AckReq {
-		q.answer(now, p, wire.SyndromeAck, r.expected-1)
+		q.answer(now, p, wire.SyndromeAck, q.expected-1)
 	}
 	if last && q.receiving {
 		q.receiving = false
@@ -183,7 +185,11 @@ func (q *QueuePair) take(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// takeSend writes a packet of a SEND to where the receive request says.
+// countMessage counts a message or request that was received.
+func (q *QueuePair) countMessage() { q.messages = (q.messages + 1) & wire.PSNMask }
+
+// takeSend writes a packet of a SEND to the memory of the receive request. It returns false if the request has been
+// refused.
 func (q *QueuePair) takeSend(now vtime.Time, p *wire.Packet) bool {
 	if q.length+uint32(p.Payload) > q.room {
 		q.receiving = false
@@ -207,13 +213,14 @@ func (q *QueuePair) takeSend(now vtime.Time, p *wire.Packet) bool {
 	return true
 }
 
-// takeWrite writes a packet of a WRITE to where the message says.
+// takeWrite writes a packet of a WRITE to the memory that the message names. It returns false if the request has been
+// refused.
 func (q *QueuePair) takeWrite(now vtime.Time, p *wire.Packet, first, last bool) bool {
 	size := uint32(p.Payload)
 	if first {
 		reth := p.RETH()
 		q.va, q.rkey, q.remaining = reth.VA(), reth.RKey(), reth.DMALen()
-		if q.remaining > MostMessage {
+		if q.remaining > MaxMessage {
 			q.refuse(now, p, wire.SyndromeNakInvalid, EventRequest)
 			return false
 		}
@@ -237,9 +244,10 @@ func (q *QueuePair) takeWrite(now vtime.Time, p *wire.Packet, first, last bool) 
 	return true
 }
 
-// allowed asks the program about a message's memory. If it may not be had, the request has been refused.
+// allowed asks the program whether a message's memory is accessible. It returns false if the request has been
+// refused.
 func (q *QueuePair) allowed(now vtime.Time, p *wire.Packet, rkey uint32, va uint64, length uint32, a Access) bool {
-	if length == 0 { // no key is looked at (section 9.7.4.1.5)
+	if length == 0 { // no key is checked (section 9.7.4.1.5)
 		return true
 	}
 	if err := q.Program.Allows(q.Number, rkey, va, uint64(length), a); err != nil {
@@ -249,7 +257,7 @@ func (q *QueuePair) allowed(now vtime.Time, p *wire.Packet, rkey uint32, va uint
 	return true
 }
 
-// refuseFor refuses a request for what the program says of its memory.
+// refuseFor refuses a request because of an error of the program's memory.
 func (q *QueuePair) refuseFor(now vtime.Time, p *wire.Packet, err error) {
 	switch {
 	case errors.Is(err, ErrEnded):
@@ -261,9 +269,10 @@ func (q *QueuePair) refuseFor(now vtime.Time, p *wire.Packet, err error) {
 	}
 }
 
-// refuse answers the request that is expected with a NAK that ends the queue pair, after the responses to those before it (section 9.9.3).
+// refuse answers the expected request with a NAK that ends the queue pair, after the responses to earlier requests
+// (section 9.9.3).
 func (q *QueuePair) refuse(now vtime.Time, p *wire.Packet, syndrome uint8, event EventKind) {
-	q.ending, q.endingPSN, q.endingEvent = syndrome, q.receiver.expected, event
+	q.ending, q.endingPSN, q.endingEvent = syndrome, q.expected, event
 	if len(q.jobs) == 0 {
 		q.end(now, p)
 	}
@@ -285,10 +294,10 @@ func (q *QueuePair) completeReceive(status Status, op CompletionOp, length uint3
 	q.Program.Complete(c)
 }
 
-// read takes a READ request.
+// read handles a READ request.
 func (q *QueuePair) read(now vtime.Time, p *wire.Packet) {
-	r, reth := q.receiver, p.RETH()
-	if q.more || reth.DMALen() > MostMessage || !q.roomForJob() {
+	reth := p.RETH()
+	if q.more || reth.DMALen() > MaxMessage || !q.roomForJob() {
 		q.refuse(now, p, wire.SyndromeNakInvalid, EventRequest)
 		return
 	}
@@ -296,31 +305,33 @@ func (q *QueuePair) read(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	q.notReady = false
-	r.messages = (r.messages + 1) & wire.PSNMask // as it is valid (section 9.7.7.1, C9-148)
-	q.jobs = append(q.jobs, q.readJob(r.expected, reth))
-	r.expected += q.responses(reth.DMALen())
-	q.lastResponse = r.expected
-	q.wake(now)
+	q.countMessage() // as it is valid (section 9.7.7.1, C9-148)
+	q.jobs = append(q.jobs, q.readJob(q.expected, reth))
+	q.expected += q.responses(reth.DMALen())
+	q.lastResponse = q.expected
+	q.connection.Wake(now)
 }
 
-// roomForJob says whether the requester may ask for one more response. One that it asked for again it may have had in the meantime.
+// roomForJob reports whether the requester may request one more response. It drops responses to retransmitted
+// requests, which may have arrived in the meantime.
 func (q *QueuePair) roomForJob() bool {
 	if len(q.jobs) >= q.Remote.Reads {
-		q.jobs = slices.DeleteFunc(q.jobs, func(j job) bool { return j.again })
+		q.jobs = slices.DeleteFunc(q.jobs, func(j job) bool { return j.repeat })
 	}
 	return len(q.jobs) < q.Remote.Reads
 }
 
+// readJob returns the response to a READ.
 func (q *QueuePair) readJob(psn int64, reth wire.RETH) job {
-	return job{psn: psn, msn: q.receiver.messages, first: true, rkey: reth.RKey(), va: reth.VA(), length: reth.DMALen()}
+	return job{psn: psn, msn: q.messages, first: true, rkey: reth.RKey(), va: reth.VA(), length: reth.DMALen()}
 }
 
-// responses is how many packets the response to a READ has.
+// responses returns the number of packets of the response to a READ.
 func (q *QueuePair) responses(length uint32) int64 {
 	return max(1, (int64(length)+int64(q.Remote.MTU)-1)/int64(q.Remote.MTU))
 }
 
-// operate takes an atomic request.
+// operate handles an atomic request.
 func (q *QueuePair) operate(now vtime.Time, p *wire.Packet) {
 	va, rkey, swap, compare := p.Atomic()
 	if q.more || va&7 != 0 || !q.roomForJob() {
@@ -339,33 +350,33 @@ func (q *QueuePair) operate(now vtime.Time, p *wire.Packet) {
 		q.refuseFor(now, p, err)
 		return
 	}
-	r := q.receiver
 	q.notReady = false
-	r.messages = (r.messages + 1) & wire.PSNMask
+	q.countMessage()
 	if len(q.results) == q.Remote.Reads {
 		copy(q.results, q.results[1:])
 		q.results = q.results[:len(q.results)-1]
 	}
-	q.results = append(q.results, result{r.expected, before, r.messages})
-	q.jobs = append(q.jobs, job{psn: r.expected, msn: r.messages, atomic: true, before: before})
-	r.expected++
-	q.lastResponse = r.expected
-	q.wake(now)
+	q.results = append(q.results, result{q.expected, before, q.messages})
+	q.jobs = append(q.jobs, job{psn: q.expected, msn: q.messages, atomic: true, before: before})
+	q.expected++
+	q.lastResponse = q.expected
+	q.connection.Wake(now)
 }
 
-// repeat takes a request packet that has come before (section 9.7.5.1.3): a READ is answered anew, an atomic operation with what it came to,
-// all else with an ACK. The requester has gone back, and asks anew for what is behind it too.
+// repeat handles a retransmitted request packet that had arrived before (section 9.7.5.1.3). It answers a READ anew,
+// an atomic operation with its first result, and all others with an ACK. The requester has gone back, and requests
+// anew what follows too.
 func (q *QueuePair) repeat(now vtime.Time, p *wire.Packet, psn int64) {
 	switch p.Kind {
 	case wire.KindData:
-		upTo := psn // it must not acknowledge a READ whose response may have been lost
+		upTo := psn // the ACK must not acknowledge a READ whose response may have been lost
 		if psn >= q.lastResponse {
-			upTo = q.receiver.expected - 1
+			upTo = q.expected - 1
 		}
 		q.answer(now, p, wire.SyndromeAck, upTo)
 	case wire.KindReadRequest:
 		reth := p.RETH()
-		if reth.DMALen() > MostMessage || psn+q.responses(reth.DMALen()) > q.receiver.expected {
+		if reth.DMALen() > MaxMessage || psn+q.responses(reth.DMALen()) > q.expected {
 			return
 		}
 		if q.dropFrom(psn); len(q.jobs) >= q.Remote.Reads {
@@ -377,15 +388,15 @@ func (q *QueuePair) repeat(now vtime.Time, p *wire.Packet, psn int64) {
 			}
 		}
 		j := q.readJob(psn, reth)
-		j.again = true
+		j.repeat = true
 		q.jobs = append(q.jobs, j)
-		q.wake(now)
+		q.connection.Wake(now)
 	case wire.KindAtomic:
 		for i := range q.results {
 			if x := &q.results[i]; x.psn == psn {
 				if q.dropFrom(psn); len(q.jobs) < q.Remote.Reads {
-					q.jobs = append(q.jobs, job{psn: psn, msn: x.msn, atomic: true, before: x.before, again: true})
-					q.wake(now)
+					q.jobs = append(q.jobs, job{psn: psn, msn: x.msn, atomic: true, before: x.before, repeat: true})
+					q.connection.Wake(now)
 				}
 				return
 			}
@@ -393,7 +404,7 @@ func (q *QueuePair) repeat(now vtime.Time, p *wire.Packet, psn int64) {
 	}
 }
 
-// dropFrom drops the responses that are asked for anew: those from a PSN on.
+// dropFrom drops the responses from a PSN on, which are requested anew.
 func (q *QueuePair) dropFrom(psn int64) {
 	for i := range q.jobs {
 		if end := q.jobs[i].psn + q.responses(q.jobs[i].length); end > psn {
@@ -405,9 +416,9 @@ func (q *QueuePair) dropFrom(psn int64) {
 
 func (q *QueuePair) dropJobs() { q.jobs = q.jobs[:0] }
 
-// sendResponse makes the next packet of the first job; nil if its memory cannot be read.
-func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
-	j, n, s := &q.jobs[0], q.nic, q.sender
+// sendResponse builds the next packet of the first job; nil if its memory cannot be read.
+func (q *QueuePair) sendResponse(now vtime.Time) (f *frame.Frame, size int) {
+	j := &q.jobs[0]
 	m := wire.Message{PSN: uint32(j.psn) & wire.PSNMask, Syndrome: wire.SyndromeAck, MSN: j.msn}
 	last := true
 	if j.atomic {
@@ -425,11 +436,11 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 			m.Op = wire.OpReadResponseMiddle
 		}
 	}
-	payload := n.staged(m.Payload)
+	payload := q.device.scratch(m.Payload)
 	if m.Payload > 0 {
 		if err := q.Program.RemoteRead(q.Number, j.rkey, j.va, payload); errors.Is(err, ErrEnded) {
 			q.toError()
-			return nil
+			return nil, 0
 		} else if err != nil {
 			q.endingPSN, q.ending, q.endingEvent = j.psn, wire.SyndromeNakOperational, EventFatal
 			if errors.Is(err, ErrAccess) {
@@ -437,15 +448,11 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 			}
 			q.dropJobs()
 			q.end(now, &wire.Packet{SrcPort: q.port})
-			return nil
+			return nil, 0
 		}
 	}
-	f := n.clock.Frame(q.header.Version().MessageLen(m.Op, m.Payload))
-	copy(wire.BeginMessage(f.Data(), q.header, &m), payload)
-	wire.EndMessage(f.Data())
-	f.Priority = s.settings.DataPriority
+	f = q.build(&m, payload)
 	q.BytesServed += int64(m.Payload)
-	q.payload = m.Payload
 	j.psn++
 	j.va += uint64(m.Payload)
 	j.length -= uint32(m.Payload)
@@ -456,20 +463,5 @@ func (q *QueuePair) sendResponse(now vtime.Time) *frame.Frame {
 			q.end(now, &wire.Packet{SrcPort: q.port})
 		}
 	}
-	return f
-}
-
-// staged is memory for a packet's payload, until the next is asked for.
-func (n *NIC) staged(size int) []byte {
-	if n.stage == nil {
-		n.stage = make([]byte, wire.MaxPathMTU)
-	}
-	return n.stage[:size]
-}
-
-// word is a number as memory has it: programs run on this machine, whose order is little endian.
-func (n *NIC) word(v uint64) []byte {
-	b := n.staged(8)
-	binary.NativeEndian.PutUint64(b, v)
-	return b
+	return f, m.Payload
 }

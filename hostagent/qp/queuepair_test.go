@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
@@ -20,11 +21,12 @@ import (
 type link struct {
 	failer
 	now    vtime.Time
-	nics   [2]*NIC
+	nics   [2]*hostagent.NIC
+	host   *hostagent.Settings
 	busy   [2]vtime.Time // until when each port is
 	wake   [2]vtime.Time
 	flying []flying
-	timers map[*Sender]vtime.Time
+	timers map[*hostagent.Sender]vtime.Time
 	pool   *frame.Pool
 	random *rand.Rand
 	loss   float64
@@ -48,25 +50,25 @@ type flying struct {
 	data []byte
 }
 
-func (l *link) Arm(s *Sender, at vtime.Time)      { l.timers[s] = at }
-func (l *link) ArmReceiver(*Receiver, vtime.Time) {}
-func (l *link) Done(vtime.Time, *Sender)          { l.Error("a queue pair has ended as a flow does") }
-func (l *link) Sent(vtime.Time, *Sender)          {}
-func (l *link) Delivered(vtime.Time, *Receiver)   {}
-func (l *link) Lane() int                         { return 0 }
-func (l *link) Frame(n int) *frame.Frame          { return l.pool.Get(n) }
+func (l *link) Arm(s *hostagent.Sender, at vtime.Time)      { l.timers[s] = at }
+func (l *link) ArmReceiver(*hostagent.Receiver, vtime.Time) {}
+func (l *link) Done(vtime.Time, *hostagent.Sender)          { l.Error("a queue pair has ended as a flow does") }
+func (l *link) Sent(vtime.Time, *hostagent.Sender)          {}
+func (l *link) Delivered(vtime.Time, *hostagent.Receiver)   {}
+func (l *link) Worker() int                                 { return 0 }
+func (l *link) Frame(n int) *frame.Frame                    { return l.pool.Get(n) }
 func (l *link) Brief(int, *wire.Form, wire.Brief) *frame.Frame {
 	panic("frames have payload")
 }
 
-func newLink(t failer, seed uint64, change func(*Settings)) *link {
-	s := Default()
+func newLink(t failer, seed uint64, change func(*hostagent.Settings)) *link {
+	s := hostagent.Default()
 	if change != nil {
 		change(&s)
 	}
-	l := &link{failer: t, timers: map[*Sender]vtime.Time{}, pool: frame.NewPool(1514), random: rand.New(rand.NewPCG(seed, 1))}
+	l := &link{failer: t, timers: map[*hostagent.Sender]vtime.Time{}, host: &s, pool: frame.NewPool(1514), random: rand.New(rand.NewPCG(seed, 1))}
 	for i := range l.nics {
-		l.nics[i] = NewNIC(&s, l, mtu, lineBytes)
+		l.nics[i] = hostagent.NewNIC(&s, l, mtu, lineBytes)
 	}
 	return l
 }
@@ -86,9 +88,9 @@ func (l *link) step() bool {
 	if first >= 0 {
 		next = min(next, l.flying[first].at)
 	}
-	var due *Sender
+	var due *hostagent.Sender
 	for s, at := range l.timers {
-		if at < next || at == next && due != nil && s.qp < due.qp {
+		if at < next || at == next && due != nil && s.QP() < due.QP() {
 			next, due = at, s
 		}
 	}
@@ -272,21 +274,21 @@ func (l *link) ways(from int) (forward, back wire.FlowParams) {
 	forward = wire.FlowParams{
 		SrcMAC: wire.MAC{2, 0, 0, 0, 0, byte(from)}, DstMAC: wire.MAC{2, 0, 0, 0, 0, byte(1 - from)},
 		Src: wire.Addr{10, 0, 0, byte(from + 1)}, Dst: wire.Addr{10, 0, 0, byte(2 - from)}, SrcPort: wire.MinEntropyPort,
-		DestQP: uint32(pairNumber + 1 - from), TOS: l.nics[from].settings.DataTOS(),
+		DestQP: uint32(pairNumber + 1 - from), TOS: l.host.DataTOS(),
 	}
 	back = forward
-	back.TOS = wire.ControlTOS(l.nics[from].settings.ACKPriority())
+	back.TOS = wire.ControlTOS(l.host.ACKPriority())
 	return forward, back
 }
 
-// join makes two queue pairs, in PairInit, and connects them.
-func (l *link) join(c PairConfig, r Remote, s Requester, control func() cc.Controller) *ends {
+// join makes two queue pairs, in StateInit, and connects them.
+func (l *link) join(c Config, r Remote, s Requester, control func() cc.Controller) *ends {
 	l.Helper()
 	e := &ends{link: l}
 	for i := range e.q {
 		e.m[i] = &memory{bytes: make([]byte, 1<<19)}
 		c.Program, c.Number = e.m[i], uint32(pairNumber+i)
-		q, err := l.nics[i].NewPair(c)
+		q, err := NewDevice(l.nics[i]).NewPair(c)
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -299,7 +301,7 @@ func (l *link) join(c PairConfig, r Remote, s Requester, control func() cc.Contr
 		forward, back := l.ways(i)
 		to := r
 		to.QP, to.PSN = uint32(pairNumber+1-i), r.PSN+uint32(1-i)
-		if err := q.Connect(l.now, to, SenderConfig{Flow: i, Controller: control(), Wire: forward}, back); err != nil {
+		if err := q.Connect(l.now, to, hostagent.SenderConfig{Flow: i, Controller: control(), Wire: forward}, back); err != nil {
 			l.Fatal(err)
 		}
 		own := s
@@ -326,21 +328,22 @@ func (e *ends) receive(i int, w ReceiveRequest) {
 	}
 }
 
-var usual = PairConfig{SendDepth: 256, ReceiveDepth: 256}
+var usual = Config{SendDepth: 256, ReceiveDepth: 256}
 
 // at is memory of a region.
 func at(offset, length int) []SGE { return []SGE{{base + uint64(offset), uint32(length), 7}} }
 
-func lineRate() cc.Controller { return newTold() }
+func lineRate() cc.Controller { return &control{} }
 
-// TestQueuePairsAsTheModel posts random messages of all operations both ways, over a wire that loses, delays, overtakes and doubles frames, and
-// compares what came with a model that does each at once, in the order of posting.
+// TestQueuePairsAsTheModel posts random messages of all operations both ways, over a wire that loses, delays,
+// overtakes and doubles frames, and compares what came with a model that does each at once, in the order of posting.
 func TestQueuePairsAsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { newModel(t).run() })
 }
 
-// Of each memory the first part is constant, and any READ may have it; the other end writes to the second, whose WRITEs and atomic operations wait
-// for READs before them (IBTA volume 1 section 10.8.3.3 leaves their order open); behind is where READs and receives come to.
+// Of each memory the first part is constant, and any READ may have it; the other end writes to the second, whose
+// WRITEs and atomic operations wait for READs before them (IBTA volume 1 section 10.8.3.3 leaves their order open);
+// behind is where READs and receives come to.
 const (
 	constant  = 1 << 15
 	writtenTo = 3 << 14
@@ -359,7 +362,7 @@ type model struct {
 
 func newModel(t *rapid.T) *model {
 	seed := rapid.Uint64().Draw(t, "seed")
-	l := newLink(t, seed, func(s *Settings) {
+	l := newLink(t, seed, func(s *hostagent.Settings) {
 		s.NakInterval = rapid.SampledFrom([]vtime.Time{0, 20 * us}).Draw(t, "NAK interval")
 		s.AckEvery = rapid.SampledFrom([]int{1, 4}).Draw(t, "ACK every")
 		s.ACKsWithData = rapid.Bool().Draw(t, "ACKs with data")
@@ -375,9 +378,7 @@ func newModel(t *rapid.T) *model {
 	m := &model{T: t, room: [2]int{writtenTo, writtenTo}}
 	m.ends = l.join(usual, Remote{PSN: rapid.Uint32Max(wire.PSNMask).Draw(t, "PSN"), MTU: size, Reads: reads, RNRTimer: 1},
 		Requester{Reads: reads, Timeout: 5, RNRRetry: 7}, func() cc.Controller {
-			c := newTold()
-			c.window = window
-			return c
+			return &control{window: window}
 		})
 	for i, q := range m.q {
 		q.Requester.Retry = 255
@@ -500,7 +501,7 @@ func (m *model) run() {
 		if !bytes.Equal(m.m[i].bytes, m.memory[i]) {
 			m.T.Fatalf("end %d: memory differs from the model's", i)
 		}
-		a, b := m.q[i].PairCounts, m.q[1-i].PairCounts
+		a, b := m.q[i].Counts, m.q[1-i].Counts
 		if a.BytesSent != a.BytesAcked || a.BytesAcked != b.BytesReceived {
 			m.T.Fatalf("end %d: %d bytes sent, %d acknowledged, %d received there", i, a.BytesSent, a.BytesAcked, b.BytesReceived)
 		}

@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"errors"
@@ -27,8 +27,9 @@ func (e *ends) outcomes(i int) (all []string) {
 	return all
 }
 
-// TestPairErrors has what a request meets be the completion that the specification gives it (IBTA volume 1 sections 9.9.2, 9.9.3, 10.10.3 and
-// 11.6.2), and all behind it be flushed. Each case posts works 0 to 2 at end 0, of which 1 is the case's and the others are WRITEs.
+// TestPairErrors has what a request meets be the completion that the specification gives it (IBTA volume 1 sections
+// 9.9.2, 9.9.3, 10.10.3 and 11.6.2), and all behind it be flushed. Each case posts works 0 to 2 at end 0, of which 1
+// is the case's and the others are WRITEs.
 func TestPairErrors(t *testing.T) {
 	write := WorkRequest{Op: WorkWrite, SGEs: at(0, 1000), Remote: base, RKey: 7, Signaled: true}
 	change := func(f func(w *WorkRequest)) WorkRequest {
@@ -43,20 +44,20 @@ func TestPairErrors(t *testing.T) {
 		want   []string
 		there  []string // of end 1
 		events []EventKind
-		state  PairState // of end 1
+		state  State // of end 1
 	}{
-		{"a wrong key", change(func(w *WorkRequest) { w.RKey = 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, PairError},
-		{"beyond the region", change(func(w *WorkRequest) { w.Remote = base + 1<<19 - 999 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, PairError},
-		{"an address that wraps", change(func(w *WorkRequest) { w.Remote = 1<<64 - 1 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, PairError},
-		{"a READ of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, PairError},
-		{"an atomic operation of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey, w.SGEs = WorkFetchAdd, 9, at(0, 8) }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, PairError},
-		{"memory that is gone there", change(func(w *WorkRequest) { w.RKey = 8 }), nil, []string{"0:0", "1:11", "2:5"}, nil, []EventKind{EventFatal}, PairError},
-		{"a wrong local key", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, PairRTS},
-		{"beyond the local region", change(func(w *WorkRequest) { w.SGEs = at(1<<19-999, 1000) }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, PairRTS},
-		{"a READ to a wrong local key", change(func(w *WorkRequest) { w.Op, w.SGEs = WorkRead, []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, PairRTS},
-		{"local memory that is gone", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 8}} }), nil, []string{"0:0", "1:2", "2:5"}, nil, nil, PairRTS},
-		{"a receiver that is not ready", change(func(w *WorkRequest) { w.Op = WorkSend }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, PairRTS},
-		{"a WRITE with immediate data to one", change(func(w *WorkRequest) { w.Op = WorkWriteImm }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, PairRTS},
+		{"a wrong key", change(func(w *WorkRequest) { w.RKey = 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"beyond the region", change(func(w *WorkRequest) { w.Remote = base + 1<<19 - 999 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"an address that wraps", change(func(w *WorkRequest) { w.Remote = 1<<64 - 1 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"a READ of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"an atomic operation of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey, w.SGEs = WorkFetchAdd, 9, at(0, 8) }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"memory that is gone there", change(func(w *WorkRequest) { w.RKey = 8 }), nil, []string{"0:0", "1:11", "2:5"}, nil, []EventKind{EventFatal}, StateError},
+		{"a wrong local key", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
+		{"beyond the local region", change(func(w *WorkRequest) { w.SGEs = at(1<<19-999, 1000) }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
+		{"a READ to a wrong local key", change(func(w *WorkRequest) { w.Op, w.SGEs = WorkRead, []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
+		{"local memory that is gone", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 8}} }), nil, []string{"0:0", "1:2", "2:5"}, nil, nil, StateRTS},
+		{"a receiver that is not ready", change(func(w *WorkRequest) { w.Op = WorkSend }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, StateRTS},
+		{"a WRITE with immediate data to one", change(func(w *WorkRequest) { w.Op = WorkWriteImm }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, StateRTS},
 		{
 			"a message longer than the receive", change(func(w *WorkRequest) { w.Op = WorkSend }),
 			func(e *ends) {
@@ -66,7 +67,7 @@ func TestPairErrors(t *testing.T) {
 			[]string{"0:0", "1:9", "2:5"},
 			[]string{"r5:1", "r6:5"},
 			[]EventKind{EventRequest},
-			PairError,
+			StateError,
 		},
 		{
 			"a receive to a wrong key", change(func(w *WorkRequest) { w.Op = WorkSend }),
@@ -74,7 +75,7 @@ func TestPairErrors(t *testing.T) {
 			[]string{"0:0", "1:11", "2:5"},
 			[]string{"r5:4"},
 			[]EventKind{EventFatal},
-			PairError,
+			StateError,
 		},
 		{
 			"READs of which there are too many at once", change(func(w *WorkRequest) { w.Op = WorkRead }),
@@ -82,21 +83,21 @@ func TestPairErrors(t *testing.T) {
 			[]string{"0:0", "1:9", "2:5"},
 			nil,
 			[]EventKind{EventRequest},
-			PairError,
+			StateError,
 		},
-		{"a program that has ended there", change(func(w *WorkRequest) { w.RKey = 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, PairError},
-		{"a READ of one that has ended", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, PairError},
+		{"a program that has ended there", change(func(w *WorkRequest) { w.RKey = 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, StateError},
+		{"a READ of one that has ended", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, StateError},
 		{
 			"a SEND to one that has ended", change(func(w *WorkRequest) { w.Op = WorkSend }),
 			func(e *ends) { e.receive(1, ReceiveRequest{5, []SGE{{base, 1000, 6}}}) },
 			[]string{"0:0", "1:12", "2:5"},
 			[]string{"r5:2"},
 			nil,
-			PairError,
+			StateError,
 		},
-		{"an end that is gone", write, func(e *ends) { e.q[1].Reset() }, []string{"0:12", "1:5", "2:5"}, nil, nil, PairReset},
-		{"a wire that loses all", write, func(e *ends) { e.loss = 1 }, []string{"0:12", "1:5", "2:5"}, nil, nil, PairRTS},
-		{"an end that is in error", write, func(e *ends) { e.q[1].Fail(0) }, []string{"0:12", "1:5", "2:5"}, nil, nil, PairError},
+		{"an end that is gone", write, func(e *ends) { e.q[1].Reset() }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateReset},
+		{"a wire that loses all", write, func(e *ends) { e.loss = 1 }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateRTS},
+		{"an end that is in error", write, func(e *ends) { e.q[1].Fail(0) }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateError},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := connected(t)
@@ -111,7 +112,7 @@ func TestPairErrors(t *testing.T) {
 			for e.step() { // what is on the wire
 			}
 			e.m[1].events = slices.DeleteFunc(e.m[1].events, func(k EventKind) bool { return k == EventEstablished })
-			if got := e.outcomes(0); !slices.Equal(got, c.want) || e.q[0].State() != PairError {
+			if got := e.outcomes(0); !slices.Equal(got, c.want) || e.q[0].State() != StateError {
 				t.Errorf("completed %v, want %v; %v", got, c.want, e.q[0].State())
 			}
 			if got := e.outcomes(1); !slices.Equal(got, c.there) || !slices.Equal(e.m[1].events, c.events) || e.q[1].State() != c.state {
@@ -189,8 +190,8 @@ func TestPairSharedReceives(t *testing.T) {
 	}
 }
 
-// TestPairOnTheWire has messages be the packets that the standard says (IBTA volume 1 sections 9.2 to 9.4 and 9.7.3): opcodes, PSNs, among them
-// those of a READ, and message sequence numbers.
+// TestPairOnTheWire has messages be the packets that the standard says (IBTA volume 1 sections 9.2 to 9.4 and 9.7.3):
+// opcodes, PSNs, among them those of a READ, and message sequence numbers.
 func TestPairOnTheWire(t *testing.T) {
 	e := connected(t)
 	var seen []string
@@ -255,12 +256,13 @@ func TestPairStrangers(t *testing.T) {
 		e.nics[1].Receive(e.now, f)
 		e.pool.Put(f)
 	}
-	if e.nics[1].Stray != 8 || len(e.m[1].completed)+len(e.m[1].events) != 0 || e.q[1].State() != PairRTS || e.nics[1].Backlog() != 0 {
+	if e.nics[1].Stray != 8 || len(e.m[1].completed)+len(e.m[1].events) != 0 || e.q[1].State() != StateRTS || e.nics[1].Backlog() != 0 {
 		t.Errorf("%d strays, %v, %v, %v, %d answers", e.nics[1].Stray, e.m[1].completed, e.m[1].events, e.q[1].State(), e.nics[1].Backlog())
 	}
 }
 
-// TestPairTimes has timeouts be those of the queue pair's attribute, of 4.096 us * 2^n, and RNR NAKs be waited for as their timers say.
+// TestPairTimes has timeouts be those of the queue pair's attribute, of 4.096 us * 2^n, and RNR NAKs be waited for as
+// their timers say.
 func TestPairTimes(t *testing.T) {
 	e := connected(t)
 	e.loss = 1
@@ -290,8 +292,8 @@ func TestPairTimes(t *testing.T) {
 	}
 }
 
-// TestPairLongestWrite: a WRITE of more than 2^30 bytes is an invalid request, whatever its memory; one of 2^30 is refused for its memory,
-// which has less.
+// TestPairLongestWrite: a WRITE of more than 2^30 bytes is an invalid request, whatever its memory; one of 2^30 is
+// refused for its memory, which has less.
 func TestPairLongestWrite(t *testing.T) {
 	for length, want := range map[uint32]struct {
 		syndrome uint8
@@ -319,8 +321,8 @@ func TestPairLongestWrite(t *testing.T) {
 	}
 }
 
-// TestPairPSNsInFlight: fewer than 2^23 PSNs are in flight, half of all there are: a READ of 2^30 bytes takes 2^22 at an MTU of 256, and a
-// second waits for the first unless it takes at least one less.
+// TestPairPSNsInFlight: fewer than 2^23 PSNs are in flight, half of all there are: a READ of 2^30 bytes takes 2^22 at
+// an MTU of 256, and a second waits for the first unless it takes at least one less.
 func TestPairPSNsInFlight(t *testing.T) {
 	for second, want := range map[uint32]int{1 << 30: 1, 1<<30 - 256: 2} {
 		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 4, RNRTimer: 1}, Requester{Reads: 4, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)

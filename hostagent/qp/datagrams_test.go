@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func newDatagramPair(t *testing.T) *datagramPair {
 	p := &datagramPair{T: t}
 	for i := range p.pairs {
 		p.memories[i] = &memory{bytes: make([]byte, 4096)}
-		q, err := NewDatagrams(PairConfig{Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4, SignalAll: true}, 1080)
+		q, err := NewDatagrams(Config{Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4, SignalAll: true}, 1080)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,8 @@ func TestDatagram(t *testing.T) {
 	for ip, header := range map[wire.Version][]byte{
 		// Addresses, and what IBTA annex A17.4.5.1 has behind 20 bytes: an IPv4 header.
 		wire.V4: {20: 0x45, 21: wire.ControlTOS(3), 23: 20 + 52, 26: 0x40, 28: 64, 29: 17, 32: 10, 35: 1, 36: 10, 39: 2},
-		// RFC 8200 section 3: 52 bytes of UDP follow (8, BTH 12, DETH 8, immediate data 4, 16 of payload, ICRC 4), and there is no flow label.
+		// RFC 8200 section 3: 52 bytes of UDP follow (8, BTH 12, DETH 8, immediate data 4, 16 of payload, ICRC 4),
+		// and there is no flow label.
 		wire.V6: {0: 0x60 | wire.ControlTOS(3)>>4, 1: wire.ControlTOS(3) & 0xf << 4, 5: 52, 6: 17, 7: 64, 8: 0xfd, 20: 10, 23: 1, 24: 0xfd, 36: 10, 39: 2},
 	} {
 		t.Run(ip.String(), func(t *testing.T) { sendDatagram(t, ip, header) })
@@ -154,7 +155,7 @@ func TestDatagramPostErrors(t *testing.T) {
 			t.Errorf("%+v: %v", k.w, err)
 		}
 	}
-	if err := q.PostSend(&WorkRequest{ID: 3, SGEs: []SGE{{1, 8, 7}}}, &Destination{}, none); err != nil || q.State() != PairError {
+	if err := q.PostSend(&WorkRequest{ID: 3, SGEs: []SGE{{1, 8, 7}}}, &Destination{}, none); err != nil || q.State() != StateError {
 		t.Errorf("of memory that it may not have: %v, %v", err, q.State())
 	}
 	if err := q.PostSend(&WorkRequest{ID: 4}, &Destination{}, none); err != nil {

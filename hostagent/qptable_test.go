@@ -6,10 +6,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Any use of pairs, against a map.
-func TestPairs(t *testing.T) {
+// TestQPTable compares any use of a qpTable with a map.
+func TestQPTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var p pairs[int]
+		var p qpTable[int]
 		model := map[uint32]*int{}
 		number := rapid.OneOf(rapid.Uint32Range(0x11, 0x30), rapid.Uint32Range(0, 1<<24-1))
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
@@ -23,7 +23,7 @@ func TestPairs(t *testing.T) {
 				p.remove(qp)
 			}
 			if got := p.get(qp); got != model[qp] {
-				t.Fatalf("%#x leads to %p, want %p", qp, got, model[qp])
+				t.Fatalf("%#x has %p, want %p", qp, got, model[qp])
 			}
 		}
 		for qp, want := range model {
@@ -32,9 +32,9 @@ func TestPairs(t *testing.T) {
 			}
 		}
 		n := 0
-		p.all(func(*int) { n++ })
-		if n != len(model) || p.taken != n {
-			t.Fatalf("%d of them, %d counted, want %d", n, p.taken, len(model))
+		p.each(func(*int) { n++ })
+		if n != len(model) || p.used != n {
+			t.Fatalf("%d of them, %d counted, want %d", n, p.used, len(model))
 		}
 	})
 }

@@ -16,8 +16,8 @@ func (p *pair) silent(what string) {
 	}
 }
 
-// TestNoRate: at a rate that is no number above 0 nothing is sent, and what was timed before goes; with a rate again the flow goes on
-// from its last packet. All but 0 is noted, once, with the time.
+// TestNoRate: at a rate that is no number above 0 nothing is sent, and what was timed before goes; with a rate again
+// the flow goes on from its last packet. All but 0 is noted, once, with the time.
 func TestNoRate(t *testing.T) {
 	for _, rate := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), -1, 1e-12} {
 		for _, moves := range []bool{false, true} {
@@ -38,10 +38,10 @@ func TestNoRate(t *testing.T) {
 			}
 			p.now = vtime.Second
 			p.silent("without a rate")
-			noted := s.Broken(p.now, 0)
+			noted := s.ControlError(p.now, 0)
 			switch {
 			case rate == 0 || rate == 1e-12:
-				if noted == nil || !noted.Stayed || s.broken != nil {
+				if noted == nil || !noted.Stayed || s.controlError != nil {
 					t.Errorf("%g: %+v", rate, noted)
 				}
 			case noted == nil || noted.At != us/10 || noted.Stayed || math.Float64bits(noted.Rate) != math.Float64bits(rate):
@@ -55,7 +55,7 @@ func TestNoRate(t *testing.T) {
 			if s.Rate() != line/2 {
 				t.Errorf("%g: a rate of %g", rate, s.Rate())
 			}
-			if noted := s.Broken(p.now, 0); noted == nil || rate != 0 && rate != 1e-12 && noted.At != us/10 {
+			if noted := s.ControlError(p.now, 0); noted == nil || rate != 0 && rate != 1e-12 && noted.At != us/10 {
 				t.Errorf("%g, and NaN later: %+v", rate, noted)
 			}
 		}
@@ -70,22 +70,23 @@ func TestNoRateYet(t *testing.T) {
 	s, _ := p.start(100_000, c)
 	p.silent("without a rate")
 	p.now = 5 * us
-	if b := s.Broken(p.now, 0); b == nil || b.At != 0 {
+	if b := s.ControlError(p.now, 0); b == nil || b.At != 0 {
 		t.Errorf("%+v", b)
 	}
 	c.alarm = 20 * us
 	s.OnTimer(4 * us)
-	if b := s.Broken(9*us, -1000*us); b != nil {
+	if b := s.ControlError(9*us, -1000*us); b != nil {
 		t.Errorf("with a timer, after little of its time: %+v", b)
 	}
 	c.rate = line
 	s.onCNP(p.now, &wire.Packet{BECN: true})
-	if p.next(); p.now != 5*us || s.Broken(p.now, 0) != nil {
-		t.Errorf("a packet at %v, %+v", p.now, s.Broken(p.now, 0))
+	if p.next(); p.now != 5*us || s.ControlError(p.now, 0) != nil {
+		t.Errorf("a packet at %v, %+v", p.now, s.ControlError(p.now, 0))
 	}
 }
 
-// TestNegativeWindow: with a window less than nothing a flow sends nothing, and that is noted; with another it goes on.
+// TestNegativeWindow: with a window less than nothing a flow sends nothing, and that is noted; with another it goes
+// on.
 func TestNegativeWindow(t *testing.T) {
 	p := newPair(t, nil)
 	c := newTold()
@@ -94,7 +95,7 @@ func TestNegativeWindow(t *testing.T) {
 	c.window, p.now = -3, 10*us
 	s.onCNP(p.now, &wire.Packet{BECN: true})
 	p.silent("with a negative window")
-	if b := s.Broken(p.now, 0); b == nil || b.At != 10*us || b.String() != "a window of -3 B" {
+	if b := s.ControlError(p.now, 0); b == nil || b.At != 10*us || b.String() != "a window of -3 B" {
 		t.Errorf("%+v", b)
 	}
 	c.window, p.now = 0, 20*us
@@ -111,12 +112,12 @@ func TestEndlessTimer(t *testing.T) {
 	s, _ := p.start(100_000, c)
 	calls := 0
 	for p.now = 5 * us; s.Armed() <= p.now; calls++ {
-		if calls > 2*mostAgain {
+		if calls > 2*maxTimerRepeats {
 			t.Fatal("time does not go on")
 		}
 		s.OnTimer(p.now)
 	}
-	if b := s.Broken(p.now, 0); b == nil || !b.Timer || b.At != 5*us || calls != mostAgain || s.Armed() != vtime.Never {
+	if b := s.ControlError(p.now, 0); b == nil || !b.Timer || b.At != 5*us || calls != maxTimerRepeats || s.Armed() != vtime.Never {
 		t.Errorf("after %d calls: %+v, armed at %v", calls, b, s.Armed())
 	}
 	p.next() // it goes on sending

@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"bytes"
@@ -11,9 +11,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FuzzPairFrames has a queue pair that has requests under way get frames that say that they are its peer's. Each 16 bytes of input are one: opcode,
-// syndrome, what the PSN is off by, lengths and addresses. Whatever they say, works are completed once and in order, memory that may not be had
-// stays as it is, all frames are accounted for, and the other queue pair of the host goes on.
+// FuzzPairFrames has a queue pair that has requests under way get frames that say that they are its peer's. Each 16
+// bytes of input are one: opcode, syndrome, what the PSN is off by, lengths and addresses. Whatever they say, works
+// are completed once and in order, memory that may not be had stays as it is, all frames are accounted for, and the
+// other queue pair of the host goes on.
 func FuzzPairFrames(f *testing.F) {
 	for op := range 32 {
 		f.Add([]byte{byte(op), 0x1f, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0, 0x11, 0x60, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
@@ -87,8 +88,8 @@ func FuzzPairFrames(f *testing.F) {
 				e.now = max(e.now, e.busy[0])
 			}
 			e.flying = nil
-			if q.sender != nil && q.sender.Armed() <= e.now {
-				q.sender.OnTimer(e.now)
+			if q.Sender() != nil && q.Sender().Armed() <= e.now {
+				q.Sender().OnTimer(e.now)
 			}
 		}
 		q.Fail(e.now)
@@ -121,7 +122,7 @@ func FuzzPairFrames(f *testing.F) {
 
 // TestPairAllocations has messages of all kinds take no memory once a queue pair has been at work for a while.
 func TestPairAllocations(t *testing.T) {
-	e := newLink(t, 1, nil).join(PairConfig{SendDepth: 8, ReceiveDepth: 8}, Remote{MTU: 1000, Reads: 4}, Requester{Reads: 4, Retry: 7, RNRRetry: 7}, func() cc.Controller { return cc.Constant(line) })
+	e := newLink(t, 1, nil).join(Config{SendDepth: 8, ReceiveDepth: 8}, Remote{MTU: 1000, Reads: 4}, Requester{Reads: 4, Retry: 7, RNRRetry: 7}, func() cc.Controller { return cc.Constant(line) })
 	w := [...]WorkRequest{
 		{Op: WorkWrite, SGEs: at(0, 5000), Remote: base, RKey: 7},
 		{Op: WorkSend, SGEs: at(0, 3000)},

@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// WorkOp is what a work request asks for.
+// WorkOp is the operation of a work request.
 type WorkOp uint8
 
 // Operations.
@@ -22,38 +22,38 @@ const (
 	workOps
 )
 
-// responds says whether the operation is answered by more than an ACK.
+// responds reports whether the operation is answered by more than an ACK.
 func (o WorkOp) responds() bool { return o >= WorkRead }
 
-// SGE is a piece of a program's memory: an element of a scatter or gather list.
+// SGE is an element of a scatter or gather list: a piece of a program's memory.
 type SGE struct {
 	Addr         uint64
 	Length, LKey uint32
 }
 
-// WorkRequest is what a program posts to a send queue.
+// WorkRequest is an operation that a program posts to a send queue.
 type WorkRequest struct {
 	ID     uint64
 	Op     WorkOp
 	SGEs   []SGE  // the local memory
-	Inline []byte // if not nil: the payload, in the place of what SGEs say
+	Inline []byte // if not nil: the payload, in place of SGEs
 	Remote uint64 // address; of an atomic operation a multiple of 8
 	RKey   uint32
 	Imm    uint32 // of the operations with immediate data
-	// Compare and Swap are of an atomic operation. A fetch-and-add adds Swap.
+	// Compare and Swap are the operands of an atomic operation. A fetch-and-add adds Swap.
 	Compare, Swap uint64
-	Signaled      bool // has a completion even if all is well
-	Solicited     bool // asks for an event at the receiver
+	Signaled      bool // has a completion even without an error
+	Solicited     bool // requests an event at the receiver
 	Fence         bool // waits for READs and atomic operations before it
 }
 
-// ReceiveRequest is what a program posts to a receive queue.
+// ReceiveRequest is memory for a message that a program posts to a receive queue.
 type ReceiveRequest struct {
 	ID   uint64
 	SGEs []SGE
 }
 
-// Status is what became of a work request: ibv_wc_status, by number.
+// Status is the result of a work request, with the number of its ibv_wc_status.
 type Status uint8
 
 // Statuses (IBTA volume 1 section 11.6.2).
@@ -71,7 +71,7 @@ const (
 	StatusRNRRetryExceeded Status = 13
 )
 
-// CompletionOp is what a completion is of: ibv_wc_opcode, by number.
+// CompletionOp is the operation that completed, with the number of its ibv_wc_opcode.
 type CompletionOp uint8
 
 // Operations of completions.
@@ -85,12 +85,14 @@ const (
 	CompletionReceiveWrite CompletionOp = 129
 )
 
-// completion is what a completion of the operation says that it is of.
+// completion returns the operation as completions name it.
 func (o WorkOp) completion() CompletionOp {
-	return [workOps]CompletionOp{CompletionSend, CompletionSend, CompletionWrite, CompletionWrite, CompletionRead, CompletionCompareSwap, CompletionFetchAdd}[o]
+	return [workOps]CompletionOp{
+		CompletionSend, CompletionSend, CompletionWrite, CompletionWrite, CompletionRead, CompletionCompareSwap, CompletionFetchAdd,
+	}[o]
 }
 
-// Completion is what a completion queue gets.
+// Completion is an entry of a completion queue.
 type Completion struct {
 	ID          uint64
 	QP          uint32 // the local queue pair's number
@@ -99,24 +101,24 @@ type Completion struct {
 	Op          CompletionOp
 	Length, Imm uint32
 	WithImm     bool
-	Solicited   bool         // of a receive: an event was asked for
-	IP          wire.Version // of a datagram that came: what it came over
+	Solicited   bool         // of a receive: an event was requested
+	IP          wire.Version // that a received datagram used
 	Receive     bool         // it is of a receive queue
 }
 
-// EventKind is an event of a queue pair that is no completion: ibv_event_type, by number.
+// EventKind is a kind of event of a queue pair other than a completion, with the number of its ibv_event_type.
 type EventKind uint8
 
 // Kinds (IBTA volume 1 section 11.6.3).
 const (
-	EventFatal       EventKind = 1 // a request or a response could not be carried out here
-	EventRequest     EventKind = 2 // the remote side sent what it must not
-	EventAccess      EventKind = 3 // it asked for memory that it may not have
-	EventEstablished EventKind = 4 // a packet came in PairRTR
+	EventFatal       EventKind = 1 // a request or a response could not be executed here
+	EventRequest     EventKind = 2 // the remote side sent an invalid request
+	EventAccess      EventKind = 3 // the remote side requested memory that it may not access
+	EventEstablished EventKind = 4 // a packet arrived in StateRTR
 	EventLastReceive EventKind = 16
 )
 
-// Access is what is asked for of remote memory.
+// Access is a kind of access to remote memory.
 type Access uint8
 
 // Kinds of access.
@@ -126,27 +128,32 @@ const (
 	AccessAtomic
 )
 
-// Program is what a queue pair asks of whoever it belongs to. It is called by whoever drives the NIC, within calls of the NIC and of the queue pair's
-// methods: it must not call those of any queue pair. What it is given is valid during the call alone.
+// Program is the owner of a queue pair: its memory, completions and events. The NIC and the queue pair's methods call
+// it; it must not call methods of any queue pair. Its arguments are valid during the call only.
 //
-// An error that is ErrAccess says that the program may not do this; ErrEnded, that its memory is gone, and so will be its queue pairs, of which the
-// remote side then hears nothing; any other, that it could not be done.
+// ErrAccess as an error means that the program may not do this. ErrEnded means that its memory is gone, and soon its
+// queue pairs; the remote side is not notified then. Any other error means that the operation failed.
 type Program interface {
-	// Gather reads what is offset bytes into a message that lies in pieces of memory, Scatter writes it.
+	// Gather reads from offset on in a message that lies in pieces of memory.
 	Gather(pieces []SGE, offset uint32, into []byte) error
+	// Scatter writes from offset on in such a message.
 	Scatter(pieces []SGE, offset uint32, from []byte) error
-	// Allows says whether the remote side may have so many bytes of memory, more than 0. It is asked as the first packet of a message comes.
+	// Allows returns nil if the remote side may access length bytes of memory, more than 0. The first packet of a
+	// message causes the call.
 	Allows(qp, rkey uint32, addr, length uint64, a Access) error
-	// RemoteRead and RemoteWrite are of one packet, of a range that was allowed.
+	// RemoteRead reads the payload of one packet, in a range that was allowed.
 	RemoteRead(qp, rkey uint32, addr uint64, into []byte) error
+	// RemoteWrite writes the payload of one packet, in a range that was allowed.
 	RemoteWrite(qp, rkey uint32, addr uint64, from []byte) error
-	// RemoteAtomic does an operation on 8 bytes in the machine's order, and returns what was there.
+	// RemoteAtomic executes an operation on 8 bytes in the machine's byte order, and returns the value before it.
 	RemoteAtomic(qp, rkey uint32, addr uint64, op WorkOp, compare, swap uint64) (before uint64, err error)
+	// Complete delivers a completion.
 	Complete(c Completion)
+	// Event delivers an event.
 	Event(qp uint32, kind EventKind)
 }
 
-// Errors of posting, and what a Program says of memory.
+// Errors of posting, and of a Program's memory.
 var (
 	ErrAccess = errors.New("no right to this memory")
 	ErrEnded  = errors.New("the program has ended")
@@ -156,21 +163,21 @@ var (
 	ErrWork   = errors.New("no such operation, or not in this form")
 )
 
-// MostMessage is the longest message, in bytes.
-const MostMessage = 1 << 30
+// MaxMessage is the length of the longest message, in bytes.
+const MaxMessage = 1 << 30
 
-// MostDepth is the most work requests of a queue.
-const MostDepth = 1 << 15
+// MaxDepth is the maximum number of work requests in a queue.
+const MaxDepth = 1 << 15
 
-// ReceiveQueue is receive requests, of one queue pair or of several.
+// ReceiveQueue holds the receive requests of one queue pair or of several.
 type ReceiveQueue struct {
 	ring        []ReceiveRequest
 	head, count int
 }
 
-// NewReceiveQueue is a queue for so many requests, MostDepth at most.
+// NewReceiveQueue returns a queue for depth requests, MaxDepth at most.
 func NewReceiveQueue(depth int) *ReceiveQueue {
-	return &ReceiveQueue{ring: make([]ReceiveRequest, min(depth, MostDepth))}
+	return &ReceiveQueue{ring: make([]ReceiveRequest, min(depth, MaxDepth))}
 }
 
 // Post appends a copy of a request.
@@ -187,10 +194,10 @@ func (r *ReceiveQueue) Post(w *ReceiveRequest) error {
 	return nil
 }
 
-// Len is how many requests wait.
+// Len returns the number of requests in the queue.
 func (r *ReceiveQueue) Len() int { return r.count }
 
-// room is how many bytes the oldest request has room for; ok is false if there is none.
+// room returns how many bytes fit into the oldest request; ok is false if there is none.
 func (r *ReceiveQueue) room() (n uint32, ok bool) {
 	if r.count == 0 {
 		return 0, false
@@ -199,7 +206,7 @@ func (r *ReceiveQueue) room() (n uint32, ok bool) {
 	return n, true
 }
 
-// take gives the oldest request to a queue pair, which gives its last one's memory back.
+// take moves the oldest request to *to, and reuses the list of pieces that was there.
 func (r *ReceiveQueue) take(to *ReceiveRequest) bool {
 	if r.count == 0 {
 		return false
@@ -211,16 +218,17 @@ func (r *ReceiveQueue) take(to *ReceiveRequest) bool {
 	return true
 }
 
-// total is how many bytes pieces of memory have; ok is false if that is more than a message may.
+// total returns the length of pieces of memory; ok is false if it exceeds MaxMessage.
 func total(pieces []SGE) (n uint32, ok bool) {
 	sum := uint64(0)
 	for i := range pieces {
 		sum += uint64(pieces[i].Length)
 	}
-	return uint32(min(sum, MostMessage+1)), sum <= MostMessage
+	return uint32(min(sum, MaxMessage+1)), sum <= MaxMessage
 }
 
-// ackTimeout is the local ACK timeout of a queue pair attribute n, 0..31 (IBTA volume 1 section 9.9.2.1.2); 0: none.
+// ackTimeout returns the local ACK timeout of a queue pair attribute n, 0..31 (IBTA volume 1 section 9.9.2.1.2); 0:
+// none.
 func ackTimeout(n uint8) vtime.Time {
 	if n == 0 {
 		return 0
@@ -228,9 +236,11 @@ func ackTimeout(n uint8) vtime.Time {
 	return 4096 * vtime.Nanosecond << (n & 31)
 }
 
-// rnrTimes are the times of RNR NAKs by their timers, in units of 10 us (IBTA volume 1 section 9.7.5.2.8, table 45).
+// rnrTimes are the delays of RNR NAKs by their timers, in units of 10 us (IBTA volume 1 section 9.7.5.2.8, table 45).
 var rnrTimes = [32]int64{
-	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
+	24576, 32768, 49152,
 }
 
+// rnrTime returns the delay of an RNR NAK's timer.
 func rnrTime(timer uint8) vtime.Time { return vtime.Time(rnrTimes[timer&31]) * 10 * vtime.Microsecond }

@@ -1,4 +1,4 @@
-package hostagent
+package qp
 
 import (
 	"errors"
@@ -8,27 +8,27 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// requester is the send queue of a queue pair. Requests are numbered twice: by packets as they are sent, each of which is an MTU of the Sender's
-// sequence, and by the PSNs that they take, of which a READ has one for each packet of its response (IBTA volume 1 section 9.7.3). Both
-// are whole numbers that go on; those on the wire are their lowest 24 bits.
+// requester is the send queue of a queue pair. Requests have two numbers: one of their packets in the order of
+// sending, which is the connection's, and one of their PSNs, of which a READ takes one for each packet of its
+// response (IBTA volume 1 section 9.7.3). Both only grow; the wire has their lowest 24 bits.
 type requester struct {
 	Requester
 	works       []work // a ring
 	head, count int
-	cursor      int   // the work that was sent last, from head on: where to look for the next
+	cursor      int   // index, from head on, of the work that was sent last
 	packets     int64 // of all works so far
 	nextPSN     int64 // of the next work
-	sentPSN     int64 // behind the last that was sent
-	outstanding int   // READs and atomic operations under way
+	sentPSN     int64 // 1 + the last PSN sent
+	outstanding int   // READs and atomic operations in progress
 	notBefore   vtime.Time
-	stash       int64 // behind the last PSN that was acknowledged beyond a READ whose response is not complete
-	poisoned    int   // works that have failed and wait for those before them
+	stash       int64 // 1 + the last PSN that was acknowledged beyond a READ whose response is not complete
+	poisoned    int   // works that have failed and wait for earlier ones
 	responded   bool  // the last packet was a response
 
-	stuck           vtime.Time // since when nothing has been acknowledged that should be
+	stuckSince      vtime.Time // last progress of the requests in flight
 	retries, rnrs   int        // since then
 	ownTimeout      vtime.Time
-	gapFor, gapWork int64 // what of which READ was missing when it was asked for again
+	gapFor, gapWork int64 // the PSN and the READ that was last retransmitted for a gap in its response
 	gapAt           vtime.Time
 }
 
@@ -41,12 +41,12 @@ type work struct {
 	psn     int64
 	psns    int64
 	got     int64  // responses
-	sent    bool   // the first packet has been, at least once
-	failed  Status // what it will be completed with, once those before it have been
+	sent    bool   // at least once
+	failed  Status // its completion's status, once earlier works are completed
 }
 
-// most PSNs under way: half of what 24 bits can tell apart (IBTA volume 1 section 9.7.2).
-const mostPSNs = 1 << 23
+// maxPSNs is the maximum number of PSNs in flight: half of what 24 bits distinguish (IBTA volume 1 section 9.7.2).
+const maxPSNs = 1 << 23
 
 // PostSend appends a copy of a work request.
 func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
@@ -54,10 +54,10 @@ func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
 	switch {
 	case err != nil:
 		return err
-	case q.state == PairError:
+	case q.state == StateError:
 		q.Program.Complete(Completion{ID: r.ID, QP: q.Number, Remote: q.Remote.QP, Status: StatusFlushed, Op: r.Op.completion()})
 		return nil
-	case q.state != PairRTS || r.Op.responds() && q.Requester.Reads == 0:
+	case q.state != StateRTS || r.Op.responds() && q.Requester.Reads == 0:
 		return ErrState
 	case q.count == q.SendDepth:
 		return ErrFull
@@ -77,22 +77,20 @@ func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
 	q.packets += w.packets
 	q.nextPSN += w.psns
 	if q.poisoned == 0 {
-		q.sender.size = q.packets * q.sender.mtu
-		if q.sender.state == senderDrained {
-			q.wake(now)
-		}
+		q.connection.SetEnd(q.packets)
+		q.connection.WakeIfDrained(now)
 	}
 	return nil
 }
 
-// check says what is wrong with a work request by itself, and how long its message is.
+// check returns the length of a work request's message, or what is wrong with the request.
 func (q *QueuePair) check(r *WorkRequest) (length uint32, err error) {
 	if r.Op >= workOps || r.Op.responds() && r.Inline != nil {
 		return 0, ErrWork
 	}
 	length, ok := total(r.SGEs)
 	if r.Inline != nil {
-		length, ok = uint32(min(len(r.Inline), MostMessage+1)), len(r.Inline) <= MostMessage
+		length, ok = uint32(min(len(r.Inline), MaxMessage+1)), len(r.Inline) <= MaxMessage
 	}
 	if !ok {
 		return 0, ErrLength
@@ -103,7 +101,7 @@ func (q *QueuePair) check(r *WorkRequest) (length uint32, err error) {
 	return length, nil
 }
 
-// push makes room for a work behind the last.
+// push appends a work.
 func (q *QueuePair) push() *work {
 	if q.count == len(q.works) {
 		grown := make([]work, min(q.SendDepth, 2*len(q.works)))
@@ -116,10 +114,10 @@ func (q *QueuePair) push() *work {
 	return q.nth(q.count - 1)
 }
 
-// nth is the work that so many are before.
+// nth returns work number i from the oldest, 0, on.
 func (q *QueuePair) nth(i int) *work { return &q.works[(q.head+i)%len(q.works)] }
 
-// workAt is the work that a packet is of. There must be one.
+// workAt returns the work of a packet. There must be one.
 func (q *QueuePair) workAt(packet int64) *work {
 	q.cursor = min(q.cursor, q.count-1)
 	for q.nth(q.cursor).first > packet {
@@ -131,41 +129,40 @@ func (q *QueuePair) workAt(packet int64) *work {
 	return q.nth(q.cursor)
 }
 
-// gated says whether the next request waits for the answers to others.
+// gated reports whether the next request waits for the answers to earlier ones.
 func (q *QueuePair) gated() bool {
-	packet := q.sender.next / q.sender.mtu
+	packet := q.connection.Next()
 	w := q.workAt(packet)
 	if packet != w.first || w.sent {
 		return false
 	}
 	return q.outstanding > 0 && (w.Fence || w.Op.responds() && q.outstanding >= q.Requester.Reads) ||
-		w.psn+w.psns-q.nth(0).psn >= mostPSNs // one alone has fewer: MostMessage bytes, of packets of 256 or more
+		w.psn+w.psns-q.nth(0).psn >= maxPSNs // one alone has fewer: MaxMessage bytes in packets of 256 or more
 }
 
-// sendRequest makes the next request's packet; nil if its memory cannot be read.
-func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
-	s, n := q.sender, q.nic
-	at := s.next
-	packet := at / s.mtu
+// sendRequest builds the next request's packet; nil if its memory cannot be read.
+func (q *QueuePair) sendRequest(now vtime.Time) (f *frame.Frame, payload int) {
+	k, mtu := q.connection, int64(q.Remote.MTU)
+	settings, packet := k.Settings(), k.Next()
 	w := q.workAt(packet)
 	index := packet - w.first
-	last, again := index == w.packets-1, at < s.high
+	last := index == w.packets-1
 	m := wire.Message{
 		PSN: uint32(w.psn+index) & wire.PSNMask, VA: w.Remote, RKey: w.RKey, Length: w.length, Imm: w.Imm, Swap: w.Swap, Compare: w.Compare,
-		AckRequest: last || s.fills(s.mtu) || (packet+1)%int64(s.settings.AckEvery) == 0,
+		AckRequest: last || k.WantsAck(packet),
 		Solicited:  last && w.Solicited,
 	}
-	offset := index * s.mtu
+	offset := index * mtu
 	switch m.Op = w.opcode(index); {
 	case w.Op == WorkRead:
-		done := w.got * s.mtu // of it that has come; it may be asked for again from there on
+		done := w.got * mtu // bytes received; a retransmitted request continues there
 		m.PSN, m.VA, m.Length = uint32(w.psn+w.got)&wire.PSNMask, w.Remote+uint64(done), w.length-uint32(done)
 	case !w.Op.responds():
-		m.Payload = int(min(s.mtu, int64(w.length)-offset))
+		m.Payload = int(min(mtu, int64(w.length)-offset))
 		switch {
-		case s.settings.INT:
+		case settings.INT:
 			m.Op = m.Op.WithINT()
-		case s.settings.Timestamps:
+		case settings.Timestamps:
 			m.Op, m.Timestamp = m.Op.WithTimestamp(), uint64(now)
 		}
 	}
@@ -173,51 +170,34 @@ func (q *QueuePair) sendRequest(now vtime.Time) *frame.Frame {
 	if source != nil {
 		source = source[offset:]
 	} else if m.Payload > 0 {
-		source = n.staged(m.Payload)
+		source = q.device.scratch(m.Payload)
 		if err := q.Program.Gather(w.SGEs, uint32(offset), source); err != nil {
 			q.poison(w, localStatus(err))
-			return nil
+			return nil, 0
 		}
 	}
-	if s.entropy != nil {
-		q.header.SetSourcePort(s.entropy.next())
-	}
-	f := n.clock.Frame(q.header.Version().MessageLen(m.Op, m.Payload))
-	copy(wire.BeginMessage(f.Data(), q.header, &m), source)
-	wire.EndMessage(f.Data())
-	f.Priority = s.settings.DataPriority
-
-	s.remember(packet, now, again)
-	if again {
-		s.Retransmitted += int64(m.Payload)
-	} else {
+	k.DrawSourcePort()
+	f = q.build(&m, source)
+	if packet >= k.MostSent() {
 		q.BytesSent += int64(m.Payload)
 	}
 	if w.Op.responds() && !w.sent {
 		q.outstanding++
 	}
 	w.sent = true
-	s.next = at + s.mtu
-	if m.AckRequest {
-		if !s.due() {
-			s.progress = now
-		}
-		s.asked = max(s.asked, s.next)
+	if k.MostSent() == k.Acked() {
+		q.stuckSince = now
 	}
-	if s.high == s.acked {
-		q.stuck = now
-	}
-	s.high = max(s.high, s.next)
+	k.RecordSent(now, packet, m.Payload, m.AckRequest)
 	end := w.psn + index + 1
 	if w.Op.responds() {
 		end = w.psn + w.psns
 	}
 	q.sentPSN = max(q.sentPSN, end)
-	q.payload = m.Payload
-	return f
+	return f, m.Payload
 }
 
-// opcode is that of one of the work's packets (IBTA volume 1 section 9.4).
+// opcode returns the opcode of one of the work's packets (IBTA volume 1 section 9.4).
 func (w *work) opcode(index int64) wire.Opcode {
 	switch w.Op {
 	case WorkRead:
@@ -248,7 +228,7 @@ func (w *work) opcode(index int64) wire.Opcode {
 	return kind + wire.OpSendMiddle
 }
 
-// whole is the whole number of a PSN near the oldest work; ok is false if nothing with it is under way.
+// whole returns the number of a 24-bit PSN near the oldest work; ok is false if nothing with it is in flight.
 func (q *QueuePair) whole(psn uint32) (number int64, ok bool) {
 	if q.count == 0 {
 		return 0, false
@@ -258,30 +238,31 @@ func (q *QueuePair) whole(psn uint32) (number int64, ok bool) {
 	return number, number >= q.nth(0).psn && number < q.sentPSN
 }
 
-// ack takes an ACK: all up to its PSN has been received.
+// ack handles an ACK: all up to its PSN has been received.
 func (q *QueuePair) ack(now vtime.Time, p *wire.Packet) {
-	q.sender.hear(now, p)
+	q.connection.NotePath(now, p)
 	if number, ok := q.whole(p.PSN); ok {
 		q.acknowledge(now, p, number+1)
 	}
 }
 
-// acknowledge takes what is before a PSN for received, but for READs and atomic operations whose responses have not come: those may be
-// overtaken by an ACK, which has a priority of its own. (Where both have one, the standard takes that for a loss, section 9.7.5.1.1.)
-func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, behind int64) {
-	s := q.sender
-	packet := s.acked / s.mtu // the first that is not acknowledged
+// acknowledge acknowledges what is before a PSN, except READs and atomic operations whose responses have not arrived:
+// an ACK, which has its own priority, may overtake them. (With one priority for both, the standard treats that as a
+// loss, section 9.7.5.1.1.)
+func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, end int64) {
+	k := q.connection
+	packet := k.Acked() // the first that is not acknowledged
 	upTo := packet
 	for i := range q.count {
 		w := q.nth(i)
-		if w.psn >= behind || !w.sent {
+		if w.psn >= end || !w.sent {
 			break
 		}
 		if w.Op.responds() && w.got < w.psns {
-			q.stash = max(q.stash, behind)
+			q.stash = max(q.stash, end)
 			break
 		}
-		upTo = w.first + min(w.packets, behind-w.psn)
+		upTo = w.first + min(w.packets, end-w.psn)
 		if w.Op.responds() {
 			upTo = w.first + 1
 		}
@@ -289,9 +270,9 @@ func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, behind int64) {
 	if upTo <= packet {
 		return
 	}
-	q.moved(now)
-	s.advance(now, p, upTo-1, p.Kind == wire.KindAck)
-	for q.count > 0 && (q.nth(0).first+q.nth(0).packets)*s.mtu <= s.acked {
+	q.noteProgress(now)
+	k.Acknowledge(now, p, upTo)
+	for q.count > 0 && q.nth(0).first+q.nth(0).packets <= k.Acked() {
 		q.BytesAcked += q.nth(0).payload()
 		q.Messages++
 		q.finishWork(StatusOK)
@@ -301,7 +282,7 @@ func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, behind int64) {
 	}
 }
 
-// payload is what the requests of a work carry.
+// payload returns how many bytes the requests of a work carry.
 func (w *work) payload() int64 {
 	if w.Op.responds() {
 		return 0
@@ -309,12 +290,13 @@ func (w *work) payload() int64 {
 	return int64(w.length)
 }
 
-// moved notes that something has come that was waited for.
-func (q *QueuePair) moved(now vtime.Time) {
-	q.sender.progress, q.stuck, q.retries, q.rnrs = now, now, 0, 0
+// noteProgress records that an expected answer has arrived.
+func (q *QueuePair) noteProgress(now vtime.Time) {
+	q.connection.NoteProgress(now)
+	q.stuckSince, q.retries, q.rnrs = now, 0, 0
 }
 
-// finishWork completes the oldest work and forgets it.
+// finishWork completes and removes the oldest work.
 func (q *QueuePair) finishWork(status Status) {
 	w := q.nth(0)
 	q.head = (q.head + 1) % len(q.works)
@@ -325,35 +307,36 @@ func (q *QueuePair) finishWork(status Status) {
 	}
 }
 
-// fail completes the oldest work with an error, and flushes all else.
+// fail completes the oldest work with an error, and flushes all others.
 func (q *QueuePair) fail(status Status) {
 	q.finishWork(status)
 	q.toError()
 }
 
-// poison has a work be completed with an error as soon as those before it have been completed. It and what is behind it is not sent any more.
+// poison completes a work with an error as soon as earlier works are completed. Neither it nor any later one is sent
+// any more.
 func (q *QueuePair) poison(w *work, status Status) {
 	if w.failed == StatusOK {
 		w.failed = status
 		q.poisoned++
-		q.sender.size = min(q.sender.size, w.first*q.sender.mtu)
+		q.connection.SetEnd(min(q.connection.End(), w.first))
 	}
 	if w == q.nth(0) {
 		q.fail(w.failed)
 	}
 }
 
-// nak takes a NAK: what is before its PSN has been received, and what has it has not.
+// nak handles a NAK: what is before its PSN has been received, and the packet with its PSN has not.
 func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
-	s := q.sender
-	s.hear(now, p)
+	k := q.connection
+	k.NotePath(now, p)
 	number, ok := q.whole(p.PSN)
 	if !ok {
 		return
 	}
 	q.acknowledge(now, p, number)
 	w := q.workOf(number)
-	if w == nil || q.state != PairRTS {
+	if w == nil || q.state != StateRTS {
 		return
 	}
 	packet := w.first
@@ -362,7 +345,7 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 	}
 	switch syndrome := p.Syndrome; {
 	case wire.IsRNR(syndrome):
-		if packet*s.mtu >= s.next { // it has been told, and is waited for
+		if packet >= k.Next() { // it is known, and being waited for
 			return
 		}
 		if q.rnrs++; q.Requester.RNRRetry < 7 && q.rnrs > int(q.Requester.RNRRetry) {
@@ -370,16 +353,12 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 			return
 		}
 		q.notBefore = now + rnrTime(syndrome)
-		q.stuck = q.notBefore
-		s.goBackTo(now, packet)
-		s.adjust(now)
+		q.stuckSince = q.notBefore
+		k.GoBack(now, packet, false)
 	case syndrome == wire.SyndromeNakSequence:
-		if packet*s.mtu >= s.next || s.repeated(now, packet) || !q.retry(w) {
-			return
+		if packet < k.Next() && !k.Rewound(now, packet) && q.retry(w) {
+			k.GoBack(now, packet, true)
 		}
-		s.goBackTo(now, packet)
-		s.controller.OnNak(now)
-		s.adjust(now)
 	case syndrome == wire.SyndromeNakInvalid:
 		q.poison(w, StatusRemoteInvalid)
 	case syndrome == wire.SyndromeNakAccess:
@@ -389,7 +368,7 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// workOf is the work that has a PSN; nil if none that is under way has.
+// workOf returns the work with a PSN; nil if none in flight has it.
 func (q *QueuePair) workOf(psn int64) *work {
 	for i := range q.count {
 		if w := q.nth(i); w.psn <= psn && psn < w.psn+w.psns && w.sent {
@@ -399,7 +378,7 @@ func (q *QueuePair) workOf(psn int64) *work {
 	return nil
 }
 
-// retry counts that requests go again, from a work on; false if that was too often.
+// retry counts a retransmission from a work on; false if that was one too many.
 func (q *QueuePair) retry(w *work) bool {
 	if q.retries++; q.retries > int(q.Requester.Retry) {
 		q.poison(w, StatusRetriesExceeded)
@@ -409,10 +388,11 @@ func (q *QueuePair) retry(w *work) bool {
 	return true
 }
 
-// timedOut says whether requests are to go again as no answer has come. By the retransmission timeout of the host's settings they may go more
-// often than by the queue pair's own, which alone says when it gives up.
-func (q *QueuePair) timedOut(now vtime.Time) bool {
-	if q.ownTimeout > 0 && now >= q.stuck+vtime.Time(int(q.Requester.Retry)+1)*q.ownTimeout {
+// Expired handles the expiry of the retransmission timer, and reports whether to retransmit requests. The
+// retransmission timeout of the host's settings may retransmit them more often than the queue pair's own, which alone
+// determines when it gives up.
+func (q *QueuePair) Expired(now vtime.Time) bool {
+	if q.ownTimeout > 0 && now >= q.stuckSince+vtime.Time(int(q.Requester.Retry)+1)*q.ownTimeout {
 		if q.count > 0 {
 			q.fail(StatusRetriesExceeded)
 		}
@@ -422,18 +402,18 @@ func (q *QueuePair) timedOut(now vtime.Time) bool {
 	return true
 }
 
-// waits is how long it waits for an answer; 0: for ever.
-func (q *QueuePair) waits() vtime.Time {
-	t := q.sender.settings.RetransmitTimeout
-	if own := q.ownTimeout; own > 0 && (t == 0 || own < t) {
+// Timeout returns how long the queue pair waits for an answer, given the retransmission timeout of its host; 0: for
+// ever.
+func (q *QueuePair) Timeout(host vtime.Time) vtime.Time {
+	if own := q.ownTimeout; own > 0 && (host == 0 || own < host) {
 		return own
 	}
-	return t
+	return host
 }
 
-// response takes a packet of the response to a READ, or that to an atomic operation.
+// response handles a packet of the response to a READ, or the response to an atomic operation.
 func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
-	s := q.sender
+	k, mtu := q.connection, int64(q.Remote.MTU)
 	var w *work
 	for i := range q.count {
 		if x := q.nth(i); x.sent && x.Op.responds() {
@@ -441,7 +421,7 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 			break
 		}
 	}
-	if q.state != PairRTS || w == nil {
+	if q.state != StateRTS || w == nil {
 		q.Duplicates++
 		return
 	}
@@ -452,19 +432,17 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 		return
 	case ahead > 0:
 		q.OutOfOrder++
-		if due == q.gapFor && w.first == q.gapWork && now-q.gapAt < s.settings.NakInterval || w.first*s.mtu >= s.next {
+		if due == q.gapFor && w.first == q.gapWork && now-q.gapAt < k.Settings().NakInterval || w.first >= k.Next() {
 			return
 		}
 		q.gapFor, q.gapWork, q.gapAt = due, w.first, now
 		if q.retry(w) {
-			s.goBackTo(now, w.first)
-			s.controller.OnNak(now)
-			s.adjust(now)
+			k.GoBack(now, w.first, true)
 		}
 		return
 	}
-	q.acknowledge(now, p, w.psn) // what is before it has been received
-	if q.state != PairRTS {
+	q.acknowledge(now, p, w.psn) // earlier requests have been received
+	if q.state != StateRTS {
 		return
 	}
 	if (p.Kind == wire.KindAtomicAck) != (w.Op > WorkRead) {
@@ -473,10 +451,10 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 	}
 	var err error
 	if p.Kind == wire.KindAtomicAck {
-		err = q.Program.Scatter(w.SGEs, 0, q.nic.word(p.Original()))
+		err = q.Program.Scatter(w.SGEs, 0, q.device.word(p.Original()))
 	} else {
-		offset := w.got * s.mtu
-		if int64(p.Payload) != min(s.mtu, int64(w.length)-offset) {
+		offset := w.got * mtu
+		if int64(p.Payload) != min(mtu, int64(w.length)-offset) {
 			q.fail(StatusBadResponse)
 			return
 		}
@@ -489,19 +467,19 @@ func (q *QueuePair) response(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	q.BytesRead += int64(p.Payload)
-	q.nic.BytesDelivered += int64(p.Payload)
+	k.Counters().BytesDelivered += int64(p.Payload)
 	w.got++
-	q.moved(now)
+	q.noteProgress(now)
 	if w.got < w.psns {
 		return
 	}
 	q.outstanding--
-	behind := max(q.stash, w.psn+w.psns)
+	end := max(q.stash, w.psn+w.psns)
 	q.stash = 0
-	q.acknowledge(now, p, behind)
+	q.acknowledge(now, p, end)
 }
 
-// localStatus is what a work is completed with whose memory cannot be had.
+// localStatus returns the status of a work whose memory is not accessible.
 func localStatus(err error) Status {
 	if errors.Is(err, ErrAccess) {
 		return StatusLocalProtection
