@@ -67,7 +67,7 @@ func rows(table settings.Table, name string) string {
 		if fixed == "" {
 			fixed = s.Text()
 		}
-		if !strings.Contains(fixed, " ") && fixed != "none" && fixed != "required" || strings.HasPrefix(fixed, "xoff -") {
+		if fixed != "" && !strings.Contains(fixed, " ") && fixed != "none" && fixed != "required" || strings.HasPrefix(fixed, "xoff -") {
 			fixed = "`" + fixed + "`"
 		}
 		line("`"+s.Name+"`", fixed, values(s), of(s, name), s.Doc)
