@@ -27,7 +27,7 @@ import (
 
 // A sweep makes each point in a process of its own: one that runs out of memory, or is killed, takes no other with it. That
 // costs some 20 ms a point, as much as a run of a few milliseconds takes, and no memory is shared but the program's own; in
-// exchange each has a heap, and so a garbage collector, to itself. docs/sweeps.md has the measurements.
+// exchange each has a heap, and so a garbage collector, to itself. docs/measurements/sweeps.md has the measurements.
 //
 // The point's process is told its job on its standard input, as JSON, which then stays open: its end means that the sweep
 // has ended, in whatever way, and ends the run. On its standard output it reports progress, an object a line.
