@@ -14,8 +14,8 @@ import (
 
 const mapDocument = "../docs/architecture.md"
 
-// TestImportTable: the map in docs/architecture.md has every package of the import rules, with what it may import. With -update the
-// last column is written anew.
+// TestImportTable checks that the map in docs/architecture.md has every package of the import rules, with its allowed imports. With
+// -update it writes the last column.
 func TestImportTable(t *testing.T) {
 	data, err := os.ReadFile(mapDocument)
 	if err != nil {
@@ -43,8 +43,8 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-// TestImportTableHolds: a package that the table lacks, one that it has twice or that has no rule, and packages of one row whose rules
-// differ are found.
+// TestImportTableHolds checks that importTable reports a package that is missing, there twice or without a rule, and packages of one row
+// with different rules.
 func TestImportTableHolds(t *testing.T) {
 	var rows []string
 	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
@@ -56,11 +56,11 @@ func TestImportTableHolds(t *testing.T) {
 		t.Errorf("%q\n%s", problems, table)
 	}
 	for _, c := range []struct{ table, want string }{
-		{strings.Join(rows[1:], ""), "no row has cmd"},
-		{all + rows[0], "cmd is there twice"},
+		{strings.Join(rows[1:], ""), "cmd has no row"},
+		{all + rows[0], "cmd has two rows"},
 		{all + "| `nowhere` | words | - |\n", "nowhere has no import rule"},
-		{strings.Replace(strings.Join(rows[1:], ""), "| `ebpf` |", "| `ebpf`, `cmd` |", 1), "cmd may import other packages than ebpf"},
-		{all + "| `ebpf` | words |\n", "is no row"},
+		{strings.Replace(strings.Join(rows[1:], ""), "| `ebpf` |", "| `ebpf`, `cmd` |", 1), "cmd has another import rule than ebpf"},
+		{all + "| `ebpf` | words |\n", "want a row"},
 	} {
 		if _, problems := importTable(c.table); !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, c.want) }) {
 			t.Errorf("%q, want %q", problems, c.want)
@@ -70,7 +70,7 @@ func TestImportTableHolds(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// importTable is a table of folders with its last column as the import rules have it, and what is wrong with the first.
+// importTable returns the table of folders with its last column written from the import rules, and the problems of its first column.
 func importTable(table string) (renewed string, problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	seen := map[string]bool{}
@@ -81,7 +81,7 @@ func importTable(table string) (renewed string, problems []string) {
 		}
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
 		if len(cells) != 3 {
-			bad("%q is no row of folder, what lives there and what it may import", line)
+			bad("%q: want a row of folder, content and allowed imports", line)
 			continue
 		}
 		first := ""
@@ -92,11 +92,11 @@ func importTable(table string) (renewed string, problems []string) {
 			case !known:
 				bad("%s has no import rule", pkg)
 			case seen[pkg]:
-				bad("%s is there twice", pkg)
+				bad("%s has two rows", pkg)
 			case first == "":
 				first = pkg
 			case !slices.Equal(allowed, mayImport[first]):
-				bad("%s may import other packages than %s: give it a row", pkg, first)
+				bad("%s has another import rule than %s: give it a row of its own", pkg, first)
 			}
 			seen[pkg] = true
 		}
@@ -104,13 +104,13 @@ func importTable(table string) (renewed string, problems []string) {
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
 		if !seen[pkg] {
-			bad("no row has %s", pkg)
+			bad("%s has no row", pkg)
 		}
 	}
 	return renewed, problems
 }
 
-// importsOf is what a package may import, in words: the packages, or those that it may not if these are fewer.
+// importsOf returns the packages that a package may import, or the exceptions if they are fewer.
 func importsOf(pkg string) string {
 	allowed := mayImport[pkg]
 	var other []string
@@ -122,9 +122,9 @@ func importsOf(pkg string) string {
 	list := func(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 	switch {
 	case len(allowed) == 0:
-		return "-"
+		return "none"
 	case len(other) < len(allowed):
-		return "all but " + list(other)
+		return "all except " + list(other)
 	}
 	return list(allowed)
 }
