@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -104,7 +105,7 @@ func portWords(args []string) (words []string) {
 // settingWords are the settings of switches and hosts, as --set takes them.
 func settingWords() (words []string) {
 	sw, host := switchagent.Default(), settings.DefaultHost()
-	for group, table := range map[string]settings.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {
+	for group, table := range map[string]keys.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {
 		for i := range table {
 			words = append(words, group+table[i].Name+"=")
 		}

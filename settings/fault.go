@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -73,7 +74,7 @@ var Faults = []FaultInfo{
 		return fmt.Sprintf("takes frames at %v; buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
 	}},
 	{Kind: FaultPause, OfHost: true, Beside: []string{"interval"}, Who: "hosts that send PAUSE", says: func(e *Effect) string {
-		text := fmt.Sprintf("sends PAUSE for priorities %v", Priorities(e.Priorities))
+		text := fmt.Sprintf("sends PAUSE for priorities %v", keys.PriorityList(e.Priorities))
 		if e.Interval > 0 {
 			text += fmt.Sprintf(" every %v", e.Interval)
 		}
@@ -94,111 +95,78 @@ func FaultOf(kind FaultKind) *FaultInfo {
 func (e *Effect) String() string { return FaultOf(e.Kind).says(e) }
 
 // Fault is the table of all that faults may do, bound to e.
-func Fault(e *Effect) Table {
+func Fault(e *Effect) keys.Table {
 	r := &e.Receiver
-	probability := func(kind FaultKind, doc string) Setting {
-		return Setting{
-			Parameter: schema.Parameter{Name: string(kind), Kind: schema.Number, Default: "required", Min: "0", Max: "1", Doc: doc},
-			View:      "probability", Unset: true, value: ratio(&e.Probability),
+	probability := func(kind FaultKind, doc string) keys.Key {
+		return keys.Key{
+			Name: string(kind), Value: keys.Number(&e.Probability), Default: "required", Min: "0", Max: "1",
+			Unset: true, View: "probability", Doc: doc,
 		}
 	}
-	return Table{
+	return keys.Table{
 		{
-			Parameter: schema.Parameter{
-				Name: string(FaultDown), Kind: schema.Flag, Default: "required",
-				Doc: "takes the link down in both directions; `down: false` brings it up",
-			},
-			View: "up", Unset: true, value: inverse{flag{&e.Up}},
+			Name: string(FaultDown), Value: keys.Inverse(&e.Up), Default: "required", Unset: true, View: "up",
+			Doc: "takes the link down in both directions; `down: false` brings it up",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "reroute", Kind: schema.Time,
-				Doc: "time until the routes follow; `never`: static routes, as in Mininet",
-			},
-			Word: "never", Means: int64(vtime.Never), value: span(&e.Reroute),
+			Name: "reroute", Value: keys.Time(&e.Reroute), Word: "never", Means: int64(vtime.Never),
+			Doc: "time until the routes follow; `never`: static routes, as in Mininet",
 		},
 		probability(FaultLoss, "probability that a frame is lost"),
 		probability(FaultCorrupt, "probability that a frame is damaged"),
 		probability(FaultBER, "probability that a bit is damaged: for a frame of n bytes that is 1-(1-`ber`)^(8(n+4))"),
 		{
-			Parameter: schema.Parameter{
-				Name: string(FaultDelay), Kind: schema.Time, Default: "required", Min: "1ns", Max: "1s",
-				Doc: "the new propagation delay",
-			},
-			value: span(&e.Delay),
+			Name: string(FaultDelay), Value: keys.Time(&e.Delay), Default: "required", Min: "1ns", Max: "1s",
+			Doc: "the new propagation delay",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: string(FaultRate), Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps",
-				Doc: "the new rate",
-			},
-			value: rate(&e.Rate),
+			Name: string(FaultRate), Value: keys.Rate(&e.Rate), Default: "required", Min: "1Mbps", Max: "10Tbps",
+			Doc: "the new rate",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: string(FaultReceiver), Kind: schema.Group, Default: "required",
-				Doc: "slows the NIC's receiver: it accepts frames at `rate` only",
-			},
-			value: &group{},
+			Name: string(FaultReceiver), Value: &keys.Group{}, Default: "required",
+			Doc: "slows the NIC's receiver: it accepts frames at `rate` only",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "receiver.rate", Kind: schema.Rate, Default: "required", Min: "1Mbps", Max: "10Tbps",
-				Doc: "rate of frames, without FCS",
-			},
-			value: rate(&r.Rate),
+			Name: "receiver.rate", Value: keys.Rate(&r.Rate), Default: "required", Min: "1Mbps", Max: "10Tbps",
+			Doc: "rate of frames, without FCS",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "receiver.buffer", Kind: schema.Size, Default: "512KB", Min: "1B", Max: "1GB",
-				Doc: "one buffer for all arriving frames; frames that find it full are lost",
-			},
-			value: size(&r.Buffer),
+			Name: "receiver.buffer", Value: keys.Size(&r.Buffer), Default: "512KB", Min: "1B", Max: "1GB",
+			Doc: "one buffer for all arriving frames; frames that find it full are lost",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "receiver.xoff", Kind: schema.Size, Default: "half of `buffer`", Min: "1B",
-				Doc: "bytes in the buffer at which the host pauses its switch",
-			},
-			value: size(&r.XOFF),
+			Name: "receiver.xoff", Value: keys.Size(&r.XOFF), Default: "half of `buffer`", Min: "1B",
+			Doc: "bytes in the buffer at which the host pauses its switch",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "receiver.xon", Kind: schema.Size, Default: "half of `xoff`",
-				Doc: "bytes in the buffer at which the host lets it resume",
-			},
-			value: size(&r.XON),
+			Name: "receiver.xon", Value: keys.Size(&r.XON), Default: "half of `xoff`",
+			Doc: "bytes in the buffer at which the host lets it resume",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: string(FaultPause), Kind: schema.Priorities, Default: "required",
-				Doc: "the NIC sends PAUSE for these priorities, with the longest pause time",
-			},
-			View: "priorities", value: priorities{&e.Priorities},
+			Name: string(FaultPause), Value: keys.Priorities(&e.Priorities), Default: "required", View: "priorities",
+			Doc: "the NIC sends PAUSE for these priorities, with the longest pause time",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "interval", Kind: schema.Time, Default: "half of the pause time", Min: "1us",
-				Doc: "time between two of these PAUSE frames",
-			},
-			Unset: true, value: span(&e.Interval),
+			Name: "interval", Value: keys.Time(&e.Interval), Default: "half of the pause time", Min: "1us", Unset: true,
+			Doc: "time between two of these PAUSE frames",
 		},
 	}
 }
 
 // Shown are the rows of an effect's own kind.
-func (e *Effect) Shown() (rows Table) {
+func (e *Effect) Shown() (rows keys.Table) {
 	info := FaultOf(e.Kind)
 	for _, s := range Fault(e) {
-		if name := s.group(); s.Name == string(e.Kind) || name == string(e.Kind) || slices.Contains(info.Beside, s.Name) {
+		if s.Name == string(e.Kind) || s.Group() == string(e.Kind) || slices.Contains(info.Beside, s.Name) {
 			rows = append(rows, s)
 		}
 	}
 	return rows
 }
 
-// Receiver is a NIC that takes frames at less than line rate, as over a slow bus. What waits is in its buffer, and it has its
-// switch paused, or grants less, before that is full. A healthy NIC takes every frame as it comes.
+// Receiver is a NIC that takes frames at less than line rate, as over a slow bus. What waits is in its buffer, and it
+// has its switch paused, or grants less, before that is full. A healthy NIC takes every frame as it comes.
 type Receiver struct {
 	Rate      units.Rate // of frames without FCS
 	Buffer    units.Bytes

@@ -1,7 +1,7 @@
 package settings
 
 import (
-	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -18,35 +18,22 @@ type Occurrence struct {
 const MostFaults = 1 << 16
 
 // FaultTimes is the table of when a fault happens, bound to o.
-func FaultTimes(o *Occurrence) Table {
-	return Table{
+func FaultTimes(o *Occurrence) keys.Table {
+	return keys.Table{
+		{Name: "at", Value: keys.Time(&o.At), Default: "required", Max: "3600s", Doc: "virtual time of the fault"},
 		{
-			Parameter: schema.Parameter{
-				Name: "at", Kind: schema.Time, Default: "required", Max: "3600s",
-				Doc: "virtual time of the fault",
-			},
-			value: span(&o.At),
+			Name: "for", Value: keys.Time(&o.For), Default: "permanent",
+			Zero: "a fault that is undone at once is none; leave it out for one that stays", Unset: true,
+			Doc: "time until the fault is undone, which restores the earlier values",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "for", Kind: schema.Time, Default: "permanent",
-				Doc: "time until the fault is undone, which restores the earlier values",
-			},
-			Zero: "a fault that is undone at once is none; leave it out for one that stays", Unset: true, value: span(&o.For),
+			Name: "every", Value: keys.Time(&o.Every), Default: "once", Min: "1us", Unset: true,
+			Doc: "time from one occurrence to the next",
 		},
 		{
-			Parameter: schema.Parameter{
-				Name: "every", Kind: schema.Time, Default: "once", Min: "1us",
-				Doc: "time from one occurrence to the next",
-			},
-			Unset: true, value: span(&o.Every),
-		},
-		{
-			Parameter: schema.Parameter{
-				Name: "times", Kind: schema.Integer, Default: "until the run's `duration`", Min: "1", Max: "65536",
-				Doc: "number of occurrences, with `every`",
-			},
-			Unset: true, value: integer(&o.Times),
+			Name: "times", Value: keys.Integer(&o.Times), Default: "until the run's `duration`", Min: "1", Max: "65536",
+			Unset: true,
+			Doc:   "number of occurrences, with `every`",
 		},
 	}
 }

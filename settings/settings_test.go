@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/settings"
@@ -17,10 +18,13 @@ import (
 )
 
 // tables are those there are, bound to defaults.
-func tables() map[string]settings.Table {
+func tables() map[string]keys.Table {
 	sw, host := switchagent.Default(), settings.DefaultHost()
 	effect := settings.NewEffect("")
-	return map[string]settings.Table{"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect), "occurrence": settings.FaultTimes(new(settings.Occurrence))}
+	return map[string]keys.Table{
+		"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect),
+		"occurrence": settings.FaultTimes(new(settings.Occurrence)),
+	}
 }
 
 // TestTables: the defaults are in bounds, each key is declared once and after its group, and says what it means.
@@ -38,7 +42,7 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s.%s is declared twice", name, s.Name)
 			case nested && !seen[group]:
 				t.Errorf("%s.%s stands before its group", name, s.Name)
-			case s.Doc == "" && s.Kind != schema.Group:
+			case s.Doc == "" && s.Kind() != schema.Group:
 				t.Errorf("nobody says what %s.%s means", name, s.Name)
 			}
 			seen[s.Name] = true
@@ -46,7 +50,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestFaults: every kind of fault has its row and says what it does; every row is of a kind, and what it gives is what is read back.
+// TestFaults: every kind of fault has its row and says what it does; every row is of a kind, and what it gives is
+// what is read back.
 func TestFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	of := map[string]bool{}
@@ -58,14 +63,14 @@ func TestFaults(t *testing.T) {
 			for k := range rows {
 				s := &rows[k]
 				of[s.Name] = true
-				if s.Kind == schema.Group {
+				if s.Kind() == schema.Group {
 					continue
 				}
 				text := draw(r, s)
 				if err := settings.Fault(&e).Set(s.Name, text); err != nil {
 					t.Fatalf("%s of %s: %v", s.Name, kind, err)
 				}
-				if again := rows.Find(s.Name).Text(); again != text && s.Kind != schema.Number {
+				if again := rows.Find(s.Name).Text(); again != text && s.Kind() != schema.Number {
 					t.Fatalf("%s is %s, was set to %s", s.Name, again, text)
 				}
 			}
@@ -100,19 +105,19 @@ func TestFaults(t *testing.T) {
 }
 
 // draw is a value of a row within its bounds, as text.
-func draw(r *rand.Rand, s *settings.Setting) string {
+func draw(r *rand.Rand, s *keys.Key) string {
 	between := func(least, most int64) int64 { return least + r.Int64N(most-least+1) }
 	if s.Word != "" && r.IntN(4) == 0 {
 		return s.Word
 	}
-	switch s.Kind {
+	switch s.Kind() {
 	case schema.Choice, schema.Flag:
 		choices := s.Words()
 		return choices[r.IntN(len(choices))]
 	case schema.Priority:
 		return fmt.Sprint(r.IntN(8))
 	case schema.Priorities:
-		return strings.ReplaceAll(fmt.Sprint(settings.Priorities(uint8(r.Uint32()))), " ", ", ")
+		return strings.ReplaceAll(fmt.Sprint(keys.PriorityList(uint8(r.Uint32()))), " ", ", ")
 	case schema.Weights:
 		return fmt.Sprintf("{%d: %dB}", r.IntN(8), between(1, 100_000))
 	case schema.Size:
@@ -134,9 +139,9 @@ func TestWrittenAndRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		sw, host := switchagent.Default(), settings.DefaultHost()
-		for _, table := range []settings.Table{settings.Switch(&sw), settings.Host(&host)} {
+		for _, table := range []keys.Table{settings.Switch(&sw), settings.Host(&host)} {
 			for i := range table {
-				if s := &table[i]; s.Kind != schema.Group {
+				if s := &table[i]; s.Kind() != schema.Group {
 					if err := table.Set(s.Name, draw(r, s)); err != nil {
 						t.Fatal(err)
 					}

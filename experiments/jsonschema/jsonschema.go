@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/keys"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/settings"
@@ -37,7 +38,7 @@ func Of(kind string) ([]byte, error) {
 	schema := build()
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["title"] = "pausenet " + kind
-	definitions := settings.JSONSchemaKinds()
+	definitions := keys.JSONSchemaKinds()
 	if kind == "scenario" || kind == "topology" {
 		definitions["topology"], definitions["texts"] = topologyFile(), list(node{"type": "string"})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
@@ -180,8 +181,8 @@ func TestHost(t *testing.T) {
 }
 
 // otherValue is a value that a switch does not have, of a setting whose bounds are wide. What goes with other settings is in TestSettings.
-func otherValue(row *settings.Setting) string {
-	switch row.Kind {
+func otherValue(row *keys.Key) string {
+	switch row.Kind() {
 	case schema.Choice, schema.Flag:
 		for _, word := range row.Words() {
 			if word != row.Text() {

@@ -166,7 +166,8 @@ func TestEveryFault(t *testing.T) {
 		if f.OfHost {
 			where = "host: h2"
 		}
-		item := fmt.Sprintf("  - {at: 1us, for: 20us, %s, %s: %s}\n", where, f.Kind, values[table.Find(string(f.Kind)).Kind])
+		value := values[table.Find(string(f.Kind)).Kind()]
+		item := fmt.Sprintf("  - {at: 1us, for: 20us, %s, %s: %s}\n", where, f.Kind, value)
 		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: engine.PlaneWasm})
 		if rows := o.table("events.csv").Rows; len(rows) < 2 {
 			t.Errorf("%s: %d events", item, len(rows))

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -64,7 +64,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 	case !lossless || used:
 	case priorities&s.DataPriorities() == 0 && !r.mayBeUnused(scenario.UnusedPFC):
 		v.Worsen(measure.Warn, "%s stopped nothing: it is on priorities %v, and data has %s, which is lossy: %s.priorities is what to change",
-			name, settings.Priorities(priorities), dataOf(s), section)
+			name, keys.PriorityList(priorities), dataOf(s), section)
 	default:
 		what := "no switch sent a PAUSE"
 		if sum.Credits != nil {
@@ -89,7 +89,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 
 // dataOf says which priorities data has.
 func dataOf(s *scenario.Scenario) string {
-	if all := settings.Priorities(s.DataPriorities()); len(all) > 1 {
+	if all := keys.PriorityList(s.DataPriorities()); len(all) > 1 {
 		return fmt.Sprintf("priorities %v", all)
 	}
 	return fmt.Sprintf("priority %d", s.Host.DataPriority)

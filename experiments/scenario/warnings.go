@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
@@ -385,7 +386,7 @@ func (w *warner) headrooms() {
 	lossless := bits.OnesCount8(s.PFC.Priorities)
 	if set := w.s.UnpausedACKs(); set != 0 {
 		w.warn("host.ack_when_paused: hosts send ACK, NAK and CNP of priorities %v although these are paused, without end, and no headroom is enough for that: "+
-			"lossless frames may be dropped", settings.Priorities(set))
+			"lossless frames may be dropped", keys.PriorityList(set))
 	}
 	if s.FlowControl != switchagent.FlowPFC || lossless == 0 || s.PFC.Headroom == switchagent.Auto {
 		return
@@ -651,7 +652,7 @@ func (w *warner) carries() string {
 	host := HostSettings(w.s, w.needs)
 	data := fmt.Sprintf("priority %d", host.DataPriority)
 	if set := w.data(); set&(set-1) != 0 || set != 1<<host.DataPriority {
-		data = fmt.Sprintf("priorities %v", settings.Priorities(set))
+		data = fmt.Sprintf("priorities %v", keys.PriorityList(set))
 	}
 	text := fmt.Sprintf("data has %s, ACK, NAK and CNP %d", data, host.ControlPriority)
 	if host.ACKsWithData {
@@ -679,10 +680,12 @@ func (w *warner) priorities() {
 		if set&data == 0 {
 			why = ": data is lossy"
 		}
-		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change", name, settings.Priorities(idle), w.carries(), why, key)
+		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change",
+			name, keys.PriorityList(idle), w.carries(), why, key)
 	}
 	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
-		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change", settings.Priorities(e.Priorities), w.carries())
+		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change",
+			keys.PriorityList(e.Priorities), w.carries())
 	}
 }
 
@@ -692,7 +695,7 @@ func (w *warner) unmarked() {
 	chosen := w.lossless() | 1<<w.s.Host.DataPriority
 	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
 		w.warn("ECN marks priorities %v, and RDMA may have %v too, in which %s is told of no congestion; switch.ecn.priorities is what to change",
-			settings.Priorities(e.Priorities), settings.Priorities(unmarked), w.spec.Name)
+			keys.PriorityList(e.Priorities), keys.PriorityList(unmarked), w.spec.Name)
 	}
 }
 
@@ -883,9 +886,10 @@ func (w *warner) scheduler() {
 	}
 	why := "none of them carries anything"
 	if shared != 0 {
-		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", settings.Priorities(shared))
+		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", keys.PriorityList(shared))
 	}
-	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)", settings.Priorities(weighted), why, w.carries())
+	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)",
+		keys.PriorityList(weighted), why, w.carries())
 }
 
 // telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.

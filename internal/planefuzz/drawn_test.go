@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -15,8 +16,9 @@ import (
 const drawnCases = 200
 
 // rows returns the rows of the switches' settings and the hosts', without groups.
-func rows(s *switchagent.Settings, h *hostagent.Settings) settings.Table {
-	return slices.DeleteFunc(slices.Concat(settings.Switch(s), settings.Host(h)), func(s settings.Setting) bool { return s.Kind == schema.Group })
+func rows(s *switchagent.Settings, h *hostagent.Settings) keys.Table {
+	isGroup := func(k keys.Key) bool { return k.Kind() == schema.Group }
+	return slices.DeleteFunc(slices.Concat(settings.Switch(s), settings.Host(h)), isGroup)
 }
 
 // TestEverySettingIsDrawn generates cases, and fails for a setting that keeps its default in all of them, and for a word that none of them has:

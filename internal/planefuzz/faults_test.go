@@ -97,7 +97,7 @@ func (c *testCase) drawEffect(d chooser, e *settings.Effect) (ok bool) {
 	default:
 		rows := e.Shown()
 		for i := range rows {
-			if s := &rows[i]; s.Kind != schema.Group && rows.Set(s.Name, drawSetting(d, s)) != nil {
+			if s := &rows[i]; s.Kind() != schema.Group && rows.Set(s.Name, drawSetting(d, s)) != nil {
 				return false
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -440,10 +441,10 @@ var drawnByHand = []string{
 // drawOthers draws the other settings. One that does not go with the rest is left out again.
 func (c *testCase) drawOthers(d chooser) {
 	before := *c
-	for _, table := range []settings.Table{settings.Switch(&c.Switch), settings.Host(&c.Host)} {
+	for _, table := range []keys.Table{settings.Switch(&c.Switch), settings.Host(&c.Host)} {
 		for i := range table {
 			s := &table[i]
-			if s.Kind == schema.Group || slices.Contains(drawnByHand, s.Name) || !d.chance(s.Name, 25) {
+			if s.Kind() == schema.Group || slices.Contains(drawnByHand, s.Name) || !d.chance(s.Name, 25) {
 				continue
 			}
 			if err := table.Set(s.Name, drawSetting(d, s)); err != nil {
@@ -457,8 +458,8 @@ func (c *testCase) drawOthers(d chooser) {
 }
 
 // drawSetting is a value of a setting's kind.
-func drawSetting(d chooser, s *settings.Setting) string {
-	switch s.Kind {
+func drawSetting(d chooser, s *keys.Key) string {
+	switch s.Kind() {
 	case schema.Choice, schema.Flag:
 		return pick(d, s.Name, s.Words()...)
 	case schema.Time:

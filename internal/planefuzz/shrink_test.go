@@ -146,7 +146,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Host.Recovery, c.Host.Selective = host.Recovery, host.Selective })
 	set(func(c *testCase) { c.Host.Selective = host.Selective })
 	for _, s := range settings.Switch(&defaults) { // each by itself, those without a step of their own too
-		if text := s.Text(); s.Kind != schema.Group && text != "" {
+		if text := s.Text(); s.Kind() != schema.Group && text != "" {
 			step(func(c *testCase) bool { return settings.Switch(&c.Switch).Set(s.Name, text) == nil })
 		}
 	}

@@ -118,11 +118,12 @@ func fillRoutes(routes *topologies.Routes, state *ebpf.State) error {
 	return nil
 }
 
-// firstIfindex is the index that a namespace's first interface after lo gets from us. Indexes are chosen, not asked for:
-// that saves a dump of every namespace and gives the ring a port from an interface by subtraction.
+// firstIfindex is the index that a namespace's first interface after lo gets from us. Indexes are chosen, not asked
+// for: that saves a dump of every namespace and gives the ring a port from an interface by subtraction.
 const firstIfindex = 2
 
-// InterfaceMTU is the largest MTU of the interfaces: a full RoCE packet with every header an algorithm may add fits any.
+// InterfaceMTU is the largest MTU of the interfaces: a full RoCE packet with every header an algorithm may add fits
+// any.
 func InterfaceMTU(plan *topologies.Plan) int { return plan.InterfaceMTU }
 
 // TCPShare is the share of a link's rate that is payload where the kernel's TCP sends full segments (IPv4, timestamps).
@@ -138,8 +139,8 @@ func OuterIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) 
 // InnerIfindex is the index in its device's namespace of a port's inner end.
 func InnerIfindex(p *topologies.Port) int32 { return firstIfindex + int32(p.Number) - 1 }
 
-// SetSwitch changes those settings of a switch that can be changed while it works (settings.Setting.Live). Which priorities are lossless,
-// the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
+// SetSwitch changes those settings of a switch that can be changed while it works (keys.Key.Live). Which priorities
+// are lossless, the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
 func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	own := e.settings[index]
 	rows := settings.Switch(own)

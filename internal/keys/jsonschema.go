@@ -1,4 +1,4 @@
-package settings
+package keys
 
 import (
 	"strconv"
@@ -7,58 +7,59 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// JSONSchema is a table as an object of JSON Schema (draft 2020-12), for editors. It refers to JSONSchemaKinds as #/$defs.
+// JSONSchema is a table as an object of JSON Schema (draft 2020-12), for editors. It refers to JSONSchemaKinds as
+// #/$defs.
 func (t Table) JSONSchema() map[string]any { return t.object("") }
 
 func (t Table) object(path string) map[string]any {
 	properties := map[string]any{}
 	for i := range t {
-		s := &t[i]
-		if s.group() != path {
+		k := &t[i]
+		if k.Group() != path {
 			continue
 		}
-		if s.Kind != schema.Group {
-			properties[s.last()] = s.jsonSchema()
+		if k.Kind() != schema.Group {
+			properties[k.last()] = k.jsonSchema()
 			continue
 		}
-		inner := t.object(s.Name)
-		if s.Doc != "" {
-			inner["description"] = s.Doc
+		inner := t.object(k.Name)
+		if k.Doc != "" {
+			inner["description"] = k.Doc
 		}
-		if g, ok := s.value.(*group); ok && g.off != nil {
+		if g, ok := k.Value.(*Group); ok && g.Off != nil {
 			inner = map[string]any{"anyOf": []any{map[string]any{"const": off}, inner}}
 		}
-		properties[s.last()] = inner
+		properties[k.last()] = inner
 	}
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
 // jsonSchema is what a key takes.
-func (s *Setting) jsonSchema() map[string]any {
+func (k *Key) jsonSchema() map[string]any {
 	v := map[string]any{}
-	switch s.Kind {
+	switch k.Kind() {
 	case schema.Choice:
-		v["enum"] = s.Words()
+		v["enum"] = k.Words()
 	case schema.Integer, schema.Number:
-		v["$ref"] = "#/$defs/" + s.Kind.String()
-		for key, bound := range map[string]string{"minimum": s.Min, "maximum": s.Max} {
+		v["$ref"] = "#/$defs/" + k.Kind().String()
+		for key, bound := range map[string]string{"minimum": k.Min, "maximum": k.Max} {
 			if x, err := strconv.ParseFloat(bound, 64); err == nil {
 				v[key] = x
 			}
 		}
 	default:
-		v["$ref"] = "#/$defs/" + strings.ReplaceAll(s.Kind.String(), " ", "_")
+		v["$ref"] = "#/$defs/" + strings.ReplaceAll(k.Kind().String(), " ", "_")
 	}
-	if s.Word != "" {
-		v = map[string]any{"anyOf": []any{map[string]any{"const": s.Word}, v}}
+	if k.Word != "" {
+		v = map[string]any{"anyOf": []any{map[string]any{"const": k.Word}, v}}
 	}
-	v["description"] = s.Doc
-	fixed := s.Default
+	v["description"] = k.Doc
+	fixed := k.Default
 	if fixed == "" {
-		fixed = s.Text()
+		fixed = k.Text()
 	}
 	if fixed != "required" {
-		v["description"] = s.Doc + " (default: " + fixed + ")"
+		v["description"] = k.Doc + " (default: " + fixed + ")"
 	}
 	return v
 }

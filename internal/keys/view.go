@@ -1,4 +1,4 @@
-package settings
+package keys
 
 import (
 	"bytes"
@@ -9,8 +9,9 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// MarshalJSON is the values for programs: units in the names of the fields, times in nanoseconds. A number that a word stands for is
-// left out if it is none by itself, as auto: code that knows what it comes to gives the table of that.
+// MarshalJSON is the values for programs: units in the names of the fields, times in nanoseconds. A number that a
+// word stands for is left out if it is none by itself, as auto: code that knows what it comes to gives the table of
+// that.
 func (t Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.writeJSON(&b, ""); err != nil {
@@ -35,26 +36,26 @@ func (t Table) writeJSON(b *bytes.Buffer, path string) error {
 		return nil
 	}
 	for i := range t {
-		s := &t[i]
-		name, group := s.field()
-		if group != path || s.leftOut() {
+		k := &t[i]
+		name, group := k.field()
+		if group != path || k.leftOut() {
 			continue
 		}
 		var v any
 		switch {
-		case s.Kind == schema.Group:
+		case k.Kind() == schema.Group:
 			var inner bytes.Buffer
-			if err := t.writeJSON(&inner, s.Name); err != nil {
+			if err := t.writeJSON(&inner, k.Name); err != nil {
 				return err
 			}
 			if inner.Len() == len("{}") {
 				continue
 			}
 			v = json.RawMessage(inner.Bytes())
-		case s.Resolved != nil:
-			v = s.Resolved()
+		case k.Resolved != nil:
+			v = k.Resolved()
 		default:
-			v = s.value.json()
+			v = k.Value.json()
 		}
 		if err := field(name, v); err != nil {
 			return err
@@ -64,23 +65,26 @@ func (t Table) writeJSON(b *bytes.Buffer, path string) error {
 	return nil
 }
 
+// suffixes are the units in the names of fields.
+var suffixes = map[schema.Kind]string{schema.Size: "_bytes", schema.Time: "_ns", schema.Rate: "_bps"}
+
 // field is the name of a setting in views for programs, and the path of the object that it is in.
-func (s *Setting) field() (name, group string) {
+func (k *Key) field() (name, group string) {
 	switch {
-	case strings.HasPrefix(s.View, "/"):
-		return s.View[1:], ""
-	case s.View != "":
-		return s.View, s.group()
+	case strings.HasPrefix(k.View, "/"):
+		return k.View[1:], ""
+	case k.View != "":
+		return k.View, k.Group()
 	}
-	return s.last() + map[schema.Kind]string{schema.Size: "_bytes", schema.Time: "_ns", schema.Rate: "_bps"}[s.Kind], s.group()
+	return k.last() + suffixes[k.Kind()], k.Group()
 }
 
 // leftOut says that views for programs do not have a setting: it is not given, has no effect, or no number.
-func (s *Setting) leftOut() bool {
-	if g, ok := s.value.(*group); ok {
-		return !holds(g.viewed)
+func (k *Key) leftOut() bool {
+	if g, ok := k.Value.(*Group); ok {
+		return !holds(g.Viewed)
 	}
-	return s.Unset && s.value.zero() || s.Word != "" && s.Means != 0 && s.Text() == s.Word
+	return k.Unset && k.Value.zero() || k.Word != "" && k.Means != 0 && k.Text() == k.Word
 }
 
 // Describe is the values for people, as they would write them: what has an effect, a line for each group.
@@ -89,10 +93,10 @@ func (t Table) Describe() (lines []string) {
 		lines = append(lines, top)
 	}
 	for i := range t {
-		s := &t[i]
-		if g, ok := s.value.(*group); ok && s.group() == "" && holds(g.works) {
-			if words := t.words(s.Name); words != "" {
-				lines = append(lines, s.Name+": "+words)
+		k := &t[i]
+		if g, ok := k.Value.(*Group); ok && k.Group() == "" && holds(g.Works) {
+			if words := t.words(k.Name); words != "" {
+				lines = append(lines, k.Name+": "+words)
 			}
 		}
 	}
@@ -103,19 +107,19 @@ func (t Table) Describe() (lines []string) {
 func (t Table) words(group string) string {
 	var words []string
 	for i := range t {
-		s := &t[i]
-		text := s.Text()
+		k := &t[i]
+		text := k.Text()
 		switch {
-		case s.group() != group || s.Kind == schema.Group && group == "":
+		case k.Group() != group || k.Kind() == schema.Group && group == "":
 			continue
-		case s.Kind == schema.Group && text != off:
-			text = "{" + t.words(s.Name) + "}"
-		case s.Kind != schema.Choice && s.Unset && s.value.zero():
+		case k.Kind() == schema.Group && text != off:
+			text = "{" + t.words(k.Name) + "}"
+		case k.Kind() != schema.Choice && k.Unset && k.Value.zero():
 			continue
-		case text == "" && s.Resolved != nil:
-			text = fmt.Sprint(s.Resolved())
+		case text == "" && k.Resolved != nil:
+			text = fmt.Sprint(k.Resolved())
 		}
-		words = append(words, s.last()+" "+text)
+		words = append(words, k.last()+" "+text)
 	}
 	return strings.Join(words, ", ")
 }
@@ -126,17 +130,17 @@ func (t Table) Flow() string { return t.flow("") }
 func (t Table) flow(group string) string {
 	var fields []string
 	for i := range t {
-		s := &t[i]
-		text := s.Text()
+		k := &t[i]
+		text := k.Text()
 		switch {
-		case s.group() != group || s.Unset && s.value.zero():
+		case k.Group() != group || k.Unset && k.Value.zero():
 			continue
-		case s.Kind == schema.Group && text != off:
-			text = t.flow(s.Name)
+		case k.Kind() == schema.Group && text != off:
+			text = t.flow(k.Name)
 		case text == "":
 			continue
 		}
-		fields = append(fields, s.last()+": "+text)
+		fields = append(fields, k.last()+": "+text)
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }

@@ -1,0 +1,59 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Decode reads v, a mapping of a user's file, into the table's variables. Variables of absent keys stay as they are;
+// mistakes are reported where they stand. The mapping returned gives the places of values and keys.
+func (t Table) Decode(v *yamlspec.Value) *yamlspec.Mapping {
+	m := v.Mapping()
+	t.decode(m, t.path())
+	return m
+}
+
+// path returns the path that all rows have in common: that of a group's rows.
+func (t Table) path() string {
+	if group := t[0].Group(); group != "" {
+		return group + "."
+	}
+	return ""
+}
+
+// decode reads the keys below a path, and those of the groups there.
+func (t Table) decode(m *yamlspec.Mapping, path string) {
+	for i := range t {
+		k := &t[i]
+		key, here := strings.CutPrefix(k.Name, path)
+		if !here || strings.Contains(key, ".") {
+			continue
+		}
+		get := m.Get
+		if k.Required {
+			get = m.Need
+		}
+		v := get(key)
+		k.Value.decode(v, k)
+		if k.Kind() == schema.Group && k.Text() != off {
+			t.decode(v.Mapping(), k.Name+".")
+		}
+	}
+	m.Done()
+}
+
+// Set reads one key's value, as a scenario's file writes it, into its variable. The error is the first mistake in it.
+func (t Table) Set(name, text string) error {
+	report := new(yamlspec.Report)
+	t.Decode(report.Parse(name, []byte("{}")).Override(name + "=" + text))
+	if problems := yamlspec.Problems(nil); errors.As(report.Err(), &problems) {
+		return errors.New(problems[0].Message)
+	}
+	return nil
+}
+
+// Read reads the value of one key that is not a group, for code that asks for the keys of a mapping itself.
+func (k *Key) Read(v *yamlspec.Value) { k.Value.decode(v, k) }

@@ -1,0 +1,64 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/schema"
+)
+
+// Column is a column of Markdown beside those that every table has.
+type Column struct {
+	Title string
+	Cell  func(k *Key) string
+}
+
+// Markdown returns the table as documents have it: a row for each key that says what it means. More columns come
+// before the meaning.
+func (t Table) Markdown(more ...Column) string {
+	var b strings.Builder
+	row := func(key, fixed, values, meaning string, cell func(Column) string) {
+		cells := []string{key, fixed, values}
+		for _, c := range more {
+			cells = append(cells, cell(c))
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(append(cells, meaning), " | "))
+	}
+	row("key", "default", "values", "meaning", func(c Column) string { return c.Title })
+	row("---", "---", "---", "---", func(Column) string { return "---" })
+	for i := range t {
+		k := &t[i]
+		if k.Doc == "" {
+			continue // a group without a word of its own
+		}
+		fixed := k.Shown()
+		words := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == "required"
+		if !words || strings.HasPrefix(fixed, "xoff -") {
+			fixed = "`" + fixed + "`"
+		}
+		row("`"+k.Name+"`", fixed, k.values(), k.Doc, func(c Column) string { return c.Cell(k) })
+	}
+	return b.String()
+}
+
+// values returns what a key takes.
+func (k *Key) values() string {
+	var parts []string
+	switch k.Kind() {
+	case schema.Choice, schema.Flag:
+		parts = append(parts, "`"+strings.Join(k.Words(), "`, `")+"`")
+	default:
+		parts = append(parts, k.Kind().String())
+	}
+	bounds := schema.Parameter{Min: k.Min, Max: k.Max}
+	if text := bounds.Bounds(); text != "" {
+		parts = append(parts, text)
+	}
+	if k.Kind() == schema.Group && k.Text() == off {
+		parts = append(parts, "`"+off+"`")
+	}
+	if k.Word != "" {
+		parts = append(parts, "`"+k.Word+"`")
+	}
+	return strings.Join(parts, ", ")
+}

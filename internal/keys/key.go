@@ -1,0 +1,134 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// Key declares one key of a mapping in users' files: a row of a Table.
+type Key struct {
+	// Name is the path of the key from the table's mapping on: "pfc.xoff".
+	Name string
+	// Value is the kind of the value, bound to the variable that holds it.
+	Value Value
+	// Required makes the reader report a mapping without the key.
+	Required bool
+	// Default is the default as documents show it; empty: what the variable holds.
+	Default string
+	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
+	Min, Max string
+	// Word may stand in the place of a number, and Means is the number in the variable then: auto, dynamic.
+	Word  string
+	Means int64
+	// Zero says what to do instead of writing 0, where 0 means nothing: "write auto for the least that fits".
+	Zero string
+	// Unset says that the variable's zero value stands for a key that is not given: it is in bounds, and views leave
+	// it out.
+	Unset bool
+	// Live says that the key can be changed while a fabric works.
+	Live bool
+	// View is the field of views for programs, if not the key's last word with its unit: "mark_red". From "/" on it
+	// is at the top.
+	View string
+	// Resolved returns what views show in the place of the variable.
+	Resolved func() any
+	// Doc is what the key means, in Markdown.
+	Doc string
+}
+
+// Value is the kind of a key's value, bound to a variable. The functions of this package make them: Size, Time, Word
+// and others.
+type Value interface {
+	kind() schema.Kind
+	// decode reads v into the variable. It reports mistakes, and leaves the variable as it is then.
+	decode(v *yamlspec.Value, k *Key)
+	check(k *Key) error // reports a variable that is out of bounds
+	text() string       // the variable as scenario files write it; empty: it stands for a key that they leave out
+	json() any
+	zero() bool
+	words() []string
+}
+
+// Table holds the keys of a mapping in the order in which views have them. The key of a group stands before the keys
+// in it.
+type Table []Key
+
+// Find returns the row of a key, nil if there is none.
+func (t Table) Find(name string) *Key {
+	for i := range t {
+		if t[i].Name == name {
+			return &t[i]
+		}
+	}
+	return nil
+}
+
+// Within returns the rows of a group as a table. The names stay.
+func (t Table) Within(group string) (rows Table) {
+	for _, k := range t {
+		if k.Group() == group {
+			rows = append(rows, k)
+		}
+	}
+	return rows
+}
+
+// Live returns the keys that can be changed while a fabric works.
+func (t Table) Live() (names []string) {
+	for i := range t {
+		if t[i].Live {
+			names = append(names, t[i].Name)
+		}
+	}
+	return names
+}
+
+// Check returns a FieldError for each variable that is out of bounds, joined.
+func (t Table) Check() error {
+	var errs []error
+	for i := range t {
+		errs = append(errs, t[i].Value.check(&t[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// Differ returns the keys whose values differ from another table's of the same rows.
+func (t Table) Differ(from Table) (rows []*Key) {
+	for i := range t {
+		if t[i].Text() != from[i].Text() {
+			rows = append(rows, &t[i])
+		}
+	}
+	return rows
+}
+
+// Kind returns the kind of the key's value.
+func (k *Key) Kind() schema.Kind { return k.Value.kind() }
+
+// Text returns the variable as scenario files write it.
+func (k *Key) Text() string {
+	if n, ok := k.Value.(interface{ means() int64 }); ok && k.Word != "" && n.means() == k.Means {
+		return k.Word
+	}
+	return k.Value.text()
+}
+
+// Words returns the words that a Choice or a Flag takes.
+func (k *Key) Words() []string { return k.Value.words() }
+
+// Shown returns the default as documents show it.
+func (k *Key) Shown() string {
+	if k.Default != "" {
+		return k.Default
+	}
+	return k.Text()
+}
+
+// last returns the last word of the key's path.
+func (k *Key) last() string { return k.Name[strings.LastIndexByte(k.Name, '.')+1:] }
+
+// Group returns the path of the group that the key is in, "" for none.
+func (k *Key) Group() string { return k.Name[:max(0, strings.LastIndexByte(k.Name, '.'))] }
