@@ -41,12 +41,13 @@ var mayImport = map[string][]string{
 	"switchagent": {"ebpf"},
 	"settings":    {"hostagent", "switchagent"},
 
-	"orchestrator/engine":        {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings"},
-	"orchestrator/provenance":    {"topologies", "hostagent", "orchestrator/engine"},
-	"orchestrator/kernel":        {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine"},
-	"orchestrator/kernel/doctor": {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
-	"orchestrator/outside":       {"topologies", "orchestrator/kernel"},
-	"orchestrator/live":          {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/engine":          {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar"},
+	"orchestrator/engine/calendar": {},
+	"orchestrator/provenance":      {"topologies", "hostagent", "orchestrator/engine"},
+	"orchestrator/kernel":          {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine"},
+	"orchestrator/kernel/doctor":   {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/outside":         {"topologies", "orchestrator/kernel"},
+	"orchestrator/live":            {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
 
 	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
 
@@ -130,7 +131,7 @@ func ruledBy(dir string) string {
 }
 
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
+var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.

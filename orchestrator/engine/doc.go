@@ -10,7 +10,7 @@
 //
 //   - What an Engine is made of: engine.go, and lane.go (what of it drives regions).
 //   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go (by several lanes at
-//     once), events.go (the queues).
+//     once), events.go (kinds of events; their queues are package calendar).
 //   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and hoststack.go (what hosts send and
 //     get); operations.go (flows that wait for others); plane.go (with what two runs are compared by) and wasmplane.go: the pipelines' side.
 //   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the engine check the

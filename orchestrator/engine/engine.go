@@ -163,7 +163,7 @@ func New(c Config) (*Engine, error) {
 	e.lookahead, e.divided, e.phases = lookahead, regions > 1, drivingPhases(plan, ofPort, regions)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	for i := range regions {
-		e.regions = append(e.regions, &region{lane: &e.lane, events: newEventQueue(plan, func(p int) bool { return int(ofPort[p]) == i })})
+		e.regions = append(e.regions, &region{lane: &e.lane, events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i })})
 		e.regions[i].hash.deep = e.deep()
 	}
 	for i := range plan.Ports {
@@ -308,47 +308,6 @@ func (e *Engine) Trim() {
 
 // idle says whether nothing moves any more: no flow or operation is open and no frame is anywhere.
 func (l *lane) idle() bool { return l.open == 0 && l.undone == 0 && l.pool.Out() == 0 }
-
-func (l *lane) handle(ev event) error {
-	//exhaustive:enforce
-	switch ev.kind {
-	case eventArrival:
-		return l.arrive(&l.ports[ev.id])
-	case eventFree:
-		p := &l.ports[ev.id]
-		p.freeArmed = false
-		return l.serve(p)
-	case eventWake:
-		p := &l.ports[ev.id]
-		if p.wakeAt == ev.at {
-			p.wakeAt = vtime.Never
-		}
-		return l.serve(p)
-	case eventTimer:
-		return l.flowTimer(int(ev.id))
-	case eventReport:
-		return l.reportTimer(int(ev.id))
-	case eventStart:
-		return l.startFlow(int(ev.id))
-	case eventRefresh, eventCredit:
-		return l.flowControl.timer(l, ev)
-	case eventWatch:
-		return l.watchQueue(int(ev.id>>3), uint8(ev.id&7))
-	case eventDrain:
-		return l.drainReceiver(&l.ports[ev.id])
-	case eventReceiverPause:
-		return l.pausePeerAgain(&l.ports[ev.id])
-	case eventPFCStorm:
-		return l.sendStorm(&l.ports[ev.id])
-	case eventHostStack:
-		return l.hostStackDue(&l.ports[ev.id])
-	case eventOperation:
-		l.starting--
-		l.happens(ev.id, UntilEnded)
-		return nil
-	}
-	return fmt.Errorf("unknown event %d", ev.kind)
-}
 
 // fail notes a broken invariant.
 func (l *lane) fail(invariant, place, format string, args ...any) *Violation {

@@ -120,7 +120,7 @@ func (c *cbfc) pauseWanted(*lane, *port, uint8) error { return nil }
 
 // timer has a port's messages built and sent: its time has come.
 func (c *cbfc) timer(l *lane, ev event) error {
-	p := &l.ports[ev.id]
+	p := &l.ports[ev.ID]
 	if len(l.regions) == 1 {
 		c.poll(l, l.pool.Out())
 	}

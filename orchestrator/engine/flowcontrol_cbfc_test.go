@@ -385,7 +385,7 @@ func TestTimersWakeAfterATime(t *testing.T) {
 			c.rests[port] = port == 1
 		}
 		c.wake(&l.lane, now.after)
-		if got := l.regions[0].events.pop(); got.kind != eventCredit || got.id != 1 || got.at != now.want {
+		if got := l.regions[0].events.Pop(); got.Kind != uint8(eventCredit) || got.ID != 1 || got.At != now.want {
 			t.Errorf("woken at %v: %+v, want %v", now.after, got, now.want)
 		}
 	}

@@ -60,7 +60,7 @@ func (pfc) pauseWanted(l *lane, in *port, priority uint8) error {
 	return nil
 }
 
-func (pfc) timer(l *lane, ev event) error { return l.refresh(int(ev.id>>3), uint8(ev.id&7)) }
+func (pfc) timer(l *lane, ev event) error { return l.refresh(int(ev.ID>>3), uint8(ev.ID&7)) }
 
 func (pfc) barrier(*Engine, vtime.Time) {}
 

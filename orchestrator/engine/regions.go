@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/calendar"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -26,10 +27,11 @@ import (
 
 // region is one part's events, and the hash of what came of them.
 type region struct {
-	lane   *lane // that drives it
-	events eventQueue
-	ports  []int32
-	hash   fingerprint
+	lane      *lane // that drives it
+	events    calendar.Queue
+	scheduled uint64 // events so far
+	ports     []int32
+	hash      fingerprint
 
 	overruns map[overrun]*Violation
 	_        [4]int64 // so that no two are in one cache line
@@ -133,36 +135,6 @@ func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) (phases [
 	return phases
 }
 
-// push schedules an event in the region where it will happen.
-func (l *lane) push(at vtime.Time, kind eventKind, id int32) {
-	var r int32
-	//exhaustive:enforce
-	switch kind {
-	case eventArrival:
-		r = l.ports[l.ports[id].peer].region
-	case eventFree, eventWake, eventCredit, eventDrain, eventReceiverPause, eventPFCStorm, eventHostStack:
-		r = l.ports[id].region
-	case eventRefresh, eventWatch:
-		r = l.ports[id>>3].region
-	case eventTimer, eventStart:
-		r = l.ports[l.flows[id].sourcePort(l.plan)].region
-	case eventOperation:
-		r = l.ports[l.operations[id].port].region
-	case eventReport:
-		r = l.ports[l.flows[id].destinationPort(l.plan)].region
-	}
-	q := &l.regions[r].events
-	seq := uint64(id)
-	if kind != eventArrival || !l.byPort {
-		seq = 1<<32 + q.seq
-		q.seq++
-	}
-	q.push(event{at: at, seq: seq, id: id, kind: kind})
-	if at < l.due[r] {
-		l.due[r] = at
-	}
-}
-
 // send has a frame that leaves a port for a wire with nothing on it arrive. Another region expects it from when that is driven on: its queue is
 // out of the processor's cache now, and may have other regions beside it.
 func (l *lane) send(p *port, arrival vtime.Time) {
@@ -231,12 +203,12 @@ func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
 // driveAlone is drive where there is one region.
 func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	events := &e.regions[0].events
-	for events.next() < end {
+	for events.Next() < end {
 		if err := poll.counts(1, e); err != nil {
 			return err
 		}
-		ev := events.pop()
-		e.now = ev.at
+		ev := events.Pop()
+		e.now = ev.At
 		e.Events++
 		if err := e.handle(ev); err != nil {
 			return err
@@ -245,7 +217,7 @@ func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 			break
 		}
 	}
-	e.due[0] = events.next()
+	e.due[0] = events.Next()
 	e.last = max(e.last, e.now)
 	e.now = e.last
 	return nil
@@ -286,15 +258,15 @@ func (l *lane) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	r := l.regions[i]
 	l.meet(r, end)
 	before := l.Events
-	for r.events.next() < end {
-		ev := r.events.pop()
-		l.now = ev.at
+	for r.events.Next() < end {
+		ev := r.events.Pop()
+		l.now = ev.At
 		l.Events++
 		if err := l.handle(ev); err != nil {
 			return l.Events - before, err
 		}
 	}
-	l.due[i] = r.events.next()
+	l.due[i] = r.events.Next()
 	l.last = max(l.last, l.now)
 	return l.Events - before, nil
 }

@@ -248,7 +248,7 @@ func oddFaults(e *Engine, random *rand.Rand) {
 
 // unite makes one region of all of an engine's.
 func unite(e *Engine) {
-	one := &region{lane: &e.lane, events: newEventQueue(e.plan, func(int) bool { return true })}
+	one := &region{lane: &e.lane, events: newEvents(e.plan, func(int) bool { return true })}
 	for i := range e.ports {
 		e.ports[i].region = 0
 		one.ports = append(one.ports, int32(i))

@@ -236,12 +236,12 @@ func (e *Engine) Step(at vtime.Time) error {
 		return e.failed
 	}
 	events := &e.regions[0].events
-	ev := events.pop()
-	e.now = max(e.now, ev.at)
+	ev := events.Pop()
+	e.now = max(e.now, ev.At)
 	e.synchronised = e.now
 	e.Events++
 	err := e.handle(ev)
-	e.due[0] = events.next()
+	e.due[0] = events.Next()
 	e.last = max(e.last, e.now)
 	e.tell()
 	return err
