@@ -13,6 +13,8 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -141,6 +143,20 @@ func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 	return Reading{Sets: sets}.Parse(filename, data)
 }
 
+// settingsNamed returns the settings of switches and hosts whose path ends in name: "switch.pfc.xoff" for "xoff" and for "pfc.xoff".
+func settingsNamed(name string) (paths []string) {
+	host := settings.DefaultHost()
+	for section, table := range map[string]settings.Table{"switch": settings.Switch(new(switchagent.Settings)), "host": settings.Host(&host)} {
+		for i := range table {
+			if path := section + "." + table[i].Name; strings.HasSuffix(path, "."+name) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // Parse is Parse.
 func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	recipe := &Recipe{File: filename, Quick: r.Quick, Settings: r.Sets, sources: r.Sources}
@@ -148,7 +164,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		recipe.sources = new(files.Sources)
 		recipe.sources.Add(filename, data)
 	}
-	report := &yamlspec.Report{Asked: r.Asked, Sources: recipe.sources}
+	report := &yamlspec.Report{Asked: r.Asked, Elsewhere: settingsNamed, Sources: recipe.sources}
 	root := report.Parse(filename, data)
 	if root.Has("sweep") {
 		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)

@@ -79,6 +79,8 @@ func (ps Problems) Error() string {
 type Report struct {
 	// Asked, if it is there, is told of each mapping that was read, and of the keys that its decoder knows.
 	Asked func(mapping *Value, known []string)
+	// Elsewhere, if set, returns the full paths at which an unknown key would be known.
+	Elsewhere func(key string) []string
 	// Sources are where files are read from that a file names; nil: from where they are.
 	Sources *files.Sources
 

@@ -259,7 +259,7 @@ func (m *Mapping) Done() {
 	}
 }
 
-// suggest is Suggest for a key of m, which may stand one level deeper.
+// suggest is Suggest for a key of m, which may stand one level deeper, or belong somewhere else in the file.
 func (m *Mapping) suggest(key string, known []string) string {
 	for _, f := range m.value.fields {
 		if f.value.Has(key) {
@@ -268,6 +268,11 @@ func (m *Mapping) suggest(key string, known []string) string {
 	}
 	if own := aliases[key]; slices.Contains(known, own) {
 		return fmt.Sprintf(": did you mean %q?", own)
+	}
+	if elsewhere := m.value.source.report.Elsewhere; elsewhere != nil && Nearest(key, known) == "" {
+		if paths := elsewhere(key); len(paths) > 0 {
+			return fmt.Sprintf(": did you mean %q?", paths[0])
+		}
 	}
 	return Suggest(key, known)
 }
