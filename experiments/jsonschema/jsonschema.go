@@ -425,7 +425,9 @@ func ofSweep() node {
 			"parameters":  node{"type": "object", "additionalProperties": values, "description": "places of the scenario, as --set names them, and their values"},
 			"controllers": list(some(text("a controller, or all"), variant())),
 			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
-			"metrics":     list(words("what tables and charts show", measure.MetricNames()...)),
+			"metrics": list(with("what tables and charts show; with :TAG, of the flows with this tag", some(
+				node{"enum": measure.MetricNames()}, node{"pattern": "^[a-z0-9_]+:.+$"},
+			))),
 		}, "scenario"),
 	}, "sweep")
 }

@@ -15,6 +15,8 @@ type Metric struct {
 	Kind  Kind
 	// OfRun says that the figure is of the whole run and not of a set of flows.
 	OfRun bool
+	// Tag restricts the figure to flows of this tag; empty: the figure covers all flows, or the whole run.
+	Tag string
 	// Of is the figure of a run and of the flows that are meant, in the kind's base unit; NaN if there is none.
 	Of func(*Summary, *FlowStatistics) float64
 }
@@ -116,8 +118,8 @@ func buildMetrics() []Metric {
 	} {
 		for _, q := range quantiles {
 			all = append(all, Metric{
-				group.name + "_" + q.name, group.label + ", " + q.label, group.kind, group.ofRun,
-				func(s *Summary, f *FlowStatistics) float64 {
+				Name: group.name + "_" + q.name, Label: group.label + ", " + q.label, Kind: group.kind, OfRun: group.ofRun,
+				Of: func(s *Summary, f *FlowStatistics) float64 {
 					values, samples := group.of(s, f)
 					return unless(samples == 0, q.of(&values))
 				},
@@ -125,10 +127,10 @@ func buildMetrics() []Metric {
 		}
 	}
 	ofRun := func(name, label string, kind Kind, of func(*Summary) float64) Metric {
-		return Metric{name, label, kind, true, func(s *Summary, _ *FlowStatistics) float64 { return of(s) }}
+		return Metric{Name: name, Label: label, Kind: kind, OfRun: true, Of: func(s *Summary, _ *FlowStatistics) float64 { return of(s) }}
 	}
 	ofFlows := func(name, label string, kind Kind, of func(*FlowStatistics) float64) Metric {
-		return Metric{name, label, kind, false, func(_ *Summary, f *FlowStatistics) float64 { return of(f) }}
+		return Metric{Name: name, Label: label, Kind: kind, Of: func(_ *Summary, f *FlowStatistics) float64 { return of(f) }}
 	}
 	return append(
 		all,
@@ -249,8 +251,18 @@ func (r *RTTSummary) quantiles() Quantiles {
 	return Quantiles{Mean: r.Mean, P50: r.P50, P95: r.P95, P99: r.P99, Max: r.Max}
 }
 
-// MetricByName is a metric, nil if there is none of that name.
+// MetricByName returns the metric of a name, or nil if there is none. A metric of flows may be followed by a tag, as in
+// "slowdown_mean:victim": it is then that of the flows with this tag.
 func MetricByName(name string) *Metric {
+	if base, tag, tagged := strings.Cut(name, ":"); tagged {
+		m := MetricByName(base)
+		if m == nil || m.OfRun || tag == "" {
+			return nil
+		}
+		own := *m
+		own.Name, own.Label, own.Tag = name, m.Label+", "+tag, tag
+		return &own
+	}
 	for i := range Metrics {
 		if Metrics[i].Name == name {
 			return &Metrics[i]

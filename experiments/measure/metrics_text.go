@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/pausenet/pausenet/internal/interval"
 )
@@ -26,12 +27,17 @@ func EstimateOf(runs []*Summary, figure func(*Summary) float64) interval.Estimat
 	return interval.Of(values)
 }
 
-// Column is the metric's name with its base unit: "fct_mean_ns".
+// Column returns the metric's name with its base unit: "fct_mean_ns", "fct_mean_ns:victim".
 func (m *Metric) Column() string {
 	if len(m.Kind.units) == 0 {
 		return m.Name
 	}
-	return m.Name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name]
+	name, tag := m.Name, ""
+	if m.Tag != "" {
+		tag = ":" + m.Tag
+		name = strings.TrimSuffix(name, tag)
+	}
+	return name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name] + tag
 }
 
 // Text returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for people: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.

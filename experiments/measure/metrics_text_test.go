@@ -34,3 +34,24 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricOfATag: a metric of flows may be followed by a tag; one of the whole run may not.
+func TestMetricOfATag(t *testing.T) {
+	m := MetricByName("slowdown_mean:victim")
+	if m == nil || m.Tag != "victim" || m.Column() != "slowdown_mean:victim" || m.Label != "Slowdown, mean, victim" {
+		t.Fatalf("got %+v", m)
+	}
+	flows := FlowStatistics{Completed: 1}
+	flows.Slowdown.Mean = 2.5
+	if got := m.Of(nil, &flows); got != 2.5 {
+		t.Errorf("got %v, want 2.5", got)
+	}
+	if got := MetricByName("goodput:a:b").Column(); got != "goodput_bps:a:b" {
+		t.Errorf("got %s", got)
+	}
+	for _, name := range []string{"pauses:victim", "slowdown_mean:", "nothing:victim", ":victim"} {
+		if m := MetricByName(name); m != nil {
+			t.Errorf("%s: got %+v, want none", name, m)
+		}
+	}
+}

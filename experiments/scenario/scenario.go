@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -114,6 +116,25 @@ type Own struct {
 	Priority uint8
 	// Traits are how it differs from others of its NIC.
 	hostagent.Traits
+}
+
+// Tags returns the tags of the scenario's flows, in the order in which they first occur.
+func (s *Scenario) Tags() []string {
+	var tags []string
+	last := ""
+	add := func(tag string) {
+		if tag != last && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+		last = tag
+	}
+	for i := range s.Flows {
+		add(s.Flows[i].Tag)
+	}
+	for i := range s.Workloads {
+		add(s.Workloads[i].Tag)
+	}
+	return tags
 }
 
 // DataPriorities are those that flows' data has, as a set.

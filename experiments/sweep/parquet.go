@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/parquet"
@@ -65,7 +66,7 @@ func tableColumns(header []string, rows [][]string) []rundir.Column {
 		switch {
 		case name == "seed" && k > controller:
 			c.Kind = rundir.Unsigned
-		case k > controller && slices.Contains(metrics, name):
+		case k > controller && (slices.Contains(metrics, name) || strings.Contains(name, ":")):
 			c.Kind, c.Empty = rundir.Fraction, true
 		case k > 0 && k < controller && !slices.ContainsFunc(rows, func(row []string) bool { return !isNumber(row[k]) }):
 			c.Kind, c.Empty = rundir.Fraction, true

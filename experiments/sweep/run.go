@@ -43,6 +43,22 @@ type Outcome struct {
 	// Fingerprint is the run's.
 	Fingerprint string
 	Figures     map[string]float64 // by metric, in the metric's base unit; one that the run has none of is absent
+
+	byTag map[string]measure.FlowStatistics
+}
+
+// figure returns a metric of the run in its base unit; ok is false if the run has none.
+func (o *Outcome) figure(m *measure.Metric) (v float64, ok bool) {
+	if m.Tag == "" {
+		v, ok = o.Figures[m.Name]
+		return v, ok
+	}
+	flows, ok := o.byTag[m.Tag]
+	if !ok {
+		return 0, false
+	}
+	v = m.Of(nil, &flows)
+	return v, !math.IsNaN(v)
 }
 
 // Complete says that there are results.
@@ -251,7 +267,7 @@ func (j *Job) Result() (Outcome, error) {
 			texts[i] = Printable(text)
 		}
 	}
-	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}}
+	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}, byTag: sum.ByTag}
 	for i := range measure.Metrics {
 		if v := measure.Metrics[i].Of(&sum, &sum.Flows); !math.IsNaN(v) {
 			o.Figures[measure.Metrics[i].Name] = v

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
-	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -94,9 +93,14 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 	}
 	for _, item := range m.Get("metrics").Items() {
 		var name string
-		if item.Choice(&name, measure.MetricNames()...) {
-			s.Metrics = append(s.Metrics, name)
+		if !item.String(&name) {
+			continue
 		}
+		if err := checkMetric(name); err != nil {
+			item.Errorf("%v", err)
+			continue
+		}
+		s.Metrics = append(s.Metrics, name)
 	}
 	m.Done()
 }

@@ -199,6 +199,8 @@ func TestSweepFileMistakes(t *testing.T) {
 		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                   "goes in quotes",
 		"sweep: {scenario: swept.yaml, seeds: x}":                                          `seed "x" is not a whole number`,
 		"sweep: {scenario: swept.yaml, metrics: [fct_men]}":                                `did you mean "fct_mean"?`,
+		"sweep: {scenario: swept.yaml, metrics: ['pauses:flow']}":                          `unknown metric "pauses:flow": pauses is a metric of the whole run`,
+		"sweep: {scenario: swept.yaml, metrics: ['fct_mean:vic']}":                         `no flow has the tag "vic" (the tags are `,
 		"sweep: {scenario: swept.yaml, parameters: {seed: [1, 2]}}":                        "seeds are swept with --seeds",
 		"sweep: {scenario: swept.yaml, controllers: [dcqc]}":                               `unknown congestion control "dcqc"`,
 		"sweep: {scenario: [swept.yaml, ./swept.yaml]}":                                    `two scenarios of the sweep are called swept`,

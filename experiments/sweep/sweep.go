@@ -178,15 +178,28 @@ func (s *Sweep) check() error {
 		}
 	}
 	for _, name := range s.Metrics {
-		if measure.MetricByName(name) == nil {
-			hint := yamlspec.Suggest(name, measure.MetricNames())
-			if hint == "" {
-				hint = ": the metrics are " + strings.Join(measure.MetricNames(), ", ")
-			}
-			return fmt.Errorf("unknown metric %q%s", name, hint)
+		if err := checkMetric(name); err != nil {
+			return err
 		}
 	}
 	return s.overwritten()
+}
+
+// checkMetric returns an error if there is no metric of a name.
+func checkMetric(name string) error {
+	if measure.MetricByName(name) != nil {
+		return nil
+	}
+	hint := yamlspec.Suggest(name, measure.MetricNames())
+	switch base, tag, tagged := strings.Cut(name, ":"); {
+	case tagged && measure.MetricByName(base) != nil && tag == "":
+		hint = ": the tag is missing after the colon"
+	case tagged && measure.MetricByName(base) != nil:
+		hint = fmt.Sprintf(": %s is a metric of the whole run, not of flows with a tag", base)
+	case hint == "":
+		hint = ": the metrics are " + strings.Join(measure.MetricNames(), ", ")
+	}
+	return fmt.Errorf("unknown metric %q%s", name, hint)
 }
 
 // cell is a combination of values with a seed, under any controller.
@@ -306,6 +319,12 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	}
 	if err := scenario.Check(loaded, controllers); err != nil {
 		return nil, nil, err
+	}
+	tags := loaded.Tags()
+	for _, m := range s.shown() {
+		if m.Tag != "" && !slices.Contains(tags, m.Tag) {
+			return nil, nil, fmt.Errorf("metric %s: no flow has the tag %q (the tags are %s)", m.Name, m.Tag, strings.Join(tags, ", "))
+		}
 	}
 	points, lanes := make([]Point, len(controllers)), engine.MostLanes(loaded.Topology)
 	for i, controller := range controllers {

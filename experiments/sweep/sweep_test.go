@@ -438,13 +438,16 @@ func TestTableIsHarmless(t *testing.T) {
 func TestSweepRows(t *testing.T) {
 	s := &Sweep{
 		Name: "rows", Parameters: []Parameter{{Path: "switch.pfc.xoff", Values: []string{"1KB", "2KB"}}},
-		Seeds: []uint64{1, 2, 3}, Metrics: []string{"fct_mean", "pauses"},
+		Seeds: []uint64{1, 2, 3}, Metrics: []string{"fct_mean", "pauses", "goodput:victim"},
 	}
 	var points []Point
 	var outcomes []Outcome
 	add := func(value string, seed uint64, state State, verdict measure.Status, figures map[string]float64) {
 		points = append(points, Point{Folder: "xoff=" + value, Controller: "dcqcn", Seed: seed, Values: []string{value}})
 		o := Outcome{State: state, Figures: figures, Verdict: measure.Verdict{Status: verdict}, Fingerprint: "f" + strconv.Itoa(len(outcomes))}
+		if seed < 3 {
+			o.byTag = map[string]measure.FlowStatistics{"victim": {Goodput: float64(seed) * 1e9}}
+		}
 		if state == Failed {
 			o = Outcome{State: state, Err: errors.New("gone")}
 		}
@@ -461,7 +464,7 @@ func TestSweepRows(t *testing.T) {
 		t.Fatalf("%+v", rows)
 	}
 	// 1, 2, 3: the standard deviation is 1, Student's t for two degrees of freedom 4.303; 4.303/sqrt(3) = 2.484.
-	for i, want := range [][]string{{"2.00 ± 2.48 ms", "5"}, {"-", "7"}} {
+	for i, want := range [][]string{{"2.00 ± 2.48 ms", "5", "1.50 ± 6.35 Gbps"}, {"-", "7", "1.00 Gbps"}} {
 		for k, text := range want {
 			if got := s.Text(k, rows[i].Estimates[k]); got != text {
 				t.Errorf("row %d, %s: %q, want %q", i, s.Metrics[k], got, text)
@@ -492,7 +495,7 @@ func TestSweepRows(t *testing.T) {
 	}
 	column := func(row int, name string) string { return records[row][slices.Index(records[0], name)] }
 	if column(1, "switch.pfc.xoff") != "1KB" || column(2, "seed") != "2" || column(2, "verdict") != "WARN" || column(3, "fct_mean_ns") != "3000000" ||
-		column(4, "fct_mean_ns") != "" || column(4, "pauses") != "7" || column(1, "state") != "complete" || column(6, "state") != "failed" ||
+		column(4, "fct_mean_ns") != "" || column(2, "goodput_bps:victim") != "2000000000" || column(3, "goodput_bps:victim") != "" || column(4, "pauses") != "7" || column(1, "state") != "complete" || column(6, "state") != "failed" ||
 		column(1, "fingerprint") != "f0" {
 		t.Errorf("%v", records)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -28,6 +29,17 @@ func (s *Sweep) shown() []*measure.Metric {
 	return measure.MetricsNamed(names)
 }
 
+// columns returns the metrics that sweep.csv has columns of: all, and those of single tags that the user asked for.
+func (s *Sweep) columns() []*measure.Metric {
+	all := measure.MetricsNamed(measure.MetricNames())
+	for _, m := range s.shown() {
+		if m.Tag != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 // writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
 // none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers beside that of its texts.
 func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
@@ -47,8 +59,9 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 		}
 	}
 	header = append(header, "controller", "seed", "state", "verdict", "fingerprint", "same_as")
-	for i := range measure.Metrics {
-		header = append(header, measure.Metrics[i].Column())
+	metrics := s.columns()
+	for _, m := range metrics {
+		header = append(header, escape.Cell(m.Column()))
 	}
 	_ = w.Write(header) // into a buffer; Flush would tell
 	for i := range points {
@@ -65,9 +78,9 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 		}
 		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state, escape.Cell(string(o.Verdict.Status)),
 			escape.Cell(o.Fingerprint), escape.Cell(p.SameAs))
-		for k := range measure.Metrics {
+		for _, m := range metrics {
 			text := ""
-			if v, ok := o.Figures[measure.Metrics[k].Name]; ok {
+			if v, ok := o.figure(m); ok {
 				text = strconv.FormatFloat(v, 'f', -1, 64)
 			}
 			row = append(row, text)
@@ -119,7 +132,7 @@ func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
 			continue
 		}
 		for k, m := range shown {
-			if v, ok := o.Figures[m.Name]; ok {
+			if v, ok := o.figure(m); ok {
 				values[k] = append(values[k], v)
 			}
 		}
@@ -164,6 +177,12 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 		v := View{
 			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs, State: o.State,
 			Fingerprint: o.Fingerprint, Metrics: o.Figures,
+		}
+		for _, m := range s.shown() {
+			if x, ok := o.figure(m); ok && m.Tag != "" {
+				v.Metrics = maps.Clone(v.Metrics)
+				v.Metrics[m.Name] = x
+			}
 		}
 		for k, parameter := range s.Varying() {
 			v.Parameters[parameter.Path] = p.Values[k]
