@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -146,7 +147,7 @@ func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 // settingsNamed returns the settings of switches and hosts whose path ends in name: "switch.pfc.xoff" for "xoff" and for "pfc.xoff".
 func settingsNamed(name string) (paths []string) {
 	host := settings.DefaultHost()
-	for section, table := range map[string]settings.Table{"switch": settings.Switch(new(switchagent.Settings)), "host": settings.Host(&host)} {
+	for section, table := range map[string]keys.Table{"switch": settings.Switch(new(switchagent.Settings)), "host": settings.Host(&host)} {
 		for i := range table {
 			if path := section + "." + table[i].Name; strings.HasSuffix(path, "."+name) {
 				paths = append(paths, path)
