@@ -92,7 +92,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 		return badInput(err)
 	}
 	batch := &suite.Suite{
-		Scenarios: bench.Scenarios, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Plane: engine.PlaneWasm, Version: version(),
+		Scenarios: bench.Scenarios, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Version: version(),
 		Command: commandLine(os.Args), Sets: f.Sets,
 	}
 	if f.out == "" {

@@ -109,7 +109,7 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 		if err != nil {
 			t.Fatalf("after validate: %v", err)
 		}
-		summary, err := runner.Watch(t.Context(), s, controllers[0], runner.Watching{Plane: engine.PlaneWasm, Seed: 1})
+		summary, err := runner.Watch(t.Context(), s, controllers[0], runner.Watching{Seed: 1})
 		var panicked *engine.PanicError
 		var mistake *guest.Error
 		switch {

@@ -21,6 +21,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 type rerunFlags struct {
@@ -163,7 +164,7 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 	if err != nil {
 		return nil, badInput(err)
 	}
-	o.Plane, o.Processors, o.Directory = plane, processors, folder
+	o.Plane, o.Processors, o.Directory = kernel.Opener(plane), processors, folder
 	result, err := runner.Run(ctx, r.scenario, o)
 	if err != nil {
 		return nil, runError(err)

@@ -157,7 +157,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, runner.ExportHPCC))
 	}
 	batch := &suite.Suite{
-		Directory: f.out, Jobs: f.jobs, Plane: plane, Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
+		Directory: f.out, Jobs: f.jobs, Plane: kernel.Opener(plane), Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
 		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors, CheckSets: true,
 	}
 	if f.parquet {

@@ -22,6 +22,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -79,7 +80,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer unlock()
 	reports := json.NewEncoder(out)
-	err = job.Run(ctx, func(now vtime.Time, t *engine.Totals) {
+	err = job.Run(ctx, kernel.Opener(job.Plane), func(now vtime.Time, t *engine.Totals) {
 		_ = reports.Encode(pointProgress{now, t.Hops}) // nobody there to hear it: then there is none to tell either
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/train"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 func newTrainCommand() *cobra.Command {
@@ -78,7 +79,7 @@ other runs is 25 % to 75 % larger.`,
 		},
 	}
 	networkFlags(c, &o)
-	trainFlags(c, &o, &out, "lstm.json", "the weights")
+	trainFlags(c, &out, "lstm.json", "the weights")
 	return c
 }
 
@@ -116,7 +117,7 @@ per round. The other two networks have no congestion controller.`,
 		},
 	}
 	networkFlags(c, &o)
-	trainFlags(c, &o, &out, "cells.svg", "the drawing")
+	trainFlags(c, &out, "cells.svg", "the drawing")
 	return c
 }
 
@@ -145,7 +146,7 @@ the thesis).`,
 	}
 	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "random `seed` of the scenarios")
 	completeNothing(c, "seed")
-	trainFlags(c, &o, &out, "features.svg", "the drawing")
+	trainFlags(c, &out, "features.svg", "the drawing")
 	return c
 }
 
@@ -172,7 +173,7 @@ and the mean RTT, and writes FILE, a drawing of predicted and measured RTTs.`,
 			})
 		},
 	}
-	trainFlags(c, &o, &out, "loop.svg", "the drawing")
+	trainFlags(c, &out, "loop.svg", "the drawing")
 	return c
 }
 
@@ -215,13 +216,13 @@ reach an optimum. Nothing in the incast is random.`,
 	}
 	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of incasts in a row; each starts with the gains of the one before")
 	completeNothing(c, "rounds")
-	trainFlags(c, &o, &out, "pid-gains.svg", "the drawing")
+	trainFlags(c, &out, "pid-gains.svg", "the drawing")
 	return c
 }
 
-func trainFlags(c *cobra.Command, o *train.Options, out *string, file, content string) {
+func trainFlags(c *cobra.Command, out *string, file, content string) {
 	c.Flags().StringVar(out, "out", file, "`file` for "+content+", or a folder for "+file)
-	c.Flags().StringVar(&o.Plane, "plane", "wasm", "`plane` to run the pipelines on: kernel, wasm or auto; results are equal")
+	c.Flags().String("plane", "wasm", "`plane` to run the pipelines on: kernel, wasm or auto; results are equal")
 	completeFlag(c, "plane", planes...)
 }
 
@@ -240,11 +241,11 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(c
 	if err := o.Validate(); err != nil {
 		return badInput(err)
 	}
-	plane, err := choosePlane(o.Plane)
+	plane, err := choosePlane(c.Flags().Lookup("plane").Value.String())
 	if err != nil {
 		return err
 	}
-	o.Plane, o.Version = plane, version()
+	o.Plane, o.Version = kernel.Opener(plane), version()
 	o.Progress = func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) }
 	if info, err := os.Stat(out); err == nil && info.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
 		out = filepath.Join(out, name)

@@ -29,10 +29,10 @@ type Options struct {
 	Seed uint64
 	// Directory is where the run's files go, which `pausenet report` reads; what an earlier run left there is replaced. Empty: nowhere.
 	Directory string
-	// Plane is engine.PlaneWasm, or engine.PlaneKernel, which needs root and Linux; empty: wasm. Both come to the same.
-	Plane string
-	// Processors is how many the run uses at once on the wasm plane, 1 to engine.MaxLanes; 0: all of the machine, which is for one run at a
-	// time. What the run comes to does not depend on it. Congestion controls of flows at different hosts are called by several goroutines at
+	// Plane opens the plane; nil: the one in this process. kernel.Opener(engine.PlaneKernel) has equal results, and needs root and Linux.
+	Plane engine.Opener
+	// Processors is how many the run uses at once, 1 to engine.MaxLanes; 0: all of the machine, which is for one run at a
+	// time. What the run comes to does not depend on it. The kernel plane uses one. Congestion controls of flows at different hosts are called by several goroutines at
 	// once, unless it is 1.
 	Processors int
 }
@@ -70,14 +70,9 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if o.Controller == "" {
 		o.Controller = s.Controllers[0]
 	}
-	if o.Plane == "" {
-		o.Plane = engine.PlaneWasm
-	}
 	switch {
 	case o.Processors < 0 || o.Processors > engine.MaxLanes:
 		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, engine.MaxLanes)
-	case o.Processors > 1 && o.Plane == engine.PlaneKernel:
-		return nil, fmt.Errorf("%d processors: on the kernel plane frames cross the kernel one after the other; leave Processors out", o.Processors)
 	case o.Processors == 0:
 		o.Processors = crew.Share(1)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -23,7 +22,6 @@ func TestRun(t *testing.T) {
 		"switch.pfc.xof":                        {Set: []string{"switch.pfc.xof=80KB"}},
 		"-1 processors":                         {Processors: -1},
 		"65 processors":                         {Processors: 65},
-		"one after the other":                   {Processors: 2, Plane: engine.PlaneKernel},
 	} {
 		if _, err := experiments.Run(ctx, "incast", o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

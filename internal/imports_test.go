@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"experiments/parquet": {"experiments/rundir"},
 	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
-		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel",
+		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
 		"orchestrator/provenance",
 	},
 	"experiments/view": {"experiments/rundir", "experiments/replay"},
@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",
 	},
-	"experiments/train": {"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report", "hostagent"},
+	"experiments/train": {"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report", "hostagent", "orchestrator/engine"},
 
 	"playground": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner", "experiments/suite",

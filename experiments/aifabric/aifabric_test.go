@@ -16,7 +16,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -40,7 +39,7 @@ func report(t *testing.T, o Options, names ...string) (*Report, string) {
 		t.Fatal(err)
 	}
 	b.only(names...)
-	batch := &suite.Suite{Scenarios: b.Scenarios, Directory: t.TempDir(), Jobs: 1, Processors: 1, Plane: engine.PlaneWasm}
+	batch := &suite.Suite{Scenarios: b.Scenarios, Directory: t.TempDir(), Jobs: 1, Processors: 1}
 	results, err := batch.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +119,7 @@ func TestMarking(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.only("ecn")
-	batch := &suite.Suite{Scenarios: b.Scenarios[:1], Directory: t.TempDir(), Jobs: 1, Processors: 1, Plane: engine.PlaneWasm}
+	batch := &suite.Suite{Scenarios: b.Scenarios[:1], Directory: t.TempDir(), Jobs: 1, Processors: 1}
 	results, err := batch.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -47,7 +46,7 @@ func replayOf(t *testing.T, text, controller string, record bool) []byte {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), controller)
-	_, err = runner.Run(t.Context(), s, runner.Options{Controller: controller, Plane: engine.PlaneWasm, Seed: 1, Directory: folder, Record: record})
+	_, err = runner.Run(t.Context(), s, runner.Options{Controller: controller, Seed: 1, Directory: folder, Record: record})
 	if err != nil {
 		t.Fatal(err)
 	}

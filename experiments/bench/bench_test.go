@@ -38,7 +38,7 @@ func BenchmarkRun(b *testing.B) {
 			}
 			for b.Loop() {
 				if _, err := runner.Run(b.Context(), s, runner.Options{
-					Controller: w.controller, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: b.TempDir(),
+					Controller: w.controller, Seed: s.Seed, Directory: b.TempDir(),
 				}); err != nil {
 					b.Fatal(err)
 				}

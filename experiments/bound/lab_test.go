@@ -9,7 +9,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // What tests run.
@@ -19,7 +18,7 @@ var parse = loaded.Parse
 func run(t testing.TB, s *scenario.Scenario, controller string) (sum *measure.Summary, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
-	r, err := runner.Run(context.Background(), s, runner.Options{Plane: engine.PlaneWasm, Controller: controller, Seed: s.Seed, Directory: dir})
+	r, err := runner.Run(context.Background(), s, runner.Options{Controller: controller, Seed: s.Seed, Directory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

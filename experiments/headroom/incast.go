@@ -368,7 +368,7 @@ func (i *Incast) try(ctx context.Context, sets []string, controller string, port
 	t := &Tried{For: own.Duration, Sets: sets}
 	priority := lossless(own)
 	sum, err := runner.Watch(ctx, own, controller, runner.Watching{
-		Plane: engine.PlaneWasm, Seed: own.Seed,
+		Seed: own.Seed,
 		Ended: func(e *engine.Engine) {
 			for _, id := range ports {
 				r := &e.State().Ports[id]

@@ -33,7 +33,7 @@ type made struct {
 // runAll makes the runs that can be made, those of one scenario side by side in one report.
 func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, error) {
 	runs := map[string]*made{}
-	batch := &suite.Suite{Directory: o.Results, Jobs: o.Jobs, Plane: engine.PlaneWasm, Version: o.Version, Command: o.Command}
+	batch := &suite.Suite{Directory: o.Results, Jobs: o.Jobs, Version: o.Version, Command: o.Command}
 	type at struct {
 		run      *Run
 		scenario int

@@ -116,7 +116,7 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 	}
 	dir := t.TempDir()
 	if _, err := runner.Run(context.Background(), s, runner.Options{
-		Directory: dir, Controller: controller, Plane: engine.PlaneWasm, Seed: 1,
+		Directory: dir, Controller: controller, Seed: 1,
 	}); err != nil {
 		t.Fatal(err)
 	}

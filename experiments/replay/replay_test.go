@@ -21,7 +21,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // run runs a scenario into a folder.
@@ -33,7 +32,7 @@ func run(t *testing.T, text, controller string, record bool, processors int) str
 	}
 	folder := filepath.Join(t.TempDir(), "run")
 	_, err = runner.Run(t.Context(), s, runner.Options{
-		Controller: controller, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: folder, Record: record, Processors: processors,
+		Controller: controller, Seed: s.Seed, Directory: folder, Record: record, Processors: processors,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +330,7 @@ func TestWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	_, err = runner.Run(t.Context(), s, runner.Options{Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: 1, Directory: folder, Why: true})
+	_, err = runner.Run(t.Context(), s, runner.Options{Controller: "dcqcn", Seed: 1, Directory: folder, Why: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // TestReadEvents: a page has the events as they were written, commas and quotes included, the first of them and how many there are beside.
@@ -23,7 +22,7 @@ func TestReadEvents(t *testing.T) {
   - {at: 6ms, for: 1ms, host: h3, pause: [3, 4], interval: 50us}
 `))
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := runner.Run(context.Background(), s, runner.Options{Plane: engine.PlaneWasm, Controller: "none", Seed: s.Seed, Directory: dir}); err != nil {
+	if _, err := runner.Run(context.Background(), s, runner.Options{Controller: "none", Seed: s.Seed, Directory: dir}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := ReadRun(dir)

@@ -124,7 +124,7 @@ func TestBrokenController(t *testing.T) {
 func runBroken(t *testing.T, plane string, b broken) measure.Verdict {
 	t.Helper()
 	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
-	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: plane, Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, plane), Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
 		inner := cc.Constant(float64(env.LineRate))
 		if flow != 2 {
 			return inner, nil

@@ -54,8 +54,8 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 			t.Run(name+"/"+controller, func(t *testing.T) {
 				t.Parallel()
 				why := s.WhyFits() == nil
-				kernel := run(t, s, controller, Options{Plane: engine.PlaneKernel, Why: why})
-				wasm := run(t, s, controller, Options{Plane: engine.PlaneWasm, Why: why})
+				kernel := run(t, s, controller, Options{Why: why})
+				wasm := run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Why: why})
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}

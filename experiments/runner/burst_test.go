@@ -92,7 +92,7 @@ func TestBurst(t *testing.T) {
 				}
 			}
 			c.check(t, b)
-			if other := run(t, s, c.controller, Options{Plane: engine.PlaneWasm}); other.Summary.Fingerprint != b.Summary.Fingerprint {
+			if other := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane}); other.Summary.Fingerprint != b.Summary.Fingerprint {
 				t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", b.Summary.Fingerprint, other.Summary.Fingerprint)
 			}
 		})

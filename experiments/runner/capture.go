@@ -30,7 +30,7 @@ type record struct {
 }
 
 // startCapture taps the wires; without ports to capture it returns nil, whose Close does nothing.
-func startCapture(r *runner, plane engine.Plane) (*wireCapture, error) {
+func startCapture(r *runner) (*wireCapture, error) {
 	if len(r.options.Capture) == 0 {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func startCapture(r *runner, plane engine.Plane) (*wireCapture, error) {
 	}
 	for _, into := range order {
 		calls := taps[into]
-		err := plane.Tap(int(into), func(wire []byte) {
+		err := r.plane.Tap(int(into), func(wire []byte) {
 			for _, f := range calls {
 				f(wire)
 			}

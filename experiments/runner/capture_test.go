@@ -85,7 +85,7 @@ func TestFilters(t *testing.T) {
 	events := map[string]int{} // of PFC at the ports of the first
 	take := func(controller string, flow switchagent.FlowControl) {
 		s.Switch.FlowControl = flow
-		o := Options{Plane: engine.PlaneWasm, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
+		o := Options{Plane: engine.OpenWasmPlane, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
 		r := run(t, s, controller, o)
 		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
 		for _, row := range r.table("pfc.csv").Rows {
@@ -147,9 +147,9 @@ func TestCapture(t *testing.T) {
 	}
 	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
 		t.Run(plane, func(t *testing.T) {
-			o.Plane = plane
+			o.Plane = opener(t, plane)
 			r := run(t, s, "dcqcn", o)
-			if plain := run(t, s, "dcqcn", Options{Plane: plane}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
+			if plain := run(t, s, "dcqcn", Options{Plane: opener(t, plane)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
 				t.Errorf("a capture changes the run: %s, without %s", r.Summary.Fingerprint, plain.Summary.Fingerprint)
 			}
 			checkCapture(t, r, s.Topology, ids)
@@ -310,7 +310,7 @@ drain: true
 	prints := map[string]bool{}
 	for _, plane := range []string{engine.PlaneWasm, engine.PlaneKernel} {
 		t.Run(plane, func(t *testing.T) {
-			r := run(t, s, "dcqcn", Options{Plane: plane, Capture: ports})
+			r := run(t, s, "dcqcn", Options{Plane: opener(t, plane), Capture: ports})
 			prints[r.Summary.Fingerprint] = true
 			path := filepath.Join(r.dir, "capture.pcapng")
 			checkICRC(t, path)

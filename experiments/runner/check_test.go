@@ -35,7 +35,7 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 		var wrong []error
 		for _, controller := range s.Controllers {
 			dir := t.TempDir()
-			_, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: dir})
+			_, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: dir})
 			if err == nil {
 				continue
 			}

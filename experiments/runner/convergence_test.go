@@ -26,7 +26,7 @@ func TestConvergence(t *testing.T) {
 		for _, controller := range s.Controllers {
 			t.Run(fmt.Sprintf("%d/%s", c.flows, controller), func(t *testing.T) {
 				t.Parallel()
-				r := run(t, s, controller, Options{Plane: engine.PlaneWasm})
+				r := run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
 				if v := r.Summary.Verdict; v.Status != measure.Pass {
 					t.Errorf("verdict %+v", v)
 				}

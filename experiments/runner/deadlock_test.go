@@ -52,7 +52,7 @@ drain: true
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -96,7 +96,7 @@ func TestDefaultsOfControllers(t *testing.T) {
 
 func checkDefaults(t *testing.T, s *scenario.Scenario, controller string) {
 	t.Helper()
-	r, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ report:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ controllers: [none]
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func Example() {
 	}
 	defer os.RemoveAll(folder)
 	result, err := runner.Run(context.Background(), s, runner.Options{
-		Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: s.Seed, Directory: filepath.Join(folder, "dcqcn"),
+		Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: filepath.Join(folder, "dcqcn"),
 	})
 	if err != nil {
 		fmt.Println(err)

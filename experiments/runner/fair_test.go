@@ -28,7 +28,7 @@ sample: {interval: 1ms}
 	for _, name := range cc.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Run(context.Background(), s, Options{Controller: name, Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{Controller: name, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

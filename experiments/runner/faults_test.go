@@ -17,7 +17,7 @@ import (
 // runWasm is a built-in's run without root.
 func runWasm(t *testing.T, name, controller string, sets ...string) *outcome {
 	t.Helper()
-	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: engine.PlaneWasm})
+	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: engine.OpenWasmPlane})
 }
 
 // kinds are the events of a run's events.csv, in order.
@@ -127,7 +127,7 @@ func TestRepeatedFault(t *testing.T) {
 		"":           "1000000 1100000 3000000 3100000 5000000 5100000 7000000 7100000 9000000 9100000",
 	} {
 		s := parse(t, lab.WithFaults("  - {at: 1ms, for: 100us, every: 2ms, "+times+"link: \"leaf0:spine0\", rate: 10Gbps, one_way: true}"))
-		o := run(t, s, "none", Options{Plane: engine.PlaneWasm})
+		o := run(t, s, "none", Options{Plane: engine.OpenWasmPlane})
 		var at []string
 		for _, row := range o.table("events.csv").Rows {
 			at = append(at, row["time_ns"])
@@ -168,7 +168,7 @@ func TestEveryFault(t *testing.T) {
 		}
 		value := values[table.Find(string(f.Kind)).Kind()]
 		item := fmt.Sprintf("  - {at: 1us, for: 20us, %s, %s: %s}\n", where, f.Kind, value)
-		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: engine.PlaneWasm})
+		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: engine.OpenWasmPlane})
 		if rows := o.table("events.csv").Rows; len(rows) < 2 {
 			t.Errorf("%s: %d events", item, len(rows))
 		}

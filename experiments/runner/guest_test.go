@@ -25,7 +25,7 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Run(context.Background(), s, Options{Controller: controller, Plane: engine.PlaneWasm, Seed: 1, Directory: dir})
+	return Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
 }
 
 // TestGuestsAreTheBuiltIns: the examples come to the fingerprints of the built-in controllers that they are written after.

@@ -17,7 +17,7 @@ import (
 // TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own files.
 func TestHPCCExport(t *testing.T) {
 	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
-	o := run(t, s, "none", Options{Plane: engine.PlaneWasm, Export: ExportHPCC})
+	o := run(t, s, "none", Options{Plane: engine.OpenWasmPlane, Export: ExportHPCC})
 	lines := func(name string) []string {
 		data, err := os.ReadFile(filepath.Join(o.dir, name))
 		if err != nil {
@@ -120,7 +120,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm}).Summary
+	sum := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane}).Summary
 	if sum.CNPs != sum.ECNMarks || sum.CNPs < 100 {
 		t.Errorf("%d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
@@ -128,7 +128,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
+	if sum := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
 		t.Errorf("under the paper's profile %d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
 }
@@ -167,7 +167,7 @@ drain: true
 			t.Errorf("via %s: ports %v, %v", spine, ports, err)
 		}
 	}
-	if got := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
+	if got := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
 		t.Errorf("%+v", got.Summary.Flows)
 	}
 	if s, err = scenario.Load(lab.HPCCFolder(t, topology, flows, text), []string{"routing.hash=own"}); err != nil {

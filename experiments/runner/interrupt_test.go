@@ -80,7 +80,7 @@ func loopForEver(t *testing.T, folder string) {
 	ctx, release := shutdown.Context(context.Background())
 	defer release()
 	s := mustLoad(t, "incast")
-	r, err := newRunner(s, Options{Controller: "none", Plane: engine.PlaneWasm, Seed: 1, Directory: folder})
+	r, err := newRunner(s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: folder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,8 @@ func loopForEver(t *testing.T, folder string) {
 		c, err := r.CC.New(env, set)
 		return looping{c}, err
 	}}
-	plane, err := r.openPlane()
-	if err != nil {
+	if err := r.openPlane(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = r.run(ctx, plane)
+	_, _ = r.run(ctx)
 }

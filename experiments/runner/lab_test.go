@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // What tests run.
@@ -25,14 +26,20 @@ type outcome struct {
 	dir string
 }
 
-// run runs a scenario under a controller on the kernel plane, unless o names another.
+// opener returns what opens the plane of the given name. The kernel's needs root.
+func opener(t testing.TB, plane string) engine.Opener {
+	t.Helper()
+	if plane == engine.PlaneKernel {
+		testenv.NeedRoot(t)
+	}
+	return kernel.Opener(plane)
+}
+
+// run runs a scenario under a controller on the kernel plane, unless o opens another.
 func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outcome {
 	t.Helper()
-	if o.Plane == "" {
-		o.Plane = engine.PlaneKernel
-	}
-	if o.Plane == engine.PlaneKernel {
-		testenv.NeedRoot(t)
+	if o.Plane == nil {
+		o.Plane = opener(t, engine.PlaneKernel)
 	}
 	if o.Seed == 0 {
 		o.Seed = s.Seed

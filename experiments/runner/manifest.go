@@ -10,7 +10,6 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // nameParquet has the manifest name the Parquet files that are there.
@@ -23,14 +22,17 @@ func nameParquet(m *rundir.Manifest, folder *files.Folder) {
 	}
 }
 
-func newManifest(r *runner, plane engine.Plane) *rundir.Manifest {
+func newManifest(r *runner) *rundir.Manifest {
 	o := &r.options
 	m := rundir.NewManifest(r.Setup, &rundir.Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
-	m.Status, m.Plane, m.Hooks, m.Go = rundir.StatusRunning, plane.Name(), kernel.HooksOf(plane), runtime.Version()
+	m.Status, m.Plane, m.Go = rundir.StatusRunning, r.plane.Name(), runtime.Version()
+	if plane, ok := r.plane.(interface{ Hooks() string }); ok { // its programs hang on hooks of the kernel
+		m.Hooks = plane.Hooks()
+	}
 	if !o.Anywhere {
 		m.Machine = runtime.GOARCH
 	}
-	if !o.Anywhere || plane.Name() == engine.PlaneKernel { // whose eBPF that kernel has run
+	if !o.Anywhere || r.plane.Name() == engine.PlaneKernel { // whose eBPF that kernel has run
 		m.Kernel = machine.Release()
 	}
 	m.Files = map[string]string{

@@ -31,7 +31,7 @@ func runText(t *testing.T, text string) (*rundir.Manifest, *Result, string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r, err := Run(context.Background(), s, Options{Controller: s.Controllers[0], Plane: engine.PlaneWasm, Seed: 1, Directory: dir})
+	r, err := Run(context.Background(), s, Options{Controller: s.Controllers[0], Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestPanic(t *testing.T) {
 		t.Run(c.in, func(t *testing.T) {
 			s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]")
 			dir := filepath.Join(t.TempDir(), "run")
-			r, err := newRunner(s, Options{Controller: "mine", Plane: engine.PlaneWasm, Seed: 1, Directory: dir})
+			r, err := newRunner(s, Options{Controller: "mine", Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,12 +70,11 @@ func TestPanic(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.folder.Close()
-			plane, err := r.openPlane()
-			if err != nil {
+			if err := r.openPlane(); err != nil {
 				t.Fatal(err)
 			}
-			defer plane.Close()
-			result, err := r.run(context.Background(), plane)
+			defer r.plane.Close()
+			result, err := r.run(context.Background())
 			var p *engine.PanicError
 			if !errors.As(err, &p) || result == nil {
 				t.Fatalf("result %v, error %v", result, err)
@@ -108,7 +107,7 @@ func TestOwnPanic(t *testing.T) {
 			t.Errorf("recovered %v", v)
 		}
 	}()
-	_, err := Watch(context.Background(), s, "dcqcn", Watching{Plane: engine.PlaneWasm, Seed: 1, Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
+	_, err := Watch(context.Background(), s, "dcqcn", Watching{Plane: engine.OpenWasmPlane, Seed: 1, Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
 	t.Errorf("no panic: %v", err)
 }
 

@@ -89,8 +89,11 @@ func BenchmarkProjection(b *testing.B) {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {
 			for b.Loop() {
 				dir := filepath.Join(b.TempDir(), "run")
-				r, err := newRunner(s, Options{Controller: *under, Plane: engine.PlaneWasm, Seed: s.Seed, Directory: dir, Processors: workers})
+				r, err := newRunner(s, Options{Controller: *under, Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: dir, Processors: workers})
 				if err != nil {
+					b.Fatal(err)
+				}
+				if err := r.openPlane(); err != nil {
 					b.Fatal(err)
 				}
 				watch := &stopwatch{workers: r.lanes(), clocks: make([]time.Duration, workers), next: make([]int, workers)}
@@ -98,15 +101,11 @@ func BenchmarkProjection(b *testing.B) {
 				if r.folder, err = files.OpenFolder(dir, dir); err != nil {
 					b.Fatal(err)
 				}
-				plane, err := r.openPlane()
+				result, err := r.run(context.Background())
 				if err != nil {
 					b.Fatal(err)
 				}
-				result, err := r.run(context.Background(), plane)
-				if err != nil {
-					b.Fatal(err)
-				}
-				_, _ = r.folder.Close(), plane.Close()
+				_, _ = r.folder.Close(), r.plane.Close()
 				wall := time.Duration(result.Summary.Speed.WallSeconds * float64(time.Second))
 				// What the end of a phase costs where each worker has a processor: 2 us.
 				took := wall - watch.work + watch.critical + time.Duration(watch.calls)*2*time.Microsecond

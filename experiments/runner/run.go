@@ -20,7 +20,6 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -29,8 +28,8 @@ import (
 // Options say how a scenario is to be run.
 type Options struct {
 	Controller string // or a variant of the scenario's
-	// Plane is engine.PlaneKernel or PlaneWasm.
-	Plane string
+	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: the one in this process, engine.OpenWasmPlane.
+	Plane engine.Opener
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
@@ -105,19 +104,18 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer r.hire()()
 	if r.folder, err = files.OpenFolder(cmp.Or(o.Within, o.Directory), o.Directory); err != nil {
 		return nil, fmt.Errorf("make the results' folder: %w", err)
 	}
 	defer r.folder.Close()
-	plane, err := r.openPlane()
-	if err != nil {
+	if err := r.openPlane(); err != nil {
 		return nil, err
 	}
-	result, err := r.run(ctx, plane)
+	defer r.hire()()
+	result, err := r.run(ctx)
 	defer collect(r.Scenario.Topology)
 	defer shutdown.Wait()() // for the kernel, which takes a fabric down
-	return result, errors.Join(environmental(err), plane.Close())
+	return result, errors.Join(environmental(err), r.plane.Close())
 }
 
 // collect frees what a large fabric no longer needs: as it begins to run, what served to set it up; as it ends, its frames; after the run,
@@ -146,7 +144,7 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 
 // lanes is how many lanes of the engine's are of use to the run.
 func (r *runner) lanes() int {
-	if r.options.Plane != engine.PlaneWasm || len(r.options.Capture) > 0 {
+	if r.plane.Name() != engine.PlaneWasm || len(r.options.Capture) > 0 {
 		return 1
 	}
 	return max(1, min(r.options.Processors, engine.MostLanes(r.Scenario.Topology)))
@@ -163,12 +161,15 @@ func (r *runner) hire() (end func()) {
 	return members.Close
 }
 
-func (r *runner) openPlane() (engine.Plane, error) {
-	plane, err := kernel.OpenPlane(r.options.Plane, r.Scenario.Topology, kernel.FabricOptions{Features: r.Features()})
-	if err != nil {
-		return nil, &EnvironmentError{err}
+func (r *runner) openPlane() (err error) {
+	open := r.options.Plane
+	if open == nil {
+		open = engine.OpenWasmPlane
 	}
-	return plane, nil
+	if r.plane, err = open(r.Scenario.Topology, r.Features()); err != nil {
+		return &EnvironmentError{err}
+	}
+	return nil
 }
 
 // EnvironmentError says that this machine cannot run the fabric.
@@ -207,12 +208,12 @@ type runner struct {
 	rows       []rundir.CollectiveRow
 }
 
-func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
+func (r *runner) run(ctx context.Context) (*Result, error) {
 	s := r.Scenario
-	if err := r.build(plane); err != nil {
+	if err := r.build(); err != nil {
 		return nil, err
 	}
-	m := newManifest(r, plane)
+	m := newManifest(r)
 	before := r.before()
 	if err := m.Begin(r.folder); err != nil {
 		return nil, fmt.Errorf("create the results: %w", err)
@@ -243,7 +244,7 @@ func (r *runner) run(ctx context.Context, plane engine.Plane) (*Result, error) {
 	if r.options.Export == ExportHPCC {
 		r.recorder.hpcc = &hpccTrace{}
 	}
-	captured, err := startCapture(r, plane)
+	captured, err := startCapture(r)
 	if err != nil {
 		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
 	}
@@ -330,13 +331,12 @@ func (r *runner) before() *rundir.Manifest {
 }
 
 // build makes the engine with the scenario's flows.
-func (r *runner) build(plane engine.Plane) (err error) {
+func (r *runner) build() (err error) {
 	s := r.Scenario
-	r.plane = plane
 	r.recorder = newRecorder(s, r.lanes())
 	r.recorder.more = r.More()
 	config := engine.Config{
-		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
+		Plan: s.Topology, Plane: r.plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
 		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
 	}
 	if r.options.Why {

@@ -21,16 +21,15 @@ duration: 200us
 drain: true
 expect_unused: [pfc, ecn]
 `)
-	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: 1})
+	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := r.openPlane()
-	if err != nil {
+	if err := r.openPlane(); err != nil {
 		t.Fatal(err)
 	}
-	defer plane.Close()
-	if err := r.build(plane); err != nil {
+	defer r.plane.Close()
+	if err := r.build(); err != nil {
 		t.Fatal(err)
 	}
 	sum := &tally{waiting: starting{flows: s.Flows, order: byStart(s.Flows), of: func(f *scenario.Flow) bool { return f.Tag == "a" }}}

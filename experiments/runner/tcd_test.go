@@ -19,7 +19,7 @@ func TestTCDScenarios(t *testing.T) {
 	run := func(t *testing.T, loaded, variant string) (r *Result, p1, p2, p3 []float64) {
 		t.Helper()
 		s := mustLoad(t, loaded)
-		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: engine.PlaneWasm, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestTCDSparesVictims(t *testing.T) {
 		var victims [2]measure.FlowStatistics
 		for i, controller := range []string{"dcqcn", "dcqcn+tcd"} {
 			r, err := Run(context.Background(), mustLoad(t, "tcd-victims", "cc.dcqcn.clamp_target=true"), Options{
-				Controller: controller, Plane: engine.PlaneWasm, Seed: seed, Directory: t.TempDir(),
+				Controller: controller, Plane: engine.OpenWasmPlane, Seed: seed, Directory: t.TempDir(),
 			})
 			if err != nil {
 				t.Fatal(err)

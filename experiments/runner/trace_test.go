@@ -40,8 +40,8 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 // root, queues and rates as they were sampled, and the flows. It changes no result.
 func TestTrace(t *testing.T) {
 	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
-	without := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm})
-	o := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm, Perfetto: true})
+	without := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane})
+	o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Perfetto: true})
 	if o.Summary.Fingerprint != without.Summary.Fingerprint {
 		t.Errorf("fingerprint %s with a trace, %s without", o.Summary.Fingerprint, without.Summary.Fingerprint)
 	}
@@ -151,7 +151,7 @@ flows: [{tag: a, from: h0, to: h1, size: 1MB}]
 faults: [{link: "leaf0:spine0", at: 20us, for: 30us, down: true}]
 duration: 1ms
 `)
-	o := run(t, s, "dcqcn", Options{Plane: engine.PlaneWasm, Perfetto: true})
+	o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Perfetto: true})
 	trace, path := readTrace(o)
 	got := map[string]bool{}
 	for i := range trace.Events {

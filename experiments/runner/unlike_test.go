@@ -19,7 +19,7 @@ func TestUnlike(t *testing.T) {
 	manifest := filepath.Join(dir, rundir.ManifestFile)
 	run := func(version string) *Result {
 		t.Helper()
-		r, err := Run(context.Background(), s, Options{Controller: "dcqcn", Plane: engine.PlaneWasm, Seed: 1, Directory: dir, Version: version})
+		r, err := Run(context.Background(), s, Options{Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir, Version: version})
 		if err != nil {
 			t.Fatal(err)
 		}

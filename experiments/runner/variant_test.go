@@ -18,7 +18,7 @@ func TestVariants(t *testing.T) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
 	}
 	wasm := func(s *scenario.Scenario, controller string) *outcome {
-		return run(t, s, controller, Options{Plane: engine.PlaneWasm})
+		return run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
 	}
 	seen := map[string]string{}
 	for name, sets := range map[string][]string{
@@ -57,7 +57,7 @@ func TestCoalescedACKs(t *testing.T) {
 		prints := map[string]string{}
 		for _, set := range []string{"ack_every=1", "coalesce_acks=7", "ack_every=7"} {
 			s := parse(t, lab.Small, "host."+set)
-			prints[set] = run(t, s, name, Options{Plane: engine.PlaneWasm}).Summary.Fingerprint
+			prints[set] = run(t, s, name, Options{Plane: engine.OpenWasmPlane}).Summary.Fingerprint
 		}
 		want := "ack_every=7"
 		if works {

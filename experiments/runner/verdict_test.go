@@ -19,7 +19,7 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run(t, s, controller, Options{Plane: engine.PlaneWasm, Sets: sets}).Summary
+	return &run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Sets: sets}).Summary
 }
 
 // says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
@@ -263,7 +263,7 @@ func TestUnused(t *testing.T) {
 		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Pass, nil, nil},
 	} {
 		s := mustLoad(t, c.scenario, c.sets...)
-		v := run(t, s, c.controller, Options{Plane: engine.PlaneWasm, Sets: c.sets}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: c.sets}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}

@@ -224,20 +224,19 @@ func (r *runner) isSameWithout(ctx context.Context, set string) (same, already b
 	if err != nil {
 		return false, false // another setting needs it
 	}
-	other, err := newRunner(s, Options{Controller: r.Name, Plane: engine.PlaneWasm, Seed: r.Seed, Processors: r.options.Processors})
+	other, err := newRunner(s, Options{Controller: r.Name, Seed: r.Seed, Processors: r.options.Processors})
 	if err != nil {
 		return false, false
 	}
 	if with, without := r.Resolution(), other.Resolution(); r.Hash(&with) == other.Hash(&without) {
 		return true, r.whyIdle(set) == ""
 	}
-	defer other.hire()()
-	plane, err := other.openPlane()
-	if err != nil {
+	if other.openPlane() != nil {
 		return false, false
 	}
-	defer plane.Close()
-	if other.build(plane) != nil {
+	defer other.plane.Close()
+	defer other.hire()()
+	if other.build() != nil {
 		return false, false
 	}
 	ctx, stop := context.WithCancel(ctx)

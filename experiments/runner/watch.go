@@ -15,8 +15,7 @@ import (
 
 // Watching is a run that somebody learns from while it goes on.
 type Watching struct {
-	// Plane is engine.PlaneKernel or PlaneWasm.
-	Plane string
+	Plane engine.Opener // as in Options
 	Seed  uint64
 	// Sample is told of one RTT a round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
@@ -36,14 +35,13 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	if err != nil {
 		return nil, err
 	}
-	defer r.hire()()
 	r.watching = &w
-	plane, err := r.openPlane()
-	if err != nil {
+	if err := r.openPlane(); err != nil {
 		return nil, err
 	}
-	if err := r.build(plane); err != nil {
-		return nil, errors.Join(err, plane.Close())
+	defer r.hire()()
+	if err := r.build(); err != nil {
+		return nil, errors.Join(err, r.plane.Close())
 	}
 	r.recorder.start(r.engine, rundir.Discard())
 	start := time.Now()
@@ -52,5 +50,5 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	if w.Ended != nil {
 		w.Ended(r.engine)
 	}
-	return &result.Summary, errors.Join(environmental(runErr), plane.Close())
+	return &result.Summary, errors.Join(environmental(runErr), r.plane.Close())
 }

@@ -33,7 +33,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := run(t, s, c.controller, Options{Plane: engine.PlaneWasm, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
 		all := strings.Join(v.Messages, "\n")
 		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") && strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
 			t.Errorf("%s under %s: %+v", c.set, c.controller, v)

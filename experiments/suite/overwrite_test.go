@@ -11,7 +11,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 const overwriteText = `
@@ -40,7 +39,7 @@ func TestOverwrites(t *testing.T) {
 	dir := t.TempDir()
 	suite := func(s *scenario.Scenario, seed uint64, version string, controllers ...string) *Suite {
 		return &Suite{
-			Directory: dir, Jobs: 1, Plane: engine.PlaneWasm, Version: version,
+			Directory: dir, Jobs: 1, Version: version,
 			Scenarios: []Scenario{{Scenario: s, Controllers: controllers, Seed: seed}},
 		}
 	}

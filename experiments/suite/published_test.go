@@ -18,7 +18,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 const someTables = lab.Small + `
@@ -113,7 +112,7 @@ func TestCompare(t *testing.T) {
 func TestFigures(t *testing.T) {
 	s := parse(t, someTables)
 	dir := t.TempDir()
-	suite := &Suite{Directory: dir, Jobs: 2, Plane: engine.PlaneWasm, Scenarios: []Scenario{{Scenario: s, Controllers: s.Controllers, Seed: 1}}}
+	suite := &Suite{Directory: dir, Jobs: 2, Scenarios: []Scenario{{Scenario: s, Controllers: s.Controllers, Seed: 1}}}
 	results, err := suite.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +189,7 @@ published:
 	}
 	s := parse(t, strings.ReplaceAll(text, "ROWS", strings.Join(rows, ", ")))
 	dir := filepath.Join(t.TempDir(), "run")
-	r, err := runner.Run(context.Background(), s, runner.Options{Plane: engine.PlaneWasm, Controller: "dcqcn", Seed: s.Seed, Directory: dir})
+	r, err := runner.Run(context.Background(), s, runner.Options{Controller: "dcqcn", Seed: s.Seed, Directory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

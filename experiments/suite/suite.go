@@ -30,7 +30,7 @@ type Suite struct {
 	Jobs      int
 	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same time.
 	Processors int
-	Plane      string
+	Plane      engine.Opener // as in Options
 	Version    string
 	Command    string
 	Sets       []string

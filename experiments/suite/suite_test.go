@@ -46,7 +46,7 @@ func runSuite(t *testing.T, text string, controllers []string, seeds []uint64, s
 		c.Seeds = seeds
 	}
 	suite := &Suite{
-		Directory: t.TempDir(), Jobs: 2, Plane: engine.PlaneWasm, Version: "v1", Command: "pausenet run small", Sets: sets,
+		Directory: t.TempDir(), Jobs: 2, Version: "v1", Command: "pausenet run small", Sets: sets,
 		Figures: results.FigureFormats, Scenarios: []Scenario{c},
 	}
 	results, err := suite.Run(context.Background())
@@ -413,7 +413,7 @@ func TestPanic(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\n"
 	s := parse(t, text)
 	panicking := make(chan struct{})
-	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Plane: engine.PlaneWasm, Scenarios: []Scenario{{Scenario: s, Controllers: []string{"none", "dcqcn"}, Seed: 1}}}
+	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Scenarios: []Scenario{{Scenario: s, Controllers: []string{"none", "dcqcn"}, Seed: 1}}}
 	suite.Started = func(_, run string) (engine.Progress, func(*runner.Result, error)) {
 		return func(now vtime.Time, _ *engine.Totals) {
 			if run == "none" {

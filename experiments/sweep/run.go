@@ -137,8 +137,8 @@ func (j *Job) Portable() (*Job, error) {
 	return &p, nil
 }
 
-// Run makes the point in this process.
-func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
+// Run makes the point in this process, on the plane that open opens.
+func (j *Job) Run(ctx context.Context, open engine.Opener, progress engine.Progress) error {
 	s, err := j.load()
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (j *Job) Run(ctx context.Context, progress engine.Progress) error {
 		return fmt.Errorf("%s, or a congestion control's file, is no longer what it was as the sweep began: start the sweep again", j.Scenario)
 	}
 	_, err = runner.Run(ctx, s, runner.Options{
-		Controller: j.Controller, Plane: j.Plane, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
+		Controller: j.Controller, Plane: open, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
 		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
 		Processors: j.Processors, Anywhere: true,
 	})

@@ -156,7 +156,7 @@ func sweepLab(t *testing.T) (*Sweep, *Runner) {
 		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: engine.PlaneWasm,
 		Version: "v1", Build: "b1",
 		Make: func(ctx context.Context, job *Job, progress engine.Progress) error {
-			return job.Run(ctx, progress)
+			return job.Run(ctx, nil, progress)
 		},
 	}
 }
@@ -188,7 +188,7 @@ func TestSweepFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := runner.Watch(context.Background(), s, p.Controller, runner.Watching{Plane: engine.PlaneWasm, Seed: p.Seed})
+		alone, err := runner.Watch(context.Background(), s, p.Controller, runner.Watching{Seed: p.Seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestSweepJobChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := runner.Job(0)
-	if err := job.Run(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "no longer what it was") {
+	if err := job.Run(context.Background(), nil, nil); err == nil || !strings.Contains(err.Error(), "no longer what it was") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(job.Directory); err == nil {
@@ -375,7 +375,7 @@ func TestSweepJobChanged(t *testing.T) {
 func TestSweepTextsFromElsewhere(t *testing.T) {
 	_, runner := sweepLab(t)
 	job := runner.Job(0)
-	if err := job.Run(t.Context(), nil); err != nil {
+	if err := job.Run(t.Context(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	o, err := job.Result()

@@ -3,12 +3,14 @@ package train
 import (
 	"errors"
 	"fmt"
+
+	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // Options say how to train.
 type Options struct {
-	// Plane is engine.PlaneKernel or PlaneWasm: where the runs' pipelines are. It does not change the result.
-	Plane string
+	// Plane opens the runs' planes, as in runner.Options. It does not change the result.
+	Plane engine.Opener
 	// Seed decides the scenarios, the draws and the first parameters.
 	Seed uint64
 	// Rounds is how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).

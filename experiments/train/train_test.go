@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/lstm"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/units"
 )
 
 func small() *Options {
-	return &Options{Plane: engine.PlaneWasm, Seed: 1, Rounds: 3, Batch: 1, Passes: 2, Version: "v", collect: 2, unseen: 1}
+	return &Options{Seed: 1, Rounds: 3, Batch: 1, Passes: 2, Version: "v", collect: 2, unseen: 1}
 }
 
 func TestLSTM(t *testing.T) {
@@ -91,7 +90,7 @@ func TestBuiltIn(t *testing.T) {
 			want.Scenarios = append(want.Scenarios, s.Name+" under "+controller)
 		}
 	}
-	if want.Trial, err = Trial(context.Background(), engine.PlaneWasm); err != nil {
+	if want.Trial, err = Trial(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if p.Trial != want.Trial {

@@ -20,7 +20,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/view"
 	"github.com/pausenet/pausenet/internal/testenv/browser"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 const burst = `
@@ -60,7 +59,7 @@ func runWith(t *testing.T, text string, o runner.Options, controllers ...string)
 		t.Fatal(err)
 	}
 	for _, c := range controllers {
-		o.Controller, o.Plane, o.Seed, o.Directory = c, engine.PlaneWasm, 1, filepath.Join(folder, c)
+		o.Controller, o.Seed, o.Directory = c, 1, filepath.Join(folder, c)
 		if _, err := runner.Run(t.Context(), s, o); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -36,7 +35,7 @@ func TestMixtures(t *testing.T) {
 		var sums []*measure.Summary
 		for _, processors := range []int{1, 2} {
 			ctx, cancel := context.WithTimeout(context.Background(), timeout)
-			sum, err := runner.Watch(ctx, s, s.Controllers[0], runner.Watching{Plane: engine.PlaneWasm, Seed: s.Seed, Processors: processors})
+			sum, err := runner.Watch(ctx, s, s.Controllers[0], runner.Watching{Seed: s.Seed, Processors: processors})
 			cancel()
 			if err != nil {
 				t.Fatalf("mixture %d, %d processors: %v\n%s", n, processors, err, text)

@@ -24,7 +24,7 @@ type lab struct {
 	testing.TB
 	*Engine
 	plan   *topologies.Plan
-	plane  *WasmPlane
+	plane  Plane
 	pfc    []pfcFrame
 	events []FaultEvent
 	pauses int               // that hosts sent

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -39,6 +40,9 @@ type Plane interface {
 	// Close ends the plane.
 	Close() error
 }
+
+// Opener opens the plane of a fabric: OpenWasmPlane does, and what kernel.Opener returns.
+type Opener func(*topologies.Plan, Features) (Plane, error)
 
 // Passes is what one lane makes its passes in.
 type Passes interface {

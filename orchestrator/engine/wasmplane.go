@@ -31,12 +31,12 @@ type wasmPasses struct {
 }
 
 // OpenWasmPlane loads the pipelines for a fabric of the plan with the given features, and fills in the plan's tables.
-func OpenWasmPlane(plan *topologies.Plan, features Features) (*WasmPlane, error) {
+func OpenWasmPlane(plan *topologies.Plan, features Features) (Plane, error) {
 	return OpenPlaneIn(PlaneWasm, wasm.Load, plan, features)
 }
 
 // OpenPlaneIn is OpenWasmPlane for pipelines in this process that are loaded in another way, under a name of their own.
-func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan, features Features) (*WasmPlane, error) {
+func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan, features Features) (Plane, error) {
 	pipelines, err := load(TableSizes(plan, features))
 	if err != nil {
 		return nil, err

@@ -8,13 +8,11 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// openWasm returns no plane, rather than one that is nil, with an error.
-func openWasm(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
-	p, err := engine.OpenWasmPlane(plan, features)
-	if err != nil {
-		return nil, err
+// Opener returns what opens the plane of the given name.
+func Opener(name string) engine.Opener {
+	return func(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
+		return OpenPlane(name, plan, FabricOptions{Features: features})
 	}
-	return p, nil
 }
 
 // The largest fabric that is built in the kernel, which takes a namespace a node and a veth pair a port.

@@ -29,7 +29,7 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 		}
 		return p, nil
 	case engine.PlaneWasm:
-		return openWasm(plan, o.Features)
+		return engine.OpenWasmPlane(plan, o.Features)
 	case engine.PlaneWazero:
 		return openWazero(plan, o.Features)
 	}
@@ -71,13 +71,9 @@ func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, e
 // Fabric is the fabric that the plane drives.
 func (p *Plane) Fabric() *Fabric { return p.fabric }
 
-// HooksOf says how a plane's programs are attached: "tcx" or "clsact"; empty if they are not.
-func HooksOf(p engine.Plane) string {
-	k, ok := p.(*Plane)
-	switch {
-	case !ok:
-		return ""
-	case k.fabric.TCX:
+// Hooks returns how the plane's programs are attached: "tcx" or "clsact".
+func (p *Plane) Hooks() string {
+	if p.fabric.TCX {
 		return "tcx"
 	}
 	return "clsact"

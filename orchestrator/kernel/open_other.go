@@ -22,15 +22,12 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plan
 	case engine.PlaneKernel:
 		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
 	case engine.PlaneWasm:
-		return openWasm(plan, o.Features)
+		return engine.OpenWasmPlane(plan, o.Features)
 	case engine.PlaneWazero:
 		return openWazero(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
 }
-
-// HooksOf says how a plane's programs are attached: they are not.
-func HooksOf(engine.Plane) string { return "" }
 
 // FindLeftovers finds nothing: no fabric was ever built in this kernel.
 func FindLeftovers() ([]Leftover, error) { return nil, nil }

@@ -41,7 +41,7 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	if err != nil {
 		return nil, errors.Join(err, inside.Close())
 	}
-	p := &ProcessPlane{WasmPlane: inside, ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
+	p := &ProcessPlane{WasmPlane: inside.(*engine.WasmPlane), ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
 	err = f.inHub(func() (err error) {
 		if p.into, err = newInjector(); err != nil {
 			return err

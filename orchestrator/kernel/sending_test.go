@@ -136,7 +136,7 @@ func TestEgressBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer wasm.Close()
-			p := &undone{WasmPlane: wasm, t: t}
+			p := &undone{WasmPlane: wasm.(*engine.WasmPlane), t: t}
 			sw, host := switchagent.Default(), hostagent.Default()
 			sw.PFC.XOFF, sw.PFC.XON = 60_000, 50_000
 			host.INT = true

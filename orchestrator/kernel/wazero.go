@@ -12,9 +12,5 @@ import (
 func HasWazero() error { return nil }
 
 func openWazero(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
-	p, err := engine.OpenPlaneIn(engine.PlaneWazero, reference.Load, plan, features)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return engine.OpenPlaneIn(engine.PlaneWazero, reference.Load, plan, features)
 }

@@ -171,7 +171,7 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	}
 	one := suite.Scenario{Scenario: o.scenario, Controllers: o.Controllers, Seed: o.Seed}
 	s := &suite.Suite{
-		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Plane: engine.PlaneWasm, Version: version,
+		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Version: version,
 		Command: o.command(r), Record: true,
 		Started: func(_, controller string) (engine.Progress, func(*runner.Result, error)) {
 			return telling(Progress{Run: controller, Duration: o.Duration}, tell)

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -110,7 +111,7 @@ func fingerprints(t *testing.T, plane string, rows []row) map[string]string {
 				t.Parallel()
 				text := refused
 				if scenario.Check(r.scenario, []string{r.run}, r.scenario.Seed) == nil {
-					sum, err := runner.Watch(context.Background(), r.scenario, r.run, runner.Watching{Plane: plane, Seed: r.scenario.Seed})
+					sum, err := runner.Watch(context.Background(), r.scenario, r.run, runner.Watching{Plane: kernel.Opener(plane), Seed: r.scenario.Seed})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -80,12 +80,12 @@ func (l *lab) runner(dir string) *sweep.Runner {
 }
 
 func honest(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
-	return job.Run(ctx, progress)
+	return job.Run(ctx, nil, progress)
 }
 
 // liar is a program with another constant: its results are whole, and other ones.
 func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
-	if err := job.Run(ctx, progress); err != nil {
+	if err := job.Run(ctx, nil, progress); err != nil {
 		return err
 	}
 	path := filepath.Join(job.Directory, rundir.SummaryFile)
