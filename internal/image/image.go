@@ -14,9 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/containerd/log"
-	"github.com/moby/go-archive"
 )
 
 // Image is a root folder, with what its image says of programs. Its files are not to be changed.
@@ -93,7 +90,6 @@ func split(path string) (file, name string, err error) {
 
 // unpack puts an image's layers into a folder, and compares their digests.
 func unpack(in source, m *manifest, folder string) error {
-	log.L.Logger.SetOutput(io.Discard) // of extended attributes that the file system does not have
 	for i, name := range m.layers {
 		if err := unpackLayer(in, name, m.digests[i], folder); err != nil {
 			return fmt.Errorf("unpack %s: %w", name, err)
@@ -115,8 +111,7 @@ func unpackLayer(in source, name, digest, folder string) error {
 	defer layer.Close()
 	sum := sha256.New()
 	read := io.TeeReader(layer, sum)
-	// Devices are left out: nodes have the machine's /dev, and no others.
-	if _, err := archive.UnpackLayer(folder, read, &archive.TarOptions{InUserNS: true, BestEffortXattrs: true}); err != nil {
+	if err := apply(folder, read); err != nil {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, read); err != nil { // what pads the archive

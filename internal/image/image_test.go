@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -279,7 +280,7 @@ func TestRefused(t *testing.T) {
 		"other":        {saved(t, "s390x", "one:1"), "other is for linux/s390x, and this machine is linux/" + runtime.GOARCH + ": fetch that one, by docker pull --platform"},
 		"several":      {saved(t, runtime.GOARCH, "one:1", "two:2"), "holds several images: write "},
 		"several:3":    {nil, `holds no image "3": write `},
-		"up":           {packed(t, plainFile("../up", "x")), "invalid entry name"},
+		"up":           {packed(t, plainFile("../up", "x")), "leads out of the image"},
 		"up by a link": {packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../.."}, file{Name: "in", Typeflag: tar.TypeLink, Linkname: "out/../../etc/passwd"}), "unpack the archive: "},
 		"hard":         {packed(t, file{Name: "out", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}), "unpack the archive: "},
 	} {
@@ -320,6 +321,51 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(i.Root, outside, "x")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAgainstTar: files, links, owners, modes, times and extended attributes are as GNU tar unpacks them.
+func TestAgainstTar(t *testing.T) {
+	testenv.NeedRoot(t)
+	from, want, got := t.TempDir(), t.TempDir(), t.TempDir()
+	script := `set -e
+mkdir -p usr/lib/deep empty && ln -s usr/lib lib && ln -s /usr abs && echo one >usr/lib/one && ln usr/lib/one usr/lib/same && echo set >usr/set
+chown 1000:1001 usr/lib/one empty && chmod 4711 usr/set && chmod 1777 empty && ln -s /nowhere usr/dangling && chown -h 7:8 usr/dangling
+touch -d 2001-02-03T04:05:06Z usr/set usr/lib empty
+python3 -c 'import os; os.setxattr("usr/set", "user.note", b"here")'
+tar --xattrs --format=pax -cf ../layer.tar .`
+	make := exec.Command("bash", "-c", script)
+	make.Dir = filepath.Join(from, "root")
+	if err := os.Mkdir(make.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := make.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	path := filepath.Join(from, "layer.tar")
+	if out, err := exec.Command("tar", "--xattrs", "--numeric-owner", "-xpf", path, "-C", want).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := apply(got, f); err != nil {
+		t.Fatal(err)
+	}
+	list := func(folder string) string {
+		c := exec.Command("bash", "-c", `find . -type l -printf '%p %U:%G %l\n' -o -printf '%p %y %m %U:%G %n %Ts\n' | sort
+cat usr/lib/same usr/set && python3 -c 'import os; print(os.getxattr("usr/set", "user.note"))'`)
+		c.Dir = folder
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if w, g := list(want), list(got); g != w {
+		t.Errorf("got\n%s\nwant\n%s", g, w)
 	}
 }
 
