@@ -27,21 +27,15 @@ type exception struct {
 // pipelines are where the pipelines and what drives them are, and the pages about them.
 var pipelines = []string{"ebpf/", "orchestrator/", "switchagent/", "docs/architecture.md", "docs/glossary.md", "docs/live.md"}
 
-// accepted are where names that users may still have are accepted, tested and said to be old.
-var accepted = []exception{
-	{"experiments/measure/oldkeys.go", ""},
-	{"experiments/results/read_test.go", "by_size_share"}, // beside the others
-}
-
 // vocabulary has the left column of the project's former words. docs/glossary.md says what the others mean.
 var vocabulary = []term{
-	{was: "crossing|crossings|plane cross|cross live", now: "pipeline pass", but: accepted},
+	{was: "crossing|crossings|plane cross|cross live", now: "pipeline pass"},
 	{was: "tick|ticks|ticking", now: "generated packet, or trigger", in: pipelines, but: []exception{
 		{"orchestrator/kernel/process.go", "clock ticks"}, // proc(5)'s
 	}},
-	{was: "held", now: "buffered, paused or stalled, as is meant", but: append([]exception{
+	{was: "held", now: "buffered, paused or stalled, as is meant", but: []exception{
 		{"experiments/live/", "old name"}, // of a metric, or a key of inspect's
-	}, accepted...)},
+	}},
 	{was: "circle|circles", now: "cycle"},
 	{was: "ordinary", now: "host-stack traffic"},
 	{was: "of the wall", now: "wall-clock time"},
@@ -64,17 +58,8 @@ var vocabulary = []term{
 	{was: "innocent|innocents", now: "note_uncongested"},
 	{was: "enlist|enlisted|unlist|unlisted", now: "flow_list_add, flow_list_remove"},
 	{was: "widest|widen", now: "max_fanout, update_max_fanout", in: []string{"ebpf/"}},
-	{was: "twentieth|twentieths|size share|size shares|by share", now: "5 % bin by flow size, size_bin", but: accepted},
-	{was: "may idle", now: "expect_unused", but: append([]exception{
-		{"experiments/scenario/spec_end.go", ""}, // accepts it
-		{"experiments/scenario/spec_test.go", "may_idle is the old name"},
-		{"experiments/runner/verdict_test.go", "its old name"},
-		{"experiments/jsonschema/jsonschema.go", "the old name of"},
-		{"command/testdata/sweep.txtar", "may_idle: ["},
-		{"docs/", "is the old name of `expect_unused`"},
-		{"docs/scenarios.md", "`may_idle`"},
-		{"docs/schema/", `"may_idle": {`},
-	}, accepted[0])},
+	{was: "twentieth|twentieths|size share|size shares|by share", now: "5 % bin by flow size, size_bin"},
+	{was: "may idle", now: "expect_unused"},
 	{was: "knob|knobs", now: "setting"},
 	{was: "go before|goes before|going before|went before", now: "takes precedence over, or is sent before"},
 	{was: "as of", now: "same as for"},
@@ -86,11 +71,11 @@ var vocabulary = []term{
 	{was: "mad", now: "malfunctioning", but: []exception{
 		{"", "infiniband.mad"}, // a field of Wireshark's
 	}},
-	{was: "flood of pause|floods of pause|pause flood|pause floods", now: "PFC storm", but: append([]exception{
+	{was: "flood of pause|floods of pause|pause flood|pause floods", now: "PFC storm", but: []exception{
 		{"experiments/live/hostfault.go", `case "pfc-storm", "pause-flood"`}, // accept it
 		{"experiments/live/event.go", "oldKinds"},
 		{"experiments/live/change_test.go", "pause"},
-	}, accepted[0])},
+	}},
 	{was: "guard|guards", now: "namespace init"},
 	{was: "backplane|backplanes", now: "hub namespace"},
 	{was: "overshoot|overshoots", now: "peak occupancy"},

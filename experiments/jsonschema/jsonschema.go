@@ -224,7 +224,6 @@ func ofScenario() node {
 		"spans":         list(object(node{"from": ref("time"), "to": ref("time"), "label": text("what is shaded")}, "from", "to", "label")),
 		"published":     list(published()),
 		"expect_unused": with("what the run may have no use for", list(words("", scenario.UnusedNames()...))),
-		"may_idle":      with("the old name of expect_unused", list(words("", scenario.UnusedNames()...))),
 	}, "topology")
 }
 
@@ -403,7 +402,6 @@ func published() node {
 			"label": text("default: the metric and which flows"), "metric": words("what is measured", measure.MetricNames()...), "unit": text("of the values"),
 			"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"),
 			"size_bin":    sizeBin("only this 5 % bin by flow size"),
-			"share":       sizeBin("the old name of size_bin"),
 			"relative_to": text("a run: the values are changes against it in per cent"),
 		}
 	}

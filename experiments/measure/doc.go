@@ -12,8 +12,7 @@
 // Where what is:
 //
 //   - A run in numbers: summary.go, summary_flows.go, summary_pfc.go, summary_faults.go and summary_steps.go (collectives and jobs); links.go,
-//     imbalance.go (of equal-cost ports); oldkeys.go has former names of
-//     keys.
+//     imbalance.go (of equal-cost ports).
 //   - Whether they can be trusted: verdict.go.
 //   - Flows: statistics.go, sizes.go (bins of as many flows), ideal.go (the time of a flow alone).
 //   - Metrics: metrics.go, and metrics_text.go (over several runs, for people).

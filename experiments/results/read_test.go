@@ -19,8 +19,8 @@ func FuzzReadJSON(f *testing.F) {
 		"by_tag": {"a": {"completed": 3}}, "by_size_bin": [{"up_to_bytes": 1, "completed": 1}, {"up_to_bytes": 2}, {"up_to_bytes": 3}],
 		"links": {"paused": [{"node": "a", "port": "b", "peer": "c", "utilisation": 0.5, "paused_ns": 5}]}, "pfc": {"spread": {"depth": 1, "by_depth": [5], "chain": ["a", "b"]}},
 		"victims": {"count": 1, "worst": [{"tag": "a"}]}, "fairness": {"by_tag": {"a": {"jain_mean": 1}}}, "rtt": {"samples": 1, "mean_ns": 5}, "speed": {"wall_seconds": 1}}`)
-	f.Add(`{"by_size_share": [{"up_to_bytes": 1}], "links": {"held": [{"node": "a"}]}, "speed": {"crossings": 5}, "figures": [{"share": 3}, null],
-		"configuration": {"published": [{"rows": [{"share": 3}, null]}, {"rows": null}]}}`)
+	f.Add(`{"by_size_bin": [{"up_to_bytes": 1}], "links": {"paused": [{"node": "a"}]}, "figures": [{"size_bin": 3}, null],
+		"configuration": {"published": [{"rows": [{"size_bin": 3}, null]}, {"rows": null}]}}`)
 	f.Add("{\n\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, summary := range []bool{false, true} {
@@ -47,38 +47,6 @@ func FuzzReadJSON(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestOldKeys: what earlier revisions wrote is read under the names that it has now.
-func TestOldKeys(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.json")
-	read := func(text string, into any) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := rundir.ReadJSON(path, into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, text := range []string{
-		`{"by_size_share": [{"up_to_bytes": 7}], "links": {"held": [{"node": "a"}]}, "speed": {"crossings": 5}, "figures": [{"metric": "fct_mean", "share": 3}]}`,
-		`{"by_size_bin": [{"up_to_bytes": 7}], "links": {"paused": [{"node": "a"}]}, "speed": {"pipeline_passes": 5}, "figures": [{"metric": "fct_mean", "size_bin": 3}]}`,
-	} {
-		var s measure.Summary
-		read(text, &s)
-		if len(s.BySizeBin) != 1 || s.BySizeBin[0].UpTo != 7 || len(s.Links.Paused) != 1 || s.Links.Paused[0].Node != "a" || s.Speed.Passes != 5 ||
-			s.Figures[0] != (measure.Figure{Metric: "fct_mean", SizeBin: 3}) {
-			t.Errorf("%s:\n%+v", text, s)
-		}
-	}
-	for _, key := range []string{"share", "size_bin"} {
-		var m rundir.Manifest
-		read(`{"configuration": {"published": [{"columns": ["a"], "rows": [{"metric": "fct_mean"}, {"metric": "fct_mean", "`+key+`": 3}]}]}}`, &m)
-		if rows := m.Configuration.Published[0].Rows; rows[0].SizeBin != 0 || rows[1].SizeBin != 3 {
-			t.Errorf("%s: %+v", key, rows)
-		}
-	}
 }
 
 // TestHalfWritten: of a run whose files could not all be written, as the disk was full, a page says so, and its numbers are not compared.

@@ -69,20 +69,8 @@ func ReadJSON(path string, into any) error {
 	return parseResult(path, data, into)
 }
 
-// renamed is what earlier revisions wrote with other keys. A file is decoded a second time, into what OldKeys returns, and take fills in
-// what is there under an old name alone.
-type renamed interface {
-	OldKeys() (into any, take func())
-}
-
 func parseResult(path string, data []byte, into any) error {
 	err := json.Unmarshal(data, into)
-	if r, ok := into.(renamed); ok && err == nil {
-		old, take := r.OldKeys()
-		if err = json.Unmarshal(data, old); err == nil {
-			take()
-		}
-	}
 	if err == nil {
 		return nil
 	}

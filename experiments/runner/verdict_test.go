@@ -242,7 +242,6 @@ func TestUnused(t *testing.T) {
 	}{
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
-		{"incast", "swift", []string{"may_idle=[pfc]"}, measure.Pass, nil, nil}, // its old name
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"switch.pfc.xoff=90KB"}, nil},
 		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE stopped no queue for 1ms"}, nil},

@@ -338,7 +338,7 @@ func (d *decoder) decode() {
 	}
 	d.spans(m.Get("spans"))
 	d.published(m.Get("published"))
-	d.expectUnused(m)
+	d.expectUnused(m.Get("expect_unused"))
 	m.Done()
 }
 

@@ -55,18 +55,12 @@ func (d *decoder) endless(m *yamlspec.Mapping) {
 	}
 }
 
-// expectUnused reads what the run may have no use for, under its name or the one it had before.
-func (d *decoder) expectUnused(m *yamlspec.Mapping) {
-	names, old := m.Get("expect_unused"), m.Get("may_idle")
-	if names != nil && old != nil {
-		m.Key("may_idle").Errorf("may_idle is the old name of expect_unused, which is there too: write all of it there")
-	}
-	for _, list := range []*yamlspec.Value{names, old} {
-		for _, item := range list.Items() {
-			var name string
-			if item.Choice(&name, unusedNames...) {
-				d.s.ExpectUnused = append(d.s.ExpectUnused, name)
-			}
+// expectUnused reads what the run may have no use for.
+func (d *decoder) expectUnused(v *yamlspec.Value) {
+	for _, item := range v.Items() {
+		var name string
+		if item.Choice(&name, unusedNames...) {
+			d.s.ExpectUnused = append(d.s.ExpectUnused, name)
 		}
 	}
 }

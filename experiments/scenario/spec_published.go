@@ -100,7 +100,7 @@ func (d *decoder) publishedRow(m *yamlspec.Mapping, table *draftRow) *draftRow {
 	}
 	get("over").Bytes(&r.Flows.Over)
 	get("up_to").Bytes(&r.Flows.UpTo)
-	d.sizeBin(m, r)
+	get("size_bin").Int(&r.Flows.SizeBin, 1, measure.SizeBins)
 	if relative := get("relative_to"); relative != nil {
 		if names := d.runNames(relative); len(names) == 1 {
 			r.RelativeTo = names[0]
@@ -109,21 +109,6 @@ func (d *decoder) publishedRow(m *yamlspec.Mapping, table *draftRow) *draftRow {
 		}
 	}
 	return r
-}
-
-// sizeBin reads which bin of the flows by size the values are of, under its name or the one it had before.
-func (d *decoder) sizeBin(m *yamlspec.Mapping, r *draftRow) {
-	bin, old := m.Get("size_bin"), m.Get("share")
-	if bin != nil && old != nil {
-		m.Key("share").Errorf("share is the old name of size_bin, which is there too: write one of them")
-	}
-	if bin == nil {
-		bin = old
-	}
-	if bin != nil {
-		r.at["size_bin"] = bin
-		bin.Int(&r.Flows.SizeBin, 1, measure.SizeBins)
-	}
 }
 
 // checkRow reports what in a row does not fit together, and completes it.
@@ -227,29 +212,6 @@ type PublishedRowView struct {
 	Unit       string      `json:"unit,omitempty"`
 	// Values have the source's decimals.
 	Values []*json.Number `json:"values"`
-}
-
-// OldKeys are the keys that a manifest had under other names: share of a published row (now size_bin); see
-// measure.Summary.OldKeys.
-func (r *Resolution) OldKeys() (into any, take func()) {
-	var old struct {
-		Configuration struct {
-			Published []struct {
-				Rows []struct {
-					Share int `json:"share"`
-				} `json:"rows"`
-			} `json:"published"`
-		} `json:"configuration"`
-	}
-	return &old, func() {
-		for i := range old.Configuration.Published {
-			for k, row := range old.Configuration.Published[i].Rows {
-				if at := &r.Configuration.Published[i].Rows[k]; at.SizeBin == 0 {
-					at.SizeBin = row.Share
-				}
-			}
-		}
-	}
 }
 
 func viewPublished(tables []measure.PublishedTable) []PublishedView {

@@ -255,14 +255,11 @@ func TestControllers(t *testing.T) {
 func TestEnd(t *testing.T) {
 	const start = "topology: star\nflows: [{tag: one, from: h0, to: h1, size: 1MB}]\n"
 	for text, want := range map[string]string{
-		"duration: 1ms\ndrain_limit: 1s":                       "x.yaml:4:1: drain_limit has no effect without drain: true",
-		"duration: 1ms\ndrain: true\ndrain_limit: 0s":          "x.yaml:5:14: drain_limit must be positive",
-		"duration: 1ms\ndrain: true\ndrain_limit: 2h":          "x.yaml:5:14: ",
-		"duration: 1ms\ndrain: true\ndrain_limit: 3601s":       "x.yaml:5:14: drain_limit 3601s is above 3600s",
-		"duration: 1ms\nexpect_unused: [pfc]\nmay_idle: [ecn]": "x.yaml:5:1: may_idle is the old name of expect_unused",
-		"duration: 1ms\nmay_idle: [pcf]":                       "x.yaml:4:12: \"pcf\" is not one of",
-		"duration: 1ms\npublished: [{title: t, columns: [none], metric: slowdown_p95, rows: [{size_bin: 2, share: 2, values: [1]}]}]": "x.yaml:4:84: share is the old name of size_bin",
-		"duration: 1ms\nworkloads: [{tag: a, all-to-all: {size: 1KB}, expect_unfinished: 2}]":                                         "x.yaml:4:66: ",
+		"duration: 1ms\ndrain_limit: 1s":                                                      "x.yaml:4:1: drain_limit has no effect without drain: true",
+		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit must be positive",
+		"duration: 1ms\ndrain: true\ndrain_limit: 2h":                                         "x.yaml:5:14: ",
+		"duration: 1ms\ndrain: true\ndrain_limit: 3601s":                                      "x.yaml:5:14: drain_limit 3601s is above 3600s",
+		"duration: 1ms\nworkloads: [{tag: a, all-to-all: {size: 1KB}, expect_unfinished: 2}]": "x.yaml:4:66: ",
 	} {
 		_, err := Parse("x.yaml", []byte(start+text), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "x.yaml:") != 1 {
