@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// named is a file that a checklist names: by its path, or by its name alone where no other file has it.
+// named matches a file that a checklist names: by its path, or only by its name if no other file has it.
 var named = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|h|c|md|py|yaml))`")
 
-// TestChecklists: every file that a checklist sends a reader to is there, and is the only one if it is named without a folder. NAME stands
-// for what is new, and files of the repository's root go by their names.
+// TestChecklists checks that every file that a checklist names exists, and is the only one if it is named without a folder. NAME stands for
+// new files, and files of the repository's root are named without a folder. CONTRIBUTING.md leads to each checklist.
 func TestChecklists(t *testing.T) {
 	there := map[string][]string{} // paths by name
 	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -23,7 +23,7 @@ func TestChecklists(t *testing.T) {
 			return err
 		case !entry.IsDir():
 			there[base] = append(there[base], name)
-		case name != "." && strings.HasPrefix(base, "."): // tools keep what they like there
+		case name != "." && strings.HasPrefix(base, "."): // tools keep their own files there
 			return fs.SkipDir
 		}
 		return nil
@@ -52,13 +52,22 @@ func TestChecklists(t *testing.T) {
 			}
 			switch paths := there[name]; {
 			case len(paths) == 0:
-				t.Errorf("%s names %s, which there is none of", page, name)
+				t.Errorf("%s names %s, which does not exist", page, name)
 			case len(paths) > 1:
 				t.Errorf("%s names %s, which may be any of %s: name its folder", page, name, strings.Join(paths, ", "))
 			}
 		}
 	}
-	if files < 60 || len(pages) != 6 {
-		t.Errorf("%d files in %d checklists", files, len(pages))
+	contributing, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if !strings.Contains(string(contributing), "("+strings.TrimPrefix(page, "../")+")") {
+			t.Errorf("CONTRIBUTING.md does not lead to %s", page)
+		}
+	}
+	if files < 100 || len(pages) < 9 {
+		t.Errorf("got %d files in %d checklists: is this the repository?", files, len(pages))
 	}
 }
