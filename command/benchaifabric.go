@@ -128,7 +128,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	case "markdown":
 		err = report.WriteMarkdown(c.OutOrStdout())
 	default:
-		err = report.WriteText(c.OutOrStdout())
+		err = report.WriteText(people(c.OutOrStdout()))
 	}
 	for _, row := range report.Rows {
 		if err == nil && row.Verdict == aifabric.Untrusted {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -104,7 +104,7 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 	if structured(f.format) {
 		return writeStructured(w, f.format, b)
 	}
-	writeBound(w, s, b, files)
+	writeBound(people(w), s, b, files)
 	return nil
 }
 
@@ -112,13 +112,10 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 	fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), b.Seed)
 	without := "" // what the bounds are proven without
 	if len(s.Faults) > 0 {
-		without = "without faults, "
+		without = ", without faults"
 	}
 	writeLimits(w, b, without)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if b.Disciplines[0].Count > 0 {
-		fmt.Fprintln(t, "  shares\tflows done\tFCT mean\tFCT p50\tFCT p99\tslowdown mean\tslowdown p99")
-	}
+	lines := [][]string{{"shares", "flows done", "FCT mean", "FCT p50", "FCT p99", "slowdown mean", "p99"}}
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
 		if d.Count == 0 {
@@ -129,13 +126,16 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 		if d.Completed > 0 {
 			mean = fmt.Sprintf("%.2f", d.Slowdown.Mean)
 		}
-		fmt.Fprintf(t, "  %s\t%d/%d\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.Completed, d.Count,
-			span(sum, d.FCT.Mean), span(sum, d.FCT.P50), span(sum, d.FCT.P99), mean, ratio(sum))
+		lines = append(lines, []string{
+			d.Name, fmt.Sprintf("%d/%d", d.Completed, d.Count), span(sum, d.FCT.Mean), span(sum, d.FCT.P50), span(sum, d.FCT.P99), mean, ratio(sum),
+		})
 	}
-	t.Flush()
+	if len(lines) > 1 {
+		writeColumns(w, lines, 1)
+	}
 	if b.MeanFCT > 0 {
-		fmt.Fprintf(w, "\n  %sno control that ends every flow with a size (%d) has a mean FCT below %s\n",
-			without, b.Sized, span(measure.FlowStatistics{Completed: 1}, b.MeanFCT))
+		fmt.Fprintf(w, "\n  lower bound of the mean FCT%s: %s, if all %d flows with a size finish\n",
+			without, span(measure.FlowStatistics{Completed: 1}, b.MeanFCT), b.Sized)
 	}
 	for _, note := range b.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)
@@ -150,32 +150,31 @@ func writeLimits(w io.Writer, b *bound.Bound, without string) {
 	if len(b.Jobs) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  "+without+"no control is below\tranks\tcount\ttime\talgorithm bandwidth\tbus bandwidth")
+	lines := [][]string{{"lower bounds" + without, "ranks", "count", "time", "algbw", "busbw"}}
 	took := func(ns int64) string { return span(measure.FlowStatistics{Completed: 1}, float64(ns)) }
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
-		fmt.Fprintf(t, "  %s, whole\t%d\t\t%s\t\t\n", j.Tag, j.Ranks, took(j.JCT))
+		lines = append(lines, []string{j.Tag + ", whole", strconv.Itoa(j.Ranks), "", took(j.JCT), "", ""})
 		for k := range b.Collectives {
 			c := &b.Collectives[k]
 			if c.Tag != j.Tag {
 				continue
 			}
-			fmt.Fprintf(t, "  %s, %s by %s, %v\t%d\t%d\t%s", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, c.Count, took(c.Time))
-			if c.Bus > 0 {
-				fmt.Fprintf(t, "\t%v\t%v", gigabits(c.Algorithmic), gigabits(c.Bus))
-			} else {
-				fmt.Fprint(t, "\t\t")
+			line := []string{
+				fmt.Sprintf("%s, %s by %s, %v", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size)), strconv.Itoa(c.Ranks), strconv.Itoa(c.Count), took(c.Time), "", "",
 			}
-			fmt.Fprintln(t)
+			if c.Bus > 0 {
+				line[4], line[5] = gigabits(c.Algorithmic), gigabits(c.Bus)
+			}
+			lines = append(lines, line)
 		}
 	}
-	t.Flush()
+	writeColumns(w, lines, 1)
 	fmt.Fprintln(w)
 }
 
 // gigabits is a rate for people.
-func gigabits(bps float64) string { return fmt.Sprintf("%.2fGbps", bps/1e9) }
+func gigabits(bps float64) string { return measure.KindRate.Text(bps) }
 
 // span prints a time of flows, if any have ended.
 func span(f measure.FlowStatistics, ns float64) string {

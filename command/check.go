@@ -109,7 +109,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 			if structured(format) {
 				err = writeStructured(c.OutOrStdout(), format, v)
 			} else {
-				err = v.write(c.OutOrStdout())
+				err = v.write(people(c.OutOrStdout()))
 			}
 			if err == nil && !v.Holds {
 				err = &exitError{exitVerdict, fmt.Errorf("%s: lossless frames can be dropped for want of headroom or buffer, or it is not proved that none can", v.Scenario)}

@@ -71,7 +71,7 @@ unpacked images that no fabric uses.`,
 			if structured(format) {
 				err = writeStructured(c.OutOrStdout(), format, all)
 			} else {
-				writeCleaned(c.OutOrStdout(), all, dryRun)
+				writeCleaned(people(c.OutOrStdout()), all, dryRun)
 			}
 			if err == nil && failed > 0 {
 				err = &exitError{exitEnvironment, fmt.Errorf("%d of %s could not be removed", failed, count(len(all), "leftover"))}

@@ -16,6 +16,9 @@ const defaultWidth = 80
 
 // screenOf returns the terminal that an output goes to and its width; nil and defaultWidth where it goes to none.
 func screenOf(w io.Writer) (*os.File, int) {
+	if f, ok := w.(*folded); ok {
+		w = f.to
+	}
 	if o, ok := w.(*output); ok {
 		w = o.to
 	}
@@ -44,29 +47,13 @@ func paint(w io.Writer, colour, text string) {
 	fmt.Fprint(raw(w), "\x1b[0m")
 }
 
-// writeParagraph prints a line, of which a terminal has as much on each of its lines as fits, in a colour.
+// writeParagraph prints a line in a colour, with as much on each line of the screen as fits.
 func writeParagraph(w io.Writer, colour, text string) {
-	f, width := screenOf(w)
-	if f == nil {
-		fmt.Fprintln(w, text)
-		return
+	_, width := screenOf(w)
+	for _, line := range foldLine(text, width) {
+		paint(w, colour, line)
+		fmt.Fprintln(w)
 	}
-	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	line, empty := indent, true
-	for _, word := range strings.Fields(text) {
-		switch {
-		case empty:
-			line, empty = line+word, false
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			paint(w, colour, line)
-			fmt.Fprintln(w)
-			line = indent + "  " + word
-		default:
-			line += " " + word
-		}
-	}
-	paint(w, colour, line)
-	fmt.Fprintln(w)
 }
 
 // writeColumns prints lines of cells below a head: as many words to the left, and numbers to the right. Where the screen is too narrow for all the
@@ -76,24 +63,20 @@ func writeColumns(w io.Writer, lines [][]string, words int) {
 	writeColumnsWithin(w, lines, words, width)
 }
 
-// writeWideColumns is writeColumns that has a line for each line where the output is no terminal.
-func writeWideColumns(w io.Writer, lines [][]string, words int) {
-	f, width := screenOf(w)
-	if f == nil {
-		width = 0
-	}
-	writeColumnsWithin(w, lines, words, width)
-}
-
-// writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be.
+// writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be. Where the table is too wide, the heads of numbers are
+// broken into lines first.
 func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
+	heads := 1
+	if width > 0 && tableWidth(lines) > width {
+		lines, heads = brokenHeads(lines, words)
+	}
 	widths := columnWidths(lines)
 	for k, numbers := range abreastWithin(widths, words, width) {
 		if k > 0 {
 			fmt.Fprintln(w)
 		}
 		for n, line := range lines {
-			blanks := 0
+			blanks, printed := 0, false
 			for i, cell := range line {
 				if i >= words && !slices.Contains(numbers, i) {
 					continue
@@ -109,16 +92,50 @@ func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 				}
 				fmt.Fprint(w, strings.Repeat(" ", before))
 				colour := ""
-				if n == 0 {
+				if n < heads {
 					colour = "bold"
 				} else if _, known := colours[cell]; known {
 					colour = cell
 				}
 				paint(w, colour, cell)
+				printed = true
 			}
-			fmt.Fprintln(w)
+			if printed || n >= heads { // none of these columns has a head of so many lines
+				fmt.Fprintln(w)
+			}
 		}
 	}
+}
+
+// leastHead is the width that the lines of a broken head may have in any case.
+const leastHead = 9
+
+// brokenHeads breaks the heads of numbers that are wider than the numbers below them. heads is the number of lines that the heads take.
+func brokenHeads(lines [][]string, words int) (broken [][]string, heads int) {
+	parts := make([][]string, len(lines[0]))
+	for i, head := range lines[0] {
+		if parts[i] = []string{head}; i < words {
+			continue
+		}
+		numbers := leastHead
+		for _, line := range lines[1:] {
+			numbers = max(numbers, utf8.RuneCountInString(line[i]))
+		}
+		parts[i] = wrapText(head, numbers)
+	}
+	for _, p := range parts {
+		heads = max(heads, len(p))
+	}
+	for k := range heads {
+		line := make([]string, len(parts))
+		for i, p := range parts {
+			if at := k - (heads - len(p)); at >= 0 { // above the numbers
+				line[i] = p[at]
+			}
+		}
+		broken = append(broken, line)
+	}
+	return append(broken, lines[1:]...), heads
 }
 
 func columnWidths(lines [][]string) []int {

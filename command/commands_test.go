@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
 // command runs a command line and is what it wrote and its exit code.
@@ -61,9 +64,11 @@ func TestCommands(t *testing.T) {
 		{"view --fabric lab --web=wr", exitBadInput, "", `did you mean "rw"?`},
 		{"view dcon-burst --web=rw", exitBadInput, "", "--web is for the page of a live fabric"},
 		{"list extra", exitBadInput, "", `pausenet: unexpected argument "extra": write pausenet list`},
+		{"list topologies", exitFine, "TOPOLOGY      PURPOSE\ndcon-large", ""},
+		{"list sweeps -o json", exitFine, "{\n  \"sweeps\": [", ""},
 		{"list --cc", exitFine, "hpcc            INT ", ""},
-		{"list --cc hpcc PCN+win", exitFine, "max_stage  integer  0  ", ""},
-		{"list --cc hpcc PCN+win", exitFine, "pcn+win: PCN: ", ""},
+		{"list --cc hpcc PCN+win", exitFine, "  max_stage  integer, default 0\n", ""},
+		{"list --cc hpcc PCN+win", exitFine, "\npcn+win\n  summary ", ""},
 		{"list --cc timely+tcd -o json", exitFine, `"tcd": true`, ""},
 		{"list --cc hpc", exitBadInput, "", `did you mean "hpcc"?`},
 		{"show dcon-burst", exitFine, "490 of 64KB", ""},
@@ -75,10 +80,10 @@ func TestCommands(t *testing.T) {
 		{"show leafspin", exitBadInput, "", `"leafspin" is neither a built-in nor a file: did you mean "leafspine"?: pausenet list has the built-ins`},
 		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
 		{"show " + dir, exitBadInput, "", "is a folder, not a file"},
-		{"validate " + fabric + " " + scenario, exitFine, scenario + ": scenario mine is fine; flows: 1; fabric: 3 hosts", ""},
-		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is fine", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
-		{"validate " + sweep, exitFine, sweep + ": sweep both is fine; points: 4", ""},
-		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is fine", wrongSweep + ":1:43: unknown key \"sise\""},
+		{"validate " + fabric + " " + scenario, exitFine, "scenario mine is valid; 1 flow;", ""},
+		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is valid", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
+		{"validate " + sweep, exitFine, sweep + ": sweep both is valid; 4 points", ""},
+		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is valid", wrongSweep + ":1:43: unknown key \"sise\""},
 		{"validate " + wrong + " -o json", exitBadInput, `"path": "star.host",
         "line": 1,
         "column": 8,
@@ -106,9 +111,9 @@ func TestCommands(t *testing.T) {
 		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
 		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
 		{"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
-		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is fine", ""},
+		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is valid", ""},
 		{"validate " + odd + " --cc dcqcn,nobody", exitBadInput, "", `unknown congestion control "nobody"`},
-		{"validate " + sweep + " --cc dcqcn,swift", exitFine, "sweep both is fine; points: 8", ""},
+		{"validate " + sweep + " --cc dcqcn,swift", exitFine, "sweep both is valid; 8 points", ""},
 		{"validate", exitBadInput, "", "an argument is missing"},
 		{"graph star --dot", exitFine, `"h0" -- "s0";`, ""},
 		{"graph dcon-burst --mermaid", exitFine, "flowchart BT", ""},
@@ -126,7 +131,7 @@ func TestCommands(t *testing.T) {
 		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
 		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
 		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
-		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "points: 12", ""},
+		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "12 points", ""},
 		{"validate " + sweep + " --set flows.0.sise=1", exitBadInput, "", `unknown key "sise"`},
 		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter is path=values"},
 		{"sweep incast --metrics fct", exitBadInput, "", `unknown metric "fct": did you mean "fct_`},
@@ -190,5 +195,37 @@ func TestShowIsJSON(t *testing.T) {
 func TestCount(t *testing.T) {
 	if one, more := count(1, "hop"), count(3, "hop"); one != "1 hop" || more != "3 hops" {
 		t.Error(one, more)
+	}
+}
+
+// TestBuiltinsFitTerminal: the lists of what comes with the program have a name and a purpose a line, within 80 columns, and show of each fits too.
+func TestBuiltinsFitTerminal(t *testing.T) {
+	lines := [][]string{{"list"}, {"list", "--cc"}, append([]string{"list", "--cc"}, cc.Names()...)}
+	all, err := builtins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(all.Scenarios, all.Topologies...) {
+		if s.Flows <= 1000 { // of more, show takes a while
+			lines = append(lines, []string{"show", s.Name})
+		}
+	}
+	for _, name := range []string{"dcon-readings", "qp-count", "allreduce-algorithms"} { // the quick ones
+		lines = append(lines, []string{"show", name})
+	}
+	for _, args := range lines {
+		out, stderr, code := command(args...)
+		if code != exitFine {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+		for line := range strings.Lines(out) {
+			line = strings.TrimRight(line, "\n")
+			if n := utf8.RuneCountInString(line); n > defaultWidth {
+				t.Errorf("%v prints a line of %d columns: %s", args, n, line)
+			}
+			if args[0] == "list" && len(args) == 1 && strings.HasPrefix(line, "  ") {
+				t.Errorf("a purpose does not fit: %s", line)
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@ The exit code is 0 if the kernel plane works, and 3 otherwise.`,
 					return err
 				}
 			} else {
-				writeDiagnosis(c.OutOrStdout(), d)
+				writeDiagnosis(people(c.OutOrStdout()), d)
 			}
 			if !d.Works {
 				return &exitError{exitEnvironment, errors.New("the kernel plane cannot work here; --plane wasm can")}

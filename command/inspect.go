@@ -64,9 +64,10 @@ have the key "ended".`,
 				}
 				return writeStructured(c.OutOrStdout(), format, inspectViews(all, over))
 			}
-			writeFabrics(c.OutOrStdout(), all, len(args) > 0)
+			out := people(c.OutOrStdout())
+			writeFabrics(out, all, len(args) > 0)
 			for _, r := range over {
-				fmt.Fprintln(c.OutOrStdout(), r)
+				fmt.Fprintln(out, r)
 			}
 			return nil
 		},
@@ -130,17 +131,18 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	defer w.Flush()
-	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tlate p50\tp99\tframes p99\tbusy")
+	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tbusy")
 	for _, d := range all {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%v\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
-			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second),
-			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
-			time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond), 100*d.Clock.Busy)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
+			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second), 100*d.Clock.Busy)
 	}
 	if !whole {
 		return
 	}
 	for _, d := range all {
+		fmt.Fprintf(w, "events are late by %v (p50) and %v (p99) of virtual time; frames by %v of wall-clock time (p99)\n",
+			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
+			time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond))
 		fmt.Fprintln(w)
 		for _, n := range d.Nodes {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, n.Address6, count(n.Ports, "port"))

@@ -59,14 +59,14 @@ func newLabListCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			var all []listedExercise
 			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "EXERCISE\tMINUTES\tPOINTS\tHAND IN\tWHAT IT IS ABOUT")
+			fmt.Fprintln(t, "EXERCISE\tMINUTES\tPOINTS\tTOPIC")
 			for _, name := range lab.Names() {
 				e, err := lab.Builtin(name)
 				if err != nil {
 					return err
 				}
 				all = append(all, listedExercise{e.Name, e.Title, e.Goal, e.Minutes, e.Total(), e.HandIns()})
-				fmt.Fprintf(t, "%s\t%d\t%v\t%s\t%s\n", e.Name, e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.Title)
+				fmt.Fprintf(t, "%s\t%d\t%v\t%s\n", e.Name, e.Minutes, e.Total(), e.Title)
 			}
 			if structured(format) {
 				return writeStructured(c.OutOrStdout(), format, all)
@@ -104,8 +104,8 @@ func newLabShowCommand() *cobra.Command {
 			if err != nil {
 				return badInput(err)
 			}
-			w := c.OutOrStdout()
-			fmt.Fprintf(w, "%s\n\n%d minutes, %v points; a check takes some %v. Hand in: %s.\n\n", strings.TrimSpace(text), e.Minutes, e.Total(), e.CheckTime, strings.Join(e.HandIns(), ", "))
+			w := people(c.OutOrStdout())
+			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to change: %s. A check takes about %v.\n\n", strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.CheckTime)
 			for i := range e.Checks {
 				fmt.Fprintf(w, "  %4v  %s\n", e.Checks[i].Points, e.Checks[i].Title)
 			}
@@ -147,7 +147,7 @@ default is the exercise's name. Existing files are not overwritten.`,
 			for _, name := range names {
 				fmt.Fprintf(w, "  %s\n", filepath.Join(folder, name))
 			}
-			fmt.Fprintf(w, "\nRead the text with pausenet lab show %s, change the files, then: pausenet lab check %s\n", args[0], folder)
+			fmt.Fprintf(w, "\nread the text:     pausenet lab show %s\ncheck your files:  pausenet lab check %s\n", args[0], folder)
 			return nil
 		},
 	}
@@ -237,7 +237,7 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	case formatClassroom:
 		shown = g.Classroom()
 	default:
-		writeGrade(w, g)
+		writeGrade(people(w), g)
 	}
 	if shown != nil {
 		if err := writeStructured(c.OutOrStdout(), f.format, shown); err != nil {

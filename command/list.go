@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
@@ -15,9 +17,9 @@ import (
 
 // listing is what "list -o json" prints.
 type listing struct {
-	Scenarios  []listed      `json:"scenarios"`
-	Sweeps     []listedSweep `json:"sweeps"`
-	Topologies []listed      `json:"topologies"`
+	Scenarios  []listed      `json:"scenarios,omitempty"`
+	Sweeps     []listedSweep `json:"sweeps,omitempty"`
+	Topologies []listed      `json:"topologies,omitempty"`
 }
 
 type listedSweep struct {
@@ -56,9 +58,15 @@ file, list its constants, which --set cc.NAME.CONSTANT=VALUE changes.`,
 			if controllers {
 				return nil
 			}
+			if len(args) == 1 && slices.Contains(listKinds, args[0]) {
+				return nil
+			}
 			return cobra.NoArgs(c, args)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if !controllers && len(args) == 0 {
+				return listKinds, cobra.ShellCompDirectiveNoFileComp
+			}
 			if !controllers {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -73,10 +81,13 @@ file, list its constants, which --set cc.NAME.CONSTANT=VALUE changes.`,
 			if err != nil {
 				return err
 			}
+			if len(args) == 1 {
+				l.keep(args[0])
+			}
 			if structured(format) {
 				return writeStructured(out, format, l)
 			}
-			return l.write(out)
+			return l.write(people(out))
 		},
 	}
 	formatFlag(c, &format)
@@ -102,13 +113,13 @@ func listControllers(w io.Writer, names []string, format string) error {
 	case structured(format):
 		return cc.WriteJSON(w, specs...)
 	case len(specs) == 0:
-		return cc.WriteTable(w)
+		return cc.WriteTable(people(w))
 	}
 	for i, spec := range specs {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := spec.WriteTable(w); err != nil {
+		if err := spec.WriteTable(people(w)); err != nil {
 			return err
 		}
 	}
@@ -146,31 +157,63 @@ func builtins() (*listing, error) {
 	return l, nil
 }
 
+// The kinds of built-ins that list takes.
+const (
+	listScenarios  = "scenarios"
+	listSweeps     = "sweeps"
+	listTopologies = "topologies"
+)
+
+var listKinds = []string{listScenarios, listSweeps, listTopologies}
+
+// keep drops all kinds but one.
+func (l *listing) keep(kind string) {
+	switch kind {
+	case listScenarios:
+		*l = listing{Scenarios: l.Scenarios}
+	case listSweeps:
+		*l = listing{Sweeps: l.Sweeps}
+	case listTopologies:
+		*l = listing{Topologies: l.Topologies}
+	}
+}
+
+// purpose returns the first sentence of a description: show prints all of it.
+func purpose(description string) string {
+	first, _, _ := strings.Cut(description, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// write prints a name and a purpose a line.
 func (l *listing) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SCENARIO\tHOSTS\tSWITCHES\tFLOWS\tDESCRIPTION")
-	for _, s := range l.Scenarios {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", s.Name, s.Hosts, s.Switches, s.Flows, s.Description)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	fmt.Fprintln(t, "SWEEP\tOF\tDESCRIPTION")
-	for _, s := range l.Sweeps {
-		of := s.Scenarios[0]
-		if n := len(s.Scenarios); n > 1 {
-			of = fmt.Sprintf("%d scenarios", n)
+	if len(l.Scenarios) > 0 {
+		fmt.Fprintln(t, "SCENARIO\tPURPOSE")
+		for _, s := range l.Scenarios {
+			fmt.Fprintf(t, "%s\t%s\n", s.Name, purpose(s.Description))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, of, s.Description)
+	}
+	if len(l.Sweeps) > 0 {
+		if len(l.Scenarios) > 0 {
+			fmt.Fprintln(t, "\t")
+		}
+		fmt.Fprintln(t, "SWEEP\tPURPOSE")
+		for _, s := range l.Sweeps {
+			fmt.Fprintf(t, "%s\t%s\n", s.Name, purpose(s.Description))
+		}
+	}
+	if len(l.Topologies) > 0 {
+		if len(l.Sweeps) > 0 {
+			fmt.Fprintln(t, "\t")
+		}
+		fmt.Fprintln(t, "TOPOLOGY\tPURPOSE")
+		for _, p := range l.Topologies {
+			fmt.Fprintf(t, "%s\t%s\n", p.Name, purpose(p.Description))
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	fmt.Fprintln(t, "TOPOLOGY\tHOSTS\tSWITCHES\tDESCRIPTION")
-	for _, p := range l.Topologies {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", p.Name, p.Hosts, p.Switches, p.Description)
-	}
-	return t.Flush()
+	_, err := fmt.Fprint(w, "\nDetails: pausenet show NAME. Congestion controllers: pausenet list --cc.\n")
+	return err
 }

@@ -3,38 +3,45 @@ package command
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// abreast is how many runs' figures stand beside each other: a terminal is not endlessly wide.
-const abreast = 4
-
 // writePublished prints what a source says of a scenario's runs beside what they measured. changed says that the user's
 // settings have changed the scenario.
 func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
+	_, width := screenOf(w)
 	for i := range tables {
 		t := &tables[i]
 		heading := t.Title
 		if t.Source != "" {
 			heading += " (" + t.Source + ")"
 		}
-		fmt.Fprintf(w, "\n  %s: published, measured, difference\n", heading)
-		from := 0
-		for part := range slices.Chunk(t.Columns, abreast) {
+		fmt.Fprintln(w)
+		writeParagraph(w, "", "  "+heading+": published, measured, difference")
+		for from := 0; from < len(t.Columns); {
+			lines := comparisonLines(t, t.Columns[from:from+1], from)
+			n := 1
+			for ; from+n < len(t.Columns); n++ { // as many runs beside each other as fit
+				wider := comparisonLines(t, t.Columns[from:from+n+1], from)
+				if alignedWidth(wider) > width {
+					break
+				}
+				lines = wider
+			}
 			fmt.Fprintln(w)
-			writeAligned(w, comparisonLines(t, part, from))
-			from += len(part)
+			writeAligned(w, lines)
+			from += n
 		}
 		if t.Note != "" {
-			fmt.Fprintf(w, "  %s\n", t.Note)
+			writeParagraph(w, "", "  "+t.Note)
 		}
 	}
 	if changed && len(tables) > 0 {
-		fmt.Fprintf(w, "\n  --set has changed the scenario: what is published may not be about what was run\n")
+		fmt.Fprintln(w)
+		writeParagraph(w, "", "  --set has changed the scenario: the published figures may not apply")
 	}
 }
 
@@ -68,9 +75,8 @@ func orDash(s string) string {
 	return s
 }
 
-// writeAligned prints cells in columns: the first to the left, numbers to the right.
-func writeAligned(w io.Writer, lines [][]string) {
-	var widths []int
+// alignedWidths are the widths of columns of cells.
+func alignedWidths(lines [][]string) (widths []int) {
 	for _, line := range lines {
 		for i, cell := range line {
 			if i == len(widths) {
@@ -79,6 +85,23 @@ func writeAligned(w io.Writer, lines [][]string) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	return widths
+}
+
+// alignedWidth is how wide writeAligned prints cells.
+func alignedWidth(lines [][]string) (width int) {
+	for i, n := range alignedWidths(lines) {
+		width += n + 2
+		if i%3 == 1 {
+			width += 2
+		}
+	}
+	return width
+}
+
+// writeAligned prints cells in columns: the first to the left, numbers to the right.
+func writeAligned(w io.Writer, lines [][]string) {
+	widths := alignedWidths(lines)
 	for _, line := range lines {
 		var b strings.Builder
 		for i, cell := range line {

@@ -108,14 +108,14 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	writeHeadline(w, comparison.Columns())
 	fmt.Fprintln(w)
 	for _, text := range v.Findings {
-		fmt.Fprintf(w, "  %s\n", text)
+		writeParagraph(w, "", "  "+text)
 	}
 	for i, d := range v.Differences {
 		if i == mostDifferences {
 			fmt.Fprintf(w, "  and %d more settings, in the page\n", len(v.Differences)-i)
 			break
 		}
-		fmt.Fprintf(w, "  %s, %s: %s\n", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name, strings.Join(orDashes(d.Values), " | "))
+		writeParagraph(w, "", fmt.Sprintf("  %s, %s: %s", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name, strings.Join(orDashes(d.Values), " | ")))
 	}
 	fmt.Fprintf(w, "\n  comparison: %s\n", f.output)
 	return nil

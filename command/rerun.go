@@ -226,22 +226,22 @@ func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
 			return err
 		}
 	} else {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		t := tabwriter.NewWriter(people(w), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "scenario\tcc\tseed\tfingerprint\tnow\tfolder")
 		for _, v := range views {
 			now := "equal"
 			switch {
 			case v.Now != v.Fingerprint:
-				now = v.Now
+				now = short(v.Now)
 			case !v.Equal:
 				now = v.Difference + " differs"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Scenario, v.Controller, v.Seed, v.Fingerprint, now, v.Folder)
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", v.Scenario, v.Controller, v.Seed, short(v.Fingerprint), now, v.Folder)
 		}
 		t.Flush()
 	}
 	if different > 0 {
-		return &exitError{exitVerdict, fmt.Errorf("%d of %d runs came to something else than they did", different, len(views))}
+		return &exitError{exitVerdict, fmt.Errorf("%d of %d runs have different results now", different, len(views))}
 	}
 	return nil
 }

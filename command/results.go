@@ -54,7 +54,6 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	if !slices.ContainsFunc(made, func(r *runner.Result) bool { return r != nil }) {
 		return
 	}
-	fmt.Fprintln(w)
 	writeFindings(w, made, len(s.Controllers))
 	if suite.Why && len(s.Seeds) < 2 {
 		writeSlowest(w, suite, s, made)
@@ -80,7 +79,7 @@ func writeHeadline(w io.Writer, columns []results.HeadlineColumn) {
 				continue
 			}
 			verdicts.Add(s.Verdict.Status)
-			print = s.Fingerprint[:min(len(s.Fingerprint), 12)]
+			print = short(s.Fingerprint)
 			if s.Partial {
 				partial = " (partial)"
 			}
@@ -101,6 +100,9 @@ func writeHeadline(w io.Writer, columns []results.HeadlineColumn) {
 	}
 	writeColumns(w, lines, 1)
 }
+
+// short returns the part of a fingerprint that tables show.
+func short(fingerprint string) string { return fingerprint[:min(len(fingerprint), 12)] }
 
 func transposed(lines [][]string) [][]string {
 	turned := make([][]string, len(lines[0]))
@@ -208,6 +210,9 @@ func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 			add(r, "", line)
 		}
 	}
+	if len(all) > 0 {
+		fmt.Fprintln(w)
+	}
 	for _, f := range all {
 		names := strings.Join(f.names, ", ")
 		if len(f.names) == controllers && controllers > 1 && !several {
@@ -242,7 +247,7 @@ func steps(r *runner.Result) (lines []string) {
 			continue
 		}
 		if j.JCT == 0 {
-			lines = append(lines, fmt.Sprintf("%s: %d of %d operations had not ended", j.Tag, j.Unfinished, j.Operations))
+			lines = append(lines, fmt.Sprintf("%s: %d of %d operations unfinished", j.Tag, j.Unfinished, j.Operations))
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s: job completion time %s, %s %s; exposed communication %.1f %%", j.Tag,
@@ -253,8 +258,8 @@ func steps(r *runner.Result) (lines []string) {
 		if c.Completed == 0 || c.Bus == 0 {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %.1f Gb/s", c.Tag,
-			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), c.Bus/1e9))
+		lines = append(lines, fmt.Sprintf("%s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %s", c.Tag,
+			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), gigabits(c.Bus)))
 	}
 	if more := len(all) - mostCollectives; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more kinds of collectives, in summary.json", more))
@@ -285,16 +290,7 @@ func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*ru
 }
 
 // duration prints nanoseconds for a person.
-func duration(ns float64) string {
-	switch {
-	case ns >= 1e9:
-		return fmt.Sprintf("%.3fs", ns/1e9)
-	case ns >= 1e6:
-		return fmt.Sprintf("%.3fms", ns/1e6)
-	default:
-		return fmt.Sprintf("%.2fus", ns/1e3)
-	}
-}
+func duration(ns float64) string { return measure.KindTime.Text(ns) }
 
 // commandLine is the user's command, quoted where a shell needs it.
 func commandLine(args []string) string {

@@ -25,10 +25,10 @@ func TestSteps(t *testing.T) {
 		},
 		Collectives: []measure.CollectiveSummary{alone, again},
 	}}
-	want := `train: job completion time 9.000ms, limit 8.500ms; exposed communication 62.5 %
-late: 2 of 9 operations had not ended
-sum: 1 of 1 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
-train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.885ms, limit 2.681ms; bus bandwidth 83.2 Gb/s
+	want := `train: job completion time 9.00 ms, limit 8.50 ms; exposed communication 62.5 %
+late: 2 of 9 operations unfinished
+sum: 1 of 1 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bus bandwidth 83.2 Gbps
+train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bus bandwidth 83.2 Gbps
 `
 	if got := strings.Join(steps(r), "\n") + "\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -74,7 +74,7 @@ func TestFindings(t *testing.T) {
 `},
 	} {
 		var out strings.Builder
-		if writeFindings(&out, x.made, x.controllers); out.String() != x.want {
+		if writeFindings(&out, x.made, x.controllers); out.String() != "\n"+x.want {
 			t.Errorf("%s: got\n%swant\n%s", x.name, out.String(), x.want)
 		}
 	}

@@ -55,11 +55,11 @@ author wrote it: use a built-in as the start of your own.`,
 			case s.scenario != nil && structured(format):
 				return writeStructured(out, format, s.scenario.View())
 			case s.scenario != nil:
-				return s.scenario.Describe(out)
+				return s.scenario.Describe(people(out))
 			case structured(format):
 				return writeStructured(out, format, s.topology.View())
 			}
-			return errors.Join(s.topology.Describe(out), scenario.DescribeDefaults(out, s.topology))
+			return errors.Join(s.topology.Describe(people(out)), scenario.DescribeDefaults(people(out), s.topology))
 		},
 	}
 	formatFlag(c, &format)
@@ -88,5 +88,5 @@ func showSweep(w io.Writer, from *source, format string, sets []string) error {
 		}
 		return writeStructured(w, format, s.View(points, outcomes))
 	}
-	return s.Describe(w, points)
+	return s.Describe(people(w), points)
 }

@@ -353,18 +353,20 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 			kept++
 		}
 	}
-	fmt.Fprintf(w, "%s: %s", s.Name, count(len(points), "point"))
+	title := fmt.Sprintf("%s: %s", s.Name, count(len(points), "point"))
 	if kept > 0 {
-		fmt.Fprintf(w, ", %d kept from before", kept)
+		title += fmt.Sprintf(", %d kept from before", kept)
 	}
 	if n := len(s.Seeds); n > 1 {
-		fmt.Fprintf(w, "; means over %d seeds with 95 %% confidence intervals", n)
+		title += fmt.Sprintf("; means over %d seeds with 95 %% confidence intervals", n)
 	}
-	fmt.Fprintf(w, "\n\n")
-	writeWideColumns(w, lines, len(s.Varying())+2)
+	writeParagraph(w, "", title)
+	fmt.Fprintln(w)
+	writeColumns(w, lines, len(s.Varying())+2)
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {
-		fmt.Fprintf(w, "\n  %s had no effect: points that differ by it alone are the same run, frame by frame\n", path)
+		fmt.Fprintln(w)
+		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are the same run, frame by frame", path))
 	}
 }
 
@@ -375,7 +377,7 @@ func writeDuplicates(w io.Writer, same []string) {
 	}
 	fmt.Fprintln(w)
 	for _, line := range same[:min(len(same), mostProblems)] {
-		fmt.Fprintf(w, "  %s\n", line)
+		writeParagraph(w, "", "  "+line)
 	}
 	if more := len(same) - mostProblems; more > 0 {
 		fmt.Fprintf(w, "  and %d more: same_as in sweep.csv has them all\n", more)

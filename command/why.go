@@ -90,9 +90,9 @@ func writeWhy(w io.Writer, run *why.Run, name string, flows []*why.Flow, format 
 	case structured(format):
 		return writeStructured(w, format, run.View(flows))
 	case len(flows) == 1:
-		run.WriteFlow(w, flows[0], all)
+		run.WriteFlow(people(w), flows[0], all)
 	default:
-		run.WriteFlows(w, name, flows, all)
+		run.WriteFlows(people(w), name, flows, all)
 	}
 	return nil
 }

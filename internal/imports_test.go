@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	// Apart from view, which needs no library that draws.
 	"experiments/animation": {"experiments/replay", "experiments/scenario"},
 	"experiments/liveview":  {"experiments/live", "experiments/view"},
-	"experiments/why":       {"experiments/rundir"},
+	"experiments/why":       {"experiments/measure", "experiments/rundir"},
 	"experiments/results":   {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
 	"experiments/suite": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine",

@@ -157,17 +157,25 @@ func (r *Report) cells(row *Row) []string {
 		bound = fmt.Sprintf("%s [%s]", row.Bound, row.Source)
 	}
 	cells := []string{row.KPI, row.Case, row.Section, bound, row.Text()}
-	if r.Iterations > 1 {
-		cv := "-"
-		if row.CV != nil {
-			cv = number(*row.CV) + " %"
-		}
-		if row.Iterations < r.Iterations {
-			cv += fmt.Sprintf(" (of %d)", row.Iterations)
-		}
+	if cv := r.variation(row); cv != "" {
 		cells = append(cells, cv)
 	}
 	return append(cells, row.Verdict)
+}
+
+// variation is a row's coefficient of variation, with how many iterations have the value if not all have; "" of one iteration.
+func (r *Report) variation(row *Row) string {
+	if r.Iterations <= 1 {
+		return ""
+	}
+	cv := "-"
+	if row.CV != nil {
+		cv = number(*row.CV) + " %"
+	}
+	if row.Iterations < r.Iterations {
+		cv += fmt.Sprintf(" (of %d)", row.Iterations)
+	}
+	return cv
 }
 
 func (r *Report) head() []string {
@@ -186,36 +194,40 @@ func (r *Report) legend() []string {
 			"deviation over mean), of which the draft recommends less than 5 %%.", r.Iterations))
 	}
 	return append(append(lines,
-		"Sections are of "+r.Draft+". Bounds: [B] its Appendix B, which is indicative and no acceptance criterion; [P] the test's procedure; [O] pausenet's own.",
-		"A verdict says where a value lies; the draft sets no criteria of passing.",
+		"Sections are those of "+r.Draft+". Bounds: [B] its appendix B, which is indicative; [P] the test's procedure; [O] pausenet's own.",
+		"A verdict compares a value with its bound. The draft sets no acceptance criteria.",
 	), r.Left...)
 }
 
-// WriteText writes a table for a terminal.
+// WriteText writes a table for a terminal: the rows of a section and a case below each other.
 func (r *Report) WriteText(w io.Writer) error {
-	lines := [][]string{r.head()}
+	kpi, value := 0, 0
 	for i := range r.Rows {
-		lines = append(lines, r.cells(&r.Rows[i]))
-	}
-	widths := make([]int, len(lines[0]))
-	for _, cells := range lines {
-		for k, cell := range cells {
-			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
-		}
+		kpi, value = max(kpi, utf8.RuneCountInString(r.Rows[i].KPI)), max(value, utf8.RuneCountInString(r.Rows[i].Text()))
 	}
 	var b strings.Builder
-	for i, cells := range lines {
-		if i > 0 && (i == 1 || r.Rows[i-1].Section != r.Rows[i-2].Section) {
-			fmt.Fprintf(&b, "\n%s %s\n", r.Rows[i-1].Section, r.Rows[i-1].Test)
+	section, of := "", ""
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Section != section || i == 0 {
+			fmt.Fprintf(&b, "\n%s %s\n", row.Section, row.Test)
+			section, of = row.Section, ""
 		}
-		var line strings.Builder
-		for k, cell := range cells {
-			fmt.Fprintf(&line, "%-*s  ", widths[k], cell)
+		if row.Case != of {
+			fmt.Fprintf(&b, "  %s\n", row.Case)
+			of = row.Case
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		verdict := row.Verdict
+		if row.Bound != "" {
+			verdict += fmt.Sprintf(" %s [%s]", row.Bound, row.Source)
+		}
+		if cv := r.variation(row); cv != "" {
+			verdict = "CV " + cv + ", " + verdict
+		}
+		fmt.Fprintf(&b, "    %-*s  %-*s  %s\n", kpi, row.KPI, value, row.Text(), verdict)
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Join(r.legend(), "\n"))
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
 	return err
 }
 

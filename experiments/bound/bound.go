@@ -99,20 +99,20 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 		}
 	}
 	if waits > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("%d flows wait for others: they are in the limits of jobs and collectives, and in nothing else here", waits))
+		b.Notes = append(b.Notes, fmt.Sprintf("%d flows wait for others: only the bounds of jobs and collectives cover them", waits))
 		m.limits(b)
 	}
 	if b.Sized > 0 {
 		b.MeanFCT = m.leastSumOfAny() / float64(b.Sized) / float64(vtime.Nanosecond)
 	}
 	if left := m.leftOut(); left != "" {
-		b.Notes = append(b.Notes, "flows' "+left+" are left out: the shares are those of flows that are alike. No order of service has a lower mean than the least one here")
+		b.Notes = append(b.Notes, "the shares ignore flows' "+left+"; the lower bound holds for any order of service")
 	}
 	if n := len(s.Faults); n > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of the fabric without faults: the scenario's (%d) are left out", n))
+		b.Notes = append(b.Notes, fmt.Sprintf("computed without faults: %s ignored", topologies.Plural(n, "fault")))
 	}
 	if shorter := shorterPackets(s); len(shorter) > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("the bound is of packets over IPv6 (host.ip): over IPv4, as in %s, they are shorter; --set host.ip=ipv4 has their bound", strings.Join(shorter, ", ")))
+		b.Notes = append(b.Notes, fmt.Sprintf("the bound is for packets over IPv6 (host.ip); over IPv4, as in %s, they are shorter (try --set host.ip=ipv4)", strings.Join(shorter, ", ")))
 	}
 	for _, d := range []fluid.Discipline{fluid.MaxMin, fluid.ShortestFirst} {
 		b.Disciplines = append(b.Disciplines, m.under(d))

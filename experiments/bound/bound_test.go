@@ -327,7 +327,7 @@ func TestBoundOfQPs(t *testing.T) {
 		t.Errorf("least mean %v ns, and one that is reached %v", both.MeanFCT, both.Disciplines[1].FCT.Mean)
 	}
 	same := findBound(t, parse(t, fabric+strings.ReplaceAll(flow+other, "}}\n", "}, weight: 3, priority: 4}\n")))
-	if same.MeanFCT != both.MeanFCT || len(same.Notes) != 1 || !strings.Contains(same.Notes[0], "weights and priorities are left out") {
+	if same.MeanFCT != both.MeanFCT || len(same.Notes) != 1 || !strings.Contains(same.Notes[0], "ignore flows' weights and priorities") {
 		t.Errorf("least mean %v ns with weights and priorities, %v without; notes %q", same.MeanFCT, both.MeanFCT, same.Notes)
 	}
 	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any; one byte is one packet of one QP.

@@ -40,6 +40,12 @@ func (m *Metric) Column() string {
 	return name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name] + tag
 }
 
+// Text returns a value, in the kind's base unit, with three significant digits and a unit, for people: "5.21 ms".
+func (k Kind) Text(value float64) string {
+	m := Metric{Kind: k}
+	return m.Text(interval.Of([]float64{value}))
+}
+
 // Text returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for people: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
 func (m *Metric) Text(e interval.Estimate) string {
 	if e.N == 0 {

@@ -363,7 +363,7 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	for i, port := range head.Why.Ports {
-		if about := strings.HasPrefix(head.Why.Words[i], "congestion: leaf1 to h6"); about && (port < 0 || head.Ports[port] != "leaf1-eth3") {
+		if about := strings.HasPrefix(head.Why.Words[i], "congestion at leaf1 to h6"); about && (port < 0 || head.Ports[port] != "leaf1-eth3") {
 			t.Errorf("%q is about port %d", head.Why.Words[i], port)
 		}
 	}

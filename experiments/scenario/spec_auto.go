@@ -117,59 +117,53 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 	pfc := s.FlowControl == switchagent.FlowPFC && s.PFC.Priorities != 0
 	ports, buffers := kinds(plan, s)
 	fmt.Fprintf(b, "%s, by each port's rate, delay and MTU: %s\n", title, strings.Join(auto, ", "))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	// Only what there is of credits and TCD has a column.
-	credits, tcd := s.FlowControl == switchagent.FlowCBFC, s.Detector == switchagent.DetectorTCD
-	line := func(ports, rate, delay string, flowControl, creditColumns []string, ecn, qecn, qlen, of string) []string {
-		all := []string{ports, rate, delay}
-		if credits {
-			all = append(all, creditColumns...)
-		} else {
-			all = append(all, flowControl...)
-		}
-		all = append(all, ecn, qecn)
-		if tcd {
-			all = append(all, qlen)
-		}
-		return append(all, of)
-	}
-	rows := [][]string{line("ports", "rate", "delay", []string{"XOFF", "XON", "headroom"}, []string{"credits", "blocks", "every"}, "ECN", "CNM's ECN", "q_len", "of")}
 	for i := range ports {
 		k := &ports[i]
 		th := &k.thresholds
-		xoff, xon, headroom := "-", "-", "-"
-		if pfc {
-			xoff, xon, headroom = th.XOFF.String(), th.XON.String(), th.Headroom.String()
-			if th.Alpha > 0 {
-				xoff, xon = fmt.Sprintf("%.3g of what is free", th.Alpha), s.PFC.XOFFToXON.String()+" below"
-				if th.XOFF > 0 {
-					xoff += ", at most " + th.XOFF.String()
-				}
+		var parts []string
+		add := func(name, value string) { parts = append(parts, name+" "+value) }
+		switch {
+		case s.FlowControl == switchagent.FlowCBFC:
+			add("credits", th.Credits.Buffer.String())
+			add("blocks", s.CBFC.BlockSize(th.Credits.Buffer, measure.FullSize(plan)).String())
+			add("every", th.Credits.Period.String())
+		case pfc && th.Alpha > 0:
+			xoff := fmt.Sprintf("%.3g of the free buffer", th.Alpha)
+			if th.XOFF > 0 {
+				xoff += ", at most " + th.XOFF.String()
 			}
+			add("xoff", xoff)
+			add("xon", s.PFC.XOFFToXON.String()+" below")
+			add("headroom", th.Headroom.String())
+		case pfc:
+			add("xoff", th.XOFF.String())
+			add("xon", th.XON.String())
+			add("headroom", th.Headroom.String())
 		}
-		ecn := "-"
 		switch {
 		case th.Unmarked:
+			add("ecn", "off")
 		case s.ECN.Mode == switchagent.ECNRED:
-			ecn = fmt.Sprintf("%v to %v", th.KMin, th.KMax)
+			add("ecn", fmt.Sprintf("%v to %v", th.KMin, th.KMax))
 		case s.ECN.Mode == switchagent.ECNStep:
-			ecn = "above " + th.KMax.String()
+			add("ecn", "above "+th.KMax.String())
 		}
-		rows = append(rows, line(fmt.Sprint(k.ports), k.cable.Rate.String(), k.cable.Delay.String(), []string{xoff, xon, headroom},
-			[]string{th.Credits.Buffer.String(), s.CBFC.BlockSize(th.Credits.Buffer, measure.FullSize(plan)).String(), th.Credits.Period.String()},
-			ecn, th.QECN.String(), th.QLen.String(), topologies.Abbreviate(k.switches)))
-	}
-	for _, row := range rows {
-		fmt.Fprintf(t, "  %s\n", strings.Join(row, "\t"))
+		if cnm {
+			add("cnm", th.QECN.String())
+		}
+		if s.Detector == switchagent.DetectorTCD {
+			add("q_len", th.QLen.String())
+		}
+		fmt.Fprintf(b, "  %s of %v, %v: %s\n    %s\n", topologies.Plural(k.ports, "port"), k.cable.Rate, k.cable.Delay,
+			topologies.Abbreviate(k.switches), strings.Join(parts, ", "))
 	}
 	for i := range buffers {
 		holds := ""
 		if pfc {
 			holds = fmt.Sprintf("; XOFF and headroom of all ports are %v", buffers[i].lossless)
 		}
-		fmt.Fprintf(t, "  buffer\t%v\tof %s%s\n", buffers[i].buffer, topologies.Abbreviate(buffers[i].switches), holds)
+		fmt.Fprintf(b, "  buffer %v of %s%s\n", buffers[i].buffer, topologies.Abbreviate(buffers[i].switches), holds)
 	}
-	t.Flush() // Writes to a strings.Builder, which does not fail.
 	if pfc && s.PFC.Headroom == switchagent.Auto {
 		describeHeadroom(b, ports, &s.PFC)
 	}
@@ -177,14 +171,14 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 
 // describeHeadroom writes what the headroom of each kind of port is made of.
 func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC) {
-	fmt.Fprintf(b, "headroom: what can come in by a port after XOFF (IEEE 802.1Qbb-2011, annex O)\n")
+	fmt.Fprintf(b, "headroom: bytes that can arrive at a port after XOFF (IEEE 802.1Qbb, annex O)\n")
 	type cable struct {
 		rate  units.Rate
 		delay vtime.Time
 	}
 	told := map[cable]bool{}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  rate\tdelay\tcable, both ways\tpast XOFF\tsent before PAUSE\tPFC frames\tsent by the peer\tinterfaces, higher layers\tin all")
+	fmt.Fprintln(t, "  rate\tdelay\tcable\tpast XOFF\town\tPFC\tpeer\tresponse\tsum")
 	for i := range ports {
 		c := &ports[i].cable
 		if told[cable{c.Rate, c.Delay}] {

@@ -65,9 +65,9 @@ func (s *Scenario) Describe(w io.Writer) error {
 	if s.Description != "" {
 		fmt.Fprintf(&b, "  %s\n", s.Description)
 	}
-	end := "stops then"
+	end := "without draining"
 	if s.Drain {
-		end = fmt.Sprintf("then drains, for %v at most", s.DrainLimit)
+		end = fmt.Sprintf("then drains for at most %v", s.DrainLimit)
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(label, format string, args ...any) { fmt.Fprintf(t, "  "+label+"\t"+format+"\n", args...) }

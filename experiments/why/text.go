@@ -5,26 +5,27 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/units"
 )
 
 // least is the share of all below which a part is told of together with others.
 const least = 0.005
 
-// microseconds is a time to the picosecond.
-func microseconds(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
+// span returns a time with three significant digits; View has picoseconds.
+func span(ps int64) string { return measure.KindTime.Text(float64(ps) / 1e3) }
 
-// Name is a flow for a person.
+// Name describes a flow for people: "flow 161 (burst), 64KB from H7 to R1".
 func (f *Flow) Name() string {
 	tag := ""
 	if f.Tag != "" {
-		tag = f.Tag + ", "
+		tag = " (" + f.Tag + ")"
 	}
 	size := "unbounded"
 	if f.Size > 0 {
 		size = units.Bytes(f.Size).String()
 	}
-	return fmt.Sprintf("%sflow %d, %s from %s to %s", tag, f.Number, size, f.Source, f.Destination)
+	return fmt.Sprintf("flow %d%s, %s from %s to %s", f.Number, tag, size, f.Source, f.Destination)
 }
 
 // head says which run it is.
@@ -39,26 +40,26 @@ func (r *Run) head(w io.Writer) {
 // WriteFlow prints where a flow's time went; all: every part, however small.
 func (r *Run) WriteFlow(w io.Writer, f *Flow, all bool) {
 	r.head(w)
-	if f.Ended {
-		fmt.Fprintf(w, "%s: it took %s us, %.2f times as long as alone\n", f.Name(), microseconds(f.Picoseconds), f.Slowdown)
-	} else {
-		fmt.Fprintf(w, "%s: %s us so far, it has not ended\n", f.Name(), microseconds(f.Picoseconds))
-	}
+	fmt.Fprintf(w, "%s: %s\n", f.Name(), f.took())
 	one := []*Flow{f}
-	fmt.Fprint(w, "\nWhat its time comes down to:\n\n")
+	fmt.Fprint(w, "\nRoot causes:\n\n")
 	writeParts(w, r.Roots(one), all, 1)
-	fmt.Fprint(w, "\nWhere it went:\n\n")
+	fmt.Fprint(w, "\nWhere the time went:\n\n")
 	writeParts(w, r.Tree(one), all, 1)
 }
 
-// Top is in a line how long a flow took, and what most of that comes down to.
-func (r *Run) Top(f *Flow) string {
-	took := "it has not ended"
-	if f.Ended {
-		took = fmt.Sprintf("%.2f times as long as alone", f.Slowdown)
+// took says how long the flow took, or has taken so far.
+func (f *Flow) took() string {
+	if !f.Ended {
+		return "unfinished after " + span(f.Picoseconds)
 	}
+	return fmt.Sprintf("FCT %s, slowdown %s", span(f.Picoseconds), measure.KindCount.Text(f.Slowdown))
+}
+
+// Top says in a line how long a flow took, and its largest root cause.
+func (r *Run) Top(f *Flow) string {
 	top := r.Roots([]*Flow{f}).Parts[0]
-	return fmt.Sprintf("%s, %s us, %s: %.1f %% %s", f.Name(), microseconds(f.Picoseconds), took, 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
+	return fmt.Sprintf("%s: %s; %.1f %% %s", f.Name(), f.took(), 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
 }
 
 // WriteFlows prints where the time of several flows went, the slowest first; name is what they have in common.
@@ -72,14 +73,14 @@ func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 	}
 	fmt.Fprintf(w, "%s: %d flows", name, len(flows))
 	if open > 0 {
-		fmt.Fprintf(w, ", of which %d have not ended", open)
+		fmt.Fprintf(w, " (%d unfinished)", open)
 	}
 	n := int64(len(flows))
 	tree, roots := r.Tree(flows), r.Roots(flows)
-	fmt.Fprintf(w, "; mean %s us, median %s us, slowest %s us\n\n", microseconds(tree.Picoseconds/n), microseconds(flows[n/2].Picoseconds), microseconds(flows[0].Picoseconds))
+	fmt.Fprintf(w, "; mean time %s, median %s, max %s\n\n", span(tree.Picoseconds/n), span(flows[n/2].Picoseconds), span(flows[0].Picoseconds))
 	slow := flows[:(n+9)/10]
 	slowest := r.Roots(slow)
-	fmt.Fprintf(w, "What their time comes down to, in %% of it: of all, and of the slowest %d\n\n", len(slow))
+	fmt.Fprintf(w, "Root causes, as %% of the time of all flows, and of the slowest %d:\n\n", len(slow))
 	other := map[string]int64{}
 	for _, p := range slowest.Parts {
 		other[p.What] = p.Picoseconds
@@ -95,12 +96,11 @@ func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 	if rest > 0 {
 		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(restAll, roots.Picoseconds), 100*fraction(restSlow, slowest.Picoseconds), smaller(rest))
 	}
-	fmt.Fprint(w, "\nWhere it went, a flow's mean:\n\n")
+	fmt.Fprint(w, "\nWhere the time went, mean per flow:\n\n")
 	writeParts(w, tree, all, n)
-	fmt.Fprint(w, "\nThe slowest:\n\n")
+	fmt.Fprint(w, "\nSlowest flows:\n\n")
 	for _, f := range flows[:min(n, 5)] {
-		top := r.Roots([]*Flow{f}).Parts[0]
-		fmt.Fprintf(w, "  %16s us  %s: %.1f %% %s\n", microseconds(f.Picoseconds), f.Name(), 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
+		fmt.Fprintf(w, "  %s\n", r.Top(f))
 	}
 }
 
@@ -122,7 +122,7 @@ func smaller(n int) string {
 func writeParts(w io.Writer, top *Node, all bool, flows int64) {
 	var write func(n *Node, depth int)
 	line := func(ps int64, depth int, what string) {
-		fmt.Fprintf(w, "  %16s us  %5.1f %%  %s%s\n", microseconds(ps/flows), 100*fraction(ps, top.Picoseconds), strings.Repeat("  ", depth), what)
+		fmt.Fprintf(w, "  %8s  %5.1f %%  %s%s\n", span(ps/flows), 100*fraction(ps, top.Picoseconds), strings.Repeat("  ", depth), what)
 	}
 	write = func(n *Node, depth int) {
 		rest, count := int64(0), 0
@@ -133,7 +133,7 @@ func writeParts(w io.Writer, top *Node, all bool, flows int64) {
 				continue
 			}
 			if len(n.Parts) == 1 && depth > 0 { // it is all of what it is a part of
-				fmt.Fprintf(w, "%31s%s%s\n", "", strings.Repeat("  ", depth), p.What)
+				fmt.Fprintf(w, "%21s%s%s\n", "", strings.Repeat("  ", depth), p.What)
 			} else {
 				line(p.Picoseconds, depth, p.What)
 			}

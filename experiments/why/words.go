@@ -26,7 +26,7 @@ func about(what string) word { return word{what: what} }
 // path is where a part of a flow's time stands in its tree, from the top.
 func (r *Run) path(x *rundir.WhyRow) (path []word) {
 	if x.Again {
-		path = append(path, about("sending again what was lost"))
+		path = append(path, about("retransmitting lost packets"))
 	}
 	switch x.Stage {
 	case "sending":
@@ -35,11 +35,11 @@ func (r *Run) path(x *rundir.WhyRow) (path []word) {
 		if x.What == "grant" {
 			return append(path, about(ungranted))
 		}
-		path = append(path, about("its window was closed: waiting for an ACK"), r.signal(x))
+		path = append(path, about("window full, waiting for an ACK"), r.signal(x))
 	case "repair":
-		path = append(path, about("waiting for what says that a packet was lost"))
+		path = append(path, about("waiting for a loss to be detected"))
 	case "last":
-		path = append(path, about("the way of its last packet, and of the ACK"))
+		path = append(path, about("the last packet and its ACK under way"))
 	}
 	return append(path, r.journey(x)...)
 }
@@ -47,19 +47,19 @@ func (r *Run) path(x *rundir.WhyRow) (path []word) {
 func (r *Run) sending(x *rundir.WhyRow) []word {
 	switch x.What {
 	case "serialisation":
-		return []word{{"its packets went onto its host's link", x.Port}}
+		return []word{{"sending at line rate", x.Port}}
 	case "pacing":
-		return append([]word{about("paced by its congestion control, below the line's rate"), r.signal(x)}, r.chain(x.SignalCause)...)
+		return append([]word{about("paced below line rate by the congestion control"), r.signal(x)}, r.chain(x.SignalCause)...)
 	case "paused":
 		c := &r.causes[x.Cause]
-		return append([]word{about("its NIC was paused"), {"by " + r.ports[c.Port].peer, c.Port}}, r.chain(c.Because)...)
+		return append([]word{about("NIC paused"), {"by " + r.ports[c.Port].peer, c.Port}}, r.chain(c.Because)...)
 	case "queue":
-		return []word{about("its NIC was sending other frames"), {"of " + x.Behind, x.Port}}
+		return []word{about("NIC busy with other frames"), {"of " + x.Behind, x.Port}}
 	}
-	return []word{{"its NIC could not send: " + stopped, x.Port}}
+	return []word{{"NIC blocked: " + stopped, x.Port}}
 }
 
-const stopped = "no credits, or its link was down"
+const stopped = "no credits, or link down"
 
 // journey is a part of the way of a packet or of an ACK.
 func (r *Run) journey(x *rundir.WhyRow) []word {
@@ -70,9 +70,9 @@ func (r *Run) journey(x *rundir.WhyRow) []word {
 	at := word{r.end(x.Port) + whose, x.Port}
 	switch x.What {
 	case "serialisation":
-		return []word{about("onto links"), at}
+		return []word{about("serialization"), at}
 	case "propagation":
-		return []word{about("along cables"), at}
+		return []word{about("propagation"), at}
 	case "queue":
 		at.what += ", behind " + x.Behind
 		path := []word{about("in queues"), at}
@@ -83,19 +83,19 @@ func (r *Run) journey(x *rundir.WhyRow) []word {
 	case "paused":
 		return append([]word{about("at paused ports")}, r.chain(x.Cause)...)
 	case "stopped":
-		return []word{about("at ports that could not send: " + stopped), at}
+		return []word{about("at blocked ports: " + stopped), at}
 	case "receiver":
 		return []word{about("in the buffer of a slow receiver"), {r.ports[x.Port].node, x.Port}}
 	case "timeout":
 		return []word{about("the retransmission timeout")}
 	case "unanswered":
-		return []word{about("no ACK had come by the end of the run")}
+		return []word{about("no ACK by the end of the run")}
 	}
-	return []word{about("something else than an ACK opened it, or nothing did by the end of the run")}
+	return []word{about("opened by something other than an ACK, or not at all")}
 }
 
 // ungranted is why a flow under RCCC waits.
-const ungranted = "it had nothing granted: its receiver's turns, at the rate of its port"
+const ungranted = "waiting for a grant of its receiver"
 
 // signal is what had a congestion control lower its rate or window.
 func (r *Run) signal(x *rundir.WhyRow) word { return word{r.signalText(x), x.SignalPort} }
@@ -107,28 +107,28 @@ func (r *Run) signalText(x *rundir.WhyRow) string {
 	}
 	switch x.Signal {
 	case "start":
-		return "as it began with; nothing has lowered it"
+		return "initial rate or window, never lowered"
 	case "cnp":
 		if at == "" {
 			return "last lowered by a CNP without a mark"
 		}
-		return "last lowered by a CNP, for a mark at " + at
+		return "last lowered by a CNP for a mark at " + at
 	case "ecn_echo":
-		return "last lowered by an ACK, for a mark at " + at
+		return "last lowered by an ACK for a mark at " + at
 	case "cnm":
-		return "last lowered by a CNM of " + at
+		return "last lowered by a CNM from " + at
 	case "rtt", "telemetry":
-		by := map[string]string{"rtt": "round trip", "telemetry": "telemetry"}[x.Signal]
+		by := map[string]string{"rtt": "RTT", "telemetry": "telemetry"}[x.Signal]
 		if at == "" {
-			return "last lowered by an ACK's " + by + ", which had waited nowhere"
+			return "last lowered by an ACK's " + by + ", with no queueing"
 		}
-		return "last lowered by an ACK's " + by + ", which had waited longest at " + at
+		return "last lowered by an ACK's " + by + ", delayed most at " + at
 	case "nak":
 		return "last lowered by a NAK"
 	case "timeout":
 		return "last lowered by a retransmission timeout"
 	}
-	return "last lowered by its own timer or count"
+	return "last lowered by its own timer or counter"
 }
 
 // chain is a cause and what it is because of, to its root.
@@ -145,19 +145,19 @@ func (r *Run) cause(n int) string {
 	p := r.ports[c.Port]
 	switch c.Kind {
 	case "pause":
-		return fmt.Sprintf("%s was paused by %s", r.end(c.Port), p.peer)
+		return fmt.Sprintf("%s paused by %s", r.end(c.Port), p.peer)
 	case "congestion":
-		return "congestion: " + r.end(c.Port) + share(c.Queue)
+		return "congestion at " + r.end(c.Port) + share(c.Queue)
 	case "pfc_storm":
-		return "PFC storm: the NIC of " + p.node + " malfunctions"
+		return "PFC storm: malfunctioning NIC of " + p.node
 	case "slow_receiver":
-		return "slow receiver: " + p.node
+		return "slow receiver " + p.node
 	case "deadlock":
-		return "deadlock: the chain of pauses comes back to " + r.end(c.Port)
+		return "deadlock: the chain of pauses returns to " + r.end(c.Port)
 	case "no_credits":
-		return "credits on their way: " + r.end(c.Port)
+		return "credits under way to " + r.end(c.Port)
 	}
-	return "not known why"
+	return "unknown cause"
 }
 
 // share is whose bytes were in a congested queue, by causes.csv: "burst=97;f1=3" is " (burst 97 %, f1 3 %)".
@@ -208,24 +208,24 @@ func (r *Run) root(x *rundir.WhyRow) word {
 	switch x.What {
 	case "serialisation":
 		if x.Stage == "sending" {
-			return about("its size: sending it at the line's rate")
+			return about("its size: sending at line rate")
 		}
-		return about("links and cables: onto them and along them")
+		return about("serialization and propagation on the path")
 	case "propagation":
-		return about("links and cables: onto them and along them")
+		return about("serialization and propagation on the path")
 	case "queue":
-		return about("other frames of its host's NIC")
+		return about("other frames of its NIC")
 	case "pacing", "window":
 		if x.Signal == "start" {
-			return about("the rate or window that it began with")
+			return about("initial rate or window")
 		}
-		return about("its congestion control")
+		return about("congestion control, without a signal of congestion")
 	case "timeout":
-		return about("lost packets: the retransmission timeout")
+		return about("lost packets: retransmission timeout")
 	case "grant":
-		return about("grants: its receiver's turns")
+		return about("grants of its receiver")
 	case "unanswered":
-		return about("no answer by the end of the run")
+		return about("no ACK by the end of the run")
 	}
 	return about(stopped)
 }

@@ -7,8 +7,9 @@ import (
 )
 
 var dconSpec = define(Spec{
-	Name:    "dcon",
-	Summary: "DCON: DCQCN, and in a burst the switch tells senders of culprit flows to go to C/N at once",
+	Name: "dcon",
+	Summary: "DCQCN, plus CNMs by which switches report a burst. On a CNM, the sender of a culprit flow sets its " +
+		"rate to C/N at once.",
 	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, " +
 		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 as printed",
 	Needs: SwitchNeeds{ECN: true, CNP: true, CNM: true}, Departure: DepartureStays,

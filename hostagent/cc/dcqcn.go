@@ -7,8 +7,9 @@ import (
 )
 
 var dcqcnSpec = define(Spec{
-	Name:    "dcqcn",
-	Summary: "DCQCN: cut by a congestion estimate on each CNP, recover by timer and byte counter",
+	Name: "dcqcn",
+	Summary: "Cuts on CNPs, recovers by timer and byte counter. The size of a cut follows an estimate of the " +
+		"congestion.",
 	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
 		"point at 40 Gb/s, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
 	Needs: SwitchNeeds{ECN: true, CNP: true}, Departure: DepartureStays,

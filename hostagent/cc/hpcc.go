@@ -6,8 +6,9 @@ import (
 )
 
 var hpccSpec = define(Spec{
-	Name:    "hpcc",
-	Summary: "HPCC: each ACK tells how busy every link of the path is, and the rate goes at once to where the busiest is eta full",
+	Name: "hpcc",
+	Summary: "Sets the rate by in-band telemetry of the path. Each ACK reports how busy every link is, and the " +
+		"rate changes at once so that the busiest is eta full.",
 	Source: "Li et al., SIGCOMM 2019, as HPCC's simulator has it (one rate for all hops, a reaction to every ACK), with its " +
 		"constants scaled to the line",
 	Needs: SwitchNeeds{INT: true, ACK: true}, Departure: DepartureMoves,

@@ -15,17 +15,18 @@ var (
 // stood still before; the thesis does not say.
 func newLSTMPIDSpec(name, rttch string) *Spec {
 	s := Spec{
-		Name:    name,
-		Summary: "LSTM-PID: a small neural network predicts the next RTT, and the rate changes by how far that is from its target",
-		Source:  "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
-		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
+		Name: name,
+		Summary: "Predicts the next RTT and steers it to a target. A small neural network predicts; the rate changes " +
+			"by how far the prediction is from the target.",
+		Source: "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
+		Needs:  SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: append(pidParameters(rttch), Parameter{
 			Name: "weights", Kind: FileKind, Default: builtIn,
 			Doc: "the network's weights, a file that pausenet train lstm wrote; relative to the working directory",
 		}),
 	}
 	if rttch == "true" {
-		s.Summary += rttchSummary
+		s.Summary = rttchSummary("LSTM-PID", s.Summary)
 	}
 	return define(s, func(env Env, set *Settings) (*pidConstants, error) {
 		path, content := set.File("weights")

@@ -2,7 +2,7 @@ package cc
 
 var noneSpec = define(Spec{
 	Name:      "none",
-	Summary:   "no congestion control: every flow at line rate, PFC alone prevents loss",
+	Summary:   "No congestion control: every flow at line rate. Only PFC prevents loss.",
 	Source:    "the baseline of the DCON paper's section 3.1",
 	Departure: DepartureStays,
 }, func(env Env, _ *Settings) (*constant, error) {

@@ -8,8 +8,9 @@ import (
 )
 
 var nsccSpec = define(Spec{
-	Name:    "nscc",
-	Summary: "NSCC of Ultra Ethernet: a window by ECN and delay, in four quadrants; quick adapt to what a congested path delivers",
+	Name: "nscc",
+	Summary: "Ultra Ethernet's window by ECN and delay (NSCC). ECN and delay select one of four quadrants; quick " +
+		"adapt sets the window to what a congested path delivers.",
 	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
 		"(htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt)",
 	Needs:     SwitchNeeds{ECN: true, ACK: true},

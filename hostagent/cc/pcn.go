@@ -6,8 +6,9 @@ import (
 )
 
 var pcnSpec = define(Spec{
-	Name:    "pcn",
-	Summary: "PCN: the receiver reports, and a congested flow jumps to the rate at which it arrives; others grow, gently at first",
+	Name: "pcn",
+	Summary: "Sets congested flows to the rate at which they arrive. The receiver reports; flows without " +
+		"congestion grow, gently at first.",
 	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator (w_max is 1/2 in the paper); its period is the " +
 		"hosts' cnp_interval, and must not be less than the RTT",
 	Needs: SwitchNeeds{PCN: true}, Departure: DepartureStays,

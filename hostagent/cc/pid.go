@@ -14,20 +14,22 @@ var (
 	pidRTTchSpec = newPIDSpec("pid+rttch", "true")
 )
 
-// rttchSummary is what the summary of a PID control with adjusted target adds.
-const rttchSummary = "; a target that the RTT keeps missing moves to the mean RTT"
+// rttchSummary returns the summary of a PID control whose target adapts.
+func rttchSummary(name, summary string) string {
+	return name + " whose target adapts to the mean RTT. The target moves if the RTT keeps missing it. " + summary
+}
 
 // newPIDSpec is the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
 func newPIDSpec(name, rttch string) *Spec {
 	s := Spec{
 		Name:    name,
-		Summary: "PID: once per RTT, the rate changes by how far the RTT is from its target",
+		Summary: "Steers the RTT to a target. Once per RTT, the rate changes by how far the RTT is from the target.",
 		Source:  "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
 		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: pidParameters(rttch),
 	}
 	if rttch == "true" {
-		s.Summary += rttchSummary
+		s.Summary = rttchSummary("PID", s.Summary)
 	}
 	return define(s, func(env Env, set *Settings) (*pidConstants, error) { return newPIDConstants(env, set, nil) }, newPID)
 }

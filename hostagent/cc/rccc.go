@@ -8,8 +8,9 @@ import (
 )
 
 var rcccSpec = define(Spec{
-	Name:    "rccc",
-	Summary: "RCCC of Ultra Ethernet: a receiver grants what its port can take, by turns, to senders that tell what they still have to send",
+	Name: "rccc",
+	Summary: "Ultra Ethernet's grants by the receiver (RCCC). A receiver grants what its port can take, in turn, " +
+		"to senders that announce what they have left to send.",
 	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
 		"(htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
 	Needs:     SwitchNeeds{ECN: true, ECNInside: true, ACK: true, Grants: true},

@@ -8,8 +8,9 @@ import (
 )
 
 var swiftSpec = define(Spec{
-	Name:    "swift",
-	Summary: "Swift: a window that delay above a target cuts by as much as it is above; paced, below one packet too",
+	Name: "swift",
+	Summary: "A window that shrinks as delay exceeds a target. A cut is in proportion to the excess; windows " +
+		"below one packet are paced.",
 	Source: "Kumar et al., SIGCOMM 2020, as htsim's swift.cpp has it, for the fabric's delay alone; beta and max_mdf are " +
 		"htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its own fabric)",
 	Needs:     SwitchNeeds{ACK: true},

@@ -14,7 +14,7 @@ func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
 	s := *base
 	s.Name += tcdSuffix
 	s.base = base
-	s.Summary += "; " + how
+	s.Summary = strings.ToUpper(base.Name) + " with ternary congestion detection. " + how + " " + s.Summary
 	s.Source += "; " + source
 	s.Needs.ECN, s.Needs.TCD = true, true
 	s.Parameters = append(slices.Clone(base.Parameters), more...)
@@ -62,7 +62,7 @@ func (s *Settings) undetermined() undeterminedAnswer {
 const ceAlphaName = "ce_alpha"
 
 var dcqcnTCDSpec = withTCD(dcqcnSpec,
-	"a CNP that says undetermined holds the rate and puts increases off",
+	"A CNP that says undetermined holds the rate and delays increases.",
 	"its answer to ternary marks is that of TCD's authors' simulator; the patent's, paragraph 0102, is that the rate stays",
 	Parameter{
 		Name: undeterminedName, Kind: ChoiceKind, Choices: undeterminedNames, Default: "settle",
@@ -76,6 +76,6 @@ var dcqcnTCDSpec = withTCD(dcqcnSpec,
 )
 
 var timelyTCDSpec = withTCD(timelySpec,
-	"an RTT taken from an undetermined packet moves no rate, one from a CE packet raises none",
+	"The RTT of an undetermined packet does not change the rate; that of a CE packet does not raise it.",
 	"what ternary marks change is our inference, as no source has it",
 )

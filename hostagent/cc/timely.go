@@ -6,8 +6,9 @@ import (
 )
 
 var timelySpec = define(Spec{
-	Name:    "timely",
-	Summary: "TIMELY: once per RTT, a rising RTT cuts the rate and a falling or small one raises it",
+	Name: "timely",
+	Summary: "Cuts when the RTT rises, raises when it falls. The rate changes once per RTT, and a small RTT " +
+		"raises it, too.",
 	Source: "Mittal et al., SIGCOMM 2015, as HPCC's simulator has it (one update per RTT, by sequence numbers), with its " +
 		"constants; scaled=true takes thresholds in proportion to the path's RTT instead",
 	Needs: SwitchNeeds{ACK: true, Timestamps: true}, Departure: DepartureStays,

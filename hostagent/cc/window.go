@@ -47,7 +47,7 @@ func withWindow(base *Spec) *Spec {
 	s := *base
 	s.Name += windowSuffix
 	s.base = base
-	s.Summary += "; with a window of BDP*R/C"
+	s.Summary += " With a window of BDP*R/C."
 	s.Source += "; the window is that of HPCC's simulator (its variable window)"
 	s.HasWindow, s.Needs.ACK = true, true
 	s.Parameters = append(slices.Clone(base.Parameters), windowParameter)

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// folded is an output for people: it breaks lines that are wider than the screen, or than defaultWidth where there is none, between words.
+type folded struct {
+	to    io.Writer
+	width int
+	begun []byte // a line whose end is still to come
+}
+
+// people returns w as an output for people.
+func people(w io.Writer) io.Writer {
+	_, width := screenOf(w)
+	return &folded{to: w, width: width}
+}
+
+// Write writes all lines that are whole.
+func (f *folded) Write(p []byte) (int, error) {
+	f.begun = append(f.begun, p...)
+	end := bytes.LastIndexByte(f.begun, '\n') + 1
+	if end == 0 {
+		return len(p), nil
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(f.begun[:end])) {
+		for _, part := range foldLine(strings.TrimRight(line, " \n"), f.width) {
+			b.WriteString(part + "\n")
+		}
+	}
+	f.begun = append(f.begun[:0], f.begun[end:]...)
+	if _, err := io.WriteString(f.to, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// deepIndent is an indentation from which a line is the continuation of a cell, and so are its parts.
+const deepIndent = 8
+
+// commandToCopy matches a line with a command of ours, which breaks would keep from being copied.
+var commandToCopy = regexp.MustCompile(`^ *([a-z]+: )?(sudo )?pausenet [a-z]`)
+
+// foldLine breaks a line between words into lines of at most so many columns. The others begin where the last cell of the first one does,
+// if that leaves room, and else two columns to the right of it; those of a sentence begin where it does. Cells stand two or more blanks
+// apart. A word that is too long for a line is not broken, as it may be a path.
+func foldLine(line string, width int) []string {
+	if utf8.RuneCountInString(line) <= width || commandToCopy.MatchString(line) {
+		return []string{line}
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	hang := indent + 2
+	if indent >= deepIndent || indent == 0 && strings.HasSuffix(line, ".") {
+		hang = indent
+	}
+	if cell := strings.LastIndex(line, "  "); cell > indent {
+		if column := utf8.RuneCountInString(line[:cell+2]); column <= width/2 {
+			hang = column
+		}
+	}
+	var parts []string
+	rest, room := line, width
+	for utf8.RuneCountInString(rest) > room {
+		at := breakAt(rest, room)
+		if at < 0 {
+			break
+		}
+		parts = append(parts, strings.TrimRight(rest[:at], " "))
+		rest = strings.Repeat(" ", hang) + strings.TrimLeft(rest[at:], " ")
+	}
+	return append(parts, rest)
+}
+
+// breakAt returns the position of the last blank between words within so many columns, or else of the first one; -1 if there is none.
+func breakAt(text string, columns int) int {
+	first := len(text) - len(strings.TrimLeft(text, " "))
+	at, column := -1, 0
+	for i, r := range text {
+		if r == ' ' && i > first {
+			if column > columns && at >= 0 {
+				return at
+			}
+			at = i
+			if column > columns {
+				return at
+			}
+		}
+		column++
+	}
+	if column > columns {
+		return at
+	}
+	return -1
+}

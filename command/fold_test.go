@@ -1,0 +1,45 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestFoldLine: lines break between words, and go on below their last cell; what has no blank is not broken.
+func TestFoldLine(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		width      int
+		want       string
+	}{
+		{"short", "  name  text", 12, "  name  text"},
+		{"cell", "  name  some more text", 16, "  name  some\n        more\n        text"},
+		{"sentence", "  a sentence of words", 12, "  a sentence\n    of words"},
+		{"no room for the cell", "  a long label  text of it", 18, "  a long label\n    text of it"},
+		{"long word", "see results/dcon-burst/report.html for it", 12, "see\n  results/dcon-burst/report.html\n  for it"},
+		{"no blank", "results/dcon-burst/report.html", 12, "results/dcon-burst/report.html"},
+		{"runes", "µµµµ µµµµ", 9, "µµµµ µµµµ"},
+	} {
+		if got := strings.Join(foldLine(c.line, c.width), "\n"); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFolded: lines come whole, however they are written.
+func TestFolded(t *testing.T) {
+	var b bytes.Buffer
+	w := people(&b)
+	text := "  key  " + strings.Repeat("word ", 20) + "end\nnext\n"
+	for i := range text {
+		if _, err := w.Write([]byte{text[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "  key  " + strings.Repeat("word ", 14) + "\n       " + strings.Repeat("word ", 6) + "end\nnext\n"
+	want = strings.ReplaceAll(want, "word \n", "word\n")
+	if got := b.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
