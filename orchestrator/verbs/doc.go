@@ -15,6 +15,6 @@
 //   - What is said: protocol.go (numbers, requests and replies), connection.go (one program's), control.go (requests about objects).
 //   - Objects: memory.go (address spaces and regions), mapping.go (what may be a region), completion.go (completion queues, channels), quota.go (how much of all a host has),
 //     pair.go (queue pairs).
-//   - Hosts: server.go (sockets, devices), cm.go (the connection manager).
+//   - Hosts: server.go (sockets, devices), cm.go (the connection manager), cm_objects.go (its channels and ids).
 //   - The library: library.go (where it is, and programs' environment).
 package verbs

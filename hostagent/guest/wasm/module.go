@@ -185,15 +185,84 @@ func (r *reader) touchesBytes() bool {
 	return len(r.data) > 1 && r.data[0] == 0xfc && (r.data[1] == 8 || r.data[1] == 10 || r.data[1] == 11)
 }
 
-// instruction goes over an instruction (section 5.4 of the specification), and says which it is.
+// operands is what follows an opcode (WebAssembly 2.0, section 5.4).
+type operands uint8
+
+const (
+	unknown operands = iota // of SIMD, of threads, of nothing
+	none
+	oneNumber   // an index, a block's type, a constant
+	twoNumbers  // two indices; alignment and offset
+	oneByte     // a memory's index, a type of reference
+	fourBytes   // f32.const
+	eightBytes  // f64.const
+	typeList    // of select
+	branchTable // of br_table
+	tableChange // refused
+	extended    // a second opcode
+)
+
+// operandsOf has the operands of each opcode.
+var operandsOf = func() (of [256]operands) {
+	for _, r := range []struct {
+		first, last byte
+		operands    operands
+	}{
+		{0x00, 0x01, none},
+		{opBlock, opBlock, oneNumber},
+		{opLoop, opLoop, oneNumber},
+		{opIf, opIf, oneNumber},
+		{0x05, 0x05, none},
+		{opEnd, opEnd, none},
+		{0x0c, 0x0d, oneNumber}, // br, br_if
+		{0x0e, 0x0e, branchTable},
+		{0x0f, 0x0f, none}, // return
+		{opCall, opCall, oneNumber},
+		{0x11, 0x11, twoNumbers}, // call_indirect
+		{0x1a, 0x1b, none},
+		{0x1c, 0x1c, typeList},         // drop, select
+		{0x20, opGlobalSet, oneNumber}, // variables
+		{0x25, 0x25, oneNumber},
+		{0x26, 0x26, tableChange}, // table.get, table.set
+		{0x28, 0x3e, twoNumbers},  // loads and stores
+		{0x3f, 0x40, oneByte},     // memory.size, memory.grow
+		{opI32Const, opI64Const, oneNumber},
+		{0x43, 0x43, fourBytes},
+		{0x44, 0x44, eightBytes},
+		{0x45, 0xc4, none}, // numbers
+		{0xd0, 0xd0, oneByte},
+		{0xd1, 0xd1, none},
+		{0xd2, 0xd2, oneNumber}, // ref.null, ref.is_null, ref.func
+		{0xfc, 0xfc, extended},
+	} {
+		for op := int(r.first); op <= int(r.last); op++ {
+			of[op] = r.operands
+		}
+	}
+	return of
+}()
+
+// instruction reads an instruction and returns its opcode.
 func (r *reader) instruction() (op byte, err error) {
 	op = r.byte()
-	switch {
-	case op == opBlock || op == opLoop || op == opIf: // block, loop, if: a type
+	switch operandsOf[op] {
+	case none:
+	case oneNumber:
 		r.skip()
-	case op == 0x0c || op == 0x0d || op == opCall || op >= 0x20 && op <= opGlobalSet || op == 0x25 || op == 0xd2: // br, br_if, call, variables, table.get, ref.func
+	case twoNumbers:
 		r.skip()
-	case op == 0x0e: // br_table
+		r.skip()
+	case oneByte:
+		r.byte()
+	case fourBytes:
+		r.bytes(4)
+	case eightBytes:
+		r.bytes(8)
+	case typeList:
+		for range r.u32() {
+			r.byte()
+		}
+	case branchTable:
 		n := r.u32()
 		if n > mostTargets {
 			return 0, fmt.Errorf("it has a br_table of %d targets: the most is %d", n, mostTargets)
@@ -202,44 +271,31 @@ func (r *reader) instruction() (op byte, err error) {
 			r.skip()
 		}
 		r.skip()
-	case op == 0x11: // call_indirect
-		r.skip()
-		r.skip()
-	case op == 0x1c: // select with types
-		for range r.u32() {
-			r.byte()
-		}
-	case op >= 0x28 && op <= 0x3e: // loads and stores: alignment and offset
-		r.skip()
-		r.skip()
-	case op == 0x3f || op == 0x40 || op == 0xd0: // memory.size, memory.grow, ref.null
-		r.byte()
-	case op == opI32Const || op == opI64Const:
-		r.skip()
-	case op == 0x43: // f32.const
-		r.bytes(4)
-	case op == 0x44: // f64.const
-		r.bytes(8)
-	case op == 0x26: // table.set
+	case tableChange:
 		return 0, errTable
-	case op == 0xfc:
-		switch sub := r.u32(); {
-		case sub <= 7: // saturating conversions
-		case sub == 8 || sub == 10: // memory.init, memory.copy
-			r.skip()
-			r.skip()
-		case sub == 11 || sub == 16: // memory.fill, table.size
-			r.skip()
-		case sub == 9 || sub >= 12 && sub <= 17: // data.drop, table.init, elem.drop, table.copy, table.grow, table.fill
-			return 0, errTable
-		default:
-			return 0, fmt.Errorf("it has an instruction that is not known here (0xfc %d)", sub)
-		}
-	case op <= 0x01 || op == 0x05 || op == opEnd || op == 0x0f || op == 0x1a || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == 0xd1:
+	case extended:
+		return op, r.extended()
 	default:
 		return 0, fmt.Errorf("it has an instruction that is not known here (0x%02x): build without SIMD and threads", op)
 	}
 	return op, nil
+}
+
+// extended reads what follows opcode 0xfc.
+func (r *reader) extended() error {
+	switch op := r.u32(); op {
+	case 0, 1, 2, 3, 4, 5, 6, 7: // saturating conversions
+	case 8, 10: // memory.init, memory.copy
+		r.skip()
+		r.skip()
+	case 11, 16: // memory.fill, table.size
+		r.skip()
+	case 9, 12, 13, 14, 15, 17: // data.drop, table.init, elem.drop, table.copy, table.grow, table.fill
+		return errTable
+	default:
+		return fmt.Errorf("it has an instruction that is not known here (0xfc %d)", op)
+	}
+	return nil
 }
 
 // errTable refuses what would be state beside the flow's.
