@@ -41,13 +41,15 @@ var mayImport = map[string][]string{
 	"switchagent": {"ebpf"},
 	"settings":    {"hostagent", "switchagent"},
 
-	"orchestrator/engine":          {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar"},
+	"orchestrator/engine":          {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar", "orchestrator/engine/fill", "orchestrator/engine/paths"},
 	"orchestrator/engine/calendar": {},
+	"orchestrator/engine/fill":     {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
+	"orchestrator/engine/paths":    {"topologies", "ebpf", "hostagent", "switchagent"},
 	"orchestrator/provenance":      {"topologies", "hostagent", "orchestrator/engine"},
-	"orchestrator/kernel":          {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine"},
-	"orchestrator/kernel/doctor":   {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/kernel":          {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/fill", "orchestrator/engine/paths"},
+	"orchestrator/kernel/doctor":   {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/kernel"},
 	"orchestrator/outside":         {"topologies", "orchestrator/kernel"},
-	"orchestrator/live":            {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"orchestrator/live":            {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/kernel"},
 
 	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
 
@@ -67,13 +69,13 @@ var mayImport = map[string][]string{
 	"hostagent/guest/wasm": {"hostagent", "hostagent/guest/star"},
 
 	"experiments/ccfile":   {"hostagent"},
-	"experiments/scenario": {"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine"},
+	"experiments/scenario": {"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/fill", "orchestrator/engine/paths"},
 	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
 	"experiments/parquet": {"experiments/rundir"},
 	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
-		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
+		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/provenance",
 	},
 	"experiments/view": {"experiments/rundir", "experiments/replay"},
@@ -89,15 +91,15 @@ var mayImport = map[string][]string{
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine",
 	},
 	"experiments/jsonschema": {"experiments/collective", "experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
-	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent", "switchagent", "orchestrator/engine"},
+	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/fill"},
 	"experiments/sonic":      {},
-	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine"},
+	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine", "orchestrator/engine/paths"},
 	"experiments/aifabric": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite", "topologies",
 	},
-	"experiments/bench": {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/kernel"},
+	"experiments/bench": {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/kernel"},
 	"experiments/live": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",
@@ -131,7 +133,7 @@ func ruledBy(dir string) string {
 }
 
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
+var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.

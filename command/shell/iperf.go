@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -150,10 +150,16 @@ func (s *Shell) iperf(args []string) error {
 	rate := report.End.Received.Rate
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
-	most := units.Rate(float64(line) * engine.TCPShare(s.Fabric.Plan))
+	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
 	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s by the wall clock, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
 		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
+}
+
+// tcpShare returns the share of a link's rate that is payload when the kernel's TCP sends full segments (IPv4, timestamps).
+func tcpShare(plan *topologies.Plan) float64 {
+	const headers = 20 + 20 + 12 // IPv4, TCP, timestamps
+	return float64(plan.InterfaceMTU-headers) / float64(plan.Framing.LineBytes(plan.InterfaceMTU+wire.EthernetLen))
 }
 
 func (s *Shell) iperfUDP(args []string) error {

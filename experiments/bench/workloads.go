@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -157,7 +158,7 @@ func (b *benchmark) addFlows(e *engine.Engine) error {
 			return err
 		}
 		e.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Ports: engine.FirstPorts(uint64(i)),
+			Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Ports: paths.FirstPorts(uint64(i)),
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, constants) },
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -216,7 +216,7 @@ func (f *fluidFlow) qps() []fluidFlow {
 }
 
 // trace finds the flow's way in a run, and those of its QPs.
-func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (engine.Ports, error), number int) error {
+func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (paths.Ports, error), number int) error {
 	given := &s.Flows[number]
 	qps := given.Extra().QPs
 	shares := qps.Split(given.Size, s.Topology.MTU)
@@ -236,14 +236,14 @@ func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (engi
 }
 
 // follow finds the way of one of a flow's n QPs, which has so much of it.
-func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports engine.Ports, size units.Bytes, n int) {
+func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports paths.Ports, size units.Bytes, n int) {
 	plan := s.Topology
 	f.size = size
-	f.path = engine.Path(plan, given.Source, given.Destination, ports)
+	f.path = paths.Forward(plan, given.Source, given.Destination, ports)
 	if given.Size == 0 {
 		return
 	}
-	f.back = engine.WayBack(plan, given.Source, given.Destination, ports)
+	f.back = paths.Back(plan, given.Source, given.Destination, ports)
 	if given.Waits() {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -73,7 +73,7 @@ drain: true
 					frames[id] += packets
 					sent[id] += f.line - packets*24
 				}
-				for _, id := range engine.Path(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, ports) {
+				for _, id := range paths.Forward(s.Topology, s.Flows[i].Destination, s.Flows[i].Source, ports) {
 					frames[id] += packets
 					sent[id] += packets * wire.AckLen
 				}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -109,7 +109,7 @@ func Of(s *scenario.Scenario) (*Check, error) {
 	switches := map[node]int{}
 	for i, own := range scenario.EverySwitch(plan, of) {
 		at := &plan.Nodes[plan.Switch[i]]
-		cables := engine.Cables(plan, at.ID, false)
+		cables := fill.Cables(plan, at.ID, false)
 		_, thresholds := own.Resolve(cables)
 		changed := make([][]scenario.ChangedCable, len(cables))
 		grown := slices.Clone(cables) // as faults make them: auto headroom, and with it an auto buffer, becomes more

@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -245,7 +246,7 @@ func (i *Incast) odd(s *scenario.Scenario) units.Bytes {
 	p := &plan.Ports[i.Port]
 	node := &plan.Nodes[p.Node]
 	own := scenario.EverySwitch(plan, &s.Switch)[node.Index]
-	_, thresholds := own.Resolve(engine.Cables(plan, node.ID, false))
+	_, thresholds := own.Resolve(fill.Cables(plan, node.ID, false))
 	t := &thresholds[p.Number-1]
 	if t.Alpha > 0 || len(i.Through) != 1 {
 		return 0
@@ -285,7 +286,7 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 	p := &plan.Ports[i.Port]
 	node := &plan.Nodes[p.Node]
 	own := scenario.EverySwitch(plan, &s.Switch)[node.Index]
-	cables := engine.Cables(plan, node.ID, false)
+	cables := fill.Cables(plan, node.ID, false)
 	buffer, thresholds := own.Resolve(cables)
 	cable, xoff := cables[p.Number-1], thresholds[p.Number-1].XOFF
 	rate, delay := min(p.Rate, plan.Ports[p.Peer].Rate), p.Delay

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -73,7 +74,7 @@ func TestWay(t *testing.T) {
 	var planned []string
 	must(t, f.Do(func(e *engine.Engine) error {
 		own := &e.Flows()[0]
-		for _, port := range engine.Path(f.Plan, own.Source, own.Destination, own.Ports) {
+		for _, port := range paths.Forward(f.Plan, own.Source, own.Destination, own.Ports) {
 			planned = append(planned, f.Plan.Ports[port].Name)
 		}
 		return nil

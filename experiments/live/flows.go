@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -143,7 +144,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 				}
 				configs = append(configs, config)
 				qps = append(qps, measure.QPPath{
-					Path: engine.Path(f.Plan, own.Source, own.Destination, config.Ports), Back: engine.WayBack(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
+					Path: paths.Forward(f.Plan, own.Source, own.Destination, config.Ports), Back: paths.Back(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
 				})
 			}
 			if r.own == nil {
@@ -283,7 +284,7 @@ func (f *Fabric) Way(number int) (ports []string, err error) {
 }
 
 // idealFCT is the time that a flow of one QP takes that has its path to itself.
-func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports engine.Ports) vtime.Time {
-	path, back := engine.Path(plan, source, destination, ports), engine.WayBack(plan, source, destination, ports)
+func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports paths.Ports) vtime.Time {
+	path, back := paths.Forward(plan, source, destination, ports), paths.Back(plan, source, destination, ports)
 	return measure.IdealFCT(plan, path, back, size)
 }

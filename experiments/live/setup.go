@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -182,12 +183,12 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 	if err != nil {
 		return engine.FlowConfig{}, err
 	}
-	first, extra := engine.FirstPorts(salt), f.Extra()
+	first, extra := paths.FirstPorts(salt), f.Extra()
 	if s.Topology.Hash == topologies.HashHPCC { // of flows that come one by one
-		first = engine.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
+		first = paths.Ports{Source: scenario.HPCCFirstPort + uint16(salt), Destination: scenario.HPCCNormalPort}
 	}
 	first.Pair = f.Pair
-	ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, extra.Via, first)
+	ports, err := paths.Pin(s.Topology, f.Source, f.Destination, extra.Via, first)
 	if err != nil {
 		return engine.FlowConfig{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -58,7 +58,7 @@ func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 		if a == b {
 			continue
 		}
-		rtt := idealFCT(plan, a, b, 1, engine.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort})
+		rtt := idealFCT(plan, a, b, 1, paths.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort})
 		if rtt > longest {
 			longest, from, to = rtt, plan.Nodes[a].Name, plan.Nodes[b].Name
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -136,7 +136,7 @@ func TestFatTreePaths(t *testing.T) {
 		from, to := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
 		seen := map[topologies.NodeID]bool{}
 		for port := range uint16(2000) {
-			path := engine.Path(plan, from, to, engine.Ports{Source: 49152 + port})
+			path := paths.Forward(plan, from, to, paths.Ports{Source: 49152 + port})
 			if len(path) != 6 {
 				t.Fatalf("%s: a path of %d links", name, len(path))
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -78,7 +78,7 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 	ports := s.HPCCPorts()
 	for _, i := range byEnd {
 		f := &s.Flows[i]
-		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", engine.HPCCAddress(f.Source), engine.HPCCAddress(f.Destination),
+		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", paths.HPCCAddress(f.Source), paths.HPCCAddress(f.Destination),
 			ports[i].Source, ports[i].Destination, f.Size, (flows.start(i) + s.Origin).RoundNanoseconds(),
 			(flows.finished(i) - flows.start(i)).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, flows.qps[i].Ports.Pair, int64(f.Size)))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -151,7 +152,7 @@ drain: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []engine.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
+	want := []paths.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
 	portsOf := s.PortsOf(99)
 	for i := range s.Flows {
 		if got, err := portsOf(i); err != nil || got != want[i] {
@@ -163,7 +164,7 @@ drain: true
 		s.Flows[1].Extras = &scenario.FlowExtras{Via: []topologies.NodeID{via}}
 		ports, err := portsOf(1)
 		if err != nil || ports.Source < 10000 || ports.Destination != 321 ||
-			s.Topology.Ports[engine.Path(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {
+			s.Topology.Ports[paths.Forward(s.Topology, s.Flows[1].Source, s.Flows[1].Destination, ports)[2]].Node != via {
 			t.Errorf("via %s: ports %v, %v", spine, ports, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -32,8 +32,8 @@ func TestIdealFCT(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				path := engine.Path(plan, plan.Hosts[0], plan.Hosts[1], engine.Ports{Source: 0xc000})
-				back := engine.Path(plan, plan.Hosts[1], plan.Hosts[0], engine.Ports{Source: 0xc000})
+				path := paths.Forward(plan, plan.Hosts[0], plan.Hosts[1], paths.Ports{Source: 0xc000})
+				back := paths.Forward(plan, plan.Hosts[1], plan.Hosts[0], paths.Ports{Source: 0xc000})
 				for _, size := range []int64{1, 4, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 3*mtu - 1, 66 * mtu, 67*mtu + 1, 1_000_000} {
 					want := lab.ByHand(framing, mtu, size, c.gigabits, delay)
 					if got := measure.IdealFCT(plan, path, back, size); got != want {

@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -130,7 +131,7 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 			part = int64(float64(size) * float64(f.Size) / float64(total))
 		}
 		qps = append(qps, measure.QPPath{
-			Path: engine.Path(plan, f.Source, f.Destination, f.Ports), Back: engine.WayBack(plan, f.Source, f.Destination, f.Ports), Size: max(part, 1),
+			Path: paths.Forward(plan, f.Source, f.Destination, f.Ports), Back: paths.Back(plan, f.Source, f.Destination, f.Ports), Size: max(part, 1),
 		})
 	}
 	return measure.IdealOfQPs(plan, qps)

@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -25,7 +26,7 @@ func (r *runner) newRecording() *recording {
 	if rec.Flows() {
 		for i := range s.Flows {
 			f := &s.Flows[i]
-			path := engine.Path(s.Topology, f.Source, f.Destination, r.Flows[i].Ports)
+			path := paths.Forward(s.Topology, f.Source, f.Destination, r.Flows[i].Ports)
 			if s.Topology.Balancing.Moving {
 				path = slices.Concat(s.Topology.Ways(f.Source, f.Destination, f.Pair)...)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -31,8 +31,8 @@ func (r *runner) flowRecords() flowRecords {
 			size := int64(r.Scenario.Flows[i].Size)
 			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair, size)) * vtime.Nanosecond}
 		default:
-			path := engine.Path(plan, f.Source, f.Destination, f.Ports)
-			back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
+			path := paths.Forward(plan, f.Source, f.Destination, f.Ports)
+			back := paths.Back(plan, f.Source, f.Destination, f.Ports)
 			t := measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
 			all.alone[i] = alone{t.Ideal, t.HPCC}
 		}

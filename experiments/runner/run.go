@@ -20,6 +20,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -360,7 +361,7 @@ func (r *runner) addFlows() {
 	if r.Hosts().Entropy != hostagent.EntropyFlow {
 		draws = r.Scenario.Draws(r.Seed)
 	}
-	add := func(flow, qp int, size units.Bytes, ports engine.Ports) {
+	add := func(flow, qp int, size units.Bytes, ports paths.Ports) {
 		f := &r.Scenario.Flows[flow]
 		send, receive := r.operations.Of(flow)
 		r.engine.AddFlow(engine.FlowConfig{

@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/steps"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -82,7 +83,7 @@ func (g *graphRun) parts(message int32) (parts []measure.Part) {
 	for _, q := range append([]int32{int32(flow)}, flows.others(flow)...) {
 		f := &flows.qps[q]
 		parts = append(parts, measure.Part{
-			Size: f.Size, Path: engine.Path(plan, f.Source, f.Destination, f.Ports), Back: engine.WayBack(plan, f.Source, f.Destination, f.Ports),
+			Size: f.Size, Path: paths.Forward(plan, f.Source, f.Destination, f.Ports), Back: paths.Back(plan, f.Source, f.Destination, f.Ports),
 		})
 	}
 	return parts

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -32,7 +33,7 @@ func (r *runner) victims() measure.VictimSummary {
 		end := min(flows.finished(i), now)
 		paused, own := false, false // own: it meets at a congested port, or ends at a host that pauses its switch
 		look := func(f *engine.Flow) {
-			met := engine.Path(plan, f.Source, f.Destination, f.Ports)
+			met := paths.Forward(plan, f.Source, f.Destination, f.Ports)
 			if plan.Balancing.Moving {
 				met = slices.Concat(plan.Ways(f.Source, f.Destination, f.Ports.Pair)...)
 			}
@@ -75,8 +76,8 @@ func (r *runner) slowdownSoFar(i int) float64 {
 		t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: r.ideal(i, max(s.delivered(i), 1))}
 		return t.Slowdown()
 	}
-	path := engine.Path(plan, f.Source, f.Destination, f.Ports)
-	back := engine.WayBack(plan, f.Source, f.Destination, f.Ports)
+	path := paths.Forward(plan, f.Source, f.Destination, f.Ports)
+	back := paths.Back(plan, f.Source, f.Destination, f.Ports)
 	t := measure.FlowTimes{FCT: r.engine.Now() - f.Start, Ideal: measure.IdealFCT(plan, path, back, max(f.Delivered(), 1))}
 	return t.Slowdown()
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -87,7 +87,7 @@ func TestHPCCSwitches(t *testing.T) {
 				t.Errorf("dctcp: kmax %v, there %v", s.Switch.ECN.KMax, kmax)
 			}
 			own := EverySwitch(s.Topology, &s.Switch)[0]
-			buffer, ports := own.Resolve(engine.Cables(s.Topology, s.Topology.Switch[0], false))
+			buffer, ports := own.Resolve(fill.Cables(s.Topology, s.Topology.Switch[0], false))
 			hosts, headroom := float64(c.hosts), float64(3*c.gigabits*1000/8)
 			if float64(ports[0].Headroom) != headroom {
 				t.Errorf("headroom %v, there %v", ports[0].Headroom, headroom)

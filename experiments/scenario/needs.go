@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -281,7 +282,7 @@ type Thresholds struct {
 func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) *Thresholds {
 	r := &Thresholds{Buffers: make([]units.Bytes, len(plan.Switch)), Ports: make([]switchagent.Thresholds, len(plan.Ports))}
 	for i, id := range plan.Switch {
-		buffer, ports := settings[i].Resolve(engine.Cables(plan, id, false))
+		buffer, ports := settings[i].Resolve(fill.Cables(plan, id, false))
 		r.Buffers[i] = buffer
 		copy(r.Ports[plan.Nodes[id].Ports[0]:], ports)
 	}

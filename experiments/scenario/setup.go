@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 )
@@ -32,7 +33,7 @@ type Setup struct {
 type QPSetup struct {
 	Flow  int32
 	Size  units.Bytes // 0: unbounded
-	Ports engine.Ports
+	Ports paths.Ports
 }
 
 // Flow is the flow of a flow of the engine's, which is one of its QPs.
@@ -59,7 +60,7 @@ func (u *Setup) FirstSize(flow int) units.Bytes {
 // FlowSetup is what a flow's controller is built from, and what decides the flow's path.
 type FlowSetup struct {
 	*ControllerSetup // shared by flows whose paths are alike
-	Ports            engine.Ports
+	Ports            paths.Ports
 }
 
 // ControllerSetup is what a flow's controller is built from, and what it asks of hosts.
@@ -139,7 +140,7 @@ func (u *Setup) resolveFlows() error {
 }
 
 // addQPs adds the QPs of a flow but for the first.
-func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (engine.Ports, error)) error {
+func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)) error {
 	s := u.Scenario
 	if s.Topology.Hash == topologies.HashHPCC {
 		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator has none of: leave qps out, or routing.hash", flow, s.Flows[flow].Tag)
@@ -289,11 +290,11 @@ func (u *Setup) Resolution() Resolution {
 		if i >= len(s.Listed()) {
 			continue
 		}
-		pathOf := func(ports engine.Ports) flowPath {
+		pathOf := func(ports paths.Ports) flowPath {
 			if s.Topology.Balancing.Moving {
 				return flowPath{Port: ports.Source, May: wayNames(s.Topology, f)}
 			}
-			return flowPath{Port: ports.Source, Path: pathNames(s.Topology, engine.Path(s.Topology, f.Source, f.Destination, ports))}
+			return flowPath{Port: ports.Source, Path: pathNames(s.Topology, paths.Forward(s.Topology, f.Source, f.Destination, ports))}
 		}
 		path := pathOf(set.Ports)
 		for _, q := range u.more[int32(i)] {
@@ -323,21 +324,21 @@ func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, err
 	return u.Hash(&m), nil
 }
 
-// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see engine.Path.
-func (s *Scenario) PortsOf(seed uint64) func(flow int) (engine.Ports, error) {
+// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see paths.Forward.
+func (s *Scenario) PortsOf(seed uint64) func(flow int) (paths.Ports, error) {
 	of := s.QPPortsOf(seed)
-	return func(flow int) (engine.Ports, error) { return of(flow, 0) }
+	return func(flow int) (paths.Ports, error) { return of(flow, 0) }
 }
 
 // QPPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
-func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, error) {
+func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (paths.Ports, error) {
 	salt := s.Salts(seed)
-	first := func(flow, qp int) engine.Ports { return engine.FirstPorts(salt(flow, qp)) }
+	first := func(flow, qp int) paths.Ports { return paths.FirstPorts(salt(flow, qp)) }
 	if s.Topology.Hash == topologies.HashHPCC {
 		all := s.HPCCPorts()
-		first = func(flow, _ int) engine.Ports { return all[flow] }
+		first = func(flow, _ int) paths.Ports { return all[flow] }
 	}
-	return func(flow, qp int) (engine.Ports, error) {
+	return func(flow, qp int) (paths.Ports, error) {
 		f := &s.Flows[flow]
 		extra, from := f.Extra(), first(flow, qp)
 		from.Pair = f.Pair
@@ -345,7 +346,7 @@ func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, erro
 		if n := len(extra.QPVia); n > 0 {
 			via = append(slices.Clip(via), extra.QPVia[qp%n])
 		}
-		ports, err := engine.PinPath(s.Topology, f.Source, f.Destination, via, from)
+		ports, err := paths.Pin(s.Topology, f.Source, f.Destination, via, from)
 		if err != nil {
 			return ports, fmt.Errorf("flow %d (%s): %w", flow, f.Tag, err)
 		}
@@ -357,8 +358,8 @@ func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (engine.Ports, erro
 const HPCCFirstPort = 10000
 
 // HPCCPorts are the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).
-func (s *Scenario) HPCCPorts() []engine.Ports {
-	byStart, ports := make([]int, len(s.Flows)), make([]engine.Ports, len(s.Flows))
+func (s *Scenario) HPCCPorts() []paths.Ports {
+	byStart, ports := make([]int, len(s.Flows)), make([]paths.Ports, len(s.Flows))
 	for i := range s.Flows {
 		byStart[i] = i
 	}
@@ -366,7 +367,7 @@ func (s *Scenario) HPCCPorts() []engine.Ports {
 	used := map[topologies.NodeID]uint16{}
 	for _, i := range byStart {
 		f := &s.Flows[i]
-		ports[i] = engine.Ports{Source: HPCCFirstPort + used[f.Source], Destination: uint16(s.hpccPort(i))}
+		ports[i] = paths.Ports{Source: HPCCFirstPort + used[f.Source], Destination: uint16(s.hpccPort(i))}
 		used[f.Source]++
 	}
 	return ports

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -309,7 +309,7 @@ func (d *decoder) decode() {
 	data := d.s.DataPriorities() // flows may have their own
 	d.s.Switch = d.switchSettings(sw, data)
 	if d.s.Topology != nil {
-		d.s.Topology = d.s.Topology.WithBalancing(engine.Balancing(&d.s.Switch.Balancing, &d.s.Host)).WithIP(d.s.Host.IP)
+		d.s.Topology = d.s.Topology.WithBalancing(paths.Balancing(&d.s.Switch.Balancing, &d.s.Host)).WithIP(d.s.Host.IP)
 	}
 	if (d.live || data&^d.s.Switch.Lossless() != 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -72,7 +72,7 @@ type bufferKind struct {
 func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, buffers []bufferKind) {
 	for i, own := range EverySwitch(plan, s) {
 		node := &plan.Nodes[plan.Switch[i]]
-		cables := engine.Cables(plan, node.ID, false)
+		cables := fill.Cables(plan, node.ID, false)
 		buffer, thresholds := own.Resolve(cables)
 		for k := range cables {
 			cables[k].ToHost = false // what it decides is among the thresholds

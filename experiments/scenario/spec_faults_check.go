@@ -7,7 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -75,7 +75,7 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
 	}
 	refuses := func(s *switchagent.Settings, h *hostagent.Settings) bool {
-		return h.Recovery == hostagent.GoBackN && engine.Balancing(&s.Balancing, h).Moving
+		return h.Recovery == hostagent.GoBackN && paths.Balancing(&s.Balancing, h).Moving
 	}
 	// never refuses flows that wait for ever, where a user has written so.
 	never := func(v *yamlspec.Value, loses bool) {

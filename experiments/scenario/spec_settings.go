@@ -4,7 +4,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -33,8 +34,8 @@ func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Settings {
 	s := settings.DecodeSwitch(v, data)
 	d.locate(v, settings.CheckSwitch(&s))
-	d.locate(v, engine.CheckFlowControl(d.s.Topology, &s))
-	d.locate(v, engine.CheckThresholds(d.s.Topology, &s))
-	d.locate(v, engine.CheckBalancing(d.s.Topology, &s))
+	d.locate(v, fill.CheckFlowControl(d.s.Topology, &s))
+	d.locate(v, fill.CheckThresholds(d.s.Topology, &s))
+	d.locate(v, paths.CheckBalancing(d.s.Topology, &s))
 	return s
 }

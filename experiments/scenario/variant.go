@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -108,7 +108,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		if v.Host != nil {
 			own.Host = *v.Host
 		}
-		own.Topology = s.Topology.WithBalancing(engine.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
+		own.Topology = s.Topology.WithBalancing(paths.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
 	}
 	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -246,7 +247,7 @@ func (w *warner) buffers() {
 			continue
 		}
 		node := &plan.Nodes[plan.Switch[i]]
-		buffer, ports := own.Resolve(engine.Cables(plan, node.ID, w.live))
+		buffer, ports := own.Resolve(fill.Cables(plan, node.ID, w.live))
 		k := kind{buffer: buffer, ports: len(ports)}
 		for i := range ports {
 			k.xoff += ports[i].XOFF * units.Bytes(lossless)
@@ -411,7 +412,7 @@ func (w *warner) headrooms() {
 			continue
 		}
 		node := &plan.Nodes[plan.Switch[i]]
-		cables := engine.Cables(plan, node.ID, w.live)
+		cables := fill.Cables(plan, node.ID, w.live)
 		_, thresholds := own.Resolve(cables)
 		for k, id := range node.Ports {
 			note(id, cables[k], thresholds[k].Headroom)
@@ -780,7 +781,7 @@ func (w *warner) polarisation() {
 		}
 		leaf := int(routes.Leaf[plan.Ports[plan.Nodes[f.Destination].Ports[f.Pair.To]].Interface])
 		chosen := false
-		for _, id := range engine.Path(plan, f.Source, f.Destination, ports)[1:] {
+		for _, id := range paths.Forward(plan, f.Source, f.Destination, ports)[1:] {
 			sw := plan.Nodes[plan.Ports[id].Node].Index
 			group := routes.ToLeaf[sw*routes.Leaves+leaf]
 			if group == topologies.AtLeaf || len(routes.Groups[group]) < 2 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -142,7 +142,7 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		port, err := engine.PinPath(s.Topology, f.Source, f.Destination, f.Extra().Via, engine.FirstPorts(s.salts(s.Seed)(i)))
+		port, err := paths.Pin(s.Topology, f.Source, f.Destination, f.Extra().Via, paths.FirstPorts(s.salts(s.Seed)(i)))
 		if err != nil {
 			t.Fatal(err)
 		}

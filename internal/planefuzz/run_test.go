@@ -17,6 +17,7 @@ import (
 	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -61,9 +62,9 @@ func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
 		} else {
 			size = u.QPs[i-len(s.Flows)].Size
 		}
-		ports := engine.FirstPorts(s.Seed<<32 ^ uint64(i))
+		ports := paths.FirstPorts(s.Seed<<32 ^ uint64(i))
 		if s.Topology.Hash == topologies.HashHPCC {
-			ports = engine.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
+			ports = paths.Ports{Source: uint16(s.Seed) + uint16(i), Destination: uint16(s.Seed >> 16)}
 		}
 		ports.Pair = f.Pair
 		send, receive := operations.Of(u.Flow(i))

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -90,7 +90,7 @@ func (c *testCase) drawJob(d chooser) {
 
 // waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends them again.
 func (c *testCase) waitsForEver() bool {
-	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN && engine.Balancing(&c.Switch.Balancing, &c.Host).Moving
+	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN && paths.Balancing(&c.Switch.Balancing, &c.Host).Moving
 }
 
 // balance leaves load balancing out that the congestion controls do not go with.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -78,7 +79,7 @@ func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) 
 	}
 	for i := 1; i < len(plan.Hosts); i++ {
 		e.AddFlow(FlowConfig{
-			Source: plan.Hosts[i], Destination: plan.Hosts[0], Ports: Ports{Source: 0xc000},
+			Source: plan.Hosts[i], Destination: plan.Hosts[0], Ports: paths.Ports{Source: 0xc000},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}

@@ -133,30 +133,6 @@ func TestBalancingAgrees(t *testing.T) {
 	}
 }
 
-// What cannot work is refused with the key.
-func TestCheckBalancing(t *testing.T) {
-	plan := parsePlan(t, ways("1us"))
-	s := switchagent.Default()
-	if err := CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err != nil {
-		t.Error(err)
-	}
-	s.Balancing.Seed = 3
-	if err := CheckBalancing(plan, &s); err != nil {
-		t.Error(err)
-	}
-	if err := CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil || !strings.HasPrefix(err.Error(), "load_balancing has no say") {
-		t.Error(err)
-	}
-	s.Balancing.Mode = switchagent.BalanceSpray
-	moving := plan.WithBalancing(Balancing(&s.Balancing, &hostagent.Settings{}))
-	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("s1").ID}, FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
-		t.Error(err)
-	}
-	if _, err := PinPath(moving, plan.Hosts[0], plan.Hosts[2], nil, FirstPorts(1)); err != nil {
-		t.Error(err)
-	}
-}
-
 // Hosts that give packets other source ports have ECMP spread them; ACKs have the ports of the packets that they answer.
 func TestEntropyOfHosts(t *testing.T) {
 	const packets = 4000

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -61,7 +62,7 @@ func TestMisledFlows(t *testing.T) {
 			{from: 60 * us, back: 70 * us},
 		} {
 			e.AddFlow(FlowConfig{
-				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: Ports{Source: 0xc000}, Controller: "mine",
+				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: paths.Ports{Source: 0xc000}, Controller: "mine",
 				NewController: func(int) (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
 			})
 		}

@@ -15,7 +15,9 @@
 //     get); operations.go (flows that wait for others); plane.go (with what two runs are compared by) and wasmplane.go: the pipelines' side.
 //   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the engine check the
 //     pipelines' word, and says what a lost PAUSE excuses.
-//   - What switches go by: tables.go (ports, routes, and settings that change meanwhile), ecmp.go (the path of a flow), thresholds.go.
+//   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change during a run),
+//     lossless.go (what a drop in a lossless class says of the settings).
+//   - The paths of flows: package paths, and ways.go (as routes are now).
 //   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
 //     PFC storms; invariants.go is the final check.
 //   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.

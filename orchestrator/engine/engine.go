@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -149,7 +150,7 @@ func New(c Config) (*Engine, error) {
 		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP", c.Hosts.IP, plan.IP)
 	}
 	e := &Engine{lane: lane{
-		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: longestFrame(plan)},
+		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: fill.LongestFrame(plan)},
 		plan:   plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)),
 	}}
@@ -185,17 +186,17 @@ func New(c Config) (*Engine, error) {
 	}
 	for i, id := range plan.Switch {
 		node := &plan.Nodes[id]
-		cables := Cables(plan, id, live)
+		cables := fill.Cables(plan, id, live)
 		buffer, thresholds := c.Switches[i].Resolve(cables)
 		sw := &e.state.Switches[i]
 		*sw = ebpf.SwitchState{
-			Cnm: oneIf(c.Features.BurstDetection), IntOn: oneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()),
+			Cnm: fill.OneIf(c.Features.BurstDetection), IntOn: fill.OneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()),
 			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
-		if err := fillChoice(sw, plan, &c.Switches[i].Balancing, c.Hosts, i); err != nil {
+		if err := fill.Choice(sw, plan, &c.Switches[i].Balancing, c.Hosts, i); err != nil {
 			return nil, err
 		}
-		fillSwitch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
+		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
 		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
 		e.switches[i].TrimTo(c.Hosts.ControlPriority)
 		e.cables = append(e.cables, cables)
@@ -232,7 +233,7 @@ func New(c Config) (*Engine, error) {
 }
 
 // FrameSize is the most bytes of a frame in a plan's fabric, rounded up to a cache line.
-func FrameSize(plan *topologies.Plan) int { return (InterfaceMTU(plan) + 14 + 63) &^ 63 }
+func FrameSize(plan *topologies.Plan) int { return (plan.InterfaceMTU + 14 + 63) &^ 63 }
 
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }

@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -72,32 +71,4 @@ func (p *port) queueControl(f *frame.Frame) {
 		p.control = &frame.Queue{}
 	}
 	p.control.Push(f)
-}
-
-// levels are what a kind of flow control makes of switches' settings.
-type levels interface {
-	// fits says what of settings does not go with a topology.
-	fits(plan *topologies.Plan, s *switchagent.Settings) error
-	// limit writes into a port's profile how much it may hold before its peer has to stop.
-	limit(to *profile, t *switchagent.Thresholds)
-	// setAside is how much of a switch's buffer its lossless priorities do not share.
-	setAside(s *switchagent.Settings, ports []switchagent.Thresholds) uint64
-	// lacksBuffer is why lossless frames found the buffer of a switch with these cables full, and what to do.
-	lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string
-}
-
-// levelsOf are those of a switch's settings.
-func levelsOf(s *switchagent.Settings) levels {
-	if s.FlowControl == switchagent.FlowCBFC {
-		return cbfcLevels{}
-	}
-	return pfcLevels{}
-}
-
-// CheckFlowControl says what of a fabric's flow control does not go with its topology; nil without a topology.
-func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
-	if plan == nil {
-		return nil
-	}
-	return levelsOf(s).fits(plan, s)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -37,17 +37,6 @@ type creditCounts struct {
 	resting bool   // some ports' timers do
 }
 
-// longestFrame is the longest frame that a NIC sends in a plan's fabric.
-func longestFrame(plan *topologies.Plan) int {
-	const telemetry = ebpf.TelemetryBytes - 54 // what it adds to a data packet
-	return plan.IP.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
-}
-
-// fullSize is the size of a full data packet's frame in switches' buffers.
-func fullSize(plan *topologies.Plan) int {
-	return plan.Framing.Counted(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
-}
-
 // newCBFC readies a fabric whose flow control goes by credits. Its links have been initialised: each port knows
 // that its peer's buffer is empty, as InfiniBand's initial messages (Op 1) would have told it before the link came up.
 func newCBFC(e *Engine) *cbfc {
@@ -58,15 +47,15 @@ func newCBFC(e *Engine) *cbfc {
 	e.credits.resting = true
 	longest := e.longest
 	if e.features.Live {
-		longest = max(longest, InterfaceMTU(plan)+wire.EthernetLen)
+		longest = max(longest, plan.InterfaceMTU+wire.EthernetLen)
 	}
 	for i := range e.state.Ports[:len(plan.Ports)] {
 		c.rests[i] = true
 		p := &e.state.Ports[i]
 		p.CreditVls = s.Priorities
-		cable := cableAt(plan, topologies.PortID(i), longest)
+		cable := fill.CableAt(plan, topologies.PortID(i), longest)
 		of := cable.Credits(s)
-		block := s.BlockSize(of.Buffer, fullSize(plan))
+		block := s.BlockSize(of.Buffer, fill.FullSize(plan))
 		c.period[i] = of.Period
 		p.BlockShift = uint8(bits.TrailingZeros64(uint64(block)))
 		p.CreditBuffer = uint32(of.Buffer)
@@ -309,31 +298,4 @@ func (c *cbfc) check(e *Engine) {
 			}
 		}
 	}
-}
-
-// cbfcLevels are the ports' own buffers.
-type cbfcLevels struct{}
-
-// fits: each port's buffer holds the blocks of the longest frame.
-func (cbfcLevels) fits(plan *topologies.Plan, s *switchagent.Settings) error {
-	longest := longestFrame(plan)
-	for id := range plan.Ports {
-		cable := cableAt(plan, topologies.PortID(id), longest)
-		if buffer := cable.Credits(&s.CBFC).Buffer; !s.CBFC.Holds(buffer, plan.Framing.Counted(longest), fullSize(plan)) {
-			return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
-				buffer, longest, plan.MTU)
-		}
-	}
-	return nil
-}
-
-// limit: no account reaches XOFF. It is what the peer can never make a port hold, and DCON's detector goes by it.
-func (cbfcLevels) limit(to *profile, t *switchagent.Thresholds) {
-	to.Xoff, to.Xon, to.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
-}
-
-func (cbfcLevels) setAside(*switchagent.Settings, []switchagent.Thresholds) uint64 { return 0 }
-
-func (cbfcLevels) lacksBuffer(*switchagent.Settings, []switchagent.Cable) string {
-	return "lossy frames took it: a larger switch.buffer, or a lower switch.lossy_limit"
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -78,7 +78,7 @@ func TestCreditIncast(t *testing.T) {
 				const flows, size = 17, 300_000
 				for i := range flows {
 					e.AddFlow(FlowConfig{
-						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}
@@ -288,32 +288,6 @@ func TestCreditPhases(t *testing.T) {
 				break
 			}
 		}
-	}
-}
-
-func TestCheckFlowControl(t *testing.T) {
-	plan, err := topologies.Builtin("star")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := switchagent.Default()
-	for _, c := range []struct {
-		buffer units.Bytes
-		cbfc   bool
-		fits   bool
-	}{ // the longest frame takes 18 blocks
-		{1000, false, true}, {1000, true, false}, {1151, true, false}, {1152, true, true},
-	} {
-		s.FlowControl, s.CBFC.Buffer = switchagent.FlowPFC, c.buffer
-		if c.cbfc {
-			s.FlowControl = switchagent.FlowCBFC
-		}
-		if err := CheckFlowControl(plan, &s); (err == nil) != c.fits {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
-	if err := CheckFlowControl(nil, &s); err != nil {
-		t.Error(err)
 	}
 }
 

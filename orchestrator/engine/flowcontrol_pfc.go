@@ -1,15 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -227,55 +224,4 @@ func (pfc) check(e *Engine) {
 			}
 		}
 	}
-}
-
-// pfcLevels are XOFF, XON and headroom.
-type pfcLevels struct{}
-
-// fits: XON is below XOFF at each port. What is stated, Validate compares.
-func (pfcLevels) fits(plan *topologies.Plan, s *switchagent.Settings) error {
-	if s.PFC.Priorities == 0 || s.PFC.Alpha > 0 || s.PFC.XOFF != switchagent.Auto {
-		return nil
-	}
-	for _, id := range plan.Switch {
-		node := &plan.Nodes[id]
-		_, ports := ownSettings(node, s).Resolve(Cables(plan, id, false))
-		for i, t := range ports {
-			if t.XON >= t.XOFF {
-				port := &plan.Ports[node.Ports[i]]
-				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
-			}
-		}
-	}
-	return nil
-}
-
-func (pfcLevels) limit(to *profile, t *switchagent.Thresholds) {
-	to.Xoff, to.Xon, to.Alpha = uint64(t.XOFF), uint64(t.XON), uint64(t.Alpha*65536)
-}
-
-// setAside is the headroom, where a dynamic threshold shares out what is left.
-func (pfcLevels) setAside(s *switchagent.Settings, ports []switchagent.Thresholds) (sum uint64) {
-	if s.PFC.Alpha == 0 {
-		return 0
-	}
-	for i := range ports {
-		sum += uint64(ports[i].Headroom) * uint64(bits.OnesCount8(s.PFC.Priorities))
-	}
-	return sum
-}
-
-func (pfcLevels) lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string {
-	buffer, ports := s.Resolve(cables)
-	reach := s.Reach(cables, ports)
-	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
-		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it beside lossy ones: "+
-			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
-	}
-	if reach <= buffer {
-		return fmt.Sprintf("the buffer, %v, holds the %v of XOFF and headroom of its ports, so lossy frames took it: "+
-			"a larger switch.buffer, or a lower switch.lossy_limit", buffer, reach)
-	}
-	return fmt.Sprintf("its lossless priorities may hold %v, XOFF and headroom of all ports, and the buffer is %v: "+
-		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
 }

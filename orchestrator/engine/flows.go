@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -18,10 +19,10 @@ import (
 // FlowConfig is a flow to be run.
 type FlowConfig struct {
 	Source, Destination topologies.NodeID
-	Size                int64      // payload bytes; 0: unbounded
-	Start               vtime.Time // of a flow that an operation sends: set when it does
-	Ports               Ports      // with the addresses they decide the path (ECMP)
-	Entropy             uint64     // seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
+	Size                int64       // payload bytes; 0: unbounded
+	Start               vtime.Time  // of a flow that an operation sends: set when it does
+	Ports               paths.Ports // with the addresses they decide the path (ECMP)
+	Entropy             uint64      // seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
 	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
@@ -222,7 +223,7 @@ func (l *lane) startFlow(id int) error {
 		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
 	}
 	answers := forward.Reverse(l.queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
-	answersBy := f.Ports.back(l.plan)
+	answersBy := f.Ports.Back(l.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, l.plan.Ports[back.Peer].MAC
 	l.making = int32(id) + 1

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -69,7 +70,7 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 			t.Fatal(err)
 		}
 	}
-	plan = plan.WithBalancing(Balancing(&sw.Balancing, &host)).WithIP(host.IP)
+	plan = plan.WithBalancing(paths.Balancing(&sw.Balancing, &host)).WithIP(host.IP)
 	features := Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
 	plane, err := OpenWasmPlane(plan, features)
 	if err != nil {
@@ -187,7 +188,7 @@ func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controlle
 	l.Helper()
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Start: start,
-		Ports: Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: func(int) (cc.Controller, error) { return controller() },
+		Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: func(int) (cc.Controller, error) { return controller() },
 	})
 }
 

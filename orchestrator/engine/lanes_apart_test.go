@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -28,7 +29,7 @@ func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch, prepare fun
 	})
 	for i, id := range plan.Hosts {
 		f := FlowConfig{
-			Source: id, Destination: plan.Hosts[(i/2*2+2)%6], Size: 1 << 20, Ports: Ports{Source: wire.MinEntropyPort},
+			Source: id, Destination: plan.Hosts[(i/2*2+2)%6], Size: 1 << 20, Ports: paths.Ports{Source: wire.MinEntropyPort},
 			NewController: func(int) (cc.Controller, error) { return cc.Constant(25e9), nil },
 		}
 		prepare(e, i, &f)

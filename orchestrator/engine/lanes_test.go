@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -222,7 +223,7 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 			start, size = 5*vtime.Millisecond, 20_000
 		}
 		e.AddFlow(FlowConfig{
-			Source: e.plan.Hosts[a], Destination: e.plan.Hosts[b], Size: size, Start: start, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+			Source: e.plan.Hosts[a], Destination: e.plan.Hosts[b], Size: size, Start: start, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
@@ -261,7 +262,7 @@ func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 		for range 1 + random.IntN(2) {
 			e.AddFlow(FlowConfig{
 				Source: e.plan.Hosts[host], Destination: e.plan.Hosts[other], Size: 1 + random.Int64N(30_000), Send: int32(send) + 1, Receive: int32(receive) + 1,
-				Ports:         Ports{Source: wire.MinEntropyPort + uint16(random.IntN(1000))},
+				Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(random.IntN(1000))},
 				NewController: func(int) (cc.Controller, error) { return spec.New(laneEnv(e), settings) },
 			})
 		}
@@ -338,7 +339,7 @@ func TestPanicOfALane(t *testing.T) {
 			})
 			for i, id := range plan.Hosts {
 				e.AddFlow(FlowConfig{
-					Source: id, Destination: plan.Hosts[(i+2)%6], Size: 1 << 20, Ports: Ports{Source: wire.MinEntropyPort},
+					Source: id, Destination: plan.Hosts[(i+2)%6], Size: 1 << 20, Ports: paths.Ports{Source: wire.MinEntropyPort},
 					Start: 3 * vtime.Microsecond,
 					NewController: func(int) (cc.Controller, error) {
 						if making && i >= 3 {

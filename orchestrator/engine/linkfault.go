@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -99,7 +100,7 @@ func (e *Engine) LinkUp(port int) bool {
 // to gets nothing.
 func (e *Engine) Reroute() error {
 	routes := e.plan.RoutesOver(func(p topologies.PortID) bool { return e.LinkUp(int(p)) })
-	if err := fillRoutes(&routes, e.state); err != nil {
+	if err := fill.Routes(&routes, e.state); err != nil {
 		return err
 	}
 	e.rerouted = true

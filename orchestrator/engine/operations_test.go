@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -23,7 +24,7 @@ func (l *lab) flowOf(from, to string, size int64, send, receive int) int {
 	rate := l.plan.Ports[l.node(from).Ports[0]].Rate
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Send: int32(send) + 1, Receive: int32(receive) + 1,
-		Ports:         Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
+		Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
 		NewController: func(int) (cc.Controller, error) { return cc.Constant(float64(rate)), nil },
 	})
 }

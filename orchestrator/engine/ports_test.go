@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -21,7 +22,7 @@ func (l *lab) sendBy(from, to string, pair topologies.Pair, size int64) int {
 	rate := float64(l.plan.Ports[l.node(from).Ports[pair.From]].Rate)
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size,
-		Ports:         Ports{Pair: pair, Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
+		Ports:         paths.Ports{Pair: pair, Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
 		NewController: func(int) (cc.Controller, error) { return cc.Constant(rate), nil },
 	})
 }
@@ -46,7 +47,7 @@ func TestFlowOverEachInterface(t *testing.T) {
 		if got := l.fct(rail); got != vtime.Time(at) {
 			t.Errorf("rail %d: took %v, by hand %v", rail, got, vtime.Time(at))
 		}
-		path := Path(l.plan, l.node("h0").ID, l.node("h1").ID, l.Flows()[rail].Ports)
+		path := paths.Forward(l.plan, l.node("h0").ID, l.node("h1").ID, l.Flows()[rail].Ports)
 		if sw := l.plan.PeerNode(path[0]).Name; len(path) != 2 || sw != fmt.Sprintf("s%d", rail) {
 			t.Errorf("rail %d: %d links, by %s", rail, len(path), sw)
 		}

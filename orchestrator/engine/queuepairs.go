@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -300,7 +301,7 @@ func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Ve
 	err := d.Datagrams.PostSend(w, &qp.Destination{
 		FlowParams: wire.FlowParams{
 			Version: ip, SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
-			SrcPort: FirstPorts(uint64(d.Number())<<32 | uint64(number)).Source, DestQP: number, TOS: wire.ControlTOS(priority),
+			SrcPort: paths.FirstPorts(uint64(d.Number())<<32 | uint64(number)).Source, DestQP: number, TOS: wire.ControlTOS(priority),
 		},
 		QKey: qkey,
 	}, func(n int) []byte {

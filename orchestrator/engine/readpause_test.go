@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -57,7 +58,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				})
 				for i, from := range []string{"h0", "h1", "h4"} {
 					e.AddFlow(FlowConfig{
-						Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 300_000, Ports: Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 300_000, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}

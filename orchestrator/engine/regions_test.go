@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -208,7 +209,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		}
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
-			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
+			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: paths.Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
@@ -272,7 +273,7 @@ func TestRunEndsAtItsTime(t *testing.T) {
 		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
 	})
 	e.AddFlow(FlowConfig{
-		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, Ports: Ports{Source: wire.MinEntropyPort},
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, Ports: paths.Ports{Source: wire.MinEntropyPort},
 		NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 	})
 	var called []vtime.Time

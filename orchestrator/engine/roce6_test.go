@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -77,7 +78,7 @@ func TestPlanAndHostsAgreeOnIP(t *testing.T) {
 		t.Error("hosts over IPv6 are taken for a plan over IPv4")
 	}
 	for v, want := range map[wire.Version]int{wire.V4: 1074 + 42, wire.V6: 1094 + 42} {
-		if got := longestFrame(plan.WithIP(v)); got != want {
+		if got := fill.LongestFrame(plan.WithIP(v)); got != want {
 			t.Errorf("the longest frame over %v has %d bytes, want %d", v, got, want)
 		}
 	}

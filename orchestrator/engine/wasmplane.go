@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -37,11 +38,11 @@ func OpenWasmPlane(plan *topologies.Plan, features Features) (Plane, error) {
 
 // OpenPlaneIn is OpenWasmPlane for pipelines in this process that are loaded in another way, under a name of their own.
 func OpenPlaneIn(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan, features Features) (Plane, error) {
-	pipelines, err := load(TableSizes(plan, features))
+	pipelines, err := load(fill.Sizes(plan, features))
 	if err != nil {
 		return nil, err
 	}
-	FillTables(plan, &pipelines.State)
+	fill.Plan(plan, &pipelines.State)
 	first := wasmPasses{
 		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, deep: depth(plan, features), taps: map[int]func([]byte){},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -268,7 +269,7 @@ func (p *port) setRate(rate units.Rate) {
 // describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the headroom that it
 // needs, if that is theirs to choose.
 func (e *Engine) describeCable(p *port) {
-	fillCable(&e.state.Ports[p.id], p.rate, p.delay)
+	fill.Cable(&e.state.Ports[p.id], p.rate, p.delay)
 	if p.isSwitch {
 		e.describeDetector(p)
 	}
@@ -281,5 +282,5 @@ func (e *Engine) describeDetector(p *port) {
 	r := &e.state.Ports[p.id]
 	planned, _ := e.cableOf(p)
 	credits := planned.Credits(&e.settings[p.index].CBFC)
-	fillUndetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
+	fill.Undetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/rtnetlink"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -90,10 +90,10 @@ func (f *Fabric) attachTCX() error {
 	err := f.eachNamespace(func() error {
 		for i := range f.plan.Ports {
 			p := &f.plan.Ports[i]
-			if err := attach(f.egress, engine.OuterIfindex(p.ID), cilium.AttachTCXEgress, p.Name); err != nil {
+			if err := attach(f.egress, fill.OuterIfindex(p.ID), cilium.AttachTCXEgress, p.Name); err != nil {
 				return err
 			}
-			if err := attach(f.end, engine.OuterIfindex(p.ID), cilium.AttachTCXIngress, p.Name); err != nil {
+			if err := attach(f.end, fill.OuterIfindex(p.ID), cilium.AttachTCXIngress, p.Name); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ func (f *Fabric) attachTCX() error {
 	}, func(n *topologies.Node) error {
 		for _, id := range n.Ports {
 			p := &f.plan.Ports[id]
-			if err := attach(f.ingress, engine.InnerIfindex(p), cilium.AttachTCXIngress, p.Name); err != nil {
+			if err := attach(f.ingress, fill.InnerIfindex(p), cilium.AttachTCXIngress, p.Name); err != nil {
 				return err
 			}
 		}
@@ -149,7 +149,7 @@ func (f *Fabric) hookedOuter() hooked {
 	h := hooked{ingress: f.end, egress: f.egress}
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]
-		h.add(p.Name, engine.OuterIfindex(p.ID))
+		h.add(p.Name, fill.OuterIfindex(p.ID))
 	}
 	return h
 }
@@ -158,7 +158,7 @@ func (f *Fabric) hookedInner(n *topologies.Node) hooked {
 	h := hooked{ingress: f.ingress}
 	for _, id := range n.Ports {
 		p := &f.plan.Ports[id]
-		h.add(p.Name, engine.InnerIfindex(p))
+		h.add(p.Name, fill.InnerIfindex(p))
 	}
 	return h
 }

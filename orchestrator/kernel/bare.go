@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf/kernel"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -46,7 +46,7 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 func (b *BarePass) Send(n int) error {
 	out := &b.fabric.pipelines.Outbox
 	for i := range n {
-		if err := b.into.send(engine.OuterIfindex(0), b.frames[i&1]); err != nil {
+		if err := b.into.send(fill.OuterIfindex(0), b.frames[i&1]); err != nil {
 			return fmt.Errorf("bare pass: %w", err)
 		}
 		data, _, ok := out.Receive()

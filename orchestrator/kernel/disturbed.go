@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/rtnetlink"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -66,7 +66,7 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 			all = append(all, Disturbance{port.ID, "was moved out of its namespace"})
 		case err == nil && !up:
 			all = append(all, Disturbance{port.ID, "is down"})
-		case downs[engine.OuterIfindex(port.ID)] > p.downs[engine.OuterIfindex(port.ID)]:
+		case downs[fill.OuterIfindex(port.ID)] > p.downs[fill.OuterIfindex(port.ID)]:
 			all = append(all, Disturbance{port.ID, "was down for a while"})
 		}
 	}
@@ -172,7 +172,7 @@ func (f *Fabric) restoreRoutes(outer int32) {
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]
 		n := &f.plan.Nodes[p.Node]
-		if n.Kind != topologies.Host || outer != AnyPeer && outer != engine.OuterIfindex(p.ID) {
+		if n.Kind != topologies.Host || outer != AnyPeer && outer != fill.OuterIfindex(p.ID) {
 			continue
 		}
 		_ = In(f.Namespace(n.ID), func() error { // or it is down again, and this comes once more

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -83,7 +83,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		}
 	}()
 	start := time.Now()
-	f.pipelines, err = kernel.Load(engine.TableSizes(plan, o.Features))
+	f.pipelines, err = kernel.Load(fill.Sizes(plan, o.Features))
 	if err != nil {
 		return f, err
 	}
@@ -118,7 +118,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err != nil {
 		return f, err
 	}
-	engine.FillTables(plan, &f.pipelines.State)
+	fill.Plan(plan, &f.pipelines.State)
 	f.Timing.Total = time.Since(start)
 	return f, nil
 }

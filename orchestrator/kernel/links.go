@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/rtnetlink"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -98,7 +98,7 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 // second end cannot be created up, as it has no peer yet then: bringUp does that.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
 	// A switch's own interfaces take the longest frames: what is too long for a port its processor has to see.
-	longest := nl.Uint32Attr(uint32(engine.InterfaceMTU(plan)))
+	longest := nl.Uint32Attr(uint32(plan.InterfaceMTU))
 	mtu := longest
 	if plan.Nodes[p.Node].Kind == topologies.Host {
 		mtu = nl.Uint32Attr(uint32(p.MTU))
@@ -109,7 +109,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 	name := nl.ZeroTerminated(p.Name)
 
 	req := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	req.AddData(linkMessage(engine.InnerIfindex(p), unix.IFF_UP))
+	req.AddData(linkMessage(fill.InnerIfindex(p), unix.IFF_UP))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, name))
 	req.AddData(nl.NewRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(device))))
 	req.AddData(nl.NewRtAttr(unix.IFLA_ADDRESS, p.MAC[:]))
@@ -119,7 +119,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("veth"))
 	peer := info.AddRtAttr(nl.IFLA_INFO_DATA, nil).AddRtAttr(vethInfoPeer, nil)
-	peer.AddChild(linkMessage(engine.OuterIfindex(p.ID), 0))
+	peer.AddChild(linkMessage(fill.OuterIfindex(p.ID), 0))
 	peer.AddRtAttr(unix.IFLA_IFNAME, name)
 	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(hub)))
 	peer.AddRtAttr(unix.IFLA_ADDRESS, outerMAC[:])
@@ -133,7 +133,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 // bringUp asks for a port's outer end to be up. It answers no ARP: nothing but the engine sends into it.
 func bringUp(p *topologies.Port) *nl.NetlinkRequest {
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
-	req.AddData(linkMessage(engine.OuterIfindex(p.ID), unix.IFF_UP|unix.IFF_NOARP))
+	req.AddData(linkMessage(fill.OuterIfindex(p.ID), unix.IFF_UP|unix.IFF_NOARP))
 	return req
 }
 
@@ -253,7 +253,7 @@ func newRoute(family uint8, to []byte, bits uint8, port *topologies.Port, metric
 	rt.Flags = unix.RTNH_F_ONLINK
 	route.AddData(rt)
 	route.AddData(nl.NewRtAttr(unix.RTA_DST, to))
-	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(engine.InnerIfindex(port)))))
+	route.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(fill.InnerIfindex(port)))))
 	if metric > 0 {
 		route.AddData(nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(metric)))
 	}
@@ -282,7 +282,7 @@ func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 
 		address := nl.NewNetlinkRequest(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		msg := nl.NewIfAddrmsg(int(family))
-		msg.Index = uint32(engine.InnerIfindex(port))
+		msg.Index = uint32(fill.InnerIfindex(port))
 		msg.Prefixlen = bits
 		address.AddData(msg)
 		address.AddData(nl.NewRtAttr(unix.IFA_LOCAL, addr))
@@ -313,7 +313,7 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 		}
 		if !f.live || !f.plan.LearnGateway {
 			neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-			neighbour.AddData(&neighbourMessage{family: family, index: uint32(engine.InnerIfindex(port))})
+			neighbour.AddData(&neighbourMessage{family: family, index: uint32(fill.InnerIfindex(port))})
 			neighbour.AddData(nl.NewRtAttr(unix.NDA_DST, gatewayIn(family)))
 			neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 			steps = append(steps, step{"set the static neighbour of", neighbour})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -33,7 +34,7 @@ func TestIsUp(t *testing.T) {
 			}
 			defer h.Close()
 			for _, id := range n.Ports {
-				l, err := h.LinkByIndex(int(engine.InnerIfindex(&plan.Ports[id])))
+				l, err := h.LinkByIndex(int(fill.InnerIfindex(&plan.Ports[id])))
 				if err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
 // livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer ends as the
@@ -74,7 +75,7 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 	}
 	var data []byte
 	var ifindex int32
-	want := engine.OuterIfindex(0) + int32(x.Egress)
+	want := fill.OuterIfindex(0) + int32(x.Egress)
 	for {
 		ok := l.await(passTimeout, func() (ok bool) { data, ifindex, ok = p.out.Receive(); return ok })
 		if !ok {
@@ -141,7 +142,7 @@ func (p *Plane) Unasked() error {
 // disown throws away the frame that the ring gave, which has come out of an interface of the hub namespace and is not what was waited for. It
 // is of a pass into that port that had been given up, or else an error.
 func (p *Plane) disown(ifindex int32) error {
-	port := int(ifindex - engine.OuterIfindex(0))
+	port := int(ifindex - fill.OuterIfindex(0))
 	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
 		from := "the hub namespace"
 		if port >= 0 && port < len(p.live.owed) {

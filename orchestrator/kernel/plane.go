@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
 // Plane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
@@ -102,7 +103,7 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 			return p.notOut(in)
 		}
 	}
-	if want := engine.OuterIfindex(0) + int32(x.Egress); ifindex != want {
+	if want := fill.OuterIfindex(0) + int32(x.Egress); ifindex != want {
 		return fmt.Errorf("frame into %s came out of interface %d of the hub namespace instead of %d (%s)",
 			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
 	}

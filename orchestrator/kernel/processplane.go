@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -119,7 +120,7 @@ func (p *ProcessPlane) connected(port int) error {
 
 // Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live fabric waits for a host.
 func (p *ProcessPlane) Inject(port int, data []byte) error {
-	to := engine.OuterIfindex(0) + int32(port)
+	to := fill.OuterIfindex(0) + int32(port)
 	err := p.into.send(to, data)
 	if err == nil || !noRoom(err) {
 		return err

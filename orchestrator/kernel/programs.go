@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
 // LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are this process'.
@@ -79,7 +80,7 @@ func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 	if !ok {
 		return f, false
 	}
-	return ProgramFrame{data, int(ifindex - engine.OuterIfindex(0)), r.whole(), r.stamp()}, true
+	return ProgramFrame{data, int(ifindex - fill.OuterIfindex(0)), r.whole(), r.stamp()}, true
 }
 
 // Release has done with the frame that Receive returned.

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -113,7 +114,7 @@ func (r *rig) send(from, to string, size int64, start vtime.Time) {
 	source := r.plan.NodeByName(from)
 	rate := float64(r.plan.Ports[source.Ports[0]].Rate)
 	r.AddFlow(engine.FlowConfig{
-		Source: source.ID, Destination: r.plan.NodeByName(to).ID, Size: size, Start: start, Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(len(r.Flows()))},
+		Source: source.ID, Destination: r.plan.NodeByName(to).ID, Size: size, Start: start, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(len(r.Flows()))},
 		NewController: func(int) (cc.Controller, error) { return cc.Constant(rate), nil },
 	})
 }

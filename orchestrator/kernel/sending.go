@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
 // injector sends frames into the interfaces of the hub namespace.
@@ -104,12 +105,12 @@ func rest(d time.Duration) {
 // the pipelines see it once.
 func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	p.before.note(p.state, f)
-	err := p.into.send(engine.OuterIfindex(0)+int32(in), f.Data())
+	err := p.into.send(fill.OuterIfindex(0)+int32(in), f.Data())
 	if err == nil || !noRoom(err) {
 		return err
 	}
 	done := atomic.LoadUint64(&p.pass.Done)
-	return p.into.sendAgain(engine.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
+	return p.into.sendAgain(fill.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
 		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
 			return true
 		}

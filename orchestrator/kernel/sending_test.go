@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -153,7 +154,7 @@ func TestEgressBefore(t *testing.T) {
 			}
 			for i, from := range []string{"h0", "h1", "h2"} {
 				e.AddFlow(engine.FlowConfig{
-					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000, Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(i)},
+					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 					NewController: func(int) (cc.Controller, error) { return cc.Constant(float64(40 * units.Gbps)), nil },
 				})
 			}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
 // tap sees what is on the wire into one port: the outgoing frames of its outer end, past the egress pipeline and before
@@ -34,7 +34,7 @@ func (p *Plane) Tap(in int, call func(wire []byte)) error {
 			return err
 		}
 		return unix.Bind(t.fd, &unix.SockaddrLinklayer{
-			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(engine.OuterIfindex(0)) + in,
+			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(fill.OuterIfindex(0)) + in,
 		})
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -35,7 +36,7 @@ func TestLiveAdapts(t *testing.T) {
 		for i, from := range []string{"h0", "h1", "h2", "h3"} {
 			f.Engine().AddFlow(engine.FlowConfig{
 				Source: f.plan.NodeByName(from).ID, Destination: f.plan.NodeByName("h" + strconv.Itoa(4+i)).ID, Size: 0, Start: f.Engine().Now(),
-				Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(i)}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
+				Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
 			})
 		}
 		return nil

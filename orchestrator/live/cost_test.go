@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 )
 
 // BenchmarkLiveHop is the processor time of a hop of a live fabric that the machine cannot follow, so that it never waits.
@@ -36,7 +37,7 @@ func liveHop(b *testing.B, name, plane string) {
 				line := float64(plan.Ports[plan.Nodes[hosts[i]].Ports[0]].Rate)
 				e.AddFlow(engine.FlowConfig{
 					Source: hosts[i], Destination: hosts[(i+len(hosts)/2)%len(hosts)], Size: int64(packets * 4 / len(hosts) * plan.MTU), Start: e.Now(),
-					Ports: engine.Ports{Source: wire.MinEntropyPort}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
+					Ports: paths.Ports{Source: wire.MinEntropyPort}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
 				})
 			}
 			return nil

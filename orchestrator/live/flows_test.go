@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 )
 
 // TestLiveFlowsAreFreed: a live fabric has as many flows as are open at a time, however many there have been.
@@ -20,7 +21,7 @@ func TestLiveFlowsAreFreed(t *testing.T) {
 			err := f.Do(func() error {
 				for i := range 50 {
 					f.Engine().AddFlow(engine.FlowConfig{
-						Source: from, Destination: to, Size: 1000, Start: f.Engine().Now(), Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: from, Destination: to, Size: 1000, Start: f.Engine().Now(), Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 					})
 				}

@@ -15,6 +15,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -34,7 +36,7 @@ func rawSocket(t testing.TB, f *liveFabric, node string) (send func(frame []byte
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, 0x70617573); err != nil { // the pipelines' own
 		t.Fatal(err)
 	}
-	first := int(engine.InnerIfindex(&f.plan.Ports[f.plan.NodeByName(node).Ports[0]]))
+	first := int(fill.InnerIfindex(&f.plan.Ports[f.plan.NodeByName(node).Ports[0]]))
 	return func(frame []byte) error {
 		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: first})
 	}
@@ -81,7 +83,7 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 	fragment := append([]byte(nil), frames[1]...)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2000)
 	frames = append(frames, slowPathFrames(params, ethernet)...)
-	return append(frames, vlan, fragment, ethernet(0x0800, 14), ethernet(0x0800, 15), ethernet(0x0800, engine.InterfaceMTU(plan)+14))
+	return append(frames, vlan, fragment, ethernet(0x0800, 14), ethernet(0x0800, 15), ethernet(0x0800, plan.InterfaceMTU+14))
 }
 
 // slowPathFrames are those that switches' processors deal with, or copy for all.
@@ -164,7 +166,7 @@ func testLiveFrames(t *testing.T, plane string) {
 		for _, pair := range [][2]string{{"h1", "h5"}, {"h4", "h2"}} {
 			f.Engine().AddFlow(engine.FlowConfig{
 				Source: f.plan.NodeByName(pair[0]).ID, Destination: f.plan.NodeByName(pair[1]).ID, Size: 1 << 20, Start: f.Engine().Now(),
-				Ports:         engine.Ports{Source: wire.MinEntropyPort},
+				Ports:         paths.Ports{Source: wire.MinEntropyPort},
 				NewController: func(int) (cc.Controller, error) { return cc.Constant(5e9), nil },
 			})
 		}
@@ -180,7 +182,7 @@ func testLiveFrames(t *testing.T, plane string) {
 	for i := range count {
 		frame := seeds[i%len(seeds)]
 		if i >= len(seeds) {
-			frame = mutate(r, frame, engine.InterfaceMTU(f.plan)+14)
+			frame = mutate(r, frame, f.plan.InterfaceMTU+14)
 		}
 		if send(frame) == nil { // the kernel refuses some
 			sent++

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -137,7 +138,7 @@ func TestLiveGivesWay(t *testing.T) {
 			e := f.Engine()
 			for e.OpenFlows() < least {
 				e.AddFlow(engine.FlowConfig{
-					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(), Ports: engine.Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
+					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(), Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
 					NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 				})
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -105,7 +106,7 @@ func livePairs(t *testing.T, plane string, loss float64) {
 		}
 		for i, p := range pairs {
 			flow := engine.FlowConfig{
-				Source: f.plan.NodeByName(ends[i]).ID, Destination: f.plan.NodeByName(ends[1-i]).ID, Ports: engine.Ports{Source: wire.MinEntropyPort},
+				Source: f.plan.NodeByName(ends[i]).ID, Destination: f.plan.NodeByName(ends[1-i]).ID, Ports: paths.Ports{Source: wire.MinEntropyPort},
 				NewController: func(int) (cc.Controller, error) { return cc.Constant(10e9), nil },
 			}
 			if err := p.Init(); err != nil {

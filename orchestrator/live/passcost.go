@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -51,7 +52,7 @@ func threadTime() time.Duration {
 // sender is a host that the measurements have send, and what it sends by.
 type sender struct {
 	from, to topologies.NodeID
-	ports    engine.Ports
+	ports    paths.Ports
 }
 
 // senders are those hosts of a plan that send at the load that a slow-down is chosen for, each to one that is far from it by its number.
@@ -59,7 +60,7 @@ func senders(plan *topologies.Plan) (all []sender) {
 	hosts := plan.Hosts
 	for i := 0; i < len(hosts); i += int(1 / liveSenders) {
 		from, to := hosts[i], hosts[(i+len(hosts)/2)%len(hosts)]
-		all = append(all, sender{from, to, engine.Ports{Pair: plan.PairOf(from, to, 0), Source: wire.MinEntropyPort}})
+		all = append(all, sender{from, to, paths.Ports{Pair: plan.PairOf(from, to, 0), Source: wire.MinEntropyPort}})
 	}
 	return all
 }
@@ -165,7 +166,7 @@ func edgeCost(c engine.Config) (time.Duration, error) {
 	plan, p := c.Plan, c.Plane.(*kernel.ProcessPlane)
 	all := senders(plan)
 	best := time.Duration(1 << 62)
-	blank := make([]byte, engine.InterfaceMTU(plan)+wire.EthernetLen) // of no protocol
+	blank := make([]byte, plan.InterfaceMTU+wire.EthernetLen) // of no protocol
 	for range frames / batch {
 		start := threadTime()
 		for i := range batch {
@@ -176,6 +177,6 @@ func edgeCost(c engine.Config) (time.Duration, error) {
 		}
 		best = min(best, (threadTime()-start)/batch)
 	}
-	links := len(engine.Path(plan, all[0].from, all[0].to, all[0].ports))
+	links := len(paths.Forward(plan, all[0].from, all[0].to, all[0].ports))
 	return best / time.Duration(links), nil
 }

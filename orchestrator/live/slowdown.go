@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -28,7 +28,7 @@ func HostLoad(plan *topologies.Plan) float64 {
 	for i, a := range plan.Hosts {
 		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]
 		if a != b {
-			links += len(engine.Path(plan, a, b, engine.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort}))
+			links += len(paths.Forward(plan, a, b, paths.Ports{Pair: plan.PairOf(a, b, 0), Source: wire.MinEntropyPort}))
 			pairs++
 		}
 	}

@@ -1,4 +1,5 @@
-// Package calendar implements the event queue of a discrete event simulation: a calendar queue (Brown, CACM 1988) with a total order.
+// Package calendar implements the event queue of a discrete event simulation: a calendar queue (Brown, CACM 1988)
+// with a total order.
 package calendar
 
 import (
@@ -20,9 +21,10 @@ type Event struct {
 // before reports whether e comes before o.
 func (e *Event) before(o *Event) bool { return e.At < o.At || e.At == o.At && e.Seq < o.Seq }
 
-// Queue holds events to come. Nearly all events of a fabric are due within a few microseconds, so they go into a ring of narrow buckets,
-// which are sorted one at a time when their time comes. Later events wait in a heap. The cost of an event does not grow with the number of
-// events. A bucket is a list in a common store, so that little memory is touched.
+// Queue holds events to come. Nearly all events of a fabric are due within a few microseconds, so they go into a ring
+// of narrow buckets, which are sorted one at a time when their time comes. Later events wait in a heap. The cost of
+// an event does not grow with the number of events. A bucket is a list in a common store, so that little memory is
+// touched.
 type Queue struct {
 	shift  uint     // a bucket is 1<<shift picoseconds wide
 	bucket int64    // the current bucket's number: time >> shift
@@ -35,8 +37,8 @@ type Queue struct {
 	far    eventHeap
 }
 
-// New returns an empty queue for a given rate of events, per second. A bucket then holds a few, and the ring reaches somewhat further than
-// ahead.
+// New returns an empty queue for a given rate of events, per second. A bucket then holds a few, and the ring reaches
+// somewhat further than ahead.
 func New(rate float64, ahead vtime.Time) Queue {
 	const perBucket = 8
 	shift := min(max(uint(bits.Len64(uint64(perBucket*float64(vtime.Second)/rate))), 10), 22)

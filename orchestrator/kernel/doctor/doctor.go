@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -138,7 +139,7 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 		return "", err
 	}
 	e.AddFlow(engine.FlowConfig{
-		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: engine.Ports{Source: 0xc000},
+		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 1, Ports: paths.Ports{Source: 0xc000},
 		NewController: func(int) (cc.Controller, error) {
 			return cc.Constant(float64(plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate)), nil
 		},

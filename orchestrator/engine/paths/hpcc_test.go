@@ -1,4 +1,4 @@
-package engine
+package paths_test
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -23,7 +25,7 @@ type hpccVectors struct {
 // hpccVector is a flow and the nodes on its way; links are the numbers of the links on it.
 type hpccVector struct {
 	source, destination topologies.NodeID
-	ports               Ports
+	ports               paths.Ports
 	there, back         []topologies.NodeID
 	links               []int
 }
@@ -105,7 +107,7 @@ func readHPCCVectors(t *testing.T) (v hpccVectors) {
 func TestHPCCHash(t *testing.T) {
 	v := readHPCCVectors(t)
 	for _, h := range v.hashes {
-		if got := hpccHash(h[0], h[1], h[2], Ports{Source: uint16(h[3]), Destination: uint16(h[4])}); got != h[5] {
+		if got := paths.HPCCHash(h[0], h[1], h[2], paths.Ports{Source: uint16(h[3]), Destination: uint16(h[4])}); got != h[5] {
 			t.Errorf("hash of %v is %d", h, got)
 		}
 	}
@@ -114,19 +116,20 @@ func TestHPCCHash(t *testing.T) {
 	}
 }
 
-// TestHPCCPaths: data and ACKs go the simulator's way, by Path and by the pipelines, which find the flow's ports in the packets.
+// TestHPCCPaths: data and ACKs go the simulator's way, by Path and by the pipelines, which find the flow's ports in
+// the packets.
 func TestHPCCPaths(t *testing.T) {
 	v := readHPCCVectors(t)
 	choices := 0
 	for i, plan := range v.plans {
-		k := loadBare(t, TableSizes(plan, Features{}))
-		FillTables(plan, &k.State)
+		k := loadBare(t, fill.Sizes(plan, ebpf.Features{}))
+		fill.Plan(plan, &k.State)
 		for i := range k.State.Switches {
-			k.State.Switches[i].EcmpSeed, k.State.Switches[i].Choice = ecmpSeed(plan, i), ebpf.ChoiceHPCC
+			k.State.Switches[i].EcmpSeed, k.State.Switches[i].Choice = paths.Seed(plan, i), ebpf.ChoiceHPCC
 		}
 		for _, f := range v.flows[i] {
-			there := Path(plan, f.source, f.destination, f.ports)
-			back := WayBack(plan, f.source, f.destination, f.ports)
+			there := paths.Forward(plan, f.source, f.destination, f.ports)
+			back := paths.Back(plan, f.source, f.destination, f.ports)
 			var links []int
 			for _, p := range there {
 				links = append(links, plan.Ports[p].Link)
@@ -138,7 +141,7 @@ func TestHPCCPaths(t *testing.T) {
 			for way, path := range [][]topologies.PortID{there, back} {
 				source, destination, ports := f.source, f.destination, f.ports
 				if way == 1 {
-					source, destination, ports = destination, source, ports.back(plan)
+					source, destination, ports = destination, source, ports.Back(plan)
 				}
 				for j, left := range path[:len(path)-1] {
 					in := plan.Ports[left].Peer

@@ -1,4 +1,4 @@
-package engine
+package fill
 
 import (
 	"testing"
@@ -12,12 +12,12 @@ import (
 
 // memory is the tables of a plan without pipelines.
 func memory(plan *topologies.Plan) *ebpf.State {
-	n := TableSizes(plan, Features{BurstDetection: true})
+	n := Sizes(plan, ebpf.Features{BurstDetection: true})
 	s := &ebpf.State{
 		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
 		Routes: make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops), Hosts: make([]ebpf.Host, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
-	FillTables(plan, s)
+	Plan(plan, s)
 	return s
 }
 
@@ -126,8 +126,8 @@ func TestPortNumbers(t *testing.T) {
 	}
 }
 
-// The pipeline's idea of a pause's length, quanta times the port's quantum, and the wire format's are one, where rates are
-// Ethernet's.
+// The pipeline's idea of a pause's length, quanta times the port's quantum, and the wire format's are one, where
+// rates are Ethernet's.
 func TestQuantaTime(t *testing.T) {
 	for _, rate := range []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps} {
 		for _, q := range []uint16{0, 1, 2, 1000, 0x7fff, 0xffff} {
@@ -136,17 +136,5 @@ func TestQuantaTime(t *testing.T) {
 				t.Errorf("%d quanta at %v: %v and %v, want %v", q, rate, got, wire.PauseTime(q, rate), want)
 			}
 		}
-	}
-}
-
-// Switches choose independently of each other, and the same from run to run: these are constants.
-func TestECMPSeed(t *testing.T) {
-	seen := map[uint32]int{}
-	for sw := range 4096 {
-		seed := ownSeed(sw)
-		if other, ok := seen[seed]; ok {
-			t.Errorf("switches %d and %d have seed %#x", other, sw, seed)
-		}
-		seen[seed] = sw
 	}
 }

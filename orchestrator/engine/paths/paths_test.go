@@ -1,14 +1,17 @@
-package engine
+package paths_test
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/wasm"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -28,8 +31,17 @@ func loadBare(t *testing.T, n ebpf.Sizes) *wasm.Pipelines {
 	return k
 }
 
+func parsePlan(t *testing.T, text string) *topologies.Plan {
+	t.Helper()
+	plan, err := topologies.Parse("plan.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
 // choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
-func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports Ports) topologies.PortID {
+func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports paths.Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
 		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),
@@ -77,8 +89,8 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 		k.State.Switches[0].EcmpSeed = seed
 		k.State.Routes[host] = ebpf.Route{PortOrFirst: start, Count: group}
 
-		want := topologies.PortID(start + ecmpHash(seed, 0, source, destination, port)%group)
-		if got := choose(t, k, 0, source, destination, Ports{Source: port}); got != want {
+		want := topologies.PortID(start + paths.ECMPHash(seed, 0, source, destination, port)%group)
+		if got := choose(t, k, 0, source, destination, paths.Ports{Source: port}); got != want {
 			t.Fatalf("%v to %v from port %d, seed %#x: the pipeline takes port %d of %d from %d, Go %d",
 				source, destination, port, seed, got, group, start, want)
 		}
@@ -101,15 +113,15 @@ func TestPathIsThePipelines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := loadBare(t, TableSizes(plan, Features{}))
-			FillTables(plan, &k.State)
+			k := loadBare(t, fill.Sizes(plan, ebpf.Features{}))
+			fill.Plan(plan, &k.State)
 			rng := rand.New(rand.NewPCG(7, 11))
 			balancing := switchagent.Default().Balancing
 			for n := range 1500 {
 				if n%50 == 0 { // the first 50 by the defaults
-					plan = plan.WithBalancing(Balancing(&balancing, &hostagent.Settings{}))
+					plan = plan.WithBalancing(paths.Balancing(&balancing, &hostagent.Settings{}))
 					for i := range k.State.Switches {
-						if err := fillChoice(&k.State.Switches[i], plan, &balancing, &hostagent.Settings{}, i); err != nil {
+						if err := fill.Choice(&k.State.Switches[i], plan, &balancing, &hostagent.Settings{}, i); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -123,10 +135,10 @@ func TestPathIsThePipelines(t *testing.T) {
 				source, destination := &plan.Nodes[plan.Hosts[a]], &plan.Nodes[plan.Hosts[b]]
 				pair := plan.PairOf(source.ID, destination.ID, rng.IntN(8))
 				from, to := plan.Address(source.Ports[pair.From]).As4(), plan.Address(destination.Ports[pair.To]).As4()
-				path := Path(plan, source.ID, destination.ID, Ports{Pair: pair, Source: port})
+				path := paths.Forward(plan, source.ID, destination.ID, paths.Ports{Pair: pair, Source: port})
 				for i, left := range path[:len(path)-1] {
 					in := plan.Ports[left].Peer
-					if got := choose(t, k, int(in), from, to, Ports{Source: port}); got != path[i+1] {
+					if got := choose(t, k, int(in), from, to, paths.Ports{Source: port}); got != path[i+1] {
 						t.Fatalf("%s to %s, port %d: at %s the pipeline takes %s, Path %s", source.Name, destination.Name, port,
 							plan.Nodes[plan.Ports[in].Node].Name, plan.Ports[got].Name, plan.Ports[path[i+1]].Name)
 					}
@@ -139,14 +151,14 @@ func TestPathIsThePipelines(t *testing.T) {
 	}
 }
 
-// TestWeights: flows choose a link of weight 3 three times as often as one of weight 1 beside it. Of 2^14 flows the share is a binomial's, whose standard
-// deviation is below 0.4 % here.
+// TestWeights: flows choose a link of weight 3 three times as often as one of weight 1 beside it. Of 2^14 flows the
+// share is a binomial's, whose standard deviation is below 0.4 % here.
 func TestWeights(t *testing.T) {
 	plan := parsePlan(t, "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}\nchange_links: [{from: leaf0..leaf1, to: spine1, weight: 3}]")
 	const flows = 1 << 14
 	heavy := 0
 	for i := range flows {
-		path := Path(plan, plan.Hosts[0], plan.Hosts[1], Ports{Source: uint16(wire.MinEntropyPort + i)})
+		path := paths.Forward(plan, plan.Hosts[0], plan.Hosts[1], paths.Ports{Source: uint16(wire.MinEntropyPort + i)})
 		if plan.PeerNode(path[1]).Name == "spine1" {
 			heavy++
 		}
@@ -173,21 +185,21 @@ func TestPinPath(t *testing.T) {
 	if len(spines) != 8 {
 		t.Fatalf("%d spines", len(spines))
 	}
-	used := map[Ports]bool{}
+	used := map[paths.Ports]bool{}
 	for _, spine := range spines {
 		for salt := range uint64(20) {
-			port, err := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt))
+			port, err := paths.Pin(plan, host(0), host(5), []topologies.NodeID{spine}, paths.FirstPorts(salt))
 			if err != nil || port.Source < wire.MinEntropyPort {
 				t.Fatalf("through %s: port %d, %v", plan.Nodes[spine].Name, port, err)
 			}
 			through := false
-			for _, p := range Path(plan, host(0), host(5), port) {
+			for _, p := range paths.Forward(plan, host(0), host(5), port) {
 				through = through || plan.Ports[p].Node == spine
 			}
 			if !through {
 				t.Errorf("port %d does not lead through %s", port, plan.Nodes[spine].Name)
 			}
-			if again, _ := PinPath(plan, host(0), host(5), []topologies.NodeID{spine}, FirstPorts(salt)); again != port {
+			if again, _ := paths.Pin(plan, host(0), host(5), []topologies.NodeID{spine}, paths.FirstPorts(salt)); again != port {
 				t.Errorf("port %d, then %d", port, again)
 			}
 			used[port] = true
@@ -196,14 +208,14 @@ func TestPinPath(t *testing.T) {
 	if len(used) < 100 { // of 160: the salt spreads them
 		t.Errorf("%d different ports", len(used))
 	}
-	if _, err := PinPath(plan, host(0), host(5), nil, FirstPorts(1)); err != nil {
+	if _, err := paths.Pin(plan, host(0), host(5), nil, paths.FirstPorts(1)); err != nil {
 		t.Error(err)
 	}
 	// Two spines at once, or a spine between hosts of one leaf: there is no such path.
-	if port, err := PinPath(plan, host(0), host(5), spines[:2], FirstPorts(0)); err == nil {
+	if port, err := paths.Pin(plan, host(0), host(5), spines[:2], paths.FirstPorts(0)); err == nil {
 		t.Errorf("port %d through two spines", port)
 	}
-	if port, err := PinPath(plan, host(0), host(1), spines[:1], FirstPorts(0)); err == nil {
+	if port, err := paths.Pin(plan, host(0), host(1), spines[:1], paths.FirstPorts(0)); err == nil {
 		t.Errorf("port %d through a spine to the next host", port)
 	}
 }
@@ -215,25 +227,25 @@ func TestPinPathThroughTwoTiers(t *testing.T) {
 		t.Fatal(err)
 	}
 	source, destination := plan.Hosts[0], plan.Hosts[len(plan.Hosts)-1]
-	paths := map[string]bool{}
+	all := map[string]bool{}
 	for salt := range uint64(300) {
-		port, err := PinPath(plan, source, destination, nil, FirstPorts(salt))
+		port, err := paths.Pin(plan, source, destination, nil, paths.FirstPorts(salt))
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := Path(plan, source, destination, port)
+		path := paths.Forward(plan, source, destination, port)
 		var via []topologies.NodeID
 		for _, p := range path[1:] {
 			via = append(via, plan.Ports[p].Node)
 		}
-		pinned, err := PinPath(plan, source, destination, via, FirstPorts(salt+1))
+		pinned, err := paths.Pin(plan, source, destination, via, paths.FirstPorts(salt+1))
 		if err != nil {
 			t.Fatalf("a path that exists is not found: %v", err)
 		}
-		if got := fmt.Sprint(Path(plan, source, destination, pinned)); got != fmt.Sprint(path) {
+		if got := fmt.Sprint(paths.Forward(plan, source, destination, pinned)); got != fmt.Sprint(path) {
 			t.Fatalf("pinned to %v, got %s", path, got)
 		}
-		paths[fmt.Sprint(path)] = true
+		all[fmt.Sprint(path)] = true
 	}
 	// Between pods there is a path through every core.
 	cores := 0
@@ -242,7 +254,43 @@ func TestPinPathThroughTwoTiers(t *testing.T) {
 			cores++
 		}
 	}
-	if len(paths) != cores {
-		t.Errorf("%d paths with %d cores", len(paths), cores)
+	if len(all) != cores {
+		t.Errorf("%d paths with %d cores", len(all), cores)
+	}
+}
+
+// Switches choose independently of each other, and the same from run to run: these are constants.
+func TestECMPSeed(t *testing.T) {
+	seen := map[uint32]int{}
+	for sw := range 4096 {
+		seed := paths.OwnSeed(sw)
+		if other, ok := seen[seed]; ok {
+			t.Errorf("switches %d and %d have seed %#x", other, sw, seed)
+		}
+		seen[seed] = sw
+	}
+}
+
+// What cannot work is refused with the key.
+func TestCheckBalancing(t *testing.T) {
+	plan := parsePlan(t, "leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 2}")
+	s := switchagent.Default()
+	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err != nil {
+		t.Error(err)
+	}
+	s.Balancing.Seed = 3
+	if err := paths.CheckBalancing(plan, &s); err != nil {
+		t.Error(err)
+	}
+	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil || !strings.HasPrefix(err.Error(), "load_balancing has no say") {
+		t.Error(err)
+	}
+	s.Balancing.Mode = switchagent.BalanceSpray
+	moving := plan.WithBalancing(paths.Balancing(&s.Balancing, &hostagent.Settings{}))
+	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("spine1").ID}, paths.FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
+		t.Error(err)
+	}
+	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], nil, paths.FirstPorts(1)); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,13 +1,11 @@
-package engine
+package fill
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -37,7 +35,8 @@ func TestCables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A frame of 9100 B of IP, 14 of Ethernet and 24 beside it may be ahead of a PAUSE, and lossless frames are no longer.
+	// A frame of 9100 B of IP, 14 of Ethernet and 24 beside it may be ahead of a PAUSE, and lossless frames are no
+	// longer.
 	if got := Cables(jumbo, jumbo.Switch[0], false)[0]; got.AheadLine != 9138 || got.LongestLine != 1140 {
 		t.Errorf("with interfaces for 9100 B: %+v", got)
 	}
@@ -61,11 +60,11 @@ func TestFillSwitch(t *testing.T) {
 	at := &want.Profiles[0]
 	*at = ebpf.Profile{EcnKmin: 5, EcnKmax: 6, Xoff: 3, Xon: 2, Q_ecn: 11}
 	var got ebpf.SwitchState
-	fill := func(ports int) {
+	write := func(ports int) {
 		buffer, thresholds := s.Resolve(slices.Repeat([]switchagent.Cable{{Rate: 40 * units.Gbps}}, ports))
-		fillSwitch(&got, make([]ebpf.Port, ports), &s, buffer, thresholds)
+		Switch(&got, make([]ebpf.Port, ports), &s, buffer, thresholds)
 	}
-	fill(4)
+	write(4)
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
@@ -73,24 +72,24 @@ func TestFillSwitch(t *testing.T) {
 	got.Used, got.HeadroomUsed, got.Uncounted, got.IntOn, got.Choice, got.Cnm, got.Seed, got.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
 	want.Used, want.HeadroomUsed, want.Uncounted, want.IntOn, want.Choice, want.Cnm, want.Seed, want.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
 	got.Profiles[3].Xoff = 1
-	fill(4)
+	write(4)
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
 	// A dynamic threshold shares out what is not headroom: 4 ports of 3 lossless priorities.
 	s.PFC.Alpha = 0.125
-	fill(4)
+	write(4)
 	at.Alpha, want.Buffer = 1<<13, 10_000_000-4*3*100_000
 	if got != want {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
 	// Headroom for more than there is leaves nothing, not a wrapped number.
-	fill(1000)
+	write(1000)
 	if got.Buffer != 0 {
 		t.Errorf("buffer %d", got.Buffer)
 	}
 	s.ECN.PMax, s.PFC.Alpha = 1, 64
-	fill(4)
+	write(4)
 	if got.EcnPmax != 1<<32 || got.Profiles[0].Alpha != 64<<16 {
 		t.Errorf("Pmax %#x, alpha %#x", got.EcnPmax, got.Profiles[0].Alpha)
 	}
@@ -100,7 +99,7 @@ func TestFillSwitch(t *testing.T) {
 	} {
 		for i, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
 			s.ECN.Mode, s.ECN.Point = mode, point
-			if fill(4); got.EcnAtEnqueue != want[i] {
+			if write(4); got.EcnAtEnqueue != want[i] {
 				t.Errorf("mode %d, point %d: at enqueue %d", mode, point, got.EcnAtEnqueue)
 			}
 		}
@@ -123,30 +122,6 @@ func TestFillSwitch(t *testing.T) {
 	}
 }
 
-// TestECNPorts: RED and the step mark at the ports that are selected, in a fabric where an uplink and a port to a host are congested.
-func TestECNPorts(t *testing.T) {
-	for ports, want := range map[switchagent.ECNPorts][2]bool{
-		switchagent.ECNPortsAuto: {true, true}, switchagent.ECNPortsAll: {true, true},
-		switchagent.ECNPortsToSwitches: {true, false}, switchagent.ECNPortsToHosts: {false, true},
-	} {
-		for _, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
-			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", labOptions{
-				sw: func(s *switchagent.Settings) {
-					s.ECN = switchagent.ECN{Mode: mode, Priorities: 1 << 3, KMin: 2 * units.KB, KMax: 4 * units.KB, PMax: 1, Ports: ports}
-				},
-			})
-			for _, from := range []string{"h1", "h2", "h3"} {
-				l.send(from, "h0", 100_000, 0, 40*units.Gbps)
-			}
-			l.run(0)
-			up, down := l.state.Ports[l.port("leaf1", "spine0")].EcnMarked, l.state.Ports[l.port("leaf0", "h0")].EcnMarked
-			if got := [2]bool{up > 0, down > 0}; got != want {
-				t.Errorf("ports %v, mode %v: %d marks at the uplink and %d at the host's port", ports, mode, up, down)
-			}
-		}
-	}
-}
-
 // Ports of different rates have profiles of their own, and know which.
 func TestFillSwitchByRate(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte(
@@ -157,13 +132,13 @@ func TestFillSwitchByRate(t *testing.T) {
 	cables := Cables(plan, plan.Switch[0], false)
 	s := switchagent.Default()
 	s.Buffer = 22 * units.MB
-	fill := func() (sw ebpf.SwitchState, registers []ebpf.Port) {
+	write := func() (sw ebpf.SwitchState, registers []ebpf.Port) {
 		registers = make([]ebpf.Port, len(cables))
 		buffer, thresholds := s.Resolve(cables)
-		fillSwitch(&sw, registers, &s, buffer, thresholds)
+		Switch(&sw, registers, &s, buffer, thresholds)
 		return sw, registers
 	}
-	sw, registers := fill()
+	sw, registers := write()
 	for i := range registers {
 		want := ebpf.Profile{EcnKmin: 12_500, EcnKmax: 500_000, Xoff: 800_000, Xon: 798_000, Q_ecn: 500_000}
 		if cables[i].Rate == 400*units.Gbps {
@@ -176,7 +151,7 @@ func TestFillSwitchByRate(t *testing.T) {
 	// Numbers that are in proportion to the rate.
 	s.PFC.Alpha, s.PFC.XOFF, s.PFC.Headroom, s.PFC.PerRate = 0.125, 320*units.KB, 37_500, 100*units.Gbps
 	s.ECN.KMin, s.ECN.KMax, s.ECN.PerRate, s.CNM.QECN = 400*units.KB, 1600*units.KB, 100*units.Gbps, 200*units.KB
-	sw, registers = fill()
+	sw, registers = write()
 	for i, want := range []ebpf.Profile{
 		{EcnKmin: 400_000, EcnKmax: 1_600_000, Xoff: 320_000, Xon: 318_000, Alpha: 1 << 13, Q_ecn: 200_000},
 		{EcnKmin: 1_600_000, EcnKmax: 6_400_000, Xoff: 320_000, Xon: 318_000, Alpha: 1 << 15, Q_ecn: 200_000},
@@ -234,135 +209,6 @@ func TestCheckThresholds(t *testing.T) {
 		}
 		if err := check(nil, &s); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// drain runs until nothing moves any more, whatever invariants break.
-func drain(l *lab) {
-	l.Helper()
-	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
-		l.Fatal(err)
-	}
-}
-
-// The remedy for a headroom that is too small is the number of bytes that the port needs, and with that number nothing is lost.
-func TestHeadroomRemedy(t *testing.T) {
-	incast := func(headroom units.Bytes) *lab {
-		l := newFaultLab(t, "name: t\nrate: 400Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.PFC.Headroom, s.PFC.XOFF = headroom, 300*units.KB
-		})
-		for _, from := range []string{"h0", "h1", "h2"} {
-			l.send(from, "h3", 2_000_000, 0, 0)
-		}
-		return l
-	}
-	l := incast(50 * units.KB)
-	drain(l)
-	const want = "103.564KB can be in flight to this port (100KB on the cable, both ways; 1.116KB past XOFF; 1.14KB while a frame is sent that " +
-		"PAUSE waits for, 168B while PFC frames are; 1.14KB that the peer is sending) and its headroom is 50KB: " +
-		"switch.pfc.headroom must be 103.564KB or more here, or auto"
-	broken := l.Check()
-	if len(broken) == 0 || broken[0].Invariant != "nothing is dropped in a lossless class" || !strings.HasSuffix(broken[0].Detail, want) {
-		t.Errorf("%v\nwant %s", broken, want)
-	}
-	for _, headroom := range []units.Bytes{103_564, switchagent.Auto} {
-		l := incast(headroom)
-		drain(l)
-		if broken := l.Check(); len(broken) > 0 {
-			t.Errorf("headroom %v: %v", headroom, broken[0])
-		}
-	}
-}
-
-// Where hosts answer although they are paused, no headroom holds what they send: that is the cause then, and no late PAUSE.
-func TestHeadroomOfPausedAnswers(t *testing.T) {
-	for _, c := range []struct {
-		headroom units.Bytes
-		want     string
-	}{
-		{13_564, "priority 3: headroom overrun: h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the 13.564KB of headroom"},
-		{5_000, "; and h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top"},
-	} {
-		l := newFaultLab(t, "name: t\nrate: 40Gbps\nmtu: 256\nstar: {hosts: 14}\n", func(s *switchagent.Settings, h *hostagent.Settings) {
-			s.PFC.Headroom, s.PFC.XOFF = c.headroom, 20*units.KB
-			s.PFC.XON = 10 * units.KB
-			h.ACKsWithData, h.ACKsWhenPaused, h.RetransmitTimeout = true, true, 0
-		})
-		l.send("h0", "h1", 1_000_000, 0, 0)
-		for i := 2; i < 14; i++ {
-			l.send(fmt.Sprintf("h%d", i), "h0", 300_000, 0, 0)
-		}
-		drain(l)
-		said := ""
-		for _, broken := range l.Check() {
-			if broken.Place == l.plan.Ports[l.port("s0", "h1")].Name {
-				said += broken.Detail
-			}
-		}
-		if !strings.Contains(said, c.want) {
-			t.Errorf("headroom %v: %q, want %q", c.headroom, said, c.want)
-		}
-	}
-}
-
-// So is that for a buffer that does not hold what XOFF and headroom let in.
-func TestBufferRemedy(t *testing.T) {
-	incast := func(buffer units.Bytes) *lab {
-		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.Buffer, s.PFC.XOFF = buffer, 300*units.KB
-		})
-		for _, from := range []string{"h0", "h1", "h2"} {
-			l.send(from, "h3", 1_000_000, 0, 0)
-		}
-		drain(l)
-		return l
-	}
-	const want = "its lossless priorities may hold 1.254256MB, XOFF and headroom of all ports, and the buffer is 500KB: " +
-		"switch.buffer must be 1.254256MB or more, or auto, or switch.pfc.xoff lower or auto"
-	broken := incast(500 * units.KB).Check()
-	if len(broken) == 0 || !strings.HasSuffix(broken[0].Detail, want) {
-		t.Errorf("%v\nwant %s", broken, want)
-	}
-	for _, buffer := range []units.Bytes{1_254_256, switchagent.Auto} {
-		if broken := incast(buffer).Check(); len(broken) > 0 {
-			t.Errorf("buffer %v: %v", buffer, broken[0])
-		}
-	}
-}
-
-// A cable that becomes longer while the fabric works gets the headroom that it needs, if that is auto, and keeps it as it becomes
-// shorter: what is on it arrives all the same.
-func TestHeadroomFollowsTheCable(t *testing.T) {
-	for _, c := range []struct {
-		headroom units.Bytes
-		lost     bool
-	}{{switchagent.Auto, false}, {75 * units.KB, true}} {
-		l := newFaultLab(t, "name: t\nrate: 100Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.PFC.Headroom = c.headroom
-		})
-		h0, s0 := l.port("h0", "s0"), l.port("s0", "h0")
-		set := func(at, delay vtime.Time) {
-			l.At(at, func(vtime.Time) error {
-				for _, p := range []int{h0, s0} {
-					if err := l.SetDelay(p, delay); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		set(20*vtime.Microsecond, 50*vtime.Microsecond)
-		set(600*vtime.Microsecond, vtime.Microsecond)
-		for _, from := range []string{"h0", "h1", "h2"} {
-			l.send(from, "h3", 8_000_000, 0, 0)
-		}
-		drain(l)
-		if broken := l.Check(); (len(broken) > 0) != c.lost {
-			t.Errorf("headroom %v: %v", c.headroom, broken)
-		}
-		if got := l.Switch(0).Headroom(s0); c.headroom == switchagent.Auto && got != 2*625_000+3_564 {
-			t.Errorf("headroom %d", got)
 		}
 	}
 }

@@ -1,0 +1,176 @@
+// Package fill writes what a plan and the settings of its switches come to into the tables of the pipelines.
+package fill
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Sizes returns the sizes of the pipelines' tables for a plan with the given features.
+func Sizes(plan *topologies.Plan, features ebpf.Features) ebpf.Sizes {
+	n := ebpf.Sizes{
+		Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Interfaces), Leaves: plan.Routes().Leaves, Features: features,
+	}
+	for _, g := range plan.Routes().Groups {
+		n.NextHops += len(g)
+	}
+	for _, s := range plan.Switch {
+		k := len(plan.Nodes[s].Ports)
+		n.Fanouts += k * k
+	}
+	if features.Reroute { // to each leaf there may be any of a switch's ports, as often as its weight requires
+		for _, s := range plan.Switch {
+			for _, id := range plan.Nodes[s].Ports {
+				n.NextHops += n.Leaves * plan.Links[plan.Ports[id].Link].Weight
+			}
+		}
+	}
+	return n
+}
+
+// Plan writes a plan's ports and routes.
+func Plan(plan *topologies.Plan, state *ebpf.State) {
+	row := uint32(0)
+	for i := range plan.Ports {
+		p := &plan.Ports[i]
+		node := &plan.Nodes[p.Node]
+		t := &state.Ports[i]
+		t.Kind = ebpf.KindHost
+		if node.Kind == topologies.Switch {
+			t.Kind = ebpf.KindSwitch
+			t.FanoutRow = row
+			if plan.Nodes[plan.Ports[p.Peer].Node].Kind != topologies.Switch {
+				t.Edge = 1
+			}
+			row += uint32(len(node.Ports))
+		}
+		t.Node = uint32(node.Index)
+		t.Ifindex = uint32(InnerIfindex(p))
+		t.FirstPort = uint32(node.Ports[0])
+		t.Ports = uint32(len(node.Ports))
+		Cable(t, p.Rate, p.Delay)
+		t.LineOverhead = int32(plan.Framing.LineBytes(plan.MTU) - int64(plan.MTU)) // an MTU is far above line_min
+		t.LineMin = uint32(plan.Framing.LineBytes(0))
+		t.Uncounted = uint32(plan.Framing.Uncounted())
+		t.Mac = p.MAC
+		t.PeerMac = plan.Ports[p.Peer].MAC
+	}
+	for i, id := range plan.Interfaces {
+		state.Hosts[i].Address = paths.HPCCAddress(plan.Ports[id].Node)
+	}
+	if err := Routes(plan.Routes(), state); err != nil {
+		panic(err) // the tables have the plan's sizes
+	}
+}
+
+// Cable writes the rate and delay of a port's cable.
+func Cable(t *ebpf.Port, rate units.Rate, delay vtime.Time) {
+	t.Quantum = uint64(rate.TimeFor(512 / 8))
+	t.ThreeD_c = uint64(rate.BytesIn(3 * delay))
+	t.RateMbps = uint32(rate / units.Mbps)
+	code, _ := wire.INTRateCode(rate)
+	t.RateCode = uint32(code)
+}
+
+// Routes writes routes. They may avoid links that earlier ones used.
+func Routes(routes *topologies.Routes, state *ebpf.State) error {
+	first := make([]uint32, len(routes.Groups))
+	next := 0
+	for g, ports := range routes.Groups {
+		first[g] = uint32(next)
+		if len(ports) < 2 {
+			continue
+		}
+		if next+len(ports) > len(state.NextHops) {
+			return fmt.Errorf("the routes have more than the %d next hops that there is room for", len(state.NextHops))
+		}
+		for _, p := range ports {
+			state.NextHops[next] = uint64(p)
+			next++
+		}
+	}
+	for i, g := range routes.Last {
+		h := &state.Hosts[i]
+		h.Leaf, h.Port = uint32(routes.Leaf[i]), ebpf.NoPort
+		if ports := routes.Groups[g]; len(ports) > 0 {
+			h.Port = uint32(ports[0])
+		}
+	}
+	for i, g := range routes.ToLeaf {
+		r := &state.Routes[i]
+		if g == topologies.AtLeaf {
+			*r = ebpf.Route{Count: ebpf.AtLeaf}
+			continue
+		}
+		ports := routes.Groups[g]
+		r.Count = uint32(len(ports))
+		r.PortOrFirst = first[g]
+		if len(ports) == 1 {
+			r.PortOrFirst = uint32(ports[0])
+		}
+	}
+	return nil
+}
+
+// NextHops returns the ports from which the pipelines of the switch with index sw choose for the interface with index
+// to, where leaves is the number of leaves in the routes.
+func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) {
+	h := &state.Hosts[to]
+	r := &state.Routes[sw*leaves+int(h.Leaf)]
+	switch {
+	case r.Count == 1:
+		return []topologies.PortID{topologies.PortID(r.PortOrFirst)}
+	case r.Count != ebpf.AtLeaf:
+		for _, port := range state.NextHops[r.PortOrFirst:][:r.Count] {
+			hops = append(hops, topologies.PortID(port))
+		}
+	case h.Port != ebpf.NoPort:
+		return []topologies.PortID{topologies.PortID(h.Port)}
+	}
+	return hops
+}
+
+// Choice writes how the switch with an index chooses among equal-cost ports.
+func Choice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, hosts *hostagent.Settings, index int) error {
+	if b := paths.Balancing(s, hosts); b != plan.Balancing {
+		return fmt.Errorf("%s balances load by %v, and the plan has the ways of %+v: make the plan with WithBalancing",
+			plan.Nodes[plan.Switch[index]].Name, s.Mode, plan.Balancing)
+	}
+	t.EcmpSeed, t.FlowletGap, t.HashFields = paths.Seed(plan, index), uint64(s.Gap), paths.Fields(s)
+	t.Choice = ebpf.ChoiceHash
+	switch {
+	case s.Mode == switchagent.BalanceECMP && plan.Hash == topologies.HashHPCC:
+		t.Choice = ebpf.ChoiceHPCC
+	case s.Mode == switchagent.BalanceECMP && t.HashFields != 0:
+		t.Choice = ebpf.ChoiceFields
+	case s.Mode == switchagent.BalanceFlowlet:
+		t.Choice = ebpf.ChoiceFlowlet
+	case s.Mode == switchagent.BalanceSpray && s.RoundRobin:
+		t.Choice = ebpf.ChoiceRoundRobin
+	case s.Mode == switchagent.BalanceSpray:
+		t.Choice = ebpf.ChoiceRandom
+	case s.Mode == switchagent.BalanceAdaptive && s.ByFlowlet:
+		t.Choice = ebpf.ChoiceAdaptiveFlowlet
+	case s.Mode == switchagent.BalanceAdaptive:
+		t.Choice = ebpf.ChoiceAdaptive
+	}
+	return nil
+}
+
+// firstIfindex is the index that a namespace's first interface after lo gets. Indexes are chosen, not requested from
+// the kernel: that saves a dump of every namespace, and the ring gets a port from an interface by subtraction.
+const firstIfindex = 2
+
+// OuterIfindex returns the index in the hub namespace of a port's outer end.
+func OuterIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) }
+
+// InnerIfindex returns the index in its node's namespace of a port's inner end.
+func InnerIfindex(p *topologies.Port) int32 { return firstIfindex + int32(p.Number) - 1 }

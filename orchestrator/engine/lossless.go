@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+)
+
+// overrun is frames of one lossless priority that were dropped in one place for one reason.
+type overrun struct {
+	port     int32
+	priority uint8
+	why      switchagent.Drop
+}
+
+// failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy, however many
+// follow.
+func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
+	at := overrun{p.id, f.Priority, why}
+	if why == switchagent.DropHeadroom { // an account of the port that it came by
+		at.port = f.InPort
+	}
+	r := l.regions[p.region]
+	if v, seen := r.overruns[at]; seen {
+		v.Times++
+		return
+	}
+	if r.overruns == nil {
+		r.overruns = map[overrun]*Violation{}
+	}
+	missing := ""
+	if why == switchagent.DropHeadroom {
+		missing = l.lacksHeadroom(&l.ports[at.port], f.Priority)
+	} else {
+		missing = fill.LacksBuffer(l.settings[p.index], l.cables[p.index])
+	}
+	r.overruns[at] = l.fail(NothingDropped, l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
+}
+
+// lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to do.
+func (l *lane) lacksHeadroom(p *port, priority uint8) string {
+	_, cable := l.cableOf(p)
+	needed := cable.InFlight(&l.settings[p.index].PFC)
+	headroom := units.Bytes(l.switches[p.index].Headroom(int(p.id)))
+	answers := l.answersPaused(&l.ports[p.peer], priority)
+	switch {
+	case answers && headroom >= needed.Sum():
+		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the %v of headroom "+
+			"hold what is in flight and no more: host.ack_when_paused must be false, or switch.pfc.headroom much more",
+			l.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
+	case headroom >= needed.Sum():
+		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
+			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
+	}
+	text := fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
+		needed.Sum(), &needed, headroom, needed.Sum())
+	if answers {
+		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top",
+			l.plan.PeerNode(topologies.PortID(p.id)).Name)
+	}
+	return text
+}
+
+// answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is paused.
+func (l *lane) answersPaused(p *port, priority uint8) bool {
+	return !p.isSwitch && l.hosts.ACKsWhenPaused &&
+		(priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority || l.hosts.ACKsWithData && l.data>>priority&1 != 0)
+}

@@ -1,0 +1,8 @@
+package paths
+
+// What tests compare with the pipelines and with HPCC's simulator.
+var (
+	ECMPHash = ecmpHash
+	HPCCHash = hpccHash
+	OwnSeed  = ownSeed
+)

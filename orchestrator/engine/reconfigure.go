@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// SetSwitch changes those settings of a switch that can be changed while it works (keys.Key.Live). Which priorities
+// are lossless, the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
+func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
+	own := e.settings[index]
+	rows := settings.Switch(own)
+	for _, row := range rows.Differ(settings.Switch(s)) {
+		if !row.Live {
+			why := ""
+			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
+				why = ", as buffers and headroom are made for it and programs have chosen by it"
+			}
+			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can be changed: %[3]s",
+				row.Name, why, strings.Join(rows.Live(), ", "))
+		}
+	}
+	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
+		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
+	}
+	if err := errors.Join(settings.CheckSwitch(s), fill.CheckFlowControl(e.plan, s), fill.CheckThresholds(e.plan, s)); err != nil {
+		return err
+	}
+	dog := own.PFC.Watchdog
+	*own = *s
+	e.fitSwitch(index)
+	sw := e.switches[index]
+	sw.FindDue()
+	if err := e.freed(sw); err != nil || s.PFC.Watchdog == dog {
+		return err
+	}
+	own.PFC.Watchdog = dog // what its storms were made by
+	return e.setWatchdog(index, s.PFC.Watchdog)
+}
+
+// fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by them. What
+// does not change while a switch works stays.
+func (e *Engine) fitSwitch(index int) {
+	s, node := e.settings[index], &e.plan.Nodes[e.plan.Switch[index]]
+	buffer, ports := s.Resolve(e.cables[index])
+	registers := e.state.Ports[node.Ports[0]:][:len(node.Ports)]
+	fill.Switch(&e.state.Switches[index], registers, s, buffer, ports)
+	for _, id := range node.Ports {
+		e.describeDetector(&e.ports[id])
+	}
+	e.switches[index].Fit(buffer, ports)
+}
+
+// fitHeadroom has a switch's port hold what its cable, which has changed, can have in flight. It never becomes less: what a longer
+// cable holds arrives all the same.
+func (e *Engine) fitHeadroom(p *port) {
+	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
+		return
+	}
+	s := &e.settings[p.index].PFC
+	planned, now := e.cableOf(p)
+	before, needed := planned.InFlight(s), now.InFlight(s)
+	if n := needed.Sum(); n > max(before.Sum(), planned.Grown) {
+		planned.Grown = n
+		e.fitSwitch(int(p.index))
+	}
+}
+
+// cableOf is the cable of a switch's port as planned, and as it is.
+func (l *lane) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
+	peer := &l.ports[p.peer]
+	planned = &l.cables[p.index][topologies.PortID(p.id)-l.plan.Nodes[l.plan.Switch[p.index]].Ports[0]]
+	now = *planned
+	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
+	return planned, now
+}

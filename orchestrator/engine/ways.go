@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route. Where load balancing moves
+// packets it is the ports of all their ways.
+func (e *Engine) Way(flow int) []topologies.PortID {
+	f := &e.flows[flow]
+	if e.plan.Balancing.Moving {
+		return slices.Concat(e.plan.WaysBy(e.plan.Nodes[f.Source].Ports[f.Ports.From], e.plan.Nodes[f.Destination].Ports[f.Ports.To], e.nextHops)...)
+	}
+	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
+}
+
+// CutOff is where a flow's packets, or its answers, cannot get on as routes and links are now.
+type CutOff struct {
+	// Port is the first of their way whose link is down; where there is no route, that of the host that they are for.
+	Port topologies.PortID
+	// At is the node from which no route leads there, if NoRoute.
+	At      topologies.NodeID
+	NoRoute bool
+	Back    bool // it is the answers that cannot get on
+}
+
+// CutOff says where a flow is cut off; false if it is not. Where load balancing moves packets it is so only if no way is left.
+func (e *Engine) CutOff(flow int) (CutOff, bool) {
+	f := &e.flows[flow]
+	if c, found := e.cutOff(f.Source, f.Destination, f.Ports); found {
+		return c, true
+	}
+	c, found := e.cutOff(f.Destination, f.Source, f.Ports.Back(e.plan))
+	c.Back = true
+	return c, found
+}
+
+func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports) (CutOff, bool) {
+	from, to := e.plan.Nodes[source].Ports[ports.From], e.plan.Nodes[destination].Ports[ports.To]
+	switch {
+	case !e.LinkUp(int(from)):
+		return CutOff{Port: from}, true
+	case !e.LinkUp(int(to)) && !e.rerouted:
+		return CutOff{Port: e.plan.Ports[to].Peer}, true
+	case e.plan.Balancing.Moving:
+		ways := e.plan.WaysBy(from, to, func(sw, to int) []topologies.PortID {
+			return slices.DeleteFunc(e.nextHops(sw, to), func(id topologies.PortID) bool { return !e.LinkUp(int(id)) })
+		})
+		last := ways[len(ways)-1]
+		if slices.ContainsFunc(last, func(id topologies.PortID) bool { return e.plan.PeerNode(id).ID == destination }) {
+			return CutOff{}, false
+		}
+		return CutOff{Port: to, At: e.plan.PeerNode(last[0]).ID, NoRoute: true}, true
+	}
+	way := paths.Follow(e.plan, source, destination, ports, e.nextHops)
+	for _, id := range way {
+		if !e.LinkUp(int(id)) {
+			return CutOff{Port: id}, true
+		}
+	}
+	if end := e.plan.PeerNode(way[len(way)-1]).ID; end != destination {
+		return CutOff{Port: to, At: end, NoRoute: true}, true
+	}
+	return CutOff{}, false
+}
+
+// nextHops returns the ports of the switch with index sw from which the pipelines choose for the interface with index to.
+func (e *Engine) nextHops(sw, to int) (hops []topologies.PortID) {
+	return fill.NextHops(e.state, e.plan.Routes().Leaves, sw, to)
+}
