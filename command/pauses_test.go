@@ -64,7 +64,7 @@ func TestPauseCounts(t *testing.T) {
 	has("sweep.html", read("three/sweep.html"), `PAUSE frames between switches`)
 
 	prints("report", "one/dcon-burst/dcqcn", "two/dcon-burst")
-	for _, page := range []string{"one/dcon-burst/report.html", "two/dcon-burst/report.html", "comparison.html"} {
+	for _, page := range []string{"one/dcon-burst/report.html", "two/dcon-burst/report.html", "one/dcon-burst/comparison.html"} {
 		text := read(page)
 		has(page, text, `>PAUSE frames, all<`)
 		has(page, text, `>PAUSE frames between switches<`)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ that of the first run.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html beside the compared folders)")
+	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html beside the first of the compared folders)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c
@@ -93,7 +94,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 		return badInput(err)
 	}
 	if f.output == "" {
-		f.output = "comparison.html"
+		f.output = filepath.Join(filepath.Dir(filepath.Clean(folders[0])), "comparison.html") // beside what is compared
 	}
 	if err := comparison.Write(f.output, f.figures); err != nil {
 		return writeError(err)

@@ -218,7 +218,7 @@ func TestCancelledDraining(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil {
 		t.Fatalf("%v, %v", r, err)
 	}
-	if m := r.Summary.Verdict.Messages; len(m) != 1 || !strings.HasSuffix(m[0], " after its duration, while it drained: the results are partial") {
+	if m := r.Summary.Verdict.Messages; len(m) != 1 || !strings.HasSuffix(m[0], ", while draining: the results are partial") {
 		t.Errorf("%q", m)
 	}
 }

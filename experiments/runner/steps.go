@@ -197,9 +197,9 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 	if open == 0 {
 		return
 	}
-	status, text := measure.Warn, "had not ended"
+	status, text := measure.Warn, "are unfinished"
 	if r.Scenario.Drain {
-		status, text = measure.Fail, "never ended"
+		status, text = measure.Fail, "did not finish"
 	}
 	for i := range r.Scenario.Workloads {
 		w := &r.Scenario.Workloads[i]
@@ -208,7 +208,7 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 		}
 		g := &graphRun{runner: r, w: w, base: r.operations.base[i]}
 		if n, first := g.open(); n > 0 {
-			v.Worsen(status, "%d of %d operations of %s %s: the first that began and did not end is %s", n, len(w.Graph.Operations), w.Tag, text, first)
+			v.Worsen(status, "%d of %d operations of %s %s: the first that started and did not finish is %s", n, len(w.Graph.Operations), w.Tag, text, first)
 		}
 	}
 }

@@ -230,7 +230,7 @@ faults: [{link: "s0:h2", down: true, at: 1us}]
 workloads: [{tag: sum, collective: {kind: allreduce, size: 400KB}}]
 `), "dcqcn", Options{Plane: engine.OpenWasmPlane})
 	text := strings.Join(r.Summary.Verdict.Messages, "\n")
-	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text, "operations of sum never ended: the first that began and did not end is operation ") ||
+	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text, "operations of sum did not finish: the first that started and did not finish is operation ") ||
 		!strings.Contains(text, "100000 bytes") {
 		t.Errorf("%v: %s", r.Summary.Verdict.Status, text)
 	}

@@ -17,7 +17,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	v := measure.Verdict{Status: measure.Pass, Messages: []string{}}
 	switch {
 	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.Scenario.Duration: // it drains
-		v.Worsen(measure.Fail, "interrupted at %v, %v after its duration, while it drained: the results are partial", r.engine.Now(), r.engine.Now()-r.Scenario.Duration)
+		v.Worsen(measure.Fail, "interrupted at %v, while draining: the results are partial", r.engine.Now())
 	case errors.Is(runErr, context.Canceled):
 		v.Worsen(measure.Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.Scenario.Duration)
 	case runErr != nil:
@@ -28,14 +28,14 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	}
 	deadlock := r.engine.Deadlocked()
 	if deadlock != nil {
-		v.Worsen(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", deadlock.Since, r.engine.DescribeCycle(deadlock))
+		v.Worsen(measure.Fail, "deadlock since %v: %s. Flow control stops each of these ports until the next one has sent", deadlock.Since, r.engine.DescribeCycle(deadlock))
 	}
 	for _, broken := range r.engine.Check() {
 		v.Worsen(measure.Fail, "%v", broken)
 	}
 	if r.why != nil {
 		if err := r.why.check(r.engine); err != nil {
-			v.Worsen(measure.Fail, "the parts of a flow's time add up to it: %v", err)
+			v.Worsen(measure.Fail, "the parts of a flow's time do not add up: %v", err)
 		}
 	}
 	if runErr == nil {
@@ -61,10 +61,10 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		return
 	}
 	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {
-		text := fmt.Sprintf("packets of a flow overtook each other: %d were sent again that had arrived or were to; host.selective.reorder %d takes a packet for lost "+
-			"as soon as so many that were sent later have arrived, and the latest came %d late", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
+		text := fmt.Sprintf("packets were reordered, and %d were retransmitted though they were not lost: with host.selective.reorder %d, a packet counts as lost "+
+			"when that many later packets have arrived, and the latest arrived behind %d", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
 		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // else the latest may have been lost
-			v.Worsen(measure.Warn, "%s: set it to %d", text, of.Extent+1)
+			v.Worsen(measure.Warn, "%s (try host.selective.reorder %d)", text, of.Extent+1)
 		} else {
 			v.Note("%s", text)
 		}
@@ -81,7 +81,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	if r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return
 	}
-	v.Note("packets of a flow overtook each other: %d came out of order, which go-back-N takes for loss: %d NAKs, %v sent again, and no frame was lost; host.recovery selective places packets as they come",
+	v.Note("packets were reordered: %d arrived out of order. Go-back-N treats that as loss (%d NAKs, %v retransmitted), but no frame was lost (try host.recovery selective)",
 		late, naks, units.Bytes(again))
 }
 

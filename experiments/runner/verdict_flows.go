@@ -18,18 +18,18 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 	cutOff, text := r.cutOff()
 	switch {
 	case drained && deadlock:
-		v.Worsen(measure.Fail, "%s never ended: they have stopped for good (the deadlock holds them up)", flowCount(open))
+		v.Worsen(measure.Fail, "%s did not finish: they stopped for good (deadlock)", flowCount(open))
 	case drained && r.engine.Now() >= s.Duration+s.DrainLimit:
-		why := "a longer drain_limit, if they only need the time"
+		why := "increase drain_limit if they only need more time"
 		if cutOff > 0 {
 			why = text
 		}
 		if cutOff > 0 && cutOff < open {
-			why += "; a longer drain_limit, if others only need the time"
+			why += "; increase drain_limit if the others only need more time"
 		}
-		v.Worsen(measure.Fail, "%d of %s had not ended %v after the duration, when drain_limit ended the run%s: %s", open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
+		v.Worsen(measure.Fail, "%d of %s unfinished %v after the duration, when drain_limit ended the run%s: %s", open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
 	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
-		v.Worsen(measure.Fail, "%s never ended: of %d of them the congestion control said what cannot be sent", flowCount(max(open, len(r.stopped))), r.engine.Misled())
+		v.Worsen(measure.Fail, "%s did not finish: the congestion control of %d of them returned an invalid rate or window", flowCount(max(open, len(r.stopped))), r.engine.Misled())
 	case len(r.stopped) > 0:
 		first, flows := r.stopped[0], r.flows()
 		f, arrived := &s.Flows[first], units.Bytes(flows.delivered(first))
@@ -37,21 +37,21 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		if f.Size > 0 {
 			size = f.Size.String()
 		}
-		remedy := ": set host.retransmit_timeout"
+		remedy := " (try host.retransmit_timeout)"
 		switch {
 		case cutOff > 0:
 			remedy = ": " + text
 		case sum.Drops.Lossless > 0:
 			remedy = "" // nothing should have been lost
 		}
-		v.Worsen(measure.Fail, "%s stopped for good: nothing of them is in flight, and no timer will send again%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
-			haveFlows(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
+		v.Worsen(measure.Fail, "%s stopped for good, with nothing in flight and no timer to retransmit%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
+			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
-		why := "a host that sends PAUSE without end, or a link that stays down, stops flows"
+		why := "look for a host that sends PAUSE without end, or a link that stays down"
 		if cutOff > 0 {
 			why = text
 		}
-		v.Worsen(measure.Fail, "%s never ended: they have stopped for good%s: %s", flowCount(open), r.lost(sum), why)
+		v.Worsen(measure.Fail, "%s did not finish: they stopped for good%s: %s", flowCount(open), r.lost(sum), why)
 	}
 }
 
@@ -75,19 +75,19 @@ func (r *runner) cutOff() (count int, text string) {
 		if seen[of] = true; len(seen) > 1 {
 			continue
 		}
-		where := "its packets go by " + scenario.PortLabel(plan, c.Port) + ", whose link is down"
+		where := "its packets go through " + scenario.PortLabel(plan, c.Port) + ", whose link is down"
 		if c.NoRoute {
-			where = fmt.Sprintf("no route leads from %s to %s", plan.Nodes[c.At].Name, scenario.PortLabel(plan, c.Port))
+			where = fmt.Sprintf("there is no route from %s to %s", plan.Nodes[c.At].Name, scenario.PortLabel(plan, c.Port))
 			if !r.engine.LinkUp(int(c.Port)) {
 				where += ", whose link is down"
 			}
 		} else if c.Back {
 			where = strings.Replace(where, "its packets go", "its ACKs go", 1)
 		}
-		text = fmt.Sprintf("flow %d (%s), %s to %s, cannot get on: %s", of, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To), where)
+		text = fmt.Sprintf("flow %d (%s), %s to %s, is cut off: %s", of, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To), where)
 	}
 	if len(seen) > 1 {
-		text = fmt.Sprintf("%d of them cannot get on, the first is %s", len(seen), strings.Replace(text, ", cannot get on", "", 1))
+		text = fmt.Sprintf("%d of them are cut off; the first is %s", len(seen), strings.Replace(text, ", is cut off", "", 1))
 	}
 	return len(seen), text
 }
@@ -102,7 +102,7 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 		}
 	}
 	if len(empty) > 0 {
-		v.Worsen(measure.Warn, "workload %s has no flow: with seed %d none starts before it ends: a longer duration, or more flows in it", strings.Join(empty, " and "), r.Seed)
+		v.Worsen(measure.Warn, "workload %s has no flows: with seed %d none starts before its end (try a longer duration, or more flows)", strings.Join(empty, " and "), r.Seed)
 	}
 	open := r.unexpected(sum)
 	if open == 0 || s.Drain {
@@ -110,18 +110,18 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	}
 	of := ""
 	if done := sum.Flows.Completed; done > 0 {
-		of = fmt.Sprintf(", so FCTs are of the other %d alone", done)
+		of = fmt.Sprintf(", so FCTs cover only the other %d", done)
 	}
 	late := ""
 	if n := sum.Flows.Unfinished.NotStarted; n > 0 {
-		late = fmt.Sprintf(", %d of them not even started", n)
+		late = fmt.Sprintf(" (%d not started)", n)
 	}
-	remedy := "a longer duration, or drain: true (and expect_unfinished: true on flows that are to outlast the run)"
+	remedy := "try a longer duration, or drain: true (or expect_unfinished: true for flows that may outlast the run)"
 	if cutOff, text := r.cutOff(); cutOff >= open {
 		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), r.lost(sum), of, text)
 		return
 	} else if cutOff > 0 {
-		remedy = text + "; for the others " + remedy
+		remedy = text + "; for the others, " + remedy
 	}
 	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of, remedy)
 }
@@ -138,7 +138,7 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 		}
 	}
 	if len(names) > 0 {
-		v.Worsen(measure.Warn, "no byte was delivered of %s: %s", flowCount(len(names)), scenario.Few(names))
+		v.Worsen(measure.Warn, "%s delivered nothing: %s", flowCount(len(names)), scenario.Few(names))
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *runner) lost(sum *measure.Summary) string {
 	if sum.Drops.Frames == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d frames were dropped)", sum.Drops.Frames)
+	return fmt.Sprintf(" (%d frames dropped)", sum.Drops.Frames)
 }
 
 func flowCount(n int) string {
@@ -181,12 +181,4 @@ func flowCount(n int) string {
 		return "1 flow"
 	}
 	return fmt.Sprintf("%d flows", n)
-}
-
-// haveFlows is flowCount with its verb.
-func haveFlows(n int) string {
-	if n == 1 {
-		return "1 flow has"
-	}
-	return flowCount(n) + " have"
 }

@@ -51,7 +51,7 @@ duration: 1ms
 // TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast it.
 func TestUnfinished(t *testing.T) {
 	sum := verdictOf(t, eightIntoOne, "none")
-	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs are of the other 1 alone: a longer duration, or drain: true"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs cover only the other 1: try a longer duration, or drain: true"}, nil)
 	for name, c := range map[string]struct {
 		of   measure.FlowStatistics
 		want *measure.UnfinishedFlows
@@ -82,7 +82,7 @@ func TestUnfinished(t *testing.T) {
 	sum = verdictOf(t, eightIntoOne, "none", "flows.long.size=unbounded")
 	says(t, sum.Verdict, measure.Pass, nil, nil)
 	sum = verdictOf(t, eightIntoOne, "none", "flows.short.size=1MB")
-	says(t, sum.Verdict, measure.Warn, []string{"8 of 8 flows unfinished at 1ms: a longer"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{"8 of 8 flows unfinished at 1ms: try a longer"}, nil)
 }
 
 // TestUnstarted: flows that were to start after the end.
@@ -98,7 +98,7 @@ duration: 100us
 	if u == nil || u.NotStarted < 10 || u.NotStarted > u.Flows {
 		t.Fatalf("%+v", u)
 	}
-	says(t, sum.Verdict, measure.Warn, []string{"of them not even started"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{" not started)"}, nil)
 	sum = verdictOf(t, late, "none", "workloads.search.expect_unfinished=true")
 	says(t, sum.Verdict, measure.Pass, nil, nil)
 	sum = verdictOf(t, late, "none", "expect_unused=[pfc, flows]")
@@ -116,7 +116,7 @@ topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
 workloads: [{tag: search, poisson: {sizes: websearch, interval: 100ms}}]
 duration: 100us
 `, "dcqcn")
-	says(t, sum.Verdict, measure.Warn, []string{"workload search has no flow: with seed 1 none starts before it ends"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{"workload search has no flows: with seed 1 none starts before its end"}, nil)
 }
 
 // lossy drops what four senders send too much, and has no timer that would miss it.
@@ -134,7 +134,7 @@ const overrun = "dropped beyond switch.lossy_limit: "
 // TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as long as
 // anything of theirs is under way, or a timer runs, they may.
 func TestStopped(t *testing.T) {
-	never := []string{"flows have stopped for good: nothing of them is in flight, and no timer will send again (", "set host.retransmit_timeout"}
+	never := []string{"flows stopped for good, with nothing in flight and no timer to retransmit (", "(try host.retransmit_timeout)"}
 	for _, sets := range [][]string{nil, {"flows.incast.expect_unfinished=true"}, {"drain=true"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
 		says(t, sum.Verdict, measure.Fail, never[:1], []string{overrun})
@@ -145,17 +145,17 @@ func TestStopped(t *testing.T) {
 	}
 	for _, sets := range [][]string{{"duration=60us"}, {"duration=300us", "host.retransmit_timeout=1ms"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
-		says(t, sum.Verdict, measure.Warn, []string{"frames were dropped)"}, []string{overrun})
+		says(t, sum.Verdict, measure.Warn, []string{"frames dropped)"}, []string{overrun})
 		if u := sum.Flows.Unfinished; u == nil || u.Stopped != 0 {
 			t.Errorf("%v: %+v", sets, u)
 		}
 	}
 	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]", "switch.lossy_limit=2KB")
-	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered: set host.retransmit_timeout"}, []string{overrun})
+	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered (try host.retransmit_timeout)"}, []string{overrun})
 	sum = verdictOf(t, lossy, "none", "duration=60us", "drain=true", "host.retransmit_timeout=1ms")
 	says(t, sum.Verdict, measure.Pass, nil, []string{overrun})
 	sum = verdictOf(t, lossy, "none", "flows.incast.from=h0", "flows.incast.cc=swift", "flows.incast.size=1KB", "switch.lossy_limit=1MB")
-	says(t, sum.Verdict, measure.Pass, nil, []string{"no swift flow changed its rate or window"})
+	says(t, sum.Verdict, measure.Pass, nil, []string{"no flow changed its rate or window"})
 }
 
 // TestDrainLimit: a link that loses nearly all does not hold a run for ever.
@@ -169,7 +169,7 @@ duration: 1ms
 drain: true
 `
 	sum := verdictOf(t, dead, "none", "drain_limit=20ms")
-	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows had not ended 20ms after the duration, when drain_limit ended the run ("}, []string{"dropped by the wire: "})
+	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows unfinished 20ms after the duration, when drain_limit ended the run ("}, []string{"dropped by the wire: "})
 	if sum.VirtualNS != 21_000_000 {
 		t.Errorf("it ended at %d ns", sum.VirtualNS)
 	}
@@ -191,21 +191,21 @@ flows:
 faults: [{name: cut, at: 100us, link: "h2:leaf2", down: true, reroute: 50us}]
 duration: 2ms
 `
-	const limit, one = "1 of 2 flows had not ended 10ms after the duration, when drain_limit ended the run (", "): flow 0 (one), h0.1 to h2.1, cannot get on: "
+	const limit, one = "1 of 2 flows unfinished 10ms after the duration, when drain_limit ended the run (", "): flow 0 (one), h0.1 to h2.1, is cut off: "
 	for _, c := range []struct {
 		sets   []string
 		status measure.Status
 		want   []string
 	}{
-		{nil, measure.Fail, []string{limit, one + "no route leads from leaf2 to h2:leaf2, whose link is down"}},
-		{[]string{"faults.cut.reroute=never"}, measure.Fail, []string{limit, one + "its packets go by leaf2:h2, whose link is down"}},
-		{[]string{"switch.load_balancing.mode=spray"}, measure.Fail, []string{limit, one + "no route leads from leaf2 to h2:leaf2, whose link is down"}},
-		{[]string{"faults.cut.link=h0:leaf0", "faults.cut.reroute=never"}, measure.Fail, []string{one + "its packets go by h0:leaf0, whose link is down"}},
+		{nil, measure.Fail, []string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"}},
+		{[]string{"faults.cut.reroute=never"}, measure.Fail, []string{limit, one + "its packets go through leaf2:h2, whose link is down"}},
+		{[]string{"switch.load_balancing.mode=spray"}, measure.Fail, []string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"}},
+		{[]string{"faults.cut.link=h0:leaf0", "faults.cut.reroute=never"}, measure.Fail, []string{one + "its packets go through h0:leaf0, whose link is down"}},
 		{[]string{"faults.+={at: 90us, link: \"h0:leaf1\", down: true}"}, measure.Fail, []string{
-			"2 of 2 flows", "2 of them cannot get on, the first is flow 0 (one), h0.1 to h2.1: no route",
+			"2 of 2 flows", "2 of them are cut off; the first is flow 0 (one), h0.1 to h2.1: there is no route",
 		}},
-		{[]string{"host.retransmit_timeout=50ms"}, measure.Fail, []string{limit, "cannot get on"}},
-		{[]string{"drain=false"}, measure.Warn, []string{"1 of 2 flows unfinished at 2ms (", "so FCTs are of the other 1 alone: flow 0 (one), h0.1 to h2.1, cannot get on: no route"}},
+		{[]string{"host.retransmit_timeout=50ms"}, measure.Fail, []string{limit, "is cut off"}},
+		{[]string{"drain=false"}, measure.Warn, []string{"1 of 2 flows unfinished at 2ms (", "so FCTs cover only the other 1: flow 0 (one), h0.1 to h2.1, is cut off: there is no route"}},
 		{[]string{"faults.cut={at: 100us, link: \"h2:leaf2\", down: true, for: 1ms}"}, measure.Pass, nil},
 	} {
 		for _, recovery := range []string{"selective", "go-back-n"} {
@@ -231,7 +231,7 @@ duration: 2ms
 func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
-		reacted = "the congestion control never reacted: no dcon flow changed its rate or window: ECN marked no packet"
+		reacted = "the congestion control did not react: no flow changed its rate or window: no packet was marked"
 		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port buffered more than "
 	)
 	for _, c := range []struct {
@@ -244,20 +244,20 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"switch.pfc.xoff=90KB"}, nil},
-		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: PAUSE stopped no queue for 1ms"}, nil},
+		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: no queue was paused for 1ms"}, nil},
 		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
-			"PFC stopped nothing: it is on priorities [5], and data has priority 3, which is lossy: switch.pfc.priorities is what to change",
+			"PFC had no effect: it protects priorities [5], and data has priority 3 (change switch.pfc.priorities)",
 		}, []string{overrun}},
 		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, measure.Pass, nil, []string{overrun}},
 		{"incast", "dcqcn", nil, measure.Pass, nil, nil},
-		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: PAUSE alone slowed senders down"}},
-		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: want of credits alone slowed senders down"}},
+		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: only PAUSE slowed senders"}},
+		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: only lack of credits slowed senders"}},
 		{"incast", "dcon", nil, measure.Warn, []string{reacted}, nil},
-		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no dcqcn flow changed its rate or window: ECN is off"}, nil},
+		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no flow changed its rate or window: ECN is off"}, nil},
 		{"line-rate", "none", nil, measure.Pass, nil, nil},
 		{"line-rate", "none+win", nil, measure.Pass, nil, nil},
 		{"line-rate", "dcon", nil, measure.Pass, nil, []string{reacted}},
-		{"line-rate", "dcon", []string{"expect_unused=[controller]"}, measure.Pass, nil, []string{"ECN was not needed: it marked no packet", "CNMs were not needed"}},
+		{"line-rate", "dcon", []string{"expect_unused=[controller]"}, measure.Pass, nil, []string{"ECN was not needed: no packet was marked", "CNMs were not needed"}},
 		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, measure.Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
 		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Pass, nil, nil},
 	} {
@@ -291,7 +291,7 @@ flows: [{tag: dead, from: h0, to: h2, size: unbounded}, {tag: fine, from: h2, to
 faults: [{name: cut, at: 0s, link: "leaf0:spine0", down: true, reroute: never}]
 duration: 1ms
 `
-	want := []string{"no byte was delivered of 1 flow: flow 0 (dead), h0 to h2"}
+	want := []string{"1 flow delivered nothing: flow 0 (dead), h0 to h2"}
 	notes := []string{"dropped as their port's link was down: "}
 	says(t, verdictOf(t, cut, "none").Verdict, measure.Warn, want, notes)
 	says(t, verdictOf(t, cut, "none", "flows.dead.size=1MB", "flows.dead.expect_unfinished=true").Verdict, measure.Warn, want, notes)
@@ -302,7 +302,7 @@ duration: 1ms
 // TestNothingToReactTo: a congestion control that never reacts is a note where nothing was congested.
 func TestNothingToReactTo(t *testing.T) {
 	const alone = "topology: {star: {hosts: 3}, rate: 10Gbps, delay: 1us}\nexpect_unused: [pfc]\nflows: [{from: h0, to: h2, size: 100KB}]\nduration: 1ms\n"
-	says(t, verdictOf(t, alone, "dcqcn").Verdict, measure.Pass, nil, []string{"nothing was congested: no PAUSE, no mark, no frame dropped"})
+	says(t, verdictOf(t, alone, "dcqcn").Verdict, measure.Pass, nil, []string{"nothing was congested: no PAUSE, no marks, no drops"})
 	says(t, verdictOf(t, alone, "dcqcn", "flows.+={from: h1, to: h2, size: 100KB}", "switch.pfc.xoff=10KB", "switch.ecn.mode=off").Verdict, measure.Warn,
-		[]string{"the congestion control never reacted: no dcqcn flow changed its rate or window: ECN is off"}, nil)
+		[]string{"the congestion control did not react: no flow changed its rate or window: ECN is off"}, nil)
 }

@@ -30,10 +30,10 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 	}
 	if plan := r.Scenario.Topology; !slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
 		if plan.Hash != topologies.HashOwn {
-			r.unused(v, "", "routing", "routing.hash was not needed: no switch has several ports to choose from")
+			r.unused(v, "", "routing", "routing.hash was not needed: no switch has equal-cost ports")
 		}
 		if r.Scenario.Switch.Balancing != switchagent.Default().Balancing {
-			r.unused(v, "", "switch.load_balancing", "switch.load_balancing was not needed: no switch has several ports to choose from")
+			r.unused(v, "", "switch.load_balancing", "switch.load_balancing was not needed: no switch has equal-cost ports")
 		}
 	}
 	late := 0
@@ -43,11 +43,7 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		}
 	}
 	if late > 0 && !r.mayBeUnused(scenario.UnusedFaults) {
-		faults := "1 fault never happened: it was"
-		if late > 1 {
-			faults = fmt.Sprintf("%d faults never happened: they were", late)
-		}
-		v.Worsen(measure.Warn, "%s to come after %v, when the run ended", faults, r.engine.Now())
+		v.Worsen(measure.Warn, "%s did not happen: the run ended before, at %v", topologies.Plural(late, "fault"), r.engine.Now())
 	}
 }
 
@@ -63,7 +59,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 	switch {
 	case !lossless || used:
 	case priorities&s.DataPriorities() == 0 && !r.mayBeUnused(scenario.UnusedPFC):
-		v.Worsen(measure.Warn, "%s stopped nothing: it is on priorities %v, and data has %s, which is lossy: %s.priorities is what to change",
+		v.Worsen(measure.Warn, "%s had no effect: it protects priorities %v, and data has %s (change %s.priorities)",
 			name, keys.PriorityList(priorities), dataOf(s), section)
 	default:
 		what := "no switch sent a PAUSE"
@@ -73,17 +69,17 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port buffered more than %v", name, what, units.Bytes(sum.PeakIngress))
 	}
 	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[engine.EventStorm] == 0 {
-		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: PAUSE stopped no queue for %v", w.Detect)
+		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: no queue was paused for %v", w.Detect)
 	}
 	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {
-		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused", "host.ack_when_paused was not needed: no PAUSE stops the ACKs' priority, %d", h.ACKPriority())
+		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused", "host.ack_when_paused was not needed: PFC does not pause the ACKs' priority, %d", h.ACKPriority())
 	}
 	if used && lossless && !r.controlled() && !r.mayBeUnused(scenario.UnusedController) {
 		what := "PAUSE"
 		if sum.Credits != nil {
-			what = "want of credits"
+			what = "lack of credits"
 		}
-		v.Note("no congestion control: %s alone slowed senders down, and whoever shares a paused port with them", what)
+		v.Note("no congestion control: only %s slowed senders, and the flows that share a port with them", what)
 	}
 }
 
@@ -108,23 +104,23 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		why := ""
 		switch {
 		case byECN && !marked:
-			why = ": ECN marked no packet"
+			why = ": no packet was marked"
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
-		text := fmt.Sprintf("the congestion control never reacted: no %s flow changed its rate or window%s", strings.Join(r.controls(), ", "), why)
+		text := fmt.Sprintf("the congestion control did not react: no flow changed its rate or window%s", why)
 		if r.congested(sum) {
 			v.Worsen(measure.Warn, "%s", text)
 		} else {
-			v.Note("%s; nothing was congested: no PAUSE, no mark, no frame dropped", text)
+			v.Note("%s; nothing was congested: no PAUSE, no marks, no drops", text)
 		}
 		return // what it did not hear of says no more
 	}
 	if byECN && !marked {
-		r.unused(v, scenario.UnusedECN, "switch.ecn", "ECN was not needed: it marked no packet")
+		r.unused(v, scenario.UnusedECN, "switch.ecn", "ECN was not needed: no packet was marked")
 	}
 	if needs.CNM && sum.CNMs == 0 {
-		r.unused(v, scenario.UnusedCNM, "switch.cnm", "CNMs were not needed: no switch found a burst that others had to be told of")
+		r.unused(v, scenario.UnusedCNM, "switch.cnm", "CNMs were not needed: no switch reported a burst")
 	}
 }
 
@@ -250,13 +246,13 @@ func (r *runner) isSameWithout(ctx context.Context, set string) (same, already b
 // as the setting may be for those.
 func (r *runner) judgeSettings(v *measure.Verdict) {
 	for _, set := range r.already {
-		v.Note("--set %s changes nothing: the scenario has that already", set)
+		v.Note("--set %s changes nothing: the scenario already has this value", set)
 	}
 	for _, set := range r.idle {
 		if slices.ContainsFunc(v.Messages, func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
-		text := fmt.Sprintf("--set %s had no effect: without it the run is the same, frame by frame%s", set, r.whyIdle(set))
+		text := fmt.Sprintf("--set %s had no effect: the run is the same without it, frame by frame%s", set, r.whyIdle(set))
 		if r.options.Compared {
 			v.Note("%s", text)
 		} else {

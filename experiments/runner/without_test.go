@@ -16,12 +16,12 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	for _, c := range []struct {
 		controller, set, why string // why is empty where it has an effect
 	}{
-		{"hpcc", "switch.ecn.kmin=100KB", "without it the run is the same"},
+		{"hpcc", "switch.ecn.kmin=100KB", "the run is the same without it"},
 		{"dcqcn", "cc.dctcp.g=1/4", "no flow is under dctcp"},
 		{"rccc", "cc.rccc.increase=0.02", "frame by frame: marks lower a receiver's rate where the fabric is oversubscribed, and this one is not"},
-		{"dcqcn", "host.retransmit_timeout=90ms", "without it the run is the same"},
-		{"dcqcn", "host.nak_interval=90us", "without it the run is the same"},
-		{"dcqcn", "switch.lossy_limit=2MB", "without it the run is the same"},
+		{"dcqcn", "host.retransmit_timeout=90ms", "the run is the same without it"},
+		{"dcqcn", "host.nak_interval=90us", "the run is the same without it"},
+		{"dcqcn", "switch.lossy_limit=2MB", "the run is the same without it"},
 		{"dcqcn", "host.cnp_interval=50us", ""}, // as it is
 		{"dcqcn", "cc.dcqcn.g=1/256", ""},
 		{"dcqcn", "switch.ecn.kmin=10KB", ""},
@@ -39,7 +39,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 			t.Errorf("%s under %s: %+v", c.set, c.controller, v)
 		}
 		as := c.set == "host.cnp_interval=50us" || c.set == "cc.dcqcn.g=1/256"
-		if note := "--set " + c.set + " changes nothing: the scenario has that already"; slices.Contains(v.Notes, note) != as {
+		if note := "--set " + c.set + " changes nothing: the scenario already has this value"; slices.Contains(v.Notes, note) != as {
 			t.Errorf("%s: notes %q", c.set, v.Notes)
 		}
 	}
