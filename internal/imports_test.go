@@ -41,8 +41,9 @@ var mayImport = map[string][]string{
 	"switchagent": {"ebpf"},
 	"settings":    {"hostagent", "switchagent"},
 
-	"orchestrator/engine":          {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar", "orchestrator/engine/fill", "orchestrator/engine/paths"},
+	"orchestrator/engine":          {"topologies", "ebpf", "ebpf/wasm", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths"},
 	"orchestrator/engine/calendar": {},
+	"orchestrator/engine/cycle":    {},
 	"orchestrator/engine/fill":     {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
 	"orchestrator/engine/paths":    {"topologies", "ebpf", "hostagent", "switchagent"},
 	"orchestrator/provenance":      {"topologies", "hostagent", "orchestrator/engine"},
@@ -133,7 +134,7 @@ func ruledBy(dir string) string {
 }
 
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
+var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.

@@ -18,7 +18,8 @@
 //   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change during a run),
 //     lossless.go (what a drop in a lossless class says of the settings).
 //   - The paths of flows: package paths, and ways.go (as routes are now).
-//   - What watches: monitor.go, which is told by hooks, and counts.go; cycle.go (deadlocks) searches every 100 us; watchdog.go acts on
+//   - What watches: monitor.go, which is told by hooks, and counts.go; deadlock.go searches for cyclic
+//     buffer dependencies (package cycle) every 100 us; watchdog.go acts on
 //     PFC storms; invariants.go is the final check.
 //   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.
 //

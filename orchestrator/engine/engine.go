@@ -78,7 +78,7 @@ type Engine struct {
 
 	pending   int   // calls of At to come
 	failed    error // of one
-	deadlocks deadlockSearch
+	deadlocks deadlocks
 	together  *together // nil: one lane drives all
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/cycle"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -52,7 +53,7 @@ type flowControl interface {
 	priorityOf(f *frame.Frame) uint8
 	// staysPaused says whether the egress queue at the peer of account's port stays OFF when nothing is left in account, of an ingress
 	// port and a priority, but so many bytes, and of its switch's shared buffer so many are used.
-	staysPaused(e *Engine, account PortPriority, bytes, used uint64) bool
+	staysPaused(d dependencies, account cycle.PortPriority, bytes, used uint64) bool
 	// check is what flow control has of the final check.
 	check(e *Engine)
 }

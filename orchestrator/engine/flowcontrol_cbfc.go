@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/cycle"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -234,10 +235,10 @@ func (c *cbfc) refused(l *lane, p *port, _ *frame.Frame) {
 func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
 
 // staysPaused: when all but so many bytes has left, what is free does not grant the frame that waits.
-func (c *cbfc) staysPaused(e *Engine, account PortPriority, bytes, _ uint64) bool {
-	r := &e.state.Ports[account.Port]
+func (c *cbfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, _ uint64) bool {
+	r := &d.state.Ports[account.Port]
 	free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
-	needed := uint64(e.state.Ports[e.ports[account.Port].peer].Credit[account.Priority].Needed)
+	needed := uint64(d.state.Ports[d.ports[account.Port].peer].Credit[account.Priority].Needed)
 	return needed != 0 && min(free>>r.BlockShift, ebpf.CreditMost) < needed
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/cycle"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -123,9 +124,9 @@ func (pfc) priorityOf(f *frame.Frame) uint8 {
 }
 
 // staysPaused: the account stays above XON.
-func (pfc) staysPaused(e *Engine, account PortPriority, bytes, used uint64) bool {
-	return e.state.Ports[account.Port].Class[account.Priority].Pausing != 0 &&
-		(e.headroomOf(account, bytes) != 0 || bytes > e.state.ResumeLevel(account.Port, used))
+func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used uint64) bool {
+	return d.state.Ports[account.Port].Class[account.Priority].Pausing != 0 &&
+		(d.Headroom(account, bytes) != 0 || bytes > d.state.ResumeLevel(account.Port, used))
 }
 
 // sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that renews it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/cycle"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -210,7 +211,7 @@ func TestNoCycle(t *testing.T) {
 					paused++
 				}
 			}
-			if waits := l.waitingForGood(); len(waits) != 0 {
+			if waits := cycle.Search(l.pausedQueues(), dependencies{l.Engine}); waits != nil {
 				t.Fatalf("at %v: %v", l.Now(), waits)
 			}
 		})
