@@ -363,10 +363,45 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	writeParagraph(w, "", title)
 	fmt.Fprintln(w)
 	writeColumns(w, lines, len(s.Varying())+2)
+	writeReasons(w, points, outcomes)
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {
 		fmt.Fprintln(w)
 		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are the same run, frame by frame", path))
+	}
+}
+
+// writeReasons prints why points are incomplete or broken: a line a reason, with the first point that it is of and how many others.
+func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
+	var reasons []string
+	first, others := map[string]int{}, map[string]int{}
+	for i := range outcomes {
+		v := &outcomes[i].Verdict
+		if !outcomes[i].Complete() || v.Status == measure.Pass {
+			continue
+		}
+		for _, text := range v.Messages {
+			reason := v.Status.Word() + ": " + text
+			if _, known := first[reason]; known {
+				others[reason]++
+				continue
+			}
+			reasons, first[reason] = append(reasons, reason), i
+		}
+	}
+	for k, reason := range reasons {
+		if k == 0 {
+			fmt.Fprintln(w)
+		}
+		if k == mostProblems {
+			writeParagraph(w, "", "  and more: each point's summary.json has its own")
+			break
+		}
+		point := points[first[reason]].Name()
+		if n := others[reason]; n > 0 {
+			point += fmt.Sprintf(" and %d more", n)
+		}
+		writeParagraph(w, "", fmt.Sprintf("  %s %s", point, reason))
 	}
 }
 

@@ -19,7 +19,7 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Sets: sets}).Summary
+	return &run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Sets: sets, CheckSets: true}).Summary
 }
 
 // says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
@@ -243,7 +243,7 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
-		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"switch.pfc.xoff=90KB"}, nil},
+		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB", "--set switch.ecn.kmax=300KB"}, nil},
 		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: no queue was paused for 1ms"}, nil},
 		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
 			"PFC had no effect: it protects priorities [5], and data has priority 3 (change switch.pfc.priorities)",
@@ -259,13 +259,20 @@ func TestUnused(t *testing.T) {
 		{"line-rate", "dcon", nil, measure.Pass, nil, []string{reacted}},
 		{"line-rate", "dcon", []string{"expect_unused=[controller]"}, measure.Pass, nil, []string{"ECN was not needed: no packet was marked", "CNMs were not needed"}},
 		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, measure.Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
-		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Pass, nil, nil},
+		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Warn, []string{"--set switch.pfc.priorities=[3] had no effect: the run is the same"}, nil},
 	} {
 		s := mustLoad(t, c.scenario, c.sets...)
-		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: c.sets}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: c.sets, CheckSets: true}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}
+	// A sweep's point is not run again without its values: 90KB may be why no switch sent a PAUSE. Beside other congestion controls a setting may
+	// be for those.
+	sets := []string{"switch.pfc.xoff=90KB"}
+	s := mustLoad(t, "incast", sets...)
+	says(t, run(t, s, "swift", Options{Plane: engine.OpenWasmPlane, Sets: sets}).Summary.Verdict, measure.Pass, nil, []string{noPFC})
+	beside := Options{Plane: engine.OpenWasmPlane, Sets: sets, CheckSets: true, Compared: true}
+	says(t, run(t, s, "swift", beside).Summary.Verdict, measure.Pass, nil, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC})
 }
 
 // TestVariantSetting: a setting of a variant's is asked for in its own run only.

@@ -143,27 +143,33 @@ func (r *runner) controls() (names []string) {
 	return names
 }
 
-// unused says that a mechanism was not needed: a warning if the user has changed its section of the scenario for this run. Where the settings were
-// checked (Options.CheckSets), only if that changed nothing: a threshold that was raised may be why nothing reached it.
+// unused notes that a mechanism was not needed. It warns if the user's settings of its section changed nothing, which is known only where they
+// were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it. Beside other congestion controls that is a note,
+// as the setting may be for those.
 func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
 	if r.mayBeUnused(name) {
 		return
 	}
 	if set := r.setBelow(section); set != "" {
-		v.Worsen(measure.Warn, "--set %s had no effect: "+format, append([]any{set}, args...)...)
+		text := fmt.Sprintf("--set %s had no effect: "+format, append([]any{set}, args...)...)
+		if r.options.Compared {
+			v.Note("%s", text)
+		} else {
+			v.Worsen(measure.Warn, "%s", text)
+		}
 		return
 	}
 	v.Note(format, args...)
 }
 
-// setBelow is the user's last setting (--set) in a section of the scenario, or of that section in the run's variant; "" if
-// there is none.
+// setBelow returns the user's last setting (--set) in a section of the scenario, or of that section in the run's variant, that changed nothing;
+// "" if there is none.
 func (r *runner) setBelow(section string) string {
 	last := ""
 	for _, set := range r.options.Sets {
 		path, _, _ := strings.Cut(set, "=")
 		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
-		if (path == section || strings.HasPrefix(path, section+".")) && (r.recorder.checks == nil || slices.Contains(r.idle, set)) {
+		if (path == section || strings.HasPrefix(path, section+".")) && slices.Contains(r.idle, set) {
 			last = set
 		}
 	}
@@ -249,7 +255,7 @@ func (r *runner) judgeSettings(v *measure.Verdict) {
 		v.Note("--set %s changes nothing: the scenario already has this value", set)
 	}
 	for _, set := range r.idle {
-		if slices.ContainsFunc(v.Messages, func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
+		if slices.ContainsFunc(slices.Concat(v.Messages, v.Notes), func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
 		text := fmt.Sprintf("--set %s had no effect: the run is the same without it, frame by frame%s", set, r.whyIdle(set))
