@@ -33,6 +33,9 @@ const (
 // leastDifference is the relative difference between columns from which a measure is shown for differing.
 const leastDifference = 0.02
 
+// mostTags is the number of tags up to which a headline shows the slowdown of each in any case.
+const mostTags = 3
+
 // unevenLoad is the load of equal-cost ports, maximum over mean, from which a headline of jobs always shows it.
 const unevenLoad = 1.5
 
@@ -131,8 +134,16 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 			tags[tag] = true
 		}
 	}
+	ended := func(tag string) bool {
+		return slices.ContainsFunc(runs, func(s *measure.Summary) bool { f := s.ByTag[tag]; return f.Completed > 0 })
+	}
+	compared := 0 // tags whose slowdowns can be compared
+	for tag := range tags {
+		if ended(tag) {
+			compared++
+		}
+	}
 	for _, tag := range slices.Sorted(maps.Keys(tags)) {
-		ended := slices.ContainsFunc(runs, func(s *measure.Summary) bool { f := s.ByTag[tag]; return f.Completed > 0 })
 		ofTag := func(m *measure.Metric) func(*measure.Summary) float64 {
 			return func(s *measure.Summary) float64 {
 				f, ok := s.ByTag[tag]
@@ -143,9 +154,10 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 			}
 		}
 		switch m := measure.MetricByName("slowdown_mean"); {
-		case ended && len(tags) > 1:
-			all = append(all, candidate{label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
-		case !ended:
+		case ended(tag) && len(tags) > 1:
+			fixed := !jobs && compared > 1 && compared <= mostTags // who suffers is the first question
+			all = append(all, candidate{label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m, of: ofTag(m)})
+		case !ended(tag):
 			m := measure.MetricByName("goodput")
 			all = append(all, candidate{label: "goodput, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
 			all = append(all, candidate{label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m, of: func(s *measure.Summary) float64 {

@@ -56,6 +56,15 @@ slowdown p99: 2.50 | -`},
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
+	// The slowdowns of two or three tags that can be compared stand in any case; those of four only if they differ.
+	equal := summary(0, 0, 1, 1)
+	for n, extra := range []string{"incast", "other", "last"} {
+		equal.ByTag[extra] = equal.ByTag["victim"]
+		if got, want := strings.Count(rows(HeadlineColumn{"a", []*measure.Summary{equal}}, HeadlineColumn{"b", []*measure.Summary{equal}}),
+			"slowdown mean, "), []int{2, 3, 0}[n]; got != want {
+			t.Errorf("%d tags: %d slowdowns, want %d", n+2, got, want)
+		}
+	}
 	if Headline(nil) != nil {
 		t.Error("a headline of nothing")
 	}
