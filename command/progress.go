@@ -10,6 +10,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -28,7 +29,7 @@ func newBars(f *os.File) *mpb.Progress {
 	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return mpb.New(mpb.WithOutput(f), mpb.WithWidth(64), mpb.WithRefreshRate(150*time.Millisecond))
+	return mpb.New(mpb.WithOutput(f), mpb.WithWidth(20), mpb.WithRefreshRate(150*time.Millisecond))
 }
 
 func (p *progress) wait() {
@@ -53,8 +54,7 @@ func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (
 				b.Abort(false)
 				return
 			}
-			b.SetCurrent(int64(b.duration))
-			b.SetTotal(-1, true)
+			b.end(vtime.Time(r.Summary.VirtualNS) * vtime.Nanosecond)
 		}
 		return b.progress, ended
 	}
@@ -70,6 +70,7 @@ type bar struct {
 	now  vtime.Time
 	hops int64
 	wall time.Duration
+	done bool
 }
 
 func addBar(to *mpb.Progress, name string, duration vtime.Time) *bar {
@@ -91,13 +92,25 @@ func (b *bar) progress(now vtime.Time, t *engine.Totals) {
 	b.SetCurrent(int64(now))
 }
 
+// end fills the bar of a run that has ended, at the latest of its virtual times: a run that drains may end before its duration, or after.
+func (b *bar) end(at vtime.Time) {
+	b.mu.Lock()
+	b.now, b.wall, b.done = at, time.Since(b.started), true
+	b.mu.Unlock()
+	b.SetCurrent(int64(b.duration))
+	b.SetTotal(-1, true)
+}
+
 func (b *bar) describe() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.done {
+		return fmt.Sprintf(" ended at %s, in %v", measure.KindTime.Text(b.now.Seconds()*1e9), b.wall.Round(100*time.Millisecond))
+	}
 	if b.now == 0 || b.wall == 0 {
 		return " building the fabric"
 	}
-	s := fmt.Sprintf(" %.1f of %v  %.0f khop/s", b.now.Seconds()*1e3, b.duration, float64(b.hops)/b.wall.Seconds()/1e3)
+	s := fmt.Sprintf(" %s of %v  %.0f khop/s", measure.KindTime.Text(b.now.Seconds()*1e9), b.duration, float64(b.hops)/b.wall.Seconds()/1e3)
 	if left := b.duration - b.now; left > 0 {
 		s += fmt.Sprintf("  %v left", (time.Duration(float64(left)/float64(b.now)*float64(b.wall)) + time.Second/2).Truncate(time.Second))
 	}

@@ -3,10 +3,13 @@ package command
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/report"
 	"github.com/pausenet/pausenet/experiments/results"
 )
 
@@ -106,7 +109,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 		return writeStructured(w, f.format, comparison.View())
 	}
 	v := comparison.View()
-	writeHeadline(w, comparison.Columns())
+	writeHeadline(w, comparison.Columns(), differing(v.Differences)...)
 	fmt.Fprintln(w)
 	for _, text := range v.Findings {
 		writeParagraph(w, "", "  "+text)
@@ -120,6 +123,20 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	}
 	fmt.Fprintf(w, "\n  comparison: %s\n", f.output)
 	return nil
+}
+
+// mostInTable is how many differences of configuration stand above the measures, longestInTable how long their values may be.
+const mostInTable, longestInTable = 4, 24
+
+// differing returns rows with the settings in which the compared runs differ.
+func differing(all []report.Difference) (rows [][]string) {
+	for _, d := range all {
+		long := slices.ContainsFunc(d.Values, func(v string) bool { return utf8.RuneCountInString(v) > longestInTable })
+		if len(rows) < mostInTable && !long && d.Name != "--set" { // which says the same
+			rows = append(rows, append([]string{d.Name}, orDashes(d.Values)...))
+		}
+	}
+	return rows
 }
 
 // mostDifferences is how many differences of configuration are printed.

@@ -67,8 +67,8 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	}
 }
 
-// writeHeadline prints a table of the measures by which columns differ most, then their checks and fingerprints.
-func writeHeadline(w io.Writer, columns []results.HeadlineColumn) {
+// writeHeadline prints a table: rows of settings, the measures by which columns differ most, then their checks and fingerprints.
+func writeHeadline(w io.Writer, columns []results.HeadlineColumn, settings ...[]string) {
 	head, checks, prints := []string{""}, []string{"checks"}, []string{"fingerprint"}
 	for _, c := range columns {
 		head = append(head, c.Name)
@@ -86,7 +86,7 @@ func writeHeadline(w io.Writer, columns []results.HeadlineColumn) {
 		}
 		checks, prints = append(checks, verdicts.String()+partial), append(prints, print)
 	}
-	lines := [][]string{head}
+	lines := append([][]string{head}, settings...)
 	for _, row := range results.Headline(columns) {
 		lines = append(lines, append([]string{row.Label}, row.Cells...))
 	}

@@ -147,7 +147,11 @@ func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
 func (s *Sweep) MetricLabels() []string {
 	var labels []string
 	for _, m := range s.shown() {
-		labels = append(labels, m.Label)
+		label := m.Label
+		if m.Name == "goodput" {
+			label += ", all flows" // together
+		}
+		labels = append(labels, label)
 	}
 	return labels
 }
