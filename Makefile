@@ -319,7 +319,6 @@ FUZZ = \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \
-	experiments/rundir:FuzzReadCSV \
 	experiments/scenario:FuzzHPCCFlows \
 	experiments/scenario:FuzzMessages \
 	experiments/scenario:FuzzParseScenario \

@@ -203,7 +203,7 @@ func (r *recorded) options() (runner.Options, error) {
 	o := runner.Options{
 		Controller: m.Controller, Seed: m.Seed, Sets: m.Settings, Anywhere: m.Machine == "", CheckSets: m.Machine != "",
 		Compared: slices.ContainsFunc(summary.Verdict.Notes, func(note string) bool { return strings.HasPrefix(note, "--set ") }),
-		Record:   has(rundir.RecordFile), Why: has(rundir.WhyFile), Perfetto: has(rundir.PerfettoFile),
+		Record:   has(rundir.RecordFile), Why: has(rundir.Why.Name), Perfetto: has(rundir.PerfettoFile),
 	}
 	if has(rundir.HPCCFlowsFile) {
 		o.Export = runner.ExportHPCC

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -142,16 +141,13 @@ func (r *Result) EachFlow() iter.Seq2[Flow, error] {
 			yield(Flow{}, errors.New("the run was made without Options.Directory, so its flows were not kept"))
 			return
 		}
-		err := rundir.ReadCSV(filepath.Join(r.directory, "flows.csv"), rundir.FlowsHeader, func(row *rundir.Row) error {
+		err := rundir.Read(r.directory, rundir.Flows, func(row *rundir.FlowRow) error {
 			f := Flow{
-				Number: int(row.Whole(0)), Tag: row.Text(1), Source: row.Text(2), Destination: row.Text(3), Size: row.Whole(4),
-				Start: nanoseconds(row, 5), Ended: !row.Empty(6), Retransmitted: row.Whole(9),
+				Number: row.Number, Tag: row.Tag, Source: row.Source, Destination: row.Destination, Size: row.Size,
+				Start: vtime.Time(row.Start) * vtime.Nanosecond, Ended: row.Finished(), Retransmitted: row.Retransmitted,
 			}
 			if f.Ended {
-				f.FCT, f.Ideal = nanoseconds(row, 6), nanoseconds(row, 7)
-			}
-			if row.Err != nil {
-				return row.Err
+				f.FCT, f.Ideal = vtime.Time(row.FCT)*vtime.Nanosecond, vtime.Time(row.Ideal)*vtime.Nanosecond
 			}
 			if !yield(f, nil) {
 				return errStopped
@@ -162,8 +158,4 @@ func (r *Result) EachFlow() iter.Seq2[Flow, error] {
 			yield(Flow{}, err)
 		}
 	}
-}
-
-func nanoseconds(row *rundir.Row, column int) vtime.Time {
-	return vtime.Time(row.Whole(column)) * vtime.Nanosecond
 }

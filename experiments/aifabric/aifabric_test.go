@@ -217,7 +217,7 @@ func TestConverged(t *testing.T) {
 	}
 	s.Topology = full.Scenarios[0].Scenario.Topology
 	fair := lineRate(s.Topology) * payloadShare(s.Topology) / 2
-	text := rundir.RatesHeader + "\n"
+	text := rundir.Rates.Header() + "\n"
 	for i, share := range []float64{1.5, 1.11, 1.09, 1} {
 		text += rate(11+i, 0, fair*share) + rate(11+i, 1, fair*(2-share))
 	}

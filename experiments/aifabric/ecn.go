@@ -2,7 +2,6 @@ package aifabric
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -29,21 +28,21 @@ func markingOf(r *run) (*marking, error) {
 	m := &marking{kmin: float64(ecn.KMin), kmax: float64(ecn.KMax), pmax: ecn.PMax}
 	var queue, sent []float64
 	marks := []float64{}
-	err := rundir.ReadCSV(filepath.Join(r.directory, "panels.csv"), rundir.PanelsHeader, func(row *rundir.Row) error {
-		switch x := row.Number(3); row.Whole(0) {
+	err := rundir.Read(r.directory, rundir.Panels, func(row *rundir.PanelRow) error {
+		switch row.Panel {
 		case 0:
-			queue = append(queue, x)
+			queue = append(queue, row.Value)
 		case 1:
-			marks = append(marks, x*r.scenario.Sample.Interval.Seconds())
+			marks = append(marks, row.Value*r.scenario.Sample.Interval.Seconds())
 		}
-		return row.Err
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = rundir.ReadCSV(filepath.Join(r.directory, "ports.csv"), rundir.PortsHeader, func(row *rundir.Row) error {
-		sent = append(sent, float64(row.Whole(8)))
-		return row.Err
+	err = rundir.Read(r.directory, rundir.Ports, func(row *rundir.PortRow) error {
+		sent = append(sent, float64(row.Sent))
+		return nil
 	})
 	if err != nil {
 		return nil, err

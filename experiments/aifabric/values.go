@@ -3,7 +3,6 @@ package aifabric
 import (
 	"cmp"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -100,10 +99,10 @@ func efficiency(receivers int) func(r, _ *run) (float64, error) {
 
 func sentAgain(r, _ *run) (float64, error) {
 	var again, all int64
-	err := rundir.ReadCSV(filepath.Join(r.directory, "flows.csv"), rundir.FlowsHeader, func(row *rundir.Row) error {
-		all += row.Whole(4)
-		again += row.Whole(9)
-		return row.Err
+	err := rundir.Read(r.directory, rundir.Flows, func(f *rundir.FlowRow) error {
+		all += f.Size
+		again += f.Retransmitted
+		return nil
 	})
 	return 100 * float64(again) / float64(all), err
 }
@@ -142,18 +141,16 @@ func converged(r, _ *run) (float64, error) {
 			found = after
 		}
 	}
-	err := rundir.ReadCSV(filepath.Join(r.directory, "rates.csv"), rundir.RatesHeader, func(row *rundir.Row) error {
-		if t := row.Whole(0); t != now {
+	err := rundir.Read(r.directory, rundir.Rates, func(row *rundir.RateRow) error {
+		if row.Time != now {
 			check()
-			now = t
+			now = row.Time
 		}
-		flow := int(row.Whole(1))
-		if row.Err != nil || flow >= n {
-			return row.Err
+		if row.Flow < n {
+			own := append(recent[row.Flow], float64(row.Goodput))
+			recent[row.Flow] = own[max(len(own)-width, 0):]
 		}
-		recent[flow] = append(recent[flow], row.Number(3))
-		recent[flow] = recent[flow][max(len(recent[flow])-width, 0):]
-		return row.Err
+		return nil
 	})
 	check()
 	return found, err
@@ -207,11 +204,11 @@ func iterations(r *run) (before []float64, across float64, after []float64, err 
 	}
 	across = math.NaN()
 	last := int64(0)
-	err = rundir.ReadCSV(filepath.Join(r.directory, rundir.CollectivesFile), rundir.CollectivesHeader, func(row *rundir.Row) error {
-		if row.Empty(7) || row.Empty(8) {
-			return row.Err
+	err = rundir.Read(r.directory, rundir.Collectives, func(row *rundir.CollectiveRow) error {
+		if row.Completion < 0 {
+			return nil
 		}
-		end := row.Whole(7) + row.Whole(8)
+		end := row.Begin + row.Completion
 		took := float64(end - last)
 		switch {
 		case end <= at:
@@ -222,7 +219,7 @@ func iterations(r *run) (before []float64, across float64, after []float64, err 
 			after = append(after, took)
 		}
 		last = end
-		return row.Err
+		return nil
 	})
 	return before, across, after, err
 }

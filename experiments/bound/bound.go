@@ -127,16 +127,17 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 	var other rundir.OverwriteError
 	for i := range b.Disciplines {
 		d := &b.Disciplines[i]
-		var err error
-		if tables[i], err = rundir.FormatFlows(b.scenario, d.flows); err != nil {
+		var text bytes.Buffer
+		if err := rundir.Flows.WriteAll(&text, rundir.FlowRows(b.scenario, d.flows)); err != nil {
 			return nil, err
 		}
+		tables[i] = text.Bytes()
 		if force {
 			continue
 		}
-		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, flowsName), rundir.CSVFile); {
+		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, rundir.Flows.Name), rundir.CSVFile); {
 		case err == nil && !bytes.Equal(before, tables[i]):
-			other.Add(filepath.Join(directory, b.Scenario), d.Name, []string{flowsName + " is of other flows, or of other times of them"})
+			other.Add(filepath.Join(directory, b.Scenario), d.Name, []string{rundir.Flows.Name + " is of other flows, or of other times of them"})
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
@@ -150,16 +151,13 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 		if err != nil {
 			return paths, err
 		}
-		if err = errors.Join(folder.Write(flowsName, tables[i]), folder.Close()); err != nil {
+		if err = errors.Join(folder.Write(rundir.Flows.Name, tables[i]), folder.Close()); err != nil {
 			return paths, err
 		}
-		paths = append(paths, filepath.Join(folder.Path(), flowsName))
+		paths = append(paths, filepath.Join(folder.Path(), rundir.Flows.Name))
 	}
 	return paths, nil
 }
-
-// flowsName is the table of flows and their times.
-const flowsName = "flows.csv"
 
 // fluidModel is a scenario's flows as fluids. A link, one way, is the port that sends on it.
 type fluidModel struct {

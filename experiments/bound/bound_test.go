@@ -252,7 +252,7 @@ func TestBoundFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			head, rows, _ := strings.Cut(string(data), "\n")
-			if head != rundir.FlowsHeader || strings.Count(rows, "\n") != len(s.Flows) {
+			if head != rundir.Flows.Header() || strings.Count(rows, "\n") != len(s.Flows) {
 				t.Errorf("%s: %d rows below %s", paths[i], strings.Count(rows, "\n"), head)
 			}
 			content += rows

@@ -21,23 +21,21 @@ type LinkSummary struct {
 	Paused    []Link `json:"paused"`
 }
 
-// Link is one direction of a link: a row of links.csv.
+// Link is one direction of a link, and a row of links.csv.
 type Link struct {
-	Node        string  `json:"node"`
-	Port        string  `json:"port"`
-	Peer        string  `json:"peer"`
-	RateBPS     int64   `json:"rate_bps"`
-	TxFrames    int64   `json:"tx_frames"`
-	TxBytes     int64   `json:"tx_bytes"`
-	Utilisation float64 `json:"utilisation"`
-	PeakQueue   int64   `json:"peak_queue_bytes"` // of a switch's port
-	CongestedNS int64   `json:"congested_ns"`
-	// Pauses and Resumes are the frames that the peer sent to pause this port, PausedNS the time from PAUSE to RESUME at
-	// the peer, summed over priorities. Under credits PausedNS is the time for which frames waited here for credits.
-	Pauses    int64   `json:"pauses"`
-	Resumes   int64   `json:"resumes"`
-	PauseRate float64 `json:"pauses_per_second"`
-	PausedNS  int64   `json:"paused_ns"`
+	Node        string  `json:"node" csv:"node" doc:"switch or host that sends"`
+	Port        string  `json:"port" csv:"port" doc:"its interface"`
+	Peer        string  `json:"peer" csv:"peer" doc:"node at the other end"`
+	RateBPS     int64   `json:"rate_bps" csv:"rate_bps" unit:"bit/s" doc:"of the link"`
+	TxFrames    int64   `json:"tx_frames" csv:"tx_frames" unit:"frames" doc:"sent"`
+	TxBytes     int64   `json:"tx_bytes" csv:"tx_bytes" unit:"bytes" doc:"sent"`
+	Utilisation float64 `json:"utilisation" csv:"utilisation,digits=6" doc:"part of the run's time spent sending"`
+	PeakQueue   int64   `json:"peak_queue_bytes" csv:"peak_queue_bytes" unit:"bytes" doc:"longest egress queue of a switch's port"`
+	CongestedNS int64   `json:"congested_ns" csv:"congested_ns" unit:"ns" doc:"time for which the port was congested"`
+	Pauses      int64   `json:"pauses" csv:"pauses" unit:"frames" doc:"PAUSE frames that the peer sent to this port"`
+	Resumes     int64   `json:"resumes" csv:"resumes" unit:"frames" doc:"RESUME frames, likewise"`
+	PauseRate   float64 `json:"pauses_per_second" csv:"pauses_per_second,digits=3" doc:"PAUSE frames a second"`
+	PausedNS    int64   `json:"paused_ns" csv:"paused_ns" unit:"ns" doc:"time from PAUSE to RESUME at the peer, or without credits; all priorities"`
 }
 
 // SummariseLinks is how busy the links of a fabric were, of which all are given by port.

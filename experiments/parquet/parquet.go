@@ -16,6 +16,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/table"
 )
 
 // rowsAtOnce are written at once. A row group has so many rows that a reader can skip some, and a writer needs some 10 MB.
@@ -26,34 +27,11 @@ const (
 
 // WriteRun writes a Parquet file beside each CSV file of a run's folder. What it cannot end it removes.
 func WriteRun(folder *files.Folder) error {
-	for _, table := range rundir.Tables() {
-		if _, err := os.Lstat(filepath.Join(folder.Path(), table)); errors.Is(err, os.ErrNotExist) {
+	for _, t := range rundir.Tables {
+		if _, err := os.Lstat(filepath.Join(folder.Path(), t.Name)); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		columns := rundir.ColumnsOf(table)
-		err := Write(folder, rundir.ParquetName(table), columns, func(w *Writer) error {
-			return rundir.ReadTable(folder, table, func(r *rundir.Row) error {
-				last := len(columns) - 1
-				for k, c := range columns {
-					switch {
-					case c.Kind == rundir.Text && k == last:
-						w.Text(r.Quoted(k))
-					case c.Kind == rundir.Text:
-						w.Text(r.Text(k))
-					case c.Empty && r.Empty(k):
-						w.Nothing()
-					case c.Kind == rundir.Fraction:
-						w.Fraction(r.Number(k))
-					default:
-						w.Whole(r.Whole(k))
-					}
-				}
-				if r.Err != nil {
-					return r.Err
-				}
-				return w.End()
-			})
-		})
+		err := Write(folder, t.ParquetName(), t.Columns, func(w *Writer) error { return rundir.ReadCells(folder, t, w.cells) })
 		if err != nil {
 			return err
 		}
@@ -61,8 +39,36 @@ func WriteRun(folder *files.Folder) error {
 	return nil
 }
 
+// cells writes a row: pointers to its values.
+func (w *Writer) cells(cells []any) error {
+	for k, cell := range cells {
+		var v parquet.Value
+		absent := false
+		switch p := cell.(type) {
+		case *string:
+			v = w.text(*p)
+		case *float64:
+			v, absent = parquet.DoubleValue(*p), *p < 0
+		case *int64:
+			v, absent = parquet.Int64Value(*p), *p < 0
+		case *int:
+			v, absent = parquet.Int64Value(int64(*p)), *p < 0
+		case *bool:
+			v = parquet.Int64Value(0)
+			if *p {
+				v = parquet.Int64Value(1)
+			}
+		}
+		if absent && w.columns[k].Null {
+			v = parquet.NullValue()
+		}
+		w.add(v)
+	}
+	return w.End()
+}
+
 // Write writes a file of a folder. rows gives its rows, in order.
-func Write(folder *files.Folder, name string, columns []rundir.Column, rows func(w *Writer) error) error {
+func Write(folder *files.Folder, name string, columns []table.Column, rows func(w *Writer) error) error {
 	f, err := folder.Create(name)
 	if err != nil {
 		return err
@@ -74,7 +80,7 @@ func Write(folder *files.Folder, name string, columns []rundir.Column, rows func
 	return err
 }
 
-func write(to io.Writer, columns []rundir.Column, rows func(w *Writer) error) error {
+func write(to io.Writer, columns []table.Column, rows func(w *Writer) error) error {
 	w := newWriter(to, columns)
 	err := rows(w)
 	if err == nil {
@@ -89,27 +95,27 @@ func write(to io.Writer, columns []rundir.Column, rows func(w *Writer) error) er
 // Writer takes the values of a row, by column, then its End.
 type Writer struct {
 	to      *parquet.GenericWriter[any]
-	columns []rundir.Column
+	columns []table.Column
 	rows    []parquet.Row
 	n       int               // rows that are full
 	texts   map[string][]byte // those that were there: tables have few
 }
 
-func newWriter(to io.Writer, columns []rundir.Column) *Writer {
-	t := table{Group: parquet.Group{}}
+func newWriter(to io.Writer, columns []table.Column) *Writer {
+	t := schema{Group: parquet.Group{}}
 	for _, c := range columns {
 		var node parquet.Node
 		switch c.Kind {
-		case rundir.Text:
+		case table.Text:
 			node = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
-		case rundir.Unsigned:
+		case table.Unsigned:
 			node = parquet.Encoded(parquet.Uint(64), &parquet.DeltaBinaryPacked)
-		case rundir.Fraction:
+		case table.Fraction:
 			node = parquet.Leaf(parquet.DoubleType)
 		default:
 			node = parquet.Encoded(parquet.Int(64), &parquet.DeltaBinaryPacked)
 		}
-		if c.Empty {
+		if c.Null {
 			node = parquet.Optional(node)
 		}
 		t.Group[c.Name] = node
@@ -122,31 +128,28 @@ func newWriter(to io.Writer, columns []rundir.Column) *Writer {
 	}
 }
 
-// table is a group whose fields keep their order: the columns of a parquet.Group are sorted by name.
-type table struct {
+// schema is a group whose fields keep their order: the columns of a parquet.Group are sorted by name.
+type schema struct {
 	parquet.Group
 	fields []parquet.Field
 }
 
-func (t table) Fields() []parquet.Field { return t.fields }
+func (t schema) Fields() []parquet.Field { return t.fields }
 
 // GoType is of no use: rows are given by column.
-func (t table) GoType() reflect.Type { return reflect.TypeFor[map[string]any]() }
+func (t schema) GoType() reflect.Type { return reflect.TypeFor[map[string]any]() }
 
 func (w *Writer) add(v parquet.Value) {
 	row := &w.rows[w.n]
 	k := len(*row)
 	present := 0
-	if w.columns[k].Empty && !v.IsNull() {
+	if w.columns[k].Null && !v.IsNull() {
 		present = 1
 	}
 	*row = append(*row, v.Level(0, present, k))
 }
 
-// Whole gives a column of whole numbers its value.
-func (w *Writer) Whole(v int64) { w.add(parquet.Int64Value(v)) }
-
-// Unsigned gives one of whole numbers up to 2^64-1 its value.
+// Unsigned gives a column of whole numbers up to 2^64-1 its value.
 func (w *Writer) Unsigned(v uint64) { w.add(parquet.Int64Value(int64(v))) }
 
 // Fraction gives one of other numbers its value.
@@ -156,7 +159,9 @@ func (w *Writer) Fraction(v float64) { w.add(parquet.DoubleValue(v)) }
 func (w *Writer) Nothing() { w.add(parquet.NullValue()) }
 
 // Text gives a column of texts its value.
-func (w *Writer) Text(s string) {
+func (w *Writer) Text(s string) { w.add(w.text(s)) }
+
+func (w *Writer) text(s string) parquet.Value {
 	b, known := w.texts[s]
 	if !known {
 		if len(w.texts) == 1<<16 {
@@ -165,7 +170,7 @@ func (w *Writer) Text(s string) {
 		b = []byte(s)
 		w.texts[s] = b
 	}
-	w.add(parquet.ByteArrayValue(b))
+	return parquet.ByteArrayValue(b)
 }
 
 // End ends a row.

@@ -49,11 +49,11 @@ func (r *reading) sampledPorts() error {
 		}
 		last, sums = -1, [4]int64{}
 	}
-	err := r.table("ports.csv", rundir.PortsHeader, "queues", func(c *rundir.Row) error {
-		at := c.Whole(0)
-		id, known := r.ports[c.Text(2)]
+	err := read(r, rundir.Ports, "queues", func(p *rundir.PortRow) error {
+		at := p.Time
+		id, known := r.ports[p.Port]
 		if !known {
-			return fmt.Errorf("there is no port %q in the manifest's configuration", c.Text(2))
+			return fmt.Errorf("there is no port %q in the manifest's configuration", p.Port)
 		}
 		k, known := rows[id]
 		if !known {
@@ -71,13 +71,12 @@ func (r *reading) sampledPorts() error {
 			flush()
 		}
 		last, lastAt = k, at
-		for i, column := range []int{5, 6, 7, 8} {
-			if v := c.Whole(column); column == 7 {
-				sums[i] = max(sums[i], v)
-			} else {
-				sums[i] += v
-			}
+		sums[0] += p.Queue
+		sums[1] += p.Ingress
+		if p.Paused {
+			sums[2] = 1
 		}
+		sums[3] += p.Sent
 		return nil
 	})
 	flush()
@@ -100,19 +99,15 @@ func (r *reading) sampledFlows() error {
 	for i := range all {
 		all[i] = make([]row, n)
 	}
-	err := r.table("rates.csv", rundir.RatesHeader, "rates", func(c *rundir.Row) error {
-		at, flow := c.Whole(0), c.Whole(1)
-		if c.Err != nil {
-			return nil
+	err := read(r, rundir.Rates, "rates", func(row *rundir.RateRow) error {
+		if row.Flow >= n {
+			return fmt.Errorf("there is no flow %d in flows.csv", row.Flow)
 		}
-		if flow >= int64(n) {
-			return fmt.Errorf("there is no flow %d in flows.csv", flow)
+		if all[0][row.Flow].count == 0 {
+			first[row.Flow] = int64(math.Round(float64(row.Time) / r.head.Interval))
 		}
-		if all[0][flow].count == 0 {
-			first[flow] = int64(math.Round(float64(at) / r.head.Interval))
-		}
-		for i := range all {
-			all[i][flow].add(c.Whole(2 + i))
+		for i, v := range [...]int64{row.Rate, row.Goodput, row.RTT} {
+			all[i][row.Flow].add(v)
 		}
 		return nil
 	})

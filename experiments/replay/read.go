@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/table"
 )
 
 // Header heads a replay. Times are in virtual ns. Its columns are those of a record, whose rows are of the ports in Rows, and
@@ -122,11 +123,11 @@ func Read(path, label string) (packed []byte, warnings []string, err error) {
 
 // files are the files that the replay was read from.
 func (r *reading) files() []string {
-	all := []string{rundir.ManifestFile, "flows.csv", "pfc.csv", "events.csv", "panels.csv", rundir.WhyFile, rundir.CausesFile}
+	all := []string{rundir.ManifestFile, rundir.Flows.Name, rundir.PFC.Name, rundir.Events.Name, rundir.Panels.Name, rundir.Why.Name, rundir.Causes.Name}
 	if r.head.Recorded {
 		return append(all, rundir.RecordFile)
 	}
-	return append(all, "ports.csv", "rates.csv")
+	return append(all, rundir.Ports.Name, rundir.Rates.Name)
 }
 
 // takeManifest takes over what the manifest has.
@@ -185,11 +186,11 @@ func (r *reading) portOf(name string) (port int, ok bool) {
 	return port, ok
 }
 
-// table reads a CSV file of the folder. One that is not there is missing.
-func (r *reading) table(name, header, without string, each func(*rundir.Row) error) error {
-	err := rundir.ReadCSV(filepath.Join(r.path, name), header, each)
+// read reads a table of the folder. If it does not exist, the replay says what is missing.
+func read[Row any](r *reading, t *table.Table[Row], without string, each func(*Row) error) error {
+	err := rundir.Read(r.path, t, each)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.head.Missing = append(r.head.Missing, fmt.Sprintf("no %s, so there are no %s: run it again", name, without))
+		r.head.Missing = append(r.head.Missing, fmt.Sprintf("no %s, so there are no %s: run it again", t.Name, without))
 		return nil
 	}
 	return err
@@ -198,22 +199,22 @@ func (r *reading) table(name, header, without string, each func(*rundir.Row) err
 func (r *reading) flows() error {
 	tags := map[string]int{}
 	var all [9]row
-	err := r.table("flows.csv", rundir.FlowsHeader, "flows", func(c *rundir.Row) error {
-		tag, known := tags[c.Text(1)]
+	err := read(r, rundir.Flows, "flows", func(f *rundir.FlowRow) error {
+		tag, known := tags[f.Tag]
 		if !known {
 			tag = len(r.head.Tags)
-			tags[c.Text(1)] = tag
-			r.head.Tags = append(r.head.Tags, c.Text(1))
+			tags[f.Tag] = tag
+			r.head.Tags = append(r.head.Tags, f.Tag)
 		}
-		from, to := r.end(c.Text(2)), r.end(c.Text(3))
-		fct, ideal, slowdown := int64(-1), int64(0), int64(0)
-		if !c.Empty(6) {
-			fct, ideal, slowdown = c.Whole(6), c.Whole(7), int64(math.Round(c.Number(8)*1e6))
+		from, to := r.end(f.Source), r.end(f.Destination)
+		ideal, slowdown := int64(0), int64(0)
+		if f.Finished() {
+			ideal, slowdown = f.Ideal, int64(math.Round(f.Slowdown*1e6))
 			r.slowdowns = append(r.slowdowns, slowdown)
 		} else {
 			r.slowdowns = append(r.slowdowns, endless)
 		}
-		for i, v := range []int64{int64(tag), int64(from), int64(to), c.Whole(4), c.Whole(5), fct, ideal, slowdown, c.Whole(9)} {
+		for i, v := range []int64{int64(tag), int64(from), int64(to), f.Size, f.Start, f.FCT, ideal, slowdown, f.Retransmitted} {
 			all[i].add(v)
 		}
 		return nil
@@ -226,18 +227,18 @@ func (r *reading) flows() error {
 
 func (r *reading) pauses() error {
 	var at, port, priority, pause row
-	err := r.table("pfc.csv", rundir.PFCHeader, "PAUSE frames", func(c *rundir.Row) error {
-		id, known := r.ports[c.Text(2)]
+	err := read(r, rundir.PFC, "PAUSE frames", func(f *rundir.PFCRow) error {
+		id, known := r.ports[f.Port]
 		if !known {
-			return fmt.Errorf("there is no port %q in the manifest's configuration", c.Text(2))
+			return fmt.Errorf("there is no port %q in the manifest's configuration", f.Port)
 		}
 		on := int64(0)
-		if c.Text(5) == "pause" {
+		if f.Event == "pause" {
 			on = 1
 		}
-		at.add(c.Whole(0))
+		at.add(f.Time)
 		port.add(int64(id))
-		priority.add(c.Whole(4))
+		priority.add(int64(f.Priority))
 		pause.add(on)
 		return nil
 	})
@@ -249,14 +250,14 @@ func (r *reading) pauses() error {
 }
 
 func (r *reading) events() error {
-	return r.table("events.csv", rundir.EventsHeader, "faults", func(c *rundir.Row) error {
+	return read(r, rundir.Events, "faults", func(row *rundir.EventRow) error {
 		if len(r.head.Events) == mostEvents {
 			r.head.MoreEvents++
 			return nil
 		}
-		e := Event{Time: c.Whole(0), Kind: strings.ReplaceAll(c.Text(4), "_", " "), Place: c.Text(1), Detail: c.Quoted(5)}
-		if peer := c.Text(3); peer != "" {
-			e.Place += " to " + peer
+		e := Event{Time: row.Time, Kind: strings.ReplaceAll(row.Event, "_", " "), Place: row.Node, Detail: row.Detail}
+		if row.Peer != "" {
+			e.Place += " to " + row.Peer
 		}
 		r.head.Events = append(r.head.Events, e)
 		return nil
@@ -272,15 +273,12 @@ func (r *reading) panels() error {
 		n := len(r.head.Panels[i].Series)
 		times[i], all[i] = make([]row, n), make([]row, n)
 	}
-	err := r.table("panels.csv", rundir.PanelsHeader, "plots of the scenario's", func(c *rundir.Row) error {
-		panel, series := c.Whole(0), c.Whole(1)
-		if c.Err == nil && (panel >= int64(len(all)) || series >= int64(len(all[panel]))) {
-			return fmt.Errorf("there is no series %d of panel %d in the manifest's configuration", series, panel)
+	err := read(r, rundir.Panels, "plots of the scenario's", func(row *rundir.PanelRow) error {
+		if row.Panel >= len(all) || row.Series >= len(all[row.Panel]) {
+			return fmt.Errorf("there is no series %d of panel %d in the manifest's configuration", row.Series, row.Panel)
 		}
-		if at, v := c.Whole(2), c.Number(3); c.Err == nil {
-			times[panel][series].add(at)
-			all[panel][series].add(int64(math.Round(v)))
-		}
+		times[row.Panel][row.Series].add(row.Time)
+		all[row.Panel][row.Series].add(int64(math.Round(row.Value)))
 		return nil
 	})
 	for i := range all {

@@ -31,8 +31,6 @@ type RunFolder struct {
 	more     int               // how many there are beside
 }
 
-const panelsName = "panels.csv"
-
 // tagFlows are the flows with a tag that ended.
 type tagFlows struct {
 	tag       string
@@ -124,15 +122,15 @@ func (r *RunFolder) readTables() error {
 	}
 	for _, file := range []struct {
 		name, without string
-		read          func(path string) error
+		read          func() error
 		needless      bool
 	}{
-		{"flows.csv", "no distributions of FCT and slowdown", r.readFlows, false},
-		{"links.csv", "no table of links but the busiest", r.readLinks, false},
-		{"events.csv", "no events", r.readEvents, r.summary.Faults == nil || len(r.summary.Faults.Events) == 0},
-		{panelsName, "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
+		{rundir.Flows.Name, "no distributions of FCT and slowdown", r.readFlows, false},
+		{rundir.Links.Name, "no table of links but the busiest", r.readLinks, false},
+		{rundir.Events.Name, "no events", r.readEvents, r.summary.Faults == nil || len(r.summary.Faults.Events) == 0},
+		{rundir.Panels.Name, "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
 	} {
-		err := file.read(filepath.Join(r.Path, file.name))
+		err := file.read()
 		shutdown.Alive() // a run that was interrupted gets its report
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

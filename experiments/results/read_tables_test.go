@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,10 @@ func TestReadEvents(t *testing.T) {
 	if e, want := r.events[1], (report.Event{Time: 1_100_000, Name: "link up", Place: "leaf0 → spine0"}); e != want {
 		t.Errorf("%+v, want %+v", e, want)
 	}
+	testenv.AddColumns(t, dir) // as a later version may
+	if later, err := ReadRun(dir); err != nil || !reflect.DeepEqual(later, r) || len(later.flows) == 0 || len(later.links) == 0 {
+		t.Errorf("with later columns the run differs: %v", err)
+	}
 	file := filepath.Join(t.TempDir(), "events.csv")
 	for _, c := range []struct {
 		rows, problem string
@@ -50,11 +55,11 @@ func TestReadEvents(t *testing.T) {
 		{"7,,,,a,b,c\n", "events.csv:2: 7 fields of 6", nil},
 		{"7,,,a,\"b, c\"\n", "events.csv:2: 5 fields of 6", nil},
 	} {
-		if err := os.WriteFile(file, []byte(rundir.EventsHeader+"\n"+c.rows), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(rundir.Events.Header()+"\n"+c.rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var r RunFolder
-		switch err := r.readEvents(file); {
+		r := RunFolder{Path: filepath.Dir(file)}
+		switch err := r.readEvents(); {
 		case c.problem == "" && (err != nil || !slices.Equal(r.events, c.want)):
 			t.Errorf("%q: %+v, %v", c.rows, r.events, err)
 		case c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)):

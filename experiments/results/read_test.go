@@ -56,8 +56,8 @@ func TestHalfWritten(t *testing.T) {
 		for name, text := range map[string]string{
 			rundir.ManifestFile: `{"status": "` + status + `"}`,
 			rundir.SummaryFile:  `{"verdict": {"status": "PASS"}}`,
-			"flows.csv":         rundir.FlowsHeader + "\n0,a,h0,h1,60000,0,123,100,1.230000,0\n",
-			"links.csv":         rundir.LinksHeader + "\n",
+			"flows.csv":         rundir.Flows.Header() + "\n0,a,h0,h1,60000,0,123,100,1.230000,0\n",
+			"links.csv":         rundir.Links.Header() + "\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

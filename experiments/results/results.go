@@ -178,7 +178,7 @@ func (p *reportPage) tellChanged() {
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
 			if r.manifest.Status == rundir.StatusComplete {
-				shown := []string{rundir.ManifestFile, rundir.SummaryFile, "flows.csv", "links.csv", "events.csv", panelsName}
+				shown := []string{rundir.ManifestFile, rundir.SummaryFile, rundir.Flows.Name, rundir.Links.Name, rundir.Events.Name, rundir.Panels.Name}
 				r.Missing = append(r.Missing, rundir.Changed(r.Path, shown...)...)
 			}
 		}

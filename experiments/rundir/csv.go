@@ -4,38 +4,48 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"math"
+	"iter"
 	"os"
-	"strconv"
-	"strings"
+	"path/filepath"
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/vtime"
+	"github.com/pausenet/pausenet/internal/table"
 )
 
-// csvFile writes rows without allocating.
-type csvFile struct {
-	file   *os.File
+// csvFile is a table's file, which is being written.
+type csvFile[Row any] struct {
+	*table.Writer[Row]
+	file   *os.File // nil: it writes nowhere
 	behind *behind
 	buffer *bufio.Writer
-	row    []byte
 }
 
-func (c *csvFile) create(folder *files.Folder, name, header string) (err error) {
-	c.file, err = folder.Create(name)
+func create[Row any](folder *files.Folder, t *table.Table[Row]) (*csvFile[Row], error) {
+	f, err := folder.Create(t.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.behind = newBehind(keeper{c.file})
-	c.buffer = newCSVBuffer(c.behind)
-	_, err = c.buffer.WriteString(header + "\n")
-	return err
+	c := &csvFile[Row]{file: f, behind: newBehind(keeper{f})}
+	c.buffer = bufio.NewWriterSize(c.behind, 1<<16)
+	c.Writer, err = t.NewWriter(c.buffer)
+	return c, err
 }
 
-func newCSVBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
+// Write writes a table into a run's folder.
+func Write[Row any](folder *files.Folder, t *table.Table[Row], rows iter.Seq[*Row]) error {
+	c, err := create(folder, t)
+	if err != nil {
+		return errors.Join(err, c.close())
+	}
+	for row := range rows {
+		if err = c.Write(row); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, c.close())
+}
 
 // keeper writes what is to be kept: while it gets on, a process that is to end is not forced to.
 type keeper struct{ to io.Writer }
@@ -46,22 +56,8 @@ func (k keeper) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *csvFile) begin(now vtime.Time) {
-	c.row = strconv.AppendInt(c.row[:0], now.RoundNanoseconds(), 10)
-}
-
-func (c *csvFile) text(s string) { c.row = append(append(c.row, ','), s...) }
-
-func (c *csvFile) number(v int64) { c.row = strconv.AppendInt(append(c.row, ','), v, 10) }
-
-func (c *csvFile) end() error {
-	c.row = append(c.row, '\n')
-	_, err := c.buffer.Write(c.row)
-	return err
-}
-
-func (c *csvFile) close() error {
-	if c.file == nil {
+func (c *csvFile[Row]) close() error {
+	if c == nil || c.file == nil {
 		return nil
 	}
 	_ = c.buffer.Flush() // an error comes again as it ends
@@ -75,7 +71,7 @@ func (c *csvFile) close() error {
 }
 
 // trim takes a row that was written in part, as the disk was full, off the file's end.
-func (c *csvFile) trim() error {
+func (c *csvFile[Row]) trim() error {
 	size, err := c.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -88,55 +84,30 @@ func (c *csvFile) trim() error {
 	return c.file.Truncate(size - int64(rest))
 }
 
-// Row is a row of a CSV file of results. Its fields are asked for by column; the first that is not what it should be is
-// the row's error.
-type Row struct {
-	fields [][]byte
-	names  [][]byte
-	Err    error
+// Read calls each with every row of a table of a run's folder. The row is valid until each returns, its texts longer.
+// A mistake in the file, and an error of each, is a FileError with the line.
+func Read[Row any](folder string, t *table.Table[Row], each func(*Row) error) error {
+	return readTable(filepath.Join(folder, t.Name), CSVFile, func(from io.Reader) error { return t.Read(from, each) })
 }
 
-// Text is a field as it stands there.
-func (r *Row) Text(column int) string { return string(r.fields[column]) }
-
-// Quoted is a text that is between quotes if a comma or a quote is in it. Only the last column may be such.
-func (r *Row) Quoted(column int) string {
-	text := r.Text(column)
-	if n := len(text); n > 1 && text[0] == '"' && text[n-1] == '"' {
-		return strings.ReplaceAll(text[1:n-1], `""`, `"`)
-	}
-	return text
+// ReadCells calls each with the values of every row of a table that the run has just written (table.Schema.ReadCells).
+// The table may have any size.
+func ReadCells(folder *files.Folder, t *table.Schema, each func(cells []any) error) error {
+	return readTable(filepath.Join(folder.Path(), t.Name), sumFile, func(from io.Reader) error { return t.ReadCells(from, each) })
 }
 
-// Empty says that a field has nothing in it.
-func (r *Row) Empty(column int) bool { return len(r.fields[column]) == 0 }
-
-// Whole is a number that is whole and not negative.
-func (r *Row) Whole(column int) int64 {
-	v, err := strconv.ParseInt(string(r.fields[column]), 10, 64)
-	if (err != nil || v < 0) && r.Err == nil {
-		r.Err = fmt.Errorf("%s is %q, not a whole number", r.names[column], r.fields[column])
-	}
-	return v
-}
-
-// Number is a number that is finite.
-func (r *Row) Number(column int) float64 {
-	v, err := strconv.ParseFloat(string(r.fields[column]), 64)
-	if (err != nil || math.IsNaN(v) || math.IsInf(v, 0)) && r.Err == nil {
-		r.Err = fmt.Errorf("%s is %q, not a number", r.names[column], r.fields[column])
-	}
-	return v
-}
-
-// ReadCSV reads a file of results with the given header, row by row.
-func ReadCSV(path, header string, each func(*Row) error) error {
-	f, err := files.Open(path, CSVFile)
+func readTable(path string, kind files.Kind, read func(io.Reader) error) error {
+	f, err := files.Open(path, kind)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return parseCSV(path, io.LimitReader(reader{f}, CSVFile.Most), header, each)
+	err = read(io.LimitReader(reader{f}, kind.Most))
+	var at *table.LineError
+	if errors.As(err, &at) {
+		return &FileError{path, at.Line, at.Err}
+	}
+	return err
 }
 
 // reader reads what is to be shown: while it gets on, a process that is to end is not forced to.
@@ -145,50 +116,4 @@ type reader struct{ from io.Reader }
 func (r reader) Read(p []byte) (int, error) {
 	shutdown.Alive()
 	return r.from.Read(p)
-}
-
-// longestRow bounds a row of a file that is none of ours.
-const longestRow = 1 << 20
-
-func parseCSV(path string, from io.Reader, header string, each func(*Row) error) error {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 1<<16), longestRow)
-	row := Row{names: bytes.Split([]byte(header), []byte{','})}
-	row.fields = make([][]byte, len(row.names))
-	at := func(n int, err error) error { return &FileError{path, n, err} }
-	n := 0
-	for lines.Scan() {
-		n++
-		if n == 1 {
-			if got := lines.Text(); got != header {
-				return at(n, fmt.Errorf("the columns are %.200q, not %q: the file is of another pausenet, or damaged", got, header))
-			}
-			continue
-		}
-		plain, _, _ := bytes.Cut(lines.Bytes(), []byte(`,"`)) // what is quoted is the last field
-		got := bytes.Count(plain, []byte{','}) + 1
-		if len(plain) < len(lines.Bytes()) {
-			got++
-		}
-		if got != len(row.names) {
-			return at(n, fmt.Errorf("%d fields of %d: the file is damaged", got, len(row.names)))
-		}
-		rest := lines.Bytes()
-		last := len(row.fields) - 1
-		for i := range last {
-			row.fields[i], rest, _ = bytes.Cut(rest, []byte{','})
-		}
-		row.fields[last] = rest
-		row.Err = nil
-		if err := errors.Join(each(&row), row.Err); err != nil {
-			return at(n, err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return at(n+1, err)
-	}
-	if n == 0 {
-		return at(1, errors.New("the file is empty: the run was killed, or the disk was full"))
-	}
-	return nil
 }

@@ -90,7 +90,7 @@ func (m *Manifest) Finish(s *measure.Summary) {
 func (m *Manifest) ChosePanels(panels []scenario.PanelView) {
 	if len(panels) > 0 {
 		m.Configuration.Report, m.Configuration.ReportDefault = panels, true
-		m.Files["panels.csv"] = "the report's plots over time"
+		m.Files[Panels.Name] = Panels.Title
 	}
 }
 

@@ -59,7 +59,7 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}
-				if a, b := timeless(t, kernel.dir)[rundir.WhyFile], timeless(t, wasm.dir)[rundir.WhyFile]; a != b || why && a == "" {
+				if a, b := timeless(t, kernel.dir)[rundir.Why.Name], timeless(t, wasm.dir)[rundir.Why.Name]; a != b || why && a == "" {
 					t.Errorf("where flows' time goes is another on the kernel plane than on the wasm plane: %d B and %d", len(a), len(b))
 				}
 			})

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -24,5 +25,7 @@ func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 		}
 	}
 	r.trace.event(&ev)
-	r.keep(r.out.Event(ev.At, node, port, peer, ev.Kind, ev.Detail))
+	r.keep(r.out.Events.Write(&rundir.EventRow{
+		Time: ev.At.RoundNanoseconds(), Node: node, Port: port, Peer: peer, Event: ev.Kind, Detail: ev.Detail,
+	}))
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
 // nameParquet has the manifest name the Parquet files that are there.
 func nameParquet(m *rundir.Manifest, folder *files.Folder) {
-	for _, table := range rundir.Tables() {
-		name := rundir.ParquetName(table)
+	for _, table := range rundir.Tables {
+		name := table.ParquetName()
 		if _, err := os.Lstat(filepath.Join(folder.Path(), name)); err == nil {
-			m.Files[name] = table + " in Parquet"
+			m.Files[name] = table.Name + " in Parquet"
 		}
 	}
 }
@@ -35,25 +36,28 @@ func newManifest(r *runner) *rundir.Manifest {
 	if !o.Anywhere || r.plane.Name() == engine.PlaneKernel { // whose eBPF that kernel has run
 		m.Kernel = machine.Release()
 	}
-	m.Files = map[string]string{
-		"flows.csv": "flows", "ports.csv": "queues over time", "pfc.csv": "PFC frames", "rates.csv": "rates over time",
-		"links.csv": "links, each way", "events.csv": "faults, PFC storms and deadlocks", rundir.SummaryFile: "the run in numbers",
+	m.Files = map[string]string{rundir.SummaryFile: "the run in numbers"}
+	name := func(t *table.Schema) { m.Files[t.Name] = t.Title }
+	for _, t := range []*table.Schema{
+		&rundir.Flows.Schema, &rundir.Ports.Schema, &rundir.PFC.Schema, &rundir.Rates.Schema, &rundir.Links.Schema, &rundir.Events.Schema,
+	} {
+		name(t)
 	}
 	if r.options.Export == ExportHPCC {
 		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
 	}
 	if r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
-		m.Files[rundir.RecoveryFile] = "what selective repeat met, by flow"
+		name(&rundir.Recovery.Schema)
 	}
 	if r.options.Record {
 		m.Files[rundir.RecordFile] = "all ports over time, for pausenet view"
 	}
 	if len(r.Scenario.Panels) > 0 {
-		m.Files["panels.csv"] = "the report's plots over time"
+		name(&rundir.Panels.Schema)
 	}
 	for i := range r.Scenario.Workloads {
 		if g := r.Scenario.Workloads[i].Graph; g != nil && len(g.Collectives) > 0 {
-			m.Files[rundir.CollectivesFile] = "collective operations"
+			name(&rundir.Collectives.Schema)
 		}
 	}
 	return m

@@ -215,7 +215,7 @@ func (c *chosen) add(s scenario.Series, points rundir.Points) {
 }
 
 // panels chooses the default panels.
-func (o *overview) panels(rows []rundir.CollectiveRow) ([]scenario.Panel, [][]rundir.Points) {
+func (o *overview) panels(rows []collectiveRun) ([]scenario.Panel, [][]rundir.Points) {
 	var all []chosen
 	all = append(all, o.goodput(), o.longestQueues())
 	switch {
@@ -420,7 +420,7 @@ func (o *overview) pauseRates() chosen {
 }
 
 // timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have lines of their own.
-func (o *overview) timeline(rows []rundir.CollectiveRow) chosen {
+func (o *overview) timeline(rows []collectiveRun) chosen {
 	c := chosen{Panel: scenario.Panel{Title: "Collective operations"}}
 	c.Note = "each from its beginning to its end, one above the other in the order of collectives.csv"
 	free := map[string][]int{} // series of each label
@@ -429,7 +429,7 @@ func (o *overview) timeline(rows []rundir.CollectiveRow) chosen {
 		if !r.Ended {
 			continue
 		}
-		label := r.Tag + ": " + r.Kind
+		label := r.tag + ": " + r.Kind
 		from, to := r.Start.RoundNanoseconds(), (r.Start + r.Time).RoundNanoseconds()
 		lanes := free[label]
 		at := slices.IndexFunc(lanes, func(k int) bool { return c.points[k].Time[len(c.points[k].Time)-1] <= from })
@@ -439,7 +439,7 @@ func (o *overview) timeline(rows []rundir.CollectiveRow) chosen {
 			}
 			at = len(lanes)
 			free[label] = append(lanes, len(c.Series))
-			c.add(scenario.Series{Label: label, Quantity: scenario.Collective, Tag: r.Tag}, rundir.Points{Time: []int64{0}, Value: []float64{0}})
+			c.add(scenario.Series{Label: label, Quantity: scenario.Collective, Tag: r.tag}, rundir.Points{Time: []int64{0}, Value: []float64{0}})
 		}
 		p := &c.points[free[label][at]]
 		p.Time, p.Value = append(p.Time, from, to), append(p.Value, float64(i+1), 0)

@@ -137,9 +137,9 @@ func checkQueues(t *testing.T, m *rundir.Manifest, r *Result, dir string) {
 		at       int64
 	}
 	queues, ingress := map[sample]float64{}, map[sample]float64{}
-	err := rundir.ReadCSV(filepath.Join(dir, "ports.csv"), rundir.PortsHeader, func(row *rundir.Row) error {
-		at := sample{row.Text(1) + ":" + row.Text(3), row.Whole(4), row.Whole(0)}
-		queues[at], ingress[at] = queues[at]+row.Number(5), ingress[at]+row.Number(6)
+	err := rundir.Read(dir, rundir.Ports, func(row *rundir.PortRow) error {
+		at := sample{row.Node + ":" + row.Peer, int64(row.Priority), row.Time}
+		queues[at], ingress[at] = queues[at]+float64(row.Queue), ingress[at]+float64(row.Ingress)
 		return nil
 	})
 	if err != nil {
@@ -195,14 +195,14 @@ func TestDefaultPauses(t *testing.T) {
 }
 
 func TestTimelineOfOverlappingCollectives(t *testing.T) {
-	row := func(tag string, start, time int64) rundir.CollectiveRow {
-		r := rundir.CollectiveRow{Tag: tag}
+	row := func(tag string, start, time int64) collectiveRun {
+		r := collectiveRun{tag: tag}
 		r.Kind, r.Ended = "allreduce", true
 		r.Start, r.Time = 1000*vtime.Time(start), 1000*vtime.Time(time)
 		return r
 	}
 	o := &overview{}
-	rows := []rundir.CollectiveRow{row("a", 10, 10), row("a", 15, 10), row("b", 0, 5), row("a", 20, 5), {Tag: "a"}}
+	rows := []collectiveRun{row("a", 10, 10), row("a", 15, 10), row("b", 0, 5), row("a", 20, 5), {tag: "a"}}
 	var got []string
 	c := o.timeline(rows)
 	for k := range c.Series {

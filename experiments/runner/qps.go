@@ -143,7 +143,7 @@ func (r *runner) writeQPs(folder *files.Folder) error {
 	if s.more == nil {
 		return nil
 	}
-	return rundir.WriteQPs(folder, func(yield func(*rundir.QPRow) bool) {
+	return rundir.Write(folder, rundir.QPs, func(yield func(*rundir.QPRow) bool) {
 		flows := make([]int32, 0, len(s.more))
 		for flow := range s.more {
 			flows = append(flows, flow)
@@ -153,12 +153,12 @@ func (r *runner) writeQPs(folder *files.Folder) error {
 			for k, q := range append([]int32{flow}, s.more[flow]...) {
 				f := &s.qps[q]
 				row := rundir.QPRow{
-					Flow: int(flow), QP: k, Port: f.Ports.Source, Size: f.Size, FCT: -1, Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
+					Flow: int(flow), QP: k, Port: int(f.Ports.Source), Size: f.Size, FCT: -1, Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
 				}
 				if f.Finished != vtime.Never {
 					row.FCT = (f.Finished - f.Start).RoundNanoseconds()
 				}
-				row.CE, _ = f.Marked()
+				row.Marked, _ = f.Marked()
 				if !yield(&row) {
 					return
 				}

@@ -139,7 +139,9 @@ func (r *recorder) sample(now vtime.Time) {
 		r.samplePort(now, id)
 	}
 	r.flows.sample(now, r.all(), func(flow int, rate, goodput float64, rtt vtime.Time) {
-		r.keep(r.out.Rate(now, flow, rate, goodput, rtt))
+		r.keep(r.out.Rates.Write(&rundir.RateRow{
+			Time: now.RoundNanoseconds(), Flow: flow, Rate: int64(rate + 0.5), Goodput: int64(goodput + 0.5), RTT: rtt.RoundNanoseconds(),
+		}))
 		r.trace.rate(now, flow, rate)
 	})
 	r.samplePanels(now)
@@ -177,12 +179,11 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 	var queue, ingress uint64
 	var sent int64
 	for _, priority := range r.data {
-		paused := 0
-		if r.engine.State().Paused(int(id), priority, now) {
-			paused = 1
-		}
 		class, tx := &reg.Class[priority], r.engine.TxBytes(int(id), priority)
-		r.keep(r.out.Port(now, plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(id).Name, priority, class.QueueBytes, class.Buffered, paused, tx))
+		r.keep(r.out.Ports.Write(&rundir.PortRow{
+			Time: now.RoundNanoseconds(), Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(id).Name, Priority: int(priority),
+			Queue: int64(class.QueueBytes), Ingress: int64(class.Buffered), Paused: r.engine.State().Paused(int(id), priority, now), Sent: tx,
+		}))
 		queue, ingress, sent = queue+class.QueueBytes, ingress+class.Buffered, sent+tx
 	}
 	r.trace.sample(now, id, r.priority, queue, ingress, sent, int64(reg.EcnMarked))
@@ -302,7 +303,10 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		r.hpcc.add(plan, now, topologies.PortID(port), pause)
 	}
 	at := &plan.Ports[port]
-	r.keep(r.out.PFC(now, plan.Nodes[at.Node].Name, at.Name, plan.PeerNode(topologies.PortID(port)).Name, priority, event))
+	r.keep(r.out.PFC.Write(&rundir.PFCRow{
+		Time: now.RoundNanoseconds(), Node: plan.Nodes[at.Node].Name, Port: at.Name, Peer: plan.PeerNode(topologies.PortID(port)).Name,
+		Priority: int(priority), Event: event,
+	}))
 }
 
 // letGo ends a pause, if there is one.

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
@@ -194,19 +195,19 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	crew       engine.Crew // nil: one lane drives all
-	plane      engine.Plane
-	engine     *engine.Engine
-	recorder   *recorder
-	why        *whyRecord     // nil: nothing is recorded
-	watching   *Watching      // nil: nobody does
-	records    flowRecords    // of the flows, once the run has ended
-	linkRows   []measure.Link // likewise
-	stopped    []int          // likewise, the flows that can never end
-	idle       []string       // likewise, the user's settings that changed nothing
-	already    []string       // likewise, those that the scenario has without them
-	operations Operations
-	rows       []rundir.CollectiveRow
+	crew        engine.Crew // nil: one lane drives all
+	plane       engine.Plane
+	engine      *engine.Engine
+	recorder    *recorder
+	why         *whyRecord     // nil: nothing is recorded
+	watching    *Watching      // nil: nobody does
+	records     flowRecords    // of the flows, once the run has ended
+	linkRows    []measure.Link // likewise
+	stopped     []int          // likewise, the flows that can never end
+	idle        []string       // likewise, the user's settings that changed nothing
+	already     []string       // likewise, those that the scenario has without them
+	operations  Operations
+	collectives []collectiveRun
 }
 
 func (r *runner) run(ctx context.Context) (*Result, error) {
@@ -279,19 +280,19 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	result.Idle = r.idle
 	if of := r.recorder.overview; of != nil {
 		var panels []scenario.Panel
-		panels, result.Panels = of.panels(r.rows)
+		panels, result.Panels = of.panels(r.collectives)
 		m.ChosePanels(r.ViewPanels(panels))
 	}
 	r.recorder.trace.finish(r.engine.Now())
 	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
-		out.WriteLinks(r.linkRows),
-		out.WriteCollectives(r.rows),
+		rundir.Write(r.folder, rundir.Links, table.Rows(r.linkRows)),
+		writeCollectives(r.folder, r.collectives),
 		out.Close(),
 		captured.Close(),
 		r.recorder.trace.Close(),
-		out.WritePanels(result.Panels),
-		rundir.WriteFlows(r.folder, s, &r.records),
+		r.writePanels(result.Panels),
+		rundir.Write(r.folder, rundir.Flows, rundir.FlowRows(s, &r.records)),
 		r.writeQPs(r.folder),
 		r.why.write(r.folder, s),
 		r.writeRecovery(r.folder),
@@ -316,6 +317,14 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		writeErr = fmt.Errorf("write the results: %w", writeErr)
 	}
 	return result, errors.Join(runErr, writeErr)
+}
+
+// writePanels writes panels.csv, if there are any.
+func (r *runner) writePanels(panels [][]rundir.Points) error {
+	if len(panels) == 0 {
+		return nil
+	}
+	return rundir.Write(r.folder, rundir.Panels, rundir.PanelRows(panels))
 }
 
 // before is the manifest of the run whose place this one takes; nil if there is none.

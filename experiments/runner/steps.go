@@ -7,6 +7,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/vtime"
@@ -103,7 +105,7 @@ func (r *runner) summariseSteps(sum *measure.Summary) {
 		for k := range w.Graph.Collectives {
 			c := g.collective(&w.Graph.Collectives[k])
 			ranks := len(w.Graph.Collectives[k].Ranks)
-			r.rows = append(r.rows, rundir.CollectiveRow{Tag: w.Tag, Ranks: ranks, CollectiveRun: c})
+			r.collectives = append(r.collectives, collectiveRun{w.Tag, ranks, c})
 			if byRanks[ranks] == nil {
 				order = append(order, ranks)
 			}
@@ -113,6 +115,39 @@ func (r *runner) summariseSteps(sum *measure.Summary) {
 			sum.Collectives = append(sum.Collectives, measure.SummariseCollectives(w.Tag, ranks, byRanks[ranks])...)
 		}
 	}
+}
+
+// collectiveRun is a collective operation of a workload.
+type collectiveRun struct {
+	tag   string
+	ranks int
+	measure.CollectiveRun
+}
+
+// row returns the row of collectives.csv.
+func (c *collectiveRun) row(number int) rundir.CollectiveRow {
+	row := rundir.CollectiveRow{
+		Number: number, Tag: c.tag, Kind: c.Kind, Algorithm: c.Algorithm, Ranks: c.ranks, Size: c.Size, Iteration: c.Iteration,
+		Begin: -1, Completion: -1, Limit: -1, AlgBW: -1, BusBW: -1, Skew: -1, Late: -1,
+	}
+	if c.Ended {
+		row.Begin, row.Completion, row.Limit = c.Start.RoundNanoseconds(), c.Time.RoundNanoseconds(), c.Limit.RoundNanoseconds()
+		row.AlgBW, row.BusBW = int64(c.Algorithmic()+0.5), int64(c.Bus()+0.5)
+		row.Skew, row.Straggler, row.Late = c.Skew.RoundNanoseconds(), c.Straggler, c.Late.RoundNanoseconds()
+	}
+	return row
+}
+
+// writeCollectives writes collectives.csv, if there are any.
+func writeCollectives(folder *files.Folder, all []collectiveRun) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows := make([]rundir.CollectiveRow, len(all))
+	for i := range all {
+		rows[i] = all[i].row(i)
+	}
+	return rundir.Write(folder, rundir.Collectives, table.Rows(rows))
 }
 
 // collective is what a collective came to.

@@ -128,10 +128,14 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 		return nil
 	}
 	flows := r.flows()
-	return rundir.WriteRecovery(folder, flows.n, func(i int) rundir.FlowRecovery {
-		met := flows.recovery(i)
-		return rundir.FlowRecovery{
-			Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent, Trimmed: met.Trimmed,
+	return rundir.Write(folder, rundir.Recovery, func(yield func(*rundir.RecoveryRow) bool) {
+		for i := range flows.n {
+			met := flows.recovery(i)
+			if !yield(&rundir.RecoveryRow{
+				Flow: i, Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent, Trimmed: met.Trimmed,
+			}) {
+				return
+			}
 		}
 	})
 }

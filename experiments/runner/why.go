@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/provenance"
 	"github.com/pausenet/pausenet/vtime"
@@ -79,18 +80,24 @@ func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 	}
 	rows := make([]rundir.CauseRow, len(record.Causes))
 	for i, c := range record.Causes {
-		rows[i] = rundir.CauseRow{Kind: c.Kind.String(), Port: name(c.Port), Because: int(c.Because)}
+		rows[i] = rundir.CauseRow{Number: i, Kind: c.Kind.String(), Port: name(c.Port), Because: int(c.Because)}
 		if c.Kind == provenance.Congestion {
 			rows[i].Queue = w.queue(int(c.Port))
 		}
 	}
-	return rundir.WriteWhy(folder, rows, func(yield func(*rundir.WhyRow) bool) {
+	if err := rundir.Write(folder, rundir.Causes, table.Rows(rows)); err != nil {
+		return err
+	}
+	return rundir.Write(folder, rundir.Why, func(yield func(*rundir.WhyRow) bool) {
 		for i := range record.Flows {
 			f := &record.Flows[i]
 			for k, x := range f.Shares {
 				row := rundir.WhyRow{
-					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Again, What: x.What.String(), Answer: x.Answer, Port: name(x.Port), Cause: int(x.Cause),
+					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Again, What: x.What.String(), Way: "data", Port: name(x.Port), Cause: int(x.Cause),
 					Signal: x.Signal.String(), SignalPort: name(x.SignalPort), SignalCause: int(x.SignalCause), Picoseconds: int64(f.Times[k]),
+				}
+				if x.Answer {
+					row.Way = rundir.WayACK
 				}
 				if x.What == provenance.Queued {
 					row.Behind = w.names[x.Class]

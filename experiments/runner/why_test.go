@@ -17,7 +17,7 @@ import (
 // whyOf reads a run's why.csv: by flow, what its rows come to in words, and their picoseconds.
 func (o *outcome) whyOf() (flows map[int]map[string]int64) {
 	o.Helper()
-	causes, err := rundir.ReadCauses(filepath.Join(o.dir, rundir.CausesFile))
+	causes, err := rundir.ReadCauses(o.dir)
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -28,12 +28,12 @@ func (o *outcome) whyOf() (flows map[int]map[string]int64) {
 		return chain
 	}
 	flows = map[int]map[string]int64{}
-	err = rundir.ReadWhy(filepath.Join(o.dir, rundir.WhyFile), func(r *rundir.WhyRow) error {
+	err = rundir.Read(o.dir, rundir.Why, func(r *rundir.WhyRow) error {
 		words := []string{r.Stage, r.What}
 		if r.Again {
 			words = append(words, "again")
 		}
-		if r.Answer {
+		if r.Way == rundir.WayACK {
 			words = append(words, "ack")
 		}
 		if r.Port != "" {
@@ -287,7 +287,7 @@ func TestWhyTwice(t *testing.T) {
 	if _, err := Run(t.Context(), s, Options{Plane: engine.OpenWasmPlane, Controller: s.Controllers[0], Seed: s.Seed, Directory: o.dir}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{rundir.WhyFile, rundir.CausesFile} {
+	for _, name := range []string{rundir.Why.Name, rundir.Causes.Name} {
 		if _, err := os.Stat(filepath.Join(o.dir, name)); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
@@ -309,7 +309,7 @@ func TestWhyAgreesWithSpread(t *testing.T) {
 					paused[row["peer"]+" "+row["node"]] = true
 				}
 			}
-			causes, err := rundir.ReadCauses(filepath.Join(o.dir, rundir.CausesFile))
+			causes, err := rundir.ReadCauses(o.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -282,7 +282,7 @@ func TestDamaged(t *testing.T) {
 	folder := filepath.Join(dir, "small", "dcqcn")
 	for _, c := range []struct{ file, old, new, want string }{
 		{"flows.csv", "\n1,incast,", "\n1,incast,h0,", "flows.csv:3: 11 fields of 10"},
-		{"flows.csv", "flow,tag", "flow,label", "flows.csv:1: the columns are"},
+		{"flows.csv", "flow,tag", "flow,label", "flows.csv:1: column tag is missing"},
 		{"flows.csv", "0,incast,h0,h7,60000,0,", "0,incast,h0,h7,60000,0,x", "flows.csv:2: fct_ns is \"x"},
 		{"links.csv", "40000000000", "40Gbps", "links.csv:2: rate_bps is \"40Gbps\", not a whole number"},
 		{"panels.csv", "\n0,0,0,", "\n7,0,0,", "panels.csv:2: there is no series 0 of panel 7"},

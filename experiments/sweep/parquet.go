@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/parquet"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/table"
 )
 
 // The table of a sweep, as CSV and as Parquet.
@@ -54,22 +55,22 @@ func readTable(path string) ([][]string, error) {
 	return csv.NewReader(f).ReadAll()
 }
 
-func tableColumns(header []string, rows [][]string) []rundir.Column {
+func tableColumns(header []string, rows [][]string) []table.Column {
 	metrics := []string{}
 	for i := range measure.Metrics {
 		metrics = append(metrics, measure.Metrics[i].Column())
 	}
 	controller := slices.Index(header, "controller") // parameters come before it
-	columns := make([]rundir.Column, len(header))
+	columns := make([]table.Column, len(header))
 	for k, name := range header {
-		c := rundir.Column{Name: name, Kind: rundir.Text}
+		c := table.Column{Name: name, Kind: table.Text}
 		switch {
 		case name == "seed" && k > controller:
-			c.Kind = rundir.Unsigned
+			c.Kind = table.Unsigned
 		case k > controller && (slices.Contains(metrics, name) || strings.Contains(name, ":")):
-			c.Kind, c.Empty = rundir.Fraction, true
+			c.Kind, c.Null = table.Fraction, true
 		case k > 0 && k < controller && !slices.ContainsFunc(rows, func(row []string) bool { return !isNumber(row[k]) }):
-			c.Kind, c.Empty = rundir.Fraction, true
+			c.Kind, c.Null = table.Fraction, true
 		}
 		columns[k] = c
 	}
@@ -82,16 +83,16 @@ func isNumber(text string) bool {
 	return err == nil || text == ""
 }
 
-func writeRows(w *parquet.Writer, columns []rundir.Column, rows [][]string) error {
+func writeRows(w *parquet.Writer, columns []table.Column, rows [][]string) error {
 	for _, row := range rows {
 		for k, text := range row {
 			var err error
 			switch columns[k].Kind {
-			case rundir.Unsigned:
+			case table.Unsigned:
 				var v uint64
 				v, err = strconv.ParseUint(text, 10, 64)
 				w.Unsigned(v)
-			case rundir.Fraction:
+			case table.Fraction:
 				if text == "" {
 					w.Nothing()
 					continue

@@ -20,7 +20,7 @@ type Run struct {
 	Seed                 uint64
 	Partial              bool // the run was ended early, or goes on
 
-	file   string // why.csv
+	folder string
 	flows  []Flow
 	causes []rundir.CauseRow
 	ports  map[string]port
@@ -113,32 +113,29 @@ func open(folder string) (*Run, error) {
 	if err := rundir.ReadJSON(filepath.Join(folder, rundir.ManifestFile), &m); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, rundir.WhyFile)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(folder, rundir.Why.Name)); errors.Is(err, fs.ErrNotExist) {
 		return nil, &NoRecordError{folder, cmp.Or(m.Command, "pausenet run "+m.Scenario)}
 	}
 	r := &Run{
-		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, file: path, ports: map[string]port{},
+		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, folder: folder, ports: map[string]port{},
 	}
-	err := rundir.ReadCSV(filepath.Join(folder, "links.csv"), rundir.LinksHeader, func(row *rundir.Row) error {
-		r.ports[row.Text(1)] = port{row.Text(0), row.Text(2), row.Whole(3)}
+	err := rundir.Read(folder, rundir.Links, func(l *rundir.LinkRow) error {
+		r.ports[l.Port] = port{l.Node, l.Peer, l.RateBPS}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if r.causes, err = rundir.ReadCauses(filepath.Join(folder, rundir.CausesFile)); err != nil {
+	if r.causes, err = rundir.ReadCauses(folder); err != nil {
 		return nil, err
 	}
-	err = rundir.ReadCSV(filepath.Join(folder, "flows.csv"), rundir.FlowsHeader, func(row *rundir.Row) error {
-		f := Flow{Number: int(row.Whole(0)), Tag: row.Text(1), Source: row.Text(2), Destination: row.Text(3), Size: row.Whole(4), Ended: !row.Empty(6)}
-		if f.Ended {
-			f.Slowdown = row.Number(8)
-		}
+	err = rundir.Read(folder, rundir.Flows, func(f *rundir.FlowRow) error {
 		if f.Number != len(r.flows) {
 			return errors.New("flows are not numbered in order: the file is damaged")
 		}
-		r.flows = append(r.flows, f)
+		r.flows = append(r.flows, Flow{
+			Number: f.Number, Tag: f.Tag, Source: f.Source, Destination: f.Destination, Size: f.Size, Ended: f.Finished(), Slowdown: max(f.Slowdown, 0),
+		})
 		return nil
 	})
 	if err != nil {
@@ -149,7 +146,7 @@ func open(folder string) (*Run, error) {
 
 // eachRow calls f with each row of why.csv.
 func (r *Run) eachRow(f func(*rundir.WhyRow) error) error {
-	return rundir.ReadWhy(r.file, func(row *rundir.WhyRow) error {
+	return rundir.Read(r.folder, rundir.Why, func(row *rundir.WhyRow) error {
 		if row.Flow >= len(r.flows) || max(row.Cause, row.SignalCause) >= len(r.causes) {
 			return errors.New("it names a flow or a cause that there is not: the file is damaged")
 		}

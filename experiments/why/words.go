@@ -64,7 +64,7 @@ const stopped = "no credits, or link down"
 // journey is a part of the way of a packet or of an ACK.
 func (r *Run) journey(x *rundir.WhyRow) []word {
 	whose := ""
-	if x.Answer {
+	if x.Way == rundir.WayACK {
 		whose = " (ACK)"
 	}
 	at := word{r.end(x.Port) + whose, x.Port}

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 // checker is implemented by rows whose fields depend on each other.
 type checker interface{ Check() error }
 
-// Read calls each with every row. The row is valid until each returns, its texts longer. If the row has a method Check, Read calls it first.
-// An error is a *LineError. Read allocates nothing for a row, but for texts that it has not met before.
+// Read calls each with every row. The row is valid until each returns, its texts longer. If the row has a method Check,
+// Read calls it first. An error is a *LineError. Read allocates nothing for a row, but for texts that are new.
 func (t *Table[Row]) Read(from io.Reader, each func(*Row) error) error {
 	row := new(Row)
 	check, checks := any(row).(checker)
@@ -39,8 +40,8 @@ func (t *Table[Row]) Read(from io.Reader, each func(*Row) error) error {
 	})
 }
 
-// ReadCells calls each with the values of every row, by column: pointers to int, int64, bool, float64 or string. They stay the same from row
-// to row.
+// ReadCells calls each with the values of every row, by column: pointers to int, int64, bool, float64 or string. The
+// pointers stay the same from row to row.
 func (s *Schema) ReadCells(from io.Reader, each func(cells []any) error) error {
 	cells := s.cells(s.newRow())
 	return s.read(from, cells, func() error { return each(cells) })
@@ -79,6 +80,7 @@ func (s *Schema) read(from io.Reader, cells []any, each func() error) error {
 type reader struct {
 	fields []field
 	texts  map[string]string // texts that it has met
+	recent [1 << 12]string   // some of them, by hash
 }
 
 // field is a field of each line. Without a cell it is ignored.
@@ -118,20 +120,32 @@ func (r *reader) row(line []byte) error {
 	rest, more := line, true
 	for i := range r.fields {
 		if !more {
-			return fmt.Errorf("%d fields of %d: the file is damaged", i, len(r.fields))
+			return r.damaged(line)
 		}
 		var value []byte
 		value, rest, more = cut(rest)
 		if f := &r.fields[i]; f.cell != nil {
 			if err := r.set(f, value); err != nil {
-				return err
+				return cmp.Or(r.damaged(line), err)
 			}
 		}
 	}
 	if more {
-		return fmt.Errorf("%d fields of %d: the file is damaged", len(r.fields)+countFields(rest), len(r.fields))
+		return r.damaged(line)
 	}
 	return nil
+}
+
+// damaged returns an error if a line has more or fewer fields than the header.
+func (r *reader) damaged(line []byte) error {
+	n := 0
+	for rest, more := line, true; more; n++ {
+		_, rest, more = cut(rest)
+	}
+	if n == len(r.fields) {
+		return nil
+	}
+	return fmt.Errorf("%d fields of %d: the file is damaged", n, len(r.fields))
 }
 
 // cut returns the first field of a line and what follows its comma. more is false for the last field.
@@ -161,14 +175,6 @@ func cutQuoted(line []byte) (value, rest []byte, more bool) {
 		return append(bytes.ReplaceAll(line[1:i], []byte(`""`), []byte(`"`)), after...), rest, more
 	}
 	return line, nil, false
-}
-
-func countFields(line []byte) int {
-	n := 0
-	for more := true; more; n++ {
-		_, line, more = cut(line)
-	}
-	return n
 }
 
 // set reads a value into a field's cell.
@@ -230,18 +236,27 @@ func (c *Column) whole(value []byte) (int64, bool) {
 // mostTexts is how many texts a reader keeps.
 const mostTexts = 1 << 16
 
-// text returns a text that equals value: last, or one that it has met before, or a new one.
+// text returns a text that equals value: last, or one that it has met before, or a new one. A table has few texts, so
+// most are recent.
 func (r *reader) text(last string, value []byte) string {
 	if last == string(value) {
 		return last
 	}
-	s, known := r.texts[string(value)]
-	if !known {
-		if len(r.texts) == mostTexts {
-			clear(r.texts)
-		}
-		s = string(value)
-		r.texts[s] = s
+	hash := uint32(len(value))
+	for _, c := range value {
+		hash = 31*hash + uint32(c)
 	}
-	return s
+	recent := &r.recent[hash%uint32(len(r.recent))]
+	if *recent != string(value) {
+		s, known := r.texts[string(value)]
+		if !known {
+			if len(r.texts) == mostTexts {
+				clear(r.texts)
+			}
+			s = string(value)
+			r.texts[s] = s
+		}
+		*recent = s
+	}
+	return *recent
 }

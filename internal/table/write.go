@@ -26,15 +26,37 @@ func (t *Table[Row]) NewWriter(to io.Writer) (*Writer[Row], error) {
 // Write writes a row.
 func (w *Writer[Row]) Write(row *Row) error {
 	w.row = *row
-	w.line = w.line[:0]
+	line := w.line[:0]
 	for k, cell := range w.cells {
-		if k > 0 {
-			w.line = append(w.line, ',')
+		switch v := cell.(type) {
+		case *int64:
+			if *v >= 0 || !w.columns[k].Null {
+				line = strconv.AppendInt(line, *v, 10)
+			}
+		case *string:
+			if w.columns[k].plain {
+				line = append(line, *v...)
+			} else {
+				line = appendText(line, *v)
+			}
+		case *int:
+			if *v >= 0 || !w.columns[k].Null {
+				line = strconv.AppendInt(line, int64(*v), 10)
+			}
+		case *bool:
+			digit := byte('0')
+			if *v {
+				digit = '1'
+			}
+			line = append(line, digit)
+		case *float64:
+			line = w.columns[k].appendFraction(line, *v)
 		}
-		w.line = w.columns[k].append(w.line, cell)
+		line = append(line, ',')
 	}
-	w.line = append(w.line, '\n')
-	_, err := w.to.Write(w.line)
+	line[len(line)-1] = '\n'
+	w.line = line
+	_, err := w.to.Write(line)
 	return err
 }
 
@@ -52,37 +74,25 @@ func (t *Table[Row]) WriteAll(to io.Writer, rows iter.Seq[*Row]) error {
 	return nil
 }
 
-// append appends the value that a cell points to.
-func (c *Column) append(line []byte, cell any) []byte {
-	switch v := cell.(type) {
-	case *int64:
-		return c.appendWhole(line, *v)
-	case *int:
-		return c.appendWhole(line, int64(*v))
-	case *string:
-		return appendText(line, *v)
-	case *bool:
-		if *v {
-			return append(line, '1')
+// Rows returns the rows of a slice.
+func Rows[Row any](all []Row) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
 		}
-		return append(line, '0')
-	case *float64:
-		switch {
-		case c.Null && *v < 0:
-			return line
-		case c.digits < 0:
-			return strconv.AppendFloat(line, *v, 'g', -1, 64)
-		}
-		return strconv.AppendFloat(line, *v, 'f', c.digits, 64)
 	}
-	return line
 }
 
-func (c *Column) appendWhole(line []byte, v int64) []byte {
-	if c.Null && v < 0 {
+func (c *Column) appendFraction(line []byte, v float64) []byte {
+	switch {
+	case c.Null && v < 0:
 		return line
+	case c.digits < 0:
+		return strconv.AppendFloat(line, v, 'g', -1, 64)
 	}
-	return strconv.AppendInt(line, v, 10)
+	return strconv.AppendFloat(line, v, 'f', c.digits, 64)
 }
 
 // appendText appends a text, in quotes if it has a comma or a quote. A row is a line, so a line break in a text becomes a space.

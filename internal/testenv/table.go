@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +38,40 @@ func ReadTable(t testing.TB, path string) Table {
 		table.Rows = append(table.Rows, row)
 	}
 	return table
+}
+
+// AddColumns changes the tables of a run's folder as if a later version had written them: each gets a column in the middle
+// and one at the end.
+func AddColumns(t testing.TB, folder string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.csv"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s has no table: %v", folder, err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for i, fields := range records {
+			middle, last := "inserted", "appended"
+			if i > 0 {
+				middle, last = "7, and quoted", ""
+			}
+			records[i] = append(slices.Insert(fields, len(fields)/2, middle), last)
+		}
+		var b strings.Builder
+		if err := csv.NewWriter(&b).WriteAll(records); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Number reads a whole number of a row.

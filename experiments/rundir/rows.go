@@ -1,0 +1,189 @@
+package rundir
+
+import (
+	"errors"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/table"
+)
+
+// Tables of a run's folder. A new column is a field of a row below, with the option optional, since folders of older programs lack it.
+var (
+	Flows       = table.Of[FlowRow]("flows.csv", "flows")
+	Ports       = table.Of[PortRow]("ports.csv", "queues over time")
+	PFC         = table.Of[PFCRow]("pfc.csv", "PFC frames")
+	Rates       = table.Of[RateRow]("rates.csv", "rates over time")
+	Links       = table.Of[LinkRow]("links.csv", "links, each way")
+	Events      = table.Of[EventRow]("events.csv", "faults, PFC storms and deadlocks")
+	Panels      = table.Of[PanelRow]("panels.csv", "the report's plots over time")
+	Collectives = table.Of[CollectiveRow]("collectives.csv", "collective operations")
+	Why         = table.Of[WhyRow]("why.csv", "parts of flows' times")
+	Causes      = table.Of[CauseRow]("causes.csv", "causes that why.csv names")
+	Recovery    = table.Of[RecoveryRow]("recovery.csv", "what selective repeat met, by flow")
+	QPs         = table.Of[QPRow]("qps.csv", "QPs of flows with several")
+)
+
+// Tables lists them.
+var Tables = []*table.Schema{
+	&Flows.Schema, &Ports.Schema, &PFC.Schema, &Rates.Schema, &Links.Schema, &Events.Schema, &Panels.Schema, &Collectives.Schema,
+	&Why.Schema, &Causes.Schema, &Recovery.Schema, &QPs.Schema,
+}
+
+// FlowRow is a flow.
+type FlowRow struct {
+	Number        int     `csv:"flow" doc:"number, from 0 in the scenario's order"`
+	Tag           string  `csv:"tag" doc:"tag of its workload; may be empty"`
+	Source        string  `csv:"src" doc:"sending host; of a host with several ports also the port: h0.2"`
+	Destination   string  `csv:"dst" doc:"receiving host, likewise"`
+	Size          int64   `csv:"size_bytes" unit:"bytes" doc:"payload; 0: the flow sends until the run ends"`
+	Start         int64   `csv:"start_ns" unit:"ns" doc:"virtual time"`
+	FCT           int64   `csv:"fct_ns,null" unit:"ns" doc:"from the start to the ACK of the last packet; empty: not finished"`
+	Ideal         int64   `csv:"ideal_fct_ns,null" unit:"ns" doc:"FCT of the flow alone on its path; empty: not finished"`
+	Slowdown      float64 `csv:"slowdown,null,digits=6" doc:"FCT over ideal FCT; empty: not finished"`
+	Retransmitted int64   `csv:"retransmitted_bytes" unit:"bytes" doc:"payload sent more than once"`
+}
+
+// Finished reports whether the flow has a completion time.
+func (f *FlowRow) Finished() bool { return f.FCT >= 0 }
+
+// Check returns an error if some of the columns of a finished flow are empty.
+func (f *FlowRow) Check() error {
+	if f.Finished() != (f.Ideal >= 0) || f.Finished() != (f.Slowdown >= 0) {
+		return errors.New("fct_ns, ideal_fct_ns and slowdown are not all empty or all there: the file is damaged")
+	}
+	return nil
+}
+
+// PortRow is a priority of a port at a sample.
+type PortRow struct {
+	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time"`
+	Node     string `csv:"node,plain" doc:"switch or host"`
+	Port     string `csv:"port,plain" doc:"its interface"`
+	Peer     string `csv:"peer,plain" doc:"node at the other end of the link"`
+	Priority int    `csv:"priority" doc:"0 to 7"`
+	Queue    int64  `csv:"queue_bytes" unit:"bytes" doc:"in the egress queue"`
+	Ingress  int64  `csv:"ingress_bytes" unit:"bytes" doc:"buffered frames that came in here"`
+	Paused   bool   `csv:"paused" doc:"1: the peer has paused it"`
+	Sent     int64  `csv:"tx_bytes" unit:"bytes" doc:"sent since the run's start"`
+}
+
+// PFCRow is a PFC frame as it begins to leave a port.
+type PFCRow struct {
+	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time at which it begins to leave"`
+	Node     string `csv:"node" doc:"sender"`
+	Port     string `csv:"port" doc:"its interface"`
+	Peer     string `csv:"peer" doc:"node that is to pause or resume"`
+	Priority int    `csv:"priority" doc:"0 to 7"`
+	Event    string `csv:"event" doc:"pause or resume"`
+}
+
+// RateRow is a flow at a sample.
+type RateRow struct {
+	Time    int64 `csv:"time_ns" unit:"ns" doc:"virtual time"`
+	Flow    int   `csv:"flow" doc:"number in flows.csv"`
+	Rate    int64 `csv:"rate_bps" unit:"bit/s" doc:"rate that congestion control allows"`
+	Goodput int64 `csv:"goodput_bps" unit:"bit/s" doc:"payload delivered since the last sample"`
+	RTT     int64 `csv:"rtt_ns" unit:"ns" doc:"last round-trip time; 0: none yet"`
+}
+
+// LinkRow is one direction of a link.
+type LinkRow = measure.Link
+
+// EventRow is a fault, a PFC storm or a deadlock, as it begins or ends.
+type EventRow struct {
+	Time   int64  `csv:"time_ns" unit:"ns" doc:"virtual time"`
+	Node   string `csv:"node" doc:"node concerned; empty: the fabric"`
+	Port   string `csv:"port" doc:"its interface"`
+	Peer   string `csv:"peer" doc:"node at the other end of the link"`
+	Event  string `csv:"event" doc:"see [faults](faults.md#what-is-written)"`
+	Detail string `csv:"detail" doc:"text; may have commas, and is then in quotes"`
+}
+
+// PanelRow is a point of one of the report's plots over time.
+type PanelRow struct {
+	Panel  int     `csv:"panel" doc:"number in the manifest's configuration.report, from 0"`
+	Series int     `csv:"series" doc:"number in the panel, from 0"`
+	Time   int64   `csv:"time_ns" unit:"ns" doc:"virtual time"`
+	Value  float64 `csv:"value" doc:"in the base unit of the series' quantity"`
+}
+
+// CollectiveRow is a collective operation.
+type CollectiveRow struct {
+	Number     int    `csv:"collective" doc:"number, from 0"`
+	Tag        string `csv:"tag" doc:"tag of its workload"`
+	Kind       string `csv:"kind" doc:"allreduce, alltoall, ..."`
+	Algorithm  string `csv:"algorithm" doc:"ring, tree, ..."`
+	Ranks      int    `csv:"ranks" doc:"how many take part"`
+	Size       int64  `csv:"size_bytes" unit:"bytes" doc:"as nccl-tests count it"`
+	Iteration  int    `csv:"iteration" doc:"of its job, from 0"`
+	Begin      int64  `csv:"begin_ns,null" unit:"ns" doc:"when the first rank entered; this and what follows empty: not finished"`
+	Completion int64  `csv:"completion_ns,null" unit:"ns" doc:"until the last rank left"`
+	Limit      int64  `csv:"limit_ns,null" unit:"ns" doc:"no controller is faster"`
+	AlgBW      int64  `csv:"algbw_bps,null" unit:"bit/s" doc:"algorithm bandwidth: size over completion time"`
+	BusBW      int64  `csv:"busbw_bps,null" unit:"bit/s" doc:"bus bandwidth"`
+	Skew       int64  `csv:"skew_ns,null" unit:"ns" doc:"how much later than the first the last rank entered"`
+	Straggler  string `csv:"straggler" doc:"host that left last"`
+	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"how much later than the median rank it left"`
+}
+
+// WayACK is the Way of what an acknowledgement met.
+const WayACK = "ack"
+
+// WhyRow is a part of a flow's time. Those of a flow add up to its completion time. Causes are -1 if there is none.
+type WhyRow struct {
+	Flow        int    `csv:"flow" doc:"number in flows.csv"`
+	Stage       string `csv:"stage" doc:"sending, window, repair or last"`
+	Again       bool   `csv:"again" doc:"1: of a retransmission"`
+	What        string `csv:"what" doc:"what the time was spent on: queue, paused, pacing, ..."`
+	Way         string `csv:"way" doc:"data, or ack for the ACK's way back"`
+	Port        string `csv:"port" doc:"where, as links.csv names ports"`
+	Behind      string `csv:"behind" doc:"in a queue: tag of the flows whose packets were in front"`
+	Cause       int    `csv:"cause,null" doc:"number in causes.csv"`
+	Signal      string `csv:"signal" doc:"what had congestion control slow down: cnp, ecn_echo, rtt, ..."`
+	SignalPort  string `csv:"signal_port" doc:"port that the signal came from"`
+	SignalCause int    `csv:"signal_cause,null" doc:"number in causes.csv: why that port's queue stood"`
+	Picoseconds int64  `csv:"time_ps" unit:"ps" doc:"time"`
+}
+
+// CauseRow is why a queue stood or a port did not send. Causes come behind the ones that they are because of.
+type CauseRow struct {
+	Number  int    `csv:"cause,null" doc:"number, from 0"`
+	Kind    string `csv:"kind" doc:"congestion, pfc_storm, slow_receiver, deadlock, no_credits, unknown or pause"`
+	Port    string `csv:"port" doc:"egress port, or a host's"`
+	Because int    `csv:"because,null" doc:"number of the cause before it; empty: it is a root"`
+	Queue   string `csv:"queue" doc:"of congestion: bytes in the queue by tag when it had PAUSE sent, as a=5;b=6"`
+}
+
+// RecoveryRow is what selective repeat met in a flow.
+type RecoveryRow struct {
+	Flow       int   `csv:"flow" doc:"number in flows.csv"`
+	Spurious   int64 `csv:"spurious" unit:"packets" doc:"retransmitted though they had arrived"`
+	Duplicates int64 `csv:"duplicates" unit:"packets" doc:"arrived a second time"`
+	Reordered  int64 `csv:"reordered" unit:"packets" doc:"arrived after one that was sent later"`
+	Extent     int64 `csv:"reordering_extent" unit:"packets" doc:"how far behind, at most"`
+	Trimmed    int64 `csv:"trimmed" unit:"packets" doc:"cut down to their headers by switches"`
+}
+
+// QPRow is a QP of a flow with several.
+type QPRow struct {
+	Flow          int   `csv:"flow" doc:"number in flows.csv"`
+	QP            int   `csv:"qp" doc:"number in the flow, from 0"`
+	Port          int   `csv:"udp_source_port" doc:"UDP source port, by which ECMP chooses"`
+	Size          int64 `csv:"size_bytes" unit:"bytes" doc:"payload; 0: it sends until the run ends"`
+	FCT           int64 `csv:"fct_ns,null" unit:"ns" doc:"as in flows.csv"`
+	Delivered     int64 `csv:"delivered_bytes" unit:"bytes" doc:"payload"`
+	Retransmitted int64 `csv:"retransmitted_bytes" unit:"bytes" doc:"payload sent more than once"`
+	Marked        int64 `csv:"ce_packets" unit:"packets" doc:"data packets that arrived with CE"`
+}
+
+// ReadCauses reads causes.csv.
+func ReadCauses(folder string) (all []CauseRow, err error) {
+	err = Read(folder, Causes, func(c *CauseRow) error {
+		if c.Number != len(all) || c.Because >= len(all) {
+			return errors.New("causes are not numbered in order: the file is damaged")
+		}
+		all = append(all, *c)
+		return nil
+	})
+	return all, err
+}
