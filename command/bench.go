@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -28,7 +29,7 @@ ten minutes. docs/performance.md explains the results.`,
   pausenet bench --rounds 1 --out bench.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(atLeastOne(c.Flags(), "rounds"), checkProcessors(c, engine.PlaneWasm)); err != nil {
+			if err := errors.Join(atLeastOne(c.Flags(), "rounds"), checkProcessors(c, plane.Wasm)); err != nil {
 				return err
 			}
 			var err error

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/aifabric"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -77,7 +77,7 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 }
 
 func (f *aiFabricFlags) run(c *cobra.Command) error {
-	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, engine.PlaneWasm)); err != nil {
+	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, plane.Wasm)); err != nil {
 		return err
 	}
 	if f.seeds != "" {

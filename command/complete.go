@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/keys"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 )
@@ -18,7 +18,7 @@ import (
 // What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which may.
 
 // planes are what --plane takes.
-var planes = []string{"auto", engine.PlaneKernel, engine.PlaneWasm}
+var planes = []string{"auto", plane.Kernel, plane.Wasm}
 
 // completeFlag has a flag complete to words.
 func completeFlag(c *cobra.Command, flag string, words ...string) {

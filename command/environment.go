@@ -14,7 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -30,11 +30,11 @@ func checkPrivileges() error {
 // choosePlane resolves --plane. The default is the wasm plane, which needs no root and is quicker; results are the same on both.
 func choosePlane(given string) (string, error) {
 	switch given {
-	case "auto", engine.PlaneWasm:
-		return engine.PlaneWasm, nil
-	case engine.PlaneKernel:
+	case "auto", plane.Wasm:
+		return plane.Wasm, nil
+	case plane.Kernel:
 		return given, checkPrivileges()
-	case engine.PlaneWazero: // nothing to offer: it is what tests compare with
+	case plane.Wazero: // nothing to offer: it is what tests compare with
 		if err := kernel.HasWazero(); err != nil {
 			return "", badInput(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // seedFlag is a flag's seed.
@@ -53,7 +54,7 @@ func idleProcessors(flags *pflag.FlagSet, most int) []string {
 }
 
 // checkProcessors refuses a number of processors that can have no effect.
-func checkProcessors(c *cobra.Command, plane string) error {
+func checkProcessors(c *cobra.Command, planeName string) error {
 	flag := c.Flags().Lookup("processors")
 	if !flag.Changed {
 		return nil
@@ -62,7 +63,7 @@ func checkProcessors(c *cobra.Command, plane string) error {
 	switch {
 	case err != nil || n < 1 || n > engine.MaxLanes:
 		return badInput(fmt.Errorf("--processors %s: 1 to %d", flag.Value, engine.MaxLanes))
-	case n > 1 && plane == engine.PlaneKernel:
+	case n > 1 && planeName == plane.Kernel:
 		return badInput(fmt.Errorf("--processors %d: frames cross the kernel one after the other; leave it out, or take --plane wasm", n))
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 type sweepFlags struct {
@@ -265,7 +265,7 @@ func (f *sweepFlags) command(name string) string {
 	add("--cc", strings.Join(f.controllers, ","))
 	add("--seeds", f.seeds)
 	add("--metrics", strings.Join(f.metrics, ","))
-	if f.plane != "auto" && f.plane != engine.PlaneWasm { // which auto is
+	if f.plane != "auto" && f.plane != plane.Wasm { // which auto is
 		add("--plane", f.plane)
 	}
 	if f.quick {

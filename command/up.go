@@ -11,17 +11,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/runner"
-	"github.com/pausenet/pausenet/experiments/scenario"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/pausenet/pausenet/command/shell"
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -83,7 +82,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.controller, "cc", "", "congestion controller of RDMA flows, by `name` (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
 	flags.Uint64Var(&f.seed, "seed", 1, "random `seed`")
-	flags.StringVar(&f.plane, "plane", engine.PlaneKernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm (in this process, with a lower slow-down)")
+	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm (in this process, with a lower slow-down)")
 	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false, "give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
@@ -93,7 +92,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric to browsers on this machine: `ro|rw`; rw adds buttons that change it")
 	flags.Lookup("web").NoOptDefVal = webRead
 	completeFlag(c, "web", webWords...)
-	completeFlag(c, "plane", engine.PlaneKernel, engine.PlaneWasm)
+	completeFlag(c, "plane", plane.Kernel, plane.Wasm)
 	completeWord(c, "cc", controllerWords)
 	completeFlag(c, "metrics", live.DefaultMetrics)
 	completeNothing(c, "name", "slowdown", "set", "seed")
@@ -118,7 +117,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
 		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
 	}
-	if f.plane != engine.PlaneKernel && f.plane != engine.PlaneWasm {
+	if f.plane != plane.Kernel && f.plane != plane.Wasm {
 		return badInput(fmt.Errorf("--plane %s: a live fabric's is kernel or wasm", f.plane))
 	}
 	if err := checkWeb(c, f.web); err != nil {
@@ -202,7 +201,7 @@ func describeUp(out io.Writer, f *live.Fabric) {
 	why := "as you said"
 	if f.Chosen {
 		what := ""
-		if f.PlaneName() == engine.PlaneWasm {
+		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
 		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, f.PassCost.Round(10*time.Nanosecond))
@@ -298,7 +297,7 @@ func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	case failed != nil:
 		err = fmt.Errorf("%w; and %w", err, failed)
 	}
-	var machine *engine.MachineError
+	var machine *plane.MachineError
 	if errors.As(err, &machine) {
 		return &exitError{exitEnvironment, err}
 	}

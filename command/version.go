@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/ebpf/digest"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -39,12 +39,12 @@ type aboutProgram struct {
 }
 
 func newAboutProgram() *aboutProgram {
-	p := &aboutProgram{Version: version(), Planes: []string{engine.PlaneWasm}, Pipelines: digest.Of(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	p := &aboutProgram{Version: version(), Planes: []string{plane.Wasm}, Pipelines: digest.Of(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	if p.Pipelines.Kernel != "" {
-		p.Planes = append(p.Planes, engine.PlaneKernel)
+		p.Planes = append(p.Planes, plane.Kernel)
 	}
 	if kernel.HasWazero() == nil {
-		p.Planes = append(p.Planes, engine.PlaneWazero)
+		p.Planes = append(p.Planes, plane.Wazero)
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

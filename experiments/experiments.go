@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -28,8 +29,8 @@ type Options struct {
 	Seed uint64
 	// Directory is where the run's files go, which `pausenet report` reads; what an earlier run left there is replaced. Empty: nowhere.
 	Directory string
-	// Plane opens the plane; nil: the one in this process. kernel.Opener(engine.PlaneKernel) has equal results, and needs root and Linux.
-	Plane engine.Opener
+	// Plane opens the plane; nil: the one in this process. kernel.Opener(plane.Kernel) has equal results, and needs root and Linux.
+	Plane plane.Opener
 	// Processors is how many the run uses at once, 1 to engine.MaxLanes; 0: all of the machine, which is for one run at a
 	// time. What the run comes to does not depend on it. The kernel plane uses one. Congestion controls of flows at different hosts are called by several goroutines at
 	// once, unless it is 1.

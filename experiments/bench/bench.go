@@ -10,7 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/machine"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // Options say what is measured, and with what.
@@ -97,7 +97,7 @@ func measureProcessors(ctx context.Context, r *Result, o Options) error {
 		all := make([][]cost, len(counts))
 		for range min(o.Rounds, longRounds) {
 			for i, n := range counts {
-				c, err := b.run(ctx, engine.PlaneWasm, n)
+				c, err := b.run(ctx, plane.Wasm, n)
 				if err != nil {
 					return err
 				}
@@ -117,7 +117,7 @@ func measureProcessors(ctx context.Context, r *Result, o Options) error {
 func (b *benchmark) measure(ctx context.Context, rounds int) (Hop, error) {
 	var costs []cost
 	for range rounds {
-		c, err := b.run(ctx, engine.PlaneWasm, 1)
+		c, err := b.run(ctx, plane.Wasm, 1)
 		if err != nil {
 			return Hop{}, err
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // BenchmarkHop is the workloads of pausenet bench on the wasm plane: processor time a packet-hop, of the run without its set-up.
@@ -14,7 +14,7 @@ func BenchmarkHop(b *testing.B) {
 		b.Run(w.name, func(b *testing.B) {
 			var sum cost
 			for b.Loop() {
-				c, err := w.run(b.Context(), engine.PlaneWasm, 1)
+				c, err := w.run(b.Context(), plane.Wasm, 1)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -40,7 +40,7 @@ func (b *benchmark) measureKernel(ctx context.Context, rounds int) (*Kernel, err
 		if err != nil {
 			return nil, err
 		}
-		c, err := b.run(ctx, engine.PlaneKernel, 1)
+		c, err := b.run(ctx, plane.Kernel, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -100,14 +100,14 @@ func measureBringUp(ctx context.Context, r *Result, o Options) error {
 				return ctx.Err()
 			}
 			began, used := time.Now(), machine.ProcessorTime()
-			plane, err := kernel.OpenPlane(engine.PlaneKernel, plan, kernel.FabricOptions{})
+			opened, err := kernel.OpenPlane(plane.Kernel, plan, kernel.FabricOptions{})
 			if err != nil {
 				return err
 			}
 			up = append(up, time.Since(began).Seconds())
 			cpu = append(cpu, float64(machine.ProcessorTime()-used)/1e9)
 			began = time.Now()
-			if err := plane.Close(); err != nil {
+			if err := opened.Close(); err != nil {
 				return err
 			}
 			down = append(down, time.Since(began).Seconds())

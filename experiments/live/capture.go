@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/capture"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -59,7 +60,7 @@ func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan s
 	err = f.Do(func(e *engine.Engine) error {
 		for n, id := range ports {
 			p := &f.Plan.Ports[id]
-			c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(f.Plan.Framing.LineBytes(engine.FrameSize(f.Plan))))
+			c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(f.Plan.Framing.LineBytes(plane.FrameSize(f.Plan))))
 			if err := c.tap(int(id), func(frame []byte) { c.keep(e.Now(), n, frame) }); err != nil {
 				return err
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/orchestrator/outside"
@@ -46,7 +47,7 @@ type Options struct {
 	Record bool
 	// Owner is who brings it up, for those who would end it.
 	Owner Owner
-	// Plane says where the switches' pipelines run: engine.PlaneKernel, or engine.PlaneWasm, in this process; empty: the former.
+	// Plane says where the switches' pipelines run: plane.Kernel, or plane.Wasm, in this process; empty: the former.
 	Plane string
 	// Privileged leaves programs on nodes all of root's powers; see kernel.Place.
 	Privileged bool
@@ -107,24 +108,24 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			programs.End()
 		}
 	}()
-	plane, err := kernel.OpenLive(cmp.Or(o.Plane, engine.PlaneKernel), plan, made.Fabric())
+	opened, err := kernel.OpenLive(cmp.Or(o.Plane, plane.Kernel), plan, made.Fabric())
 	if err != nil {
 		return nil, &runner.EnvironmentError{Err: kernel.Explain(err)}
 	}
 	f = &Fabric{
-		Name: o.Name, Plan: plan, Made: made, options: o, plane: plane, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
-		nodes: kernel.NewNodes(plane.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
+		Name: o.Name, Plan: plan, Made: made, options: o, plane: opened, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
+		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(), sets: map[string][]string{}, captures: map[int]*wires{},
 		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed), salts: made.Scenario.Salts(o.Seed),
 	}
 	defer func() {
 		if err != nil {
 			f.verbs.Close()
-			err = errors.Join(err, plane.Close())
+			err = errors.Join(err, opened.Close())
 			f = nil
 		}
 	}()
 	config := made.Engine(o.Seed)
-	config.Plane, config.Observer = plane, f.watch
+	config.Plane, config.Observer = opened, f.watch
 	e, err := engine.New(config)
 	if err != nil {
 		return f, err
@@ -138,7 +139,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		f.Chosen = true
 		slowdown = max(live.FittingSlowdown(plan, f.PassCost), live.WakingSlowdown(shortestRTT(plan)))
 	}
-	if f.live, err = live.New(e, plane, slowdown); err != nil {
+	if f.live, err = live.New(e, opened, slowdown); err != nil {
 		return f, err
 	}
 	if f.Chosen {
@@ -150,7 +151,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		}
 		return f, errors.Join(err, f.nodes.Close())
 	}
-	if f.outside, err = outside.Open(outside.Config{Plan: plan, Namespace: plane.Fabric().Namespace}); err != nil {
+	if f.outside, err = outside.Open(outside.Config{Plan: plan, Namespace: opened.Fabric().Namespace}); err != nil {
 		if problems := yamlspec.Problems(nil); !errors.As(err, &problems) { // it is no port of the user's choice
 			err = &runner.EnvironmentError{Err: err}
 		}
@@ -219,7 +220,7 @@ func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	return c.Virtual(to) - c.Virtual(from)
 }
 
-// PlaneName says where the switches' pipelines run: engine.PlaneKernel, or engine.PlaneWasm, in this process.
+// PlaneName says where the switches' pipelines run: plane.Kernel, or plane.Wasm, in this process.
 func (f *Fabric) PlaneName() string { return f.plane.Name() }
 
 // Privileged says that programs on nodes have all of root's powers.

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -29,8 +30,8 @@ func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 
 // onPlanes runs a test where the switches are the kernel's, and where they are this process'.
 func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
-	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
-		t.Run(plane, func(t *testing.T) { test(t, plane) })
+	for _, planeName := range []string{plane.Kernel, plane.Wasm} {
+		t.Run(planeName, func(t *testing.T) { test(t, planeName) })
 	}
 }
 

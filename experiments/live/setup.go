@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -75,7 +76,7 @@ func (l *Setup) Fabric() kernel.FabricOptions {
 }
 
 // features are those of a fabric whose routes anybody may change, and on whose hosts programs run.
-func (l *Setup) features() engine.Features {
+func (l *Setup) features() plane.Features {
 	features := scenario.Features(&l.Scenario.Switch, l.spec.Needs)
 	features.Reroute, features.Live = true, true
 	return features

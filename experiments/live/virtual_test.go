@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -143,7 +144,7 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 // ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
-	plane, err := engine.OpenWasmPlane(f.Plan, f.Made.Fabric().Features)
+	plane, err := wasmplane.Open(f.Plan, f.Made.Fabric().Features)
 	if err != nil {
 		t.Fatal(err)
 	}

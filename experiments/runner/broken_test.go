@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -94,14 +94,14 @@ func TestBrokenController(t *testing.T) {
 		{"nothing", broken{from: never, back: never}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, plane := range []string{engine.PlaneWasm, engine.PlaneKernel} {
-				if plane == engine.PlaneKernel && os.Geteuid() != 0 {
+			for _, planeName := range []string{plane.Wasm, plane.Kernel} {
+				if planeName == plane.Kernel && os.Geteuid() != 0 {
 					continue
 				}
-				v := runBroken(t, plane, c.broken)
+				v := runBroken(t, planeName, c.broken)
 				if c.want == "" {
 					if v.Status != measure.Pass {
-						t.Errorf("%s plane: %+v", plane, v)
+						t.Errorf("%s plane: %+v", planeName, v)
 					}
 					continue
 				}
@@ -113,7 +113,7 @@ func TestBrokenController(t *testing.T) {
 				}
 				want := "^controllers say what can be sent: mine, flow 2 \\(h2 to h4\\) at " + at + ": " + regexp.QuoteMeta(c.want) + "$"
 				if v.Status != measure.Fail || !regexp.MustCompile(want).MatchString(v.Messages[0]) {
-					t.Errorf("%s plane: %+v, want %q", plane, v, want)
+					t.Errorf("%s plane: %+v, want %q", planeName, v, want)
 				}
 			}
 		})
@@ -121,10 +121,10 @@ func TestBrokenController(t *testing.T) {
 }
 
 // runBroken is the verdict of a run in which a flow has that congestion control.
-func runBroken(t *testing.T, plane string, b broken) measure.Verdict {
+func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 	t.Helper()
 	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
-	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, plane), Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, planeName), Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
 		inner := cc.Constant(float64(env.LineRate))
 		if flow != 2 {
 			return inner, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -55,7 +55,7 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 				t.Parallel()
 				why := s.WhyFits() == nil
 				kernel := run(t, s, controller, Options{Why: why})
-				wasm := run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Why: why})
+				wasm := run(t, s, controller, Options{Plane: wasmplane.Open, Why: why})
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}

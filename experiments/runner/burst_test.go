@@ -7,7 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // The burst of dcon-burst: it starts at 20 ms, and 14*35*64 KB with headers take 6.7 ms of R1's 40 Gb/s; f1 has a share.
@@ -92,7 +92,7 @@ func TestBurst(t *testing.T) {
 				}
 			}
 			c.check(t, b)
-			if other := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane}); other.Summary.Fingerprint != b.Summary.Fingerprint {
+			if other := run(t, s, c.controller, Options{Plane: wasmplane.Open}); other.Summary.Fingerprint != b.Summary.Fingerprint {
 				t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", b.Summary.Fingerprint, other.Summary.Fingerprint)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/capture"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -59,7 +60,7 @@ func startCapture(r *runner) (*wireCapture, error) {
 		if err != nil {
 			return c, err
 		}
-		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(engine.FrameSize(plan))))
+		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(plane.FrameSize(plan))))
 		add(id, func(wire []byte) { c.keep(c.engine.Now(), n, wire) })
 		add(p.Peer, func(wire []byte) { c.keep(c.engine.Departed(), n, wire) })
 	}

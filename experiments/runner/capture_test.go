@@ -19,7 +19,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -85,7 +86,7 @@ func TestFilters(t *testing.T) {
 	events := map[string]int{} // of PFC at the ports of the first
 	take := func(controller string, flow switchagent.FlowControl) {
 		s.Switch.FlowControl = flow
-		o := Options{Plane: engine.OpenWasmPlane, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
+		o := Options{Plane: wasmplane.Open, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
 		r := run(t, s, controller, o)
 		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
 		for _, row := range r.table("pfc.csv").Rows {
@@ -145,11 +146,11 @@ func TestCapture(t *testing.T) {
 		ids[p] = found[0]
 		o.Capture = append(o.Capture, found[0])
 	}
-	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
-		t.Run(plane, func(t *testing.T) {
-			o.Plane = opener(t, plane)
+	for _, planeName := range []string{plane.Kernel, plane.Wasm} {
+		t.Run(planeName, func(t *testing.T) {
+			o.Plane = opener(t, planeName)
 			r := run(t, s, "dcqcn", o)
-			if plain := run(t, s, "dcqcn", Options{Plane: opener(t, plane)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
+			if plain := run(t, s, "dcqcn", Options{Plane: opener(t, planeName)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
 				t.Errorf("a capture changes the run: %s, without %s", r.Summary.Fingerprint, plain.Summary.Fingerprint)
 			}
 			checkCapture(t, r, s.Topology, ids)
@@ -308,9 +309,9 @@ drain: true
 		t.Fatal(err)
 	}
 	prints := map[string]bool{}
-	for _, plane := range []string{engine.PlaneWasm, engine.PlaneKernel} {
-		t.Run(plane, func(t *testing.T) {
-			r := run(t, s, "dcqcn", Options{Plane: opener(t, plane), Capture: ports})
+	for _, planeName := range []string{plane.Wasm, plane.Kernel} {
+		t.Run(planeName, func(t *testing.T) {
+			r := run(t, s, "dcqcn", Options{Plane: opener(t, planeName), Capture: ports})
 			prints[r.Summary.Fingerprint] = true
 			path := filepath.Join(r.dir, "capture.pcapng")
 			checkICRC(t, path)

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestCheckIsWhatRunsRefuse: of random scenarios that can be read, runs refuse those that Check refuses, before anything is
@@ -35,7 +35,7 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 		var wrong []error
 		for _, controller := range s.Controllers {
 			dir := t.TempDir()
-			_, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: dir})
+			_, err := Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: s.Seed, Directory: dir})
 			if err == nil {
 				continue
 			}

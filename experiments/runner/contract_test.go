@@ -11,6 +11,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -170,7 +172,7 @@ func TestCancelled(t *testing.T) {
 	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
-		Controller: "dcqcn", Seed: 1, Plane: kernel.Opener(engine.PlaneKernel), Directory: t.TempDir(),
+		Controller: "dcqcn", Seed: 1, Plane: kernel.Opener(plane.Kernel), Directory: t.TempDir(),
 		Progress: func(now vtime.Time, _ *engine.Totals) {
 			if now > 100*vtime.Microsecond {
 				cancel()
@@ -208,7 +210,7 @@ func TestCancelledDraining(t *testing.T) {
 	s := parse(t, lab.Small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := Run(ctx, s, Options{
-		Controller: "dcqcn", Seed: 1, Plane: engine.OpenWasmPlane, Directory: t.TempDir(),
+		Controller: "dcqcn", Seed: 1, Plane: wasmplane.Open, Directory: t.TempDir(),
 		Progress: func(now vtime.Time, _ *engine.Totals) {
 			if now > 100*vtime.Microsecond {
 				cancel()

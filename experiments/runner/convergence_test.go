@@ -6,7 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestConvergence: what the convergence scenarios are for. The flows share the link about evenly just before the last to
@@ -26,7 +26,7 @@ func TestConvergence(t *testing.T) {
 		for _, controller := range s.Controllers {
 			t.Run(fmt.Sprintf("%d/%s", c.flows, controller), func(t *testing.T) {
 				t.Parallel()
-				r := run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
+				r := run(t, s, controller, Options{Plane: wasmplane.Open})
 				if v := r.Summary.Verdict; v.Status != measure.Pass {
 					t.Errorf("verdict %+v", v)
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -52,7 +52,7 @@ drain: true
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

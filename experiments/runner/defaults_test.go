@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -96,7 +96,7 @@ func TestDefaultsOfControllers(t *testing.T) {
 
 func checkDefaults(t *testing.T, s *scenario.Scenario, controller string) {
 	t.Helper()
-	r, err := Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

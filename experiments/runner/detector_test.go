@@ -7,7 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // A detector's state and its marks over time are there to be plotted: a port that an incast's PAUSE holds up is
@@ -33,7 +33,7 @@ report:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ controllers: [none]
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // lasting are a run's files that depend on nothing but scenario and seed.
@@ -47,7 +47,7 @@ func TestTenRuns(t *testing.T) {
 		if other := run(t, s, controller, Options{Seed: 2}); other.Summary.Fingerprint == first.Summary.Fingerprint {
 			t.Errorf("%s: seeds 1 and 2 give one fingerprint", controller)
 		}
-		if wasm := run(t, s, controller, Options{Plane: engine.OpenWasmPlane}); wasm.Summary.Fingerprint != first.Summary.Fingerprint ||
+		if wasm := run(t, s, controller, Options{Plane: wasmplane.Open}); wasm.Summary.Fingerprint != first.Summary.Fingerprint ||
 			wasm.content() != first.content() {
 			t.Errorf("%s: %s on the kernel plane, %s on the wasm plane", controller, first.Summary.Fingerprint, wasm.Summary.Fingerprint)
 		}

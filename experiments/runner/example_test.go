@@ -8,7 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -31,7 +31,7 @@ func Example() {
 	}
 	defer os.RemoveAll(folder)
 	result, err := runner.Run(context.Background(), s, runner.Options{
-		Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: filepath.Join(folder, "dcqcn"),
+		Controller: "dcqcn", Plane: wasmplane.Open, Seed: s.Seed, Directory: filepath.Join(folder, "dcqcn"),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestFairWithItself: four flows under one congestion control that start together share the port that they meet at evenly, in
@@ -28,7 +28,7 @@ sample: {interval: 1ms}
 	for _, name := range cc.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Run(context.Background(), s, Options{Controller: name, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{Controller: name, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/settings"
 )
 
 // runWasm is a built-in's run without root.
 func runWasm(t *testing.T, name, controller string, sets ...string) *outcome {
 	t.Helper()
-	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: engine.OpenWasmPlane})
+	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: wasmplane.Open})
 }
 
 // kinds are the events of a run's events.csv, in order.
@@ -127,7 +127,7 @@ func TestRepeatedFault(t *testing.T) {
 		"":           "1000000 1100000 3000000 3100000 5000000 5100000 7000000 7100000 9000000 9100000",
 	} {
 		s := parse(t, lab.WithFaults("  - {at: 1ms, for: 100us, every: 2ms, "+times+"link: \"leaf0:spine0\", rate: 10Gbps, one_way: true}"))
-		o := run(t, s, "none", Options{Plane: engine.OpenWasmPlane})
+		o := run(t, s, "none", Options{Plane: wasmplane.Open})
 		var at []string
 		for _, row := range o.table("events.csv").Rows {
 			at = append(at, row["time_ns"])
@@ -168,7 +168,7 @@ func TestEveryFault(t *testing.T) {
 		}
 		value := values[table.Find(string(f.Kind)).Kind()]
 		item := fmt.Sprintf("  - {at: 1us, for: 20us, %s, %s: %s}\n", where, f.Kind, value)
-		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: engine.OpenWasmPlane})
+		o := run(t, parse(t, lab.WithFaults(item), "duration=100us"), "none", Options{Plane: wasmplane.Open})
 		if rows := o.table("events.csv").Rows; len(rows) < 2 {
 			t.Errorf("%s: %d events", item, len(rows))
 		}

@@ -13,7 +13,7 @@ import (
 	_ "github.com/pausenet/pausenet/hostagent/guest/star"
 	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 const examples = "../../examples/controllers/"
@@ -25,7 +25,7 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Run(context.Background(), s, Options{Controller: controller, Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
+	return Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: dir})
 }
 
 // TestGuestsAreTheBuiltIns: the examples come to the fingerprints of the built-in controllers that they are written after.

@@ -10,15 +10,15 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own files.
 func TestHPCCExport(t *testing.T) {
 	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
-	o := run(t, s, "none", Options{Plane: engine.OpenWasmPlane, Export: ExportHPCC})
+	o := run(t, s, "none", Options{Plane: wasmplane.Open, Export: ExportHPCC})
 	lines := func(name string) []string {
 		data, err := os.ReadFile(filepath.Join(o.dir, name))
 		if err != nil {
@@ -121,7 +121,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane}).Summary
+	sum := run(t, s, "dcqcn", Options{Plane: wasmplane.Open}).Summary
 	if sum.CNPs != sum.ECNMarks || sum.CNPs < 100 {
 		t.Errorf("%d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
@@ -129,7 +129,7 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
+	if sum := run(t, s, "dcqcn", Options{Plane: wasmplane.Open}).Summary; sum.CNPs >= sum.ECNMarks || sum.CNPs == 0 {
 		t.Errorf("under the paper's profile %d CNPs for %d marked packets", sum.CNPs, sum.ECNMarks)
 	}
 }
@@ -168,7 +168,7 @@ drain: true
 			t.Errorf("via %s: ports %v, %v", spine, ports, err)
 		}
 	}
-	if got := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
+	if got := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Export: ExportHPCC}); got.Summary.Flows.Completed != 4 {
 		t.Errorf("%+v", got.Summary.Flows)
 	}
 	if s, err = scenario.Load(lab.HPCCFolder(t, topology, flows, text), []string{"routing.hash=own"}); err != nil {

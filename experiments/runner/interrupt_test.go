@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -80,7 +80,7 @@ func loopForEver(t *testing.T, folder string) {
 	ctx, release := shutdown.Context(context.Background())
 	defer release()
 	s := mustLoad(t, "incast")
-	r, err := newRunner(s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: folder})
+	r, err := newRunner(s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: folder})
 	if err != nil {
 		t.Fatal(err)
 	}

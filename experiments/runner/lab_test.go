@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/loaded"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -27,19 +27,19 @@ type outcome struct {
 }
 
 // opener returns what opens the plane of the given name. The kernel's needs root.
-func opener(t testing.TB, plane string) engine.Opener {
+func opener(t testing.TB, planeName string) plane.Opener {
 	t.Helper()
-	if plane == engine.PlaneKernel {
+	if planeName == plane.Kernel {
 		testenv.NeedRoot(t)
 	}
-	return kernel.Opener(plane)
+	return kernel.Opener(planeName)
 }
 
 // run runs a scenario under a controller on the kernel plane, unless o opens another.
 func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outcome {
 	t.Helper()
 	if o.Plane == nil {
-		o.Plane = opener(t, engine.PlaneKernel)
+		o.Plane = opener(t, plane.Kernel)
 	}
 	if o.Seed == 0 {
 		o.Seed = s.Seed

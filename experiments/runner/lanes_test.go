@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // busyFabric keeps so many ports busy that several lanes find work, with a link that goes down, and samples of all.
@@ -31,7 +31,7 @@ func TestProcessorsChangeNoFile(t *testing.T) {
 	s := parse(t, busyFabric)
 	var want map[string]string
 	for _, processors := range []int{1, 2, 3, 8, 64} {
-		o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Processors: processors, Why: true})
+		o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Processors: processors, Why: true})
 		if o.Summary.PFC.Pauses == 0 {
 			t.Fatal("no PAUSE: the test tests little")
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestLowestGoodput: a flow alone has its line's share of payload in each tenth of a run, 0 in one in which its link is down all through, and a tag
@@ -30,7 +30,7 @@ sample: {interval: 10us}
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -46,7 +46,7 @@ func TestLSTMFigures(t *testing.T) {
 	for _, controller := range s.Controllers {
 		t.Run(controller, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
+			r := run(t, s, controller, Options{Plane: wasmplane.Open})
 			if v := r.Summary.Verdict; v.Status != measure.Pass {
 				t.Errorf("verdict %+v", v)
 			}
@@ -67,7 +67,7 @@ func TestLSTMFigures(t *testing.T) {
 // each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
 func TestDynamicThresholdLosesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
-	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: engine.OpenWasmPlane})
+	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: wasmplane.Open})
 	if r.Summary.Verdict.Status == measure.Fail || r.Summary.Drops.Frames > 0 || r.Summary.PFC.Pauses < 100 {
 		t.Errorf("%d PAUSEs, verdict %+v", r.Summary.PFC.Pauses, r.Summary.Verdict)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/table"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // nameParquet has the manifest name the Parquet files that are there.
@@ -33,7 +33,7 @@ func newManifest(r *runner) *rundir.Manifest {
 	if !o.Anywhere {
 		m.Machine = runtime.GOARCH
 	}
-	if !o.Anywhere || r.plane.Name() == engine.PlaneKernel { // whose eBPF that kernel has run
+	if !o.Anywhere || r.plane.Name() == plane.Kernel { // whose eBPF that kernel has run
 		m.Kernel = machine.Release()
 	}
 	m.Files = map[string]string{rundir.SummaryFile: "the run in numbers"}

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -21,7 +22,7 @@ func ended(t *testing.T, yaml string, look func(s *scenario.Scenario, e *engine.
 		t.Fatal(err)
 	}
 	sum, err := Watch(context.Background(), s, s.Controllers[0], Watching{
-		Plane: engine.OpenWasmPlane, Seed: s.Seed, Ended: func(e *engine.Engine) { look(s, e) },
+		Plane: wasmplane.Open, Seed: s.Seed, Ended: func(e *engine.Engine) { look(s, e) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ drain: true
 controllers: [swift]
 flows: [{from: h0, to: h1, size: 5MB`+qps+`}]
 `)
-		result := run(t, s, "swift", Options{Plane: engine.OpenWasmPlane})
+		result := run(t, s, "swift", Options{Plane: wasmplane.Open})
 		if v := result.Summary.Verdict; v.Status == measure.Fail {
 			t.Errorf("%q: %v", qps, v)
 		}
@@ -162,7 +163,7 @@ flows:
 			}
 		})
 		s := parse(t, yaml)
-		r := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane})
+		r := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
 		if sum := r.Summary.Flows; sum.Completed != 1 || r.Summary.Verdict.Status != measure.Pass {
 			t.Errorf("%s: %d completed, %v", size, sum.Completed, r.Summary.Verdict)
 		}

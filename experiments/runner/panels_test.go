@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -31,7 +31,7 @@ func runText(t *testing.T, text string) (*rundir.Manifest, *Result, string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r, err := Run(context.Background(), s, Options{Controller: s.Controllers[0], Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
+	r, err := Run(context.Background(), s, Options{Controller: s.Controllers[0], Plane: wasmplane.Open, Seed: 1, Directory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

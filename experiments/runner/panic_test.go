@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -52,7 +53,7 @@ func TestPanic(t *testing.T) {
 		t.Run(c.in, func(t *testing.T) {
 			s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]")
 			dir := filepath.Join(t.TempDir(), "run")
-			r, err := newRunner(s, Options{Controller: "mine", Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir})
+			r, err := newRunner(s, Options{Controller: "mine", Plane: wasmplane.Open, Seed: 1, Directory: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func TestOwnPanic(t *testing.T) {
 			t.Errorf("recovered %v", v)
 		}
 	}()
-	_, err := Watch(context.Background(), s, "dcqcn", Watching{Plane: engine.OpenWasmPlane, Seed: 1, Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
+	_, err := Watch(context.Background(), s, "dcqcn", Watching{Plane: wasmplane.Open, Seed: 1, Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
 	t.Errorf("no panic: %v", err)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 var (
@@ -89,7 +89,7 @@ func BenchmarkProjection(b *testing.B) {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {
 			for b.Loop() {
 				dir := filepath.Join(b.TempDir(), "run")
-				r, err := newRunner(s, Options{Controller: *under, Plane: engine.OpenWasmPlane, Seed: s.Seed, Directory: dir, Processors: workers})
+				r, err := newRunner(s, Options{Controller: *under, Plane: wasmplane.Open, Seed: s.Seed, Directory: dir, Processors: workers})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -22,6 +22,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -30,8 +32,8 @@ import (
 // Options say how a scenario is to be run.
 type Options struct {
 	Controller string // or a variant of the scenario's
-	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: the one in this process, engine.OpenWasmPlane.
-	Plane engine.Opener
+	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: the one in this process, wasmplane.Open.
+	Plane plane.Opener
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
@@ -146,7 +148,7 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 
 // lanes is how many lanes of the engine's are of use to the run.
 func (r *runner) lanes() int {
-	if r.plane.Name() != engine.PlaneWasm || len(r.options.Capture) > 0 {
+	if r.plane.Name() != plane.Wasm || len(r.options.Capture) > 0 {
 		return 1
 	}
 	return max(1, min(r.options.Processors, engine.MostLanes(r.Scenario.Topology)))
@@ -166,7 +168,7 @@ func (r *runner) hire() (end func()) {
 func (r *runner) openPlane() (err error) {
 	open := r.options.Plane
 	if open == nil {
-		open = engine.OpenWasmPlane
+		open = wasmplane.Open
 	}
 	if r.plane, err = open(r.Scenario.Topology, r.Features()); err != nil {
 		return &EnvironmentError{err}
@@ -182,7 +184,7 @@ func (e *EnvironmentError) Unwrap() error { return e.Err }
 
 // environmental marks the error of a run that the machine ended as EnvironmentError.
 func environmental(err error) error {
-	var machine *engine.MachineError
+	var machine *plane.MachineError
 	if errors.As(err, &machine) {
 		return &EnvironmentError{err}
 	}
@@ -196,7 +198,7 @@ type runner struct {
 	folder  *files.Folder // Directory, opened
 
 	crew        engine.Crew // nil: one lane drives all
-	plane       engine.Plane
+	plane       plane.Plane
 	engine      *engine.Engine
 	recorder    *recorder
 	why         *whyRecord     // nil: nothing is recorded

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each poll, with its
@@ -45,7 +45,7 @@ flows: [{tag: incast, from: h0..h3, to: h4, size: 90KB, count: 4, interval: 71us
 					t.Fatal(err)
 				}
 				r, err := Run(context.Background(), s, Options{
-					Controller: s.Controllers[0], Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir(),
+					Controller: s.Controllers[0], Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir(),
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -93,7 +93,7 @@ duration: 1ms
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

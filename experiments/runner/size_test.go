@@ -5,7 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -19,7 +19,7 @@ func TestLargestFabrics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, "name: large\ntopology: {rate: 100Gbps, "+topology+"}\ncontrollers: [dcqcn]\n"+
 				"workloads: [{tag: all, permutation: {size: 2KB}}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, ecn, controller]\nsample: {flows: none}\n")
-			o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane})
+			o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
 			flows := o.table("flows.csv").Rows
 			if o.Summary.Flows.Completed != topologies.MaxHosts || len(flows) != topologies.MaxHosts || o.Summary.Verdict.Status != measure.Pass {
 				t.Errorf("%d flows have ended, %d are written down: %+v", o.Summary.Flows.Completed, len(flows), o.Summary.Verdict)

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -254,7 +255,7 @@ flows:
 duration: 2ms
 sample: {interval: 5us}
 expect_unused: [pfc, ecn, controller]
-`), "none", Options{Plane: engine.OpenWasmPlane})
+`), "none", Options{Plane: wasmplane.Open})
 	got := o.Summary.Fairness
 	pair := got.ByTag["pair"]
 	// 1 MB takes some 0.27 ms at 30 Gb/s of line rate; windows are of 20 us, and the first has both only from its end on.
@@ -277,7 +278,7 @@ flows:
 faults: [{at: 0s, for: 2ms, host: h1, receiver: {rate: 2Gbps, buffer: 256KB}}]
 duration: 5ms
 drain: true
-`), "none", Options{Plane: engine.OpenWasmPlane})
+`), "none", Options{Plane: wasmplane.Open})
 	if got, want := o.Summary.Victims.ByTag, map[string]int{"idle": 1}; !maps.Equal(got, want) {
 		t.Errorf("victims %v, want %v (slowdowns: slow %.1f, idle %.1f)", got, want, o.Summary.ByTag["slow"].Slowdown.Mean, o.Summary.ByTag["idle"].Slowdown.Mean)
 	}
@@ -296,7 +297,7 @@ func TestVictims(t *testing.T) {
 		"dcqcn": {3, "L2 S1 L0 H0", map[string]int{"f0": 1}},
 		"dcon":  {1, "", map[string]int{}},
 	} {
-		o := run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
+		o := run(t, s, controller, Options{Plane: wasmplane.Open})
 		spread, victims := o.Summary.PFC.Spread, o.Summary.Victims
 		if spread.Depth != c.depth || c.chain != "" && strings.Join(spread.Chain, " ") != c.chain || spread.Time < burstStart {
 			t.Errorf("%s: %+v", controller, spread)
@@ -332,9 +333,9 @@ func TestLinksByCredits(t *testing.T) {
 	s := parse(t, lab.Small)
 	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
 	s.Sample.Interval = vtime.Microsecond
-	planes := []string{engine.PlaneWasm}
+	planes := []string{plane.Wasm}
 	if os.Geteuid() == 0 {
-		planes = append(planes, engine.PlaneKernel)
+		planes = append(planes, plane.Kernel)
 	}
 	var first []map[string]string // the rows of links.csv
 	for _, plane := range planes {
@@ -376,7 +377,7 @@ func TestLinksByCredits(t *testing.T) {
 
 // TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its utilisation.
 func TestLinks(t *testing.T) {
-	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: engine.OpenWasmPlane})
+	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: wasmplane.Open})
 	rows := o.table("links.csv")
 	if rows.Header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
 		len(rows.Rows) != len(o.Scenario.Topology.Ports) {
@@ -444,7 +445,7 @@ expect_unused: [pfc, ecn, controller]
 		if set != "switch.ecn.mode=off" {
 			sets = append(sets, "switch.pfc.xoff=400KB") // which is never reached
 		}
-		o := run(t, parse(t, text, sets...), "none", Options{Plane: engine.OpenWasmPlane})
+		o := run(t, parse(t, text, sets...), "none", Options{Plane: wasmplane.Open})
 		congested := o.Summary.Links.Congested
 		if (len(congested) == 1) != want || want && (congested[0].Node != "s0" || congested[0].Peer != "h3") {
 			t.Errorf("%s: %+v", set, congested)
@@ -466,7 +467,7 @@ expect_unused: [pfc, ecn, controller, faults]
 `
 	var peaks []int64
 	for _, faults := range []string{"", "faults: [{at: 1us, for: 150us, host: h3, pause: [5], interval: 1us}]\n"} {
-		o := run(t, parse(t, text+faults), "none", Options{Plane: engine.OpenWasmPlane})
+		o := run(t, parse(t, text+faults), "none", Options{Plane: wasmplane.Open})
 		if pauses := o.Summary.PFC.Pauses; (pauses > 50) != (faults != "") {
 			t.Errorf("%d PAUSEs", pauses)
 		}
@@ -495,7 +496,7 @@ flows: [{from: h0, to: h3, size: 100KB}, {from: h0..h2, to: h3, size: 100KB, sta
 faults: [{at: 1us, for: 20us, host: h3, pause: [3], interval: 5us}]
 duration: 6ms
 expect_unused: [pfc, ecn, controller, faults]
-`), "none", Options{Plane: engine.OpenWasmPlane})
+`), "none", Options{Plane: wasmplane.Open})
 	if p := o.Summary.PFC; p.Pauses != 4 || p.Resumes != 0 || p.SwitchPauses != 0 {
 		t.Errorf("%d PAUSEs, %d RESUMEs, %d PAUSEs between switches", p.Pauses, p.Resumes, p.SwitchPauses)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -86,7 +86,7 @@ func TestClosedForms(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%s/%d/%d", of, n, block), func(t *testing.T) {
 					s := parse(t, idle(int(n), fmt.Sprintf("{collective: {%s, size: %dB}}", of, size)))
-					r := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane})
+					r := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
 					sum := &r.Summary
 					if len(sum.Collectives) != 1 || sum.Collectives[0].Completed != 1 {
 						t.Fatalf("%+v", sum.Collectives)
@@ -128,7 +128,7 @@ func TestTimesOnAStar(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, parse(t, idle(hosts, "{collective: {"+of+"}}")), "dcqcn", Options{Plane: engine.OpenWasmPlane})
+			r := run(t, parse(t, idle(hosts, "{collective: {"+of+"}}")), "dcqcn", Options{Plane: wasmplane.Open})
 			if len(r.Summary.Collectives) != 1 || r.Summary.Collectives[0].Completed != 1 {
 				t.Fatalf("%+v", r.Summary.Collectives)
 			}
@@ -147,7 +147,7 @@ func TestTimesOnAStar(t *testing.T) {
 // packets at a host's port.
 func TestLimitOfDirect(t *testing.T) {
 	const n, block = 8, 16_000
-	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))), "dcqcn", Options{Plane: engine.OpenWasmPlane})
+	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))), "dcqcn", Options{Plane: wasmplane.Open})
 	packet := on(roce + 1000)
 	want := (n-1)*(16*packet+on(roce+1000+reth)-packet) + cable + packet + cable + 2*(on(ackWire)+cable)
 	if c := &r.Summary.Collectives[0]; vtime.Time(c.Limit)*vtime.Nanosecond != want/vtime.Nanosecond*vtime.Nanosecond || c.Time.Max < float64(c.Limit) {
@@ -160,7 +160,7 @@ func TestLimitOfDirect(t *testing.T) {
 func TestDoubleTreeBandwidth(t *testing.T) {
 	testenv.WholeScenario(t)
 	text := idle(16, "{collective: {kind: allreduce, algorithm: tree, size: 16MB}}")
-	r := run(t, parse(t, strings.Replace(text, "40Gbps", "100Gbps", 1)), "none", Options{Plane: engine.OpenWasmPlane})
+	r := run(t, parse(t, strings.Replace(text, "40Gbps", "100Gbps", 1)), "none", Options{Plane: wasmplane.Open})
 	if bus := r.Summary.Collectives[0].Bus; bus < 80e9 {
 		t.Errorf("a bus bandwidth of %.1f Gb/s", bus/1e9)
 	}
@@ -177,7 +177,7 @@ drain: true
 expect_unused: [pfc, ecn, controller]
 workloads:
   - {tag: a, collective: {kind: allreduce, size: 4MB, placement: across-racks}}
-`), "dcqcn", Options{Plane: engine.OpenWasmPlane})
+`), "dcqcn", Options{Plane: wasmplane.Open})
 	c := &r.Summary.Collectives[0]
 	if job := &r.Summary.Jobs[0]; c.Completed != 1 || c.Time.Mean < float64(c.Limit) || job.JCT < job.Limit {
 		t.Errorf("%v ns, with a limit of %d; JCT %d, %d", c.Time.Mean, c.Limit, job.JCT, job.Limit)
@@ -197,7 +197,7 @@ workloads:
 `
 	files := map[string][]string{}
 	for _, processors := range []int{1, 2, 4} {
-		r := run(t, parse(t, text), "dcqcn", Options{Plane: engine.OpenWasmPlane, Processors: processors})
+		r := run(t, parse(t, text), "dcqcn", Options{Plane: wasmplane.Open, Processors: processors})
 		if s := r.Summary.Verdict.Status; s != measure.Pass {
 			t.Errorf("%d processors: %v", processors, r.Summary.Verdict)
 		}
@@ -228,7 +228,7 @@ drain: true
 drain_limit: 100ms
 faults: [{link: "s0:h2", down: true, at: 1us}]
 workloads: [{tag: sum, collective: {kind: allreduce, size: 400KB}}]
-`), "dcqcn", Options{Plane: engine.OpenWasmPlane})
+`), "dcqcn", Options{Plane: wasmplane.Open})
 	text := strings.Join(r.Summary.Verdict.Messages, "\n")
 	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text, "operations of sum did not finish: the first that started and did not finish is operation ") ||
 		!strings.Contains(text, "100000 bytes") {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -21,7 +21,7 @@ duration: 200us
 drain: true
 expect_unused: [pfc, ecn]
 `)
-	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: 1})
+	r, err := newRunner(s, Options{Controller: "dcqcn", Plane: wasmplane.Open, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

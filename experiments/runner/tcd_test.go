@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestTCDScenarios: the states and marks that the patent tells of its two scenarios (paragraphs 0100 and 0101), and what a
@@ -19,7 +19,7 @@ func TestTCDScenarios(t *testing.T) {
 	run := func(t *testing.T, loaded, variant string) (r *Result, p1, p2, p3 []float64) {
 		t.Helper()
 		s := mustLoad(t, loaded)
-		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: engine.OpenWasmPlane, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestTCDSparesVictims(t *testing.T) {
 		var victims [2]measure.FlowStatistics
 		for i, controller := range []string{"dcqcn", "dcqcn+tcd"} {
 			r, err := Run(context.Background(), mustLoad(t, "tcd-victims", "cc.dcqcn.clamp_target=true"), Options{
-				Controller: controller, Plane: engine.OpenWasmPlane, Seed: seed, Directory: t.TempDir(),
+				Controller: controller, Plane: wasmplane.Open, Seed: seed, Directory: t.TempDir(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/perfetto/perfettotest"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -40,8 +40,8 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 // root, queues and rates as they were sampled, and the flows. It changes no result.
 func TestTrace(t *testing.T) {
 	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
-	without := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane})
-	o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Perfetto: true})
+	without := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
+	o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Perfetto: true})
 	if o.Summary.Fingerprint != without.Summary.Fingerprint {
 		t.Errorf("fingerprint %s with a trace, %s without", o.Summary.Fingerprint, without.Summary.Fingerprint)
 	}
@@ -151,7 +151,7 @@ flows: [{tag: a, from: h0, to: h1, size: 1MB}]
 faults: [{link: "leaf0:spine0", at: 20us, for: 30us, down: true}]
 duration: 1ms
 `)
-	o := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Perfetto: true})
+	o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Perfetto: true})
 	trace, path := readTrace(o)
 	got := map[string]bool{}
 	for i := range trace.Events {

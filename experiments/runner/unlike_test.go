@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestUnlike: a repetition that comes to something else than the results whose place it takes is told of, and one of other settings, of
@@ -19,7 +19,7 @@ func TestUnlike(t *testing.T) {
 	manifest := filepath.Join(dir, rundir.ManifestFile)
 	run := func(version string) *Result {
 		t.Helper()
-		r, err := Run(context.Background(), s, Options{Controller: "dcqcn", Plane: engine.OpenWasmPlane, Seed: 1, Directory: dir, Version: version})
+		r, err := Run(context.Background(), s, Options{Controller: "dcqcn", Plane: wasmplane.Open, Seed: 1, Directory: dir, Version: version})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestVariants: a variant's run is the run of a scenario that has its settings itself.
@@ -18,7 +18,7 @@ func TestVariants(t *testing.T) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
 	}
 	wasm := func(s *scenario.Scenario, controller string) *outcome {
-		return run(t, s, controller, Options{Plane: engine.OpenWasmPlane})
+		return run(t, s, controller, Options{Plane: wasmplane.Open})
 	}
 	seen := map[string]string{}
 	for name, sets := range map[string][]string{
@@ -57,7 +57,7 @@ func TestCoalescedACKs(t *testing.T) {
 		prints := map[string]string{}
 		for _, set := range []string{"ack_every=1", "coalesce_acks=7", "ack_every=7"} {
 			s := parse(t, lab.Small, "host."+set)
-			prints[set] = run(t, s, name, Options{Plane: engine.OpenWasmPlane}).Summary.Fingerprint
+			prints[set] = run(t, s, name, Options{Plane: wasmplane.Open}).Summary.Fingerprint
 		}
 		want := "ack_every=7"
 		if works {

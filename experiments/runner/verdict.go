@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -87,7 +88,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 
 // isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot be checked.
 func isHalfway(runErr error) bool {
-	var machine *engine.MachineError
+	var machine *plane.MachineError
 	var panicked *engine.PanicError
 	return errors.As(runErr, &machine) || errors.As(runErr, &panicked)
 }

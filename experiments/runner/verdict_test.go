@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // verdictOf is what a run of a scenario's source comes to.
@@ -19,7 +19,7 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run(t, s, controller, Options{Plane: engine.OpenWasmPlane, Sets: sets, CheckSets: true}).Summary
+	return &run(t, s, controller, Options{Plane: wasmplane.Open, Sets: sets, CheckSets: true}).Summary
 }
 
 // says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
@@ -262,7 +262,7 @@ func TestUnused(t *testing.T) {
 		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Warn, []string{"--set switch.pfc.priorities=[3] had no effect: the run is the same"}, nil},
 	} {
 		s := mustLoad(t, c.scenario, c.sets...)
-		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: c.sets, CheckSets: true}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: wasmplane.Open, Sets: c.sets, CheckSets: true}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}
@@ -270,8 +270,8 @@ func TestUnused(t *testing.T) {
 	// be for those.
 	sets := []string{"switch.pfc.xoff=90KB"}
 	s := mustLoad(t, "incast", sets...)
-	says(t, run(t, s, "swift", Options{Plane: engine.OpenWasmPlane, Sets: sets}).Summary.Verdict, measure.Pass, nil, []string{noPFC})
-	beside := Options{Plane: engine.OpenWasmPlane, Sets: sets, CheckSets: true, Compared: true}
+	says(t, run(t, s, "swift", Options{Plane: wasmplane.Open, Sets: sets}).Summary.Verdict, measure.Pass, nil, []string{noPFC})
+	beside := Options{Plane: wasmplane.Open, Sets: sets, CheckSets: true, Compared: true}
 	says(t, run(t, s, "swift", beside).Summary.Verdict, measure.Pass, nil, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC})
 }
 

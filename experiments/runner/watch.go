@@ -10,12 +10,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // Watching is a run that somebody learns from while it goes on.
 type Watching struct {
-	Plane engine.Opener // as in Options
+	Plane plane.Opener // as in Options
 	Seed  uint64
 	// Sample is told of one RTT a round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)

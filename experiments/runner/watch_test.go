@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -23,7 +23,7 @@ func TestWatch(t *testing.T) {
 	var samples []int64
 	perFlow := map[int]vtime.Time{}
 	sum, err := Watch(context.Background(), s, "timely", Watching{
-		Plane: engine.OpenWasmPlane, Seed: s.Seed,
+		Plane: wasmplane.Open, Seed: s.Seed,
 		Sample: func(flow int, now, rtt vtime.Time) {
 			if now-rtt < perFlow[flow] {
 				t.Errorf("flow %d: a packet sent at %v is timed, before the ACK at %v", flow, now-rtt, perFlow[flow])
@@ -35,7 +35,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := run(t, s, "timely", Options{Plane: engine.OpenWasmPlane})
+	plain := run(t, s, "timely", Options{Plane: wasmplane.Open})
 	if sum.Fingerprint != plain.Summary.Fingerprint || sum.Verdict.Status != plain.Summary.Verdict.Status || sum.PFC.Pauses == 0 {
 		t.Errorf("watched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
 	}
@@ -57,7 +57,7 @@ func TestWatchController(t *testing.T) {
 	s := parse(t, incastWatched)
 	built := map[int]bool{}
 	sum, err := Watch(context.Background(), s, "timely", Watching{
-		Plane: engine.OpenWasmPlane, Seed: s.Seed,
+		Plane: wasmplane.Open, Seed: s.Seed,
 		Controller: func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error) {
 			built[flow] = true
 			if set.Controller() != "timely" {
@@ -76,7 +76,7 @@ func TestWatchController(t *testing.T) {
 }
 
 func TestWatchRefuses(t *testing.T) {
-	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense", Watching{Plane: engine.OpenWasmPlane}); err == nil {
+	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense", Watching{Plane: wasmplane.Open}); err == nil {
 		t.Error("an unknown congestion control was taken")
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestSettingsWithoutEffect: a setting of the user without which a run has the same fingerprint is named, whatever it is of; one that changes the run is
@@ -33,7 +33,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := run(t, s, c.controller, Options{Plane: engine.OpenWasmPlane, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
+		v := run(t, s, c.controller, Options{Plane: wasmplane.Open, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
 		all := strings.Join(v.Messages, "\n")
 		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") && strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
 			t.Errorf("%s under %s: %+v", c.set, c.controller, v)

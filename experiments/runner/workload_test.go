@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them again.
@@ -25,12 +25,12 @@ func TestSameFlowsUnderAnyController(t *testing.T) {
 		}
 		return b.String()
 	}
-	first := run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane, Seed: 5})
+	first := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Seed: 5})
 	want := column(first.table("flows.csv").Rows)
-	if got := column(run(t, s, "none", Options{Plane: engine.OpenWasmPlane, Seed: 5}).table("flows.csv").Rows); got != want {
+	if got := column(run(t, s, "none", Options{Plane: wasmplane.Open, Seed: 5}).table("flows.csv").Rows); got != want {
 		t.Error("dcqcn and none have other flows")
 	}
-	if got := column(run(t, s, "dcqcn", Options{Plane: engine.OpenWasmPlane}).table("flows.csv").Rows); got == want {
+	if got := column(run(t, s, "dcqcn", Options{Plane: wasmplane.Open}).table("flows.csv").Rows); got == want {
 		t.Error("seeds 1 and 5 give the same flows")
 	}
 	if status := first.Summary.Verdict; status.Status == measure.Fail || first.Summary.Flows.Completed != len(s.Flows)-countTag(s, "search")+first.Summary.ByTag["search"].Count {
@@ -52,7 +52,7 @@ func TestSameFlowsUnderAnyController(t *testing.T) {
 	}
 	replayed := parse(t, fmt.Sprintf("topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 4}}\n"+
 		"workloads: [{csv: %q}]\nduration: 400us\ndrain: true\n", filepath.Join(first.dir, "flows.csv")))
-	if got := column(run(t, replayed, "dcqcn", Options{Plane: engine.OpenWasmPlane}).table("flows.csv").Rows); got != want {
+	if got := column(run(t, replayed, "dcqcn", Options{Plane: wasmplane.Open}).table("flows.csv").Rows); got != want {
 		t.Errorf("replayed:\n%swant\n%s", got, want)
 	}
 }

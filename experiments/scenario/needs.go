@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -40,8 +40,8 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 }
 
 // Features are those that a controller, and the switches' settings, need of a fabric.
-func Features(s *switchagent.Settings, needs cc.SwitchNeeds) engine.Features {
-	return engine.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: s.Balancing.Remembers()}
+func Features(s *switchagent.Settings, needs cc.SwitchNeeds) plane.Features {
+	return plane.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: s.Balancing.Remembers()}
 }
 
 // HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark

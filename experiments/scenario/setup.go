@@ -10,8 +10,8 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 )
@@ -198,7 +198,7 @@ func (u *Setup) Hosts() *hostagent.Settings {
 }
 
 // Features are those of the run's fabric, for its plane and its engine.
-func (u *Setup) Features() engine.Features {
+func (u *Setup) Features() plane.Features {
 	features := Features(&u.Scenario.Switch, u.Needs)
 	features.Reroute = u.Scenario.reroutes()
 	return features

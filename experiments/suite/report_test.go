@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -21,7 +21,7 @@ func TestReport(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir := t.TempDir()
 	suite := &Suite{
-		Directory: dir, Plane: kernel.Opener(engine.PlaneKernel), Version: "v1", Command: "pausenet run incast",
+		Directory: dir, Plane: kernel.Opener(plane.Kernel), Version: "v1", Command: "pausenet run incast",
 		Scenarios: []Scenario{{Scenario: mustLoad(t, "incast"), Controllers: []string{"none", "dcqcn"}, Seed: 1}},
 	}
 	results, err := suite.Run(context.Background())
@@ -85,11 +85,11 @@ func TestReferencesDrawn(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	s := parse(t, lab.Small)
 	testenv.NeedRoot(t)
-	alone, err := runner.Watch(context.Background(), s, "dcqcn", runner.Watching{Plane: kernel.Opener(engine.PlaneKernel), Seed: s.Seed})
+	alone, err := runner.Watch(context.Background(), s, "dcqcn", runner.Watching{Plane: kernel.Opener(plane.Kernel), Seed: s.Seed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := &Suite{Directory: t.TempDir(), Jobs: 4, Plane: kernel.Opener(engine.PlaneKernel)}
+	suite := &Suite{Directory: t.TempDir(), Jobs: 4, Plane: kernel.Opener(plane.Kernel)}
 	for _, name := range []string{"a", "b", "c"} {
 		copied := *s
 		copied.Name = name

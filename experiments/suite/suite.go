@@ -20,6 +20,7 @@ import (
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -30,7 +31,7 @@ type Suite struct {
 	Jobs      int
 	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same time.
 	Processors int
-	Plane      engine.Opener // as in Options
+	Plane      plane.Opener // as in Options
 	Version    string
 	Command    string
 	Sets       []string

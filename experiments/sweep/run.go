@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // State is how far a point is.
@@ -138,7 +139,7 @@ func (j *Job) Portable() (*Job, error) {
 }
 
 // Run makes the point in this process, on the plane that open opens.
-func (j *Job) Run(ctx context.Context, open engine.Opener, progress engine.Progress) error {
+func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progress) error {
 	s, err := j.load()
 	if err != nil {
 		return err

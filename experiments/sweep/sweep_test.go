@@ -21,6 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 func TestParseValues(t *testing.T) {
@@ -153,7 +154,7 @@ func sweepLab(t *testing.T) (*Sweep, *Runner) {
 		t.Fatalf("%d points", len(points))
 	}
 	return s, &Runner{
-		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: engine.PlaneWasm,
+		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: plane.Wasm,
 		Version: "v1", Build: "b1",
 		Make: func(ctx context.Context, job *Job, progress engine.Progress) error {
 			return job.Run(ctx, nil, progress)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent/lstm"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // The thesis' training (section 3.4.2), and how we fill what it leaves open: the optimiser is Adam; a step takes one pair;
@@ -124,7 +124,7 @@ var trialSeeds = [...]uint64{1004, 1012}
 // Trial is the checksum of the network's parameters after one round of one pass over pairs of two incasts, under each
 // controller. Weights whose provenance has another one are not what this program would train: what it simulates, draws or
 // computes has changed. plane does not change it.
-func Trial(ctx context.Context, plane engine.Opener) (string, error) {
+func Trial(ctx context.Context, plane plane.Opener) (string, error) {
 	o := Options{Plane: plane, Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
 	var c collection
 	for _, seed := range trialSeeds {

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // Options say how to train.
 type Options struct {
 	// Plane opens the runs' planes, as in runner.Options. It does not change the result.
-	Plane engine.Opener
+	Plane plane.Opener
 	// Seed decides the scenarios, the draws and the first parameters.
 	Seed uint64
 	// Rounds is how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -33,7 +33,7 @@ type kernelFabric struct {
 
 // reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the plane's
 // own final check is made when it is closed, and not with each engine.
-type reusedPlane struct{ engine.Plane }
+type reusedPlane struct{ plane.Plane }
 
 // Check says nothing yet.
 func (reusedPlane) Check() []string { return nil }
@@ -67,13 +67,13 @@ func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 		}
 	}
 	start := time.Now()
-	plane, err := kernel.OpenPlane(engine.PlaneKernel, s.Topology, fabricOptions(s))
+	opened, err := kernel.OpenPlane(plane.Kernel, s.Topology, fabricOptions(s))
 	if err != nil {
 		return nil, err
 	}
 	p.opened++
 	p.opening += time.Since(start)
-	f := &kernelFabric{key: key, plane: reusedPlane{plane}, tables: tablesOf(plane.State())}
+	f := &kernelFabric{key: key, plane: reusedPlane{opened}, tables: tablesOf(opened.State())}
 	p.fabrics = append(p.fabrics, f)
 	return f, nil
 }

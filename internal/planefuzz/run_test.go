@@ -18,6 +18,8 @@ import (
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -31,7 +33,7 @@ const timeout = 3 * time.Minute
 type run struct {
 	scenario *scenario.Scenario
 	setup    *scenario.Setup
-	plane    engine.Plane
+	plane    plane.Plane
 	engine   *engine.Engine
 	pauses   pauseWatch
 	lanes    *lanes
@@ -42,7 +44,7 @@ type run struct {
 }
 
 // newRun readies a scenario on a plane, under the scenario's first controller.
-func newRun(s *scenario.Scenario, plane engine.Plane) (*run, error) {
+func newRun(s *scenario.Scenario, plane plane.Plane) (*run, error) {
 	u, err := scenario.NewSetup(s, s.Controllers[0], s.Seed)
 	if err != nil {
 		return nil, err
@@ -132,18 +134,18 @@ func (r *run) tapAll() error {
 	return nil
 }
 
-func openWasm(s *scenario.Scenario) (engine.Plane, error) {
-	return kernel.OpenPlane(engine.PlaneWasm, s.Topology, fabricOptions(s))
+func openWasm(s *scenario.Scenario) (plane.Plane, error) {
+	return kernel.OpenPlane(plane.Wasm, s.Topology, fabricOptions(s))
 }
 
-func openWazero(s *scenario.Scenario) (engine.Plane, error) {
-	return engine.OpenPlaneIn(engine.PlaneWazero, reference.Load, s.Topology, fabricOptions(s).Features)
+func openWazero(s *scenario.Scenario) (plane.Plane, error) {
+	return wasmplane.OpenAs(plane.Wazero, reference.Load, s.Topology, fabricOptions(s).Features)
 }
 
 // compareWithReference runs a scenario on the wasm plane and on its reference.
 func compareWithReference(s *scenario.Scenario) ([]string, error) {
 	var runs []*run
-	for _, open := range []func(*scenario.Scenario) (engine.Plane, error){openWasm, openWazero} {
+	for _, open := range []func(*scenario.Scenario) (plane.Plane, error){openWasm, openWazero} {
 		plane, err := open(s)
 		if err != nil {
 			return nil, err
@@ -160,8 +162,8 @@ func compareWithReference(s *scenario.Scenario) ([]string, error) {
 }
 
 // featuresOf are those of a scenario's fabric. Its routes may change, whatever this case does: others share the fabric.
-func featuresOf(s *scenario.Scenario) engine.Features {
-	var f engine.Features
+func featuresOf(s *scenario.Scenario) plane.Features {
+	var f plane.Features
 	if u, err := scenario.NewSetup(s, s.Controllers[0], s.Seed); err == nil {
 		f = u.Features()
 	}
@@ -277,7 +279,7 @@ func compare(s *scenario.Scenario, pool *pool, taps, reference bool) (*result, e
 // compareWires runs a scenario on new planes with a tap on every wire, and compares with a run without.
 func compareWires(s *scenario.Scenario, plain *run) ([]string, error) {
 	var runs []*run
-	for _, name := range []string{engine.PlaneKernel, engine.PlaneWasm} {
+	for _, name := range []string{plane.Kernel, plane.Wasm} {
 		plane, err := kernel.OpenPlane(name, s.Topology, fabricOptions(s))
 		if err != nil {
 			return nil, err

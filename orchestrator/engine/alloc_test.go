@@ -7,6 +7,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -52,18 +54,18 @@ func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, Features{BurstDetection: true})
+	opened, err := wasmplane.Open(plan, plane.Features{BurstDetection: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { plane.Close() })
+	t.Cleanup(func() { opened.Close() })
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 40_000, 38_000
 	if set != nil {
 		set(&sw, &host)
 	}
 	e = newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: Features{BurstDetection: true}, Seed: 1,
+		Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: plane.Features{BurstDetection: true}, Seed: 1,
 	})
 	env := cc.Env{
 		LineRate: plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU,

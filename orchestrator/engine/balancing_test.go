@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -121,14 +123,14 @@ func TestWaysOfMovingPackets(t *testing.T) {
 // Settings that say otherwise than the plan are refused: paths would be told that no packet takes.
 func TestBalancingAgrees(t *testing.T) {
 	plan := parsePlan(t, ways("1us"))
-	plane, err := OpenWasmPlane(plan, Features{})
+	opened, err := wasmplane.Open(plan, plane.Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plane.Close()
+	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.Balancing.Mode = switchagent.BalanceSpray
-	if _, err := New(Config{Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host}); err == nil || !strings.Contains(err.Error(), "WithBalancing") {
+	if _, err := New(Config{Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host}); err == nil || !strings.Contains(err.Error(), "WithBalancing") {
 		t.Errorf("%v", err)
 	}
 }

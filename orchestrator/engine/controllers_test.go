@@ -8,6 +8,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -46,13 +48,13 @@ func TestMisledFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plane, err := OpenWasmPlane(plan, Features{Live: live})
+		opened, err := wasmplane.Open(plan, plane.Features{Live: live})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer plane.Close()
+		defer opened.Close()
 		sw, hosts := switchagent.Default(), hostagent.Default()
-		e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Features: Features{Live: live}, Seed: 1})
+		e := newEngine(t, Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Features: plane.Features{Live: live}, Seed: 1})
 		for i, l := range []lapse{
 			{from: 30 * us, back: 40 * us},
 			{from: vtime.Never, back: vtime.Never},

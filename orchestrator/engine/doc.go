@@ -1,42 +1,48 @@
-// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the passes of
-// frames through the pipelines, flow control's timers, faults, and the invariants that must hold at the end.
+// Package engine drives a fabric in virtual time: the clock, the event queues, the ports' transmitters and wires, the
+// passes of frames through the pipelines, flow control's timers, faults, and the invariants that must hold at the
+// end.
 //
-// Life cycle: open a Plane for a plan and the fabric's Features (OpenWasmPlane, or package kernel), and give both to New. Then, in any
-// order, AddFlow, Call and At for what is to happen at a time, and the faults' methods (SetLink, SetLoss, SetDelay, SetRate, SetReceiver,
-// InjectPFCStorm). Run drives the fabric to a time, or until nothing moves; it may be called again. Check is the final check. Close the
-// plane last. A driver by the wall clock takes single steps in place of Run: Start, then Next, Reach and Step.
+// Life cycle: open a Plane for a plan and the fabric's Features (package wasmplane, or kernel), and give both to New.
+// Then, in any order, AddFlow, Call and At for what is to happen at a time, and the faults' methods (SetLink,
+// SetLoss, SetDelay, SetRate, SetReceiver, InjectPFCStorm). Run drives the fabric to a time, or until nothing moves;
+// it may be called again. Check is the final check. Close the plane last. A driver by the wall clock takes single
+// steps in place of Run: Start, then Next, Reach and Step.
 //
 // Where what is:
 //
 //   - What an Engine is made of: engine.go, and lane.go (what of it drives regions).
-//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go (by several lanes at
-//     once), events.go (kinds of events; their queues are package calendar).
-//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and hoststack.go (what hosts send and
-//     get); operations.go (flows that wait for others); plane.go (with what two runs are compared by) and wasmplane.go: the pipelines' side.
-//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the engine check the
-//     pipelines' word, and says what a lost PAUSE excuses.
-//   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change during a run),
-//     lossless.go (what a drop in a lossless class says of the settings).
+//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go
+//     (by several lanes at once), events.go (kinds of events; their queues are package calendar).
+//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and
+//     hoststack.go (what hosts send and get); operations.go (flows that wait for others); the pipelines' side is
+//     packages plane and wasmplane; fingerprint.go has what two runs are compared by.
+//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the
+//     engine check the pipelines' word, and says what a lost PAUSE excuses.
+//   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change
+//     during a run), lossless.go (what a drop in a lossless class says of the settings).
 //   - The paths of flows: package paths, and ways.go (as routes are now).
-//   - What watches: monitor.go, which is told by hooks, and counts.go; deadlock.go searches for cyclic
-//     buffer dependencies (package cycle) every 100 us; watchdog.go acts on
-//     PFC storms; invariants.go is the final check.
+//   - What watches: monitor.go, which is told by hooks, and counts.go; deadlock.go searches for cyclic buffer
+//     dependencies (package cycle) every 100 us; watchdog.go acts on PFC storms; invariants.go is the final check.
 //   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.
 //
 // What a caller has to know:
 //
 //   - The package is pure: it asks no clock, operating system or network, starts no goroutine, and prints nothing.
-//   - One goroutine calls an Engine, and nothing of it is safe for concurrent use. Everything is to be called between two events: when Run
-//     does not run, or in a function given to Call or At.
-//   - With a Crew, regions are driven by several goroutines at once. Congestion controls are made and called by any of them, those of one
-//     host by one at a time, and RTT counters are told which lane it is. Observers, Calls and Taps are the calling goroutine's.
-//   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to Call or At must keep
-//     that, and decide by nothing but virtual time and what it reads here.
-//   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not change anything.
-//   - Of several regions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames of one region before
-//     earlier ones of another.
-//   - The slices and pointers of Flows, State, Switch and NIC are the engine's own memory: read them, and keep none of Flows over AddFlow.
-//   - An error of Run means that the run cannot go on, and no result of it counts. A broken invariant is no error: Check returns it.
-//   - A congestion control that panics does so out of Run: recover, and ask Panicked. Nothing else of the engine is to be called then but
-//     what has been counted.
+//   - One goroutine calls an Engine, and nothing of it is safe for concurrent use. Everything is to be called between
+//     two events: when Run does not run, or in a function given to Call or At.
+//   - With a Crew, regions are driven by several goroutines at once. Congestion controls are made and called by any
+//     of them, those of one host by one at a time, and RTT counters are told which lane it is. Observers, Calls and
+//     Taps are the calling goroutine's.
+//   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to
+//     Call or At must keep that, and decide by nothing but virtual time and what it reads here.
+//   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not
+//     change anything.
+//   - Of several regions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames
+//     of one region before earlier ones of another.
+//   - The slices and pointers of Flows, State, Switch and NIC are the engine's own memory: read them, and keep none
+//     of Flows over AddFlow.
+//   - An error of Run means that the run cannot go on, and no result of it counts. A broken invariant is no error:
+//     Check returns it.
+//   - A congestion control that panics does so out of Run: recover, and ask Panicked. Nothing else of the engine is
+//     to be called then but what has been counted.
 package engine

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -19,12 +20,12 @@ import (
 // Config is what an engine drives.
 type Config struct {
 	Plan  *topologies.Plan
-	Plane Plane
+	Plane plane.Plane
 	// Switches are the switches' settings, by switch index.
 	Switches []*switchagent.Settings
 	Hosts    *hostagent.Settings
 	// Features are those that the plane was opened for. A fabric with Live (package live) is one region.
-	Features Features
+	Features plane.Features
 	Seed     uint64
 	Observer Observer
 	// Tracer is told of every frame's way; nil: nobody is. Not of a live fabric.
@@ -152,7 +153,7 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{lane: lane{
 		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: fill.LongestFrame(plan)},
 		plan:   plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
-		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(FrameSize(plan)),
+		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
 	e.first, e.driving, e.most = &e.lane, none, maxViolations
 	ofPort, regions, lookahead := divide(plan)
@@ -231,9 +232,6 @@ func New(c Config) (*Engine, error) {
 	}
 	return e, nil
 }
-
-// FrameSize is the most bytes of a frame in a plan's fabric, rounded up to a cache line.
-func FrameSize(plan *topologies.Plan) int { return (plan.InterfaceMTU + 14 + 63) &^ 63 }
 
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 )
 
@@ -12,13 +13,13 @@ import (
 func TestFeaturesAgree(t *testing.T) {
 	plan := parsePlan(t, "star: {hosts: 2}")
 	sw, host := switchagent.Default(), hostagent.Default()
-	all := []Features{{}, {BurstDetection: true}, {Telemetry: true}, {Reroute: true}, {Live: true}, {Flowlets: true}, {BurstDetection: true, Telemetry: true}}
-	for _, name := range []string{PlaneWasm, PlaneKernel} {
+	all := []plane.Features{{}, {BurstDetection: true}, {Telemetry: true}, {Reroute: true}, {Live: true}, {Flowlets: true}, {BurstDetection: true, Telemetry: true}}
+	for _, name := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(name, func(t *testing.T) {
 			for _, has := range all {
-				plane := openPlane(t, name, plan, has)
+				opened := openPlane(t, name, plan, has)
 				for _, wants := range all {
-					e, err := New(Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: wants})
+					e, err := New(Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: wants})
 					if wants == has {
 						if err != nil {
 							t.Errorf("%v: %v", has, err)
@@ -31,7 +32,7 @@ func TestFeaturesAgree(t *testing.T) {
 						t.Errorf("the error does not say what differs: %v", err)
 					}
 				}
-				if err := plane.Close(); err != nil {
+				if err := opened.Close(); err != nil {
 					t.Error(err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -67,14 +68,14 @@ func TestCreditIncast(t *testing.T) {
 	for _, buffer := range []units.Bytes{280 * units.KB, 100 * units.KB} {
 		var prints []string
 		var pausedTimes [][]vtime.Time
-		for _, name := range []string{PlaneWasm, PlaneKernel} {
+		for _, name := range []string{plane.Wasm, plane.Kernel} {
 			t.Run(fmt.Sprint(name, "-", buffer), func(t *testing.T) {
-				plane := openPlane(t, name, plan, Features{})
+				opened := openPlane(t, name, plan, plane.Features{})
 				sw, host := switchagent.Default(), hostagent.Default()
 				sw.ECN.Mode = switchagent.ECNOff
 				byCredits(func(s *switchagent.CBFC) { s.Buffer = buffer })(&sw)
 				settings := []*switchagent.Settings{&sw, &sw, &sw, &sw}
-				e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: settings, Hosts: &host})
+				e := newEngine(t, Config{Plan: plan, Plane: opened, Switches: settings, Hosts: &host})
 				const flows, size = 17, 300_000
 				for i := range flows {
 					e.AddFlow(FlowConfig{
@@ -126,7 +127,7 @@ func TestCreditIncast(t *testing.T) {
 					times[p] = e.PausedTime(p, 3)
 				}
 				pausedTimes = append(pausedTimes, times)
-				if err := plane.Close(); err != nil {
+				if err := opened.Close(); err != nil {
 					t.Error(err)
 				}
 				if prints[0] != e.Fingerprint() {

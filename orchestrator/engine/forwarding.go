@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -370,3 +372,22 @@ func (l *lane) build(in *port, kind, argument uint32, priority uint8, n int) (f 
 
 // Departed is when the frame in the present pass left its port; for a Tap.
 func (e *Engine) Departed() vtime.Time { return vtime.Time(e.pass.Departed) }
+
+// unlessUnfinished returns err if it ends a run.
+func unlessUnfinished(err error) error {
+	if errors.Is(err, plane.ErrUnfinished) {
+		return nil
+	}
+	return err
+}
+
+// unprocessed handles a frame from port p whose pass returned err.
+func (l *lane) unprocessed(p *port, f *frame.Frame, err error) error {
+	if !errors.Is(err, plane.ErrUnfinished) {
+		return err
+	}
+	l.Hops--
+	l.ports[p.peer].arrived--
+	l.lostOnWire(p, f, LossDevice)
+	return nil
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -163,7 +164,7 @@ func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
 			continue
 		}
 		if l.countsFrames && o.waiting&bit != 0 {
-			l.flowControl.gate(l, p, bit, FrameSize(l.plan))
+			l.flowControl.gate(l, p, bit, plane.FrameSize(l.plan))
 		}
 		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
 			wake = min(wake, until)
@@ -400,7 +401,7 @@ func (l *lane) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) 
 		on.Host = l.plan.Address(topologies.PortID(far.id)).As4()
 	}
 	processor := &l.slowPath.processors[in.index]
-	reply := l.pool.Get(min(switchagent.MostAnswer(int(f.Length)), FrameSize(l.plan)))
+	reply := l.pool.Get(min(switchagent.MostAnswer(int(f.Length)), plane.FrameSize(l.plan)))
 	n := processor.Answer(l.now, reply.Data(), f.Data(), on, why, mtu)
 	if why == switchagent.CauseOwn {
 		l.takeFrame(f, l.senderOf(f))

@@ -9,6 +9,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -26,8 +28,8 @@ func newPrograms(t testing.TB, topology string, set func(*switchagent.Settings))
 	if set != nil {
 		set(&sw)
 	}
-	features := Features{Live: true, Reroute: true}
-	plane, err := OpenWasmPlane(plan, features)
+	features := plane.Features{Live: true, Reroute: true}
+	opened, err := wasmplane.Open(plan, features)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +37,13 @@ func newPrograms(t testing.TB, topology string, set func(*switchagent.Settings))
 	for i := range all {
 		all[i] = &sw
 	}
-	e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: all, Hosts: &hosts, Features: features, Seed: 3})
+	e := newEngine(t, Config{Plan: plan, Plane: opened, Switches: all, Hosts: &hosts, Features: features, Seed: 3})
 	e.Start()
 	t.Cleanup(func() {
 		for _, v := range e.Check() {
 			t.Error(v)
 		}
-		if err := plane.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -25,7 +27,7 @@ type lab struct {
 	testing.TB
 	*Engine
 	plan   *topologies.Plan
-	plane  Plane
+	plane  plane.Plane
 	pfc    []pfcFrame
 	events []FaultEvent
 	pauses int               // that hosts sent
@@ -71,19 +73,19 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 		}
 	}
 	plan = plan.WithBalancing(paths.Balancing(&sw.Balancing, &host)).WithIP(host.IP)
-	features := Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
-	plane, err := OpenWasmPlane(plan, features)
+	features := plane.Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
+	opened, err := wasmplane.Open(plan, features)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := plane.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	l := &lab{TB: t, plan: plan, plane: plane, sent: map[[2]int]uint64{}}
+	l := &lab{TB: t, plan: plan, plane: opened, sent: map[[2]int]uint64{}}
 	l.Engine = newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
 		Features: features, Seed: o.seed, Observer: l,
 	})
 	return l
@@ -115,23 +117,23 @@ func parsePlan(t testing.TB, topology string) *topologies.Plan {
 }
 
 // OpenKernel opens the kernel plane, whose package imports this one: the tests' other package gives it.
-var OpenKernel func(plan *topologies.Plan, features Features) (Plane, error)
+var OpenKernel func(plan *topologies.Plan, features plane.Features) (plane.Plane, error)
 
 // openPlane opens a plane by its name. The kernel's needs root.
-func openPlane(t testing.TB, name string, plan *topologies.Plan, features Features) Plane {
+func openPlane(t testing.TB, name string, plan *topologies.Plan, features plane.Features) plane.Plane {
 	t.Helper()
-	var plane Plane
+	var opened plane.Plane
 	var err error
-	if name == PlaneKernel {
+	if name == plane.Kernel {
 		testenv.NeedRoot(t)
-		plane, err = OpenKernel(plan, features)
+		opened, err = OpenKernel(plan, features)
 	} else {
-		plane, err = OpenWasmPlane(plan, features)
+		opened, err = wasmplane.Open(plan, features)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plane
+	return opened
 }
 
 // FlowDone is told by the engine.

@@ -4,6 +4,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -30,7 +31,7 @@ type lane struct {
 	countsFrames bool // flowControl does
 
 	now       vtime.Time // in the region that is driven
-	passes    Passes
+	passes    plane.Passes
 	pass      *ebpf.Pass
 	pool      *frame.Pool
 	stretches stretches
@@ -96,14 +97,14 @@ type cut struct {
 // fabric is what all lanes drive. What is a region's, a port or one end of a flow, changes as that region is driven; all else does between
 // two events.
 type fabric struct {
-	plane    Plane
+	plane    plane.Plane
 	first    *lane
 	shared   bool // several lanes are at work
 	settings []*switchagent.Settings
 	cables   [][]switchagent.Cable // of each switch's ports
 	flows    []Flow
 	steps
-	features  Features
+	features  plane.Features
 	seed      uint64
 	longest   int   // frame that a NIC sends, in bytes
 	data      uint8 // data priorities that flows have of their own

@@ -9,6 +9,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -17,15 +19,15 @@ import (
 func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch, prepare func(e *Engine, flow int, f *FlowConfig)) *Engine {
 	t.Helper()
 	plan := parsePlan(t, "rate: 25Gbps\ndelay: 20us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}")
-	plane, err := OpenWasmPlane(plan, Features{})
+	opened, err := wasmplane.Open(plan, plane.Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { plane.Close() })
+	t.Cleanup(func() { opened.Close() })
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 30_000, 28_000
 	e := newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: apart(lanes),
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: apart(lanes),
 	})
 	for i, id := range plan.Hosts {
 		f := FlowConfig{

@@ -14,6 +14,8 @@ import (
 	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -77,7 +79,7 @@ func TestLanesChangeNothing(t *testing.T) {
 		cases, several = 7, []int{3}
 	}
 	for seed := range cases {
-		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6, PlaneWasm}
+		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6, plane.Wasm}
 		t.Run(fmt.Sprintf("%d %s", seed, c.controller), func(t *testing.T) {
 			one := c.run(t, 1)
 			for _, lanes := range several {
@@ -121,9 +123,9 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	features := Features{BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Reroute: true}
-	plane := openPlane(t, c.plane, plan, features)
-	defer plane.Close()
+	features := plane.Features{BurstDetection: spec.Needs.CNM, Telemetry: spec.Needs.INT, Reroute: true}
+	opened := openPlane(t, c.plane, plan, features)
+	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000
 	host.RetransmitTimeout = 300 * vtime.Microsecond
@@ -153,7 +155,7 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	}
 	seen := &account{}
 	e := newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host, Features: features,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host, Features: features,
 		Seed: c.seed, Observer: seen, Crew: by,
 	})
 	c.addFlows(t, e, spec, random)
@@ -326,16 +328,16 @@ func TestPanicOfALane(t *testing.T) {
 		var want *PanicError
 		for _, lanes := range []int{1, 2, 3} {
 			plan := parsePlan(t, "rate: 25Gbps\ndelay: 1us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}")
-			plane, err := OpenWasmPlane(plan, Features{})
+			opened, err := wasmplane.Open(plan, plane.Features{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer plane.Close()
+			defer opened.Close()
 			members := crew.New(lanes)
 			defer members.Close()
 			sw, host := switchagent.Default(), hostagent.Default()
 			e := newEngine(t, Config{
-				Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: eager{members},
+				Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: eager{members},
 			})
 			for i, id := range plan.Hosts {
 				e.AddFlow(FlowConfig{

@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -141,7 +142,7 @@ func TestOperationsThatNeverBegin(t *testing.T) {
 // TestOperationsOnBothPlanes: messages and computes at the same times, and one fingerprint.
 func TestOperationsOnBothPlanes(t *testing.T) {
 	var want []string
-	for _, name := range []string{PlaneWasm, PlaneKernel} {
+	for _, name := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(name, func(t *testing.T) {
 			c := laneCase{seed: 8, controller: "dcqcn", lossless: true, plane: name}
 			got := c.run(t, 1)

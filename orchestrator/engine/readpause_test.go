@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -18,7 +19,7 @@ import (
 // deaf is a plane whose pipelines make nothing of a PAUSE into a port from the given time on: what a changed program would leave in
 // the registers, and say of the pass.
 type deaf struct {
-	Plane
+	plane.Plane
 	port int
 	from vtime.Time
 }
@@ -45,16 +46,16 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	between := func(a, b string) int { return int(plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]) }
-	for _, kind := range []string{PlaneWasm, PlaneKernel} {
+	for _, kind := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(kind, func(t *testing.T) {
 			for name, port := range map[string]int{"nobody": -1, "host": between("h0", "leaf0"), "switch": between("spine0", "leaf1")} {
-				plane := openPlane(t, kind, plan, Features{})
-				defer plane.Close()
+				opened := openPlane(t, kind, plan, plane.Features{})
+				defer opened.Close()
 				sw, hosts := switchagent.Default(), hostagent.Default()
 				sw.PFC.XOFF, sw.PFC.XON = 20_000, 10_000
 				sw.ECN.Mode = switchagent.ECNOff
 				e := newEngine(t, Config{
-					Plan: plan, Plane: &deaf{Plane: plane, port: port}, Switches: []*switchagent.Settings{&sw, &sw, &sw}, Hosts: &hosts, Seed: 1,
+					Plan: plan, Plane: &deaf{Plane: opened, port: port}, Switches: []*switchagent.Settings{&sw, &sw, &sw}, Hosts: &hosts, Seed: 1,
 				})
 				for i, from := range []string{"h0", "h1", "h4"} {
 					e.AddFlow(FlowConfig{
@@ -95,10 +96,10 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane := openPlane(t, PlaneWasm, plan, Features{})
-	defer plane.Close()
+	opened := openPlane(t, plane.Wasm, plan, plane.Features{})
+	defer opened.Close()
 	sw, hosts := switchagent.Default(), hostagent.Default()
-	e := newEngine(t, Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1})
+	e := newEngine(t, Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Seed: 1})
 	in := &e.ports[plan.Nodes[plan.Hosts[0]].Ports[0]]
 	registers := &e.state.Ports[in.id]
 	pause := make([]byte, wire.PFCLen)

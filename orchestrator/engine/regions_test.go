@@ -12,6 +12,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -178,16 +180,16 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, Features{})
+	opened, err := wasmplane.Open(plan, plane.Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plane.Close()
+	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000 // faults make cables longer and faster
 	o := &outcome{}
 	e := newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed, Observer: o,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed, Observer: o,
 	})
 	if together {
 		unite(e)
@@ -263,14 +265,14 @@ func TestRunEndsAtItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane, err := OpenWasmPlane(plan, Features{})
+	opened, err := wasmplane.Open(plan, plane.Features{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plane.Close()
+	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	e := newEngine(t, Config{
-		Plan: plan, Plane: plane, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 3), Hosts: &host,
 	})
 	e.AddFlow(FlowConfig{
 		Source: plan.Hosts[0], Destination: plan.Hosts[1], Size: 100_000, Ports: paths.Ports{Source: wire.MinEntropyPort},

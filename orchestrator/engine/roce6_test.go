@@ -6,6 +6,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -70,11 +71,11 @@ func TestIncastOverIPv6(t *testing.T) {
 // A plan says how long frames are, and hosts what they are: both must agree.
 func TestPlanAndHostsAgreeOnIP(t *testing.T) {
 	plan := parsePlan(t, "star: {hosts: 2}")
-	plane := openPlane(t, PlaneWasm, plan, Features{})
-	defer plane.Close()
+	opened := openPlane(t, plane.Wasm, plan, plane.Features{})
+	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	host.IP = wire.V6
-	if _, err := New(Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&sw}, Hosts: &host}); err == nil {
+	if _, err := New(Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host}); err == nil {
 		t.Error("hosts over IPv6 are taken for a plan over IPv4")
 	}
 	for v, want := range map[wire.Version]int{wire.V4: 1074 + 42, wire.V6: 1094 + 42} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -23,7 +24,7 @@ func TestTelemetryAlongAPath(t *testing.T) {
 	}
 	for _, payload := range []int{1000, 4096, 9056} {
 		var prints []string
-		for _, name := range []string{PlaneWasm, PlaneKernel} {
+		for _, name := range []string{plane.Wasm, plane.Kernel} {
 			t.Run(fmt.Sprint(name, "-", payload), func(t *testing.T) {
 				seen, print := sendTelemetry(t, plan, name, payload)
 				prints = append(prints, print)
@@ -37,16 +38,16 @@ func TestTelemetryAlongAPath(t *testing.T) {
 }
 
 // sendTelemetry has a host send one packet with room for telemetry to the other; it is the packet as it arrives there.
-func sendTelemetry(t *testing.T, plan *topologies.Plan, plane string, payload int) (seen []byte, fingerprint string) {
+func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string, payload int) (seen []byte, fingerprint string) {
 	t.Helper()
-	p := openPlane(t, plane, plan, Features{Telemetry: true})
+	p := openPlane(t, planeName, plan, plane.Features{Telemetry: true})
 	defer p.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	settings := make([]*switchagent.Settings, len(plan.Switch))
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := newEngine(t, Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: Features{Telemetry: true}})
+	e := newEngine(t, Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: plane.Features{Telemetry: true}})
 	from, to := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[1]]
 	port := &plan.Ports[from.Ports[0]]
 	if err := p.Tap(int(to.Ports[0]), func(frame []byte) { seen = slices.Clone(frame) }); err != nil {

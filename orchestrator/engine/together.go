@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -55,14 +56,14 @@ func (e *Engine) addLanes() error {
 	if t == nil || t.lanes != nil {
 		return nil
 	}
-	plane, ok := e.plane.(lanesPlane)
+	parallel, ok := e.plane.(plane.Parallel)
 	if !ok {
 		e.together = nil
 		return nil
 	}
 	t.lanes, t.pools = []*lane{&e.lane}, []*frame.Pool{e.pool}
 	for len(t.lanes) < min(t.crew.Size(), widest(e.phases)) {
-		passes, pass, err := plane.Another()
+		passes, pass, err := parallel.NewPasses()
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (e *Engine) addLanes() error {
 			break
 		}
 		l := e.lane
-		l.index, l.passes, l.pass, l.pool = len(t.lanes), passes, pass, frame.NewPool(FrameSize(e.plan))
+		l.index, l.passes, l.pass, l.pool = len(t.lanes), passes, pass, frame.NewPool(plane.FrameSize(e.plan))
 		l.open, l.starting, l.lost, l.Totals, l.handed, l.stretches = 0, 0, [Losses]Amount{}, Totals{}, handed{}, nil
 		l.ended, l.gone, l.credits = nil, nil, creditCounts{}
 		l.undone, l.begun, l.points = 0, nil, nil

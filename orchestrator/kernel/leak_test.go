@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // descriptors are what this process has open.
@@ -89,7 +89,7 @@ func TestNothingLeaks(t *testing.T) {
 	ids := map[cilium.ProgramID]bool{}
 	namespaces := map[uint64]bool{} // inodes, which the kernel gives out again
 	cycle := func(hooks Hooks) {
-		p, err := Open(plan, FabricOptions{Features: engine.Features{BurstDetection: true}, Hooks: hooks})
+		p, err := Open(plan, FabricOptions{Features: plane.Features{BurstDetection: true}, Hooks: hooks})
 		if err != nil {
 			t.Fatal(err)
 		}

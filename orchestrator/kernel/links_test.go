@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -23,7 +23,7 @@ func TestIsUp(t *testing.T) {
 	testenv.NeedRoot(t)
 	plan := builtinPlan(t, "leafspine")
 	for _, live := range []bool{true, false} {
-		f, err := NewFabric(plan, FabricOptions{Features: engine.Features{Live: live}})
+		f, err := NewFabric(plan, FabricOptions{Features: plane.Features{Live: live}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestIsNotUp(t *testing.T) {
 		}
 		return got
 	}
-	var machine *engine.MachineError
+	var machine *plane.MachineError
 	if err := wait(time.Millisecond); !errors.As(err, &machine) || !strings.Contains(err.Error(), name+" is not up 1ms after it was made") {
 		t.Errorf("%v", err)
 	}

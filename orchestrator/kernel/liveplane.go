@@ -12,8 +12,8 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer ends as the
@@ -114,7 +114,7 @@ func (p *Plane) unfinished(in int) error {
 	p.live.owed[in]++
 	p.live.dead[in] = true
 	p.live.last = in
-	return engine.ErrUnfinished
+	return plane.ErrUnfinished
 }
 
 // Unasked deals with what the pipelines have done since the last pass: passes that finished after they had been given up, whose

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // Opener returns what opens the plane of the given name.
-func Opener(name string) engine.Opener {
-	return func(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
+func Opener(name string) plane.Opener {
+	return func(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 		return OpenPlane(name, plan, FabricOptions{Features: features})
 	}
 }

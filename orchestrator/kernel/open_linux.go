@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf/kernel"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	Features engine.Features
+	Features plane.Features
 	// Hooks is the way the pipelines are attached on the kernel plane.
 	Hooks Hooks
 
@@ -20,17 +21,17 @@ type FabricOptions struct {
 }
 
 // OpenPlane opens the plane of the given name for a plan.
-func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plane, error) {
+func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (plane.Plane, error) {
 	switch name {
-	case engine.PlaneKernel:
+	case plane.Kernel:
 		p, err := Open(plan, o)
 		if err != nil {
 			return nil, Explain(err)
 		}
 		return p, nil
-	case engine.PlaneWasm:
-		return engine.OpenWasmPlane(plan, o.Features)
-	case engine.PlaneWazero:
+	case plane.Wasm:
+		return wasmplane.Open(plan, o.Features)
+	case plane.Wazero:
 		return openWazero(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)
@@ -42,7 +43,7 @@ func Open(plan *topologies.Plan, o FabricOptions) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := NewPlane(f, engine.FrameSize(plan))
+	p, err := NewPlane(f, plane.FrameSize(plan))
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -52,20 +53,20 @@ func Open(plan *topologies.Plan, o FabricOptions) (*Plane, error) {
 // OpenLive opens the plane of the given name of a live fabric: with PlaneKernel the pipelines are the kernel's, with PlaneWasm this process'.
 func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, error) {
 	switch name {
-	case engine.PlaneKernel:
+	case plane.Kernel:
 		p, err := Open(plan, o)
 		if err != nil {
 			return nil, err
 		}
 		return p, nil
-	case engine.PlaneWasm:
+	case plane.Wasm:
 		p, err := openProcess(plan, o)
 		if err != nil {
 			return nil, err
 		}
 		return p, nil
 	}
-	return nil, fmt.Errorf("unknown plane %q of a live fabric: %s or %s", name, engine.PlaneKernel, engine.PlaneWasm)
+	return nil, fmt.Errorf("unknown plane %q of a live fabric: %s or %s", name, plane.Kernel, plane.Wasm)
 }
 
 // Fabric is the fabric that the plane drives.

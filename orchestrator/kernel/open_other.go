@@ -7,23 +7,24 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // FabricOptions are what is not in the plan.
 type FabricOptions struct {
-	Features engine.Features
+	Features plane.Features
 }
 
 // OpenPlane opens the plane of the given name for a plan.
-func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (engine.Plane, error) {
+func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (plane.Plane, error) {
 	switch name {
-	case engine.PlaneKernel:
+	case plane.Kernel:
 		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
-	case engine.PlaneWasm:
-		return engine.OpenWasmPlane(plan, o.Features)
-	case engine.PlaneWazero:
+	case plane.Wasm:
+		return wasmplane.Open(plan, o.Features)
+	case plane.Wazero:
 		return openWazero(plan, o.Features)
 	}
 	return nil, fmt.Errorf("unknown plane %q", name)

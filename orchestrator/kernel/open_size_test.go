@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -17,7 +17,7 @@ func TestTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = OpenPlane(engine.PlaneKernel, plan, FabricOptions{})
+	_, err = OpenPlane(plane.Kernel, plan, FabricOptions{})
 	var tooLarge *TooLargeError
 	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "4097 hosts and 249 switches") || !strings.Contains(err.Error(), "--plane wasm") {
 		t.Errorf("%v", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // Plane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
@@ -64,7 +64,7 @@ func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 }
 
 // Name is "kernel".
-func (p *Plane) Name() string { return engine.PlaneKernel }
+func (p *Plane) Name() string { return plane.Kernel }
 
 // CarriesPayload says that frames are whole: they are real.
 func (p *Plane) CarriesPayload() bool { return true }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -20,7 +21,7 @@ import (
 // programs there are those of Plane. A frame of a program comes out of its host's interface, goes from switch to switch without the kernel, and
 // into the interface of the host that it is for: twice by the kernel in place of once a link. Switches' interfaces carry nothing.
 type ProcessPlane struct {
-	*engine.WasmPlane
+	*wasmplane.Plane
 	*programFrames
 	into    *injector
 	ports   []ebpf.Port
@@ -33,7 +34,7 @@ type ProcessPlane struct {
 const carrierAge = time.Millisecond
 
 func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
-	inside, err := engine.OpenWasmPlane(plan, o.Features)
+	inside, err := wasmplane.Open(plan, o.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +43,12 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	if err != nil {
 		return nil, errors.Join(err, inside.Close())
 	}
-	p := &ProcessPlane{WasmPlane: inside.(*engine.WasmPlane), ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
+	p := &ProcessPlane{Plane: inside.(*wasmplane.Plane), ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
 	err = f.inHub(func() (err error) {
 		if p.into, err = newInjector(); err != nil {
 			return err
 		}
-		if p.programFrames, err = newPrograms(f, engine.FrameSize(plan)); err != nil {
+		if p.programFrames, err = newPrograms(f, plane.FrameSize(plan)); err != nil {
 			return errors.Join(err, p.into.Close())
 		}
 		return nil
@@ -77,7 +78,7 @@ func (p *ProcessPlane) Unasked() error { return nil }
 
 // Process runs the pipelines, and sends what is for a host's programs into its interface.
 func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
-	if err := p.WasmPlane.Process(in, f); err != nil {
+	if err := p.Plane.Process(in, f); err != nil {
 		return err
 	}
 	if p.State().Pass.Verdict != ebpf.VerdictStack {
@@ -99,7 +100,7 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 		return machineError("send into %s: %w", p.fabric.plan.Ports[in].Name, err)
 	}
 	p.ports[in].RxFrames-- // it is counted as lost
-	return engine.ErrUnfinished
+	return plane.ErrUnfinished
 }
 
 // connected is nil if a port's interface was up a moment ago: a veth pair loses what is sent into it otherwise without a word.
@@ -130,5 +131,5 @@ func (p *ProcessPlane) Inject(port int, data []byte) error {
 
 // Close removes the sockets, the pipelines and the fabric.
 func (p *ProcessPlane) Close() error {
-	return errors.Join(p.programFrames.end(), p.into.Close(), p.WasmPlane.Close(), p.fabric.Close())
+	return errors.Join(p.programFrames.end(), p.into.Close(), p.Plane.Close(), p.fabric.Close())
 }

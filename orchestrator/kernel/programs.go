@@ -5,13 +5,13 @@ package kernel
 import (
 	"errors"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are this process'.
 type LivePlane interface {
-	engine.Plane
+	plane.Plane
 	// Live says whether the plane was opened for a live fabric; nothing that follows is for another.
 	Live() bool
 	// Fabric is the fabric that the plane drives.

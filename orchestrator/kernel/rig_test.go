@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -47,7 +48,7 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 	if o.hooks == HooksAuto {
 		o.hooks = HooksClsact
 	}
-	features := engine.Features{BurstDetection: o.burst}
+	features := plane.Features{BurstDetection: o.burst}
 	plane, err := Open(plan, FabricOptions{Features: features, Hooks: o.hooks})
 	if err != nil {
 		t.Fatal(err)

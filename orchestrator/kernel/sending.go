@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // injector sends frames into the interfaces of the hub namespace.
@@ -49,7 +49,7 @@ func (i *injector) send(ifindex int32, frame []byte) error {
 func (i *injector) Close() error { return unix.Close(i.socket) }
 
 func machineError(format string, args ...any) error {
-	return &engine.MachineError{Err: fmt.Errorf(format, args...)}
+	return &plane.MachineError{Err: fmt.Errorf(format, args...)}
 }
 
 // egressBefore are the registers that the egress pipeline writes, as they were before a pass, and how many frames it had seen. It

@@ -20,6 +20,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -94,7 +96,7 @@ func TestNoRoom(t *testing.T) {
 
 // undone is a plane that looks, at each pass, whether what the egress pipeline wrote is what egressBefore keeps.
 type undone struct {
-	*engine.WasmPlane
+	*wasmplane.Plane
 	before  egressBefore
 	written int
 	t       *testing.T
@@ -104,11 +106,11 @@ func (p *undone) Process(in int, f *frame.Frame) error {
 	state := p.State()
 	p.before.note(state, f)
 	if p.before.port == nil {
-		return p.WasmPlane.Process(in, f)
+		return p.Plane.Process(in, f)
 	}
 	out := state.Pass.OutPort
 	was := state.Ports[out]
-	if err := p.WasmPlane.Process(in, f); err != nil {
+	if err := p.Plane.Process(in, f); err != nil {
 		return err
 	}
 	now, pass := state.Ports[out], *state.Pass
@@ -132,12 +134,12 @@ func TestEgressBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}")
-			wasm, err := engine.OpenWasmPlane(plan, engine.Features{Telemetry: true})
+			wasm, err := wasmplane.Open(plan, plane.Features{Telemetry: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer wasm.Close()
-			p := &undone{WasmPlane: wasm.(*engine.WasmPlane), t: t}
+			p := &undone{Plane: wasm.(*wasmplane.Plane), t: t}
 			sw, host := switchagent.Default(), hostagent.Default()
 			sw.PFC.XOFF, sw.PFC.XON = 60_000, 50_000
 			host.INT = true
@@ -147,7 +149,7 @@ func TestEgressBefore(t *testing.T) {
 				settings[i] = &sw
 			}
 			e, err := engine.New(engine.Config{
-				Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: engine.Features{Telemetry: true}, Seed: 1, Observer: unobserved{},
+				Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: plane.Features{Telemetry: true}, Seed: 1, Observer: unobserved{},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -175,7 +177,7 @@ func TestAils(t *testing.T) {
 	fabric, name := l.plane.Fabric(), l.plan.Ports[port].Name
 	says := func(err error, parts ...string) {
 		t.Helper()
-		var machine *engine.MachineError
+		var machine *plane.MachineError
 		if !errors.As(err, &machine) {
 			t.Errorf("%v is no MachineError", err)
 		}

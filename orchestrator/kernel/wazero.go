@@ -4,13 +4,14 @@ package kernel
 
 import (
 	"github.com/pausenet/pausenet/ebpf/wasm/reference"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // HasWazero says why this program has no wazero plane: it has one.
 func HasWazero() error { return nil }
 
-func openWazero(plan *topologies.Plan, features engine.Features) (engine.Plane, error) {
-	return engine.OpenPlaneIn(engine.PlaneWazero, reference.Load, plan, features)
+func openWazero(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
+	return wasmplane.OpenAs(plane.Wazero, reference.Load, plan, features)
 }

@@ -5,7 +5,7 @@ package kernel
 import (
 	"errors"
 
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -14,4 +14,4 @@ func HasWazero() error {
 	return errors.New("this program was built without the wazero plane, which is for comparing: build it with go build -tags wazero ./cmd/pausenet, or use --plane wasm, whose results are equal")
 }
 
-func openWazero(*topologies.Plan, engine.Features) (engine.Plane, error) { return nil, HasWazero() }
+func openWazero(*topologies.Plan, plane.Features) (plane.Plane, error) { return nil, HasWazero() }

@@ -11,13 +11,14 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // BenchmarkLiveHop is the processor time of a hop of a live fabric that the machine cannot follow, so that it never waits.
 func BenchmarkLiveHop(b *testing.B) {
 	for _, name := range []string{"small", "leafspine", "dcon-testbed", "dcon-large"} {
-		for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
-			b.Run(name+"/"+plane, func(b *testing.B) { liveHop(b, name, plane) })
+		for _, planeName := range []string{plane.Kernel, plane.Wasm} {
+			b.Run(name+"/"+planeName, func(b *testing.B) { liveHop(b, name, planeName) })
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // wall reaches their times, and programs' frames as they come; Clock says what virtual time it is, Status how well the machine follows.
 // It is Linux's: elsewhere the package is empty.
 //
-// Life cycle: New takes an engine that was made with engine.Features.Live, and the kernel plane that was opened
+// Life cycle: New takes an engine that was made with plane.Features.Live, and the kernel plane that was opened
 // for the same; Adapt, if the slow-down may rise; then Run, in a goroutine of its own, until its context is cancelled or the
 // plane fails. After Run has returned, Check does the final check of the engine's invariants. The plane is closed last.
 //

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -151,7 +152,7 @@ func mutate(r *rand.Rand, frame []byte, longest int) []byte {
 // RDMA flows and pings go on. The fabric lives, its invariants hold (as it ends), and what honest hosts do works.
 func TestLiveFrames(t *testing.T) { onPlanes(t, testLiveFrames) }
 
-func testLiveFrames(t *testing.T, plane string) {
+func testLiveFrames(t *testing.T, planeName string) {
 	count := 3000
 	if s := os.Getenv("PAUSENET_LIVE_FRAMES"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -160,7 +161,7 @@ func testLiveFrames(t *testing.T, plane string) {
 		}
 		count = n
 	}
-	f := newLiveFabricOn(t, plane, livePlan(t, "small"), 200)
+	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 200)
 	ended := 0
 	err := f.Do(func() error {
 		for _, pair := range [][2]string{{"h1", "h5"}, {"h4", "h2"}} {
@@ -207,8 +208,8 @@ func testLiveFrames(t *testing.T, plane string) {
 // TestLiveFlood has a host send as fast as it can. Its own frames are lost, and nothing else.
 func TestLiveFlood(t *testing.T) { onPlanes(t, testLiveFlood) }
 
-func testLiveFlood(t *testing.T, plane string) {
-	f := newLiveFabricOn(t, plane, livePlan(t, "small"), 5000) // so slow that a busy machine too sends faster than the link
+func testLiveFlood(t *testing.T, planeName string) {
+	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 5000) // so slow that a busy machine too sends faster than the link
 	send := rawSocket(t, f, "h0")
 	frame := seedFrames(t, f.plan, f.plan.NodeByName("h0"), f.plan.NodeByName("h5"))[1]
 	frame[15] = 0 // priority 0
@@ -246,8 +247,8 @@ func testLiveFlood(t *testing.T, plane string) {
 // TestLiveHostMisbehaves takes a host's interface down, up, its program away, and the interface too, while others send to it.
 func TestLiveHostMisbehaves(t *testing.T) { onPlanes(t, testLiveHostMisbehaves) }
 
-func testLiveHostMisbehaves(t *testing.T, plane string) {
-	f := newLiveFabricOn(t, plane, livePlan(t, "small"), 200)
+func testLiveHostMisbehaves(t *testing.T, planeName string) {
+	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 200)
 	unanswered := func(what string) {
 		t.Helper()
 		f.run(t, "h1", "sh", "-c", "! ping -c 3 -i 0.01 -W 1 "+f.plan.NodeByName("h5").Addr.String())
@@ -265,7 +266,7 @@ func testLiveHostMisbehaves(t *testing.T, plane string) {
 	peer := f.plan.Ports[f.plan.Ports[f.plan.NodeByName("h5").Ports[0]].Peer].MAC
 	f.run(t, "h5", "sh", "-c", "ip route replace 10.0.0.0/8 via 10.255.255.254 dev h5-eth1 onlink; ip neigh replace 10.255.255.254 dev h5-eth1 nud permanent lladdr "+macText(peer))
 	f.run(t, "h1", "ping", "-c", "1", "-W", "180", "h5")
-	if plane == engine.PlaneKernel { // there its program is
+	if planeName == plane.Kernel { // there its program is
 		f.run(t, "h5", "tc", "filter", "del", "dev", "h5-eth1", "ingress")
 		f.run(t, "h1", "sh", "-c", "ping -c 2 -i 0.01 -W 1 h5 || true")
 	}

@@ -80,7 +80,7 @@ const (
 // noPort is none of a fabric's ports.
 const noPort = -1
 
-// New drives an engine with engine.Features.Live, on its plane.
+// New drives an engine with plane.Features.Live, on its plane.
 func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error) {
 	if !p.Live() {
 		return nil, errors.New("the plane was not opened for a live fabric")

@@ -20,6 +20,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -36,20 +37,20 @@ type liveFabric struct {
 
 // onPlanes runs a test where the switches are the kernel's, and where they are this process'.
 func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
-	for _, plane := range []string{engine.PlaneKernel, engine.PlaneWasm} {
-		t.Run(plane, func(t *testing.T) { test(t, plane) })
+	for _, planeName := range []string{plane.Kernel, plane.Wasm} {
+		t.Run(planeName, func(t *testing.T) { test(t, planeName) })
 	}
 }
 
 func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
 	t.Helper()
-	return newLiveFabricOn(t, engine.PlaneKernel, plan, slowdown, prepare...)
+	return newLiveFabricOn(t, plane.Kernel, plan, slowdown, prepare...)
 }
 
-func newLiveFabricOn(t testing.TB, plane string, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
+func newLiveFabricOn(t testing.TB, planeName string, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
 	t.Helper()
 	testenv.NeedRoot(t)
-	p, err := kernel.OpenLive(plane, plan, kernel.FabricOptions{Features: engine.Features{Live: true}})
+	p, err := kernel.OpenLive(planeName, plan, kernel.FabricOptions{Features: plane.Features{Live: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func newLiveFabricOn(t testing.TB, plane string, plan *topologies.Plan, slowdown
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Features: engine.Features{Live: true}, Seed: 1})
+	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Features: plane.Features{Live: true}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -126,7 +127,7 @@ func hopCost(c engine.Config) (time.Duration, error) {
 	c.Observer = nil
 	best := time.Duration(1 << 62)
 	for range batches {
-		plane, err := engine.OpenWasmPlane(plan, c.Features)
+		plane, err := wasmplane.Open(plan, c.Features)
 		if err != nil {
 			return 0, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -32,7 +33,7 @@ func small(t testing.TB) *live.Setup {
 
 // idle is an engine with nothing to do, and a server of its hosts.
 func idle(t *testing.T, made *live.Setup) (*engine.Engine, *verbs.Server) {
-	plane, err := engine.OpenWasmPlane(made.Scenario.Topology, made.Fabric().Features)
+	plane, err := wasmplane.Open(made.Scenario.Topology, made.Fabric().Features)
 	if err != nil {
 		t.Fatal(err)
 	}

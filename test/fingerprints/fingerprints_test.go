@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -177,7 +177,7 @@ func differences(table, found map[string]string, all bool) (lines []string) {
 // TestTable compares every built-in under each of its controllers, and the scenarios of testdata under every congestion control, with the table.
 func TestTable(t *testing.T) {
 	testenv.WholeScenario(t)
-	found := fingerprints(t, engine.PlaneWasm, rows(t))
+	found := fingerprints(t, plane.Wasm, rows(t))
 	if t.Failed() {
 		return
 	}
@@ -199,7 +199,7 @@ func TestKernel(t *testing.T) {
 		t.Skip("TestTable writes the table")
 	}
 	some := slices.DeleteFunc(rows(t), func(r row) bool { return !*allOnKernel && !slices.Contains(onKernel, r.name) })
-	if lines := differences(read(t), fingerprints(t, engine.PlaneKernel, some), false); len(lines) > 0 {
+	if lines := differences(read(t), fingerprints(t, plane.Kernel, some), false); len(lines) > 0 {
 		t.Errorf("%d of %d fingerprints on the kernel plane are not those of table.txt:\n  %s", len(lines), len(some), strings.Join(lines, "\n  "))
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster/embedded"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 const swept = `
@@ -75,7 +76,7 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) runner(dir string) *sweep.Runner {
 	return &sweep.Runner{
-		Points: l.points, Directory: dir, Jobs: 2, Plane: engine.PlaneWasm, Version: "v1", Build: "b1", Command: "pausenet sweep swept.yaml", Make: honest,
+		Points: l.points, Directory: dir, Jobs: 2, Plane: plane.Wasm, Version: "v1", Build: "b1", Command: "pausenet sweep swept.yaml", Make: honest,
 	}
 }
 
