@@ -81,7 +81,7 @@ type PFCRow struct {
 type RateRow struct {
 	Time    int64 `csv:"time_ns" unit:"ns" doc:"virtual time"`
 	Flow    int   `csv:"flow" doc:"number in flows.csv"`
-	Rate    int64 `csv:"rate_bps" unit:"bit/s" doc:"rate that congestion control allows"`
+	Rate    int64 `csv:"rate_bps" unit:"bit/s" doc:"rate that congestion control allows; 0: finished"`
 	Goodput int64 `csv:"goodput_bps" unit:"bit/s" doc:"payload delivered since the last sample"`
 	RTT     int64 `csv:"rtt_ns" unit:"ns" doc:"last round-trip time; 0: none yet"`
 }

@@ -18,10 +18,10 @@ const TimesFile = "times.csv"
 
 // timeRow is how long a point took.
 type timeRow struct {
-	Point      string  `csv:"point" doc:"folder of the point"`
-	Controller string  `csv:"controller" doc:"congestion control"`
-	Wall       float64 `csv:"wall_seconds,digits=3" unit:"s" doc:"how long it took"`
-	MadeBy     string  `csv:"made_by" doc:"machine that made it"`
+	Point      string  `csv:"point"`
+	Controller string  `csv:"controller"`
+	Wall       float64 `csv:"wall_seconds,digits=3"`
+	MadeBy     string  `csv:"made_by"`
 }
 
 var timesTable = table.Of[timeRow](TimesFile, "how long each point took, and who made it")

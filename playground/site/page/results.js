@@ -76,13 +76,16 @@ const mostFlows = 300;
 
 // flows are the flows of each run, from its flows.csv.
 export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
-	const lines = csv.trimEnd().split("\n").slice(1).map((line) => line.split(","));
-	const cells = ([flow, tag, from, to, bytes, start, fct, ideal, slowdown, again]) => [
-		element("td", {}, flow), element("td", { class: "left" }, tag), element("td", { class: "left" }, `${from} → ${to}`),
-		element("td", {}, size(Number(bytes))), element("td", {}, span(Number(start))), element("td", {}, fct ? span(Number(fct)) : "not ended"),
-		element("td", {}, ideal ? span(Number(ideal)) : "–"), element("td", {}, slowdown ? Number(slowdown).toFixed(2) : "–"),
-		element("td", {}, size(Number(again))),
-	];
+	const [names, ...lines] = csv.trimEnd().split("\n").map((line) => line.split(","));
+	const cells = (line) => {
+		const f = Object.fromEntries(names.map((name, k) => [name, line[k]]));
+		return [
+			element("td", {}, f.flow), element("td", { class: "left" }, f.tag), element("td", { class: "left" }, `${f.src} → ${f.dst}`),
+			element("td", {}, size(Number(f.size_bytes))), element("td", {}, span(Number(f.start_ns))),
+			element("td", {}, f.fct_ns ? span(Number(f.fct_ns)) : "not ended"), element("td", {}, f.ideal_fct_ns ? span(Number(f.ideal_fct_ns)) : "–"),
+			element("td", {}, f.slowdown ? Number(f.slowdown).toFixed(2) : "–"), element("td", {}, size(Number(f.retransmitted_bytes))),
+		];
+	};
 	const left = (name) => element("th", { scope: "col", class: "left" }, name), right = (name) => element("th", { scope: "col" }, name);
 	return [
 		element("h2", {}, controller),
