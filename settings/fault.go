@@ -98,59 +98,34 @@ func (e *Effect) String() string { return FaultOf(e.Kind).says(e) }
 func Fault(e *Effect) keys.Table {
 	r := &e.Receiver
 	probability := func(kind FaultKind, doc string) keys.Key {
-		return keys.Key{
-			Name: string(kind), Value: keys.Number(&e.Probability), Default: "required", Min: "0", Max: "1",
-			Unset: true, View: "probability", Doc: doc,
-		}
+		row := keys.Number(string(kind), &e.Probability).Between("0", "1").Usually("required").Optional()
+		return row.As("probability").Means(doc)
 	}
 	return keys.Table{
-		{
-			Name: string(FaultDown), Value: keys.Inverse(&e.Up), Default: "required", Unset: true, View: "up",
-			Doc: "takes the link down in both directions; `down: false` brings it up",
-		},
-		{
-			Name: "reroute", Value: keys.Time(&e.Reroute), Word: "never", Means: int64(vtime.Never),
-			Doc: "time until the routes follow; `never`: static routes, as in Mininet",
-		},
+		keys.Inverse(string(FaultDown), &e.Up).Usually("required").Optional().As("up").Means(
+			"takes the link down in both directions; `down: false` brings it up"),
+		keys.Time("reroute", &e.Reroute).Or("never", int64(vtime.Never)).Means(
+			"time until the routes follow; `never`: static routes, as in Mininet"),
 		probability(FaultLoss, "probability that a frame is lost"),
 		probability(FaultCorrupt, "probability that a frame is damaged"),
 		probability(FaultBER, "probability that a bit is damaged: for a frame of n bytes that is 1-(1-`ber`)^(8(n+4))"),
-		{
-			Name: string(FaultDelay), Value: keys.Time(&e.Delay), Default: "required", Min: "1ns", Max: "1s",
-			Doc: "the new propagation delay",
-		},
-		{
-			Name: string(FaultRate), Value: keys.Rate(&e.Rate), Default: "required", Min: "1Mbps", Max: "10Tbps",
-			Doc: "the new rate",
-		},
-		{
-			Name: string(FaultReceiver), Value: &keys.Group{}, Default: "required",
-			Doc: "slows the NIC's receiver: it accepts frames at `rate` only",
-		},
-		{
-			Name: "receiver.rate", Value: keys.Rate(&r.Rate), Default: "required", Min: "1Mbps", Max: "10Tbps",
-			Doc: "rate of frames, without FCS",
-		},
-		{
-			Name: "receiver.buffer", Value: keys.Size(&r.Buffer), Default: "512KB", Min: "1B", Max: "1GB",
-			Doc: "one buffer for all arriving frames; frames that find it full are lost",
-		},
-		{
-			Name: "receiver.xoff", Value: keys.Size(&r.XOFF), Default: "half of `buffer`", Min: "1B",
-			Doc: "bytes in the buffer at which the host pauses its switch",
-		},
-		{
-			Name: "receiver.xon", Value: keys.Size(&r.XON), Default: "half of `xoff`",
-			Doc: "bytes in the buffer at which the host lets it resume",
-		},
-		{
-			Name: string(FaultPause), Value: keys.Priorities(&e.Priorities), Default: "required", View: "priorities",
-			Doc: "the NIC sends PAUSE for these priorities, with the longest pause time",
-		},
-		{
-			Name: "interval", Value: keys.Time(&e.Interval), Default: "half of the pause time", Min: "1us", Unset: true,
-			Doc: "time between two of these PAUSE frames",
-		},
+		keys.Time(string(FaultDelay), &e.Delay).Between("1ns", "1s").Usually("required").Means(
+			"the new propagation delay"),
+		keys.Rate(string(FaultRate), &e.Rate).Between("1Mbps", "10Tbps").Usually("required").Means("the new rate"),
+		keys.GroupOf(string(FaultReceiver), &keys.Group{}).Usually("required").Means(
+			"slows the NIC's receiver: it accepts frames at `rate` only"),
+		keys.Rate("receiver.rate", &r.Rate).Between("1Mbps", "10Tbps").Usually("required").Means(
+			"rate of frames, without FCS"),
+		keys.Size("receiver.buffer", &r.Buffer).Between("1B", "1GB").Usually("512KB").Means(
+			"one buffer for all arriving frames; frames that find it full are lost"),
+		keys.Size("receiver.xoff", &r.XOFF).AtLeast("1B").Usually("half of `buffer`").Means(
+			"bytes in the buffer at which the host pauses its switch"),
+		keys.Size("receiver.xon", &r.XON).Usually("half of `xoff`").Means(
+			"bytes in the buffer at which the host lets it resume"),
+		keys.Priorities(string(FaultPause), &e.Priorities).Usually("required").As("priorities").Means(
+			"the NIC sends PAUSE for these priorities, with the longest pause time"),
+		keys.Time("interval", &e.Interval).AtLeast("1us").Usually("half of the pause time").Optional().Means(
+			"time between two of these PAUSE frames"),
 	}
 }
 

@@ -20,20 +20,13 @@ const MostFaults = 1 << 16
 // FaultTimes is the table of when a fault happens, bound to o.
 func FaultTimes(o *Occurrence) keys.Table {
 	return keys.Table{
-		{Name: "at", Value: keys.Time(&o.At), Default: "required", Max: "3600s", Doc: "virtual time of the fault"},
-		{
-			Name: "for", Value: keys.Time(&o.For), Default: "permanent",
-			Zero: "a fault that is undone at once is none; leave it out for one that stays", Unset: true,
-			Doc: "time until the fault is undone, which restores the earlier values",
-		},
-		{
-			Name: "every", Value: keys.Time(&o.Every), Default: "once", Min: "1us", Unset: true,
-			Doc: "time from one occurrence to the next",
-		},
-		{
-			Name: "times", Value: keys.Integer(&o.Times), Default: "until the run's `duration`", Min: "1", Max: "65536",
-			Unset: true,
-			Doc:   "number of occurrences, with `every`",
-		},
+		keys.Time("at", &o.At).Need().AtMost("3600s").Means("virtual time of the fault"),
+		keys.Time("for", &o.For).Usually("permanent").
+			NotZero("a fault that is undone at once is none; leave it out for one that stays").Optional().Means(
+			"time until the fault is undone, which restores the earlier values"),
+		keys.Time("every", &o.Every).AtLeast("1us").Usually("once").Optional().Means(
+			"time from one occurrence to the next"),
+		keys.Integer("times", &o.Times).Between("1", "65536").Usually("until the run's `duration`").Optional().Means(
+			"number of occurrences, with `every`"),
 	}
 }

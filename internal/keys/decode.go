@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -12,9 +11,13 @@ import (
 // mistakes are reported where they stand. The mapping returned gives the places of values and keys.
 func (t Table) Decode(v *yamlspec.Value) *yamlspec.Mapping {
 	m := v.Mapping()
-	t.decode(m, t.path())
+	t.Read(m)
+	m.Done()
 	return m
 }
+
+// Read is Decode of a mapping that may have other keys, which the caller asks for.
+func (t Table) Read(m *yamlspec.Mapping) { t.read(m, t.path()) }
 
 // path returns the path that all rows have in common: that of a group's rows.
 func (t Table) path() string {
@@ -24,8 +27,8 @@ func (t Table) path() string {
 	return ""
 }
 
-// decode reads the keys below a path, and those of the groups there.
-func (t Table) decode(m *yamlspec.Mapping, path string) {
+// read reads the keys below a path, and those of the groups there.
+func (t Table) read(m *yamlspec.Mapping, path string) {
 	for i := range t {
 		k := &t[i]
 		key, here := strings.CutPrefix(k.Name, path)
@@ -38,11 +41,17 @@ func (t Table) decode(m *yamlspec.Mapping, path string) {
 		}
 		v := get(key)
 		k.Value.decode(v, k)
-		if k.Kind() == schema.Group && k.Text() != off {
-			t.decode(v.Mapping(), k.Name+".")
+		g, ok := k.Value.(*Group)
+		switch {
+		case !ok || k.Text() == off:
+		case g.Short != "" && !v.IsMapping():
+			t.Find(k.Name + "." + g.Short).Read(v)
+		case g.Example == "" || v.IsMapping():
+			inner := v.Mapping()
+			t.read(inner, k.Name+".")
+			inner.Done()
 		}
 	}
-	m.Done()
 }
 
 // Set reads one key's value, as a scenario's file writes it, into its variable. The error is the first mistake in it.

@@ -9,8 +9,8 @@
 //
 //	func (s *span) keys() keys.Table {
 //		return keys.Table{
-//			{Name: "from", Value: keys.Time(&s.from), Required: true, Doc: "start of the interval"},
-//			{Name: "to", Value: keys.Time(&s.to), Required: true, Doc: "end of the interval"},
+//			keys.Time("from", &s.from).Need().Means("start of the interval"),
+//			keys.Time("to", &s.to).Need().Means("end of the interval"),
 //		}
 //	}
 //
@@ -21,6 +21,6 @@
 //
 // Where what is:
 //
-//   - The row: key.go. The kinds of values: value.go, priority.go.
+//   - The row: key.go. The kinds of values: value.go, priority.go, text.go.
 //   - What goes by the rows: decode.go (reading), view.go (showing), jsonschema.go, document.go.
 package keys

@@ -32,23 +32,35 @@ func (t Table) Markdown(more ...Column) string {
 			continue // a group without a word of its own
 		}
 		fixed := k.Shown()
+		if fixed == "" && k.Kind() != schema.Group {
+			fixed = "none"
+		}
 		words := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == "required"
 		if !words || strings.HasPrefix(fixed, "xoff -") {
 			fixed = "`" + fixed + "`"
 		}
-		row("`"+k.Name+"`", fixed, k.values(), k.Doc, func(c Column) string { return c.Cell(k) })
+		row("`"+k.Name+"`", fixed, t.values(k), k.Doc, func(c Column) string { return c.Cell(k) })
 	}
 	return b.String()
 }
 
 // values returns what a key takes.
-func (k *Key) values() string {
+func (t Table) values(k *Key) string {
 	var parts []string
-	switch k.Kind() {
-	case schema.Choice, schema.Flag:
-		parts = append(parts, "`"+strings.Join(k.Words(), "`, `")+"`")
-	default:
+	switch value := k.Value.(type) {
+	case unread:
+		parts = append(parts, value.shown)
+	case *Group:
+		if value.Short != "" {
+			parts = append(parts, t.values(t.Find(k.Name+"."+value.Short)))
+		}
 		parts = append(parts, k.Kind().String())
+	default:
+		if words := k.Words(); words != nil {
+			parts = append(parts, "`"+strings.Join(words, "`, `")+"`")
+		} else {
+			parts = append(parts, k.Kind().String())
+		}
 	}
 	bounds := schema.Parameter{Min: k.Min, Max: k.Max}
 	if text := bounds.Bounds(); text != "" {

@@ -1,72 +1,118 @@
 package keys
 
 import (
-	"strconv"
+	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// JSONSchema is a table as an object of JSON Schema (draft 2020-12), for editors. It refers to JSONSchemaKinds as
-// #/$defs.
-func (t Table) JSONSchema() map[string]any { return t.object("") }
+// Schema is a part of a JSON Schema (draft 2020-12).
+type Schema = map[string]any
 
-func (t Table) object(path string) map[string]any {
-	properties := map[string]any{}
+// String is the schema of a text.
+var String = Schema{"type": "string"}
+
+// Ref refers to a definition of the whole schema.
+func Ref(name string) Schema { return Schema{"$ref": "#/$defs/" + name} }
+
+// AnyOf is the schema of what one of several describes.
+func AnyOf(of ...any) Schema { return Schema{"anyOf": of} }
+
+// ListOf is the schema of a list, of which one item may stand without brackets.
+func ListOf(item Schema) Schema { return AnyOf(Schema{"type": "array", "items": item}, item) }
+
+// MapOf is the schema of a mapping whose keys are the user's.
+func MapOf(value Schema) Schema { return Schema{"type": "object", "additionalProperties": value} }
+
+// JSONSchema returns the table as an object of JSON Schema, for editors. It refers to JSONSchemaKinds as #/$defs.
+func (t Table) JSONSchema() Schema { return t.object("") }
+
+func (t Table) object(path string) Schema {
+	properties, required := Schema{}, []string(nil)
 	for i := range t {
 		k := &t[i]
 		if k.Group() != path {
 			continue
 		}
-		if k.Kind() != schema.Group {
-			properties[k.last()] = k.jsonSchema()
-			continue
+		properties[k.last()] = t.describe(k)
+		if k.Required {
+			required = append(required, k.last())
 		}
-		inner := t.object(k.Name)
-		if k.Doc != "" {
-			inner["description"] = k.Doc
-		}
-		if g, ok := k.Value.(*Group); ok && g.Off != nil {
-			inner = map[string]any{"anyOf": []any{map[string]any{"const": off}, inner}}
-		}
-		properties[k.last()] = inner
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	all := Schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if required != nil {
+		all["required"] = required
+	}
+	return all
 }
 
-// jsonSchema is what a key takes.
-func (k *Key) jsonSchema() map[string]any {
-	v := map[string]any{}
-	switch k.Kind() {
-	case schema.Choice:
-		v["enum"] = k.Words()
-	case schema.Integer, schema.Number:
-		v["$ref"] = "#/$defs/" + k.Kind().String()
-		for key, bound := range map[string]string{"minimum": k.Min, "maximum": k.Max} {
-			if x, err := strconv.ParseFloat(bound, 64); err == nil {
-				v[key] = x
-			}
-		}
-	default:
-		v["$ref"] = "#/$defs/" + strings.ReplaceAll(k.Kind().String(), " ", "_")
-	}
+// describe returns what a key takes, and what it means.
+func (t Table) describe(k *Key) Schema {
+	v := t.takes(k)
 	if k.Word != "" {
-		v = map[string]any{"anyOf": []any{map[string]any{"const": k.Word}, v}}
+		v = AnyOf(Schema{"const": k.Word}, v)
 	}
-	v["description"] = k.Doc
-	fixed := k.Default
-	if fixed == "" {
-		fixed = k.Text()
+	doc := k.Doc
+	if fixed := k.Shown(); fixed != "" && fixed != "required" {
+		doc = strings.TrimSpace(doc + " (default: " + fixed + ")")
 	}
-	if fixed != "required" {
-		v["description"] = k.Doc + " (default: " + fixed + ")"
+	if doc != "" {
+		v["description"] = doc
 	}
 	return v
 }
 
+// takes returns what a key takes.
+func (t Table) takes(k *Key) Schema {
+	switch value := k.Value.(type) {
+	case *Group:
+		inner := t.object(k.Name)
+		switch {
+		case value.Off != nil:
+			return AnyOf(Schema{"const": off}, inner)
+		case value.Short != "":
+			return AnyOf(t.takes(t.Find(k.Name+"."+value.Short)), inner)
+		}
+		return inner
+	case unread:
+		return maps.Clone(value.schema())
+	case *text:
+		switch {
+		case value.pattern != nil:
+			return Schema{"type": "string", "pattern": value.pattern.String()}
+		case value.choices != nil:
+			return Schema{"enum": value.choices}
+		}
+	}
+	switch kind := k.Kind(); kind {
+	case schema.Choice:
+		return Schema{"enum": k.Words()}
+	case schema.Text:
+		return maps.Clone(String)
+	case schema.Texts:
+		if words := k.Words(); words != nil {
+			return ListOf(Schema{"enum": words})
+		}
+		return ListOf(String)
+	case schema.Integer, schema.Number:
+		v := Ref(kind.String())
+		for key, bound := range map[string]string{"minimum": k.Min, "maximum": k.Max} {
+			if json.Valid([]byte(bound)) {
+				v[key] = json.Number(bound)
+			}
+		}
+		return v
+	default:
+		return Ref(strings.ReplaceAll(kind.String(), " ", "_"))
+	}
+}
+
 // amount is a pattern of a number with a unit.
-func amount(units string) map[string]any {
-	return map[string]any{"type": []any{"string", "number"}, "pattern": `^\s*\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(` + units + `)\s*$`}
+func amount(units string) Schema {
+	pattern := `^\s*\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(` + units + `)\s*$`
+	return Schema{"type": []any{"string", "number"}, "pattern": pattern}
 }
 
 // JSONSchemaKinds are the kinds of values, by the names under which JSONSchema refers to them.

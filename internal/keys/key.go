@@ -20,9 +20,9 @@ type Key struct {
 	Default string
 	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
 	Min, Max string
-	// Word may stand in the place of a number, and Means is the number in the variable then: auto, dynamic.
-	Word  string
-	Means int64
+	// Word may stand in the place of a number, and WordValue is the number in the variable then: auto, dynamic.
+	Word      string
+	WordValue int64
 	// Zero says what to do instead of writing 0, where 0 means nothing: "write auto for the least that fits".
 	Zero string
 	// Unset says that the variable's zero value stands for a key that is not given: it is in bounds, and views leave
@@ -38,6 +38,42 @@ type Key struct {
 	// Doc is what the key means, in Markdown.
 	Doc string
 }
+
+// Need makes the key required.
+func (k Key) Need() Key { k.Required = true; return k }
+
+// Usually sets the default as documents show it.
+func (k Key) Usually(text string) Key { k.Default = text; return k }
+
+// Between bounds the value from both sides.
+func (k Key) Between(least, most string) Key { k.Min, k.Max = least, most; return k }
+
+// AtLeast bounds the value from below.
+func (k Key) AtLeast(least string) Key { k.Min = least; return k }
+
+// AtMost bounds the value from above.
+func (k Key) AtMost(most string) Key { k.Max = most; return k }
+
+// Or lets a word stand in the place of a number, and stand for a number in the variable.
+func (k Key) Or(word string, value int64) Key { k.Word, k.WordValue = word, value; return k }
+
+// NotZero refuses 0, and says what to do instead.
+func (k Key) NotZero(remedy string) Key { k.Zero = remedy; return k }
+
+// Optional makes the variable's zero value stand for a key that is not given.
+func (k Key) Optional() Key { k.Unset = true; return k }
+
+// Runtime makes the key one that can be changed while a fabric works.
+func (k Key) Runtime() Key { k.Live = true; return k }
+
+// As sets the field of views for programs.
+func (k Key) As(view string) Key { k.View = view; return k }
+
+// Showing sets what views show in the place of the variable.
+func (k Key) Showing(resolved func() any) Key { k.Resolved = resolved; return k }
+
+// Means sets what the key means, in Markdown.
+func (k Key) Means(doc string) Key { k.Doc = doc; return k }
 
 // Value is the kind of a key's value, bound to a variable. The functions of this package make them: Size, Time, Word
 // and others.
@@ -110,7 +146,7 @@ func (k *Key) Kind() schema.Kind { return k.Value.kind() }
 
 // Text returns the variable as scenario files write it.
 func (k *Key) Text() string {
-	if n, ok := k.Value.(interface{ means() int64 }); ok && k.Word != "" && n.means() == k.Means {
+	if n, ok := k.Value.(interface{ means() int64 }); ok && k.Word != "" && n.means() == k.WordValue {
 		return k.Word
 	}
 	return k.Value.text()
@@ -121,8 +157,11 @@ func (k *Key) Words() []string { return k.Value.words() }
 
 // Shown returns the default as documents show it.
 func (k *Key) Shown() string {
-	if k.Default != "" {
+	switch {
+	case k.Default != "":
 		return k.Default
+	case k.Required:
+		return "required"
 	}
 	return k.Text()
 }

@@ -18,7 +18,7 @@ const classes = 8
 type priority struct{ field *uint8 }
 
 // Priority is the number of a priority.
-func Priority(field *uint8) Value { return priority{field} }
+func Priority(name string, field *uint8) Key { return Key{Name: name, Value: priority{field}} }
 
 func (p priority) decode(v *yamlspec.Value, _ *Key) {
 	n := int(*p.field)
@@ -43,7 +43,7 @@ func (p priority) words() []string   { return nil }
 type priorities struct{ field *uint8 }
 
 // Priorities is a set of priorities, as bits.
-func Priorities(field *uint8) Value { return priorities{field} }
+func Priorities(name string, field *uint8) Key { return Key{Name: name, Value: priorities{field}} }
 
 func (p priorities) decode(v *yamlspec.Value, _ *Key) {
 	if v == nil {
@@ -83,7 +83,9 @@ func PriorityList(set uint8) []int {
 type weights struct{ field *[classes]units.Bytes }
 
 // Weights is sizes by priority; 0: none.
-func Weights(field *[classes]units.Bytes) Value { return weights{field} }
+func Weights(name string, field *[classes]units.Bytes) Key {
+	return Key{Name: name, Value: weights{field}}
+}
 
 func (w weights) decode(v *yamlspec.Value, _ *Key) {
 	v.Mapping().All(func(key, value *yamlspec.Value) {
@@ -112,4 +114,34 @@ func (w weights) text() string {
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// ownPriority is 1 + the number of a priority; 0: none is given.
+type ownPriority struct{ priority }
+
+// OwnPriority is the number of a priority that may be left out. The variable has 1 + the number; 0: none is given.
+func OwnPriority(name string, field *uint8) Key {
+	return Key{Name: name, Value: ownPriority{priority{field}}}
+}
+
+func (p ownPriority) decode(v *yamlspec.Value, _ *Key) {
+	if n := 0; v.Int(&n, 0, classes-1) {
+		*p.field = uint8(1 + n)
+	}
+}
+
+func (p ownPriority) check(k *Key) error {
+	if *p.field > classes {
+		return schema.Errorf(k.Name, "%d is outside 0..7", *p.field-1)
+	}
+	return nil
+}
+
+func (p ownPriority) json() any { return *p.field - 1 }
+
+func (p ownPriority) text() string {
+	if *p.field == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*p.field) - 1)
 }

@@ -22,31 +22,32 @@ type number[T ~int64 | ~int | ~uint16 | ~float64] struct {
 }
 
 // Size is a number of bytes.
-func Size(field *units.Bytes) Value {
+func Size(name string, field *units.Bytes) Key {
 	view := func(b units.Bytes) any { return int64(b) }
-	return &number[units.Bytes]{schema.Size, field, units.ParseBytes, units.Bytes.String, view}
+	return Key{Name: name, Value: &number[units.Bytes]{schema.Size, field, units.ParseBytes, units.Bytes.String, view}}
 }
 
 // Rate is a number of bits per second.
-func Rate(field *units.Rate) Value {
+func Rate(name string, field *units.Rate) Key {
 	view := func(r units.Rate) any { return int64(r) }
-	return &number[units.Rate]{schema.Rate, field, units.ParseRate, units.Rate.String, view}
+	return Key{Name: name, Value: &number[units.Rate]{schema.Rate, field, units.ParseRate, units.Rate.String, view}}
 }
 
 // Time is a duration. Views have nanoseconds.
-func Time(field *vtime.Time) Value {
+func Time(name string, field *vtime.Time) Key {
 	view := func(t vtime.Time) any { return float64(t) / float64(vtime.Nanosecond) }
-	return &number[vtime.Time]{schema.Time, field, units.ParseTime, vtime.Time.String, view}
+	return Key{Name: name, Value: &number[vtime.Time]{schema.Time, field, units.ParseTime, vtime.Time.String, view}}
 }
 
 // Number is a number that may be a fraction.
-func Number(field *float64) Value {
+func Number(name string, field *float64) Key {
 	spell := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return &number[float64]{schema.Number, field, yamlspec.ParseFloat, spell, func(x float64) any { return x }}
+	view := func(x float64) any { return x }
+	return Key{Name: name, Value: &number[float64]{schema.Number, field, yamlspec.ParseFloat, spell, view}}
 }
 
 // Integer is a whole number.
-func Integer[T ~int | ~uint16](field *T) Value {
+func Integer[T ~int | ~uint16](name string, field *T) Key {
 	parse := func(text string) (T, error) {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64)
 		if err != nil {
@@ -58,12 +59,12 @@ func Integer[T ~int | ~uint16](field *T) Value {
 		return T(n), nil
 	}
 	spell := func(n T) string { return strconv.Itoa(int(n)) }
-	return &number[T]{schema.Integer, field, parse, spell, func(n T) any { return n }}
+	return Key{Name: name, Value: &number[T]{schema.Integer, field, parse, spell, func(n T) any { return n }}}
 }
 
 func (n *number[T]) decode(v *yamlspec.Value, k *Key) {
 	if k.Word != "" && v.Raw() == k.Word {
-		*n.field = T(k.Means)
+		*n.field = T(k.WordValue)
 		return
 	}
 	var text string
@@ -90,7 +91,7 @@ func (n *number[T]) decode(v *yamlspec.Value, k *Key) {
 }
 
 func (n *number[T]) check(k *Key) error {
-	if k.Word != "" && *n.field == T(k.Means) || k.Unset && *n.field == 0 {
+	if k.Word != "" && *n.field == T(k.WordValue) || k.Unset && *n.field == 0 {
 		return nil
 	}
 	return n.outside(*n.field, k)
@@ -132,7 +133,7 @@ func (n *number[T]) means() int64      { return int64(*n.field) }
 type flag struct{ field *bool }
 
 // Flag is true or false.
-func Flag(field *bool) Value { return flag{field} }
+func Flag(name string, field *bool) Key { return Key{Name: name, Value: flag{field}} }
 
 func (f flag) kind() schema.Kind                { return schema.Flag }
 func (f flag) decode(v *yamlspec.Value, _ *Key) { v.Bool(f.field) }
@@ -146,7 +147,7 @@ func (f flag) words() []string                  { return []string{"false", "true
 type inverse struct{ flag }
 
 // Inverse is a flag whose key says the contrary of its variable. Views have the variable.
-func Inverse(field *bool) Value { return inverse{flag{field}} }
+func Inverse(name string, field *bool) Key { return Key{Name: name, Value: inverse{flag{field}}} }
 
 func (f inverse) decode(v *yamlspec.Value, _ *Key) {
 	is := !*f.field
@@ -165,20 +166,21 @@ type choice struct {
 }
 
 // Word is a variable of an enumeration whose values have names, in their order.
-func Word[T ~uint8](field *T, names ...string) Value {
+func Word[T ~uint8](name string, field *T, words ...string) Key {
 	get, set := func() int { return int(*field) }, func(i int) { *field = T(i) }
-	return &choice{names, get, set, func() any { return names[*field] }}
+	return Key{Name: name, Value: &choice{words, get, set, func() any { return words[*field] }}}
 }
 
 // Either is a variable that is false or true by these words. Views have true or false.
-func Either(field *bool, no, yes string) Value {
+func Either(name string, field *bool, no, yes string) Key {
 	get := func() int {
 		if *field {
 			return 1
 		}
 		return 0
 	}
-	return &choice{[]string{no, yes}, get, func(i int) { *field = i == 1 }, func() any { return *field }}
+	set, view := func(i int) { *field = i == 1 }, func() any { return *field }
+	return Key{Name: name, Value: &choice{[]string{no, yes}, get, set, view}}
 }
 
 func (c *choice) decode(v *yamlspec.Value, _ *Key) {
@@ -204,6 +206,9 @@ func (c *choice) words() []string {
 	return slices.DeleteFunc(slices.Clone(c.all), func(word string) bool { return word == "" })
 }
 
+// GroupOf is a mapping of other keys of the table, whose names begin with its name and a dot.
+func GroupOf(name string, g *Group) Key { return Key{Name: name, Value: g} }
+
 // Group describes a mapping of other keys.
 type Group struct {
 	// Works says that the keys have an effect: descriptions for people show them. Viewed is the same of views for
@@ -214,9 +219,16 @@ type Group struct {
 	Off, On func()
 	// Instead says what to write in the place of the word off, if there is none.
 	Instead string
+	// Short is the key in the group whose value may stand in the place of the mapping: "count" of qps.
+	Short string
+	// Example is shown where something else than a mapping stands: "{on: 10us, off: 40us}".
+	Example string
 }
 
-func (g *Group) decode(v *yamlspec.Value, _ *Key) {
+func (g *Group) decode(v *yamlspec.Value, k *Key) {
+	if g.Example != "" && (v.IsScalar() || v.IsSequence()) {
+		v.Errorf("%s is a mapping such as %s", k.last(), g.Example)
+	}
 	if word := v.Raw(); g.Instead != "" && (word == off || word == "none" || word == "false") {
 		v.Errorf("%q: %s", word, g.Instead)
 	}

@@ -84,7 +84,7 @@ func (k *Key) leftOut() bool {
 	if g, ok := k.Value.(*Group); ok {
 		return !holds(g.Viewed)
 	}
-	return k.Unset && k.Value.zero() || k.Word != "" && k.Means != 0 && k.Text() == k.Word
+	return k.Unset && k.Value.zero() || k.Word != "" && k.WordValue != 0 && k.Text() == k.Word
 }
 
 // Describe is the values for people, as they would write them: what has an effect, a line for each group.

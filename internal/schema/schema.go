@@ -21,10 +21,16 @@ const (
 	Priorities             // "[3, 4]"
 	Weights                // "{3: 3KB, 4: 1KB}": sizes by priority
 	Group                  // a mapping of other parameters, or "off"
+	Text                   // any text
+	Texts                  // a list of texts
+	Names                  // a list of names, or of sequences such as H2..H15
+	List                   // a list of mappings
+	Other                  // what no other kind describes
 )
 
 var kindNames = [...]string{
 	"rate", "time", "size", "number", "integer", "flag", "choice", "file", "priority", "priorities", "sizes by priority", "mapping",
+	"text", "list of texts", "names", "list of mappings", "",
 }
 
 // String is the kind's name.

@@ -2,7 +2,9 @@ package testenv
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +25,20 @@ func Golden(t testing.TB, path, got string) {
 		t.Fatalf("%v (run go test -update)", err)
 	}
 	if got != string(want) {
-		t.Errorf("%s (if that is meant, run go test -update): got\n%s\nwant\n%s", path, got, want)
+		t.Errorf("%s (if that is meant, run go test -update):\n%s", path, difference(got, string(want)))
 	}
+}
+
+// difference returns the lines that two texts have not in common: the first that differ, up to the last.
+func difference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	for len(a) > first && len(b) > first && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	rest := func(lines []string) string { return strings.Join(lines[first:], "\n") }
+	return fmt.Sprintf("from line %d on: got\n%s\nwant\n%s", first+1, rest(a), rest(b))
 }

@@ -173,6 +173,20 @@ func (v *Value) Items() []*Value {
 	return nil
 }
 
+// Mappings returns the items of a list of mappings. It reports other items with a text that shows a mapping:
+// "a flow is a mapping such as {from: h0, to: h1, size: 1MB}".
+func (v *Value) Mappings(example string) []*Value {
+	var mappings []*Value
+	for _, item := range v.Items() {
+		if item.IsMapping() {
+			mappings = append(mappings, item)
+		} else {
+			item.Errorf("%s", example)
+		}
+	}
+	return mappings
+}
+
 // Mapping is a mapping as a decoder reads it. Each key the decoder asks for becomes a known one; Done reports the rest:
 //
 //	m := v.Mapping()
@@ -180,8 +194,9 @@ func (v *Value) Items() []*Value {
 //	m.Get("quanta").Int(&s.Quanta, 1, 65535)
 //	m.Done()
 type Mapping struct {
-	value *Value
-	known []string
+	value  *Value
+	known  []string
+	before int // problems that were reported before it was begun
 }
 
 // Mapping begins to decode v as a mapping. It reports anything else but nothing at all.
@@ -192,8 +207,15 @@ func (v *Value) Mapping() *Mapping {
 		}
 		v = nil
 	}
-	return &Mapping{value: v}
+	m := &Mapping{value: v}
+	if v != nil {
+		m.before = v.Report().Count()
+	}
+	return m
 }
+
+// Sound says that no mistake was reported since m was begun.
+func (m *Mapping) Sound() bool { return m.value == nil || m.value.Report().Count() == m.before }
 
 // Get is the value of key, nil if it is absent.
 func (m *Mapping) Get(key string) *Value {

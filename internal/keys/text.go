@@ -1,0 +1,140 @@
+package keys
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+)
+
+// text is a variable with a text.
+type text struct {
+	of      schema.Kind
+	field   *string
+	choices []string       // nil: any text
+	pattern *regexp.Regexp // nil: any text
+	rule    string         // what the pattern asks for
+	many    bool           // the choices are too many to list in a message
+}
+
+// Text is a text.
+func Text(name string, field *string) Key {
+	return Key{Name: name, Value: &text{of: schema.Text, field: field}}
+}
+
+// Choice is one of some words.
+func Choice(name string, field *string, words ...string) Key {
+	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words}}
+}
+
+// OneOf is one of many words: messages suggest the nearest, and do not list them.
+func OneOf(name string, field *string, words ...string) Key {
+	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words, many: true}}
+}
+
+// Matching is a text that matches a pattern. The rule says what the pattern asks for: "a tag is letters and digits".
+func Matching(name string, field *string, pattern *regexp.Regexp, rule string) Key {
+	return Key{Name: name, Value: &text{of: schema.Text, field: field, pattern: pattern, rule: rule}}
+}
+
+func (t *text) decode(v *yamlspec.Value, k *Key) {
+	read := ""
+	switch {
+	case t.choices != nil && !t.many:
+		v.Choice(t.field, t.choices...)
+	case !v.String(&read):
+	case t.many && !slices.Contains(t.choices, read):
+		v.Errorf("there is no %s %q%s", k.last(), read, yamlspec.Suggest(read, t.choices))
+	case t.pattern != nil && !t.pattern.MatchString(read):
+		v.Errorf("%s %q: %s", k.last(), read, t.rule)
+	default:
+		*t.field = read
+	}
+}
+
+func (t *text) check(k *Key) error {
+	if t.choices != nil && !slices.Contains(t.choices, *t.field) {
+		return schema.Errorf(k.Name, "%q is not one of %s", *t.field, strings.Join(t.choices, ", "))
+	}
+	return nil
+}
+
+func (t *text) kind() schema.Kind { return t.of }
+func (t *text) text() string      { return *t.field }
+func (t *text) json() any         { return *t.field }
+func (t *text) zero() bool        { return *t.field == "" }
+
+func (t *text) words() []string {
+	if t.many {
+		return nil
+	}
+	return t.choices
+}
+
+// texts is a variable with a list of texts.
+type texts struct {
+	field   *[]string
+	choices []string // nil: any text
+}
+
+// Texts is a list of texts. One may stand without brackets.
+func Texts(name string, field *[]string) Key { return Key{Name: name, Value: texts{field, nil}} }
+
+// Choices is a list of some words. One may stand without brackets.
+func Choices(name string, field *[]string, words ...string) Key {
+	return Key{Name: name, Value: texts{field, words}}
+}
+
+func (t texts) decode(v *yamlspec.Value, _ *Key) {
+	for _, item := range v.Items() {
+		read := ""
+		if t.choices == nil && item.String(&read) || t.choices != nil && item.Choice(&read, t.choices...) {
+			*t.field = append(*t.field, read)
+		}
+	}
+}
+
+func (t texts) kind() schema.Kind { return schema.Texts }
+func (t texts) check(*Key) error  { return nil }
+func (t texts) text() string      { return strings.Join(*t.field, ", ") }
+func (t texts) json() any         { return *t.field }
+func (t texts) zero() bool        { return len(*t.field) == 0 }
+func (t texts) words() []string   { return t.choices }
+
+// unread is a value that the table's user reads by itself, since other parts of the file give it its meaning.
+type unread struct {
+	of     schema.Kind
+	shown  string // what documents show of what it takes
+	schema func() Schema
+}
+
+// Names is a list of names, or of sequences of names such as H2..H15, which the table's user reads.
+func Names(name string) Key {
+	return Key{Name: name, Value: unread{schema.Names, schema.Names.String(), func() Schema { return ListOf(String) }}}
+}
+
+// List is a list of mappings with the keys of a table, which the table's user reads.
+func List(name string, of func() Table) Key {
+	describe := func() Schema { return ListOf(of().JSONSchema()) }
+	return Key{Name: name, Value: unread{schema.List, schema.List.String(), describe}}
+}
+
+// Mapping is a mapping with the keys of a table, which the table's user reads.
+func Mapping(name string, of func() Table) Key {
+	return Other(name, schema.Group.String(), func() Schema { return of().JSONSchema() })
+}
+
+// Other is a value that the table's user reads. Documents show a text of what it takes, and its JSON Schema is given.
+func Other(name, shown string, describe func() Schema) Key {
+	return Key{Name: name, Value: unread{schema.Other, shown, describe}}
+}
+
+func (u unread) decode(*yamlspec.Value, *Key) {}
+func (u unread) kind() schema.Kind            { return u.of }
+func (u unread) check(*Key) error             { return nil }
+func (u unread) text() string                 { return "" }
+func (u unread) json() any                    { return nil }
+func (u unread) zero() bool                   { return true }
+func (u unread) words() []string              { return nil }
