@@ -53,11 +53,10 @@ func points() node { return node{"type": "number", "minimum": 0, "maximum": 1000
 
 // figure are the keys by which a figure of a run is named.
 func figure() node {
-	return node{
-		"run": text("whose figure it is"), "metric": words("what is measured", measure.MetricNames()...),
-		"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"), "size_bin": sizeBin("only this 5 % bin by flow size"),
-		"relative_to": text("a run: bounds are changes against it in per cent"),
-	}
+	n := new(measure.PublishedRow).FigureKeys().JSONSchema()["properties"].(node)
+	n["run"] = text("whose figure it is")
+	n["relative_to"] = text("a run: bounds are changes against it in per cent")
+	return n
 }
 
 func check() node {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/collective"
@@ -17,10 +16,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/keys"
 
-	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // node is a part of a schema.
@@ -194,37 +191,9 @@ func programs(single bool, n node) node {
 }
 
 func ofScenario() node {
-	quantity := node{"label": text("default: the quantity and its subject")}
-	for _, q := range scenario.Quantities() {
-		quantity[string(q)] = text("a port, node:peer; of goodput and rate a tag")
-	}
-	quantity["reference"] = with("a level to draw: a number, or a setting such as pfc.xoff", node{"type": []any{"string", "number"}})
-	quantity["priority"] = node{"type": "integer", "minimum": 0, "maximum": 7, "description": "of queue, ingress, pause, goodput and rate (default: all that data has)"}
-	quantity["reference_label"] = text("default: the setting's")
-	return object(node{
-		"name": text("names the folder of results (default: the file's)"), "description": text("for people"),
-		"topology": some(text("a built-in's name, or a file's path"), ref("topology")),
-		"routing":  object(node{"hash": words("how switches choose among equal-cost ports", topologies.HashNames...)}),
-		"duration": with("virtual time", ref("time")), "drain": flag("goes on after the duration until every flow has ended"),
-		"drain_limit": with("for how long at most", ref("time")), "seed": node{"type": "integer", "minimum": 0, "description": "default: 1"},
-		"host": ref("host"), "switch": ref("switch"),
-		"quick":     node{"type": "object", "description": "places and what they become with --quick"},
-		"flows":     list(flow()),
-		"workloads": list(workloads()),
-		"cc":        constants(), "controllers": list(some(text("a controller, or a range of names"), variant())),
-		"faults": list(fault()),
-		"sample": object(node{
-			"interval": with("time between two samples", ref("time")), "ports": names("ports in ports.csv"), "flows": names("tags in rates.csv, or none"),
-		}),
-		"report": list(object(node{
-			"title": text("the panel's"), "note": text("a line under it"), "window": with("what rates are averaged over", ref("time")),
-			"log": flag("a logarithmic scale"), "series": list(object(quantity)),
-		}, "title", "series")),
-		"look_at":       with("paragraphs for the reader of the report", list(node{"type": "string"})),
-		"spans":         list(object(node{"from": ref("time"), "to": ref("time"), "label": text("what is shaded")}, "from", "to", "label")),
-		"published":     list(published()),
-		"expect_unused": with("what the run may have no use for", list(words("", scenario.UnusedNames()...))),
-	}, "topology")
+	n := scenario.Keys().JSONSchema()
+	maps.Copy(n["properties"].(node), node{"flows": list(flow()), "workloads": list(workloads())})
+	return n
 }
 
 func switchSettings() node {
@@ -347,73 +316,6 @@ func stepKeys() node {
 	})
 }
 
-// constants are those of controllers.
-func constants() node {
-	controllers := node{}
-	for _, name := range cc.Names() {
-		spec, err := cc.Lookup(name)
-		if err != nil {
-			panic(err) // its name is the registry's
-		}
-		controllers[name] = object(constantsOf(spec))
-	}
-	return node{"type": "object", "properties": controllers, "description": "constants of controllers"}
-}
-
-// constantsOf are a controller's. One that is relative to the flow's path is text: their kinds are told, not checked.
-func constantsOf(spec *cc.Spec) node {
-	known := node{}
-	for i := range spec.Parameters {
-		p := &spec.Parameters[i]
-		n := node{"type": []any{"string", "number", "boolean"}, "description": fmt.Sprintf("%s (%v; default: %s)", p.Doc, p.Kind, p.Default)}
-		if p.Kind == cc.ChoiceKind {
-			n["examples"] = p.Choices
-		}
-		known[p.Name] = n
-	}
-	return known
-}
-
-func variant() node {
-	return object(node{
-		"name": text("in --cc, in tables and reports"), "cc": text("the controller"), "set": node{"type": "object", "description": "constants of the controller"},
-		"switch": ref("switch"), "host": ref("host"),
-	}, "name", "cc")
-}
-
-func fault() node {
-	e := settings.NewEffect("")
-	n := slices.Concat(settings.FaultTimes(new(settings.Occurrence)), settings.Fault(&e)).JSONSchema()
-	maps.Copy(n["properties"].(map[string]any), node{
-		"name": text("for --set faults.NAME.at=2ms"),
-		"link": names("a port, L2:S1: the link at it"), "host": names("hosts"), "one_way": flag("only frames that leave the port named are concerned"),
-	})
-	n["required"] = []string{"at"}
-	return n
-}
-
-func sizeBin(description string) node {
-	return node{"type": "integer", "minimum": 1, "maximum": measure.SizeBins, "description": description}
-}
-
-func published() node {
-	row := func() node {
-		return node{
-			"label": text("default: the metric and which flows"), "metric": words("what is measured", measure.MetricNames()...), "unit": text("of the values"),
-			"tag": text("only flows with this tag"), "over": ref("size"), "up_to": ref("size"),
-			"size_bin":    sizeBin("only this 5 % bin by flow size"),
-			"relative_to": text("a run: the values are changes against it in per cent"),
-		}
-	}
-	table, line := row(), row()
-	line["values"] = node{"type": "array", "items": node{"type": []any{"string", "number", "null"}}}
-	maps.Copy(table, node{
-		"title": text("the table's"), "source": text("where the figures stand"), "note": text("a line under the table"), "columns": names("runs"),
-		"rows": list(object(line, "values")),
-	})
-	return object(table, "title", "columns", "rows")
-}
-
 func ofSweep() node {
 	values := list(node{"type": []any{"string", "number", "boolean"}})
 	return object(node{
@@ -421,7 +323,7 @@ func ofSweep() node {
 		"sweep": object(node{
 			"scenario":    names("built-ins' names or files' paths"),
 			"parameters":  node{"type": "object", "additionalProperties": values, "description": "places of the scenario, as --set names them, and their values"},
-			"controllers": list(some(text("a controller, or all"), variant())),
+			"controllers": scenario.Keys().JSONSchema()["properties"].(node)["controllers"],
 			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
 			"metrics": list(with("what tables and charts show; with :TAG, of the flows with this tag", some(
 				node{"enum": measure.MetricNames()}, node{"pattern": "^[a-z0-9_]+:.+$"},

@@ -36,7 +36,7 @@ func (d *reader) check(v *yamlspec.Value) {
 	case steps != nil:
 		steps.Int(&c.MostSteps, 1, 100_000)
 	case metric != nil:
-		d.figure(m, metric, &c.Row)
+		d.figure(m, &c.Row)
 		kind, _ := c.kind()
 		c.Least, c.Most = bound(m.Get("least"), kind, c.Row.RelativeTo != ""), bound(m.Get("most"), kind, c.Row.RelativeTo != "")
 		if m.Get("least") == nil && m.Get("most") == nil {
@@ -88,7 +88,7 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 	case is != nil && metric != nil:
 		is.Errorf("is and metric: an answer is compared with one of them")
 	case metric != nil:
-		d.figure(m, metric, &c.Row)
+		d.figure(m, &c.Row)
 		if kind, known := c.kind(); known && q != nil && c.Row.RelativeTo == "" && kind.Name != q.Kind.Name {
 			metric.Errorf("%s is %s, and the answer %s is %s", c.Row.Metric, kind.Name, q.Name, q.Kind.Name)
 		}
@@ -168,37 +168,23 @@ func (d *reader) runName(v *yamlspec.Value, into *string) {
 }
 
 // figure reads which figure of a run is meant.
-func (d *reader) figure(m *yamlspec.Mapping, metric *yamlspec.Value, row *measure.PublishedRow) {
-	known := (*measure.Metric)(nil)
-	if metric.String(&row.Metric) {
-		if known = measure.MetricByName(row.Metric); known == nil {
-			metric.Errorf("there is no metric %q%s", row.Metric, yamlspec.Suggest(row.Metric, measure.MetricNames()))
-		}
-	}
-	flows := []*yamlspec.Value{m.Get("tag"), m.Get("over"), m.Get("up_to"), m.Get("size_bin")}
-	flows[0].String(&row.Flows.Tag)
-	flows[1].Bytes(&row.Flows.Over)
-	flows[2].Bytes(&row.Flows.UpTo)
-	flows[3].Int(&row.Flows.SizeBin, 1, measure.SizeBins)
+func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
+	row.FigureKeys().Read(m)
 	d.runName(m.Get("relative_to"), &row.RelativeTo)
+	known := measure.MetricByName(row.Metric)
 	if known == nil {
 		return
 	}
-	for _, v := range flows {
+	for _, key := range measure.FlowSetKeys {
 		if known.OfRun {
-			v.Errorf("%s is of the whole run, not of some flows", row.Metric)
+			m.Get(key).Errorf("%s is of the whole run, not of some flows", row.Metric)
 		}
 	}
-	row.Label = known.Label
-	if set := row.Flows.String(); set != "" {
-		row.Label += ": " + set
-	}
-	if row.RelativeTo != "" {
-		row.Label += ", against " + row.RelativeTo
-	} else if units := known.Kind.UnitNames(); len(units) > 0 {
+	row.Label = row.Name(known)
+	if units := known.Kind.UnitNames(); row.RelativeTo == "" && len(units) > 0 {
 		row.Unit = units[0]
 	}
-	row.Values = []string{"0"} // what it is compared with is the check's
+	row.Values = []measure.Printed{"0"} // what it is compared with is the check's
 }
 
 // bound reads a value in the base unit, or a change in per cent.
@@ -230,7 +216,8 @@ func (d *reader) score(v *yamlspec.Value) {
 	m := v.Mapping()
 	run := m.Need("run")
 	d.runName(run, &s.Run)
-	d.figure(m, m.Need("metric"), &s.Row)
+	m.Need("metric")
+	d.figure(m, &s.Row)
 	m.Done()
 	d.e.Score = append(d.e.Score, s)
 }

@@ -61,7 +61,7 @@ func CompareMeasured(tables []PublishedTable, runs []Measurement) []Comparison {
 }
 
 func (c *Claim) cell() ComparisonCell {
-	text := c.row.Values[c.column]
+	text := string(c.row.Values[c.column])
 	cell := ComparisonCell{Published: text}
 	if c.Measured == nil {
 		return cell

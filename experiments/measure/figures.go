@@ -11,9 +11,10 @@ import (
 // FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes, and of these those of
 // SizeBin, a 5 % bin by flow size (see sizeBinsOf), from 1; what is zero holds for all.
 type FlowSet struct {
-	Tag        string
-	Over, UpTo units.Bytes
-	SizeBin    int
+	Tag     string      `json:"tag,omitempty"`
+	Over    units.Bytes `json:"over_bytes,omitempty"`
+	UpTo    units.Bytes `json:"up_to_bytes,omitempty"`
+	SizeBin int         `json:"size_bin,omitempty"` // from 1
 }
 
 // String describes the set, "" for all flows: "normal, over 300B up to 325B", "normal, 5 % bin 3 by flow size".
@@ -81,12 +82,9 @@ type figure struct {
 
 // Figure is a metric of some of a run's flows, in the metric's base unit.
 type Figure struct {
-	Metric  string      `json:"metric"`
-	Tag     string      `json:"tag,omitempty"`
-	Over    units.Bytes `json:"over_bytes,omitempty"`
-	UpTo    units.Bytes `json:"up_to_bytes,omitempty"`
-	SizeBin int         `json:"size_bin,omitempty"` // 5 % bin by flow size, from 1
-	Value   float64     `json:"value"`
+	Metric string `json:"metric"`
+	FlowSet
+	Value float64 `json:"value"`
 }
 
 // TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the run has none of is
@@ -98,19 +96,19 @@ func (s *Summary) TakeFigures(tables []PublishedTable, flows Flows, now vtime.Ti
 	for i := range tables {
 		for k := range tables[i].Rows {
 			row := &tables[i].Rows[k]
-			at := figure{row.Metric, row.Flows}
+			at := figure{row.Metric, row.FlowSet}
 			if seen[at] {
 				continue
 			}
 			seen[at] = true
-			of := statistics[row.Flows]
+			of := statistics[row.FlowSet]
 			if of == nil {
-				all := sets.of(row.Flows)
+				all := sets.of(row.FlowSet)
 				of = &all
-				statistics[row.Flows] = of
+				statistics[row.FlowSet] = of
 			}
 			if v := MetricByName(row.Metric).Of(s, of); !math.IsNaN(v) {
-				s.Figures = append(s.Figures, Figure{row.Metric, row.Flows.Tag, row.Flows.Over, row.Flows.UpTo, row.Flows.SizeBin, v})
+				s.Figures = append(s.Figures, Figure{row.Metric, row.FlowSet, v})
 			}
 		}
 	}

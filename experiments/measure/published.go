@@ -1,19 +1,21 @@
 package measure
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
 	"github.com/pausenet/pausenet/internal/interval"
+	"github.com/pausenet/pausenet/internal/keys"
 )
 
 // PublishedTable is figures that a source gives for runs of a scenario: a column a run, a row a figure.
 type PublishedTable struct {
-	Title   string
-	Source  string // where they stand: "thesis, section 4.4.1"
-	Note    string // what a reader has to know to compare; may be empty
-	Columns []string
-	Rows    []PublishedRow
+	Title   string         `json:"title"`
+	Source  string         `json:"source,omitempty"` // where they stand: "thesis, section 4.4.1"
+	Note    string         `json:"note,omitempty"`   // what a reader has to know to compare; may be empty
+	Columns []string       `json:"columns"`
+	Rows    []PublishedRow `json:"rows"`
 }
 
 // Heading is the title and where the table stands.
@@ -26,14 +28,69 @@ func (t *PublishedTable) Heading() string {
 
 // PublishedRow is one figure under each column's run.
 type PublishedRow struct {
-	Label  string
-	Metric string
-	Flows  FlowSet
+	Label  string `json:"label"`
+	Metric string `json:"metric"`
+	FlowSet
 	// RelativeTo is the run that the values compare with: they are changes, in per cent of that run's figure. Empty: the
 	// values are the figures themselves, in Unit.
-	RelativeTo string
-	Unit       string
-	Values     []string // as the source prints them, without the unit; "" where it gives none
+	RelativeTo string    `json:"relative_to,omitempty"`
+	Unit       string    `json:"unit,omitempty"`
+	Values     []Printed `json:"values"`
+}
+
+// Printed is a number as a source prints it, without its unit; "" where it gives none. JSON has a number of the same
+// digits, or null.
+type Printed string
+
+// MarshalJSON writes the number.
+func (p Printed) MarshalJSON() ([]byte, error) {
+	v, err := strconv.ParseFloat(string(p), 64)
+	switch {
+	case err != nil:
+		return []byte("null"), nil
+	case json.Valid([]byte(p)):
+		return []byte(p), nil
+	}
+	return json.Marshal(v) // such as +5
+}
+
+// UnmarshalJSON reads the number, or null.
+func (p *Printed) UnmarshalJSON(data []byte) error {
+	var number *json.Number
+	err := json.Unmarshal(data, &number)
+	if *p = ""; number != nil {
+		*p = Printed(*number)
+	}
+	return err
+}
+
+// Name returns the label of a row that gives none: the metric and which flows.
+func (r *PublishedRow) Name(metric *Metric) string {
+	label := metric.Label
+	if set := r.FlowSet.String(); set != "" {
+		label += ": " + set
+	}
+	if r.RelativeTo != "" {
+		label += ", against " + r.RelativeTo
+	}
+	return label
+}
+
+// FlowSetKeys are the keys of FigureKeys that say which flows a figure is about.
+var FlowSetKeys = []string{"tag", "over", "up_to", "size_bin"}
+
+// FigureKeys returns the keys that name the figure of a row.
+func (r *PublishedRow) FigureKeys() keys.Table {
+	return keys.Table{
+		keys.OneOf("metric", &r.Metric, MetricNames()...).Usually("required").Means(
+			"what is measured: one of the [metrics](scenarios.md#published)"),
+		keys.Text("tag", &r.Tag).Means("only flows with this tag"),
+		keys.Size("over", &r.Over).Optional().Means("only flows that are larger"),
+		keys.Size("up_to", &r.UpTo).Optional().Means("only flows that are no larger"),
+		keys.Integer("size_bin", &r.SizeBin).Between("1", "20").Usually("all").Optional().Means(
+			"only this 5 % bin of these flows by size, divided as `by_size_bin` in `summary.json` and HPCC's " +
+				"fct_analysis.py do"),
+	}
 }
 
 // Claim is one value of a published table beside what a run measured.
@@ -42,11 +99,7 @@ type Claim struct {
 	Source     string `json:"source,omitempty"`
 	Controller string `json:"controller"`
 	Metric     string `json:"metric"`
-	Tag        string `json:"tag,omitempty"`
-	Over       int64  `json:"over_bytes,omitempty"`
-	UpTo       int64  `json:"up_to_bytes,omitempty"`
-	// SizeBin is which 5 % bin of these flows by size the values are of, from 1; absent: all of them.
-	SizeBin int `json:"size_bin,omitempty"`
+	FlowSet
 	// RelativeTo is set where the values are changes against that run, in per cent.
 	RelativeTo string  `json:"relative_to,omitempty"`
 	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" of changes
@@ -86,7 +139,7 @@ func Measurements(runs []*Summary) []Measurement {
 func (s *Summary) Measurement(name string) Measurement {
 	m := Measurement{name, s.Seed, map[figure]float64{}}
 	for _, f := range s.Figures {
-		m.figures[figure{f.Metric, FlowSet{f.Tag, f.Over, f.UpTo, f.SizeBin}}] = f.Value
+		m.figures[figure{f.Metric, f.FlowSet}] = f.Value
 	}
 	return m
 }
@@ -102,13 +155,13 @@ func Claims(tables []PublishedTable, runs []Measurement) []Claim {
 		for k := range t.Rows {
 			row := &t.Rows[k]
 			for column, text := range row.Values {
-				published, err := strconv.ParseFloat(text, 64)
+				published, err := strconv.ParseFloat(string(text), 64)
 				if err != nil {
 					continue // the source gives none
 				}
 				c := Claim{
-					Title: t.Title, Source: t.Source, Controller: t.Columns[column], Metric: row.Metric, Tag: row.Flows.Tag,
-					Over: int64(row.Flows.Over), UpTo: int64(row.Flows.UpTo), SizeBin: row.Flows.SizeBin, RelativeTo: row.RelativeTo, Unit: row.Unit,
+					Title: t.Title, Source: t.Source, Controller: t.Columns[column], Metric: row.Metric,
+					FlowSet: row.FlowSet, RelativeTo: row.RelativeTo, Unit: row.Unit,
 					Published: published, row: row, column: column,
 				}
 				c.compare(runs)
@@ -150,7 +203,7 @@ type Published struct {
 // compare fills in what was measured: the mean over the seeds. A change against another run is taken seed by seed, between
 // runs that have met the same flows, so that what varies from seed to seed for both is not in the interval.
 func (c *Claim) compare(runs []Measurement) {
-	at := figure{c.Metric, c.row.Flows}
+	at := figure{c.Metric, c.row.FlowSet}
 	var values []float64
 	for i := range runs {
 		v, ok := runs[i].figures[at]

@@ -4,6 +4,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // TestDocumentedScenarios: the scenarios in the documents are as they say.
@@ -43,17 +47,21 @@ func TestDocumentedWorkloads(t *testing.T) {
 	}
 }
 
-// TestDocumentedUnused: all that a run may have no use for is described.
-func TestDocumentedUnused(t *testing.T) {
-	data, err := os.ReadFile("../../docs/scenarios.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, row, _ := strings.Cut(string(data), "\n| `expect_unused` |")
-	row, _, _ = strings.Cut(row, "\n")
-	for _, name := range unusedNames {
-		if !strings.Contains(row, "`"+name+"`") {
-			t.Errorf("docs/scenarios.md does not have %s in expect_unused", name)
-		}
+// TestDocumentedKeys: the documents have the tables of keys as they are. With -update they are written anew.
+func TestDocumentedKeys(t *testing.T) {
+	for _, block := range []struct {
+		document, name string
+		table          keys.Table
+	}{
+		{"scenarios", "scenario", Keys()},
+		{"scenarios", "variant", new(Variant).keys()},
+		{"scenarios", "sample", new(Sampling).keys()},
+		{"scenarios", "panel", new(Panel).keys()},
+		{"scenarios", "series", new(Series).keys()},
+		{"scenarios", "published", publishedTableKeys(new(measure.PublishedTable))},
+		{"scenarios", "published row", publishedRowKeys(new(measure.PublishedRow))},
+		{"faults", "fault", new(Fault).placeKeys()},
+	} {
+		testenv.Document(t, "../../docs/"+block.document+".md", "keys: "+block.name, block.table.Markdown())
 	}
 }

@@ -137,12 +137,12 @@ func parseReference(text string) (*referable, float64) {
 	return &referables[at], by
 }
 
-// reference reads a series' reference. A quantity that no setting is about has numbers only.
-func (d *decoder) reference(v, label *yamlspec.Value, q Quantity) (r Reference) {
-	label.String(&r.Label)
+// read reads a series' reference. A quantity that no setting is about has numbers only.
+func (r *Reference) read(m *yamlspec.Mapping, q Quantity) {
+	v := m.Get("reference")
 	if v == nil {
-		label.Errorf("a label without a reference: give the series a reference too")
-		return r
+		m.Get("reference_label").Errorf("a label without a reference: give the series a reference too")
+		return
 	}
 	names := referableNames(q)
 	if names == nil || !v.IsScalar() || strings.IndexAny(v.Raw(), "0123456789.+-") == 0 {
@@ -161,7 +161,7 @@ func (d *decoder) reference(v, label *yamlspec.Value, q Quantity) (r Reference) 
 		if r.Label == "" {
 			r.Label = v.Raw()
 		}
-		return r
+		return
 	}
 	setting, _ := parseReference(v.Raw())
 	if setting == nil || !slices.Contains(setting.of, q) {
@@ -172,10 +172,9 @@ func (d *decoder) reference(v, label *yamlspec.Value, q Quantity) (r Reference) 
 		}
 		v.Errorf("%q is no reference of %s: write a number with its unit, or one of %s, perhaps a part of it such as %s/2%s",
 			v.Raw(), q, strings.Join(names, ", "), names[0], hint)
-		return Reference{}
+		return
 	}
 	r.Setting = v.Raw()
-	return r
 }
 
 // ViewPanels returns the view of panels that the run has chosen, with the run's reference levels.

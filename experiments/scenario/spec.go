@@ -258,6 +258,9 @@ type decoder struct {
 	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
 	names []string
 
+	seed int    // as it is read
+	hash string // of routing; empty: the usual
+
 	defaultTag bool // the workload that is read gives its flows no tag
 
 	unread   []string          // names of files with congestion controls that could not be read
@@ -265,38 +268,23 @@ type decoder struct {
 }
 
 func (d *decoder) decode() {
-	m := d.root.Mapping()
-	if name := m.Get("name"); name.String(&d.s.Name) && !NamePattern.MatchString(d.s.Name) {
-		name.Errorf("name %q: a scenario's name is letters, digits, '.', '_' and '-', since it names a folder", d.s.Name)
-	} else if Reserved(d.s.Name) {
-		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: give it another", d.s.Name)
+	d.seed = int(d.s.Seed)
+	m := d.keys().Decode(d.root)
+	d.s.Seed = uint64(d.seed)
+	if Reserved(d.s.Name) {
+		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: "+
+			"give it another", d.s.Name)
 	}
-	m.Get("description").String(&d.s.Description)
-	d.topology(m.Need("topology"))
-	d.routing(m.Get("routing"))
-	duration := m.Get("duration")
+	d.topology(m.Get("topology"))
+	d.routing(m.Get("routing").At("hash"))
 	if !d.live {
-		duration = m.Need("duration")
-	} else if duration == nil {
+		m.Need("duration")
+	} else if m.Get("duration") == nil {
 		d.s.Duration = maxDuration
 	}
-	if duration.Time(&d.s.Duration) {
-		switch {
-		case d.s.Duration == 0:
-			duration.Errorf("duration must be positive")
-		case d.s.Duration > maxDuration:
-			duration.Errorf("duration %v is above %v", d.s.Duration, maxDuration)
-		}
-	}
-	m.Get("drain").Bool(&d.s.Drain)
 	d.drainLimit(m)
-	seed := int(d.s.Seed)
-	if m.Get("seed").Int(&seed, 0, 1<<seedBits-1) {
-		d.s.Seed = uint64(seed)
-	}
 
 	host, sw := m.Get("host"), m.Get("switch")
-	m.Get("quick") // has been applied, or is not wanted
 	d.s.Host = d.hostSettings(host)
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
@@ -330,34 +318,30 @@ func (d *decoder) decode() {
 	panels := m.Get("report")
 	d.report(panels)
 	d.s.DefaultPanels = panels == nil
-	for _, item := range m.Get("look_at").Items() {
-		var paragraph string
-		if item.String(&paragraph) {
-			d.s.LookAt = append(d.s.LookAt, strings.TrimSpace(paragraph))
-		}
+	for i, paragraph := range d.s.LookAt {
+		d.s.LookAt[i] = strings.TrimSpace(paragraph)
 	}
 	d.spans(m.Get("spans"))
 	d.published(m.Get("published"))
-	d.expectUnused(m.Get("expect_unused"))
-	m.Done()
 }
 
-// routing reads how switches choose among equal-cost ports.
+// routing makes the topology's switches choose among equal-cost ports by the hash that was read at v.
 func (d *decoder) routing(v *yamlspec.Value) {
-	m := v.Mapping()
-	hash := ""
-	if v := m.Get("hash"); v.Choice(&hash, topologies.HashNames...) && d.s.Topology != nil {
-		if hash == topologies.HashHPCC.String() && !d.s.Topology.SinglePort() {
-			v.Errorf("hash hpcc is for hosts of one port, as they are in HPCC's simulator: topology %s has %s", d.s.Topology.Name, d.s.Topology.HostSummary())
-			hash = topologies.HashOwn.String()
-		}
-		if hash == topologies.HashHPCC.String() && d.s.Topology.Weighted() {
-			v.Errorf("hash hpcc knows no weights, and links of topology %s have some: HPCC's simulator takes equal-cost links alike", d.s.Topology.Name)
-			hash = topologies.HashOwn.String()
-		}
-		d.s.Topology = d.s.Topology.WithHash(topologies.Hash(slices.Index(topologies.HashNames, hash)))
+	plan := d.s.Topology
+	if d.hash == "" || plan == nil {
+		return
 	}
-	m.Done()
+	if d.hash == topologies.HashHPCC.String() && !plan.SinglePort() {
+		v.Errorf("hash hpcc is for hosts of one port, as they are in HPCC's simulator: topology %s has %s",
+			plan.Name, plan.HostSummary())
+		return
+	}
+	if d.hash == topologies.HashHPCC.String() && plan.Weighted() {
+		v.Errorf("hash hpcc knows no weights, and links of topology %s have some: HPCC's simulator takes equal-cost "+
+			"links alike", plan.Name)
+		return
+	}
+	d.s.Topology = plan.WithHash(topologies.Hash(slices.Index(topologies.HashNames, d.hash)))
 }
 
 func (d *decoder) topology(v *yamlspec.Value) {

@@ -7,9 +7,14 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -98,16 +103,12 @@ func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 
 // variant reads a controller that runs under settings of its own.
 func (d *decoder) variant(v, sw, host *yamlspec.Value) {
-	m := v.Mapping()
 	var variant Variant
-	name, base := m.Need("name"), m.Need("cc")
+	m := variant.keys().Decode(v)
 	set, own, ownHost := m.Get("set"), m.Get("switch"), m.Get("host")
-	m.Done()
-	if name.String(&variant.Name) {
+	if name := m.Get("name"); variant.Name != "" {
 		_, err := d.s.lookup(variant.Name)
 		switch {
-		case !NamePattern.MatchString(variant.Name):
-			name.Errorf("name %q: a variant's name is letters, digits, '.', '_' and '-', since it names a folder", variant.Name)
 		case Reserved(variant.Name):
 			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another", variant.Name)
 		case err == nil:
@@ -131,8 +132,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	}
 	constants := set.Mapping()
 	variant.Constants = texts(constants)
-	if text := ""; base.String(&text) {
-		spec := d.lookup(base, text)
+	if base := m.Get("cc"); base.IsScalar() {
+		spec := d.lookup(base, variant.CC)
 		if spec == nil {
 			return
 		}
@@ -150,7 +151,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
-// locateConstants reports what resolving found wrong, each at the constant that it is about, as the user has spelled it.
+// locateConstants reports what resolving found wrong, each at the constant that it is about, as the user has spelled
+// it.
 func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
 		place := at
@@ -178,7 +180,8 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 	return Environment(d.s.Topology, &d.s.Flows[0], needs)
 }
 
-// lookup finds a congestion control, or reports that there is none: nil. Of one whose file has mistakes these have been reported.
+// lookup finds a congestion control, or reports that there is none: nil. Of one whose file has mistakes these have
+// been reported.
 func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
 	spec, err := d.s.lookup(name)
 	if err != nil && !slices.Contains(d.unread, strings.TrimSpace(name)) {
@@ -215,7 +218,8 @@ func (s *Scenario) readController(path string) error {
 	return err
 }
 
-// controllerFiles reads the files with congestion controls that the scenario names in some places, relative to its own folder.
+// controllerFiles reads the files with congestion controls that the scenario names in some places, relative to its
+// own folder.
 func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 	for _, at := range places {
 		name := strings.TrimSpace(at.Raw())
@@ -287,4 +291,35 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 		}
 	}
 	return names
+}
+
+// withCNPInterval are host settings with the CNP interval of a congestion control under the given constants, if they
+// leave it to it.
+func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
+	switch {
+	case s.CNPInterval != settings.CNPAuto:
+	case spec != nil && spec.TellsEachMark(constants):
+		s.CNPInterval = 0
+	default:
+		s.CNPInterval = hostagent.Default().CNPInterval
+	}
+	return s
+}
+
+// hostSettings reads host settings.
+func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
+	s := settings.DecodeHost(v)
+	own := withCNPInterval(s, nil, nil)
+	d.locate(v, settings.CheckHost(&own))
+	return s
+}
+
+// switchSettings reads switch settings, where data has these priorities.
+func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Settings {
+	s := settings.DecodeSwitch(v, data)
+	d.locate(v, settings.CheckSwitch(&s))
+	d.locate(v, fill.CheckFlowControl(d.s.Topology, &s))
+	d.locate(v, fill.CheckThresholds(d.s.Topology, &s))
+	d.locate(v, paths.CheckBalancing(d.s.Topology, &s))
+	return s
 }

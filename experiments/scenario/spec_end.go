@@ -11,22 +11,13 @@ const (
 	drainDurations = 10
 )
 
-// drainLimit reads for how long a run may drain.
+// drainLimit works out for how long a run may drain.
 func (d *decoder) drainLimit(m *yamlspec.Mapping) {
-	limit := m.Get("drain_limit")
-	if d.s.Drain {
+	switch limit := m.Key("drain_limit"); {
+	case limit != nil && !d.s.Drain:
+		limit.Errorf("drain_limit has no effect without drain: true")
+	case limit == nil && d.s.Drain:
 		d.s.DrainLimit = min(max(leastDrain, drainDurations*d.s.Duration), maxDuration)
-	}
-	if !limit.Time(&d.s.DrainLimit) {
-		return
-	}
-	switch {
-	case !d.s.Drain:
-		m.Key("drain_limit").Errorf("drain_limit has no effect without drain: true")
-	case d.s.DrainLimit == 0:
-		limit.Errorf("drain_limit must be positive; leave drain out to have the run end with its duration")
-	case d.s.DrainLimit > maxDuration:
-		limit.Errorf("drain_limit %v is above %v", d.s.DrainLimit, maxDuration)
 	}
 }
 
@@ -55,16 +46,6 @@ func (d *decoder) endless(m *yamlspec.Mapping) {
 	}
 }
 
-// expectUnused reads what the run may have no use for.
-func (d *decoder) expectUnused(v *yamlspec.Value) {
-	for _, item := range v.Items() {
-		var name string
-		if item.Choice(&name, unusedNames...) {
-			d.s.ExpectUnused = append(d.s.ExpectUnused, name)
-		}
-	}
-}
-
 // What a run may have no use for without the verdict's saying so, by the names that scenarios give in expect_unused.
 const (
 	UnusedPFC        = "pfc"
@@ -76,6 +57,3 @@ const (
 )
 
 var unusedNames = []string{UnusedPFC, UnusedECN, UnusedCNM, UnusedController, UnusedFlows, UnusedFaults}
-
-// UnusedNames are what a run may have no use for without the verdict's saying so, as expect_unused takes them.
-func UnusedNames() []string { return unusedNames }

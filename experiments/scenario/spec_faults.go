@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -22,12 +24,29 @@ type Fault struct {
 	settings.Effect
 }
 
+// keys returns the keys of a fault.
+func (f *Fault) keys() keys.Table {
+	return slices.Concat(f.placeKeys(), settings.FaultTimes(&f.Occurrence), settings.Fault(&f.Effect))
+}
+
+// placeKeys returns the keys that say which fault it is, and of what.
+func (f *Fault) placeKeys() keys.Table {
+	return keys.Table{
+		keys.Matching("name", &f.Name, tagName, "a fault's name is letters, digits and _ . + / -").Means(
+			"name for `--set faults.NAME.at=2ms`; without it, use the item's index"),
+		keys.Names("link").Usually("this or `host`").Means(
+			"a port, `\"L2:S1\"`, or a list of ports: the link at that port. `node:peer` means all parallel links; " +
+				"for a host of several ports also `h0.2`, or `h0.2:leaf1`"),
+		keys.Names("host").Usually("this or `link`").Means(
+			"hosts, `H0..H3`: all of their ports; or one interface of a host of several ports, `h0.2`"),
+		keys.Flag("one_way", &f.OneWay).Means(
+			"beside `loss`, `corrupt`, `ber`, `delay` and `rate` of a link: `true`: only frames that leave the " +
+				"port named"),
+	}
+}
+
 func (d *decoder) faults(v *yamlspec.Value) {
-	for _, item := range v.Items() {
-		if !item.IsMapping() {
-			item.Errorf("a fault is a mapping such as {at: 1ms, for: 2ms, link: \"L2:S1\", down: true}")
-			continue
-		}
+	for _, item := range v.Mappings("a fault is a mapping such as {at: 1ms, for: 2ms, link: \"L2:S1\", down: true}") {
 		d.fault(item)
 	}
 	if len(d.s.Faults) > settings.MostFaults {
@@ -37,13 +56,9 @@ func (d *decoder) faults(v *yamlspec.Value) {
 
 // fault reads one entry of faults.
 func (d *decoder) fault(v *yamlspec.Value) {
-	before := v.Report().Count()
 	m := v.Mapping()
 	f := Fault{Effect: settings.NewEffect("")}
-	if name := m.Get("name"); name.String(&f.Name) && !tagName.MatchString(f.Name) {
-		name.Errorf("name %q: a fault's name is letters, digits and _ . + / -", f.Name)
-	}
-	m.Need("at")
+	f.placeKeys().Read(m)
 	d.occurrence(m, &f)
 	link, host := m.Get("link"), m.Get("host")
 	switch {
@@ -61,11 +76,11 @@ func (d *decoder) fault(v *yamlspec.Value) {
 		}
 	}
 	d.faultKind(v, m, &f, link != nil)
-	if one := m.Get("one_way"); one.Bool(&f.OneWay) && f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
+	if one := m.Get("one_way"); f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
 		one.Errorf("one_way is for loss, corrupt, ber, delay and rate of a link: a link is down both ways")
 	}
 	m.Done()
-	if v.Report().Count() == before {
+	if m.Sound() {
 		d.checkOverlap(v, &f)
 		d.s.Faults = append(d.s.Faults, f)
 	}
@@ -73,10 +88,7 @@ func (d *decoder) fault(v *yamlspec.Value) {
 
 // occurrence reads when a fault happens, when again, and when it is undone.
 func (d *decoder) occurrence(m *yamlspec.Mapping, f *Fault) {
-	table := settings.FaultTimes(&f.Occurrence)
-	for i := range table {
-		table[i].Read(m.Get(table[i].Name))
-	}
+	settings.FaultTimes(&f.Occurrence).Read(m)
 	every, times := m.Get("every"), m.Get("times")
 	switch {
 	case every == nil && times != nil:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -19,12 +20,9 @@ const noFlows = "none"
 const samplesPerRun = 1000
 
 func (d *decoder) sampling(v *yamlspec.Value) {
-	m := v.Mapping()
 	s := &d.s.Sample
 	s.Interval = max(vtime.Microsecond, d.s.Duration/samplesPerRun)
-	if interval := m.Get("interval"); interval.Time(&s.Interval) && s.Interval < vtime.Nanosecond {
-		interval.Errorf("interval %v is too short: at least 1ns", s.Interval)
-	}
+	m := s.keys().Decode(v)
 	for _, item := range m.Get("ports").Items() {
 		for _, port := range d.ports(item) {
 			if !slices.Contains(s.Ports, port) {
@@ -39,7 +37,16 @@ func (d *decoder) sampling(v *yamlspec.Value) {
 			s.Flows = append(s.Flows, n.Text)
 		}
 	}
-	m.Done()
+}
+
+// keys returns the keys of sample.
+func (s *Sampling) keys() keys.Table {
+	return keys.Table{
+		keys.Time("interval", &s.Interval).AtLeast("1ns").Usually("1/1000 of `duration`, at least `1us`").Means(
+			"time between two samples"),
+		keys.Names("ports").Usually("every switch port").Means("ports in `ports.csv`"),
+		keys.Names("flows").Usually("every flow").Means("tags in `rates.csv`; `none` for no flow"),
+	}
 }
 
 // checkTag reports a tag that no flow has. It says nothing while the flows have mistakes of their own.
@@ -156,78 +163,107 @@ func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.Po
 }
 
 func (d *decoder) report(v *yamlspec.Value) {
-	for _, item := range v.Items() {
-		if !item.IsMapping() {
-			item.Errorf("a panel is a mapping such as {title: Queues, series: [{queue: \"L2:R1\"}]}")
-			continue
-		}
-		m := item.Mapping()
+	for _, item := range v.Mappings("a panel is a mapping such as {title: Queues, series: [{queue: \"L2:R1\"}]}") {
 		var panel Panel
-		m.Need("title").String(&panel.Title)
-		if window := m.Get("window"); window.Time(&panel.Window) && d.s.Sample.Interval > 0 && panel.Window%d.s.Sample.Interval != 0 {
-			window.Errorf("window %v is not a multiple of the sampling interval %v", panel.Window, d.s.Sample.Interval)
+		m := panel.keys().Decode(item)
+		if interval := d.s.Sample.Interval; interval > 0 && panel.Window%interval != 0 {
+			m.Get("window").Errorf("window %v is not a multiple of the sampling interval %v", panel.Window, interval)
 		}
-		m.Get("note").String(&panel.Note)
-		m.Get("log").Bool(&panel.Log)
-		for _, series := range m.Need("series").Items() {
-			if !series.IsMapping() {
-				series.Errorf("a series is a mapping such as {label: L2 to R1, queue: \"L2:R1\"}")
-				continue
-			}
-			if s, ok := d.series(series); ok {
+		const example = "a series is a mapping such as {label: L2 to R1, queue: \"L2:R1\"}"
+		for _, item := range m.Get("series").Mappings(example) {
+			if s, ok := d.series(item); ok {
 				panel.Series = append(panel.Series, s)
 			}
 		}
-		m.Done()
 		d.s.Panels = append(d.s.Panels, panel)
 	}
 }
 
-// spans reads the stretches of time that the report's plots shade.
+// keys returns the keys of a panel.
+func (p *Panel) keys() keys.Table {
+	return keys.Table{
+		keys.Text("title", &p.Title).Need().Means("heading"),
+		keys.Text("note", &p.Note).Means("a line under it"),
+		keys.Time("window", &p.Window).Usually("one interval").Means(
+			"averaging window of rates, a multiple of the sampling interval"),
+		keys.Flag("log", &p.Log).Means("`true`: a logarithmic scale"),
+		keys.List("series", new(Series).keys).Need().Means("the curves"),
+	}
+}
+
+// spans reads the intervals of time that the report's plots shade.
 func (d *decoder) spans(v *yamlspec.Value) {
-	for _, item := range v.Items() {
-		if !item.IsMapping() {
-			item.Errorf("a span is a mapping such as {from: 20ms, to: 27ms, label: burst}")
-			continue
-		}
-		m := item.Mapping()
+	for _, item := range v.Mappings("a span is a mapping such as {from: 20ms, to: 27ms, label: burst}") {
 		var s Span
-		sound := m.Need("from").Time(&s.From)
-		sound = m.Need("to").Time(&s.To) && sound
-		m.Need("label").String(&s.Label)
-		m.Done()
-		if sound && s.To <= s.From {
+		if m := s.keys().Decode(item); m.Sound() && s.To <= s.From {
 			m.Get("to").Errorf("a span ends after it begins: %v is not after %v", s.To, s.From)
 		}
 		d.s.Spans = append(d.s.Spans, s)
 	}
 }
 
-// quantities are what a series may show.
-var quantities = [...]Quantity{
-	QueueBytes, IngressBytes, PauseRate, CongestedMarks, UndeterminedMarks, PortState, Throughput, SendingRate,
+// keys returns the keys of a span.
+func (s *Span) keys() keys.Table {
+	return keys.Table{
+		keys.Time("from", &s.From).Need().Means("start of the interval"),
+		keys.Time("to", &s.To).Need().Means("end of the interval"),
+		keys.Text("label", &s.Label).Need().Means("text at the interval"),
+	}
 }
 
-// Quantities are what a series of a report may show.
-func Quantities() []Quantity { return quantities[:] }
+// quantities are what a series may show, each by a key.
+var quantities = []struct {
+	Quantity
+	ofTag, byPriority bool
+	doc               string
+}{
+	{QueueBytes, false, true, "bytes in the port's egress queue"},
+	{
+		IngressBytes, false, true,
+		"bytes from this port that the switch has buffered: the count that is compared with XOFF",
+	},
+	{PauseRate, false, true, "PAUSE frames that the port sends, per second; `all` for all ports together"},
+	{CongestedMarks, false, false, "packets that the port marks congestion experienced, per second"},
+	{UndeterminedMarks, false, false, "packets that the port marks undetermined encountered (TCD), per second"},
+	{PortState, false, false, "TCD state of the port and the data's priority: 0 not congested, 1 undetermined, 2 congested"},
+	{Throughput, true, true, "payload delivered, bits per second, summed over the flows with the tag"},
+	{SendingRate, true, true, "the controller's rate, summed over the flows with the tag"},
+}
 
-func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
-	m := v.Mapping()
-	defer m.Done()
-	m.Get("label").String(&s.Label)
-	var subject *yamlspec.Value
+// keys returns the keys of a series.
+func (s *Series) keys() keys.Table {
+	t := keys.Table{keys.Text("label", &s.Label).Usually("the quantity and its subject").Means("text in the legend")}
 	for _, q := range quantities {
-		value := m.Get(string(q))
-		if value == nil {
-			continue
+		subject := "switch port"
+		if q.ofTag {
+			subject = "tag"
 		}
-		if subject != nil {
-			m.Key(string(q)).Errorf("a series shows one quantity: %s or %s, not both", s.Quantity, q)
-			continue
-		}
-		s.Quantity, subject = q, value
+		t = append(t, keys.Other(string(q.Quantity), subject, aText).Usually("one of these").Means(q.doc))
 	}
-	reference, label, priority := m.Get("reference"), m.Get("reference_label"), m.Get("priority")
+	level := func() keys.Schema { return keys.Schema{"type": []any{"string", "number"}} }
+	return append(t, keys.Table{
+		keys.OwnPriority("priority", &s.Priority).Usually("all priorities of data").Means(
+			"plots one priority, next to `queue`, `ingress`, `pause`, `goodput` or `rate`"),
+		keys.Other("reference", "number, or setting", level).Means(
+			"a [level](#reference) to draw across the panel, such as `pfc.xoff`"),
+		keys.Text("reference_label", &s.Reference.Label).Usually("the setting's").Means("text at the level"),
+	}...)
+}
+
+// series reads a series of a panel.
+func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
+	m := s.keys().Decode(v)
+	var subject *yamlspec.Value
+	byPriority := false
+	for _, q := range quantities {
+		switch value := m.Get(string(q.Quantity)); {
+		case value == nil:
+		case subject != nil:
+			m.Key(string(q.Quantity)).Errorf("a series shows one quantity: %s or %s, not both", s.Quantity, q.Quantity)
+		default:
+			s.Quantity, subject, byPriority = q.Quantity, value, q.byPriority
+		}
+	}
 	if subject == nil {
 		v.Errorf("a series shows one of queue, ingress, pause, ce, ue, state (of a port), goodput, rate (of a flow's tag)")
 		return s, false
@@ -243,29 +279,16 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	default:
 		s.Port, ok = d.seriesPort(subject)
 	}
-	s.Priority = d.seriesPriority(priority, &s)
-	s.Reference = d.reference(reference, label, s.Quantity)
+	if s.Priority > 0 && (!byPriority || s.Port == AllPorts) {
+		m.Get("priority").Errorf("priority: only queue, ingress, goodput, rate, and pause of one port, can be of one " +
+			"priority")
+	}
+	s.Reference.read(m, s.Quantity)
 	return s, ok
 }
 
 // allPorts is what users write for AllPorts.
 const allPorts = "all"
-
-// seriesPriority reads the one priority that a series is about, as Series has it.
-func (d *decoder) seriesPriority(v *yamlspec.Value, s *Series) uint8 {
-	priority := 0
-	if v == nil || !v.Int(&priority, 0, 7) {
-		return 0
-	}
-	switch s.Quantity {
-	case QueueBytes, IngressBytes, PauseRate, Throughput, SendingRate:
-		if s.Port != AllPorts {
-			return 1 + uint8(priority)
-		}
-	}
-	v.Errorf("priority: only queue, ingress, goodput, rate, and pause of one port, can be of one priority")
-	return 0
-}
 
 // seriesPort is the one switch port that v means.
 func (d *decoder) seriesPort(v *yamlspec.Value) (topologies.PortID, bool) {

@@ -256,7 +256,7 @@ func TestEnd(t *testing.T) {
 	const start = "topology: star\nflows: [{tag: one, from: h0, to: h1, size: 1MB}]\n"
 	for text, want := range map[string]string{
 		"duration: 1ms\ndrain_limit: 1s":                                                      "x.yaml:4:1: drain_limit has no effect without drain: true",
-		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit must be positive",
+		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit 0: leave drain out",
 		"duration: 1ms\ndrain: true\ndrain_limit: 2h":                                         "x.yaml:5:14: ",
 		"duration: 1ms\ndrain: true\ndrain_limit: 3601s":                                      "x.yaml:5:14: drain_limit 3601s is above 3600s",
 		"duration: 1ms\nworkloads: [{tag: a, all-to-all: {size: 1KB}, expect_unfinished: 2}]": "x.yaml:4:66: ",

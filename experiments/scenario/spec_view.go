@@ -36,12 +36,12 @@ type View struct {
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
 	// ReportDefault says that a run has chosen the panels by what it measured: the scenario names none.
-	ReportDefault bool            `json:"report_default,omitempty"`
-	LookAt        []string        `json:"look_at,omitempty"`
-	Spans         []SpanView      `json:"spans,omitempty"`
-	Unused        []string        `json:"expect_unused,omitempty"`
-	Faults        []FaultView     `json:"faults,omitempty"`
-	Published     []PublishedView `json:"published,omitempty"`
+	ReportDefault bool                     `json:"report_default,omitempty"`
+	LookAt        []string                 `json:"look_at,omitempty"`
+	Spans         []SpanView               `json:"spans,omitempty"`
+	Unused        []string                 `json:"expect_unused,omitempty"`
+	Faults        []FaultView              `json:"faults,omitempty"`
+	Published     []measure.PublishedTable `json:"published,omitempty"`
 }
 
 // RoutingView is how a View's switches choose among equal-cost ports.
@@ -197,7 +197,7 @@ func (s *Scenario) View() View {
 		Switch: viewSwitch(s.Topology, &s.Switch), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, DrainLimit: nanoseconds(s.DrainLimit), Seed: s.Seed,
-		LookAt: s.LookAt, Unused: s.ExpectUnused, Published: viewPublished(s.Published),
+		LookAt: s.LookAt, Unused: s.ExpectUnused, Published: s.Published,
 		Sample: SampleView{Interval: nanoseconds(s.Sample.Interval), Flows: s.Sample.Flows},
 	}
 	if h := s.Topology.Hash; h != topologies.HashOwn {

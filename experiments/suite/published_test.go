@@ -43,15 +43,15 @@ func TestCompare(t *testing.T) {
 	s := parse(t, someTables)
 	dcqcn := &measure.Summary{Controller: "dcqcn", Figures: []measure.Figure{
 		{Metric: "fct_mean", Value: 45_000},
-		{Metric: "slowdown_max", Over: 60_000, Value: 2.5051},
+		{Metric: "slowdown_max", FlowSet: measure.FlowSet{Over: 60_000}, Value: 2.5051},
 		{Metric: "pauses", Value: 7},
-		{Metric: "fct_mean", Tag: "other", Value: 30_000},
+		{Metric: "fct_mean", FlowSet: measure.FlowSet{Tag: "other"}, Value: 30_000},
 	}}
 	none := &measure.Summary{Controller: "none", Figures: []measure.Figure{
 		{Metric: "fct_mean", Value: 4_000_000},
-		{Metric: "fct_p99", Tag: "incast", Value: 123_400},
+		{Metric: "fct_p99", FlowSet: measure.FlowSet{Tag: "incast"}, Value: 123_400},
 		{Metric: "pauses", Value: 3},
-		{Metric: "fct_mean", Tag: "other", Value: 50_000},
+		{Metric: "fct_mean", FlowSet: measure.FlowSet{Tag: "other"}, Value: 50_000},
 	}}
 	type cells = []measure.ComparisonCell
 	want := func(relative measure.ComparisonCell, rows ...cells) []measure.Comparison {
