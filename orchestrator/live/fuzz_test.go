@@ -209,7 +209,7 @@ func testLiveFrames(t *testing.T, planeName string) {
 func TestLiveFlood(t *testing.T) { onPlanes(t, testLiveFlood) }
 
 func testLiveFlood(t *testing.T, planeName string) {
-	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 5000) // so slow that a busy machine too sends faster than the link
+	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 50_000) // so slow that even a starved process sends faster than the link
 	send := rawSocket(t, f, "h0")
 	frame := seedFrames(t, f.plan, f.plan.NodeByName("h0"), f.plan.NodeByName("h5"))[1]
 	frame[15] = 0 // priority 0
