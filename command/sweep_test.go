@@ -61,7 +61,7 @@ func TestSweepDisplay(t *testing.T) {
 		}
 		d.begun(3)
 		if terminal {
-			out.await("a=1 dcqcn", "0.5 of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
+			out.await("a=1 dcqcn", "500 us of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
 		}
 		d.ended(1, &sweep.Outcome{State: sweep.Kept})
 		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
