@@ -41,12 +41,7 @@ func (t Table) read(m *yamlspec.Mapping, path string) {
 		}
 		v := get(key)
 		k.Value.decode(v, k)
-		g, ok := k.Value.(*Group)
-		switch {
-		case !ok || k.Text() == off:
-		case g.Short != "" && !v.IsMapping():
-			t.Find(k.Name + "." + g.Short).Read(v)
-		case g.Example == "" || v.IsMapping():
+		if _, group := k.Value.(*Group); group && k.Text() != off {
 			inner := v.Mapping()
 			t.read(inner, k.Name+".")
 			inner.Done()

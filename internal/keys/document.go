@@ -50,11 +50,6 @@ func (t Table) values(k *Key) string {
 	switch value := k.Value.(type) {
 	case unread:
 		parts = append(parts, value.shown)
-	case *Group:
-		if value.Short != "" {
-			parts = append(parts, t.values(t.Find(k.Name+"."+value.Short)))
-		}
-		parts = append(parts, k.Kind().String())
 	default:
 		if words := k.Words(); words != nil {
 			parts = append(parts, "`"+strings.Join(words, "`, `")+"`")

@@ -23,9 +23,6 @@ func AnyOf(of ...any) Schema { return Schema{"anyOf": of} }
 // ListOf is the schema of a list, of which one item may stand without brackets.
 func ListOf(item Schema) Schema { return AnyOf(Schema{"type": "array", "items": item}, item) }
 
-// MapOf is the schema of a mapping whose keys are the user's.
-func MapOf(value Schema) Schema { return Schema{"type": "object", "additionalProperties": value} }
-
 // JSONSchema returns the table as an object of JSON Schema, for editors. It refers to JSONSchemaKinds as #/$defs.
 func (t Table) JSONSchema() Schema { return t.object("") }
 
@@ -69,11 +66,8 @@ func (t Table) takes(k *Key) Schema {
 	switch value := k.Value.(type) {
 	case *Group:
 		inner := t.object(k.Name)
-		switch {
-		case value.Off != nil:
+		if value.Off != nil {
 			return AnyOf(Schema{"const": off}, inner)
-		case value.Short != "":
-			return AnyOf(t.takes(t.Find(k.Name+"."+value.Short)), inner)
 		}
 		return inner
 	case unread:

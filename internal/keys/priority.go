@@ -17,7 +17,7 @@ const classes = 8
 // priority is the number of a priority.
 type priority struct{ field *uint8 }
 
-// Priority is the number of a priority.
+// Priority declares a key whose value is the number of a priority.
 func Priority(name string, field *uint8) Key { return Key{Name: name, Value: priority{field}} }
 
 func (p priority) decode(v *yamlspec.Value, _ *Key) {
@@ -42,7 +42,7 @@ func (p priority) words() []string   { return nil }
 // priorities is a set of priorities, as bits.
 type priorities struct{ field *uint8 }
 
-// Priorities is a set of priorities, as bits.
+// Priorities declares a key whose value is a set of priorities. The variable holds them as bits.
 func Priorities(name string, field *uint8) Key { return Key{Name: name, Value: priorities{field}} }
 
 func (p priorities) decode(v *yamlspec.Value, _ *Key) {
@@ -82,7 +82,7 @@ func PriorityList(set uint8) []int {
 // weights are sizes by priority; 0: none.
 type weights struct{ field *[classes]units.Bytes }
 
-// Weights is sizes by priority; 0: none.
+// Weights declares a key whose value is a size for each of some priorities; 0: none.
 func Weights(name string, field *[classes]units.Bytes) Key {
 	return Key{Name: name, Value: weights{field}}
 }
@@ -119,7 +119,7 @@ func (w weights) text() string {
 // ownPriority is 1 + the number of a priority; 0: none is given.
 type ownPriority struct{ priority }
 
-// OwnPriority is the number of a priority that may be left out. The variable has 1 + the number; 0: none is given.
+// OwnPriority declares a key whose value is the number of a priority. The variable holds 1 + the number; 0: the key is absent.
 func OwnPriority(name string, field *uint8) Key {
 	return Key{Name: name, Value: ownPriority{priority{field}}}
 }

@@ -19,22 +19,22 @@ type text struct {
 	many    bool           // the choices are too many to list in a message
 }
 
-// Text is a text.
+// Text declares a key whose value is any text.
 func Text(name string, field *string) Key {
 	return Key{Name: name, Value: &text{of: schema.Text, field: field}}
 }
 
-// Choice is one of some words.
+// Choice declares a key whose value is one of some words.
 func Choice(name string, field *string, words ...string) Key {
 	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words}}
 }
 
-// OneOf is one of many words: messages suggest the nearest, and do not list them.
+// OneOf declares a key whose value is one of many words: messages suggest the nearest, and do not list them.
 func OneOf(name string, field *string, words ...string) Key {
 	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words, many: true}}
 }
 
-// Matching is a text that matches a pattern. The rule says what the pattern asks for: "a tag is letters and digits".
+// Matching declares a key whose value matches a pattern. The rule says what the pattern asks for: "a tag is letters and digits".
 func Matching(name string, field *string, pattern *regexp.Regexp, rule string) Key {
 	return Key{Name: name, Value: &text{of: schema.Text, field: field, pattern: pattern, rule: rule}}
 }

@@ -21,32 +21,32 @@ type number[T ~int64 | ~int | ~uint16 | ~float64] struct {
 	view  func(T) any
 }
 
-// Size is a number of bytes.
+// Size declares a key whose value is a number of bytes.
 func Size(name string, field *units.Bytes) Key {
 	view := func(b units.Bytes) any { return int64(b) }
 	return Key{Name: name, Value: &number[units.Bytes]{schema.Size, field, units.ParseBytes, units.Bytes.String, view}}
 }
 
-// Rate is a number of bits per second.
+// Rate declares a key whose value is in bits per second.
 func Rate(name string, field *units.Rate) Key {
 	view := func(r units.Rate) any { return int64(r) }
 	return Key{Name: name, Value: &number[units.Rate]{schema.Rate, field, units.ParseRate, units.Rate.String, view}}
 }
 
-// Time is a duration. Views have nanoseconds.
+// Time declares a key whose value is a duration. Views have nanoseconds.
 func Time(name string, field *vtime.Time) Key {
 	view := func(t vtime.Time) any { return float64(t) / float64(vtime.Nanosecond) }
 	return Key{Name: name, Value: &number[vtime.Time]{schema.Time, field, units.ParseTime, vtime.Time.String, view}}
 }
 
-// Number is a number that may be a fraction.
+// Number declares a key whose value is a number that may be a fraction.
 func Number(name string, field *float64) Key {
 	spell := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	view := func(x float64) any { return x }
 	return Key{Name: name, Value: &number[float64]{schema.Number, field, yamlspec.ParseFloat, spell, view}}
 }
 
-// Integer is a whole number.
+// Integer declares a key whose value is a whole number.
 func Integer[T ~int | ~uint16](name string, field *T) Key {
 	parse := func(text string) (T, error) {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64)
@@ -132,7 +132,7 @@ func (n *number[T]) means() int64      { return int64(*n.field) }
 // flag is true or false.
 type flag struct{ field *bool }
 
-// Flag is true or false.
+// Flag declares a key whose value is true or false.
 func Flag(name string, field *bool) Key { return Key{Name: name, Value: flag{field}} }
 
 func (f flag) kind() schema.Kind                { return schema.Flag }
@@ -143,10 +143,10 @@ func (f flag) json() any                        { return *f.field }
 func (f flag) zero() bool                       { return !*f.field }
 func (f flag) words() []string                  { return []string{"false", "true"} }
 
-// inverse is a flag whose key says the contrary of its variable.
+// inverse is a flag that is true when its variable is false.
 type inverse struct{ flag }
 
-// Inverse is a flag whose key says the contrary of its variable. Views have the variable.
+// Inverse declares a flag that is true when its variable is false. Views have the variable.
 func Inverse(name string, field *bool) Key { return Key{Name: name, Value: inverse{flag{field}}} }
 
 func (f inverse) decode(v *yamlspec.Value, _ *Key) {
@@ -165,13 +165,13 @@ type choice struct {
 	view func() any
 }
 
-// Word is a variable of an enumeration whose values have names, in their order.
+// Word declares a key whose value is the name of a constant. The words name the constants 0, 1, 2 and so on.
 func Word[T ~uint8](name string, field *T, words ...string) Key {
 	get, set := func() int { return int(*field) }, func(i int) { *field = T(i) }
 	return Key{Name: name, Value: &choice{words, get, set, func() any { return words[*field] }}}
 }
 
-// Either is a variable that is false or true by these words. Views have true or false.
+// Either declares a key that takes one word for false and another for true. Views have false or true.
 func Either(name string, field *bool, no, yes string) Key {
 	get := func() int {
 		if *field {
@@ -206,7 +206,7 @@ func (c *choice) words() []string {
 	return slices.DeleteFunc(slices.Clone(c.all), func(word string) bool { return word == "" })
 }
 
-// GroupOf is a mapping of other keys of the table, whose names begin with its name and a dot.
+// GroupOf declares a mapping of other keys of the table. Their names begin with its name and a dot.
 func GroupOf(name string, g *Group) Key { return Key{Name: name, Value: g} }
 
 // Group describes a mapping of other keys.
@@ -219,16 +219,9 @@ type Group struct {
 	Off, On func()
 	// Instead says what to write in the place of the word off, if there is none.
 	Instead string
-	// Short is the key in the group whose value may stand in the place of the mapping: "count" of qps.
-	Short string
-	// Example is shown where something else than a mapping stands: "{on: 10us, off: 40us}".
-	Example string
 }
 
 func (g *Group) decode(v *yamlspec.Value, k *Key) {
-	if g.Example != "" && (v.IsScalar() || v.IsSequence()) {
-		v.Errorf("%s is a mapping such as %s", k.last(), g.Example)
-	}
 	if word := v.Raw(); g.Instead != "" && (word == off || word == "none" || word == "false") {
 		v.Errorf("%q: %s", word, g.Instead)
 	}
