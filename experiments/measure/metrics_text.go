@@ -32,12 +32,12 @@ func (m *Metric) Column() string {
 	if len(m.Kind.units) == 0 {
 		return m.Name
 	}
-	name, tag := m.Name, ""
+	name, _, _ := strings.Cut(m.Name, ":")
+	column := name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name]
 	if m.Tag != "" {
-		tag = ":" + m.Tag
-		name = strings.TrimSuffix(name, tag)
+		column += ":" + m.Tag
 	}
-	return name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name] + tag
+	return column
 }
 
 // Text returns a value, in the kind's base unit, with three significant digits and a unit, for people: "5.21 ms".

@@ -144,19 +144,13 @@ func (r *runner) controls() (names []string) {
 }
 
 // unused notes that a mechanism was not needed. It warns if the user's settings of its section changed nothing, which is known only where they
-// were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it. Beside other congestion controls that is a note,
-// as the setting may be for those.
+// were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it.
 func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
 	if r.mayBeUnused(name) {
 		return
 	}
 	if set := r.setBelow(section); set != "" {
-		text := fmt.Sprintf("--set %s had no effect: "+format, append([]any{set}, args...)...)
-		if r.options.Compared {
-			v.Note("%s", text)
-		} else {
-			v.Worsen(measure.Warn, "%s", text)
-		}
+		r.hadNoEffect(v, set, fmt.Sprintf(format, args...))
 		return
 	}
 	v.Note(format, args...)
@@ -248,8 +242,7 @@ func (r *runner) isSameWithout(ctx context.Context, set string) (same, already b
 	return other.drive(ctx, nil) == nil && ctx.Err() == nil && other.engine.Fingerprint() == r.engine.Fingerprint(), false
 }
 
-// judgeSettings names the user's settings that changed nothing, and that no other message is about. Beside other congestion controls that is a note,
-// as the setting may be for those.
+// judgeSettings names the user's settings that changed nothing, and that no other message is about.
 func (r *runner) judgeSettings(v *measure.Verdict) {
 	for _, set := range r.already {
 		v.Note("--set %s changes nothing: the scenario already has this value", set)
@@ -258,12 +251,16 @@ func (r *runner) judgeSettings(v *measure.Verdict) {
 		if slices.ContainsFunc(slices.Concat(v.Messages, v.Notes), func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
-		text := fmt.Sprintf("--set %s had no effect: the run is the same without it, frame by frame%s", set, r.whyIdle(set))
-		if r.options.Compared {
-			v.Note("%s", text)
-		} else {
-			v.Worsen(measure.Warn, "%s", text)
-		}
+		r.hadNoEffect(v, set, "the run is the same without it, frame by frame"+r.whyIdle(set))
+	}
+}
+
+// hadNoEffect warns of a setting that changed nothing. Beside other congestion controls it is a note, as the setting may be for those.
+func (r *runner) hadNoEffect(v *measure.Verdict, set, why string) {
+	if text := "--set " + set + " had no effect: " + why; r.options.Compared {
+		v.Note("%s", text)
+	} else {
+		v.Worsen(measure.Warn, "%s", text)
 	}
 }
 

@@ -40,6 +40,17 @@ func (s *Sweep) columns() []*measure.Metric {
 	return all
 }
 
+// figures returns an outcome's metrics, and those of single tags that the user asked for.
+func (s *Sweep) figures(o *Outcome) map[string]float64 {
+	all := maps.Clone(o.Figures)
+	for _, m := range s.shown() {
+		if v, ok := o.figure(m); ok {
+			all[m.Name] = v
+		}
+	}
+	return all
+}
+
 // writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
 // none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers beside that of its texts.
 func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
@@ -180,13 +191,7 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 		p, o := &points[i], &outcomes[i]
 		v := View{
 			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs, State: o.State,
-			Fingerprint: o.Fingerprint, Metrics: o.Figures,
-		}
-		for _, m := range s.shown() {
-			if x, ok := o.figure(m); ok && m.Tag != "" {
-				v.Metrics = maps.Clone(v.Metrics)
-				v.Metrics[m.Name] = x
-			}
+			Fingerprint: o.Fingerprint, Metrics: s.figures(o),
 		}
 		for k, parameter := range s.Varying() {
 			v.Parameters[parameter.Path] = p.Values[k]
