@@ -10,9 +10,9 @@ import (
 
 // folded is an output for people: it breaks lines that are wider than the screen, or than defaultWidth where there is none, between words.
 type folded struct {
-	to    io.Writer
-	width int
-	begun []byte // a line whose end is still to come
+	to      io.Writer
+	width   int
+	partial []byte // the start of a line, which is written with its end
 }
 
 // people returns w as an output for people.
@@ -23,18 +23,18 @@ func people(w io.Writer) io.Writer {
 
 // Write writes all lines that are whole.
 func (f *folded) Write(p []byte) (int, error) {
-	f.begun = append(f.begun, p...)
-	end := bytes.LastIndexByte(f.begun, '\n') + 1
+	f.partial = append(f.partial, p...)
+	end := bytes.LastIndexByte(f.partial, '\n') + 1
 	if end == 0 {
 		return len(p), nil
 	}
 	var b strings.Builder
-	for line := range strings.Lines(string(f.begun[:end])) {
+	for line := range strings.Lines(string(f.partial[:end])) {
 		for _, part := range foldLine(strings.TrimRight(line, " \n"), f.width) {
 			b.WriteString(part + "\n")
 		}
 	}
-	f.begun = append(f.begun[:0], f.begun[end:]...)
+	f.partial = append(f.partial[:0], f.partial[end:]...)
 	if _, err := io.WriteString(f.to, b.String()); err != nil {
 		return 0, err
 	}

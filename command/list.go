@@ -184,33 +184,26 @@ func purpose(description string) string {
 	return strings.TrimSuffix(first, ".")
 }
 
-// write prints a name and a purpose a line.
+// write prints the names of each kind with their purposes, a line each.
 func (l *listing) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(l.Scenarios) > 0 {
-		fmt.Fprintln(t, "SCENARIO\tPURPOSE")
-		for _, s := range l.Scenarios {
-			fmt.Fprintf(t, "%s\t%s\n", s.Name, purpose(s.Description))
+	sections := 0
+	section := func(kind string, n int, row func(i int) (name, description string)) {
+		if n == 0 {
+			return
 		}
-	}
-	if len(l.Sweeps) > 0 {
-		if len(l.Scenarios) > 0 {
+		if sections++; sections > 1 {
 			fmt.Fprintln(t, "\t")
 		}
-		fmt.Fprintln(t, "SWEEP\tPURPOSE")
-		for _, s := range l.Sweeps {
-			fmt.Fprintf(t, "%s\t%s\n", s.Name, purpose(s.Description))
+		fmt.Fprintf(t, "%s\tPURPOSE\n", kind)
+		for i := range n {
+			name, description := row(i)
+			fmt.Fprintf(t, "%s\t%s\n", name, purpose(description))
 		}
 	}
-	if len(l.Topologies) > 0 {
-		if len(l.Sweeps) > 0 {
-			fmt.Fprintln(t, "\t")
-		}
-		fmt.Fprintln(t, "TOPOLOGY\tPURPOSE")
-		for _, p := range l.Topologies {
-			fmt.Fprintf(t, "%s\t%s\n", p.Name, purpose(p.Description))
-		}
-	}
+	section("SCENARIO", len(l.Scenarios), func(i int) (_, _ string) { return l.Scenarios[i].Name, l.Scenarios[i].Description })
+	section("SWEEP", len(l.Sweeps), func(i int) (_, _ string) { return l.Sweeps[i].Name, l.Sweeps[i].Description })
+	section("TOPOLOGY", len(l.Topologies), func(i int) (_, _ string) { return l.Topologies[i].Name, l.Topologies[i].Description })
 	if err := t.Flush(); err != nil {
 		return err
 	}

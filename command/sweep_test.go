@@ -61,13 +61,13 @@ func TestSweepDisplay(t *testing.T) {
 		}
 		d.begun(3)
 		if terminal {
-			out.await("a=1 dcqcn", "500 us of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
+			out.await(t, "a=1 dcqcn", "500 us of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
 		}
 		d.ended(1, &sweep.Outcome{State: sweep.Kept})
 		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
 		d.ended(2, &sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory\ngoroutine 1")})
 		if terminal {
-			out.await(ended, failed, "mine: 2 of 4 points (1 kept), 2 failed")
+			out.await(t, ended, failed, "mine: 2 of 4 points (1 kept), 2 failed")
 		}
 		if interrupted {
 			d.ended(3, &sweep.Outcome{State: sweep.Interrupted})
@@ -95,15 +95,22 @@ func (s *screen) Write(b []byte) (int, error) {
 	return s.text.Write(b)
 }
 
+// hung is how long a display may take to show what it was given. It shows it within milliseconds, or never.
+const hung = 2 * time.Minute
+
 // await waits until texts have been written.
-func (s *screen) await(texts ...string) {
+func (s *screen) await(t *testing.T, texts ...string) {
+	t.Helper()
 	for _, text := range texts {
-		for {
+		for start := time.Now(); ; {
 			s.mu.Lock()
 			there := strings.Contains(s.text.String(), text)
 			s.mu.Unlock()
 			if there {
 				break
+			}
+			if time.Since(start) > hung {
+				t.Fatalf("the screen never showed %q", text)
 			}
 			time.Sleep(time.Millisecond)
 		}
