@@ -1,5 +1,5 @@
-// Package experiments runs scenarios from Go, and reads what came of them. It is a short way to what its subpackages do at length: scenario
-// is the language, runner a run, measure the numbers, sweep and suite many runs. See the examples.
+// Package experiments runs scenarios from Go and reads their results. Its subpackages do the same with more control:
+// scenario reads scenarios, runner runs one, measure has its numbers, sweep and suite run many. See the examples.
 package experiments
 
 import (
@@ -18,22 +18,25 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Options say how a scenario is to be run. The zero value is how its file has it.
+// Options configure a run. The zero value runs a scenario as its file says.
 type Options struct {
-	// Controller is a congestion control, a variant of the scenario's, or a file with a congestion control; empty: the scenario's first. Files
-	// need their language: import _ ".../hostagent/guest/star" for Starlark, guest/wasm for WebAssembly.
+	// Controller names a congestion control, a variant of the scenario, or a controller file. The default is the
+	// scenario's first controller. A controller file needs its language to be imported:
+	// import _ ".../hostagent/guest/star" for Starlark, guest/wasm for WebAssembly.
 	Controller string
-	// Set changes places of the scenario, each as "path=value": what --set of the command line takes.
+	// Set overrides keys of the scenario, each as "path=value", as --set does on the command line.
 	Set []string
-	// Seed is that of all that is random; 0: the scenario's.
+	// Seed seeds everything random. The default, 0, stands for the scenario's seed.
 	Seed uint64
-	// Directory is where the run's files go, which `pausenet report` reads; what an earlier run left there is replaced. Empty: nowhere.
+	// Directory is the folder that the run writes its files to, for `pausenet report`. Run replaces the files of an
+	// earlier run. If it is empty, Run writes no files.
 	Directory string
-	// Plane opens the plane; nil: the one in this process. kernel.Opener(plane.Kernel) has equal results, and needs root and Linux.
+	// Plane opens the plane. The default is the plane in this process. kernel.Opener(plane.Kernel) gives equal results
+	// and needs root and Linux.
 	Plane plane.Opener
-	// Processors is how many the run uses at once, 1 to engine.MaxLanes; 0: all of the machine, which is for one run at a
-	// time. What the run comes to does not depend on it. The kernel plane uses one. Congestion controls of flows at different hosts are called by several goroutines at
-	// once, unless it is 1.
+	// Processors is the number of processors that the run uses, 1 to engine.MaxLanes. The default, 0, stands for all of
+	// the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several goroutines call
+	// the congestion controls of flows at different hosts at once.
 	Processors int
 }
 

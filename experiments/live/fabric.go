@@ -47,7 +47,7 @@ type Options struct {
 	Record bool
 	// Owner is who brings it up, for those who would end it.
 	Owner Owner
-	// Plane says where the switches' pipelines run: plane.Kernel, or plane.Wasm, in this process; empty: the former.
+	// Plane is the plane that the switches' pipelines run on: plane.Kernel, which is the default, or plane.Wasm.
 	Plane string
 	// Privileged leaves programs on nodes all of root's powers; see kernel.Place.
 	Privileged bool
@@ -220,7 +220,7 @@ func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	return c.Virtual(to) - c.Virtual(from)
 }
 
-// PlaneName says where the switches' pipelines run: plane.Kernel, or plane.Wasm, in this process.
+// PlaneName returns the plane that the switches' pipelines run on: plane.Kernel or plane.Wasm.
 func (f *Fabric) PlaneName() string { return f.plane.Name() }
 
 // Privileged says that programs on nodes have all of root's powers.

@@ -21,7 +21,7 @@ type LinkSummary struct {
 	Paused    []Link `json:"paused"`
 }
 
-// Link is one direction of a link, and a row of links.csv.
+// Link represents one direction of a link during a run. It is also a row of links.csv.
 type Link struct {
 	Node        string  `json:"node" csv:"node" doc:"switch or host that sends"`
 	Port        string  `json:"port" csv:"port" doc:"its interface"`

@@ -38,8 +38,8 @@ type PublishedRow struct {
 	Values     []Printed `json:"values"`
 }
 
-// Printed is a number as a source prints it, without its unit; "" where it gives none. JSON has a number of the same
-// digits, or null.
+// Printed holds a number with the digits that its source prints, without the unit. It is empty where the source prints
+// none. In JSON it is a number with the same digits, or null.
 type Printed string
 
 // MarshalJSON writes the number.
@@ -76,7 +76,7 @@ func (r *PublishedRow) Name(metric *Metric) string {
 	return label
 }
 
-// FlowSetKeys are the keys of FigureKeys that say which flows a figure is about.
+// FlowSetKeys lists the keys of FigureKeys that select flows.
 var FlowSetKeys = []string{"tag", "over", "up_to", "size_bin"}
 
 // FigureKeys returns the keys that name the figure of a row.

@@ -178,9 +178,6 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Findings say what the comparison shows of the runs as wholes.
-func (c *Comparison) Findings() []string { return c.shown.Findings }
-
 // Missing are what the folders lack of what the page shows.
 func (c *Comparison) Missing() []string { return c.page.missing() }
 

@@ -14,7 +14,7 @@
 // Where what is:
 //
 //   - The tables and their columns: rows.go; how they are written and read: csv.go, behind.go.
-//   - A run's folder: output.go (its files, and the rows of some), manifest.go, json.go, sums.go (whether its files are as
-//     the run left them), differ.go (whether they are what the run writes when it is made again).
+//   - A run's folder: output.go (its files, and the rows of some), manifest.go, json.go, sums.go (checks that its files did
+//     not change since the run), differ.go (compares them with those of a second run).
 //   - Where runs are below a folder of results: places.go; what would be lost there: overwrite.go.
 package rundir

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// Output is the tables that are written as the run goes, so that nothing is lost when it is stopped.
+// Output holds the tables that a run writes while it simulates. A run that is stopped keeps the rows written so far.
 type Output struct {
 	Ports  *csvFile[PortRow]
 	PFC    *csvFile[PFCRow]

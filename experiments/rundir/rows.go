@@ -29,7 +29,7 @@ var Tables = []*table.Schema{
 	&Why.Schema, &Causes.Schema, &Recovery.Schema, &QPs.Schema,
 }
 
-// FlowRow is a flow.
+// FlowRow describes one flow and its completion.
 type FlowRow struct {
 	Number        int     `csv:"flow" doc:"number, from 0 in the scenario's order"`
 	Tag           string  `csv:"tag" doc:"tag of its workload; may be empty"`
@@ -54,7 +54,7 @@ func (f *FlowRow) Check() error {
 	return nil
 }
 
-// PortRow is a priority of a port at a sample.
+// PortRow samples one priority of one port.
 type PortRow struct {
 	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time"`
 	Node     string `csv:"node,plain" doc:"switch or host"`
@@ -67,7 +67,7 @@ type PortRow struct {
 	Sent     int64  `csv:"tx_bytes" unit:"bytes" doc:"sent since the run's start"`
 }
 
-// PFCRow is a PFC frame as it begins to leave a port.
+// PFCRow records one PFC frame when it starts to leave a port.
 type PFCRow struct {
 	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time at which it begins to leave"`
 	Node     string `csv:"node" doc:"sender"`
@@ -77,7 +77,7 @@ type PFCRow struct {
 	Event    string `csv:"event" doc:"pause or resume"`
 }
 
-// RateRow is a flow at a sample.
+// RateRow samples one flow.
 type RateRow struct {
 	Time    int64 `csv:"time_ns" unit:"ns" doc:"virtual time"`
 	Flow    int   `csv:"flow" doc:"number in flows.csv"`
@@ -86,10 +86,10 @@ type RateRow struct {
 	RTT     int64 `csv:"rtt_ns" unit:"ns" doc:"last round-trip time; 0: none yet"`
 }
 
-// LinkRow is one direction of a link.
+// LinkRow describes one direction of a link.
 type LinkRow = measure.Link
 
-// EventRow is a fault, a PFC storm or a deadlock, as it begins or ends.
+// EventRow records the start or the end of a fault, a PFC storm or a deadlock.
 type EventRow struct {
 	Time   int64  `csv:"time_ns" unit:"ns" doc:"virtual time"`
 	Node   string `csv:"node" doc:"node concerned; empty: the fabric"`
@@ -99,7 +99,7 @@ type EventRow struct {
 	Detail string `csv:"detail" doc:"text; may have commas, and is then in quotes"`
 }
 
-// PanelRow is a point of one of the report's plots over time.
+// PanelRow is one point of a plot over time in the report.
 type PanelRow struct {
 	Panel  int     `csv:"panel" doc:"number in the manifest's configuration.report, from 0"`
 	Series int     `csv:"series" doc:"number in the panel, from 0"`
@@ -107,7 +107,7 @@ type PanelRow struct {
 	Value  float64 `csv:"value" doc:"in the base unit of the series' quantity"`
 }
 
-// CollectiveRow is a collective operation.
+// CollectiveRow describes one collective operation.
 type CollectiveRow struct {
 	Number     int    `csv:"collective" doc:"number, from 0"`
 	Tag        string `csv:"tag" doc:"tag of its workload"`
@@ -126,10 +126,11 @@ type CollectiveRow struct {
 	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"how much later than the median rank it left"`
 }
 
-// WayACK is the Way of what an acknowledgement met.
+// WayACK is the Way of time that an acknowledgement spent.
 const WayACK = "ack"
 
-// WhyRow is a part of a flow's time. Those of a flow add up to its completion time. Causes are -1 if there is none.
+// WhyRow assigns a part of a flow's completion time to a cause. The parts of a flow add up to its completion time. A
+// cause is -1 where there is none.
 type WhyRow struct {
 	Flow        int    `csv:"flow" doc:"number in flows.csv"`
 	Stage       string `csv:"stage" doc:"sending, window, repair or last"`
@@ -145,7 +146,7 @@ type WhyRow struct {
 	Picoseconds int64  `csv:"time_ps" unit:"ps" doc:"time"`
 }
 
-// CauseRow is why a queue stood or a port did not send. Causes come behind the ones that they are because of.
+// CauseRow explains why a queue stood or a port did not send. A cause follows the causes that it refers to.
 type CauseRow struct {
 	Number  int    `csv:"cause,null" doc:"number, from 0"`
 	Kind    string `csv:"kind" doc:"congestion, pfc_storm, slow_receiver, deadlock, no_credits, unknown or pause"`
@@ -154,7 +155,7 @@ type CauseRow struct {
 	Queue   string `csv:"queue" doc:"of congestion: bytes in the queue by tag when it had PAUSE sent, as a=5;b=6"`
 }
 
-// RecoveryRow is what selective repeat met in a flow.
+// RecoveryRow counts the packets of a flow that selective repeat retransmitted, or received twice or out of order.
 type RecoveryRow struct {
 	Flow       int   `csv:"flow" doc:"number in flows.csv"`
 	Spurious   int64 `csv:"spurious" unit:"packets" doc:"retransmitted though they had arrived"`
@@ -164,7 +165,7 @@ type RecoveryRow struct {
 	Trimmed    int64 `csv:"trimmed" unit:"packets" doc:"cut down to their headers by switches"`
 }
 
-// QPRow is a QP of a flow with several.
+// QPRow describes one QP of a flow that has several.
 type QPRow struct {
 	Flow          int   `csv:"flow" doc:"number in flows.csv"`
 	QP            int   `csv:"qp" doc:"number in the flow, from 0"`
