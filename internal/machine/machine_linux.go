@@ -18,15 +18,6 @@ func Release() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// PeakResident is the most memory this process has had resident, in bytes.
-func PeakResident() int64 {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return u.Maxrss << 10
-}
-
 // ProcessorTime is the processor time this process has used, in nanoseconds.
 func ProcessorTime() int64 {
 	var u unix.Rusage

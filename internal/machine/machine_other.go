@@ -11,13 +11,6 @@ import (
 // Release is the operating system.
 func Release() string { return runtime.GOOS }
 
-// PeakResident is the memory that Go has taken from the system, in bytes.
-func PeakResident() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.Sys)
-}
-
 var processStart = time.Now()
 
 // ProcessorTime stands in the wall clock: this system's processor time is not read.
