@@ -61,7 +61,8 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	flags.StringVar(&f.Topology, "topology", "", "run the tests that work on any topology on this one: a built-in's `name` or a file")
 	setFlag(c, &f.Sets)
 	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenarios')")
-	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5: rows show means, 95 % intervals and coefficients of variation")
+	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5: rows show means, 95 % "+
+		"intervals and coefficients of variation")
 	c.MarkFlagsMutuallyExclusive("seed", "seeds")
 	flags.StringVar(&f.out, "out", "", "keep the runs in this `folder` (default: delete them)")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
@@ -77,7 +78,8 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 }
 
 func (f *aiFabricFlags) run(c *cobra.Command) error {
-	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"), checkProcessors(c, plane.Wasm)); err != nil {
+	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"),
+		checkProcessors(c, plane.Wasm)); err != nil {
 		return err
 	}
 	if f.seeds != "" {

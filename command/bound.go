@@ -161,7 +161,8 @@ func writeLimits(w io.Writer, b *bound.Bound, without string) {
 				continue
 			}
 			line := []string{
-				fmt.Sprintf("%s, %s by %s, %v", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size)), strconv.Itoa(c.Ranks), strconv.Itoa(c.Count), took(c.Time), "", "",
+				fmt.Sprintf("%s, %s by %s, %v", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size)), strconv.Itoa(c.Ranks),
+				strconv.Itoa(c.Count), took(c.Time), "", "",
 			}
 			if c.Bus > 0 {
 				line[4], line[5] = gigabits(c.Algorithmic), gigabits(c.Bus)

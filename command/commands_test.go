@@ -81,7 +81,10 @@ func TestCommands(t *testing.T) {
 		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
 		{"show " + dir, exitBadInput, "", "is a folder, not a file"},
 		{"validate " + fabric + " " + scenario, exitFine, "scenario mine is valid; 1 flow;", ""},
-		{"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is valid", wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n"},
+		{
+			"validate " + fabric + " " + wrong, exitBadInput, "topology fabric is valid",
+			wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n",
+		},
 		{"validate " + sweep, exitFine, sweep + ": sweep both is valid; 4 points", ""},
 		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is valid", wrongSweep + ":1:43: unknown key \"sise\""},
 		{"validate " + wrong + " -o json", exitBadInput, `"path": "star.host",
@@ -198,7 +201,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestBuiltinsFitTerminal: the lists of what comes with the program have a name and a purpose a line, within 80 columns, and show of each fits too.
+// TestBuiltinsFitTerminal: the lists of what comes with the program have a name and a purpose a line, within 80
+// columns, and show of each fits too.
 func TestBuiltinsFitTerminal(t *testing.T) {
 	lines := [][]string{{"list"}, {"list", "--cc"}, append([]string{"list", "--cc"}, cc.Names()...)}
 	all, err := builtins()

@@ -11,9 +11,11 @@
 //   - Congestion controls in files: cc.go, watch.go (running again as they are saved).
 //   - The course: lab.go, and labgrade.go (all hand-ins, a process each; memory_linux.go and memory_other.go bound its memory).
 //   - Verbs about the machine: doctor.go, bench.go and clean.go; of AI fabrics: benchaifabric.go; about the program: version.go.
-//   - The command as a whole: command.go (Main), root.go (the list of verbs, and common flags), help.go (help), usage.go (what is wrong with words and flags), config.go (flags from the environment and
+//   - The command as a whole: command.go (Main), root.go (the list of verbs, and common flags), help.go (help),
+//     usage.go (what is wrong with words and flags), config.go (flags from the environment and
 //     a file), complete.go (completion), numbers.go (flags that are numbers), subject.go (what NAME and FILE mean), environment.go (the
 //     plane, privileges, locks), interrupt.go (signals), exit.go (exit codes).
-//   - What is printed: output.go, plain.go (nothing that a terminal would obey), fold.go (lines no wider than the screen), columns.go, format.go (columns of cells), progress.go (bars),
+//   - What is printed: output.go, plain.go (nothing that a terminal would obey), fold.go (lines no wider than the
+//     screen), columns.go, format.go (columns of cells), progress.go (bars),
 //     results.go (what runs came to), published.go (beside what a source says).
 package command

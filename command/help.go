@@ -70,7 +70,10 @@ func globalFlags(c *cobra.Command) string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.AddFlagSet(c.Root().PersistentFlags())
 	if help := c.Flags().Lookup("help"); help != nil {
-		flags.AddFlag(&pflag.Flag{Name: help.Name, Shorthand: help.Shorthand, Usage: "print this help", Value: help.Value, DefValue: help.DefValue})
+		flags.AddFlag(&pflag.Flag{
+			Name: help.Name, Shorthand: help.Shorthand, Usage: "print this help", Value: help.Value,
+			DefValue: help.DefValue,
+		})
 	}
 	return listFlags(flags, "")
 }

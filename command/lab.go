@@ -105,7 +105,8 @@ func newLabShowCommand() *cobra.Command {
 				return badInput(err)
 			}
 			w := people(c.OutOrStdout())
-			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to change: %s. A check takes about %v.\n\n", strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.CheckTime)
+			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to change: %s. A check takes about %v.\n\n",
+				strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.CheckTime)
 			for i := range e.Checks {
 				fmt.Fprintf(w, "  %4v  %s\n", e.Checks[i].Points, e.Checks[i].Title)
 			}

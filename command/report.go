@@ -37,7 +37,8 @@ that of the first run.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html beside the first of the compared folders)")
+	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or "+
+		"comparison.html beside the first of the compared folders)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c
@@ -119,7 +120,8 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 			fmt.Fprintf(w, "  and %d more settings, in the page\n", len(v.Differences)-i)
 			break
 		}
-		writeParagraph(w, "", fmt.Sprintf("  %s, %s: %s", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name, strings.Join(orDashes(d.Values), " | ")))
+		writeParagraph(w, "", fmt.Sprintf("  %s, %s: %s", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name,
+			strings.Join(orDashes(d.Values), " | ")))
 	}
 	fmt.Fprintf(w, "\n  comparison: %s\n", f.output)
 	return nil

@@ -87,7 +87,8 @@ after SIGTERM.`},
 	root.SetFlagErrorFunc(flagError)
 	root.Args = unknownCommand
 	var config string
-	root.PersistentFlags().StringVar(&config, "config", "", "configuration `file` (default: pausenet/config.yaml in your configuration folder)")
+	root.PersistentFlags().StringVar(&config, "config", "",
+		"configuration `file` (default: pausenet/config.yaml in your configuration folder)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
@@ -136,12 +137,14 @@ func notEmpty(c *cobra.Command, flag string) error {
 // The flags that several commands share, each with one text.
 
 func controllersFlag(c *cobra.Command, names *[]string) {
-	c.Flags().StringSliceVar(names, "cc", nil, "congestion controllers or variants, separated by commas: `names`, files such as ./mine.star, or all (default: the scenario's)")
+	c.Flags().StringSliceVar(names, "cc", nil, "congestion controllers or variants, separated by commas: `names`, files "+
+		"such as ./mine.star, or all (default: the scenario's)")
 	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), scenario.AllControllers) })
 }
 
 func planeFlag(c *cobra.Command, plane *string) {
-	c.Flags().StringVar(plane, "plane", "auto", "`plane` to run the pipelines on: wasm, kernel (slower, needs root), or auto (wasm); results are equal")
+	c.Flags().StringVar(plane, "plane", "auto", "`plane` to run the pipelines on: wasm, kernel (slower, needs root), or "+
+		"auto (wasm); results are equal")
 	completeFlag(c, "plane", planes...)
 }
 
@@ -154,7 +157,9 @@ func setFlag(c *cobra.Command, sets *[]string) {
 
 // figuresFlag adds --figures to a command that writes pages with plots.
 func figuresFlag(c *cobra.Command, formats *[]string) {
-	c.Flags().StringSliceVar(formats, "figures", nil, "also write each plot as a file, in these `formats`: "+strings.Join(results.FigureFormats, ", ")+" (all if none is given)")
+	c.Flags().StringSliceVar(formats, "figures", nil,
+		"also write each plot as a file, in these `formats`: "+strings.Join(results.FigureFormats, ", ")+
+			" (all if none is given)")
 	c.Flags().Lookup("figures").NoOptDefVal = strings.Join(results.FigureFormats, ",")
 	completeList(c, "figures", always(results.FigureFormats))
 }

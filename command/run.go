@@ -97,7 +97,8 @@ means over the seeds with 95 % confidence intervals.`,
 	controllersFlag(c, &f.controllers)
 	planeFlag(c, &f.plane)
 	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: the scenario's)")
-	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5 or 1,7,9; reports show means with 95 % confidence intervals")
+	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5 or 1,7,9; reports show "+
+		"means with 95 % confidence intervals")
 	setFlag(c, &f.sets)
 	flags.BoolVar(&f.quick, "quick", false, "run the quick form of long scenarios, NAME-quick")
 	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at a time")
@@ -157,7 +158,8 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, runner.ExportHPCC))
 	}
 	batch := &suite.Suite{
-		Directory: f.out, Jobs: f.jobs, Plane: kernel.Opener(plane), Version: version(), Command: commandLine(os.Args), Sets: f.sets, Figures: f.figures,
+		Directory: f.out, Jobs: f.jobs, Plane: kernel.Opener(plane), Version: version(), Command: commandLine(os.Args),
+		Sets: f.sets, Figures: f.figures,
 		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors, CheckSets: true,
 	}
 	if f.parquet {

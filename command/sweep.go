@@ -73,10 +73,13 @@ machines. Both give the same files as one machine, except times.csv
 		ValidArgsFunction: completeSweeps,
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values: `path=v1,v2` or path=a..b:step; repeatable. One value applies to every point")
+	flags.StringArrayVar(&f.sets, "set", nil, "a parameter and its values: `path=v1,v2` or path=a..b:step; repeatable. "+
+		"One value applies to every point")
 	controllersFlag(c, &f.controllers)
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..5 or 1,7,9 (default: the scenario's)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the list; METRIC:TAG is of flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, pauses_between_switches)")
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the "+
+		"list; METRIC:TAG is of flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, "+
+		"pauses_between_switches)")
 	planeFlag(c, &f.plane)
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
 	processorsFlag(c, &f.processors, " (default: all, shared by the points)")

@@ -226,12 +226,11 @@ func TestColumnsBreakHeads(t *testing.T) {
 		{"20KB", "5.2 ms", "7"},
 	}
 	want := "" +
-		"                PAUSE\n" +
-		"               frames\n" +
-		"              between\n" +
+		"                   PAUSE\n" +
+		"                  frames\n" +
+		"                 between\n" +
 		"  size     FCT  switches\n" +
 		"  20KB  5.2 ms         7\n"
-	want = strings.ReplaceAll(want, "                PAUSE\n               frames\n              between\n", "                   PAUSE\n                  frames\n                 between\n")
 	var b bytes.Buffer
 	if writeColumnsWithin(&b, lines, 1, 30); b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)

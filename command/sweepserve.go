@@ -37,7 +37,8 @@ type serveFlags struct {
 
 func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.serve, "serve", "", "serve the points to workers on other machines at this `address`, as host:port (default: a free port)")
+	flags.StringVar(&f.serve, "serve", "", "serve the points to workers on other machines at this `address`, as "+
+		"host:port (default: a free port)")
 	flags.Lookup("serve").NoOptDefVal = anyAddress
 	flags.StringVar(&f.nats, "nats", "", "serve the points to workers through the NATS server at this `URL`")
 	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")

@@ -78,18 +78,22 @@ capture, top, events and set use it from any terminal; down ends it.`,
 func (f *upFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.name, "name", defaultFabric, "`name` of the fabric, for other terminals")
-	flags.Float64Var(&f.slowdown, "slowdown", 0, "`factor` by which virtual time is slower than the wall clock, such as 200 (default: chosen for this machine)")
+	flags.Float64Var(&f.slowdown, "slowdown", 0, "`factor` by which virtual time is slower than the wall clock, such as "+
+		"200 (default: chosen for this machine)")
 	flags.StringVar(&f.controller, "cc", "", "congestion controller of RDMA flows, by `name` (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
 	flags.Uint64Var(&f.seed, "seed", 1, "random `seed`")
-	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm (in this process, with a lower slow-down)")
+	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm "+
+		"(in this process, with a lower slow-down)")
 	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
-	flags.BoolVar(&f.privileged, "privileged", false, "give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
+	flags.BoolVar(&f.privileged, "privileged", false,
+		"give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write events to this `file`, one line of JSON each")
-	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric to browsers on this machine: `ro|rw`; rw adds buttons that change it")
+	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric to browsers on this machine: `ro|rw`; rw "+
+		"adds buttons that change it")
 	flags.Lookup("web").NoOptDefVal = webRead
 	completeFlag(c, "web", webWords...)
 	completeFlag(c, "plane", plane.Kernel, plane.Wasm)

@@ -39,7 +39,10 @@ type aboutProgram struct {
 }
 
 func newAboutProgram() *aboutProgram {
-	p := &aboutProgram{Version: version(), Planes: []string{plane.Wasm}, Pipelines: digest.Of(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	p := &aboutProgram{
+		Version: version(), Planes: []string{plane.Wasm}, Pipelines: digest.Of(), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
 	if p.Pipelines.Kernel != "" {
 		p.Planes = append(p.Planes, plane.Kernel)
 	}

@@ -69,7 +69,8 @@ func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) 
 	case c.MTU < 256 || c.MTU > min(n.mtu, wire.MaxPathMTU) || c.MTU&3 != 0:
 		return nil, fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", c.MTU, min(n.mtu, wire.MaxPathMTU))
 	case settings.Recovery == SelectiveRepeat:
-		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets that are WRITEs of their own. " +
+		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets " +
+			"that are WRITEs of their own. " +
 			"Leave out recovery: selective")
 	}
 	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants { // the other host may not grant, and no packet requests grants

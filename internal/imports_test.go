@@ -41,7 +41,11 @@ var mayImport = map[string][]string{
 	"switchagent": {"ebpf"},
 	"settings":    {"hostagent", "switchagent"},
 
-	"orchestrator/engine":           {"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane"},
+	"orchestrator/engine": {
+		"topologies", "ebpf", "hostagent", "switchagent", "settings",
+		"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths",
+		"orchestrator/engine/plane",
+	},
 	"orchestrator/engine/calendar":  {},
 	"orchestrator/engine/cycle":     {},
 	"orchestrator/engine/fill":      {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
@@ -49,16 +53,29 @@ var mayImport = map[string][]string{
 	"orchestrator/engine/plane":     {"topologies", "ebpf"},
 	"orchestrator/engine/wasmplane": {"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill", "orchestrator/engine/plane"},
 	"orchestrator/provenance":       {"topologies", "hostagent", "orchestrator/engine"},
-	"orchestrator/kernel":           {"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent", "switchagent", "orchestrator/engine/fill", "orchestrator/engine/plane", "orchestrator/engine/wasmplane"},
-	"orchestrator/kernel/doctor":    {"topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/kernel"},
-	"orchestrator/outside":          {"topologies", "orchestrator/kernel"},
-	"orchestrator/live":             {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane", "orchestrator/kernel"},
+	"orchestrator/kernel": {
+		"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent",
+		"switchagent", "orchestrator/engine/fill", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
+	},
+	"orchestrator/kernel/doctor": {
+		"topologies", "hostagent", "switchagent", "orchestrator/engine",
+		"orchestrator/engine/paths", "orchestrator/kernel",
+	},
+	"orchestrator/outside": {"topologies", "orchestrator/kernel"},
+	"orchestrator/live": {
+		"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine",
+		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
+		"orchestrator/kernel",
+	},
 
 	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
 
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
 	// import what any of them may, as far as Go lets them.
-	"experiments":            {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "orchestrator/engine", "orchestrator/engine/plane"},
+	"experiments": {
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner",
+		"orchestrator/engine", "orchestrator/engine/plane",
+	},
 	"experiments/internal":   {"experiments/scenario"},
 	"experiments/fluid":      {},
 	"experiments/perfetto":   {},
@@ -67,18 +84,25 @@ var mayImport = map[string][]string{
 	"experiments/steps":      {},
 	"experiments/collective": {"experiments/steps"},
 	"experiments/measure":    {"experiments/steps", "topologies"},
-	// The languages of controllers in files have libraries that the state machines have not. Only programs import them, and with them the language.
+	// The languages of controllers in files have libraries that the state machines have not. Only programs import them,
+	// and with them the language.
 	"hostagent/guest/star": {"hostagent"},
 	"hostagent/guest/wasm": {"hostagent", "hostagent/guest/star"},
 
-	"experiments/ccfile":   {"hostagent"},
-	"experiments/scenario": {"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure", "experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane"},
-	"experiments/rundir":   {"experiments/measure", "experiments/scenario"},
+	"experiments/ccfile": {"hostagent"},
+	"experiments/scenario": {
+		"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure",
+		"experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
+		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane",
+	},
+	"experiments/rundir": {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
 	"experiments/parquet": {"experiments/rundir"},
 	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
-		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
+		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir",
+		"experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
+		"orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
 		"orchestrator/provenance",
 	},
 	"experiments/view": {"experiments/rundir", "experiments/replay"},
@@ -88,26 +112,42 @@ var mayImport = map[string][]string{
 	"experiments/why":       {"experiments/measure", "experiments/rundir"},
 	"experiments/results":   {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
 	"experiments/suite": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results", "topologies", "orchestrator/engine", "orchestrator/engine/plane",
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results",
+		"topologies", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 	"experiments/sweep": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine", "orchestrator/engine/plane",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet",
+		"experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 	"experiments/jsonschema": {"experiments/collective", "experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
-	"experiments/headroom":   {"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/fill"},
-	"experiments/sonic":      {},
-	"experiments/bound":      {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid", "topologies", "orchestrator/engine", "orchestrator/engine/paths"},
+	"experiments/headroom": {
+		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",
+		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
+	},
+	"experiments/sonic": {},
+	"experiments/bound": {
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid",
+		"topologies", "orchestrator/engine", "orchestrator/engine/paths",
+	},
 	"experiments/aifabric": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite", "topologies",
 	},
-	"experiments/bench": {"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel"},
+	"experiments/bench": {
+		"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent",
+		"orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel",
+	},
 	"experiments/live": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
+		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
+		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",
 	},
-	"experiments/train": {"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report", "hostagent", "orchestrator/engine", "orchestrator/engine/plane"},
+	"experiments/train": {
+		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report",
+		"hostagent", "orchestrator/engine", "orchestrator/engine/plane",
+	},
 
 	"playground": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner", "experiments/suite",
@@ -118,7 +158,9 @@ var mayImport = map[string][]string{
 
 	"cmd": {"command"},
 	"command": {
-		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
+		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm",
+		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/kernel",
+		"orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",
@@ -142,7 +184,12 @@ func ruledBy(dir string) string {
 }
 
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
-var pure = []string{"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane", "orchestrator/provenance", "experiments/fluid", "experiments/measure", "experiments/steps", "experiments/collective"}
+var pure = []string{
+	"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine",
+	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths",
+	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "orchestrator/provenance", "experiments/fluid",
+	"experiments/measure", "experiments/steps", "experiments/collective",
+}
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
 // randomness that no seed decides, or what loads pipelines.
@@ -222,7 +269,10 @@ func TestImportRulesHold(t *testing.T) {
 		{"orchestrator/engine/x.go", imports("engine", "context"), "without IO"},
 		{"orchestrator/engine/x.go", imports("engine", ours("ebpf/kernel")), "may not import package ebpf/kernel"},
 		{"orchestrator/engine/x.go", imports("engine", ours("orchestrator/kernel")), "may not import package orchestrator/kernel"},
-		{"orchestrator/engine/x.go", imports("engine", ours("orchestrator/engine/wasmplane")), "may not import package orchestrator/engine/wasmplane"},
+		{
+			"orchestrator/engine/x.go", imports("engine", ours("orchestrator/engine/wasmplane")),
+			"may not import package orchestrator/engine/wasmplane",
+		},
 		{"orchestrator/engine/x_test.go", imports("engine", ours("orchestrator/engine/wasmplane")), ""},
 		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine/plane"), "time", "golang.org/x/sys/unix"), ""},
 		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine")), "may not import package orchestrator/engine"},
@@ -342,7 +392,8 @@ func breachesOf(name string, source []byte) (problems []string) {
 		}
 		if other, ok := strings.CutPrefix(imported, module+"/"); ok {
 			other = ruledBy(other)
-			if test && (slices.Contains(testsMayImport[pkg], other) || strings.HasPrefix(pkg, "experiments/") && other != "cmd" && other != "command") {
+			if test && (slices.Contains(testsMayImport[pkg], other) || strings.HasPrefix(pkg, "experiments/") &&
+				other != "cmd" && other != "command") {
 				continue
 			}
 			if other != pkg && !slices.Contains(common, other) && !slices.Contains(allowed, other) {

@@ -295,7 +295,8 @@ func TestWords(t *testing.T) {
 	if err := errors.Join(r.WriteText(&text), r.WriteMarkdown(&table)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(text.String(), "10.1 Synthetic JCT\n") || strings.Contains(text.String(), " \n") || !strings.Contains(text.String(), "1.1") {
+	if !strings.Contains(text.String(), "10.1 Synthetic JCT\n") || strings.Contains(text.String(), " \n") ||
+		!strings.Contains(text.String(), "1.1") {
 		t.Errorf("%s", text.String())
 	}
 	if !strings.Contains(table.String(), "| drops | ECMP | 10.1 | - | - | none |\n") {

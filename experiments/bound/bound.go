@@ -112,7 +112,8 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 		b.Notes = append(b.Notes, fmt.Sprintf("computed without faults: %s ignored", topologies.Plural(n, "fault")))
 	}
 	if shorter := shorterPackets(s); len(shorter) > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("the bound is for packets over IPv6 (host.ip); over IPv4, as in %s, they are shorter (try --set host.ip=ipv4)", strings.Join(shorter, ", ")))
+		b.Notes = append(b.Notes, fmt.Sprintf("the bound is for packets over IPv6 (host.ip); over IPv4, as in %s, they are "+
+			"shorter (try --set host.ip=ipv4)", strings.Join(shorter, ", ")))
 	}
 	for _, d := range []fluid.Discipline{fluid.MaxMin, fluid.ShortestFirst} {
 		b.Disciplines = append(b.Disciplines, m.under(d))

@@ -1,5 +1,5 @@
-// Package ccfile reads congestion controls from files. Which languages a program reads depends on the packages it imports: hostagent/guest/star
-// registers Starlark, hostagent/guest/wasm WebAssembly.
+// Package ccfile reads congestion controls from files. Which languages a program reads depends on the packages it
+// imports: hostagent/guest/star registers Starlark, hostagent/guest/wasm WebAssembly.
 package ccfile
 
 import (
@@ -67,7 +67,8 @@ func Parse(path string, content []byte, meter *guest.Meter) (*cc.Spec, error) {
 	end := extension(path)
 	read, ok := guest.ReaderOf(end)
 	if !ok {
-		return nil, &guest.Error{File: path, Message: fmt.Sprintf("this program does not run %s files: use the command line (a Go program imports "+
+		return nil, &guest.Error{File: path, Message: fmt.Sprintf("this program does not run %s files: use the command "+
+			"line (a Go program imports "+
 			"hostagent/guest/%s for them)", end, languages[end])}
 	}
 	program, err := read(path, content)

@@ -144,7 +144,8 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 				}
 				configs = append(configs, config)
 				qps = append(qps, measure.QPPath{
-					Path: paths.Forward(f.Plan, own.Source, own.Destination, config.Ports), Back: paths.Back(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
+					Path: paths.Forward(f.Plan, own.Source, own.Destination, config.Ports),
+					Back: paths.Back(f.Plan, own.Source, own.Destination, config.Ports), Size: int64(size),
 				})
 			}
 			if r.own == nil {

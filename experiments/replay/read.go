@@ -123,7 +123,10 @@ func Read(path, label string) (packed []byte, warnings []string, err error) {
 
 // files are the files that the replay was read from.
 func (r *reading) files() []string {
-	all := []string{rundir.ManifestFile, rundir.Flows.Name, rundir.PFC.Name, rundir.Events.Name, rundir.Panels.Name, rundir.Why.Name, rundir.Causes.Name}
+	all := []string{
+		rundir.ManifestFile, rundir.Flows.Name, rundir.PFC.Name, rundir.Events.Name, rundir.Panels.Name,
+		rundir.Why.Name, rundir.Causes.Name,
+	}
 	if r.head.Recorded {
 		return append(all, rundir.RecordFile)
 	}

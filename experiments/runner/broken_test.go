@@ -124,7 +124,7 @@ func TestBrokenController(t *testing.T) {
 func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 	t.Helper()
 	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")
-	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, planeName), Seed: 1, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+	controller := func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
 		inner := cc.Constant(float64(env.LineRate))
 		if flow != 2 {
 			return inner, nil
@@ -132,7 +132,8 @@ func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 		own := b
 		own.Controller = inner
 		return &own, nil
-	}})
+	}
+	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, planeName), Seed: 1, Controller: controller})
 	if err != nil {
 		t.Fatal(err)
 	}

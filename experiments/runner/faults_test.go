@@ -111,7 +111,8 @@ func TestDeadlockBuiltin(t *testing.T) {
 // TestLateFault: a fault that the run does not live to see is worth a warning.
 func TestLateFault(t *testing.T) {
 	o := runWasm(t, "link-failure", "none", "faults.cut.at=1s")
-	if v := o.Summary.Verdict; v.Status != measure.Warn || !strings.Contains(v.Messages[0], "1 fault did not happen: the run ended before, at ") {
+	if v := o.Summary.Verdict; v.Status != measure.Warn ||
+		!strings.Contains(v.Messages[0], "1 fault did not happen: the run ended before, at ") {
 		t.Errorf("%+v", v)
 	}
 	v := o.Summary.Faults

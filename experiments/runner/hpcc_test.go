@@ -152,7 +152,12 @@ drain: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []paths.Ports{{Source: 10000, Destination: 100}, {Source: 10000, Destination: 321}, {Source: 10001}, {Source: 10002, Destination: 200}}
+	want := []paths.Ports{
+		{Source: 10000, Destination: 100},
+		{Source: 10000, Destination: 321},
+		{Source: 10001},
+		{Source: 10002, Destination: 200},
+	}
 	portsOf := s.PortsOf(99)
 	for i := range s.Flows {
 		if got, err := portsOf(i); err != nil || got != want[i] {

@@ -131,7 +131,8 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 			part = int64(float64(size) * float64(f.Size) / float64(total))
 		}
 		qps = append(qps, measure.QPPath{
-			Path: paths.Forward(plan, f.Source, f.Destination, f.Ports), Back: paths.Back(plan, f.Source, f.Destination, f.Ports), Size: max(part, 1),
+			Path: paths.Forward(plan, f.Source, f.Destination, f.Ports),
+			Back: paths.Back(plan, f.Source, f.Destination, f.Ports), Size: max(part, 1),
 		})
 	}
 	return measure.IdealOfQPs(plan, qps)

@@ -39,12 +39,14 @@ duration: 10ms
 		t.Errorf("%+v, want timeouts and NAKs", of)
 	}
 	sum = verdictOf(t, rails, "none", "switch.load_balancing.mode=spray", "flows.+={from: h1.2, to: h3.2, size: 1MB}")
-	if text := strings.Join(sum.Verdict.Notes, "; "); !strings.Contains(text, "packets were reordered: ") || strings.Contains(text, " 0 NAKs") {
+	if text := strings.Join(sum.Verdict.Notes, "; "); !strings.Contains(text, "packets were reordered: ") ||
+		strings.Contains(text, " 0 NAKs") {
 		t.Errorf("notes %q, want one of reordered packets", text)
 	}
 	for reorder, want := range map[string]string{"1": "though they were not lost: with host.selective.reorder 1, ", "64": "", "auto": ""} {
 		sum = verdictOf(t, rails, "none", "switch.load_balancing.mode=spray", "host.recovery=selective", "host.selective.reorder="+reorder, "flows.+={from: h1.2, to: h3.2, size: 1MB}")
-		if text := strings.Join(sum.Verdict.Messages, "; "); strings.Contains(text, "reordered") != (want != "") || !strings.Contains(text, want) {
+		if text := strings.Join(sum.Verdict.Messages, "; "); strings.Contains(text, "reordered") != (want != "") ||
+			!strings.Contains(text, want) {
 			t.Errorf("reorder %s: notes %q, want %q", reorder, text, want)
 		}
 	}

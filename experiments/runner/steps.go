@@ -243,7 +243,8 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 		}
 		g := &graphRun{runner: r, w: w, base: r.operations.base[i]}
 		if n, first := g.open(); n > 0 {
-			v.Worsen(status, "%d of %d operations of %s %s: the first that started and did not finish is %s", n, len(w.Graph.Operations), w.Tag, text, first)
+			v.Worsen(status, "%d of %d operations of %s %s: the first that started and did not finish is %s", n,
+				len(w.Graph.Operations), w.Tag, text, first)
 		}
 	}
 }

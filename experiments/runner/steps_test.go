@@ -147,7 +147,8 @@ func TestTimesOnAStar(t *testing.T) {
 // packets at a host's port.
 func TestLimitOfDirect(t *testing.T) {
 	const n, block = 8, 16_000
-	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))), "dcqcn", Options{Plane: wasmplane.Open})
+	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))),
+		"dcqcn", Options{Plane: wasmplane.Open})
 	packet := on(roce + 1000)
 	want := (n-1)*(16*packet+on(roce+1000+reth)-packet) + cable + packet + cable + 2*(on(ackWire)+cable)
 	if c := &r.Summary.Collectives[0]; vtime.Time(c.Limit)*vtime.Nanosecond != want/vtime.Nanosecond*vtime.Nanosecond || c.Time.Max < float64(c.Limit) {
@@ -230,7 +231,8 @@ faults: [{link: "s0:h2", down: true, at: 1us}]
 workloads: [{tag: sum, collective: {kind: allreduce, size: 400KB}}]
 `), "dcqcn", Options{Plane: wasmplane.Open})
 	text := strings.Join(r.Summary.Verdict.Messages, "\n")
-	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text, "operations of sum did not finish: the first that started and did not finish is operation ") ||
+	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text,
+		"operations of sum did not finish: the first that started and did not finish is operation ") ||
 		!strings.Contains(text, "100000 bytes") {
 		t.Errorf("%v: %s", r.Summary.Verdict.Status, text)
 	}

@@ -29,7 +29,8 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	}
 	deadlock := r.engine.Deadlocked()
 	if deadlock != nil {
-		v.Worsen(measure.Fail, "deadlock since %v: %s. Flow control stops each of these ports until the next one has sent", deadlock.Since, r.engine.DescribeCycle(deadlock))
+		v.Worsen(measure.Fail, "deadlock since %v: %s. Flow control stops each of these ports until the next one has sent",
+			deadlock.Since, r.engine.DescribeCycle(deadlock))
 	}
 	for _, broken := range r.engine.Check() {
 		v.Worsen(measure.Fail, "%v", broken)
@@ -62,7 +63,8 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		return
 	}
 	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {
-		text := fmt.Sprintf("packets were reordered, and %d were retransmitted though they were not lost: with host.selective.reorder %d, a packet counts as lost "+
+		text := fmt.Sprintf("packets were reordered, and %d were retransmitted though they were not lost: with "+
+			"host.selective.reorder %d, a packet counts as lost "+
 			"when that many later packets have arrived, and the latest arrived behind %d", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
 		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // else the latest may have been lost
 			v.Worsen(measure.Warn, "%s (try host.selective.reorder %d)", text, of.Extent+1)
@@ -82,7 +84,8 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	if r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return
 	}
-	v.Note("packets were reordered: %d arrived out of order. Go-back-N treats that as loss (%d NAKs, %v retransmitted), but no frame was lost (try host.recovery selective)",
+	v.Note("packets were reordered: %d arrived out of order. Go-back-N treats that as loss (%d NAKs, %v retransmitted), "+
+		"but no frame was lost (try host.recovery selective)",
 		late, naks, units.Bytes(again))
 }
 

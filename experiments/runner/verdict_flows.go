@@ -27,9 +27,11 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		if cutOff > 0 && cutOff < open {
 			why += "; increase drain_limit if the others only need more time"
 		}
-		v.Worsen(measure.Fail, "%d of %s unfinished %v after the duration, when drain_limit ended the run%s: %s", open, flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
+		v.Worsen(measure.Fail, "%d of %s unfinished %v after the duration, when drain_limit ended the run%s: %s", open,
+			flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
 	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
-		v.Worsen(measure.Fail, "%s did not finish: the congestion control of %d of them returned an invalid rate or window", flowCount(max(open, len(r.stopped))), r.engine.Misled())
+		v.Worsen(measure.Fail, "%s did not finish: the congestion control of %d of them returned an invalid rate or window",
+			flowCount(max(open, len(r.stopped))), r.engine.Misled())
 	case len(r.stopped) > 0:
 		first, flows := r.stopped[0], r.flows()
 		f, arrived := &s.Flows[first], units.Bytes(flows.delivered(first))
@@ -44,7 +46,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		case sum.Drops.Lossless > 0:
 			remedy = "" // nothing should have been lost
 		}
-		v.Worsen(measure.Fail, "%s stopped for good, with nothing in flight and no timer to retransmit%s; the first is flow %d, %s to %s, with %v of %s delivered%s",
+		v.Worsen(measure.Fail, "%s stopped for good, with nothing in flight and no timer to retransmit%s; the first is "+
+			"flow %d, %s to %s, with %v of %s delivered%s",
 			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
 		why := "look for a host that sends PAUSE without end, or a link that stays down"
@@ -84,7 +87,8 @@ func (r *runner) cutOff() (count int, text string) {
 		} else if c.Back {
 			where = strings.Replace(where, "its packets go", "its ACKs go", 1)
 		}
-		text = fmt.Sprintf("flow %d (%s), %s to %s, is cut off: %s", of, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To), where)
+		text = fmt.Sprintf("flow %d (%s), %s to %s, is cut off: %s", of, f.Tag, plan.EndName(f.Source, f.Pair.From),
+			plan.EndName(f.Destination, f.Pair.To), where)
 	}
 	if len(seen) > 1 {
 		text = fmt.Sprintf("%d of them are cut off; the first is %s", len(seen), strings.Replace(text, ", is cut off", "", 1))
@@ -102,7 +106,8 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 		}
 	}
 	if len(empty) > 0 {
-		v.Worsen(measure.Warn, "workload %s has no flows: with seed %d none starts before its end (try a longer duration, or more flows)", strings.Join(empty, " and "), r.Seed)
+		v.Worsen(measure.Warn, "workload %s has no flows: with seed %d none starts before its end (try a longer duration, "+
+			"or more flows)", strings.Join(empty, " and "), r.Seed)
 	}
 	open := r.unexpected(sum)
 	if open == 0 || s.Drain {

@@ -51,7 +51,8 @@ duration: 1ms
 // TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast it.
 func TestUnfinished(t *testing.T) {
 	sum := verdictOf(t, eightIntoOne, "none")
-	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs cover only the other 1: try a longer duration, or drain: true"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs cover only " +
+		"the other 1: try a longer duration, or drain: true"}, nil)
 	for name, c := range map[string]struct {
 		of   measure.FlowStatistics
 		want *measure.UnfinishedFlows
@@ -169,7 +170,8 @@ duration: 1ms
 drain: true
 `
 	sum := verdictOf(t, dead, "none", "drain_limit=20ms")
-	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows unfinished 20ms after the duration, when drain_limit ended the run ("}, []string{"dropped by the wire: "})
+	says(t, sum.Verdict, measure.Fail, []string{"1 of 2 flows unfinished 20ms after the duration, when drain_limit " +
+		"ended the run ("}, []string{"dropped by the wire: "})
 	if sum.VirtualNS != 21_000_000 {
 		t.Errorf("it ended at %d ns", sum.VirtualNS)
 	}
@@ -199,13 +201,24 @@ duration: 2ms
 	}{
 		{nil, measure.Fail, []string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"}},
 		{[]string{"faults.cut.reroute=never"}, measure.Fail, []string{limit, one + "its packets go through leaf2:h2, whose link is down"}},
-		{[]string{"switch.load_balancing.mode=spray"}, measure.Fail, []string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"}},
-		{[]string{"faults.cut.link=h0:leaf0", "faults.cut.reroute=never"}, measure.Fail, []string{one + "its packets go through h0:leaf0, whose link is down"}},
+		{
+			[]string{"switch.load_balancing.mode=spray"},
+			measure.Fail,
+			[]string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"},
+		},
+		{
+			[]string{"faults.cut.link=h0:leaf0", "faults.cut.reroute=never"},
+			measure.Fail,
+			[]string{one + "its packets go through h0:leaf0, whose link is down"},
+		},
 		{[]string{"faults.+={at: 90us, link: \"h0:leaf1\", down: true}"}, measure.Fail, []string{
 			"2 of 2 flows", "2 of them are cut off; the first is flow 0 (one), h0.1 to h2.1: there is no route",
 		}},
 		{[]string{"host.retransmit_timeout=50ms"}, measure.Fail, []string{limit, "is cut off"}},
-		{[]string{"drain=false"}, measure.Warn, []string{"1 of 2 flows unfinished at 2ms (", "so FCTs cover only the other 1: flow 0 (one), h0.1 to h2.1, is cut off: there is no route"}},
+		{[]string{"drain=false"}, measure.Warn, []string{
+			"1 of 2 flows unfinished at 2ms (",
+			"so FCTs cover only the other 1: flow 0 (one), h0.1 to h2.1, is cut off: there is no route",
+		}},
 		{[]string{"faults.cut={at: 100us, link: \"h2:leaf2\", down: true, for: 1ms}"}, measure.Pass, nil},
 	} {
 		for _, recovery := range []string{"selective", "go-back-n"} {
@@ -243,31 +256,62 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
 		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
-		{"incast", "swift", []string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB", "--set switch.ecn.kmax=300KB"}, nil},
-		{"incast", "swift", []string{"switch.pfc.watchdog={detect: 1ms}"}, measure.Warn, []string{"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC", "PFC watchdog was not needed: no queue was paused for 1ms"}, nil},
+		{
+			"incast", "swift",
+			[]string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"},
+			measure.Warn,
+			[]string{"--set switch.pfc.xoff=90KB", "--set switch.ecn.kmax=300KB"},
+			nil,
+		},
+		{
+			"incast", "swift",
+			[]string{"switch.pfc.watchdog={detect: 1ms}"},
+			measure.Warn,
+			[]string{
+				"--set switch.pfc.watchdog={detect: 1ms} had no effect: PFC",
+				"PFC watchdog was not needed: no queue was paused for 1ms",
+			},
+			nil,
+		},
 		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
 			"PFC had no effect: it protects priorities [5], and data has priority 3 (change switch.pfc.priorities)",
 		}, []string{overrun}},
 		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, measure.Pass, nil, []string{overrun}},
 		{"incast", "dcqcn", nil, measure.Pass, nil, nil},
 		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: only PAUSE slowed senders"}},
-		{"incast", "none", []string{"switch.flow_control=cbfc"}, measure.Pass, nil, []string{"no congestion control: only lack of credits slowed senders"}},
+		{
+			"incast", "none",
+			[]string{"switch.flow_control=cbfc"},
+			measure.Pass, nil,
+			[]string{"no congestion control: only lack of credits slowed senders"},
+		},
 		{"incast", "dcon", nil, measure.Warn, []string{reacted}, nil},
 		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no flow changed its rate or window: ECN is off"}, nil},
 		{"line-rate", "none", nil, measure.Pass, nil, nil},
 		{"line-rate", "none+win", nil, measure.Pass, nil, nil},
 		{"line-rate", "dcon", nil, measure.Pass, nil, []string{reacted}},
-		{"line-rate", "dcon", []string{"expect_unused=[controller]"}, measure.Pass, nil, []string{"ECN was not needed: no packet was marked", "CNMs were not needed"}},
+		{
+			"line-rate", "dcon",
+			[]string{"expect_unused=[controller]"},
+			measure.Pass, nil,
+			[]string{"ECN was not needed: no packet was marked", "CNMs were not needed"},
+		},
 		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, measure.Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
-		{"line-rate", "dcon", []string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"}, measure.Warn, []string{"--set switch.pfc.priorities=[3] had no effect: the run is the same"}, nil},
+		{
+			"line-rate", "dcon",
+			[]string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"},
+			measure.Warn,
+			[]string{"--set switch.pfc.priorities=[3] had no effect: the run is the same"},
+			nil,
+		},
 	} {
 		s := mustLoad(t, c.scenario, c.sets...)
 		v := run(t, s, c.controller, Options{Plane: wasmplane.Open, Sets: c.sets, CheckSets: true}).Summary.Verdict
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}
-	// A sweep's point is not run again without its values: 90KB may be why no switch sent a PAUSE. Beside other congestion controls a setting may
-	// be for those.
+	// A sweep's point is not run again without its values: 90KB may be why no switch sent a PAUSE. Beside other congestion
+	// controls a setting may be for those.
 	sets := []string{"switch.pfc.xoff=90KB"}
 	s := mustLoad(t, "incast", sets...)
 	says(t, run(t, s, "swift", Options{Plane: wasmplane.Open, Sets: sets}).Summary.Verdict, measure.Pass, nil, []string{noPFC})

@@ -72,7 +72,8 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: no queue was paused for %v", w.Detect)
 	}
 	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {
-		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused", "host.ack_when_paused was not needed: PFC does not pause the ACKs' priority, %d", h.ACKPriority())
+		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused",
+			"host.ack_when_paused was not needed: PFC does not pause the ACKs' priority, %d", h.ACKPriority())
 	}
 	if used && lossless && !r.controlled() && !r.mayBeUnused(scenario.UnusedController) {
 		what := "PAUSE"
@@ -143,8 +144,8 @@ func (r *runner) controls() (names []string) {
 	return names
 }
 
-// unused notes that a mechanism was not needed. It warns if the user's settings of its section changed nothing, which is known only where they
-// were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it.
+// unused notes that a mechanism was not needed. It warns if the user's settings of its section changed nothing, which
+// is known only where they were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it.
 func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
 	if r.mayBeUnused(name) {
 		return
@@ -156,8 +157,8 @@ func (r *runner) unused(v *measure.Verdict, name, section, format string, args .
 	v.Note(format, args...)
 }
 
-// setBelow returns the user's last setting (--set) in a section of the scenario, or of that section in the run's variant, that changed nothing;
-// "" if there is none.
+// setBelow returns the user's last setting (--set) in a section of the scenario, or of that section in the run's
+// variant, that changed nothing; "" if there is none.
 func (r *runner) setBelow(section string) string {
 	last := ""
 	for _, set := range r.options.Sets {

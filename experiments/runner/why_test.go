@@ -284,7 +284,10 @@ func TestWhyOfTheBurst(t *testing.T) {
 func TestWhyTwice(t *testing.T) {
 	s := mustLoad(t, "line-rate")
 	o := run(t, s, s.Controllers[0], Options{Plane: wasmplane.Open, Why: true})
-	if _, err := Run(t.Context(), s, Options{Plane: wasmplane.Open, Controller: s.Controllers[0], Seed: s.Seed, Directory: o.dir}); err != nil {
+	if _, err := Run(t.Context(), s, Options{
+		Plane: wasmplane.Open, Controller: s.Controllers[0], Seed: s.Seed,
+		Directory: o.dir,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{rundir.Why.Name, rundir.Causes.Name} {

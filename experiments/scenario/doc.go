@@ -25,7 +25,8 @@
 //   - Under one controller and seed: setup.go, and needs.go (what the controller has switches and hosts be).
 //   - What is wrong with it: check.go. What is off: warnings.go.
 //   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with spec_workload_parts.go
-//     and spec_steps.go (flows that wait), spec_controllers.go (with settings of switches and hosts), spec_faults.go with spec_faults_check.go, spec_end.go (how it ends), spec_report.go with reference.go (levels in
+//     and spec_steps.go (flows that wait), spec_controllers.go (with settings of switches and hosts), spec_faults.go
+//     with spec_faults_check.go, spec_end.go (how it ends), spec_report.go with reference.go (levels in
 //     plots), spec_published.go and spec_quick.go (the quick form).
 //   - As it resolves: spec_view.go for programs and spec_describe.go for people; parts of these: spec_faults_view.go,
 //     workload_view.go and spec_auto.go (what auto comes to).

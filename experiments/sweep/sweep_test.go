@@ -496,7 +496,9 @@ func TestSweepRows(t *testing.T) {
 	}
 	column := func(row int, name string) string { return records[row][slices.Index(records[0], name)] }
 	if column(1, "switch.pfc.xoff") != "1KB" || column(2, "seed") != "2" || column(2, "verdict") != "WARN" || column(3, "fct_mean_ns") != "3000000" ||
-		column(4, "fct_mean_ns") != "" || column(2, "goodput_bps:victim") != "2000000000" || column(3, "goodput_bps:victim") != "" || column(4, "pauses") != "7" || column(1, "state") != "complete" || column(6, "state") != "failed" ||
+		column(4, "fct_mean_ns") != "" || column(2, "goodput_bps:victim") != "2000000000" ||
+		column(3, "goodput_bps:victim") != "" || column(4, "pauses") != "7" || column(1, "state") != "complete" ||
+		column(6, "state") != "failed" ||
 		column(1, "fingerprint") != "f0" {
 		t.Errorf("%v", records)
 	}

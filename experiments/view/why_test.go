@@ -84,7 +84,8 @@ func TestWhy(t *testing.T) {
 		}
 		// The address has the place, and the plots have its queue.
 		place := "document.querySelector('#selected .why [data-port][aria-pressed=true]')?.textContent"
-		b.Value("[...document.querySelectorAll('#selected .why [data-port]')].find((e) => e.textContent.startsWith('congestion at leaf1 to h6')).click()")
+		b.Value("[...document.querySelectorAll('#selected .why [data-port]')].find((e) => " +
+			"e.textContent.startsWith('congestion at leaf1 to h6')).click()")
 		b.Wait("location.hash.endsWith('&flow=5&at=leaf1-eth3')")
 		b.Wait(place + ".startsWith('congestion at leaf1 to h6')")
 		b.Wait("[...document.querySelectorAll('#plots figcaption')].some((e) => e.textContent.startsWith('leaf1:h6: bytes'))")

@@ -117,7 +117,8 @@ func open(folder string) (*Run, error) {
 		return nil, &NoRecordError{folder, cmp.Or(m.Command, "pausenet run "+m.Scenario)}
 	}
 	r := &Run{
-		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete, folder: folder, ports: map[string]port{},
+		Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Partial: m.Status != rundir.StatusComplete,
+		folder: folder, ports: map[string]port{},
 	}
 	err := rundir.Read(folder, rundir.Links, func(l *rundir.LinkRow) error {
 		r.ports[l.Port] = port{l.Node, l.Peer, l.RateBPS}
@@ -134,7 +135,8 @@ func open(folder string) (*Run, error) {
 			return errors.New("flows are not numbered in order: the file is damaged")
 		}
 		r.flows = append(r.flows, Flow{
-			Number: f.Number, Tag: f.Tag, Source: f.Source, Destination: f.Destination, Size: f.Size, Ended: f.Finished(), Slowdown: max(f.Slowdown, 0),
+			Number: f.Number, Tag: f.Tag, Source: f.Source, Destination: f.Destination, Size: f.Size, Ended: f.Finished(),
+			Slowdown: max(f.Slowdown, 0),
 		})
 		return nil
 	})

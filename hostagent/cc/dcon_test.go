@@ -115,8 +115,8 @@ func TestDCONLiteralUnmarked(t *testing.T) {
 	}
 }
 
-// What follows a CNM is our reading (docs/schemes/dcon.md): increases freeze until 55us after the last CNM, then fast recovery leads back to where the
-// burst began.
+// What follows a CNM is our reading (docs/schemes/dcon.md): increases freeze until 55us after the last CNM, then fast
+// recovery leads back to where the burst began.
 func TestDCONRecovery(t *testing.T) {
 	d := dcon40(t, map[string]string{"hold": "55us"})
 	d.Preset(0, 20e9)

@@ -227,7 +227,11 @@ func TestListing(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(b.String()), " ") // whatever the columns' widths
-	for _, want := range []string{"CONTROLLER SWITCHES PURPOSE dcon ECN, CNM", "dctcp ECN step ", "none -", "dcqcn+tcd ECN, TCD", "timely+tcd ECN, TCD", "hpcc INT", "pcn PCN", "NAME+win limits", "for " + windowless() + ".", "profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper"} {
+	for _, want := range []string{
+		"CONTROLLER SWITCHES PURPOSE dcon ECN, CNM", "dctcp ECN step ", "none -",
+		"dcqcn+tcd ECN, TCD", "timely+tcd ECN, TCD", "hpcc INT", "pcn PCN", "NAME+win limits", "for " + windowless() + ".",
+		"profile=a: R_AI", "min(100Mbps, line/400)", "alpha-first|paper",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -46,8 +46,8 @@ func TestTIMELYUpdate(t *testing.T) {
 	}
 }
 
-// What TIMELY does under TCD is our reading (docs/schemes/tcd.md): an undetermined packet's RTT moves no rate, a CE packet's raises none; either is noted. Without TCD marks mean
-// nothing. The rates are those of TestTIMELYUpdate.
+// What TIMELY does under TCD is our reading (docs/schemes/tcd.md): an undetermined packet's RTT moves no rate, a CE
+// packet's raises none; either is noted. Without TCD marks mean nothing. The rates are those of TestTIMELYUpdate.
 func TestTIMELYTernary(t *testing.T) {
 	for _, c := range []struct {
 		ce, ue    bool

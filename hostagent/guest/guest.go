@@ -1,6 +1,7 @@
-// Package guest makes congestion controls of programs that users bring in files. It has what all languages share: what a program
-// declares (Declaration), how a flow of it is called (Flow), and the adapter that makes a cc.Controller of that. Package star reads
-// Starlark, package wasm WebAssembly: a program that imports one of them, if only for its init, can read controllers in that language (Register).
+// Package guest makes congestion controls of programs that users bring in files. It has what all languages share: what
+// a program declares (Declaration), how a flow of it is called (Flow), and the adapter that makes a cc.Controller of
+// that. Package star reads Starlark, package wasm WebAssembly: a program that imports one of them, if only for its
+// init, can read controllers in that language (Register).
 //
 // A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with it: the NIC that calls
 // controllers has no way to hear of errors, and whoever drives the engine recovers from a controller's panic and fails the run

@@ -213,7 +213,8 @@ func (q *QueuePair) Start(r Requester) error {
 	case q.state != StateRTR:
 		return ErrState
 	case r.Reads < 0 || r.Reads > MaxReads || r.Timeout > 31 || r.Retry > 7 || r.RNRRetry > 7:
-		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: 0..%d, 0..31, 0..7, 0..7", r.Reads, r.Timeout, r.Retry, r.RNRRetry, MaxReads)
+		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: 0..%d, 0..31, 0..7, 0..7", r.Reads, r.Timeout,
+			r.Retry, r.RNRRetry, MaxReads)
 	}
 	q.Requester = r
 	if q.works == nil {
@@ -292,7 +293,8 @@ func (q *QueuePair) Reset() {
 
 // Accepts reports whether a packet with the queue pair's number belongs to its connection.
 func (q *QueuePair) Accepts(p *wire.Packet) bool {
-	return (q.state == StateRTR || q.state == StateRTS) && p.Src == q.remote && p.Dst == q.source && p.Version() == q.connection.Header().Version()
+	return (q.state == StateRTR || q.state == StateRTS) && p.Src == q.remote && p.Dst == q.source &&
+		p.Version() == q.connection.Header().Version()
 }
 
 // Receive handles a packet of the queue pair's connection.

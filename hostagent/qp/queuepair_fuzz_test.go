@@ -122,7 +122,8 @@ func FuzzPairFrames(f *testing.F) {
 
 // TestPairAllocations has messages of all kinds take no memory once a queue pair has been at work for a while.
 func TestPairAllocations(t *testing.T) {
-	e := newLink(t, 1, nil).join(Config{SendDepth: 8, ReceiveDepth: 8}, Remote{MTU: 1000, Reads: 4}, Requester{Reads: 4, Retry: 7, RNRRetry: 7}, func() cc.Controller { return cc.Constant(line) })
+	e := newLink(t, 1, nil).join(Config{SendDepth: 8, ReceiveDepth: 8}, Remote{MTU: 1000, Reads: 4},
+		Requester{Reads: 4, Retry: 7, RNRRetry: 7}, func() cc.Controller { return cc.Constant(line) })
 	w := [...]WorkRequest{
 		{Op: WorkWrite, SGEs: at(0, 5000), Remote: base, RKey: 7},
 		{Op: WorkSend, SGEs: at(0, 3000)},

@@ -66,7 +66,10 @@ func newLink(t failer, seed uint64, change func(*hostagent.Settings)) *link {
 	if change != nil {
 		change(&s)
 	}
-	l := &link{failer: t, timers: map[*hostagent.Sender]vtime.Time{}, host: &s, pool: frame.NewPool(1514), random: rand.New(rand.NewPCG(seed, 1))}
+	l := &link{
+		failer: t, timers: map[*hostagent.Sender]vtime.Time{}, host: &s, pool: frame.NewPool(1514),
+		random: rand.New(rand.NewPCG(seed, 1)),
+	}
 	for i := range l.nics {
 		l.nics[i] = hostagent.NewNIC(&s, l, mtu, lineBytes)
 	}

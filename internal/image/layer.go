@@ -175,8 +175,9 @@ func (l *layer) empty(folder string) error {
 	return err
 }
 
-// resolve returns the path of a name in the folder. It follows the symbolic links in all but the last part, an absolute one from the folder on,
-// as a program would that has the folder for its root. A name that itself leads out of the folder is an error.
+// resolve returns the path of a name in the folder. It follows the symbolic links in all but the last part, an absolute
+// one from the folder on, as a program would that has the folder for its root. A name that itself leads out of the
+// folder is an error.
 func (l *layer) resolve(name string, links int) (string, error) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == ".." || strings.HasPrefix(name, "../") {

@@ -113,10 +113,16 @@ func amount(units string) Schema {
 func JSONSchemaKinds() map[string]any {
 	priority := map[string]any{"type": "integer", "minimum": 0, "maximum": 7}
 	return map[string]any{
-		"size":     amount(`|[bB]|[kKmMgGtT][bB]?|[kKmMgG][iI][bB]`),
-		"rate":     amount(`|b/s|bps|bit|[kKmMgGtT](b/s|bps|bit)?`),
-		"time":     map[string]any{"type": []any{"string", "integer"}, "pattern": `^\s*(0|\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s))\s*$`, "maximum": 0},
-		"number":   map[string]any{"type": []any{"string", "number"}, "pattern": `^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?(\s*/\s*[0-9.]+([eE][+-]?[0-9]+)?|%)?\s*$`},
+		"size": amount(`|[bB]|[kKmMgGtT][bB]?|[kKmMgG][iI][bB]`),
+		"rate": amount(`|b/s|bps|bit|[kKmMgGtT](b/s|bps|bit)?`),
+		"time": map[string]any{
+			"type":    []any{"string", "integer"},
+			"pattern": `^\s*(0|\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s))\s*$`, "maximum": 0,
+		},
+		"number": map[string]any{
+			"type":    []any{"string", "number"},
+			"pattern": `^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?(\s*/\s*[0-9.]+([eE][+-]?[0-9]+)?|%)?\s*$`,
+		},
 		"integer":  map[string]any{"type": "integer"},
 		"flag":     map[string]any{"type": "boolean"},
 		"priority": priority,

@@ -198,7 +198,8 @@ func TestSchema(t *testing.T) {
 	if got, want := rows.Columns[6], (Column{Name: "slowdown", Kind: Fraction, Null: true, digits: 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if c := rows.Columns[2]; c.Unit != "bytes" || c.Kind != Whole || c.Null || rows.Columns[0].Doc != "number" || rows.Columns[1].Kind != Text {
+	if c := rows.Columns[2]; c.Unit != "bytes" || c.Kind != Whole || c.Null || rows.Columns[0].Doc != "number" ||
+		rows.Columns[1].Kind != Text {
 		t.Errorf("%+v", rows.Columns)
 	}
 	if rows.ParquetName() != "rows.parquet" {

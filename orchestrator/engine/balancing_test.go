@@ -130,7 +130,11 @@ func TestBalancingAgrees(t *testing.T) {
 	defer opened.Close()
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.Balancing.Mode = switchagent.BalanceSpray
-	if _, err := New(Config{Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host}); err == nil || !strings.Contains(err.Error(), "WithBalancing") {
+	if _, err := New(Config{
+		Plan: plan, Plane: opened,
+		Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
+	}); err == nil ||
+		!strings.Contains(err.Error(), "WithBalancing") {
 		t.Errorf("%v", err)
 	}
 }

@@ -54,7 +54,10 @@ func TestMisledFlows(t *testing.T) {
 		}
 		defer opened.Close()
 		sw, hosts := switchagent.Default(), hostagent.Default()
-		e := newEngine(t, Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts, Features: plane.Features{Live: live}, Seed: 1})
+		e := newEngine(t, Config{
+			Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &hosts,
+			Features: plane.Features{Live: live}, Seed: 1,
+		})
 		for i, l := range []lapse{
 			{from: 30 * us, back: 40 * us},
 			{from: vtime.Never, back: vtime.Never},

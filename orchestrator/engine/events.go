@@ -33,8 +33,8 @@ const (
 	eventOperation                      // operation ID, which computes, ends
 )
 
-// newEvents returns a queue for the events of some of a plan's ports. It suits the events of all of them at line rate, and reaches beyond the
-// longest link.
+// newEvents returns a queue for the events of some of a plan's ports. It suits the events of all of them at line rate,
+// and reaches beyond the longest link.
 func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 	rate, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)

@@ -13,7 +13,15 @@ import (
 func TestFeaturesAgree(t *testing.T) {
 	plan := parsePlan(t, "star: {hosts: 2}")
 	sw, host := switchagent.Default(), hostagent.Default()
-	all := []plane.Features{{}, {BurstDetection: true}, {Telemetry: true}, {Reroute: true}, {Live: true}, {Flowlets: true}, {BurstDetection: true, Telemetry: true}}
+	all := []plane.Features{
+		{},
+		{BurstDetection: true},
+		{Telemetry: true},
+		{Reroute: true},
+		{Live: true},
+		{Flowlets: true},
+		{BurstDetection: true, Telemetry: true},
+	}
 	for _, name := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(name, func(t *testing.T) {
 			for _, has := range all {

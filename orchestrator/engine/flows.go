@@ -247,7 +247,8 @@ func (l *lane) startFlow(id int) error {
 		l.receivers = append(l.receivers, f.Receiver)
 	}
 	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
-		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits, NotifySent: f.Send > 0, Entropy: f.Entropy,
+		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits,
+		NotifySent: f.Send > 0, Entropy: f.Entropy,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)

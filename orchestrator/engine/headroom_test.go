@@ -56,7 +56,8 @@ func TestHeadroomRemedy(t *testing.T) {
 	}
 	l := incast(50 * units.KB)
 	drain(l)
-	const want = "103.564KB can be in flight to this port (100KB on the cable, both ways; 1.116KB past XOFF; 1.14KB while a frame is sent that " +
+	const want = "103.564KB can be in flight to this port (100KB on the cable, both ways; 1.116KB past XOFF; 1.14KB " +
+		"while a frame is sent that " +
 		"PAUSE waits for, 168B while PFC frames are; 1.14KB that the peer is sending) and its headroom is 50KB: " +
 		"switch.pfc.headroom must be 103.564KB or more here, or auto"
 	broken := l.Check()
@@ -78,7 +79,8 @@ func TestHeadroomOfPausedAnswers(t *testing.T) {
 		headroom units.Bytes
 		want     string
 	}{
-		{13_564, "priority 3: headroom overrun: h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the 13.564KB of headroom"},
+		{13_564, "priority 3: headroom overrun: h1 sends ACK, NAK and CNP of this priority although it is paused " +
+			"(host.ack_when_paused), without end, and the 13.564KB of headroom"},
 		{5_000, "; and h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top"},
 	} {
 		l := newFaultLab(t, "name: t\nrate: 40Gbps\nmtu: 256\nstar: {hosts: 14}\n", func(s *switchagent.Settings, h *hostagent.Settings) {

@@ -190,7 +190,8 @@ func (l *lab) sendUnder(from, to string, size int64, start vtime.Time, controlle
 	l.Helper()
 	return l.AddFlow(FlowConfig{
 		Source: l.node(from).ID, Destination: l.node(to).ID, Size: size, Start: start,
-		Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))}, NewController: func(int) (cc.Controller, error) { return controller() },
+		Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(len(l.Flows()))},
+		NewController: func(int) (cc.Controller, error) { return controller() },
 	})
 }
 

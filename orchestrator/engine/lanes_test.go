@@ -225,7 +225,8 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 			start, size = 5*vtime.Millisecond, 20_000
 		}
 		e.AddFlow(FlowConfig{
-			Source: e.plan.Hosts[a], Destination: e.plan.Hosts[b], Size: size, Start: start, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+			Source: e.plan.Hosts[a], Destination: e.plan.Hosts[b], Size: size, Start: start,
+			Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}

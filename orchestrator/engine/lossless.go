@@ -49,7 +49,8 @@ func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 	answers := l.answersPaused(&l.ports[p.peer], priority)
 	switch {
 	case answers && headroom >= needed.Sum():
-		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), without end, and the %v of headroom "+
+		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), "+
+			"without end, and the %v of headroom "+
 			"hold what is in flight and no more: host.ack_when_paused must be false, or switch.pfc.headroom much more",
 			l.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
 	case headroom >= needed.Sum():

@@ -59,7 +59,8 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				})
 				for i, from := range []string{"h0", "h1", "h4"} {
 					e.AddFlow(FlowConfig{
-						Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 300_000, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 300_000,
+						Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}

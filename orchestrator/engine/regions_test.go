@@ -211,7 +211,8 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		}
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
-			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))), Ports: paths.Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
+			Start:         vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))),
+			Ports:         paths.Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}

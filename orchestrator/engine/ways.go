@@ -8,12 +8,13 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route. Where load balancing moves
-// packets it is the ports of all their ways.
+// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route.
+// Where load balancing moves packets it is the ports of all their ways.
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
 	if e.plan.Balancing.Moving {
-		return slices.Concat(e.plan.WaysBy(e.plan.Nodes[f.Source].Ports[f.Ports.From], e.plan.Nodes[f.Destination].Ports[f.Ports.To], e.nextHops)...)
+		return slices.Concat(e.plan.WaysBy(e.plan.Nodes[f.Source].Ports[f.Ports.From],
+			e.plan.Nodes[f.Destination].Ports[f.Ports.To], e.nextHops)...)
 	}
 	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }

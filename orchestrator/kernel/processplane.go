@@ -43,7 +43,10 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	if err != nil {
 		return nil, errors.Join(err, inside.Close())
 	}
-	p := &ProcessPlane{Plane: inside.(*wasmplane.Plane), ports: inside.State().Ports, running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports))}
+	p := &ProcessPlane{
+		Plane: inside.(*wasmplane.Plane), ports: inside.State().Ports,
+		running: make([]*unix.Ifreq, len(plan.Ports)), asked: make([]time.Time, len(plan.Ports)),
+	}
 	err = f.inHub(func() (err error) {
 		if p.into, err = newInjector(); err != nil {
 			return err

@@ -115,7 +115,8 @@ func (r *rig) send(from, to string, size int64, start vtime.Time) {
 	source := r.plan.NodeByName(from)
 	rate := float64(r.plan.Ports[source.Ports[0]].Rate)
 	r.AddFlow(engine.FlowConfig{
-		Source: source.ID, Destination: r.plan.NodeByName(to).ID, Size: size, Start: start, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(len(r.Flows()))},
+		Source: source.ID, Destination: r.plan.NodeByName(to).ID, Size: size, Start: start,
+		Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(len(r.Flows()))},
 		NewController: func(int) (cc.Controller, error) { return cc.Constant(rate), nil },
 	})
 }

@@ -156,7 +156,8 @@ func TestEgressBefore(t *testing.T) {
 			}
 			for i, from := range []string{"h0", "h1", "h2"} {
 				e.AddFlow(engine.FlowConfig{
-					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+					Source: plan.NodeByName(from).ID, Destination: plan.NodeByName("h3").ID, Size: 200_000,
+					Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 					NewController: func(int) (cc.Controller, error) { return cc.Constant(float64(40 * units.Gbps)), nil },
 				})
 			}

@@ -36,7 +36,8 @@ func TestLiveAdapts(t *testing.T) {
 		for i, from := range []string{"h0", "h1", "h2", "h3"} {
 			f.Engine().AddFlow(engine.FlowConfig{
 				Source: f.plan.NodeByName(from).ID, Destination: f.plan.NodeByName("h" + strconv.Itoa(4+i)).ID, Size: 0, Start: f.Engine().Now(),
-				Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
+				Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+				NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
 			})
 		}
 		return nil

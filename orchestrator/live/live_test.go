@@ -139,7 +139,8 @@ func TestLiveGivesWay(t *testing.T) {
 			e := f.Engine()
 			for e.OpenFlows() < least {
 				e.AddFlow(engine.FlowConfig{
-					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(), Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
+					Source: from, Destination: to, Size: 1 << 20, Start: e.Now(),
+					Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(e.AddedFlows()%1000)},
 					NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 				})
 			}

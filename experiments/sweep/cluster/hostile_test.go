@@ -69,8 +69,14 @@ func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 		headers []tar.Header
 		want    string
 	}{
-		"a symbolic link":          {large, []tar.Header{{Name: "flows.csv", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}}, "no file of a run's"},
-		"a link":                   {large, []tar.Header{{Name: "flows.csv", Linkname: "manifest.json", Typeflag: tar.TypeLink}}, "no file of a run's"},
+		"a symbolic link": {large, []tar.Header{{
+			Name: "flows.csv", Linkname: "/etc/passwd",
+			Typeflag: tar.TypeSymlink,
+		}}, "no file of a run's"},
+		"a link": {large, []tar.Header{{
+			Name: "flows.csv", Linkname: "manifest.json",
+			Typeflag: tar.TypeLink,
+		}}, "no file of a run's"},
 		"a folder":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
 		"a device":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
 		"the largest":              {large, []tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},

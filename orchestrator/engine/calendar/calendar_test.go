@@ -32,7 +32,10 @@ func TestQueueOrdersEvents(t *testing.T) {
 				now, model = want.At, model[1:]
 				continue
 			}
-			e := Event{At: now + vtime.Time(delay.Draw(t, "delay")), Seq: seq<<8 + rapid.Uint64Range(0, 255).Draw(t, "seq"), ID: int32(seq), Kind: uint8(seq)}
+			e := Event{
+				At: now + vtime.Time(delay.Draw(t, "delay")), Seq: seq<<8 + rapid.Uint64Range(0, 255).Draw(t, "seq"),
+				ID: int32(seq), Kind: uint8(seq),
+			}
 			e.Seq ^= rapid.SampledFrom([]uint64{0, 1 << 40}).Draw(t, "class") // events of one time do not come in their order
 			q.Push(e)
 			model = append(model, e)

@@ -57,7 +57,9 @@ func Back(plan *topologies.Plan, source, destination topologies.NodeID, ports Po
 
 // Follow returns the path of a flow's packets where nextHops returns the ports from which a switch chooses, given the
 // switch's index and the destination interface's. The path ends at a switch without a port for the destination.
-func Follow(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports, nextHops func(sw, to int) []topologies.PortID) []topologies.PortID {
+func Follow(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports,
+	nextHops func(sw, to int) []topologies.PortID,
+) []topologies.PortID {
 	from, to := &plan.Ports[plan.Nodes[source].Ports[ports.From]], &plan.Ports[plan.Nodes[destination].Ports[ports.To]]
 	path := []topologies.PortID{from.ID}
 	for n := plan.PeerNode(from.ID); n.Kind == topologies.Switch && len(path) <= len(plan.Switch); {
@@ -99,7 +101,8 @@ func Pin(plan *topologies.Plan, source, destination topologies.NodeID, via []top
 		}
 	}
 	if plan.Balancing.Moving {
-		return Ports{}, errors.New("has via, and its packets take several paths by switch.load_balancing.mode or host.entropy: leave one of them out")
+		return Ports{}, errors.New("has via, and its packets take several paths by switch.load_balancing.mode or " +
+			"host.entropy: leave one of them out")
 	}
 	return Ports{}, fmt.Errorf("no path from %s to %s goes through all of the switches asked for",
 		plan.Nodes[source].Name, plan.Nodes[destination].Name)
@@ -151,7 +154,8 @@ func Balancing(s *switchagent.LoadBalancing, hosts *hostagent.Settings) topologi
 func Fields(s *switchagent.LoadBalancing) uint32 { return hashFields[s.Fields] }
 
 var hashFields = []uint32{
-	switchagent.HashFiveTuple: 0, switchagent.HashAddresses: ebpf.FieldSource | ebpf.FieldDestination, switchagent.HashSource: ebpf.FieldSource,
+	switchagent.HashFiveTuple: 0, switchagent.HashAddresses: ebpf.FieldSource | ebpf.FieldDestination,
+	switchagent.HashSource:      ebpf.FieldSource,
 	switchagent.HashDestination: ebpf.FieldDestination, switchagent.HashPorts: ebpf.FieldPorts,
 }
 
@@ -166,7 +170,8 @@ func CheckBalancing(plan *topologies.Plan, s *switchagent.Settings) error {
 	}
 	for _, group := range plan.Routes().Groups {
 		if b.Mode == switchagent.BalanceAdaptive && len(group) > ebpf.MostCompared {
-			return schema.Errorf("load_balancing.mode", "adaptive compares %d queues at most, and %s has %d equal-cost ports: take spray", ebpf.MostCompared,
+			return schema.Errorf("load_balancing.mode", "adaptive compares %d queues at most, and %s has %d equal-cost ports: "+
+				"take spray", ebpf.MostCompared,
 				plan.Nodes[plan.Ports[group[0]].Node].Name, len(group))
 		}
 	}

@@ -282,12 +282,14 @@ func TestCheckBalancing(t *testing.T) {
 	if err := paths.CheckBalancing(plan, &s); err != nil {
 		t.Error(err)
 	}
-	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil || !strings.HasPrefix(err.Error(), "load_balancing has no say") {
+	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil ||
+		!strings.HasPrefix(err.Error(), "load_balancing has no say") {
 		t.Error(err)
 	}
 	s.Balancing.Mode = switchagent.BalanceSpray
 	moving := plan.WithBalancing(paths.Balancing(&s.Balancing, &hostagent.Settings{}))
-	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("spine1").ID}, paths.FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
+	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("spine1").ID},
+		paths.FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
 		t.Error(err)
 	}
 	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], nil, paths.FirstPorts(1)); err != nil {

@@ -40,7 +40,9 @@ func Open(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 }
 
 // OpenAs is Open for pipelines that are loaded in another way, under another name.
-func OpenAs(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
+func OpenAs(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan,
+	features plane.Features,
+) (plane.Plane, error) {
 	pipelines, err := load(fill.Sizes(plan, features))
 	if err != nil {
 		return nil, err
