@@ -127,7 +127,8 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 			mean = fmt.Sprintf("%.2f", d.Slowdown.Mean)
 		}
 		lines = append(lines, []string{
-			d.Name, fmt.Sprintf("%d/%d", d.Completed, d.Count), span(sum, d.FCT.Mean), span(sum, d.FCT.P50), span(sum, d.FCT.P99), mean, ratio(sum),
+			d.Name, fmt.Sprintf("%d/%d", d.Completed, d.Count), span(sum, d.FCT.Mean), span(sum, d.FCT.P50),
+			span(sum, d.FCT.P99), mean, ratio(sum),
 		})
 	}
 	if len(lines) > 1 {

@@ -46,7 +46,8 @@ line rate, check reports it with the preceding event.`,
 			var errs []error
 			for _, name := range names {
 				if !ccfile.Is(name) {
-					errs = append(errs, fmt.Errorf("%s: a congestion control's file ends in .%s", name, strings.Join(ccfile.Extensions(), " or .")))
+					errs = append(errs, fmt.Errorf("%s: a congestion control's file ends in .%s", name,
+						strings.Join(ccfile.Extensions(), " or .")))
 					continue
 				}
 				spec, err := ccfile.Read(name)

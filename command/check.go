@@ -138,20 +138,21 @@ type headroomView struct {
 
 // headroomKind is ports that are alike. Sizes are bytes, times nanoseconds.
 type headroomKind struct {
-	Ports     []string      `json:"ports"`
-	Rate      int64         `json:"rate_bps"`
-	Delay     int64         `json:"delay_ns"`
-	PeerDelay int64         `json:"peer_delay_ns"`
-	Parts     []inFlight    `json:"in_flight"`
-	Needed    int64         `json:"needed_bytes"`
-	Headroom  int64         `json:"headroom_bytes"`
-	Verdict   verdict       `json:"verdict"`
-	SONiC     int64         `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, of a switch with cells
-	Unpaused  bool          `json:"unpaused,omitempty"`    // hosts send ACK, NAK and CNP of a lossless priority although it is paused
-	Fault     string        `json:"fault,omitempty"`       // that makes the cable so; absent: it is so from the start
-	Tried     *headroomTest `json:"tried,omitempty"`
-	rate      units.Rate
-	delay     vtime.Time
+	Ports     []string   `json:"ports"`
+	Rate      int64      `json:"rate_bps"`
+	Delay     int64      `json:"delay_ns"`
+	PeerDelay int64      `json:"peer_delay_ns"`
+	Parts     []inFlight `json:"in_flight"`
+	Needed    int64      `json:"needed_bytes"`
+	Headroom  int64      `json:"headroom_bytes"`
+	Verdict   verdict    `json:"verdict"`
+	SONiC     int64      `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, of a switch with cells
+	// hosts send ACK, NAK and CNP of a lossless priority although it is paused
+	Unpaused bool          `json:"unpaused,omitempty"`
+	Fault    string        `json:"fault,omitempty"` // that makes the cable so; absent: it is so from the start
+	Tried    *headroomTest `json:"tried,omitempty"`
+	rate     units.Rate
+	delay    vtime.Time
 }
 
 // inFlight is a part of what can be in flight.
@@ -252,8 +253,9 @@ func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView 
 		f := &k.InFlight
 		of := headroomKind{
 			Rate: int64(k.Cable.Rate), Delay: k.Cable.Delay.RoundNanoseconds(), PeerDelay: k.Cable.PeerDelay.RoundNanoseconds(),
-			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Verdict: provedIf(k.Holds()), SONiC: int64(k.SONiC), Unpaused: k.Unpaused,
-			rate: k.Cable.Rate, delay: k.Cable.Delay,
+			Needed: int64(k.Needed()), Headroom: int64(k.Headroom), Verdict: provedIf(k.Holds()), SONiC: int64(k.SONiC),
+			Unpaused: k.Unpaused,
+			rate:     k.Cable.Rate, delay: k.Cable.Delay,
 			Parts: []inFlight{
 				{"on the cable, both ways", int64(f.Cable)},
 				{"past XOFF: the frame that reaches it", int64(f.PastXOFF)},
@@ -281,8 +283,9 @@ func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView 
 	for i := range check.Switches {
 		k := &check.Switches[i]
 		v.Switches = append(v.Switches, bufferKind{
-			Switches: nodeNames(plan, k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF), Headroom: int64(k.Headroom),
-			Verdict: provedIf(k.Margin() >= 0),
+			Switches: nodeNames(plan, k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF),
+			Headroom: int64(k.Headroom),
+			Verdict:  provedIf(k.Margin() >= 0),
 		})
 	}
 	v.conclude()
@@ -314,7 +317,9 @@ func (v *headroomView) conclude() {
 }
 
 // try runs the worst incast for each kind of ports. Where frames are dropped, ports and switches are refuted.
-func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *headroom.Check, trial headroomTrial) error {
+func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *headroom.Check,
+	trial headroomTrial,
+) error {
 	plan := s.Topology
 	for i := range check.Kinds {
 		k := &check.Kinds[i]
@@ -327,8 +332,10 @@ func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *hea
 			return err
 		}
 		v.Ports[i].Tried = &headroomTest{
-			Port: scenario.PortLabel(plan, incast.Port), Receiver: plan.Nodes[incast.Receiver].Name, Through: nodeNames(plan, incast.Through),
-			Beside: nodeNames(plan, incast.Beside), Back: nodeNames(plan, incast.Back), Paused: t.Paused, Most: int64(t.Most), XOFF: int64(k.XOFF),
+			Port: scenario.PortLabel(plan, incast.Port), Receiver: plan.Nodes[incast.Receiver].Name,
+			Through: nodeNames(plan, incast.Through),
+			Beside:  nodeNames(plan, incast.Beside), Back: nodeNames(plan, incast.Back), Paused: t.Paused, Most: int64(t.Most),
+			XOFF:    int64(k.XOFF),
 			Dropped: t.Dropped, VirtualN: t.For.RoundNanoseconds(), Command: trial.command(t.Sets),
 		}
 		for j := range check.Kinds {
@@ -339,7 +346,8 @@ func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *hea
 		}
 		for j := range check.Switches {
 			has := func(id topologies.NodeID) bool {
-				return slices.ContainsFunc(plan.Nodes[id].Ports, func(id topologies.PortID) bool { return slices.Contains(t.Full, plan.Ports[id].Name) })
+				return slices.ContainsFunc(plan.Nodes[id].Ports,
+					func(id topologies.PortID) bool { return slices.Contains(t.Full, plan.Ports[id].Name) })
 			}
 			if slices.ContainsFunc(check.Switches[j].Nodes, has) {
 				v.Switches[j].Verdict = refuted
@@ -382,7 +390,8 @@ func (v *headroomView) write(w io.Writer) error {
 		if k.XOFF == 0 {
 			what = fmt.Sprintf("headroom %v (XOFF is dynamic and takes what is free)", units.Bytes(k.Headroom))
 		}
-		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer), k.Verdict)
+		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer),
+			k.Verdict)
 	}
 	_, err := fmt.Fprintf(w, "%s: %s\n", v.Scenario, v.Verdict)
 	return err

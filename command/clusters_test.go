@@ -33,8 +33,8 @@ expect_unused: [pfc, ecn, controller]
 
 var codeBlock = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// TestClusterRecipes: the recipes of docs/clusters.md are shell and YAML, and what they run, with the variables that their schedulers set, makes
-// the folder that the sweep makes on one machine.
+// TestClusterRecipes: the recipes of docs/clusters.md are shell and YAML, and what they run, with the variables that
+// their schedulers set, makes the folder that the sweep makes on one machine.
 func TestClusterRecipes(t *testing.T) {
 	data, err := os.ReadFile("../docs/clusters.md")
 	if err != nil {
@@ -81,7 +81,10 @@ func TestClusterRecipes(t *testing.T) {
 		"Slurm": func(dir string) {
 			n, _ := strconv.Atoi(array[1])
 			for i := 1; i <= n; i++ {
-				sh(t, dir, []string{"SLURM_ARRAY_TASK_ID=" + strconv.Itoa(i), "SLURM_ARRAY_TASK_COUNT=" + array[1], "SLURM_CPUS_PER_TASK=1"}, slurm)
+				sh(t, dir, []string{
+					"SLURM_ARRAY_TASK_ID=" + strconv.Itoa(i), "SLURM_ARRAY_TASK_COUNT=" + array[1],
+					"SLURM_CPUS_PER_TASK=1",
+				}, slurm)
 			}
 			sh(t, dir, nil, strings.TrimPrefix(submit, "sbatch --wait intensity.sbatch && "))
 		},
@@ -112,7 +115,8 @@ func TestClusterRecipes(t *testing.T) {
 		"GitLab": func(dir string) {
 			n := int(at(gitlab, "shard", "parallel").(uint64))
 			for i := 1; i <= n; i++ {
-				sh(t, dir, []string{"CI_NODE_INDEX=" + strconv.Itoa(i), "CI_NODE_TOTAL=" + strconv.Itoa(n)}, at(gitlab, "shard", "script", 0).(string))
+				sh(t, dir, []string{"CI_NODE_INDEX=" + strconv.Itoa(i), "CI_NODE_TOTAL=" + strconv.Itoa(n)},
+					at(gitlab, "shard", "script", 0).(string))
 			}
 			sh(t, dir, nil, at(gitlab, "merge", "script", 0).(string))
 		},
@@ -120,7 +124,8 @@ func TestClusterRecipes(t *testing.T) {
 	for name, make := range recipes {
 		dir, _ := recipeFolder(t)
 		make(dir)
-		out, err := exec.Command("diff", "-r", "-x", "times.csv", filepath.Join(local, "results", "sweep-intensity"), filepath.Join(dir, "results", "sweep-intensity")).CombinedOutput()
+		out, err := exec.Command("diff", "-r", "-x", "times.csv", filepath.Join(local, "results", "sweep-intensity"),
+			filepath.Join(dir, "results", "sweep-intensity")).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v: the folder is not the one of one machine\n%.2000s", name, err, out)
 		}

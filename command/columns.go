@@ -56,15 +56,15 @@ func writeParagraph(w io.Writer, colour, text string) {
 	}
 }
 
-// writeColumns prints lines of cells below a head: as many words to the left, and numbers to the right. Where the screen is too narrow for all the
-// numbers, they stand in several tables below each other.
+// writeColumns prints lines of cells below a head: as many words to the left, and numbers to the right. Where the
+// screen is too narrow for all the numbers, they stand in several tables below each other.
 func writeColumns(w io.Writer, lines [][]string, words int) {
 	_, width := screenOf(w)
 	writeColumnsWithin(w, lines, words, width)
 }
 
-// writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be. Where the table is too wide, the heads of numbers are
-// broken into lines first.
+// writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be. Where the table is too wide, the
+// heads of numbers are broken into lines first.
 func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	heads := 1
 	if width > 0 && tableWidth(lines) > width {
@@ -110,7 +110,8 @@ func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 // leastHead is the width that the lines of a broken head may have in any case.
 const leastHead = 9
 
-// brokenHeads breaks the heads of numbers that are wider than the numbers below them. heads is the number of lines that the heads take.
+// brokenHeads breaks the heads of numbers that are wider than the numbers below them. heads is the number of lines that
+// the heads take.
 func brokenHeads(lines [][]string, words int) (broken [][]string, heads int) {
 	parts := make([][]string, len(lines[0]))
 	for i, head := range lines[0] {
@@ -156,7 +157,8 @@ func tableWidth(lines [][]string) (width int) {
 	return width
 }
 
-// abreastWithin are the columns of numbers, those that fit beside each other and beside the words together; at least one.
+// abreastWithin are the columns of numbers, those that fit beside each other and beside the words together; at least
+// one.
 func abreastWithin(widths []int, words, width int) [][]int {
 	own := 0
 	for _, n := range widths[:words] {

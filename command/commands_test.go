@@ -75,7 +75,10 @@ func TestCommands(t *testing.T) {
 		{"show dcon-burst -o json --set switch.pfc.xoff=256KB", exitFine, `"xon_bytes": 254000`, ""},
 		{"show dcon-burst --source", exitFine, "# DCON, sections 3.1", ""},
 		{"show dcon-burst --source --set seed=1", exitBadInput, "", "pausenet: --source and --set: one or the other"},
-		{"show dcon-burst --set seed=x", exitBadInput, "", "pausenet: --set: \"x\" is not a whole number\n    | seed=x\n    |      ^\n"},
+		{
+			"show dcon-burst --set seed=x", exitBadInput, "",
+			"pausenet: --set: \"x\" is not a whole number\n    | seed=x\n    |      ^\n",
+		},
 		{"show star --set x=1", exitBadInput, "", "star.yaml is a topology: --set changes scenarios"},
 		{"show leafspin", exitBadInput, "", `"leafspin" is neither a built-in nor a file: did you mean "leafspine"?: pausenet list has the built-ins`},
 		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
@@ -86,7 +89,10 @@ func TestCommands(t *testing.T) {
 			wrong + ":1:8: unknown key \"host\": did you mean \"hosts\"?\n  1 | star: {host: 3}\n    |        ^^^^\n",
 		},
 		{"validate " + sweep, exitFine, sweep + ": sweep both is valid; 4 points", ""},
-		{"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is valid", wrongSweep + ":1:43: unknown key \"sise\""},
+		{
+			"validate " + wrongSweep + " " + fabric, exitBadInput, "topology fabric is valid",
+			wrongSweep + ":1:43: unknown key \"sise\"",
+		},
 		{"validate " + wrong + " -o json", exitBadInput, `"path": "star.host",
         "line": 1,
         "column": 8,
@@ -110,10 +116,14 @@ func TestCommands(t *testing.T) {
 		{"schema", exitFine, `"title": "pausenet scenario"`, ""},
 		{"schema sweep", exitFine, `"title": "pausenet sweep"`, ""},
 		{"schema page", exitBadInput, "", `there is no schema of "page": write one of scenario, topology, sweep, exercise, hidden`},
-		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in telemetry.
+		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in
+		// telemetry.
 		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
 		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
-		{"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{
+			"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "",
+			"scenario odd: hpcc reads links' rates from in-band telemetry",
+		},
 		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is valid", ""},
 		{"validate " + odd + " --cc dcqcn,nobody", exitBadInput, "", `unknown congestion control "nobody"`},
 		{"validate " + sweep + " --cc dcqcn,swift", exitFine, "sweep both is valid; 8 points", ""},
@@ -126,11 +136,13 @@ func TestCommands(t *testing.T) {
 		{"graph star --out " + filepath.Join(dir, "x.svg"), exitFine, "", ""},
 		// A configuration file serves every command, so it may have any flag of any, and no other key.
 		{"list --config " + file("wasm.yaml", "plane: wasm\nsource: true\n"), exitFine, "dcon-testbed", ""},
-		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange + ": unknown key \"switch.buffer\": a key is"},
+		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange +
+			": unknown key \"switch.buffer\": a key is"},
 		{"list --config " + words, exitBadInput, "", "xml: expected table, json or yaml"},
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: a whole number`},
 		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
-		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " + sweep},
+		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " +
+			sweep},
 		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
 		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
 		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
@@ -139,12 +151,24 @@ func TestCommands(t *testing.T) {
 		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter is path=values"},
 		{"sweep incast --metrics fct", exitBadInput, "", `unknown metric "fct": did you mean "fct_`},
 		{"sweep incast --metrics foo", exitBadInput, "", "the metrics are fct_mean, fct_p50, "},
-		{"validate " + file("cc.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, foo]}\n"), exitBadInput, "", "cc.yaml:1:51: unknown congestion control \"foo\""},
-		{"validate " + file("twice.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, DCQCN]}\n"), exitBadInput, "", "twice.yaml:1:51: congestion control dcqcn is named twice"},
-		{"validate " + file("folder.yaml", "sweep: {scenario: "+dir+"}\n"), exitBadInput, "", "folder.yaml:1:19: scenario: " + dir + " is a folder"},
+		{
+			"validate " + file("cc.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, foo]}\n"), exitBadInput, "",
+			"cc.yaml:1:51: unknown congestion control \"foo\"",
+		},
+		{
+			"validate " + file("twice.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, DCQCN]}\n"), exitBadInput, "",
+			"twice.yaml:1:51: congestion control dcqcn is named twice",
+		},
+		{
+			"validate " + file("folder.yaml", "sweep: {scenario: "+dir+"}\n"), exitBadInput, "",
+			"folder.yaml:1:19: scenario: " + dir + " is a folder",
+		},
 		// One place under two names, and one value under two.
 		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: flows.0.size sets the same place (flows.0.size) after it"},
-		{"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "", "parameter flows.0.size has no effect: flows.0 sets"},
+		{
+			"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "",
+			"parameter flows.0.size has no effect: flows.0 sets",
+		},
 		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
 		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
@@ -163,11 +187,20 @@ func TestCommands(t *testing.T) {
 		{"train gru", exitBadInput, "", `unknown command "gru" for "pausenet train" (there is lstm, pid, cells, features, loop)`},
 		{"import goal ring.goal", exitBadInput, "", "a scenario reads such files itself: workloads: [{goal: {file: NAME}}]"},
 		{"import sonic", exitBadInput, "", "write pausenet import sonic CONFIG_DB"},
-		{"run ../examples/controllers/aimd.star", exitBadInput, "", "aimd.star is a congestion control's file: write pausenet run SCENARIO --cc ../examples/controllers/aimd.star"},
-		{"show ../experiments/sonic/testdata/config_db.json", exitBadInput, "", "pausenet import sonic ../experiments/sonic/testdata/config_db.json makes a scenario of it"},
+		{
+			"run ../examples/controllers/aimd.star", exitBadInput, "",
+			"aimd.star is a congestion control's file: write pausenet run SCENARIO --cc ../examples/controllers/aimd.star",
+		},
+		{
+			"show ../experiments/sonic/testdata/config_db.json", exitBadInput, "",
+			"pausenet import sonic ../experiments/sonic/testdata/config_db.json makes a scenario of it",
+		},
 		{"run ../experiments/scenario/testdata/workloads/nine.goal", exitBadInput, "", "is a schedule of GOAL"},
 		{"run " + file("flows.csv", "src,dst\n"), exitBadInput, "", "flows.csv is a table"},
-		{"run incast --cc ../examples/controllers/aimd", exitBadInput, "", "did you mean the file, ../examples/controllers/aimd.star?"},
+		{
+			"run incast --cc ../examples/controllers/aimd", exitBadInput, "",
+			"did you mean the file, ../examples/controllers/aimd.star?",
+		},
 	} {
 		stdout, stderr, code := command(strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {

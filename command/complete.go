@@ -15,7 +15,8 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which may.
+// What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which
+// may.
 
 // planes are what --plane takes.
 var planes = []string{"auto", plane.Kernel, plane.Wasm}
@@ -37,7 +38,8 @@ func completeFolder(c *cobra.Command, flag string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 }
 
-// completeList has a flag complete to a list of words with commas between them, each once. words are told the command's arguments.
+// completeList has a flag complete to a list of words with commas between them, each once. words are told the command's
+// arguments.
 func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		end := strings.LastIndexByte(begun, ',') + 1

@@ -10,7 +10,11 @@ import (
 )
 
 // fileFlags are flags that take a file that may be there, or is to be.
-var fileFlags = []string{"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out", "write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out"}
+var fileFlags = []string{
+	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
+	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup",
+	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
+}
 
 // TestFlagsComplete: every flag that takes a value completes to something of its own, but for those that take files.
 func TestFlagsComplete(t *testing.T) {
@@ -18,7 +22,8 @@ func TestFlagsComplete(t *testing.T) {
 	var check func(c *cobra.Command, path string)
 	check = func(c *cobra.Command, path string) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if strings.HasPrefix(f.Value.Type(), "bool") || slices.Contains(fileFlags, f.Name) || slices.Contains(fileFlags, path+" --"+f.Name) {
+			if strings.HasPrefix(f.Value.Type(), "bool") || slices.Contains(fileFlags, f.Name) ||
+				slices.Contains(fileFlags, path+" --"+f.Name) {
 				return
 			}
 			n++

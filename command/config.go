@@ -20,8 +20,8 @@ import (
 // variablePrefix begins the names of all environment variables that are pausenet's.
 const variablePrefix = "PAUSENET_"
 
-// detachedVariable tells a process that it is the one in the background (detach.go); its standard output is a pipe to the one in the
-// foreground, which goes as soon as the fabric is up.
+// detachedVariable tells a process that it is the one in the background (detach.go); its standard output is a pipe to
+// the one in the foreground, which goes as soon as the fabric is up.
 const detachedVariable = variablePrefix + "DETACHED"
 
 // applyConfiguration fills in the flags that the user did not give: from the environment (PAUSENET_OUT for --out), then
@@ -55,7 +55,8 @@ func applyConfiguration(c *cobra.Command, file string) error {
 		}
 		for _, value := range values {
 			if err := c.Flags().Set(f.Name, value); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file), strings.TrimPrefix(flagError(c, err).Error(), "--"+f.Name+" ")))
+				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file),
+					strings.TrimPrefix(flagError(c, err).Error(), "--"+f.Name+" ")))
 			}
 		}
 	})
@@ -75,21 +76,22 @@ func variableOf(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// otherVariables are those that are no flag's: detach.go's, and those that the repository's tests go by, which a developer may have set.
-// Those in otherFamilies begin so.
+// otherVariables are those that are no flag's: detach.go's, and those that the repository's tests go by, which a
+// developer may have set. Those in otherFamilies begin so.
 var (
 	otherVariables = []string{detachedVariable, "PAUSENET_CYCLES", "PAUSENET_KILLS", "PAUSENET_LIVE_FRAMES"}
 	otherFamilies  = []string{"PAUSENET_TEST_", "PAUSENET_KERNELS"}
 )
 
-// unknownVariables are the variables of an environment that begin as a flag's do and are none's: what was meant by them would go undone
-// without a word. Empty ones are as good as not set.
+// unknownVariables are the variables of an environment that begin as a flag's do and are none's: what was meant by them
+// would go undone without a word. Empty ones are as good as not set.
 func unknownVariables(environment, flags []string) []error {
 	flags = append([]string{"config"}, flags...)
 	var errs []error
 	for _, entry := range slices.Sorted(slices.Values(environment)) {
 		name, value, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(strings.ToUpper(name), variablePrefix) || value == "" || slices.Contains(otherVariables, name) ||
+		if !strings.HasPrefix(strings.ToUpper(name), variablePrefix) || value == "" ||
+			slices.Contains(otherVariables, name) ||
 			slices.ContainsFunc(otherFamilies, func(family string) bool { return strings.HasPrefix(name, family) }) ||
 			slices.ContainsFunc(flags, func(flag string) bool { return name == variableOf(flag) }) {
 			continue
@@ -99,7 +101,8 @@ func unknownVariables(environment, flags []string) []error {
 		if near := yamlspec.Nearest(flag, flags); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", variableOf(near))
 		}
-		errs = append(errs, fmt.Errorf("%s in the environment: unknown variable: %s (unset it if it is another program's)", name, hint))
+		errs = append(errs, fmt.Errorf("%s in the environment: unknown variable: %s (unset it if it is another program's)",
+			name, hint))
 	}
 	return errs
 }
@@ -141,8 +144,8 @@ func unknownKeys(v *viper.Viper, file string, known []string) []error {
 // configurationFile is what readConfiguration reads: a few flags' values.
 var configurationFile = files.Kind{Name: "a configuration", Most: 64 << 10}
 
-// readConfiguration reads the file given, or pausenet/config.yaml in the user's configuration folder if there is one. The
-// result is the file read, "" for none.
+// readConfiguration reads the file given, or pausenet/config.yaml in the user's configuration folder if there is one.
+// The result is the file read, "" for none.
 func readConfiguration(v *viper.Viper, file string) (string, error) {
 	if file == "" {
 		folder, err := os.UserConfigDir()

@@ -36,8 +36,9 @@ flows:
 duration: 60us
 `
 
-// FuzzControllerFiles gives a file to validate and to a short run. What validate accepts runs, or fails with the controller's own
-// mistake, twice alike; and no controller breaks an invariant. Kinds 0 and 1 are a file's content, 2 and up changes to the examples'.
+// FuzzControllerFiles gives a file to validate and to a short run. What validate accepts runs, or fails with the
+// controller's own mistake, twice alike; and no controller breaks an invariant. Kinds 0 and 1 are a file's content, 2
+// and up changes to the examples'.
 func FuzzControllerFiles(f *testing.F) {
 	var examples []string
 	for _, pattern := range []string{"*.star", "*.wasm"} {
@@ -92,7 +93,8 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 	if strings.Contains(settings, "%") {
 		settings = fmt.Sprintf(settings, "./"+name)
 	}
-	if err := errors.Join(os.WriteFile(file, content, 0o600), os.WriteFile(spec, []byte(text+settings), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(file, content, 0o600),
+		os.WriteFile(spec, []byte(text+settings), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	controllers := []string{file}
@@ -121,7 +123,8 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 			t.Errorf("validate accepts what a run does not: %v", err)
 		case summary.Verdict.Status == measure.Fail:
 			for _, message := range summary.Verdict.Messages {
-				if !strings.HasPrefix(message, "controllers say what can be sent: ") { // a rate of next to nothing fails the run, and its controller is named
+				// a rate of next to nothing fails the run, and its controller is named
+				if !strings.HasPrefix(message, "controllers say what can be sent: ") {
 					t.Errorf("FAIL: %s", message)
 				}
 			}
@@ -136,13 +139,15 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 // starlarkToken matches a text, a comment, a word, a number, space, or one other character.
 var starlarkToken = regexp.MustCompile(`"[^"\n]*"|#[^\n]*|[A-Za-z_][A-Za-z_0-9.]*|[0-9][0-9.eE]*|\n *|[ \t]+|\S`)
 
-// changedProgram changes a token for every four bytes: most often into another of the same kind, so that the program can be read.
+// changedProgram changes a token for every four bytes: most often into another of the same kind, so that the program
+// can be read.
 func changedProgram(source string, tokens []string, data []byte) []byte {
 	all := starlarkToken.FindAllString(source, -1)
 	for ; len(data) >= 4; data = data[4:] {
 		draw := binary.LittleEndian.Uint32(data)
 		at, from := int(draw&0xfff)%len(all), int(draw>>12&0xfff)
-		if body := slices.Index(all, "def"); draw>>30 > 0 && body >= 0 { // most often of a function, since few changes of a declaration can be read
+		// most often of a function, since few changes of a declaration can be read
+		if body := slices.Index(all, "def"); draw>>30 > 0 && body >= 0 {
 			at = body + int(draw&0xfff)%(len(all)-body)
 		}
 		switch draw >> 24 % 64 {
@@ -170,7 +175,10 @@ func changedProgram(source string, tokens []string, data []byte) []byte {
 // kindOf is the kind of token that one can take the place of: keywords, texts and brackets have none.
 func kindOf(token string) string {
 	switch {
-	case slices.Contains([]string{"def", "if", "elif", "else", "for", "in", "while", "and", "or", "not", "return", "pass", "lambda"}, token):
+	case slices.Contains([]string{
+		"def", "if", "elif", "else", "for", "in", "while", "and", "or", "not", "return", "pass",
+		"lambda",
+	}, token):
 	case strings.ContainsAny(token[:1], "+-*/%<>"):
 		return "operator"
 	case token[0] >= '0' && token[0] <= '9':
@@ -184,8 +192,8 @@ func kindOf(token string) string {
 	return ""
 }
 
-// changedModule changes a constant or an operation of floating-point numbers for every two bytes, most often so that the module stays
-// valid.
+// changedModule changes a constant or an operation of floating-point numbers for every two bytes, most often so that
+// the module stays valid.
 func changedModule(module, data []byte) []byte {
 	module = slices.Clone(module)
 	var constants, operations []int
@@ -199,7 +207,10 @@ func changedModule(module, data []byte) []byte {
 			operations = append(operations, i)
 		}
 	}
-	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1e9, 1e13, 1e18, 1e300, 5e-324, math.Inf(1), math.Inf(-1), math.NaN()}
+	numbers := []float64{
+		0, math.Copysign(0, -1), 1, -1, 0.5, 1e9, 1e13, 1e18, 1e300, 5e-324, math.Inf(1), math.Inf(-1),
+		math.NaN(),
+	}
 	for ; len(data) >= 2; data = data[2:] {
 		switch at := int(data[0] >> 1); {
 		case data[0]&1 == 0 && len(constants) > 0:

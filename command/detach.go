@@ -50,8 +50,8 @@ func detach(out io.Writer, name string) error {
 	return &exitError{exitEnvironment, fmt.Errorf("the fabric did not come up")}
 }
 
-// detached tells the process in the foreground that the fabric is up, and lets go of its terminal. What is written to standard error from
-// then on, by Go's runtime as the program crashes, goes to a file.
+// detached tells the process in the foreground that the fabric is up, and lets go of its terminal. What is written to
+// standard error from then on, by Go's runtime as the program crashes, goes to a file.
 func detached(log string) {
 	fmt.Println(upLine)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

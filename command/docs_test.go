@@ -22,13 +22,16 @@ var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
 // evaluated matches a command that looks into the results of the document's runs, with what it printed.
 var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
 
-// TestDocumentedRuns checks that runs, sweeps, validations, bounds, flows' times and resolved settings print what the documents show, but for the
-// wall-clock time and the plane.
+// TestDocumentedRuns checks that runs, sweeps, validations, bounds, flows' times and resolved settings print what the
+// documents show, but for the wall-clock time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	testenv.WholeScenario(t)
 	_, pausenet := program(t)
 	runs, evaluations := 0, 0
-	for _, document := range []string{"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md", "../docs/why.md", "../docs/experiment.md"} {
+	for _, document := range []string{
+		"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md",
+		"../docs/why.md", "../docs/experiment.md",
+	} {
 		data, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +55,8 @@ func TestDocumentedRuns(t *testing.T) {
 			}
 			runs++
 			if name, isFile := strings.CutSuffix(arguments[1], ".yaml"); isFile {
-				if err := os.WriteFile(filepath.Join(dir, arguments[1]), []byte(scenarioOf(t, string(data), name)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, arguments[1]), []byte(scenarioOf(t, string(data), name)),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -108,7 +112,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 }
 
-// lasting are the lines of a run's tables and findings that are the same on every machine, their words apart by one blank.
+// lasting are the lines of a run's tables and findings that are the same on every machine, their words apart by one
+// blank.
 func lasting(printed string) (lines []string) {
 	for line := range strings.Lines(printed) {
 		words := strings.Fields(line)

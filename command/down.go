@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and refuses if it may be
-// somebody else's.
+// theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and
+// refuses if it may be somebody else's.
 func theOnly(w io.Writer) (string, error) {
 	d := describe([]string{""})[0]
 	if d.err != nil {
@@ -23,7 +23,8 @@ func theOnly(w io.Writer) (string, error) {
 	age := time.Duration(d.Clock.WallSeconds * float64(time.Second)).Round(time.Second)
 	which := fmt.Sprintf("%s, which %v brought up %v ago", d.Name, d.Owner, age)
 	if !d.Owner.Is(live.ThisOwner()) {
-		return "", badInput(fmt.Errorf("the only fabric is %s: name it if it is to end, pausenet down %s, or give --all", which, d.Name))
+		return "", badInput(fmt.Errorf("the only fabric is %s: name it if it is to end, pausenet down %s, or give --all",
+			which, d.Name))
 	}
 	fmt.Fprintf(w, "ending %s\n", which)
 	return d.Name, nil

@@ -27,7 +27,8 @@ func checkPrivileges() error {
 	return nil
 }
 
-// choosePlane resolves --plane. The default is the wasm plane, which needs no root and is quicker; results are the same on both.
+// choosePlane resolves --plane. The default is the wasm plane, which needs no root and is quicker; results are the same
+// on both.
 func choosePlane(given string) (string, error) {
 	switch given {
 	case "auto", plane.Wasm:
@@ -63,15 +64,16 @@ func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err er
 	return unlock, nil
 }
 
-// dyingTimeout is how long a run waits for a folder that another one has: for as long as the kernel takes to end a process that was
-// killed, with its namespaces and programs.
+// dyingTimeout is how long a run waits for a folder that another one has: for as long as the kernel takes to end a
+// process that was killed, with its namespaces and programs.
 const dyingTimeout = 2 * time.Second
 
 // lockResultsFolder makes a folder for results, below the one that the user named, and locks it until it is released.
 func lockResultsFolder(ctx context.Context, within, path string, timeout time.Duration) (release func(), err error) {
 	folder, err := files.OpenFolder(within, path)
 	if err != nil {
-		return nil, &exitError{exitEnvironment, fmt.Errorf("cannot make the results' folder: %w (choose another folder with --out)", err)}
+		return nil, &exitError{exitEnvironment, fmt.Errorf(
+			"cannot make the results' folder: %w (choose another folder with --out)", err)}
 	}
 	var locked *files.LockedError
 	lock, err := folder.Lock()
@@ -92,7 +94,8 @@ func lockResultsFolder(ctx context.Context, within, path string, timeout time.Du
 	if errors.As(err, &locked) {
 		return nil, &exitError{exitEnvironment, lockedMessage(locked)}
 	}
-	return nil, &exitError{exitEnvironment, fmt.Errorf("cannot lock the results' folder: %w (choose another folder with --out)", err)}
+	return nil, &exitError{exitEnvironment, fmt.Errorf(
+		"cannot lock the results' folder: %w (choose another folder with --out)", err)}
 }
 
 // lockedMessage says who has a folder and what to do.
@@ -111,8 +114,8 @@ func lockedMessage(l *files.LockedError) error {
 // modulePath is pausenet's.
 const modulePath = "github.com/pausenet/pausenet"
 
-// version is pausenet's: the module's, or the commit it was built from. A program of another module says that too, since it may have
-// congestion controls that pausenet's own has not.
+// version is pausenet's: the module's, or the commit it was built from. A program of another module says that too,
+// since it may have congestion controls that pausenet's own has not.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -50,7 +50,8 @@ a signal ended it; 1 if the fabric ended. SIGTERM is passed on to the program.`,
 	return c
 }
 
-// programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's number.
+// programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's
+// number.
 func programError(name string, err error) error {
 	var (
 		ended *exec.ExitError

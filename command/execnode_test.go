@@ -43,14 +43,18 @@ func fabric(t *testing.T, name, pausenet string) {
 	}
 }
 
-// TestExecFromNode has programs on a host, which may not enter another's namespaces, start programs there, as mpirun's launch agent does.
+// TestExecFromNode has programs on a host, which may not enter another's namespaces, start programs there, as mpirun's
+// launch agent does.
 func TestExecFromNode(t *testing.T) {
 	testenv.NeedRoot(t)
 	folder, pausenet := program(t)
 	const name = "test-exec"
 	fabric(t, name, pausenet)
 	there := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(pausenet, append([]string{"exec", "--fabric", name, "h0", "--", pausenet, "exec", "--fabric", name, "h1", "--"}, args...)...)
+		cmd := exec.Command(pausenet, append([]string{
+			"exec", "--fabric", name, "h0", "--", pausenet, "exec", "--fabric",
+			name, "h1", "--",
+		}, args...)...)
 		cmd.Dir = folder
 		cmd.Env = append(os.Environ(), "SAID=before")
 		return cmd
@@ -66,7 +70,8 @@ func TestExecFromNode(t *testing.T) {
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		t.Fatal(err)
 	}
-	own, err := exec.Command(pausenet, "exec", "--fabric", name, "h0", "--", "grep", "CapEff", "/proc/self/status").Output()
+	own, err := exec.Command(pausenet, "exec", "--fabric", name, "h0", "--", "grep", "CapEff",
+		"/proc/self/status").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,8 @@ func TestExecFromNode(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", k.command, code, out)
 		}
 	}
-	if out, err := there("no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), `"no-such-program": executable file not found`) {
+	if out, err := there("no-such-program").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `"no-such-program": executable file not found`) {
 		t.Errorf("a program that is none: %v: %s", err, out)
 	}
 
@@ -106,9 +112,11 @@ func TestExecFromNode(t *testing.T) {
 		pausenet + " inspect | tail -n +2 | cut -d' ' -f1":                              name + "\n",
 		"echo $PAUSENET_FABRIC":                                                         name + "\n",
 
-		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric as \"" + name + "-other\": up are " + name + "\n",
-		pausenet + " view no-such-run; true":                             "pausenet: no built-in scenario \"no-such-run\": pausenet list has the names; a file goes by its name with .yaml\n",
-		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's powers.
+		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric as \"" + name +
+			"-other\": up are " + name + "\n",
+		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list has the names; a file goes by its name with .yaml\n",
+		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's
+		// powers.
 		"ls -A /run/pausenet; echo own >/run/pausenet/x; cat /run/pausenet/x": "own\n",
 		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on its nodes, not use \"down\": " +
 			"do that on the machine, or bring the fabric up with --privileged\n",

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// TestRunError: a congestion control that panics is a run that failed, not a mistake in the command; a fabric too large for the plane that
-// the user chose is one.
+// TestRunError: a congestion control that panics is a run that failed, not a mistake in the command; a fabric too large
+// for the plane that the user chose is one.
 func TestRunError(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// folded is an output for people: it breaks lines that are wider than the screen, or than defaultWidth where there is none, between words.
+// folded is an output for people: it breaks lines that are wider than the screen, or than defaultWidth where there is
+// none, between words.
 type folded struct {
 	to      io.Writer
 	width   int
@@ -47,9 +48,9 @@ const deepIndent = 8
 // commandToCopy matches a line with a command of ours, which breaks would keep from being copied.
 var commandToCopy = regexp.MustCompile(`^ *([a-z]+: )?(sudo )?pausenet [a-z]`)
 
-// foldLine breaks a line between words into lines of at most so many columns. The others begin where the last cell of the first one does,
-// if that leaves room, and else two columns to the right of it; those of a sentence begin where it does. Cells stand two or more blanks
-// apart. A word that is too long for a line is not broken, as it may be a path.
+// foldLine breaks a line between words into lines of at most so many columns. The others begin where the last cell of
+// the first one does, if that leaves room, and else two columns to the right of it; those of a sentence begin where it
+// does. Cells stand two or more blanks apart. A word that is too long for a line is not broken, as it may be a path.
 func foldLine(line string, width int) []string {
 	if utf8.RuneCountInString(line) <= width || commandToCopy.MatchString(line) {
 		return []string{line}
@@ -77,7 +78,8 @@ func foldLine(line string, width int) []string {
 	return append(parts, rest)
 }
 
-// breakAt returns the position of the last blank between words within so many columns, or else of the first one; -1 if there is none.
+// breakAt returns the position of the last blank between words within so many columns, or else of the first one; -1 if
+// there is none.
 func breakAt(text string, columns int) int {
 	first := len(text) - len(strings.TrimLeft(text, " "))
 	at, column := -1, 0

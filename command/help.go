@@ -12,7 +12,8 @@ import (
 // moreHelp is the annotation of a command whose text stands at the end of its help.
 const moreHelp = "pausenet_more_help"
 
-// flagColumn is the column at which the texts of flags begin. The text of a flag with a longer name begins on the next line.
+// flagColumn is the column at which the texts of flags begin. The text of a flag with a longer name begins on the next
+// line.
 const flagColumn = 27
 
 // writeHelpUsage writes the part of a command's help below its description, at most defaultWidth columns wide.

@@ -153,7 +153,8 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 			if !l.Up {
 				state = "down"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\n", l.A, l.B, units.Rate(l.RateBPS), vtime.Time(l.DelayNS)*vtime.Nanosecond, state)
+			fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\n", l.A, l.B, units.Rate(l.RateBPS), vtime.Time(l.DelayNS)*vtime.Nanosecond,
+				state)
 		}
 	}
 }

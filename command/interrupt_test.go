@@ -18,8 +18,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// These start pausenet, have it block, and send it a signal. They assert that it ends, not how fast; internal/shutdown has the
-// other places where a process can be blocked.
+// These start pausenet, have it block, and send it a signal. They assert that it ends, not how fast; internal/shutdown
+// has the other places where a process can be blocked.
 
 // endless is after what time a process counts as one that does not end.
 const endless = 3 * time.Minute
@@ -164,11 +164,13 @@ func TestInterruptedWaiting(t *testing.T) {
 	b.ends(t, syscall.SIGTERM, exitVerdict, "pausenet: interrupted")
 }
 
-// TestInterruptedWatch: what watches goes on until a signal, and its exit code says which. Whether it runs just then or waits is all the same.
+// TestInterruptedWatch: what watches goes on until a signal, and its exit code says which. Whether it runs just then or
+// waits is all the same.
 func TestInterruptedWatch(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir, pausenet := program(t)
-		if err := os.WriteFile(filepath.Join(dir, "mine.star"), []byte("def init(flow):\n    flow.rate = path.line_rate\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "mine.star"), []byte("def init(flow):\n    flow.rate = path.line_rate\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		b := block(t, pausenet, nil, nil, "run", "incast", "--plane", "wasm", "--cc", "./mine.star", "--watch")
@@ -180,7 +182,8 @@ func TestInterruptedWatch(t *testing.T) {
 // TestInterruptedSweep: a sweep whose point has been stopped ends it, and says what it had.
 func TestInterruptedSweep(t *testing.T) {
 	dir, pausenet := program(t)
-	b := block(t, pausenet, nil, nil, "sweep", "incast", "--set", "flows.0.size=2GB,3GB", "--set", "duration=10s", "--cc", "none", "--jobs", "1", "--plane", "wasm", "--out", "out")
+	b := block(t, pausenet, nil, nil, "sweep", "incast", "--set", "flows.0.size=2GB,3GB", "--set", "duration=10s", "--cc",
+		"none", "--jobs", "1", "--plane", "wasm", "--out", "out")
 	reaches(t, filepath.Join(dir, "out", "size=2GB", "none", "manifest.json"), `"status": "running"`)
 	point := childOf(t, b.Process.Pid)
 	if err := syscall.Kill(point, syscall.SIGSTOP); err != nil {

@@ -23,7 +23,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// killed is what the session of TestKill does in hosts before it is killed: programs in the background, some in sessions of their own.
+// killed is what the session of TestKill does in hosts before it is killed: programs in the background, some in
+// sessions of their own.
 const killed = `h1 sh -c 'iperf3 -s -D 2>/dev/null; sleep 1000 & sleep 1001 &' >/dev/null 2>&1
 h5 sh -c 'sleep 1002 & sleep 0.1' >/dev/null 2>&1
 h2 sh -c '(setsid sh -c "sleep 1003 & exec sleep 1004" &)' >/dev/null 2>&1
@@ -33,9 +34,9 @@ h1 sh -c 'ping -i 0.01 h5'
 // others is what another terminal's program does meanwhile.
 const others = `(setsid sleep 1005 &) >/dev/null 2>&1; exec sleep 1006`
 
-// TestKill kills a live fabric and its namespace init, alone and in either order, with programs in its hosts, from this terminal and
-// another, at moments from before its first namespace to after its last, and looks for what is left: processes, namespaces, programs. The
-// next one of its name comes up at once.
+// TestKill kills a live fabric and its namespace init, alone and in either order, with programs in its hosts, from this
+// terminal and another, at moments from before its first namespace to after its last, and looks for what is left:
+// processes, namespaces, programs. The next one of its name comes up at once.
 func TestKill(t *testing.T) {
 	testenv.NeedRoot(t)
 	times := 10
@@ -61,7 +62,8 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(after / 2)
-		client := exec.Command(pausenet, "exec", "--fabric", "test-kill", "h3", "--", "sh", "-c", others) // if it is up by now
+		// if it is up by now
+		client := exec.Command(pausenet, "exec", "--fabric", "test-kill", "h3", "--", "sh", "-c", others)
 		client.Env = cmd.Env
 		if err := client.Start(); err != nil {
 			t.Fatal(err)
@@ -95,7 +97,8 @@ func TestKill(t *testing.T) {
 		}
 		kill(cmd.Process.Pid)
 		_, _ = cmd.Wait(), client.Wait() // however they ended
-		nothingLeft(t, fmt.Sprintf("%s killed after %v, with %d programs, namespace init %d", how, after, len(programs), initPID), cmd.Process.Pid, variable, programs)
+		nothingLeft(t, fmt.Sprintf("%s killed after %v, with %d programs, namespace init %d", how, after, len(programs),
+			initPID), cmd.Process.Pid, variable, programs)
 	}
 	again := exec.Command(pausenet, "up", "--name", "test-kill", "--slowdown", "500")
 	again.Stdin = strings.NewReader("pingpair\n")
@@ -138,8 +141,8 @@ func programsOf(pid int) (ids []ebpf.ProgramID) {
 	return ids
 }
 
-// nothingLeft waits until no process is left of a killed one's, nor any in a namespace of its, and its programs are unloaded.
-// All of its processes have a variable in their environment.
+// nothingLeft waits until no process is left of a killed one's, nor any in a namespace of its, and its programs are
+// unloaded. All of its processes have a variable in their environment.
 func nothingLeft(t *testing.T, what string, pid int, variable string, programs []ebpf.ProgramID) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
@@ -216,7 +219,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestInitKilled: a fabric whose namespace init alone is killed, and every program on its nodes with it, ends in order and says why.
+// TestInitKilled: a fabric whose namespace init alone is killed, and every program on its nodes with it, ends in order
+// and says why.
 func TestInitKilled(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)
@@ -255,7 +259,8 @@ func TestInitKilled(t *testing.T) {
 	err = cmd.Wait()
 	text := printed()
 	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "checks: ") ||
-		!strings.Contains(text, fmt.Sprintf("the namespace init, process %d, was killed, and the programs on nodes with it", initPID)) {
+		!strings.Contains(text, fmt.Sprintf("the namespace init, process %d, was killed, and the programs on nodes with it",
+			initPID)) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -281,7 +286,8 @@ func TestStoppedClient(t *testing.T) {
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != upLine; {
 		t.Log(lines.Text())
 	}
-	client := exec.Command(pausenet, "exec", "--fabric", "test-stopped", "h3", "--", "sh", "-c", "echo ready; exec sleep 1000")
+	client := exec.Command(pausenet, "exec", "--fabric", "test-stopped", "h3", "--", "sh", "-c",
+		"echo ready; exec sleep 1000")
 	client.Env = append(os.Environ(), fmt.Sprintf("PAUSENET_TEST_KILL=stopped-%d", os.Getpid()))
 	said, err := client.StdoutPipe()
 	if err != nil {
@@ -300,7 +306,8 @@ func TestStoppedClient(t *testing.T) {
 	}
 	// It lets go as soon as the program runs.
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
-		links := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)), func(link string) bool { return link == own })
+		links := slices.DeleteFunc(netLinks(fmt.Sprintf("/proc/%d", client.Process.Pid)),
+			func(link string) bool { return link == own })
 		if len(links) == 0 {
 			break
 		}

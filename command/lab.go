@@ -34,7 +34,8 @@ change, and checks with points and hints. No root and no network are needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(), newLabGradeCommand(), newLabGradeOneCommand())
+	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(),
+		newLabGradeCommand(), newLabGradeOneCommand())
 	return c
 }
 
@@ -148,7 +149,8 @@ default is the exercise's name. Existing files are not overwritten.`,
 			for _, name := range names {
 				fmt.Fprintf(w, "  %s\n", filepath.Join(folder, name))
 			}
-			fmt.Fprintf(w, "\nread the text:     pausenet lab show %s\ncheck your files:  pausenet lab check %s\n", args[0], folder)
+			fmt.Fprintf(w, "\nread the text:     pausenet lab show %s\ncheck your files:  pausenet lab check %s\n", args[0],
+				folder)
 			return nil
 		},
 	}
@@ -251,9 +253,9 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	return nil
 }
 
-// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the student's, who may
-// have put an easier exercise beside it. So a folder that has the name of an exercise of the course is checked against that one, and an
-// exercise that is none of the course is named.
+// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the
+// student's, who may have put an easier exercise beside it. So a folder that has the name of an exercise of the course
+// is checked against that one, and an exercise that is none of the course is named.
 func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	if f.exercise != "" {
 		return f.exercise, nil

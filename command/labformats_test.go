@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// gradescope is results.json as Gradescope's autograder specification has it ("Output format"): fields that it does not have are none.
+// gradescope is results.json as Gradescope's autograder specification has it ("Output format"): fields that it does not
+// have are none.
 type gradescope struct {
 	Score            *float64 `json:"score"`
 	ExecutionTime    *float64 `json:"execution_time"`
@@ -65,8 +66,8 @@ func strictly(t *testing.T, data []byte, into any) {
 	}
 }
 
-// TestGradescope: examples/gradescope, in a folder laid out as Gradescope's, writes results.json by the specification, leaves the hand-in
-// as it was, and fails where there can be no grade.
+// TestGradescope: examples/gradescope, in a folder laid out as Gradescope's, writes results.json by the specification,
+// leaves the hand-in as it was, and fails where there can be no grade.
 func TestGradescope(t *testing.T) {
 	testenv.WholeScenario(t)
 	root := t.TempDir()
@@ -102,13 +103,15 @@ func TestGradescope(t *testing.T) {
 	strictly(t, data, &g)
 	sum, of := 0.0, 0.0
 	for _, test := range g.Tests {
-		if test.Score == nil || test.MaxScore == nil || test.Name == "" || test.Output == "" || test.Status != "passed" && test.Status != "failed" || (test.Status == "passed") != (*test.Score == *test.MaxScore) {
+		if test.Score == nil || test.MaxScore == nil || test.Name == "" || test.Output == "" || test.Status != "passed" &&
+			test.Status != "failed" || (test.Status == "passed") != (*test.Score == *test.MaxScore) {
 			t.Errorf("%+v", test)
 			continue
 		}
 		sum, of = sum+*test.Score, of+*test.MaxScore
 	}
-	if g.Score == nil || *g.Score != sum || sum == 0 || of != 10 || len(g.Leaderboard) != 1 || g.Leaderboard[0].Order != "asc" {
+	if g.Score == nil || *g.Score != sum || sum == 0 || of != 10 || len(g.Leaderboard) != 1 ||
+		g.Leaderboard[0].Order != "asc" {
 		t.Errorf("%s", data)
 	}
 	if entries, err := os.ReadDir(filepath.Join(root, "submission")); err != nil || len(entries) != 2 {
@@ -148,7 +151,8 @@ func TestClassroom(t *testing.T) {
 			}
 			sum += *test.Score
 		}
-		if c.Version != 1 || c.Status != "fail" || c.MaxScore == nil || *c.MaxScore != 10 || len(c.Tests) != 6 || problem == "" && sum != 1 {
+		if c.Version != 1 || c.Status != "fail" || c.MaxScore == nil || *c.MaxScore != 10 || len(c.Tests) != 6 ||
+			problem == "" && sum != 1 {
 			t.Errorf("%s", out)
 		}
 		if problem != "" && (sum != 0 || !strings.Contains(c.Tests[0].Message, "answers.yaml:1:7")) {

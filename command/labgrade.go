@@ -26,11 +26,12 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// A hand-in is graded in a process of its own: one that crashes, or takes more time or memory than there is, costs its own points and nobody
-// else's. The process is told its job on its standard input, as JSON, which then stays open: its end means that the grader has ended, and
-// ends the process. On its standard output it writes the grade.
+// A hand-in is graded in a process of its own: one that crashes, or takes more time or memory than there is, costs its
+// own points and nobody else's. The process is told its job on its standard input, as JSON, which then stays open: its
+// end means that the grader has ended, and ends the process. On its standard output it writes the grade.
 
-// Limits of a hand-in's process. Steps and events decide before them (package lab), so that grades do not depend on the machine.
+// Limits of a hand-in's process. Steps and events decide before them (package lab), so that grades do not depend on the
+// machine.
 const (
 	gradeTime   = 10 * time.Minute
 	gradeMemory = 2 << 30
@@ -136,12 +137,15 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n  gradebook: %s\n  class: %s\n", filepath.Join(f.out, "gradebook.csv"), filepath.Join(f.out, "class.html"))
+	fmt.Fprintf(w, "\n  gradebook: %s\n  class: %s\n", filepath.Join(f.out, "gradebook.csv"),
+		filepath.Join(f.out, "class.html"))
 	return nil
 }
 
 // gradeAll grades the hand-ins, so many at a time.
-func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder string, names []string) ([]lab.Student, error) {
+func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder string,
+	names []string,
+) ([]lab.Student, error) {
 	scratch, err := os.MkdirTemp("", "pausenet-grade-")
 	if err != nil {
 		return nil, err
@@ -162,7 +166,8 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 			own := filepath.Join(scratch, fmt.Sprint(i))
 			defer os.RemoveAll(own)
 			g, err := f.grade(ctx, &lab.Job{
-				Exercise: f.exercise, Hidden: f.hidden, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory, Made: made,
+				Exercise: f.exercise, Hidden: f.hidden, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory,
+				Made: made,
 			})
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -212,7 +217,8 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	case within.Err() != nil:
 		return nil, fmt.Errorf("it took more than %v of wall-clock time on this machine, and has no grade: grade it by hand, or with a larger --timeout", f.timeout)
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("its process ended without a grade (it has crashed, or needed more than %d MiB of memory)", job.Memory>>20)
+		return nil, fmt.Errorf("its process ended without a grade (it has crashed, or needed more than %d MiB of memory)",
+			job.Memory>>20)
 	case err != nil:
 		return nil, err
 	case json.Unmarshal(out.data.Bytes(), &g) != nil:
@@ -265,7 +271,10 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return badInput(err)
 	}
-	g, err := lab.Submit(e, job.Folder).Check(ctx, lab.Options{Results: job.Scratch, Jobs: 1, Version: version(), Made: job.Made})
+	g, err := lab.Submit(e, job.Folder).Check(ctx, lab.Options{
+		Results: job.Scratch, Jobs: 1, Version: version(),
+		Made: job.Made,
+	})
 	if err != nil {
 		return runError(err)
 	}

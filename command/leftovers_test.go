@@ -20,7 +20,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// testVariable is in the environment of all that these tests start, and of what that leaves in the background: whose it is.
+// testVariable is in the environment of all that these tests start, and of what that leaves in the background: whose it
+// is.
 const testVariable = "TEST_OF_PAUSENET"
 
 // identity tells a process from all others, those that have its pid later too; empty: there is none of that pid.
@@ -55,7 +56,8 @@ func startedBy(meant func(value string) bool) (pids []int) {
 	return pids
 }
 
-// endStarted ends them, in order if they can: a fabric that a failed test left in the background would be in the way of the next run.
+// endStarted ends them, in order if they can: a fabric that a failed test left in the background would be in the way of
+// the next run.
 func endStarted(meant func(value string) bool) {
 	signal := syscall.SIGTERM
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -112,7 +114,8 @@ func (s failingScript) Run(_ string, f func(testscript.T)) {
 	f(s)
 }
 
-// TestFailedScriptLeavesNothing: a fabric that a script has in the background ends with the script, and with it what runs there.
+// TestFailedScriptLeavesNothing: a fabric that a script has in the background ends with the script, and with it what
+// runs there.
 func TestFailedScriptLeavesNothing(t *testing.T) {
 	testenv.NeedRoot(t)
 	file := filepath.Join(t.TempDir(), "left.txtar")

@@ -15,7 +15,8 @@ import (
 
 // liveCommands are the verbs of live fabrics.
 var liveCommands = []func() *cobra.Command{
-	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand, newSetCommand, newDownCommand,
+	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand,
+	newSetCommand, newDownCommand,
 }
 
 // liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
@@ -55,7 +56,8 @@ func dial(name string) (*live.Client, error) {
 	return c, clientError(err, exitEnvironment)
 }
 
-// clientError is an error of a fabric's client with its exit code: that which is given, unless the fabric did not answer.
+// clientError is an error of a fabric's client with its exit code: that which is given, unless the fabric did not
+// answer.
 func clientError(err error, code int) error {
 	var (
 		unanswered *live.Unanswered
@@ -76,7 +78,10 @@ func filesLeft() (files []leftFile) {
 		files = append(files, leftFile{l.Path, l.What, l.Remove})
 	}
 	for _, folder := range image.Left() {
-		files = append(files, leftFile{folder, "an image unpacked for nodes of fabrics", func() error { return image.Remove(folder) }})
+		files = append(files, leftFile{
+			folder, "an image unpacked for nodes of fabrics",
+			func() error { return image.Remove(folder) },
+		})
 	}
 	return files
 }
@@ -87,7 +92,8 @@ func fabricFlag(c *cobra.Command, name *string) {
 	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
 }
 
-// completeNodes offers the nodes of the fabric that --fabric names, and for a second word the neighbours if ports is true.
+// completeNodes offers the nodes of the fabric that --fabric names, and for a second word the neighbours if ports is
+// true.
 func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp

@@ -40,7 +40,8 @@ func TestMPI(t *testing.T) {
 	}
 	folder, pausenet := program(t)
 	allreduce := filepath.Join(folder, "allreduce")
-	if out, err := exec.Command("mpicc", "-O2", "-Wall", "-Werror", "-o", allreduce, "../test/mpi/allreduce.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("mpicc", "-O2", "-Wall", "-Werror", "-o", allreduce,
+		"../test/mpi/allreduce.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	environment := append(os.Environ(), "LD_LIBRARY_PATH="+libraries, "PAUSENET="+pausenet, "TMPDIR="+folder)

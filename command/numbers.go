@@ -40,17 +40,20 @@ func atLeastOne(flags *pflag.FlagSet, name string) error {
 
 // processorsFlag adds the flag that says how many processors a run uses.
 func processorsFlag(c *cobra.Command, to *int, otherwise string) {
-	c.Flags().IntVar(to, "processors", *to, "`number` of processors per run on the wasm plane; results are equal"+otherwise)
+	c.Flags().IntVar(to, "processors", *to, "`number` of processors per run on the wasm plane; results are equal"+
+		otherwise)
 	completeNothing(c, "processors")
 }
 
-// idleProcessors warns of a number of processors that can have no effect on a run which at most so many lanes can drive.
+// idleProcessors warns of a number of processors that can have no effect on a run which at most so many lanes can
+// drive.
 func idleProcessors(flags *pflag.FlagSet, most int) []string {
 	flag := flags.Lookup("processors")
 	if n, _ := flags.GetInt(flag.Name); !flag.Changed || n == 1 || most > 1 {
 		return nil
 	}
-	return []string{fmt.Sprintf("--processors %s has no effect: no two parts of this fabric can be driven at once", flag.Value)}
+	return []string{fmt.Sprintf("--processors %s has no effect: no two parts of this fabric can be driven at once",
+		flag.Value)}
 }
 
 // checkProcessors refuses a number of processors that can have no effect.

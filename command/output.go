@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// output is the command's standard output. It keeps the first error: what prints need not look at each line's, and nobody
-// takes a full disk's empty file for the whole answer.
+// output is the command's standard output. It keeps the first error: what prints need not look at each line's, and
+// nobody takes a full disk's empty file for the whole answer.
 type output struct {
 	to   io.Writer
 	err  error
@@ -33,7 +33,8 @@ func (o *output) send(p []byte) (int, error) {
 	return n, err
 }
 
-// failed adds to a command's error that its output could not be written. An error that stands already decides the exit code.
+// failed adds to a command's error that its output could not be written. An error that stands already decides the exit
+// code.
 func (o *output) failed(err error) error {
 	switch {
 	case o.err == nil:

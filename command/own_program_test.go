@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOwnProgram: a module outside of this one's tree builds a pausenet with a congestion control of its own, which every verb knows.
+// TestOwnProgram: a module outside of this one's tree builds a pausenet with a congestion control of its own, which
+// every verb knows.
 func TestOwnProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "own")
 	build := exec.Command("go", "build", "-o", program, ".")
@@ -22,7 +23,10 @@ func TestOwnProgram(t *testing.T) {
 		{[]string{"--version"}, []string{"in example.org/own-controller"}},
 		{[]string{"list", "--cc"}, []string{"\nhalving ", "\ndcqcn "}},
 		{[]string{"list", "--cc", "halving+win"}, []string{"step ", "window "}},
-		{[]string{"run", "incast", "--cc", "halving,dcqcn", "--set", "cc.halving.step=80Mbps", "--plane", "wasm", "--out", t.TempDir()}, []string{" halving  ", " ok  "}},
+		{[]string{
+			"run", "incast", "--cc", "halving,dcqcn", "--set", "cc.halving.step=80Mbps", "--plane", "wasm", "--out",
+			t.TempDir(),
+		}, []string{" halving  ", " ok  "}},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()
 		if err != nil {
@@ -34,7 +38,8 @@ func TestOwnProgram(t *testing.T) {
 			}
 		}
 	}
-	if out, err := exec.Command(program, "run", "incast", "--cc", "halvin").CombinedOutput(); err == nil || !strings.Contains(string(out), `did you mean "halving"`) {
+	if out, err := exec.Command(program, "run", "incast", "--cc", "halvin").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `did you mean "halving"`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestPauseCounts: wherever PAUSE frames are counted, all of them and those between switches stand side by side: a source may
-// mean either.
+// TestPauseCounts: wherever PAUSE frames are counted, all of them and those between switches stand side by side: a
+// source may mean either.
 func TestPauseCounts(t *testing.T) {
 	dir, pausenet := program(t)
 	prints := func(args ...string) string {
@@ -64,7 +64,10 @@ func TestPauseCounts(t *testing.T) {
 	has("sweep.html", read("three/sweep.html"), `PAUSE frames between switches`)
 
 	prints("report", "one/dcon-burst/dcqcn", "two/dcon-burst")
-	for _, page := range []string{"one/dcon-burst/report.html", "two/dcon-burst/report.html", "one/dcon-burst/comparison.html"} {
+	for _, page := range []string{
+		"one/dcon-burst/report.html", "two/dcon-burst/report.html",
+		"one/dcon-burst/comparison.html",
+	} {
 		text := read(page)
 		has(page, text, `>PAUSE frames, all<`)
 		has(page, text, `>PAUSE frames between switches<`)

@@ -12,8 +12,9 @@ import (
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// plain is text without what a terminal does not print but obeys: names and descriptions come out of files that others have written.
-// Such characters are written as \u001b is, which JSON has for them, too. rest is the begin of a character whose end is still to come.
+// plain is text without what a terminal does not print but obeys: names and descriptions come out of files that others
+// have written. Such characters are written as \u001b is, which JSON has for them, too. rest is the begin of a
+// character whose end is still to come.
 func plain(text []byte) (shown, rest []byte) {
 	shown = make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -92,7 +92,8 @@ func (b *bar) progress(now vtime.Time, t *engine.Totals) {
 	b.SetCurrent(int64(now))
 }
 
-// end fills the bar of a run that has ended, at the latest of its virtual times: a run that drains may end before its duration, or after.
+// end fills the bar of a run that has ended, at the latest of its virtual times: a run that drains may end before its
+// duration, or after.
 func (b *bar) end(at vtime.Time) {
 	b.mu.Lock()
 	b.now, b.wall, b.done = at, time.Since(b.started), true
@@ -105,12 +106,14 @@ func (b *bar) describe() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.done {
-		return fmt.Sprintf(" ended at %s, in %v", measure.KindTime.Text(b.now.Seconds()*1e9), b.wall.Round(100*time.Millisecond))
+		return fmt.Sprintf(" ended at %s, in %v", measure.KindTime.Text(b.now.Seconds()*1e9),
+			b.wall.Round(100*time.Millisecond))
 	}
 	if b.now == 0 || b.wall == 0 {
 		return " building the fabric"
 	}
-	s := fmt.Sprintf(" %s of %v  %.0f khop/s", measure.KindTime.Text(b.now.Seconds()*1e9), b.duration, float64(b.hops)/b.wall.Seconds()/1e3)
+	s := fmt.Sprintf(" %s of %v  %.0f khop/s", measure.KindTime.Text(b.now.Seconds()*1e9), b.duration,
+		float64(b.hops)/b.wall.Seconds()/1e3)
 	if left := b.duration - b.now; left > 0 {
 		s += fmt.Sprintf("  %v left", (time.Duration(float64(left)/float64(b.now)*float64(b.wall)) + time.Second/2).Truncate(time.Second))
 	}

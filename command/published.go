@@ -45,8 +45,8 @@ func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 	}
 }
 
-// comparisonLines are the lines of some columns of a table, the first of them column from: a cell for the label and three
-// a run. The head has the run's name in the second of the three.
+// comparisonLines are the lines of some columns of a table, the first of them column from: a cell for the label and
+// three a run. The head has the run's name in the second of the three.
 func comparisonLines(t *measure.Comparison, columns []string, from int) [][]string {
 	head := []string{""}
 	for _, name := range columns {

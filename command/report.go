@@ -127,7 +127,8 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	return nil
 }
 
-// mostInTable is how many differences of configuration stand above the measures, longestInTable how long their values may be.
+// mostInTable is how many differences of configuration stand above the measures, longestInTable how long their values
+// may be.
 const mostInTable, longestInTable = 4, 24
 
 // differing returns rows with the settings in which the compared runs differ.

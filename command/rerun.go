@@ -126,9 +126,11 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 	m := r.manifest
 	switch {
 	case m.Status != rundir.StatusComplete:
-		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("the run is %s: one that was ended early has no fingerprint to compare", m.Status)}
+		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
+			"the run is %s: one that was ended early has no fingerprint to compare", m.Status)}
 	case m.Recipe == nil:
-		return nil, &rundir.FileError{Path: path, Err: errors.New("it has no recipe of the scenario: the scenario was made by a program")}
+		return nil, &rundir.FileError{Path: path, Err: errors.New(
+			"it has no recipe of the scenario: the scenario was made by a program")}
 	}
 	var err error
 	if r.scenario, err = m.Recipe.Load(); err != nil {
@@ -139,7 +141,8 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 		return nil, &rundir.FileError{Path: path, Err: err}
 	}
 	if now.Hash != m.Hash {
-		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("read again the scenario has another configuration (%.12s, it was %.12s): this is pausenet %s, and %s made the run",
+		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
+			"read again the scenario has another configuration (%.12s, it was %.12s): this is pausenet %s, and %s made the run",
 			now.Hash, m.Hash, version(), m.Version)}
 	}
 	return r, nil
@@ -187,8 +190,9 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 	return view, nil
 }
 
-// options returns those that have a run leave the files that the folder has. Two of them are in no recipe. A point of a sweep, which has no
-// machine in its manifest, has no times and no check of settings. Beside other controllers a setting without effect is a note.
+// options returns those that have a run leave the files that the folder has. Two of them are in no recipe. A point of a
+// sweep, which has no machine in its manifest, has no times and no check of settings. Beside other controllers a
+// setting without effect is a note.
 func (r *recorded) options() (runner.Options, error) {
 	m := r.manifest
 	folder := r.place.Path()
@@ -202,8 +206,9 @@ func (r *recorded) options() (runner.Options, error) {
 	}
 	o := runner.Options{
 		Controller: m.Controller, Seed: m.Seed, Sets: m.Settings, Anywhere: m.Machine == "", CheckSets: m.Machine != "",
-		Compared: slices.ContainsFunc(summary.Verdict.Notes, func(note string) bool { return strings.HasPrefix(note, "--set ") }),
-		Record:   has(rundir.RecordFile), Why: has(rundir.Why.Name), Perfetto: has(rundir.PerfettoFile),
+		Compared: slices.ContainsFunc(summary.Verdict.Notes,
+			func(note string) bool { return strings.HasPrefix(note, "--set ") }),
+		Record: has(rundir.RecordFile), Why: has(rundir.Why.Name), Perfetto: has(rundir.PerfettoFile),
 	}
 	if has(rundir.HPCCFlowsFile) {
 		o.Export = runner.ExportHPCC

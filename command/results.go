@@ -19,7 +19,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// writeResults prints what the runs of a suite measured: for each scenario a table of the measures by which its controllers differ most, and findings.
+// writeResults prints what the runs of a suite measured: for each scenario a table of the measures by which its
+// controllers differ most, and findings.
 func writeResults(w io.Writer, suite *suite.Suite, made [][]*runner.Result) {
 	for i := range suite.Scenarios {
 		if i > 0 {
@@ -67,7 +68,8 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	}
 }
 
-// writeHeadline prints a table: rows of settings, the measures by which columns differ most, then their checks and fingerprints.
+// writeHeadline prints a table: rows of settings, the measures by which columns differ most, then their checks and
+// fingerprints.
 func writeHeadline(w io.Writer, columns []results.HeadlineColumn, settings ...[]string) {
 	head, checks, prints := []string{""}, []string{"checks"}, []string{"fingerprint"}
 	for _, c := range columns {
@@ -151,7 +153,10 @@ func (f *finding) text() string {
 func size(figure string) float64 {
 	digits := strings.TrimRight(figure, "BGKMmnpsu")
 	v, _ := strconv.ParseFloat(digits, 64) // an error: 0
-	factor, known := map[string]float64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3}[figure[len(digits):]]
+	factor, known := map[string]float64{
+		"KB": 1e3, "MB": 1e6, "GB": 1e9, "ps": 1e-12, "ns": 1e-9, "us": 1e-6,
+		"ms": 1e-3,
+	}[figure[len(digits):]]
 	if !known {
 		return v
 	}
@@ -161,8 +166,9 @@ func size(figure string) float64 {
 // mostMessages is how many messages of a run are printed. An invariant that breaks once often breaks at every frame.
 const mostMessages = 5
 
-// writeFindings prints what to know of runs beside their numbers: what is broken or incomplete, notes, how PAUSE spread, collectives. Runs of which the same
-// is to be said share a line. Notes that differ in figures alone do, too, and under several seeds a controller's lines of any kind.
+// writeFindings prints what to know of runs beside their numbers: what is broken or incomplete, notes, how PAUSE
+// spread, collectives. Runs of which the same is to be said share a line. Notes that differ in figures alone do, too,
+// and under several seeds a controller's lines of any kind.
 func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 	several := len(made) > controllers
 	var all []finding

@@ -41,8 +41,8 @@ train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bu
 	}
 }
 
-// TestFindings: runs share the lines that they have in common, with the range of a note's figures; a controller's lines under several seeds name seeds
-// unless all have them.
+// TestFindings: runs share the lines that they have in common, with the range of a note's figures; a controller's lines
+// under several seeds name seeds unless all have them.
 func TestFindings(t *testing.T) {
 	run := func(controller string, seed uint64, status measure.Status, messages, notes []string) *runner.Result {
 		return &runner.Result{Scenario: &scenario.Scenario{}, Controller: controller, Summary: measure.Summary{
@@ -67,7 +67,8 @@ func TestFindings(t *testing.T) {
   b incomplete: 3 flows had not ended
 `},
 		{"seeds", []*runner.Result{
-			b, run("b", 2, measure.Warn, []string{"5 flows had not ended"}, nil), run("b", 3, measure.Fail, []string{"dropped"}, nil),
+			b, run("b", 2, measure.Warn, []string{"5 flows had not ended"}, nil),
+			run("b", 3, measure.Fail, []string{"dropped"}, nil),
 		}, 1, `  b seed=1,2 incomplete: 3 to 5 flows had not ended
   b seed=1 note: no PAUSE; at most 1.2MB
   b seed=3 broken: dropped

@@ -16,8 +16,8 @@ type commandGroup struct {
 	commands  []func() *cobra.Command
 }
 
-// commands make the verbs, in the order that help lists them. A verb is one file and one line here. The verbs of live fabrics are in
-// liveCommands.
+// commands make the verbs, in the order that help lists them. A verb is one file and one line here. The verbs of live
+// fabrics are in liveCommands.
 var commands = []commandGroup{
 	{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
 		newRunCommand,

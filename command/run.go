@@ -124,8 +124,8 @@ means over the seeds with 95 % confidence intervals.`,
 // manyFlows are so many that what is kept of them makes up most of a run's memory.
 const manyFlows = 500_000
 
-// spareMemory has garbage collected when it is two fifths of what is in use, not as much, where runs have many flows: two million of them stay below 1 GB,
-// and take some 5 % longer. What the environment says (GOGC) takes precedence.
+// spareMemory has garbage collected when it is two fifths of what is in use, not as much, where runs have many flows:
+// two million of them stay below 1 GB, and take some 5 % longer. What the environment says (GOGC) takes precedence.
 func spareMemory(batch *suite.Suite) {
 	for i := range batch.Scenarios {
 		if _, said := os.LookupEnv("GOGC"); !said && batch.Scenarios[i].Scenario.FlowCount() >= manyFlows {
@@ -203,14 +203,17 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 // claimResults takes the folders of a suite's results.
 func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func(), err error) {
 	place := claim{
-		lock: func() (func(), error) { return lockResults(c.Context(), batch) }, overwrites: batch.Overwrites, folder: batch.Directory,
-		force: force, aside: !c.Flags().Changed("out"),
+		lock: func() (func(), error) { return lockResults(c.Context(), batch) }, overwrites: batch.Overwrites,
+		folder: batch.Directory,
+		force:  force, aside: !c.Flags().Changed("out"),
 	}
 	return place.take()
 }
 
 // claimFolder takes the folder of a sweep's results.
-func claimFolder(ctx context.Context, folder string, overwrites func() error, force, aside bool) (unlock func(), err error) {
+func claimFolder(ctx context.Context, folder string, overwrites func() error, force,
+	aside bool,
+) (unlock func(), err error) {
 	place := claim{
 		lock:       func() (func(), error) { return lockResultsFolder(ctx, folder, folder, dyingTimeout) },
 		overwrites: overwrites, folder: folder, force: force, aside: aside,
@@ -246,7 +249,8 @@ func (c *claim) take() (unlock func(), err error) {
 				continue
 			}
 			if err != nil {
-				return nil, &exitError{exitEnvironment, fmt.Errorf("move earlier results aside: %w (choose another folder with --out)", err)}
+				return nil, &exitError{exitEnvironment, fmt.Errorf(
+					"move earlier results aside: %w (choose another folder with --out)", err)}
 			}
 			fmt.Fprintf(os.Stderr, "note: the earlier results are in %s now (%s)\n", moved, other.Settings(folder))
 		}
@@ -259,7 +263,8 @@ func (c *claim) take() (unlock func(), err error) {
 
 // elsewhere says what to do instead of overwriting results below a folder.
 func elsewhere(err *rundir.OverwriteError, folder string) error {
-	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err, rundir.FreshFolder(folder)))
+	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err,
+		rundir.FreshFolder(folder)))
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
@@ -313,7 +318,8 @@ func seedsOf(text string) ([]uint64, error) {
 		return nil, badInput(fmt.Errorf("--seeds: %w", err))
 	}
 	if len(seeds) == 1 && seeds[0] > 1 {
-		fmt.Fprintf(os.Stderr, "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0], seeds[0], seeds[0], seeds[0])
+		fmt.Fprintf(os.Stderr, "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0],
+			seeds[0], seeds[0], seeds[0])
 	}
 	return seeds, nil
 }
@@ -391,14 +397,16 @@ func writeUnlike(w io.Writer, results [][]*runner.Result) {
 			if r == nil || r.Unlike == "" {
 				continue
 			}
-			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed), []string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
-				"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
-				"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
+			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed),
+				[]string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
+					"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
+					"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
 		}
 	}
 }
 
-// writeIdle warns of settings that changed none of a scenario's runs under several congestion controls. Under one the verdict does.
+// writeIdle warns of settings that changed none of a scenario's runs under several congestion controls. Under one the
+// verdict does.
 func writeIdle(w io.Writer, results [][]*runner.Result) {
 	for _, scenario := range results {
 		made := slices.DeleteFunc(slices.Clone(scenario), func(r *runner.Result) bool { return r == nil })
@@ -407,7 +415,8 @@ func writeIdle(w io.Writer, results [][]*runner.Result) {
 		}
 		for _, set := range made[0].Idle {
 			if !slices.ContainsFunc(made, func(r *runner.Result) bool { return !slices.Contains(r.Idle, set) }) {
-				writeWarnings(w, made[0].Scenario.Name, []string{fmt.Sprintf("--set %s had no effect on any of its runs: each is the same without it, frame by frame", set)})
+				writeWarnings(w, made[0].Scenario.Name, []string{fmt.Sprintf(
+					"--set %s had no effect on any of its runs: each is the same without it, frame by frame", set)})
 			}
 		}
 	}
@@ -427,19 +436,22 @@ func runError(err error) error {
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case errors.Is(err, syscall.EMFILE):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on open files of this process (ulimit -n)", cmp.Or(fileError(err), err))}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on open files of this process (ulimit -n)",
+			cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.EFBIG):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)", cmp.Or(fileError(err), err))}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)",
+			cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.ENOSPC):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out", cmp.Or(fileError(err), err))}
+		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out",
+			cmp.Or(fileError(err), err))}
 	case fileError(err) != nil:
 		return &exitError{exitEnvironment, fmt.Errorf("%w: choose another folder with --out", fileError(err))}
 	}
 	return &exitError{exitVerdict, err}
 }
 
-// fileError is the first file that err is about, nil if it is about none: what is wrong with a folder shows in every file of
-// it.
+// fileError is the first file that err is about, nil if it is about none: what is wrong with a folder shows in every
+// file of it.
 func fileError(err error) error {
 	var (
 		file    *os.PathError

@@ -91,8 +91,8 @@ func setupScript(env *testscript.Env) error {
 			<-p.done
 		}
 	})
-	// Another test's child that is forked meanwhile would have the file open for writing until it runs its own program, and
-	// nobody could run this one (text file busy).
+	// Another test's child that is forked meanwhile would have the file open for writing until it runs its own program,
+	// and nobody could run this one (text file busy).
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(filepath.Join(open, "pausenet"), binary, 0o755)
@@ -108,8 +108,8 @@ func need(ts *testscript.TestScript, neg bool, args []string, least int, usage s
 var invariants = regexp.MustCompile(`conserved|arrives?\b|accounts are|dealt with|in order, exactly once|as they were sent|paused port|lossless class|` +
 	`all priorities|managers agree|lose nothing|plane works|counts agree|no pass`)
 
-// checkCode says what is wrong with an exit code and what was printed before it. "0|late" is 0, or 1 where it is the machine's affair: a
-// fabric that it could not follow for a moment has a verdict of FAIL, but breaks no invariant.
+// checkCode says what is wrong with an exit code and what was printed before it. "0|late" is 0, or 1 where it is the
+// machine's affair: a fabric that it could not follow for a moment has a verdict of FAIL, but breaks no invariant.
 func checkCode(code int, wanted, printed string) error {
 	if got := strconv.Itoa(code); wanted != "0|late" {
 		if got != wanted {
@@ -122,7 +122,8 @@ func checkCode(code int, wanted, printed string) error {
 		return fmt.Errorf("an invariant is broken: %s", invariant)
 	case code == 0:
 		return nil
-	case code != 1, strings.Contains(printed, "checks: broken") && !strings.Contains(printed, "could not follow") && !strings.Contains(printed, "that programs sent") &&
+	case code != 1, strings.Contains(printed, "checks: broken") && !strings.Contains(printed, "could not follow") &&
+		!strings.Contains(printed, "that programs sent") &&
 		!strings.Contains(printed, "a program sent") && !strings.Contains(printed, "half of the events came"):
 		return fmt.Errorf("exit code %d, and not for a machine that is late", code)
 	}
@@ -170,7 +171,8 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	p := &process{cmd: exec.Command(args[1], args[2:]...), done: make(chan struct{})}
 	p.cmd.Dir = ts.MkAbs(".")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"), testVariable+"="+ts.Getenv(testVariable))
+	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"),
+		testVariable+"="+ts.Getenv(testVariable))
 	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
 	ts.Check(err)
 	defer out.Close()
@@ -344,8 +346,8 @@ func netLinks(proc string) []string {
 	return links
 }
 
-// gone waits until nothing is left of what a command had. The programs hang on interfaces in its namespaces, by clsact in
-// a fabric of this size, so as long as one of these lived, so would they.
+// gone waits until nothing is left of what a command had. The programs hang on interfaces in its namespaces, by clsact
+// in a fabric of this size, so as long as one of these lived, so would they.
 func gone(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "gone name")
 	p := find(ts, args[0])

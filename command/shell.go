@@ -35,7 +35,10 @@ and the exit code is 1 if any fails.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			a := &shell.Attached{Out: c.OutOrStdout(), Programs: os.Stdout, Dial: func() (*live.Client, error) { return dial(name) }}
+			a := &shell.Attached{
+				Out: c.OutOrStdout(), Programs: os.Stdout,
+				Dial: func() (*live.Client, error) { return dial(name) },
+			}
 			if err := a.Attach(); err != nil {
 				return clientError(err, exitEnvironment)
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestStall: a fabric whose process stood still while a program pinged is not one whose numbers can be trusted, and says by how much the
-// program's frames were late.
+// TestStall: a fabric whose process stood still while a program pinged is not one whose numbers can be trusted, and
+// says by how much the program's frames were late.
 func TestStall(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)
@@ -45,7 +45,8 @@ func TestStall(t *testing.T) {
 	if err := json.Unmarshal([]byte(run("inspect", name, "-o", "json")), &fabric); err != nil {
 		t.Fatal(err)
 	}
-	ping := exec.Command(pausenet, "exec", "--fabric", name, "h1", "--", "ping", "-c", "30", "-i", "0.1", "-W", "0.3", "h5")
+	ping := exec.Command(pausenet, "exec", "--fabric", name, "h1", "--", "ping", "-c", "30", "-i", "0.1", "-W", "0.3",
+		"h5")
 	first := &seenOnce{mark: "bytes from", seen: make(chan struct{})}
 	ping.Stdout = first
 	if err := ping.Start(); err != nil {
@@ -71,7 +72,8 @@ func TestStall(t *testing.T) {
 	ended, _ := down.CombinedOutput()
 	_ = lines.Close()
 	_ = up.Wait()
-	if out := string(ended); !strings.Contains(out, "checks: "+measure.Fail.Word()) || !strings.Contains(out, "a frame that a program sent was taken") {
+	if out := string(ended); !strings.Contains(out, "checks: "+measure.Fail.Word()) ||
+		!strings.Contains(out, "a frame that a program sent was taken") {
 		t.Errorf("after a stall of 2s:\n%s", out)
 	}
 	for _, c := range []*exec.Cmd{down, up} {

@@ -19,8 +19,8 @@ import (
 // mostOutput is how much of what a node's command prints is shown.
 const mostOutput = 64 << 10
 
-// startPrograms runs the commands that the topology has for its nodes, one after the other. What fails is warned of: the fabric is up. Ctrl-C
-// ends the command that runs.
+// startPrograms runs the commands that the topology has for its nodes, one after the other. What fails is warned of:
+// the fabric is up. Ctrl-C ends the command that runs.
 func startPrograms(out io.Writer, f *live.Fabric) {
 	ignored := make(chan os.Signal, 1) // it is the program's
 	signal.Notify(ignored, os.Interrupt)
@@ -43,7 +43,8 @@ func startPrograms(out io.Writer, f *live.Fabric) {
 	}
 }
 
-// runLine has sh do a line on a node, until that ends. What it has left in the background may go on printing, to nobody.
+// runLine has sh do a line on a node, until that ends. What it has left in the background may go on printing, to
+// nobody.
 func runLine(f *live.Fabric, node, line string) ([]byte, error) {
 	from, to, err := os.Pipe()
 	if err != nil {

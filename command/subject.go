@@ -25,8 +25,8 @@ type source struct {
 	scenario bool
 }
 
-// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios are found before topologies; a file is what its keys
-// say.
+// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios are found before topologies; a file is
+// what its keys say.
 func read(nameOrPath string) (*source, error) {
 	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {
 		return &source{nameOrPath + ".yaml", data, true}, nil
@@ -39,7 +39,8 @@ func read(nameOrPath string) (*source, error) {
 	}
 	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
-		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s: pausenet list has the built-ins", nameOrPath, yamlspec.Suggest(nameOrPath, builtinNames())))
+		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s: pausenet list has the built-ins", nameOrPath,
+			yamlspec.Suggest(nameOrPath, builtinNames())))
 	}
 	if err != nil {
 		return nil, badInput(err)
@@ -76,11 +77,14 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 	return s, nil
 }
 
-// isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys, but for sweep: that
-// a sweep is no scenario is for their reader to say.
+// isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys, but for
+// sweep: that a sweep is no scenario is for their reader to say.
 func isScenario(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
-	return slices.ContainsFunc([]string{"flows", "workloads", "topology", "routing", "duration", "switch", "host", "controllers", "report", "sweep"}, root.Has)
+	return slices.ContainsFunc([]string{
+		"flows", "workloads", "topology", "routing", "duration", "switch", "host",
+		"controllers", "report", "sweep",
+	}, root.Has)
 }
 
 // builtinNames are the names of all that comes with the program.

@@ -204,7 +204,9 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 }
 
 // show writes and prints what the points came to.
-func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, interrupted bool) (err error) {
+func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome,
+	interrupted bool,
+) (err error) {
 	points := runner.Points
 	written := swept.Write(f.out, runner, outcomes, f.figures)
 	if written == nil && f.parquet {
@@ -225,7 +227,9 @@ func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Ru
 }
 
 // shardMade writes what a whole sweep's folder has and a shard's needs, and prints what there is.
-func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome, shard sweep.Shard, interrupted bool) error {
+func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome,
+	shard sweep.Shard, interrupted bool,
+) error {
 	written := swept.WriteTimes(runner, outcomes)
 	var err error
 	if structured(f.format) {
@@ -237,7 +241,8 @@ func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *swe
 				made++
 			}
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%s, shard %s: %d of %s in %s\n", swept.Name, shard, made, count(len(runner.Points), "point"), f.out)
+		fmt.Fprintf(c.OutOrStdout(), "%s, shard %s: %d of %s in %s\n", swept.Name, shard, made,
+			count(len(runner.Points), "point"), f.out)
 	}
 	if err := errors.Join(err, written); err != nil {
 		return runError(err)
@@ -254,7 +259,8 @@ func sweepFolder(s *sweep.Sweep) string {
 	return folder
 }
 
-// command is the command that makes the sweep: what decides what it comes to, and not where, by how many processes and on which machines.
+// command is the command that makes the sweep: what decides what it comes to, and not where, by how many processes and
+// on which machines.
 func (f *sweepFlags) command(name string) string {
 	args := []string{"pausenet", "sweep", name}
 	add := func(flag, value string) {
@@ -282,7 +288,8 @@ func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 	s, err := sweep.Load(name)
 	if os.IsNotExist(err) {
 		names := append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...)
-		return nil, fmt.Errorf("%q is neither a built-in sweep, nor a built-in scenario, nor a file%s", name, yamlspec.Suggest(name, names))
+		return nil, fmt.Errorf("%q is neither a built-in sweep, nor a built-in scenario, nor a file%s", name,
+			yamlspec.Suggest(name, names))
 	}
 	if err != nil {
 		return nil, err
@@ -374,7 +381,8 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	}
 }
 
-// writeReasons prints why points are incomplete or broken: a line a reason, with the first point that it is of and how many others.
+// writeReasons prints why points are incomplete or broken: a line a reason, with the first point that it is of and how
+// many others.
 func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
 	var reasons []string
 	first, others := map[string]int{}, map[string]int{}

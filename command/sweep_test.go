@@ -39,7 +39,8 @@ func TestSweepCount(t *testing.T) {
 	}
 }
 
-// TestSweepDisplay: a line a point that has ended, but for those that were kept; on a screen above the bars, which are gone in the end.
+// TestSweepDisplay: a line a point that has ended, but for those that were kept; on a screen above the bars, which are
+// gone in the end.
 func TestSweepDisplay(t *testing.T) {
 	points := []sweep.Point{
 		{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond},
@@ -53,7 +54,8 @@ func TestSweepDisplay(t *testing.T) {
 		var out screen
 		var bars *mpb.Progress
 		if terminal {
-			bars = mpb.New(mpb.WithOutput(&out), mpb.WithWidth(200), mpb.WithAutoRefresh(), mpb.WithRefreshRate(time.Millisecond))
+			bars = mpb.New(mpb.WithOutput(&out), mpb.WithWidth(200), mpb.WithAutoRefresh(),
+				mpb.WithRefreshRate(time.Millisecond))
 		}
 		d := displaySweep(&out, bars, "mine", points)
 		if progress := d.begun(0); terminal {
@@ -64,7 +66,10 @@ func TestSweepDisplay(t *testing.T) {
 			out.await(t, "a=1 dcqcn", "500 us of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
 		}
 		d.ended(1, &sweep.Outcome{State: sweep.Kept})
-		d.ended(0, &sweep.Outcome{State: sweep.Done, Wall: 1500 * time.Millisecond, Verdict: measure.Verdict{Status: measure.Fail}})
+		d.ended(0, &sweep.Outcome{
+			State: sweep.Done, Wall: 1500 * time.Millisecond,
+			Verdict: measure.Verdict{Status: measure.Fail},
+		})
 		d.ended(2, &sweep.Outcome{State: sweep.Failed, Err: errors.New("no memory\ngoroutine 1")})
 		if terminal {
 			out.await(t, ended, failed, "mine: 2 of 4 points (1 kept), 2 failed")
@@ -166,7 +171,10 @@ func TestPointError(t *testing.T) {
 func TestSweepErrors(t *testing.T) {
 	points := []sweep.Point{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
 	fine := sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}}
-	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{Status: measure.Fail, Messages: []string{"an invariant"}}}
+	wrong := sweep.Outcome{State: sweep.Kept, Verdict: measure.Verdict{
+		Status:   measure.Fail,
+		Messages: []string{"an invariant"},
+	}}
 	full := sweep.Outcome{State: sweep.Failed, Err: &exitError{exitEnvironment, errors.New("disk full")}}
 	for _, c := range []struct {
 		outcomes    []sweep.Outcome
@@ -176,18 +184,23 @@ func TestSweepErrors(t *testing.T) {
 	}{
 		{[]sweep.Outcome{fine, fine, fine}, false, exitFine, ""},
 		{[]sweep.Outcome{fine, wrong, fine}, false, exitVerdict, "1 of 3 points failed:\n  b x: broken: an invariant"},
-		{[]sweep.Outcome{full, wrong, fine}, false, exitEnvironment, "2 of 3 points failed:\n  a x: disk full\n  b x: broken: an invariant"},
+		{
+			[]sweep.Outcome{full, wrong, fine},
+			false, exitEnvironment,
+			"2 of 3 points failed:\n  a x: disk full\n  b x: broken: an invariant",
+		},
 		{[]sweep.Outcome{fine, {State: sweep.Interrupted}, {State: sweep.Waiting}}, true, exitVerdict, "interrupted"},
 	} {
 		var b bytes.Buffer
-		if got := exit(&b, sweepError(points, c.outcomes, c.interrupted)); got != c.code || !strings.Contains(b.String(), c.want) {
+		if got := exit(&b, sweepError(points, c.outcomes, c.interrupted)); got != c.code ||
+			!strings.Contains(b.String(), c.want) {
 			t.Errorf("exit code %d: %s", got, b.String())
 		}
 	}
 }
 
-// TestColumns: words to the left, numbers to the right; what a narrow screen has no room for stands below, with the words
-// again, and no line is wider than the screen unless a single number is.
+// TestColumns: words to the left, numbers to the right; what a narrow screen has no room for stands below, with the
+// words again, and no line is wider than the screen unless a single number is.
 func TestColumns(t *testing.T) {
 	lines := [][]string{
 		{"size", "cc", "checks", "FCT, mean", "Goodput", "PAUSE"},

@@ -18,8 +18,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// sweepDisplay shows how far a sweep is: a line a point as it ends and, on a terminal, below these a bar for each point that runs and one
-// for all of them.
+// sweepDisplay shows how far a sweep is: a line a point as it ends and, on a terminal, below these a bar for each point
+// that runs and one for all of them.
 type sweepDisplay struct {
 	out    io.Writer     // takes the lines
 	bars   *mpb.Progress // nil: not a terminal
@@ -49,7 +49,10 @@ func newSweepDisplay(f *os.File, name string, points []sweep.Point) *sweepDispla
 
 // displaySweep shows a sweep in lines, and in bars where there are any.
 func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep.Point) *sweepDisplay {
-	d := &sweepDisplay{out: out, bars: bars, points: points, begin: time.Now(), count: sweepCount{name: name, total: len(points)}, running: map[int]*bar{}}
+	d := &sweepDisplay{
+		out: out, bars: bars, points: points, begin: time.Now(),
+		count: sweepCount{name: name, total: len(points)}, running: map[int]*bar{},
+	}
 	for i := range points {
 		d.widest = max(d.widest, utf8.RuneCountInString(points[i].Name()))
 	}
@@ -58,11 +61,12 @@ func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep
 	}
 	d.out = bars // which has the lines above the bars
 	// It is the last one: where the screen is too low for all, the first are left out.
-	d.whole = bars.AddBar(int64(len(points)), mpb.BarPriority(math.MaxInt), mpb.BarRemoveOnComplete(), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return " " + d.count.line(time.Since(d.begin))
-	})))
+	d.whole = bars.AddBar(int64(len(points)), mpb.BarPriority(math.MaxInt), mpb.BarRemoveOnComplete(),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return " " + d.count.line(time.Since(d.begin))
+		})))
 	return d
 }
 

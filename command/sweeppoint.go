@@ -26,12 +26,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A sweep makes each point in a process of its own: one that runs out of memory, or is killed, takes no other with it. That
-// costs some 20 ms a point, as much as a run of a few milliseconds takes, and no memory is shared but the program's own; in
-// exchange each has a heap, and so a garbage collector, to itself. docs/measurements/sweeps.md has the measurements.
+// A sweep makes each point in a process of its own: one that runs out of memory, or is killed, takes no other with it.
+// That costs some 20 ms a point, as much as a run of a few milliseconds takes, and no memory is shared but the
+// program's own; in exchange each has a heap, and so a garbage collector, to itself. docs/measurements/sweeps.md has
+// the measurements.
 //
-// The point's process is told its job on its standard input, as JSON, which then stays open: its end means that the sweep
-// has ended, in whatever way, and ends the run. On its standard output it reports progress, an object a line.
+// The point's process is told its job on its standard input, as JSON, which then stays open: its end means that the
+// sweep has ended, in whatever way, and ends the run. On its standard output it reports progress, an object a line.
 
 // pointProgress is a report of progress.
 type pointProgress struct {
@@ -89,7 +90,8 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// endTimeout is how long a point may take to write what it has when it is ended: a little less than the sweep itself has.
+// endTimeout is how long a point may take to write what it has when it is ended: a little less than the sweep itself
+// has.
 const endTimeout = 8 * time.Second
 
 // startPoint makes a point in a process of its own, and waits for it.

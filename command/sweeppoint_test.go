@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// TestPointUnheard: a point whose sweep no longer reads what it reports goes on: what ends it, in order, is the end of its
-// standard input. A sweep that is killed closes both at once, and which of the two the point meets first is chance.
+// TestPointUnheard: a point whose sweep no longer reads what it reports goes on: what ends it, in order, is the end of
+// its standard input. A sweep that is killed closes both at once, and which of the two the point meets first is chance.
 func TestPointUnheard(t *testing.T) {
 	dir, pausenet := program(t)
 	s, err := scenario.Load("dcon-burst", nil)

@@ -112,7 +112,9 @@ func checkCredentials(path string) error {
 }
 
 // deal has workers make the points, and returns what they came to.
-func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan, audit float64) ([]sweep.Outcome, error) {
+func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan,
+	audit float64,
+) ([]sweep.Outcome, error) {
 	private, err := cluster.PrivateFolder(runner.Directory)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
@@ -135,7 +137,8 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 			conn.Close()
 			return nil, &exitError{exitEnvironment, err}
 		}
-		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id, key.Public())
+		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id,
+			key.Public())
 	} else {
 		var stop func()
 		if conn, stop, err = f.startServer(private, id, secrets); err != nil {
@@ -210,7 +213,8 @@ func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (
 	return conn, stop, nil
 }
 
-// reachable are the addresses at which others reach this machine, if it listens on all; the one that it listens on otherwise.
+// reachable are the addresses at which others reach this machine, if it listens on all; the one that it listens on
+// otherwise.
 func reachable(host string) []string {
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return []string{host}

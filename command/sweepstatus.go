@@ -27,7 +27,8 @@ machine, as the same user.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cluster.ReadStatus(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
-				return badInput(fmt.Errorf("%s: no sweep is served there, or it is over: then sweep.csv has what it came to", args[0]))
+				return badInput(fmt.Errorf("%s: no sweep is served there, or it is over: then sweep.csv has what it came to",
+					args[0]))
 			}
 			if err != nil {
 				return badInput(err)

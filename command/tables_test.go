@@ -28,25 +28,29 @@ import (
 // remeasure selects the tables that TestTables measures again, slow ones included.
 var remeasure = flag.String("tables", "", "`pattern` of names: measure these tables again, slow ones too (with -update the pages get the numbers)")
 
-// measuredTable ties a table of a document to the command that its numbers come from. It is the comment before the table:
+// measuredTable ties a table of a document to the command that its numbers come from. It is the comment before the
+// table:
 //
 //	<!-- measured NAME
 //	run: tcd-victims --seeds 0..5
 //	columns: {median: slowdown_p50 of victim, 99 %: "slowdown_p99 of victim, slowdown_p99 of victim min"}
 //	-->
 //
-// The command of a cell is run, then its column's arguments, then its row's. An entry of rows or columns is "ARGUMENTS", "VALUES" or
-// "ARGUMENTS => VALUES", by the text of the row's first cell or the column's head, without emphasis. Without rows a row's first cell is its
-// --cc. Rows and columns without an entry are not measured, nor are empty cells. The numbers in a cell are its values, in order.
+// The command of a cell is run, then its column's arguments, then its row's. An entry of rows or columns is
+// "ARGUMENTS", "VALUES" or "ARGUMENTS => VALUES", by the text of the row's first cell or the column's head, without
+// emphasis. Without rows a row's first cell is its --cc. Rows and columns without an entry are not measured, nor are
+// empty cells. The numbers in a cell are its values, in order.
 //
-// A value is METRIC[/UNIT] [of TAG] [min|max|±] [vs CC|NUMBER]: a metric of measure.Metrics, or a path into summary.json that begins with a
-// point; the mean over the seeds, the least, the most, or the mean and half the width of its 95 % interval, which are two numbers; as percentage
-// above the same metric under another controller and the same seed, or above a published number. "_" is a number that is not measured.
+// A value is METRIC[/UNIT] [of TAG] [min|max|±] [vs CC|NUMBER]: a metric of measure.Metrics, or a path into
+// summary.json that begins with a point; the mean over the seeds, the least, the most, or the mean and half the width
+// of its 95 % interval, which are two numbers; as percentage above the same metric under another controller and the
+// same seed, or above a published number. "_" is a number that is not measured.
 type measuredTable struct {
 	Run     string            `yaml:"run"`
 	Rows    map[string]string `yaml:"rows"`
 	Columns map[string]string `yaml:"columns"`
-	// Slow tables are measured by make results alone, which records when, and a hash of its scenarios' rows of test/fingerprints/table.txt.
+	// Slow tables are measured by make results alone, which records when, and a hash of its scenarios' rows of
+	// test/fingerprints/table.txt.
 	Slow  bool   `yaml:"slow"`
 	Date  string `yaml:"date"`
 	Model string `yaml:"model"`
@@ -77,7 +81,8 @@ func measuredTables(document string, lines []string) (tables []*measuredTable, e
 		if length < 0 {
 			return nil, fmt.Errorf("%s:%d: the comment has no end", document, i+1)
 		}
-		if err := yaml.UnmarshalWithOptions([]byte(strings.Join(lines[i+1:i+length], "\n")), table, yaml.Strict()); err != nil {
+		if err := yaml.UnmarshalWithOptions([]byte(strings.Join(lines[i+1:i+length], "\n")), table,
+			yaml.Strict()); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", document, i+1, err)
 		}
 		for i += length + 1; i < len(lines) && !strings.HasPrefix(lines[i], "|"); i++ {
@@ -134,7 +139,8 @@ func (m *measuredTable) cells(lines []string) ([]cell, error) {
 				continue
 			}
 			used[plainCell(heads[column])] = true
-			c := cell{line: line, column: column, arguments: strings.Join(strings.Fields(m.Run+" "+arguments+" "+rowArguments), " ")}
+			c := cell{line: line, column: column, arguments: strings.Join(strings.Fields(m.Run+" "+arguments+" "+rowArguments),
+				" ")}
 			for v := range strings.SplitSeq(cmp.Or(values, rowValues), ",") {
 				c.values = append(c.values, strings.TrimSpace(v))
 			}
@@ -144,7 +150,8 @@ func (m *measuredTable) cells(lines []string) ([]cell, error) {
 	for _, entries := range []map[string]string{m.Rows, m.Columns} {
 		for name := range entries {
 			if !used[name] {
-				return nil, fmt.Errorf("%s:%d: table %s has no numbers in a row or column %q", m.document, m.comment+1, m.name, name)
+				return nil, fmt.Errorf("%s:%d: table %s has no numbers in a row or column %q", m.document, m.comment+1, m.name,
+					name)
 			}
 		}
 	}
@@ -176,7 +183,8 @@ func (r *measuredRuns) of(arguments string) ([]*measure.Summary, error) {
 		return made, nil
 	}
 	out := filepath.Join(r.folder, fmt.Sprint("run", len(r.made)))
-	c := exec.Command(r.program, append(append([]string{"run"}, strings.Fields(arguments)...), "--plane", "wasm", "--out", out)...)
+	c := exec.Command(r.program, append(append([]string{"run"}, strings.Fields(arguments)...), "--plane", "wasm", "--out",
+		out)...)
 	if text, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("pausenet run %s: %w\n%s", arguments, err, text)
 	}
@@ -291,7 +299,8 @@ func (r *measuredRuns) metric(arguments, name, unit, tag string) (numbers []floa
 	return numbers, nil
 }
 
-// rewrite puts measured numbers in the place of a cell's, each with as many decimals as stand there, and returns the differences.
+// rewrite puts measured numbers in the place of a cell's, each with as many decimals as stand there, and returns the
+// differences.
 func rewrite(text string, numbers []float64) (rewritten string, differences []string, err error) {
 	places := tableNumber.FindAllStringIndex(text, -1)
 	if len(places) != len(numbers) {
@@ -349,9 +358,9 @@ func measuredDocuments(t *testing.T) []string {
 	return append(pages, "../docs/lstm-pid.md")
 }
 
-// TestTables: the numbers in the documents' tables are what the commands in the comments before them measure, to the last digit printed. Quick
-// tables are measured here. Slow ones have the model's hash beside them, by which they are found stale: -update then puts a line below them
-// that says so, and make results measures them again.
+// TestTables: the numbers in the documents' tables are what the commands in the comments before them measure, to the
+// last digit printed. Quick tables are measured here. Slow ones have the model's hash beside them, by which they are
+// found stale: -update then puts a line below them that says so, and make results measures them again.
 func TestTables(t *testing.T) {
 	testenv.WholeScenario(t)
 	folder, pausenet := program(t)
@@ -359,7 +368,10 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := &measuredRuns{folder: folder, program: pausenet, fingerprints: string(fingerprints), made: map[string][]*measure.Summary{}, raw: map[*measure.Summary]map[string]any{}}
+	runs := &measuredRuns{
+		folder: folder, program: pausenet, fingerprints: string(fingerprints),
+		made: map[string][]*measure.Summary{}, raw: map[*measure.Summary]map[string]any{},
+	}
 	selected := regexp.MustCompile(*remeasure)
 	names := map[string]bool{}
 	for _, document := range measuredDocuments(t) {
@@ -397,7 +409,8 @@ func TestTables(t *testing.T) {
 				}
 			}
 			if *testenv.Update {
-				if err := os.WriteFile(document, []byte(strings.Join(lines, "\n")), 0o644); err != nil { // after each: a long session keeps what it has
+				// after each: a long session keeps what it has
+				if err := os.WriteFile(document, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -429,7 +442,8 @@ func (m *measuredTable) measure(runs *measuredRuns, lines []string) (_, differen
 	return m.markStale(lines, false), differences, nil
 }
 
-// compare returns how a cell's numbers differ from what its command measures, and puts the measured ones in their places.
+// compare returns how a cell's numbers differ from what its command measures, and puts the measured ones in their
+// places.
 func (c *cell) compare(runs *measuredRuns, lines []string) (differences []string, err error) {
 	var numbers []float64
 	for _, value := range c.values {
@@ -461,7 +475,8 @@ func (m *measuredTable) compareModel(fingerprints string, lines []string) ([]str
 			m.document, m.begin+1, m.name, m.name, "go test ./command -run '^TestTables$' -update")
 	}
 	if !isStale && marked {
-		err = fmt.Errorf("%s:%d: table %s is marked as measured with an earlier version of the model, and was not", m.document, m.begin+1, m.name)
+		err = fmt.Errorf("%s:%d: table %s is marked as measured with an earlier version of the model, and was not",
+			m.document, m.begin+1, m.name)
 	}
 	return m.markStale(lines, isStale), err
 }
@@ -502,11 +517,14 @@ func (m *measuredTable) record(key, value string, lines []string) {
 	}
 }
 
-// TestMeasuredTables: the numbers of a document's cells are compared with what their commands measured, each to its last digit, and a table
-// that another model measured is found stale.
+// TestMeasuredTables: the numbers of a document's cells are compared with what their commands measured, each to its
+// last digit, and a table that another model measured is found stale.
 func TestMeasuredTables(t *testing.T) {
 	summary := func(seed uint64, fct, slowdown float64, pauses int64) *measure.Summary {
-		s := &measure.Summary{Seed: seed, ByTag: map[string]measure.FlowStatistics{"victim": {Completed: 1, Slowdown: measure.Quantiles{P99: slowdown}}}}
+		s := &measure.Summary{Seed: seed, ByTag: map[string]measure.FlowStatistics{"victim": {
+			Completed: 1,
+			Slowdown:  measure.Quantiles{P99: slowdown},
+		}}}
 		s.Flows = measure.FlowStatistics{Completed: 1, FCT: measure.Quantiles{Mean: fct}}
 		s.PFC.Pauses = pauses
 		return s
@@ -555,11 +573,15 @@ columns: {mean: "fct_mean/ms ±, pauses", 99 %: "slowdown_p99 of victim, slowdow
 	check("thousands", strings.Replace(document, "12 501", "12 502", 1), "12 502 on the page, measured 12 500")
 	check("a maximum", strings.Replace(document, "to 7", "to 7.1", 1), "7.1 on the page, measured 7.0")
 	check("a cell's arguments", strings.Replace(document, "| 2.5 |", "| 3.0 |", 1), "3.0 on the page, measured 2.5")
-	check("a number without a value", strings.Replace(document, "6.5 (to 7)", "6.5", 1), `"6.5" has 1 numbers for 2 values`)
-	check("a column that is not there", strings.Replace(document, "{mean", "{median", 1), `page:2: table one has no numbers in a row or column "median"`)
-	check("against another", strings.NewReplacer("fct_mean/ms ±, pauses", "fct_mean vs dcon min, pauses").Replace(document),
+	check("a number without a value", strings.Replace(document, "6.5 (to 7)", "6.5", 1),
+		`"6.5" has 1 numbers for 2 values`)
+	check("a column that is not there", strings.Replace(document, "{mean", "{median", 1),
+		`page:2: table one has no numbers in a row or column "median"`)
+	check("against another", strings.NewReplacer("fct_mean/ms ±, pauses",
+		"fct_mean vs dcon min, pauses").Replace(document),
 		`"fct_mean vs dcon min" is no value`)
-	check("against another", strings.NewReplacer("fct_mean/ms ±, pauses", "fct_mean min vs dcon", "4.50 ± 6.35 ms, 12 501", "+33.3 %", "**3 ± 0 ms**, 0", "").
+	check("against another", strings.NewReplacer("fct_mean/ms ±, pauses", "fct_mean min vs dcon", "4.50 ± 6.35 ms, 12 501",
+		"+33.3 %", "**3 ± 0 ms**, 0", "").
 		Replace(document), "")
 
 	lines := strings.Split(strings.Replace(document, "run: a", "slow: true\nmodel: 00000000\nrun: a", 1), "\n")

@@ -46,9 +46,9 @@ func (t *terminal) see(text string) {
 	}
 }
 
-// interrupt types Ctrl-C until a text is there, behind the last of another: a line that is shown as typed may not have begun to be
-// done, and one that fg goes on with may not have the terminal yet: they are not interrupted then. Whether the terminal shows ^C
-// depends on that, too.
+// interrupt types Ctrl-C until a text is there, behind the last of another: a line that is shown as typed may not have
+// begun to be done, and one that fg goes on with may not have the terminal yet: they are not interrupted then. Whether
+// the terminal shows ^C depends on that, too.
 func (t *terminal) interrupt(after, text string) {
 	t.Helper()
 	shown := func() bool {
@@ -66,20 +66,22 @@ func (t *terminal) interrupt(after, text string) {
 // prompt waits for a prompt that is the last on the screen: an earlier one is not enough.
 func (t *terminal) prompt() {
 	t.Helper()
-	for deadline := time.Now().Add(timeout); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"), "\npausenet>"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !strings.HasSuffix(strings.TrimRight(t.screen(), " \n"),
+		"\npausenet>"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no prompt:\n%s", t.screen())
 		}
 	}
 }
 
-// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this line. What the
-// screen had goes to its history when the key has been read, and not when it is typed.
+// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this
+// line. What the screen had goes to its history when the key has been read, and not when it is typed.
 func (t *terminal) enter(line string) {
 	t.Helper()
 	t.prompt()
 	t.tmux("send-keys", "-t", "lab", "C-l")
-	for deadline := time.Now().Add(timeout); strings.TrimSpace(t.tmux("capture-pane", "-p", "-t", "lab")) != "pausenet>"; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); strings.TrimSpace(t.tmux("capture-pane", "-p", "-t",
+		"lab")) != "pausenet>"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the screen is not cleared:\n%s", t.screen())
 		}
@@ -108,7 +110,8 @@ func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet stri
 	return lab, pausenet
 }
 
-// TestTerminal is a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host, exit.
+// TestTerminal is a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host,
+// exit.
 func TestTerminal(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux", "iperf3")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-lab --slowdown 500; echo code $?")
@@ -182,8 +185,8 @@ func TestSuspend(t *testing.T) {
 	lab.see("checks: ")
 }
 
-// TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal that is as it
-// was before.
+// TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal
+// that is as it was before.
 func TestAttachedTerminal(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux")
 	up := exec.Command(pausenet, "up", "--name", "tmux-attached", "--detach", "--slowdown", "500", "--cc", "none")
@@ -208,7 +211,8 @@ func TestAttachedTerminal(t *testing.T) {
 		lab.tmux("send-keys", "-t", "lab", "Enter")
 	}
 	key := func(name string) { lab.tmux("send-keys", "-t", "lab", name) }
-	shell("export XDG_STATE_HOME=" + t.TempDir() + "; B=$(stty -a); " + pausenet + " shell tmux-attached; test \"$B\" = \"$(stty -a)\" && echo terminal 'sane'")
+	shell("export XDG_STATE_HOME=" + t.TempDir() + "; B=$(stty -a); " + pausenet +
+		" shell tmux-attached; test \"$B\" = \"$(stty -a)\" && echo terminal 'sane'")
 	lab.see("attached to tmux-attached")
 	lab.enter("incast 4 h7 100MB &")
 	lab.enter("host h7 pfc-storm on")
@@ -220,7 +224,8 @@ func TestAttachedTerminal(t *testing.T) {
 		key(end)
 	}
 	lab.enter("set switch.pfc.watchdog={detect: 100us, restore: 100us}")
-	for deadline := time.Now().Add(timeout); !strings.Contains(lab.screen(), "storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !strings.Contains(lab.screen(),
+		"storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no storm is told of:\n%s", lab.screen())
 		}
@@ -250,7 +255,8 @@ func TestAttachedTerminal(t *testing.T) {
 	lab.tmux("kill-server")
 }
 
-// TestTypedAhead: lines that are typed, or pasted, while a line is done are done after it, all of them and in their order.
+// TestTypedAhead: lines that are typed, or pasted, while a line is done are done after it, all of them and in their
+// order.
 func TestTypedAhead(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux")
 	begun, over := filepath.Join(filepath.Dir(lab.socket), "begun"), filepath.Join(filepath.Dir(lab.socket), "over")

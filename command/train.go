@@ -34,7 +34,8 @@ how well the network predicts RTTs that its own predictions cause
 			return errors.New("train what? lstm, pid, cells, features or loop")
 		},
 	}
-	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand(), newTrainLoopCommand())
+	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand(),
+		newTrainLoopCommand())
 	return c
 }
 
@@ -234,7 +235,9 @@ type training struct {
 }
 
 // runTraining trains, prints and writes the result. out is the user's; name is the file's if that is a folder.
-func runTraining(c *cobra.Command, o *train.Options, out, name string, do func(context.Context) (training, error)) error {
+func runTraining(c *cobra.Command, o *train.Options, out, name string,
+	do func(context.Context) (training, error),
+) error {
 	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
@@ -283,7 +286,10 @@ func writeTraining(w io.Writer, out string, result *training) error {
 			return err
 		}
 		for _, d := range drawings {
-			written = append(written, train.Drawing{Name: strings.TrimSuffix(out, filepath.Ext(out)) + "-" + d.Name + ".svg", SVG: d.SVG})
+			written = append(written, train.Drawing{
+				Name: strings.TrimSuffix(out, filepath.Ext(out)) + "-" + d.Name + ".svg",
+				SVG:  d.SVG,
+			})
 		}
 	}
 	for _, f := range written {

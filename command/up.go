@@ -89,7 +89,8 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.privileged, "privileged", false,
 		"give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
-	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+live.DefaultMetrics)
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
+		live.DefaultMetrics)
 	flags.Lookup("metrics").NoOptDefVal = live.DefaultMetrics
 	flags.StringVar(&f.events, "events", "", "write events to this `file`, one line of JSON each")
 	flags.StringVar(&f.web, "web", "", "serve a page that shows the fabric to browsers on this machine: `ro|rw`; rw "+
@@ -119,7 +120,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
-		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown, int(maxSlowdown)))
+		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown,
+			int(maxSlowdown)))
 	}
 	if f.plane != plane.Kernel && f.plane != plane.Wasm {
 		return badInput(fmt.Errorf("--plane %s: a live fabric's is kernel or wasm", f.plane))
@@ -151,8 +153,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return detach(c.OutOrStdout(), f.name)
 	}
 	options := live.Options{
-		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete, Metrics: f.metrics,
-		Plane: f.plane, Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
+		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
+		Metrics: f.metrics,
+		Plane:   f.plane, Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
 		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }
@@ -200,7 +203,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 // describeUp says what has come up.
 func describeUp(out io.Writer, f *live.Fabric) {
 	plan := f.Plan
-	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts), len(plan.Switch),
+	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts),
+		len(plan.Switch),
 		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
 	why := "as you said"
 	if f.Chosen {
@@ -210,7 +214,8 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		}
 		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, f.PassCost.Round(10*time.Nanosecond))
 	}
-	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(), f.Wall(1e9).Round(time.Microsecond), why)
+	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
+		f.Wall(1e9).Round(time.Microsecond), why)
 	if f.Privileged() {
 		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
 	}
@@ -219,7 +224,8 @@ func describeUp(out io.Writer, f *live.Fabric) {
 	}
 }
 
-// useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no terminal failed.
+// useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no
+// terminal failed.
 func useShell(out io.Writer, f *live.Fabric) error {
 	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
 	var tally shell.Tally

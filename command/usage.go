@@ -14,7 +14,8 @@ import (
 
 // habits are words of other tools, and of ours elsewhere, and the verb that does that here.
 var habits = map[string]string{
-	"deploy": "up", "create": "up", "start": "up", "destroy": "down", "delete": "down", "stop": "down", // containerlab, Kathara
+	// containerlab, Kathara
+	"deploy": "up", "create": "up", "start": "up", "destroy": "down", "delete": "down", "stop": "down",
 	"attach": "shell", "cli": "shell", "ssh": "exec", "ps": "inspect", "ls": "list",
 	"simulate": "run", "sim": "run", "compare": "report", "plot": "report", "replay": "view", "topology": "graph",
 	"headroom": "check headroom", "sonic": "import sonic", "hpcc": "import hpcc", "new": "cc new", "grade": "lab grade",

@@ -90,8 +90,8 @@ type validated struct {
 	Same []string `json:"same,omitempty"`
 }
 
-// mistake is one mistake in a file. Lines and columns count from 1; a mistake of the whole file has none, and one in a setting of --set
-// has its file "--set". Path is the place as --set names it, empty for the file itself.
+// mistake is one mistake in a file. Lines and columns count from 1; a mistake of the whole file has none, and one in a
+// setting of --set has its file "--set". Path is the place as --set names it, empty for the file itself.
 type mistake struct {
 	File    string `json:"file"`
 	Path    string `json:"path"`

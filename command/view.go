@@ -56,7 +56,8 @@ samples. Runs made with --record have the queues of all ports.`,
 			return cobra.MinimumNArgs(1)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("fabric") && (len(args) == 0 || f.fabric != os.Getenv(variableOf("fabric"))) { // the variable is set on nodes
+			// the variable is set on nodes
+			if c.Flags().Changed("fabric") && (len(args) == 0 || f.fabric != os.Getenv(variableOf("fabric"))) {
 				return f.live(c, args)
 			}
 			return f.view(c, args)
@@ -83,8 +84,8 @@ samples. Runs made with --record have the queues of all ports.`,
 	return c
 }
 
-// fewFlows is how many a scenario may have for view to record where their time goes, if it is not told to: it takes two to four times
-// as long, which of so few is below a second.
+// fewFlows is how many a scenario may have for view to record where their time goes, if it is not told to: it takes two
+// to four times as long, which of so few is below a second.
 const fewFlows = 1000
 
 // runOnly are the flags that are of a run that is to be made.
@@ -111,7 +112,8 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 		return badInput(errors.New("--web is for the page of a live fabric, and a run cannot be changed: name the fabric with --fabric, or leave --web out"))
 	}
 	folders, verdict := args, error(nil)
-	if made := filepath.Join(f.run.out, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) && !isFolder(args[0]) && isFolder(made) && scenario.NamePattern.MatchString(args[0]) {
+	if made := filepath.Join(f.run.out, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) && !isFolder(args[0]) &&
+		isFolder(made) && scenario.NamePattern.MatchString(args[0]) {
 		folders = []string{made} // the results of a scenario's file of this name
 	}
 	if isFolder(folders[0]) {
@@ -197,7 +199,10 @@ func (f *viewFlags) openPage(ctx context.Context, url string) {
 
 // openBrowser has the system open an address.
 func openBrowser(ctx context.Context, url string) error {
-	program := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	program := map[string][]string{
+		"darwin":  {"open"},
+		"windows": {"rundll32", "url.dll,FileProtocolHandler"},
+	}[runtime.GOOS]
 	if program == nil {
 		program = []string{"xdg-open"}
 	}

@@ -77,7 +77,8 @@ func (f *exportFlags) check(c *cobra.Command) error {
 			return err
 		}
 	case f.file == "" || format == ".html" || format == ".htm":
-		return refuse("for animations and pictures: add --export FILE.gif or FILE.png", append(animationFlags, pictureFlags...)...)
+		return refuse("for animations and pictures: add --export FILE.gif or FILE.png",
+			append(animationFlags, pictureFlags...)...)
 	case format == "":
 		return badInput(fmt.Errorf("--export %s has no extension: %s", f.file, formats))
 	default:
@@ -103,7 +104,8 @@ func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error
 	}
 	if n := len(runs); n > animation.MostRuns {
 		runs = runs[:animation.MostRuns]
-		said := fmt.Sprintf("%s shows the first %d of %d runs: choose others with --cc, or by their folders", f.file, len(runs), n)
+		said := fmt.Sprintf("%s shows the first %d of %d runs: choose others with --cc, or by their folders", f.file,
+			len(runs), n)
 		writeWarnings(os.Stderr, "--export", []string{said})
 	}
 	r, err := draw(title, runs, f.picture)
@@ -112,7 +114,8 @@ func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error
 	}
 	said := fmt.Sprintf("picture: %s (%.3g KB, at %v)", f.file, float64(len(r.Data))/1e3, r.From)
 	if r.Frames > 1 {
-		said = fmt.Sprintf("animation: %s (%.3g MB, %d frames, %v to %v)", f.file, float64(len(r.Data))/1e6, r.Frames, r.From, r.To)
+		said = fmt.Sprintf("animation: %s (%.3g MB, %d frames, %v to %v)", f.file, float64(len(r.Data))/1e6, r.Frames, r.From,
+			r.To)
 	}
 	return f.put(c, r.Data, said)
 }

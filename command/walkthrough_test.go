@@ -18,8 +18,9 @@ var (
 	blanks = regexp.MustCompile(`\s+`)
 )
 
-// said is what a session said to each line that was typed, without numbers and spacing. Flows of one size may end in any order. How many
-// answers a ping waits for is its own affair, by how quick they were, and so is whether it says how many were under way (pipe).
+// said is what a session said to each line that was typed, without numbers and spacing. Flows of one size may end in
+// any order. How many answers a ping waits for is its own affair, by how quick they were, and so is whether it says how
+// many were under way (pipe).
 func said(session string) (typed []string, answers [][]string) {
 	for line := range strings.Lines(session) {
 		line = strings.TrimSpace(line)
@@ -67,10 +68,12 @@ func TestWalkthrough(t *testing.T) {
 	}
 	for i := range typed[:len(typed)-1] { // a busy machine has another verdict
 		if !slices.Equal(got[i], want[i]) {
-			t.Errorf("%s: got\n  %s\nthe document has\n  %s", typed[i], strings.Join(got[i], "\n  "), strings.Join(want[i], "\n  "))
+			t.Errorf("%s: got\n  %s\nthe document has\n  %s", typed[i], strings.Join(got[i], "\n  "),
+				strings.Join(want[i], "\n  "))
 		}
 	}
-	if text := strings.Join(got[len(got)-1], "\n"); !strings.Contains(text, "checks: ") || strings.Contains(text, "conserved") {
+	if text := strings.Join(got[len(got)-1], "\n"); !strings.Contains(text, "checks: ") ||
+		strings.Contains(text, "conserved") {
 		t.Error(text)
 	}
 }

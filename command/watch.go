@@ -26,8 +26,8 @@ import (
 // quiet is how long files have to be left alone before they are run: an editor writes a file in several steps.
 const quiet = 50 * time.Millisecond
 
-// watch runs, and runs again each time that one of the files is saved, until it is interrupted. What is wrong with a file is told, and waited for to
-// be put right.
+// watch runs, and runs again each time that one of the files is saved, until it is interrupted. What is wrong with a
+// file is told, and waited for to be put right.
 func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error {
 	paths := f.watched(names)
 	if len(paths) == 0 {
@@ -72,7 +72,8 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 	}
 }
 
-// ended is an error of a command that goes on until a signal ends it: its exit code is what a shell has for a program that the signal ended.
+// ended is an error of a command that goes on until a signal ends it: its exit code is what a shell has for a program
+// that the signal ended.
 func ended(err error) error { return &exitError{128 + shutdown.Signal(), err} }
 
 // watched are the files that decide what is run, of those that the command line names.
@@ -102,7 +103,8 @@ func contents(paths []string) [][]byte {
 // changed waits until files have other contents than they had, and are left alone.
 func changed(ctx context.Context, changes *fsnotify.Watcher, paths []string, was [][]byte) error {
 	for {
-		if now := contents(paths); !slices.ContainsFunc(now, func(data []byte) bool { return data == nil }) && !slices.EqualFunc(now, was, bytes.Equal) {
+		if now := contents(paths); !slices.ContainsFunc(now, func(data []byte) bool { return data == nil }) &&
+			!slices.EqualFunc(now, was, bytes.Equal) {
 			return nil
 		}
 		select {

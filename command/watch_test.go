@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestChanged: a file that is saved is noticed, in its place or by another file that takes it; one beside it, or saved as it was, is not.
+// TestChanged: a file that is saved is noticed, in its place or by another file that takes it; one beside it, or saved
+// as it was, is not.
 func TestChanged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mine.star")
@@ -61,12 +62,16 @@ func TestWriteChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := func(controller, fingerprint string, pauses int64) *runner.Result {
-		r := &runner.Result{Scenario: s, Controller: controller, Summary: measure.Summary{Seed: 1, Fingerprint: fingerprint, Verdict: measure.Verdict{Status: measure.Pass}}}
+		r := &runner.Result{
+			Scenario: s, Controller: controller,
+			Summary: measure.Summary{Seed: 1, Fingerprint: fingerprint, Verdict: measure.Verdict{Status: measure.Pass}},
+		}
 		r.Summary.PFC.Pauses = pauses
 		return r
 	}
 	var text bytes.Buffer
-	writeChanges(&text, [][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "b", 3)}}, [][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "c", 7), nil, result("new", "d", 1)}})
+	writeChanges(&text, [][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "b", 3)}},
+		[][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "c", 7), nil, result("new", "d", 1)}})
 	for _, want := range []string{"  dcqcn: as before\n", "  mine.star has changed: ", "PAUSE frames, all 3 -> 7\n"} {
 		if !strings.Contains(text.String(), want) || strings.Contains(text.String(), "new") {
 			t.Errorf("no %q in %s", want, text.String())

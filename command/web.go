@@ -27,7 +27,8 @@ var webWords = []string{webRead, webWrite}
 // checkWeb checks --web, which may not be given.
 func checkWeb(c *cobra.Command, web string) error {
 	if c.Flags().Changed("web") && !slices.Contains(webWords, web) {
-		return badInput(fmt.Errorf("--web=%s: ro, to look, or rw, to change the fabric too%s", web, yamlspec.Suggest(web, webWords)))
+		return badInput(fmt.Errorf("--web=%s: ro, to look, or rw, to change the fabric too%s", web,
+			yamlspec.Suggest(web, webWords)))
 	}
 	return nil
 }

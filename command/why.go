@@ -80,7 +80,8 @@ func readWhy(folder string) (*why.Run, error) {
 		return nil, err
 	}
 	if len(places) > 1 {
-		return nil, &rundir.FileError{Path: folder, Err: errors.New("several runs are in it: name the folder of one, as " + places[0].Path())}
+		return nil, &rundir.FileError{Path: folder, Err: errors.New("several runs are in it: name the folder of one, as " +
+			places[0].Path())}
 	}
 	return why.Read(places[0].Path())
 }

@@ -219,7 +219,9 @@ func (f *workerFlags) access() (*cluster.Access, error) {
 }
 
 // connect connects to the coordinator's server, for as long as the worker's timeout.
-func (f *workerFlags) connect(ctx context.Context, access *cluster.Access, key *cluster.Identity) (conn *nats.Conn, err error) {
+func (f *workerFlags) connect(ctx context.Context, access *cluster.Access,
+	key *cluster.Identity,
+) (conn *nats.Conn, err error) {
 	for deadline := time.Now().Add(f.timeout); ; {
 		if f.nats == "" {
 			conn, err = access.Connect(f.name, key)

@@ -135,7 +135,8 @@ func TestFlowlets(t *testing.T) {
 	}
 }
 
-// What is remembered of a flowlet is a port of whatever route there is: after links failed, and of another flow with the same entry.
+// What is remembered of a flowlet is a port of whatever route there is: after links failed, and of another flow with
+// the same entry.
 func TestFlowletAfterReroute(t *testing.T) {
 	r := newRig(t)
 	r.sw().Choice, r.sw().FlowletGap = ebpf.ChoiceFlowlet, uint64(vtime.Second)
@@ -151,7 +152,8 @@ func TestFlowletAfterReroute(t *testing.T) {
 	}
 }
 
-// The shortest queue of the packet's priority is taken, as the time that the port's rate takes for it, and at random among equal ones.
+// The shortest queue of the packet's priority is taken, as the time that the port's rate takes for it, and at random
+// among equal ones.
 func TestAdaptive(t *testing.T) {
 	r := newRig(t)
 	r.sw().Choice = ebpf.ChoiceAdaptive

@@ -174,7 +174,8 @@ func TestBurstIgnores(t *testing.T) {
 		p := r.port(0)
 		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || each(r.port(1), burst) != [8]uint8{} ||
 			p.T_last != 0 || p.Fanout != 0 || r.port(1).Flows != 0 {
-			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow, each(r.port(1), burst))
+			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow,
+				each(r.port(1), burst))
 		}
 	}
 	r.sw().Cnm = 0
@@ -221,7 +222,8 @@ func TestSharedWindow(t *testing.T) {
 	want(3*window-1, 2, 0)
 }
 
-// Judged as the burst begins, a port stays shared for as long as it lasts; what comes for another egress meanwhile makes it so too.
+// Judged as the burst begins, a port stays shared for as long as it lasts; what comes for another egress meanwhile
+// makes it so too.
 func TestSharedAtOnset(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	r.sw().SharedAtOnset = 1
@@ -291,8 +293,8 @@ func TestSharedByOthers(t *testing.T) {
 	}
 }
 
-// Two flows whose ids collide have one entry, and its egress is that of the one that is queued. A port is judged by where each packet
-// goes.
+// Two flows whose ids collide have one entry, and its egress is that of the one that is queued. A port is judged by
+// where each packet goes.
 func TestSharedDespiteCollision(t *testing.T) {
 	flows := collidingFlows(t, 1)
 	congested, other := flows[0], flows[len(flows)-1]
@@ -304,7 +306,12 @@ func TestSharedDespiteCollision(t *testing.T) {
 			in     []roce // the burst
 			want   uint32
 		}{
-			{"the entry is the congested flow's, the other comes before the burst", []roce{congested, other}, nil, ebpf.WantFlow},
+			{
+				"the entry is the congested flow's, the other comes before the burst",
+				[]roce{congested, other},
+				nil,
+				ebpf.WantFlow,
+			},
 			{"the entry is the congested flow's, the other comes in the burst", []roce{congested}, []roce{other}, ebpf.WantFlow},
 			{"the entry is the other flow's", []roce{other, congested}, nil, ebpf.WantFlow},
 			{"the congested flow's alone", []roce{congested}, nil, 0},
@@ -440,7 +447,8 @@ func TestDynamicThreshold(t *testing.T) {
 	}
 }
 
-// M counts the egress ports that packets came for in a period of T, or in the one before if those were more, queued or not.
+// M counts the egress ports that packets came for in a period of T, or in the one before if those were more, queued or
+// not.
 func TestThresholdFollowsFanout(t *testing.T) {
 	const window = 120 * vtime.Microsecond
 	for _, c := range []struct {
@@ -486,7 +494,8 @@ func TestThresholdFollowsDynamicXOFF(t *testing.T) {
 	}
 }
 
-// The threshold is the least over the ingress ports: one that has packets for two egress ports lowers it for all, for T.
+// The threshold is the least over the ingress ports: one that has packets for two egress ports lowers it for all, for
+// T.
 func TestThresholdIsOfTheMaximalFanout(t *testing.T) {
 	for _, c := range []struct {
 		after vtime.Time // that port's packet for this egress
@@ -504,7 +513,8 @@ func TestThresholdIsOfTheMaximalFanout(t *testing.T) {
 		r.land(5, 0, 8, 1500) // port 5 now has packets for ports 1 and 0
 		r.after(c.after)
 		if got := r.land(4, 0, 9, c.queue); got.Want != c.want || r.port(4).Fanout != 1 {
-			t.Errorf("%v later, queue %d: want mask %d, not %d (fan-out %d)", c.after, c.queue, got.Want, c.want, r.port(4).Fanout)
+			t.Errorf("%v later, queue %d: want mask %d, not %d (fan-out %d)", c.after, c.queue, got.Want, c.want,
+				r.port(4).Fanout)
 		}
 	}
 }

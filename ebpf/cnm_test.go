@@ -83,7 +83,8 @@ func TestCNMFollowsThePath(t *testing.T) {
 	p.in = 5
 	r.after(1)
 	r.enter(p.in, p.frame(t))
-	if got := r.generate(1, ebpf.TriggerFlow, p.entry(), 0); got.Egress != 5 || !bytes.Equal(got.data, cnmFor(p, 1, 40_000)) {
+	if got := r.generate(1, ebpf.TriggerFlow, p.entry(), 0); got.Egress != 5 ||
+		!bytes.Equal(got.data, cnmFor(p, 1, 40_000)) {
 		t.Errorf("out of port %d:\n%x", got.Egress, got.data)
 	}
 }
@@ -166,7 +167,8 @@ func TestCNMForwarding(t *testing.T) {
 	if got.Verdict != ebpf.VerdictForward || got.Egress != 4 || got.OutPriority != 7 || !bytes.Equal(got.data, want) {
 		t.Errorf("verdict %d, port %d, priority %d\n%x, want\n%x", got.Verdict, got.Egress, got.OutPriority, got.data, want)
 	}
-	if r.port(4).CnmsForwarded != 1 || each(r.port(1), buffered) != [8]uint64{7: wire.CNMLen} || r.sw().Used != wire.CNMLen {
+	if r.port(4).CnmsForwarded != 1 || each(r.port(1), buffered) != [8]uint64{7: wire.CNMLen} ||
+		r.sw().Used != wire.CNMLen {
 		t.Errorf("%d forwarded, %v buffered, %d used", r.port(4).CnmsForwarded, each(r.port(1), buffered), r.sw().Used)
 	}
 	if got.Want != 0 || got.Flow != 0 || r.port(4).CnmsSent+r.port(1).CnmsSent != 0 {

@@ -23,8 +23,8 @@ func (s *State) Credits(p int, priority uint8) uint16 {
 	return (c.Limit - c.Sent) % CreditRange
 }
 
-// HasCredit says whether port p may send a frame of n bytes of the priority, which goes by credits. If not, the priority is
-// OFF, until a message from the peer grants enough for that frame.
+// HasCredit says whether port p may send a frame of n bytes of the priority, which goes by credits. If not, the
+// priority is OFF, until a message from the peer grants enough for that frame.
 func (s *State) HasCredit(now vtime.Time, p int, priority uint8, n int) bool {
 	port := &s.Ports[p]
 	c := &port.Credit[priority]

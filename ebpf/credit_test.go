@@ -86,7 +86,8 @@ func TestBuildCredit(t *testing.T) {
 	r.reset()
 	r.byCredits(1000)
 	for _, port := range []int{2, rigHostPort} {
-		if got := r.generate(port, ebpf.TriggerCredit, 0, lossless+1); got.Verdict != ebpf.VerdictConsumed || r.port(port).IdleTriggers != 1 {
+		if got := r.generate(port, ebpf.TriggerCredit, 0, lossless+1); got.Verdict != ebpf.VerdictConsumed ||
+			r.port(port).IdleTriggers != 1 {
 			t.Errorf("port %d: verdict %d, %d idle triggers", port, got.Verdict, r.port(port).IdleTriggers)
 		}
 	}
@@ -101,7 +102,8 @@ func TestCreditFrame(t *testing.T) {
 	p.Credit[lossless] = ebpf.Credit{Sent: 0x123, Received: 0xabc - 2048}
 	x := r.State.Pass
 	x.InPort, x.Trigger, x.OutPort, x.Priority = 1, ebpf.TriggerCredit, ebpf.NoPort, lossless
-	want := append([]byte("\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x01\x01\x88\xb6\x01\x23\x3a\xbc\x00\x00"), make([]byte, 42)...)
+	want := append([]byte("\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x01\x01\x88\xb6\x01\x23\x3a\xbc\x00\x00"),
+		make([]byte, 42)...)
 	if got := r.ingress(make([]byte, ebpf.CreditLen)); !bytes.Equal(got.data, want) {
 		t.Errorf("\n%x, want\n%x", got.data, want)
 	}
@@ -240,7 +242,10 @@ func TestReceivedBlocks(t *testing.T) {
 	r.t = t
 	r.reset()
 	r.byCredits(64_000)
-	if got := r.enter(rigHostPort, roce{in: rigHostPort, dst: 0, priority: lossless, payload: 990}.frame(t)); got.Verdict != ebpf.VerdictHost {
+	if got := r.enter(rigHostPort, roce{
+		in: rigHostPort, dst: 0, priority: lossless,
+		payload: 990,
+	}.frame(t)); got.Verdict != ebpf.VerdictHost {
 		t.Errorf("verdict %d", got.Verdict)
 	}
 	if got := r.port(rigHostPort).Credit[lossless].Received; got != 17 {
@@ -248,7 +253,8 @@ func TestReceivedBlocks(t *testing.T) {
 	}
 }
 
-// The gate (IBTA volume 1, section 7.9; vectors of credits): a frame of b blocks may leave if (FCCL - FCTBS - b) mod 4096 is at most 2048.
+// The gate (IBTA volume 1, section 7.9; vectors of credits): a frame of b blocks may leave if (FCCL - FCTBS - b) mod
+// 4096 is at most 2048.
 func TestHasCredit(t *testing.T) {
 	for _, c := range []struct {
 		sent, limit uint16

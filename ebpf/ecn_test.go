@@ -130,20 +130,47 @@ func TestREDEdges(t *testing.T) {
 		{name: "CE stays CE", queue: kmax + 1, frame: ect(3, 3)},
 		{name: "another priority", queue: kmax + 1, frame: ect(2, 2)},
 		{name: "priority 0", queue: kmax + 1, frame: ect(0, 2)},
-		{name: "each priority that is to be marked", queue: kmax + 1, frame: ect(7, 2), marked: true, edit: func(sw *ebpf.SwitchState) { sw.EcnPriorities = 0xff }},
+		{
+			name: "each priority that is to be marked", queue: kmax + 1, frame: ect(7, 2), marked: true,
+			edit: func(sw *ebpf.SwitchState) { sw.EcnPriorities = 0xff },
+		},
 		{name: "off", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode = ebpf.ECNOff }},
-		{name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnMode, sw.EcnAtEnqueue = ebpf.ECNStep, 1 }},
-		{name: "Pmax 1", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 1 << 32 }, marked: true, draws: true},
+		{
+			name: "step marks at enqueue", queue: kmax + 1, frame: ect(3, 2),
+			edit: func(sw *ebpf.SwitchState) { sw.EcnMode, sw.EcnAtEnqueue = ebpf.ECNStep, 1 },
+		},
+		{
+			name: "Pmax 1", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 1 << 32 },
+			marked: true, draws: true,
+		},
 		{name: "Pmax 0", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.EcnPmax = 0 }, draws: true},
-		{name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax }},
-		{name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax }, marked: true},
+		{
+			name: "Kmin = Kmax, at it", queue: kmax, frame: ect(3, 2),
+			edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax },
+		},
+		{
+			name: "Kmin = Kmax, above", queue: kmax + 1, frame: ect(3, 2),
+			edit: func(sw *ebpf.SwitchState) { sw.Profiles[0].EcnKmin = kmax }, marked: true,
+		},
 		{name: "a host does not mark", out: rigHostPort, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "the other switch has its own mode", out: 6, queue: kmax + 1, frame: ect(3, 2)},
 		{name: "in a burst", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: withCNM},
-		{name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 }},
-		{name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2), edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 }, marked: true},
-		{name: "persistent congestion", queue: kmax + 1, burst: ebpf.BurstPersistent, frame: ect(3, 2), edit: withCNM, marked: true},
-		{name: "burst state means nothing without DCON", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2), marked: true},
+		{
+			name: "in a burst, at Q_ECN", queue: 200_000, burst: ebpf.BurstBurst, frame: ect(3, 2),
+			edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 },
+		},
+		{
+			name: "a burst that ends, below Q_ECN", queue: 199_999, burst: ebpf.BurstBurst, frame: ect(3, 2),
+			edit: func(sw *ebpf.SwitchState) { sw.Cnm, sw.Profiles[0].EcnKmax = 1, 199_000 }, marked: true,
+		},
+		{
+			name: "persistent congestion", queue: kmax + 1, burst: ebpf.BurstPersistent, frame: ect(3, 2), edit: withCNM,
+			marked: true,
+		},
+		{
+			name: "burst state means nothing without DCON", queue: kmax + 1, burst: ebpf.BurstBurst, frame: ect(3, 2),
+			marked: true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
@@ -191,7 +218,10 @@ func TestEgressLeavesAlone(t *testing.T) {
 	x := r.State.Pass
 	x.QueueBytes = 1_000_000
 	for _, c := range []struct{ trigger, port uint32 }{
-		{ebpf.TriggerPause, 0}, {ebpf.TriggerWalk, ebpf.NoPort}, {ebpf.TriggerNone, ebpf.NoPort}, {ebpf.TriggerNone, rigPorts},
+		{ebpf.TriggerPause, 0},
+		{ebpf.TriggerWalk, ebpf.NoPort},
+		{ebpf.TriggerNone, ebpf.NoPort},
+		{ebpf.TriggerNone, rigPorts},
 	} {
 		x.Trigger, x.OutPort = c.trigger, c.port
 		marked := x.Marked
@@ -291,7 +321,8 @@ func TestECNByProfile(t *testing.T) {
 	}
 }
 
-// At which end of the queue a packet is marked, and by which queue: with itself as it comes, what it leaves behind as it goes.
+// At which end of the queue a packet is marked, and by which queue: with itself as it comes, what it leaves behind as
+// it goes.
 func TestECNPoint(t *testing.T) {
 	const k = 30_000
 	r := newRig(t)

@@ -76,7 +76,10 @@ func TestFlowLists(t *testing.T) {
 					lists[e.egress] = slices.Delete(lists[e.egress], at, at+1)
 				}
 			} else {
-				r.after(rapid.SampledFrom([]vtime.Time{1, 1, 1, 20 * vtime.Microsecond, 120 * vtime.Microsecond, 300 * vtime.Microsecond}).Draw(t, "later"))
+				r.after(rapid.SampledFrom([]vtime.Time{
+					1, 1, 1, 20 * vtime.Microsecond, 120 * vtime.Microsecond,
+					300 * vtime.Microsecond,
+				}).Draw(t, "later"))
 				p := packet{roce: rapid.SampledFrom(flows).Draw(t, "flow")}
 				p.in = rapid.IntRange(0, rigSwitch0-1).Draw(t, "in")
 				p.out = int(rigGroups[p.dst][0])
@@ -131,7 +134,8 @@ func TestFlowLists(t *testing.T) {
 			}
 			for in, m := range periods {
 				if p := r.port(in); p.Fanout != uint32(len(m.now)) || p.FanoutBefore != uint32(len(m.before)) {
-					t.Fatalf("port %d: packets for %d egress ports, %d before; want %v, %v", in, p.Fanout, p.FanoutBefore, m.now, m.before)
+					t.Fatalf("port %d: packets for %d egress ports, %d before; want %v, %v", in, p.Fanout, p.FanoutBefore, m.now,
+						m.before)
 				}
 			}
 		}

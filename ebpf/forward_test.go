@@ -182,8 +182,8 @@ func murmur3(seed uint32, words ...uint32) uint32 {
 	return h ^ h>>16
 }
 
-// HPCC's simulator hashes the addresses that it knows hosts by, and the ports that a flow has there: those of a RoCE packet are its
-// source port and its identification, any other's its own.
+// HPCC's simulator hashes the addresses that it knows hosts by, and the ports that a flow has there: those of a RoCE
+// packet are its source port and its identification, any other's its own.
 func TestHPCCHash(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(8, 9))
@@ -216,8 +216,10 @@ func TestHPCCHash(t *testing.T) {
 		}
 		ip.UpdateChecksum()
 		h := murmur3(r.sw().EcmpSeed, source, r.State.Hosts[4].Address, uint32(sport)|uint32(there)<<16)
-		if got, want := r.enter(5, frame), uint32(rigGroups[4][h%3]); got.Verdict != ebpf.VerdictForward || got.Egress != want {
-			t.Fatalf("protocol %d, ports %d and %d, identification %d: verdict %d, port %d; want port %d", ip[9], sport, dport, id, got.Verdict, got.Egress, want)
+		if got, want := r.enter(5, frame), uint32(rigGroups[4][h%3]); got.Verdict != ebpf.VerdictForward ||
+			got.Egress != want {
+			t.Fatalf("protocol %d, ports %d and %d, identification %d: verdict %d, port %d; want port %d", ip[9], sport, dport,
+				id, got.Verdict, got.Egress, want)
 		}
 	}
 }
@@ -294,7 +296,8 @@ func TestChecksumOfEveryValue(t *testing.T) {
 		for id := range 1 << 16 {
 			binary.BigEndian.PutUint16(ip[4:], uint16(id))
 			ip.UpdateChecksum()
-			if got := ipHeader(r.enter(0, frame).data); !got.ChecksumValid() || got.ECN() != wire.CE || got.Checksum() == 0xffff {
+			if got := ipHeader(r.enter(0, frame).data); !got.ChecksumValid() || got.ECN() != wire.CE ||
+				got.Checksum() == 0xffff {
 				t.Fatalf("%v, checksum %#04x became %#04x: %x", ecn, ip.Checksum(), got.Checksum(), got[:20])
 			}
 		}

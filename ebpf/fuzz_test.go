@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// FuzzIngress feeds any bytes to both programs, in the kernel and in process, as a frame or with a trigger, under any settings:
-// go test -fuzz FuzzIngress ./ebpf. What comes out must be a verdict, a frame and registers that make sense.
+// FuzzIngress feeds any bytes to both programs, in the kernel and in process, as a frame or with a trigger, under any
+// settings: go test -fuzz FuzzIngress ./ebpf. What comes out must be a verdict, a frame and registers that make sense.
 func FuzzIngress(f *testing.F) {
 	r := newRig(f)
 	buf := make([]byte, wire.MaxFrame)
@@ -23,10 +23,13 @@ func FuzzIngress(f *testing.F) {
 	cnm := make([]byte, wire.CNMLen)
 	wire.PutCNM(cnm, portMAC(0), peerMAC(0), data.id(), 2, 40_000)
 	frames := [][]byte{
-		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], withTelemetry(data.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
+		data.frame(f), data.frame(f)[:77], data.frame(f)[:40], withTelemetry(data.frame(f), 0xc7, 2, 3),
+		bytes.Clone(buf[:wire.PutAck(buf, data.header(f), 0x1f, 1, 1)]),
 		bytes.Clone(buf[:wire.PutCNP(buf, data.header(f), wire.CNPBECN, nil)]), pfc, cnm, plainIP(0, 1, 6, 64, 0xff),
-		over6.frame(f), over6.frame(f)[:62], withTelemetry(over6.frame(f), 0xc7, 2, 3), bytes.Clone(buf[:wire.PutAck(buf, over6.header(f), 0x1f, 1, 1)]),
-		ipv6{in: 0, dst: 4, class: 0x62}.frame(), ipv6{in: 0, dst: 4, class: 3, hops: 1}.frame(), toAll(plainIP(0, 1, 17, 64, 0x40)),
+		over6.frame(f), over6.frame(f)[:62], withTelemetry(over6.frame(f), 0xc7, 2, 3),
+		bytes.Clone(buf[:wire.PutAck(buf, over6.header(f), 0x1f, 1, 1)]),
+		ipv6{in: 0, dst: 4, class: 0x62}.frame(), ipv6{in: 0, dst: 4, class: 3, hops: 1}.frame(),
+		toAll(plainIP(0, 1, 17, 64, 0x40)),
 		make([]byte, 14), make([]byte, 64), bytes.Repeat([]byte{0xff}, 80),
 	}
 	for i, frame := range frames {
@@ -39,7 +42,8 @@ func FuzzIngress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, frame []byte, in, trigger byte, settings uint16, argument, queue uint32) {
 		// The kernel's test run takes no frame without an Ethernet header and no IP packet without its own.
-		if len(frame) < 15 || len(frame) > 3000 || frame[12] == 0x08 && len(frame) < 34 || frame[12] == 0x86 && len(frame) < 54 {
+		if len(frame) < 15 || len(frame) > 3000 || frame[12] == 0x08 && len(frame) < 34 || frame[12] == 0x86 &&
+			len(frame) < 54 {
 			t.Skip()
 		}
 		r.t = t
@@ -69,7 +73,8 @@ func FuzzIngress(f *testing.F) {
 		if sw.IntOn != 0 && len(frame) >= intAt+intLen && frame[42] >= 0xc0 {
 			copy(unstamped[intAt:intAt+intLen], frame[intAt:])
 		}
-		if sw.IntOn != 0 && len(frame) >= intAt6+intLen && frame[62] >= 0xc0 && wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
+		if sw.IntOn != 0 && len(frame) >= intAt6+intLen && frame[62] >= 0xc0 &&
+			wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
 			copy(unstamped[intAt6:intAt6+intLen], frame[intAt6:])
 		}
 		marked(t, frame, unstamped)
@@ -78,7 +83,8 @@ func FuzzIngress(f *testing.F) {
 			checkFrame(t, r, before, r.enter(int(in), wired), wired)
 		} else if got := r.generate(int(in), uint32(trigger%8), argument, byte(settings>>9&7)); got.Verdict == ebpf.VerdictForward {
 			if got.Trigger == ebpf.TriggerCredit {
-				if !bytes.Equal(got.data[12:14], []byte{0x88, 0xb6}) || got.data[14]>>4 != 0 || uint32(got.data[16]>>4) != got.Priority || got.Egress != uint32(in) {
+				if !bytes.Equal(got.data[12:14], []byte{0x88, 0xb6}) || got.data[14]>>4 != 0 ||
+					uint32(got.data[16]>>4) != got.Priority || got.Egress != uint32(in) {
 					t.Fatalf("built %x for port %d", got.data, got.Egress)
 				}
 			} else {
@@ -171,7 +177,8 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 				account[got.OutPriority] += r.State.Switches[old.Node].Counted(len(frame))
 			}
 		}
-		if each(&p, buffered) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes || each(&p, pausing) != each(&old, pausing) ||
+		if each(&p, buffered) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes ||
+			each(&p, pausing) != each(&old, pausing) ||
 			each(&p, queueBytes) != each(&old, queueBytes) || p.IdleTriggers != old.IdleTriggers || p.CnmsSent != old.CnmsSent {
 			t.Fatalf("port %d became\n%+v, was\n%+v", i, p, old)
 		}
@@ -185,7 +192,8 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 func checkForwarded(t *testing.T, r *rig, got result, frame []byte) {
 	t.Helper()
 	in := r.port(int(got.InPort))
-	if got.Egress >= rigHostPort || in.Kind != ebpf.KindSwitch || r.port(int(got.Egress)).Node != in.Node || got.OutPriority > 7 {
+	if got.Egress >= rigHostPort || in.Kind != ebpf.KindSwitch || r.port(int(got.Egress)).Node != in.Node ||
+		got.OutPriority > 7 {
 		t.Fatalf("from port %d to port %d, priority %d", got.InPort, got.Egress, got.OutPriority)
 	}
 	want := bytes.Clone(frame)

@@ -28,7 +28,10 @@ func TestHostPort(t *testing.T) {
 	}{
 		{"data", data(), ebpf.VerdictHost},
 		{"ACK", control(func(b []byte, h *wire.FlowHeader) int { return wire.PutAck(b, h, 0x1f, 1, 1) }), ebpf.VerdictHost},
-		{"CNP", control(func(b []byte, h *wire.FlowHeader) int { return wire.PutCNP(b, h, wire.CNPBECN, nil) }), ebpf.VerdictHost},
+		{
+			"CNP", control(func(b []byte, h *wire.FlowHeader) int { return wire.PutCNP(b, h, wire.CNPBECN, nil) }),
+			ebpf.VerdictHost,
+		},
 		{"CNM", cnm, ebpf.VerdictHost},
 		{"TTL does not matter", edit(data(), func(f []byte) { ipHeader(f)[8] = 1 }), ebpf.VerdictHost},
 		{"UDP of a program", edit(data(), func(f []byte) { f[37]++ }), ebpf.VerdictStack},

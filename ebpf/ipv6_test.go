@@ -125,14 +125,28 @@ func TestForProcessor(t *testing.T) {
 		{"ARP to the port", edit(plainIP(0, 1, 1, 64, 0), arp), ebpf.VerdictProcessor, 0},
 		{"to a switch", toSwitch, ebpf.VerdictProcessor, 0},
 		{"to a switch, IPv6", toSwitch6, ebpf.VerdictProcessor, 0},
-		{"link-local", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[38], f[39] = 0xfe, 0x80 }), ebpf.VerdictProcessor, 0},
+		{
+			"link-local", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[38], f[39] = 0xfe, 0x80 }), ebpf.VerdictProcessor,
+			0,
+		},
 		{"broadcast", toAll(plainIP(0, 1, 17, 1, 0x60)), ebpf.VerdictFlood, 0},
-		{"multicast with options", edit(plainIP(0, 1, 2, 1, 0x60), func(f []byte) { copy(f, "\x01\x00\x5e\x00\x00\x16"); f[14] = 0x46 }), ebpf.VerdictFlood, 0},
-		{"multicast, IPv6", edit(ipv6{in: 0, dst: 1, class: 0x60, hops: 1}.frame(), func(f []byte) { copy(f, "\x33\x33\x00\x00\x00\xfb") }), ebpf.VerdictFlood, 0},
+		{"multicast with options", edit(plainIP(0, 1, 2, 1, 0x60),
+			func(f []byte) { copy(f, "\x01\x00\x5e\x00\x00\x16"); f[14] = 0x46 }), ebpf.VerdictFlood, 0},
+		{"multicast, IPv6", edit(ipv6{in: 0, dst: 1, class: 0x60, hops: 1}.frame(),
+			func(f []byte) { copy(f, "\x33\x33\x00\x00\x00\xfb") }), ebpf.VerdictFlood, 0},
 		{"hop limit 1", ipv6{in: 0, dst: 1, hops: 1}.frame(), ebpf.VerdictDrop, ebpf.ReasonTTL},
-		{"no such host", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[52] = 9 }), ebpf.VerdictDrop, ebpf.ReasonNoRoute},
-		{"not of the fabric", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[38] = 0x20 }), ebpf.VerdictDrop, ebpf.ReasonNoRoute},
-		{"version 4", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[14] = 0x45 }), ebpf.VerdictDrop, ebpf.ReasonMalformed},
+		{
+			"no such host", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[52] = 9 }), ebpf.VerdictDrop,
+			ebpf.ReasonNoRoute,
+		},
+		{
+			"not of the fabric", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[38] = 0x20 }), ebpf.VerdictDrop,
+			ebpf.ReasonNoRoute,
+		},
+		{
+			"version 4", edit(ipv6{in: 0, dst: 1}.frame(), func(f []byte) { f[14] = 0x45 }), ebpf.VerdictDrop,
+			ebpf.ReasonMalformed,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
@@ -187,7 +201,8 @@ func TestIPv6IsMarkedAsIPv4(t *testing.T) {
 	})
 }
 
-// RoCE goes over IPv6 as it does over IPv4: a flow has the same path and, under DCON, the same entry in the flow table, of its data alone.
+// RoCE goes over IPv6 as it does over IPv4: a flow has the same path and, under DCON, the same entry in the flow table,
+// of its data alone.
 func TestForwardRoCEOverIPv6(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	ports := map[uint32]bool{}
@@ -272,7 +287,8 @@ func TestTelemetryOverIPv6(t *testing.T) {
 				r.sw().IntOn = 1
 				r.State.Pass.Departed = 1_234_000
 				payload := mtu - ip.Extra() // so that the port counts the same bytes
-				frame := withTelemetry(roce{in: 0, dst: 1, priority: lossless, payload: payload, ip: ip}.frame(t), opcode, hops, 0x0f0)
+				frame := withTelemetry(roce{in: 0, dst: 1, priority: lossless, payload: payload, ip: ip}.frame(t), opcode, hops,
+					0x0f0)
 				got := r.leave(1, 8000, ebpf.BurstNone, frame)
 				at := intAt + ip.Extra()
 				slots[i] = got[at : at+intLen]

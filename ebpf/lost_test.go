@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// TestLostFrame: a frame that the wire lost has been marked by the port that it left, and is nothing to the one it was for.
+// TestLostFrame: a frame that the wire lost has been marked by the port that it left, and is nothing to the one it was
+// for.
 func TestLostFrame(t *testing.T) {
 	r := newRig(t)
 	sw := r.sw()

@@ -51,7 +51,8 @@ func TestAccounting(t *testing.T) {
 			}
 			for i := range account {
 				p := r.port(i)
-				if each(p, buffered) != account[i] || each(p, peakBuffered) != peak[i] || p.RxFrames != frames[i] || p.RxBytes != received[i] {
+				if each(p, buffered) != account[i] || each(p, peakBuffered) != peak[i] || p.RxFrames != frames[i] ||
+					p.RxBytes != received[i] {
 					t.Fatalf("port %d holds %v (most %v), received %d frames of %d bytes; want %v (%v), %d, %d", i,
 						each(p, buffered), each(p, peakBuffered), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
 				}
@@ -228,7 +229,8 @@ func TestPauseEpisode(t *testing.T) {
 	n := uint64(dataLen)
 	r.sw().Profiles[0].Xoff, r.sw().Profiles[0].Xon = 10*n, 8*n
 	for range 12 {
-		if _, got := r.data(0, 1, 0); got.Want != 0 && r.generate(0, ebpf.TriggerPause, 0, lossless).Verdict != ebpf.VerdictForward {
+		if _, got := r.data(0, 1, 0); got.Want != 0 && r.generate(0, ebpf.TriggerPause, 0,
+			lossless).Verdict != ebpf.VerdictForward {
 			t.Fatal("no PAUSE where one was asked for")
 		}
 	}
@@ -247,7 +249,8 @@ func TestPauseEpisode(t *testing.T) {
 	if r.State.ResumeDue(0, lossless) || r.generate(0, ebpf.TriggerResume, 0, lossless).Verdict != ebpf.VerdictConsumed {
 		t.Fatal("a second RESUME")
 	}
-	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTriggers != 5 || uint64(p.Class[lossless].Peak) != 12*n {
+	if p := r.port(0); p.PausesSent != 5 || p.ResumesSent != 1 || p.IdleTriggers != 5 ||
+		uint64(p.Class[lossless].Peak) != 12*n {
 		t.Errorf("%d pauses, %d resumes, %d idle triggers, at most %d bytes buffered",
 			p.PausesSent, p.ResumesSent, p.IdleTriggers, p.Class[lossless].Peak)
 	}

@@ -38,7 +38,11 @@ func TestNPECN(t *testing.T) {
 		{"after a pause", []departure{{7, 2}, {7, 3}, {7, 2}, {7, 1}, {7, 0}, {7, 0}}, "...x.."},
 		{"alone at the pause's end", []departure{{7, 0}, {7, 1}, {7, 0}}, ".x."},
 		{"marked before the pause", []departure{{0, 4}, {9, 3}, {9, 2}, {9, 1}, {9, 3}}, "x...."},
-		{"a second pause before all had left", []departure{{7, 3}, {7, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}}, ".......x"},
+		{
+			"a second pause before all had left",
+			[]departure{{7, 3}, {7, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}, {8, 4}},
+			".......x",
+		},
 		{"a pause that found fewer", []departure{{7, 9}, {8, 0}, {8, 1}}, "..x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

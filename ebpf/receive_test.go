@@ -60,7 +60,8 @@ func TestPauseLasts(t *testing.T) {
 	}
 }
 
-// IEEE 802.1Qbb, a quantum being 512 bit times (vectors): 0xffff quanta are 838.85 us at 40 Gb/s and 335.54 us at 100 Gb/s.
+// IEEE 802.1Qbb, a quantum being 512 bit times (vectors): 0xffff quanta are 838.85 us at 40 Gb/s and 335.54 us at 100
+// Gb/s.
 func TestLongestPause(t *testing.T) {
 	r := newRig(t)
 	for quantum, want := range map[uint64]vtime.Time{12_800: 838_848 * vtime.Nanosecond, 5_120: 335_539_200} {
@@ -110,7 +111,8 @@ func TestResume(t *testing.T) {
 	since := p.Class[3].OffSince
 	r.after(10)
 	got := r.pfc(0, 8, [8]uint16{})
-	if got.Want != ebpf.StateChanged || got.Changed != 8 || r.State.Paused(0, 3, r.now()) || p.Class[3].PausedUntil != uint64(r.now()) {
+	if got.Want != ebpf.StateChanged || got.Changed != 8 || r.State.Paused(0, 3, r.now()) ||
+		p.Class[3].PausedUntil != uint64(r.now()) {
 		t.Errorf("want mask %d, changed %d, paused until %d at %d", got.Want, got.Changed, p.Class[3].PausedUntil, r.now())
 	}
 	if p.Class[3].OffSince != since || p.ResumesReceived != 2 || p.PausesReceived != 1 {
@@ -179,7 +181,8 @@ func TestReceiveAnyPFC(t *testing.T) {
 			p := r.port(in)
 			for i, m := range model {
 				if p.Class[i].OffSince != uint64(m.since) || p.Class[i].PausedUntil != uint64(m.until) {
-					t.Fatalf("class %d: OFF from %d to %d, want %d to %d", i, p.Class[i].OffSince, p.Class[i].PausedUntil, m.since, m.until)
+					t.Fatalf("class %d: OFF from %d to %d, want %d to %d", i, p.Class[i].OffSince, p.Class[i].PausedUntil, m.since,
+						m.until)
 				}
 			}
 			if p.PausesReceived != pauses || p.ResumesReceived != resumes {

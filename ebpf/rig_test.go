@@ -71,7 +71,8 @@ func newRig(t testing.TB) *rig {
 	testenv.NeedRoot(t)
 	sizes := ebpf.Sizes{
 		Ports: rigPorts, Switches: 2, Hosts: rigHosts, Leaves: rigHosts, NextHops: 16,
-		Fanouts: rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1, Features: ebpf.Features{BurstDetection: true, Telemetry: true, Flowlets: true},
+		Fanouts:  rigSwitch0*rigSwitch0 + rigSwitch1*rigSwitch1,
+		Features: ebpf.Features{BurstDetection: true, Telemetry: true, Flowlets: true},
 	}
 	k, err := kernel.Load(sizes)
 	if err != nil {
@@ -100,7 +101,8 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// reset makes the rig as new: the settings of the DCON paper's experiments (section 3.1), burst detection off, the clock at 1 ms.
+// reset makes the rig as new: the settings of the DCON paper's experiments (section 3.1), burst detection off, the
+// clock at 1 ms.
 func (r *rig) reset() {
 	s := &r.State
 	*s.Pass = ebpf.Pass{Now: uint64(vtime.Millisecond)}
@@ -142,7 +144,10 @@ func (r *rig) reset() {
 			EcnPriorities: 1 << lossless, EcnPmax: 1 << 32 / 100,
 			Seed: 0x1234_5678_9abc_def0 + uint64(i), EcmpSeed: 0xdecafbad + uint32(i),
 		}
-		s.Switches[i].Profiles[0] = ebpf.Profile{EcnKmin: 5_000, EcnKmax: 200_000, Xoff: 320_000, Xon: 318_000, Q_ecn: 200_000}
+		s.Switches[i].Profiles[0] = ebpf.Profile{
+			EcnKmin: 5_000, EcnKmax: 200_000, Xoff: 320_000, Xon: 318_000,
+			Q_ecn: 200_000,
+		}
 	}
 	next := 0
 	for host, group := range rigGroups {
@@ -189,7 +194,8 @@ func (r *rig) run(p *cilium.Program, frame []byte) (code uint32, data []byte) {
 	return code, slices.Clone(o.DataOut)
 }
 
-// copyToTwins gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own life.
+// copyToTwins gives the pipelines in process the kernel's registers. The flow table is not copied: it lives its own
+// life.
 func (r *rig) copyToTwins() {
 	for _, w := range r.twins {
 		copyState(&w.State, &r.State)

@@ -1,7 +1,7 @@
 package ebpf
 
-// HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the BTH,
-// which ends at 54. A generated packet is longer only by zeros. TelemetryBytes is how much of it where switches
+// HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the
+// BTH, which ends at 54. A generated packet is longer only by zeros. TelemetryBytes is how much of it where switches
 // stamp telemetry, which ends there. Over IPv6 all ends 20 bytes later.
 const (
 	HeaderBytes     = 56

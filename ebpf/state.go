@@ -43,9 +43,9 @@ const (
 // ReasonNames name the reasons in reports.
 var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
 
-// Triggers: what a pass is for other than a frame off the wire. All but TriggerLost carry no frame; they ask a pipeline to build one.
-// TriggerLost carries one that the wire lost or damaged: the egress pipeline of the port it left sees it leave, the ingress pipeline
-// gives it VerdictDrop and ReasonNone.
+// Triggers: what a pass is for other than a frame off the wire. All but TriggerLost carry no frame; they ask a pipeline
+// to build one. TriggerLost carries one that the wire lost or damaged: the egress pipeline of the port it left sees it
+// leave, the ingress pipeline gives it VerdictDrop and ReasonNone.
 const (
 	TriggerNone   = uint32(pipelinesTriggerTRIGGER_NONE)
 	TriggerPause  = uint32(pipelinesTriggerTRIGGER_PAUSE)
@@ -132,13 +132,15 @@ const AtLeaf = ^uint32(0)
 // FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
-// Flowlets is the number of flowlet entries of one switch, MostCompared the most equal-cost ports that ChoiceAdaptive compares.
+// Flowlets is the number of flowlet entries of one switch, MostCompared the most equal-cost ports that ChoiceAdaptive
+// compares.
 const (
 	Flowlets     = 16384
 	MostCompared = 256
 )
 
-// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that a generated packet is built over.
+// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that a generated packet is built
+// over.
 const FrameMin = 60
 
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
@@ -151,13 +153,14 @@ type State struct {
 	Hosts    []Host  // by the lower 24 bits of their addresses, less 1
 	Routes   []Route // by switch and leaf
 	NextHops []uint64
-	Flows    []Flow    // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	Fanouts  []uint64  // 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Flows    []Flow // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	// 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	Fanouts  []uint64
 	Flowlets []Flowlet // of switch n: Flowlets entries from n*Flowlets; nil without Features.Flowlets
 }
 
-// Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with thresholds. It is
-// c/pfc.h's counted.
+// Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with
+// thresholds. It is c/pfc.h's counted.
 func (t *SwitchState) Counted(n int) uint64 { return counted(n, t.Uncounted) }
 
 func counted(n int, uncounted uint32) uint64 { return uint64(max(n-int(uncounted), FrameMin)) }
@@ -167,15 +170,16 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Pass.Flow of
-// the pass that brought it, 0 if its flow is not counted.
+// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Pass.Flow
+// of the pass that brought it, 0 if its flow is not counted.
 func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
 	size := t.Counted(n)
 	p.Class[priority].Buffered -= size
 	t.Used -= size
-	if buffered := p.HeadroomBuffered[priority]; t.HeadroomUsed != 0 && buffered != 0 { // the headroom is the first to be free again
+	// the headroom is the first to be free again
+	if buffered := p.HeadroomBuffered[priority]; t.HeadroomUsed != 0 && buffered != 0 {
 		freed := min(uint64(buffered), size)
 		p.HeadroomBuffered[priority] -= uint32(freed)
 		t.HeadroomUsed -= freed
@@ -185,8 +189,8 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	}
 }
 
-// Charge puts a frame of n bytes of a lossy priority onto the accounts of the ingress port in: what Release takes off, for a frame that is not as
-// the pipeline saw it. It is c/pfc.h's account.
+// Charge puts a frame of n bytes of a lossy priority onto the accounts of the ingress port in: what Release takes off,
+// for a frame that is not as the pipeline saw it. It is c/pfc.h's account.
 func (s *State) Charge(in int, priority uint8, n int) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
@@ -220,16 +224,16 @@ func (s *State) flowListRemove(entry uint32) {
 // Profiles is how many kinds of ports a switch can have thresholds for.
 const Profiles = len(SwitchState{}.Profiles)
 
-// Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is paused.
-// It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
+// Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is
+// paused. It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
 func (s *State) Threshold(p int) uint64 {
 	port := &s.Ports[p]
 	sw := &s.Switches[port.Node]
 	return xoffAt(sw, port, sw.Used-sw.HeadroomUsed)
 }
 
-// Overrun says whether port p of a switch holds more of the priority than its headroom beyond a level: that of the time when its
-// peer was paused, or what a dynamic threshold let it have.
+// Overrun says whether port p of a switch holds more of the priority than its headroom beyond a level: that of the time
+// when its peer was paused, or what a dynamic threshold let it have.
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
@@ -264,8 +268,8 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
-// ResumeLevel is XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what holds no more than it,
-// and nothing in its headroom.
+// ResumeLevel is XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what holds no
+// more than it, and nothing in its headroom.
 func (s *State) ResumeLevel(p int, shared uint64) uint64 {
 	port := &s.Ports[p]
 	t := &s.Switches[port.Node]

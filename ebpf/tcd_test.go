@@ -41,8 +41,9 @@ type ternary struct {
 	state   uint8
 }
 
-// The patent's steps S1 to S8 (CN 113572655 A, paragraphs 0091 to 0098; vectors of TCD), at 40 Gb/s and 4 us (T_max 100.4 us) with q_len 5 KB, and the cases between
-// them. A frame is 70 bytes here: of a queue of 300 KB the first leaves 299 930.
+// The patent's steps S1 to S8 (CN 113572655 A, paragraphs 0091 to 0098; vectors of TCD), at 40 Gb/s and 4 us (T_max
+// 100.4 us) with q_len 5 KB, and the cases between them. A frame is 70 bytes here: of a queue of 300 KB the first
+// leaves 299 930.
 func TestTCD(t *testing.T) {
 	r := newRig(t)
 	const n = 70 // bytes of the frames
@@ -62,7 +63,12 @@ func TestTCD(t *testing.T) {
 			{4, -1, 5_000, ect1, ect1, non},
 			{500, -1, 6_000, ect1, ceF, cong},
 		}},
-		{"undetermined, then congested", []ternary{first, {50, 0, 300_000, ect1, ue, und}, {100.39, 0, 310_000, ect1, ue, und}, {101, 0, 310_000, ect1, ceF, cong}}},
+		{"undetermined, then congested", []ternary{
+			first,
+			{50, 0, 300_000, ect1, ue, und},
+			{100.39, 0, 310_000, ect1, ue, und},
+			{101, 0, 310_000, ect1, ceF, cong},
+		}},
 		{"as long as at RESUME is not fallen", []ternary{first, {100.4, 0, 300_000, ect1, ceF, cong}}},
 		{"a byte shorter is", []ternary{first, {100.4, 0, 299_999, ect1, ect1, und}}},
 		{"falls, then no longer", []ternary{
@@ -74,17 +80,58 @@ func TestTCD(t *testing.T) {
 			{304, 0, 100_000, ect1, ceF, cong},
 			{305, 0, 5_000, ect1, ect1, non},
 		}},
-		{"grows by less than 0.9 packets", []ternary{first, {101, 0, 250_000, ect1, ect1, und}, {202, 0, 200_000, ect1, ect1, und}, {303, 0, 200_899, ect1, ect1, und}}},
-		{"just 0.9 packets", []ternary{first, {101, 0, 250_000, ect1, ect1, und}, {202, 0, 200_000, ect1, ect1, und}, {303, 0, 200_900, ect1, ceF, cong}}},
-		{"falls to q_len", []ternary{first, {101, 0, 250_000, ect1, ect1, und}, {202, 0, 200_000, ect1, ect1, und}, {250, 0, 2_000, ect1, ect1, non}}},
+		{"grows by less than 0.9 packets", []ternary{
+			first,
+			{101, 0, 250_000, ect1, ect1, und},
+			{202, 0, 200_000, ect1, ect1, und},
+			{303, 0, 200_899, ect1, ect1, und},
+		}},
+		{"just 0.9 packets", []ternary{
+			first,
+			{101, 0, 250_000, ect1, ect1, und},
+			{202, 0, 200_000, ect1, ect1, und},
+			{303, 0, 200_900, ect1, ceF, cong},
+		}},
+		{"falls to q_len", []ternary{
+			first,
+			{101, 0, 250_000, ect1, ect1, und},
+			{202, 0, 200_000, ect1, ect1, und},
+			{250, 0, 2_000, ect1, ect1, non},
+		}},
 		{"short at T_max", []ternary{first, {100.4, 0, 5_000, ect1, ect1, non}, {101, 0, 5_001, ect1, ceF, cong}}},
 		{"short before T_max is undetermined all the same", []ternary{first, {99, 0, 0, ect1, ue, und}}},
 		{"CE stays CE", []ternary{first, {50, 0, 300_000, ceF, ceF, und}, {101, 0, 310_000, ceF, ceF, cong}}},
-		{"UE becomes CE, never ECT(1)", []ternary{first, {50, 0, 300_000, ue, ue, und}, {100.5, 0, 9_000, ue, ue, und}, {250, 0, 310_000, ue, ceF, cong}}},
-		{"Not-ECT is no packet to mark, but one to see", []ternary{first, {50, 0, 300_000, 0, 0, und}, {101, 0, 310_000, 0, 0, cong}}},
-		{"OFF again before T_max", []ternary{first, {50, 0, 250_000, ect1, ue, und}, {150, 120, 400_000 - n, ect1, ue, und}, {215, 120, 399_000, ect1, ue, und}, {221, 120, 399_999, ect1, ect1, und}}},
-		{"OFF again when congested", []ternary{{1, -1, 9_000, ect1, ceF, cong}, {50, 40, 9_000, ect1, ue, und}, {141, 40, 9_070, ect1, ceF, cong}}},
-		{"OFF again while falling: the new reference counts", []ternary{first, {101, 0, 250_000, ect1, ect1, und}, {150, 149, 350_000 - n, ect1, ue, und}, {250, 149, 340_000, ect1, ect1, und}}},
+		{"UE becomes CE, never ECT(1)", []ternary{
+			first,
+			{50, 0, 300_000, ue, ue, und},
+			{100.5, 0, 9_000, ue, ue, und},
+			{250, 0, 310_000, ue, ceF, cong},
+		}},
+		{
+			"Not-ECT is no packet to mark, but one to see",
+			[]ternary{first, {50, 0, 300_000, 0, 0, und}, {101, 0, 310_000, 0, 0, cong}},
+		},
+		{"OFF again before T_max", []ternary{
+			first,
+			{50, 0, 250_000, ect1, ue, und},
+			{150, 120, 400_000 - n, ect1, ue, und},
+			{215, 120, 399_000, ect1, ue, und},
+			{221, 120, 399_999, ect1, ect1, und},
+		}},
+		{"OFF again when congested", []ternary{
+			{1, -1, 9_000, ect1, ceF, cong},
+			{50, 40, 9_000, ect1, ue, und},
+			{141, 40, 9_070, ect1, ceF, cong},
+		}},
+		{
+			"OFF again while falling: the new reference counts",
+			[]ternary{
+				first,
+				{101, 0, 250_000, ect1, ect1, und},
+				{150, 149, 350_000 - n, ect1, ue, und},
+				{250, 149, 340_000, ect1, ect1, und},
+			},
+		},
 		// The port was OFF with nothing queued, and had been ON for long when a packet came: no undetermined period is seen.
 		{"idle after RESUME", []ternary{{500, 0, 6_000, ect1, ceF, cong}}},
 		{"the moment before T_max since the pause", []ternary{{100.399999, 0, 9_000, ect1, ue, und}}},

@@ -62,13 +62,22 @@ func TestTelemetry(t *testing.T) {
 		wantPath uint16
 	}{
 		{name: "first hop", out: 1, departed: 1_234_999, queue: 0, want: slot(2, 1234, 1124/128, 0), wantPath: 0x001},
-		{name: "third hop", out: 1, hops: 2, path: 0x0f0, departed: vtime.Microsecond, queue: 799, want: slot(2, 1000, 8, 9), wantPath: 0x0f1},
+		{
+			name: "third hop", out: 1, hops: 2, path: 0x0f0, departed: vtime.Microsecond, queue: 799, want: slot(2, 1000, 8, 9),
+			wantPath: 0x0f1,
+		},
 		{name: "last slot", out: 1, hops: 4, departed: 0, queue: 800, want: slot(2, 0, 8, 10), wantPath: 0x001},
 		{name: "no slot left", out: 1, hops: 5, path: 0xabc, wantPath: 0xabc},
 		{name: "the second switch", out: 7, path: 0xfff, departed: 0, want: slot(2, 0, 8, 0), wantPath: 0xffd},
-		{name: "time wraps after 2^24 ns", out: 1, departed: (1<<24 + 5) * vtime.Nanosecond, want: slot(2, 5, 8, 0), wantPath: 1},
+		{
+			name: "time wraps after 2^24 ns", out: 1, departed: (1<<24 + 5) * vtime.Nanosecond, want: slot(2, 5, 8, 0),
+			wantPath: 1,
+		},
 		{name: "bytes wrap after 2^20 units", out: 1, before: 1<<27 - 1124 + 128, want: slot(2, 0, 1, 0), wantPath: 1},
-		{name: "all bits", out: 1, departed: (1<<24 - 1) * vtime.Nanosecond, before: 1<<27 - 1124 - 1, queue: 1 << 31, want: slot(2, 1<<24-1, 1<<20-1, 0xffff), wantPath: 1},
+		{
+			name: "all bits", out: 1, departed: (1<<24 - 1) * vtime.Nanosecond, before: 1<<27 - 1124 - 1, queue: 1 << 31,
+			want: slot(2, 1<<24-1, 1<<20-1, 0xffff), wantPath: 1,
+		},
 		{name: "queue just below the most", out: 1, queue: 80*65535 - 1, want: slot(2, 0, 8, 65534), wantPath: 1},
 		{name: "queue beyond the most", out: 1, queue: 80 * 65536, want: slot(2, 0, 8, 65535), wantPath: 1},
 		{name: "another rate", out: 1, edit: func(p *ebpf.Port) { p.RateCode = 7 }, want: slot(7, 0, 8, 0), wantPath: 1},
@@ -161,7 +170,8 @@ func TestTelemetryOfOtherFrames(t *testing.T) {
 	if got := r.leave(1, 0, ebpf.BurstNone, least); got[intAt] != 0x10 {
 		t.Errorf("the least frame left as %x", got)
 	}
-	if got := r.leave(rigHostPort, 0, ebpf.BurstNone, stamped); !bytes.Equal(got, stamped) || r.port(rigHostPort).TxLineBytes != 0 {
+	if got := r.leave(rigHostPort, 0, ebpf.BurstNone, stamped); !bytes.Equal(got, stamped) ||
+		r.port(rigHostPort).TxLineBytes != 0 {
 		t.Errorf("a NIC stamped %x", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// xoffOf is the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no part,
-// rounded down, at most the upper bound.
+// xoffOf is the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no
+// part, rounded down, at most the upper bound.
 func xoffOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 	if sw.Profiles[profile].Alpha == 0 {
 		return sw.Profiles[profile].Xoff
@@ -40,8 +40,8 @@ func xonOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 	return 0
 }
 
-// anyThresholds draws settings, a port's profile, and an account close to where something happens. Other profiles have other
-// thresholds. With a dynamic threshold some of the account, and of others', may be in the headroom.
+// anyThresholds draws settings, a port's profile, and an account close to where something happens. Other profiles have
+// other thresholds. With a dynamic threshold some of the account, and of others', may be in the headroom.
 func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (buffered uint64) {
 	profile := uint8(rapid.IntRange(0, ebpf.Profiles-1).Draw(t, "profile"))
 	p.Profile = profile
@@ -62,7 +62,8 @@ func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (buffered uin
 	if k.Alpha != 0 {
 		p.HeadroomBuffered[lossless] = rapid.SampledFrom([]uint32{0, 0, 1, 1500, 75_000}).Draw(t, "headroom")
 		sw.Used += uint64(p.HeadroomBuffered[lossless])
-		sw.HeadroomUsed = uint64(p.HeadroomBuffered[lossless]) + rapid.Uint64Range(0, sw.Used-uint64(p.HeadroomBuffered[lossless])).Draw(t, "others' headroom")
+		sw.HeadroomUsed = uint64(p.HeadroomBuffered[lossless]) + rapid.Uint64Range(0,
+			sw.Used-uint64(p.HeadroomBuffered[lossless])).Draw(t, "others' headroom")
 	}
 	near := rapid.SampledFrom([]uint64{xoffOf(sw, profile), xonOf(sw, profile), 0, sw.Used}).Draw(t, "near")
 	return near + rapid.Uint64Range(0, 4).Draw(t, "beside") - min(near, 2) + uint64(p.HeadroomBuffered[lossless])
@@ -106,7 +107,8 @@ func TestThresholdsAgree(t *testing.T) {
 	})
 }
 
-// A frame asks for PAUSE by the threshold that holds with the frame itself in the buffer, and the trigger agrees with it.
+// A frame asks for PAUSE by the threshold that holds with the frame itself in the buffer, and the trigger agrees with
+// it.
 func TestDynamicXOFF(t *testing.T) {
 	r := newRig(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -133,7 +135,8 @@ func TestDynamicXOFF(t *testing.T) {
 		if got := r.enter(0, frame); got.Want != want {
 			t.Fatalf("asks for %d, want %d: %d buffered, XOFF %d", got.Want, want, buffered, xoffOf(&after, p.Profile))
 		}
-		if p.Class[lossless].Buffered != buffered || p.HeadroomBuffered[lossless] != headroom || sw.Used != after.Used || sw.HeadroomUsed != after.HeadroomUsed {
+		if p.Class[lossless].Buffered != buffered || p.HeadroomBuffered[lossless] != headroom || sw.Used != after.Used ||
+			sw.HeadroomUsed != after.HeadroomUsed {
 			t.Fatalf("%d buffered, %d in headroom; %d used, %d in headroom; want %d, %d, %d, %d", p.Class[lossless].Buffered,
 				p.HeadroomBuffered[lossless], sw.Used, sw.HeadroomUsed, buffered, headroom, after.Used, after.HeadroomUsed)
 		}
@@ -163,8 +166,8 @@ func TestThresholdNumbers(t *testing.T) {
 	}
 }
 
-// The headroom is no part of the shared buffer, and the first to be free again (HPCC's simulator, switch-mmu.cc). 12 MB at alpha
-// 1/8: alone, a port may have 12/9 MB.
+// The headroom is no part of the shared buffer, and the first to be free again (HPCC's simulator, switch-mmu.cc). 12 MB
+// at alpha 1/8: alone, a port may have 12/9 MB.
 func TestHeadroomIsNotShared(t *testing.T) {
 	r := newRig(t)
 	sw, p, other := r.sw(), r.port(0), r.port(1)
@@ -183,8 +186,10 @@ func TestHeadroomIsNotShared(t *testing.T) {
 	for range 20 {
 		r.data(0, 1, 0)
 	}
-	if got := r.State.Threshold(1); got != before || p.HeadroomBuffered[lossless] != uint32(21*size) || sw.HeadroomUsed != uint64(21*size) {
-		t.Errorf("XOFF of the other port was %d and is %d; %d B in the headroom, %d in all", before, got, p.HeadroomBuffered[lossless], sw.HeadroomUsed)
+	if got := r.State.Threshold(1); got != before || p.HeadroomBuffered[lossless] != uint32(21*size) ||
+		sw.HeadroomUsed != uint64(21*size) {
+		t.Errorf("XOFF of the other port was %d and is %d; %d B in the headroom, %d in all", before, got,
+			p.HeadroomBuffered[lossless], sw.HeadroomUsed)
 	}
 	if other.HeadroomBuffered != ([8]uint32{}) {
 		t.Errorf("the other port has %v in its headroom", other.HeadroomBuffered)
@@ -195,8 +200,10 @@ func TestHeadroomIsNotShared(t *testing.T) {
 		}
 		r.release(0, 1, lossless, size, 0)
 	}
-	if sw.HeadroomUsed != 0 || p.HeadroomBuffered[lossless] != 0 || p.Class[lossless].Buffered != shared || sw.Used != shared {
-		t.Errorf("%d B in the headroom, %d buffered, %d used; want 0 and %d", sw.HeadroomUsed, p.Class[lossless].Buffered, sw.Used, shared)
+	if sw.HeadroomUsed != 0 || p.HeadroomBuffered[lossless] != 0 || p.Class[lossless].Buffered != shared ||
+		sw.Used != shared {
+		t.Errorf("%d B in the headroom, %d buffered, %d used; want 0 and %d", sw.HeadroomUsed, p.Class[lossless].Buffered,
+			sw.Used, shared)
 	}
 	if r.State.ResumeDue(0, lossless) {
 		t.Error("RESUME is due at XOFF")
@@ -204,7 +211,8 @@ func TestHeadroomIsNotShared(t *testing.T) {
 	for !r.State.ResumeDue(0, lossless) {
 		r.release(0, 1, lossless, size, 0)
 	}
-	if buffered := p.Class[lossless].Buffered; buffered+3_000 > r.State.Threshold(0) || buffered+3_000+uint64(size)*9/8+2 < r.State.Threshold(0) {
+	if buffered := p.Class[lossless].Buffered; buffered+3_000 > r.State.Threshold(0) ||
+		buffered+3_000+uint64(size)*9/8+2 < r.State.Threshold(0) {
 		t.Errorf("RESUME is due at %d B, XOFF is %d", buffered, r.State.Threshold(0))
 	}
 }

@@ -11,12 +11,14 @@ import (
 // A built-in scenario under two congestion controls, with a threshold of one's own.
 func Example() {
 	for _, cc := range []string{"dcqcn", "swift"} {
-		r, err := experiments.Run(context.Background(), "incast", experiments.Options{Controller: cc, Set: []string{"switch.pfc.xoff=80KB"}})
+		r, err := experiments.Run(context.Background(), "incast",
+			experiments.Options{Controller: cc, Set: []string{"switch.pfc.xoff=80KB"}})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%s: %s, %d of %d flows done, %d PAUSE frames\n", cc, r.Verdict.Status, r.Flows.Completed, r.Flows.Count, r.PFC.Pauses)
+		fmt.Printf("%s: %s, %d of %d flows done, %d PAUSE frames\n", cc, r.Verdict.Status, r.Flows.Completed, r.Flows.Count,
+			r.PFC.Pauses)
 	}
 	// Output:
 	// dcqcn: PASS, 4 of 4 flows done, 16 PAUSE frames

@@ -46,8 +46,9 @@ type Result struct {
 	directory string
 }
 
-// Run runs a scenario, which is the name of a built-in one or a file's path. If ctx is cancelled the run ends early, and what was measured
-// until then comes with ctx's error, marked Partial. Runs may go on beside each other, in different directories.
+// Run runs a scenario, which is the name of a built-in one or a file's path. If ctx is cancelled the run ends early,
+// and what was measured until then comes with ctx's error, marked Partial. Runs may go on beside each other, in
+// different directories.
 func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
 	s, err := o.reading().Load(nameOrPath)
 	if err != nil {
@@ -56,7 +57,8 @@ func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
 	return run(ctx, s, o)
 }
 
-// RunText is Run of a scenario that is at hand as YAML. Files that it names are beside filename, which messages name too.
+// RunText is Run of a scenario that is at hand as YAML. Files that it names are beside filename, which messages name
+// too.
 func RunText(ctx context.Context, filename, text string, o Options) (*Result, error) {
 	s, err := o.reading().Parse(filename, []byte(text))
 	if err != nil {
@@ -99,7 +101,10 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		sum, err := runner.Watch(ctx, s, names[0], runner.Watching{Plane: o.Plane, Seed: o.Seed, Processors: o.Processors})
 		return resultOf(sum, ""), err
 	}
-	r, err := runner.Run(ctx, s, runner.Options{Controller: names[0], Plane: o.Plane, Seed: o.Seed, Directory: o.Directory, Processors: o.Processors})
+	r, err := runner.Run(ctx, s, runner.Options{
+		Controller: names[0], Plane: o.Plane, Seed: o.Seed, Directory: o.Directory,
+		Processors: o.Processors,
+	})
 	if r == nil {
 		return nil, err
 	}
@@ -137,8 +142,8 @@ func (f *Flow) Slowdown() float64 {
 // errStopped is that a loop over flows needs no more.
 var errStopped = errors.New("stopped")
 
-// EachFlow is the run's flows, by number, from flows.csv in the run's directory. There may be millions: they are read as the loop goes on. An
-// error comes last.
+// EachFlow is the run's flows, by number, from flows.csv in the run's directory. There may be millions: they are read
+// as the loop goes on. An error comes last.
 func (r *Result) EachFlow() iter.Seq2[Flow, error] {
 	return func(yield func(Flow, error) bool) {
 		if r.directory == "" {

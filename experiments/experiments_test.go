@@ -67,8 +67,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others, whatever their ports are
-// by.
+// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others,
+// whatever their ports are by.
 func TestOneMoreFlow(t *testing.T) {
 	const scenario = `
 name: pair
@@ -84,7 +84,8 @@ expect_unused: [pfc]
 	for _, entropy := range []string{"flow", "random", "reps"} {
 		var fct [2][]vtime.Time
 		for i, text := range []string{scenario, strings.Replace(scenario, "flows: [", first, 1)} {
-			r, err := experiments.RunText(t.Context(), "pair.yaml", text, experiments.Options{Set: []string{"host.entropy=" + entropy}, Directory: t.TempDir()})
+			r, err := experiments.RunText(t.Context(), "pair.yaml", text,
+				experiments.Options{Set: []string{"host.entropy=" + entropy}, Directory: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,12 +104,14 @@ expect_unused: [pfc]
 	}
 }
 
-// TestProcessors: a run comes to the same on one processor, on several, and on all that there are, whether its files are kept or not.
+// TestProcessors: a run comes to the same on one processor, on several, and on all that there are, whether its files
+// are kept or not.
 func TestProcessors(t *testing.T) {
 	var want *experiments.Result
 	for _, processors := range []int{1, 2, 3, 0} {
 		for _, folder := range []string{"", t.TempDir()} {
-			r, err := experiments.Run(context.Background(), "dcon-burst", experiments.Options{Controller: "dcon", Processors: processors, Directory: folder})
+			r, err := experiments.Run(context.Background(), "dcon-burst",
+				experiments.Options{Controller: "dcon", Processors: processors, Directory: folder})
 			if err != nil {
 				t.Fatal(err)
 			}

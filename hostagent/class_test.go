@@ -37,7 +37,8 @@ func TestChoose(t *testing.T) {
 func TestTraitsAtTheEdges(t *testing.T) {
 	sends := &traits{Traits: &Traits{On: 10 * us, Off: 5 * us}, started: 100 * us}
 	for now, want := range map[vtime.Time]vtime.Time{
-		100 * us: 100 * us, 110*us - 1: 110*us - 1, 110 * us: 115 * us, 115*us - 1: 115 * us, 115 * us: 115 * us, 125 * us: 130 * us,
+		100 * us: 100 * us, 110*us - 1: 110*us - 1, 110 * us: 115 * us, 115*us - 1: 115 * us, 115 * us: 115 * us,
+		125 * us: 130 * us,
 	} {
 		if got := sends.opens(now); got != want {
 			t.Errorf("at %v it may send at %v, want %v", now, got, want)

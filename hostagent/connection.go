@@ -67,13 +67,15 @@ func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) 
 	settings := cmp.Or(c.Settings, n.settings)
 	switch {
 	case c.MTU < 256 || c.MTU > min(n.mtu, wire.MaxPathMTU) || c.MTU&3 != 0:
-		return nil, fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", c.MTU, min(n.mtu, wire.MaxPathMTU))
+		return nil, fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", c.MTU,
+			min(n.mtu, wire.MaxPathMTU))
 	case settings.Recovery == SelectiveRepeat:
 		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets " +
 			"that are WRITEs of their own. " +
 			"Leave out recovery: selective")
 	}
-	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants { // the other host may not grant, and no packet requests grants
+	// the other host may not grant, and no packet requests grants
+	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants {
 		return nil, errors.New("queue pairs of programs send without grants: choose another congestion control than one by which receivers grant")
 	}
 	header, err := wire.NewFlowHeader(c.Wire)
@@ -86,7 +88,8 @@ func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) 
 	}
 	s := n.newSender(now, &c.SenderConfig, header)
 	k := &Connection{nic: n, sender: s, messages: c.Messages, receiver: &Receiver{
-		nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: c.Flow, qp: c.Number, back: answers, lastCNP: longAgo,
+		nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: c.Flow, qp: c.Number, back: answers,
+		lastCNP: longAgo,
 		lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never,
 	}}
 	s.size, s.mtu, s.qp, s.state = 0, int64(c.MTU), c.Number, senderDrained

@@ -90,7 +90,8 @@ func (s *Sender) ControlError(now, started vtime.Time) *ControlError {
 	if s.controlError != nil || s.state == senderDone || s.eligible != vtime.Never || s.next == s.size {
 		return s.controlError
 	}
-	if changes := s.controller.Deadline() != vtime.Never || s.next > s.acked; changes && 2*(now-s.stoppedAt) < now-started {
+	if changes := s.controller.Deadline() != vtime.Never || s.next > s.acked; changes &&
+		2*(now-s.stoppedAt) < now-started {
 		return nil
 	}
 	return &ControlError{At: s.stoppedAt, Rate: s.controller.Rate(), Stayed: true}

@@ -117,7 +117,8 @@ func TestEndlessTimer(t *testing.T) {
 		}
 		s.OnTimer(p.now)
 	}
-	if b := s.ControlError(p.now, 0); b == nil || !b.Timer || b.At != 5*us || calls != maxTimerRepeats || s.Armed() != vtime.Never {
+	if b := s.ControlError(p.now, 0); b == nil || !b.Timer || b.At != 5*us || calls != maxTimerRepeats ||
+		s.Armed() != vtime.Never {
 		t.Errorf("after %d calls: %+v, armed at %v", calls, b, s.Armed())
 	}
 	p.next() // it goes on sending

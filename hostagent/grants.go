@@ -141,7 +141,10 @@ type GrantCounts struct {
 
 // Plus returns the sums of g and o.
 func (g GrantCounts) Plus(o GrantCounts) GrantCounts {
-	return GrantCounts{g.Demand + o.Demand, g.Granted + o.Granted, g.Heard + o.Heard, g.Initial + o.Initial, g.Left + o.Left}
+	return GrantCounts{
+		g.Demand + o.Demand, g.Granted + o.Granted, g.Heard + o.Heard, g.Initial + o.Initial,
+		g.Left + o.Left,
+	}
 }
 
 // GrantCounts returns the counts of the flow from s to r; ok is false if it does not work by grants.

@@ -26,7 +26,10 @@ func newGranted(t testing.TB, c func(*Settings)) (*pair, *cc.Grants) {
 		}
 	})
 	p.from.Rate, p.to.Rate = line, line
-	return p, &cc.Grants{Share: 1, Each: mtu, Initial: 3 * mtu, Most: 10 * mtu, Timeout: 100 * us, Period: 10 * us, Target: 1, Least: 1}
+	return p, &cc.Grants{
+		Share: 1, Each: mtu, Initial: 3 * mtu, Most: 10 * mtu, Timeout: 100 * us, Period: 10 * us,
+		Target: 1, Least: 1,
+	}
 }
 
 // grantedFlow begins a flow by grants.
@@ -34,7 +37,10 @@ func (p *pair) grantedFlow(size int64, g *cc.Grants) (*Sender, *Receiver) {
 	s, r := p.start(size, byGrants{newTold(), g})
 	p.to.Forget(r.qp)
 	var err error
-	if r, err = p.to.Expect(s.Flow, wire.FlowParams{Src: wire.Addr{10, 0, 0, 2}, Dst: wire.Addr{10, 0, 0, 1}, DestQP: s.qp, TOS: wire.ControlTOS(6), HeadersOnly: p.to.HeadersOnly}, nil); err != nil {
+	if r, err = p.to.Expect(s.Flow, wire.FlowParams{
+		Src: wire.Addr{10, 0, 0, 2}, Dst: wire.Addr{10, 0, 0, 1}, DestQP: s.qp,
+		TOS: wire.ControlTOS(6), HeadersOnly: p.to.HeadersOnly,
+	}, nil); err != nil {
 		p.Fatal(err)
 	}
 	r.GrantBy(s.controller.(cc.ByGrants))
@@ -126,7 +132,10 @@ func TestGrants(t *testing.T) {
 	if !slices.Equal(told, want) {
 		t.Errorf("demands %v, want %v", told, want)
 	}
-	if got, ok := s.GrantCounts(r); !ok || got != (GrantCounts{Demand: 17 * mtu, Granted: 17 * mtu, Heard: 17 * mtu, Initial: 3 * mtu}) {
+	if got, ok := s.GrantCounts(r); !ok || got != (GrantCounts{
+		Demand: 17 * mtu, Granted: 17 * mtu, Heard: 17 * mtu,
+		Initial: 3 * mtu,
+	}) {
 		t.Errorf("%+v, %t", got, ok)
 	}
 	if p.answers(); len(p.done) != 1 {

@@ -115,13 +115,19 @@ func newLoop(t testing.TB, name string) *loop {
 	if spec.Needs.PCN {
 		s.Notify = NotifyPCN
 	}
-	l := &loop{TB: t, pool: frame.NewPool(1200), needs: spec.Needs, wakeAt: vtime.Never, answersAt: vtime.Never, lastCNM: longAgo, resumed: longAgo, red: 1}
+	l := &loop{
+		TB: t, pool: frame.NewPool(1200), needs: spec.Needs, wakeAt: vtime.Never, answersAt: vtime.Never,
+		lastCNM: longAgo, resumed: longAgo, red: 1,
+	}
 	l.pool.HeadersOnly(spec.Needs.INT)
 	l.from, l.to = NewNIC(&s, l, mtu, lineBytes), NewNIC(&s, l, mtu, lineBytes)
 	l.from.HeadersOnly, l.to.HeadersOnly = true, true
 	l.to.Rate = line // of its own port: the narrow one is on the way
 	// 18 us there, 18 back, two serialisations of a packet and none of an ACK.
-	env := cc.Env{LineRate: line, BaseRTT: 4*loopHop + 2*216*vtime.Nanosecond, MTU: mtu, LineMTU: lineBytes(dataFrame(mtu, false))}
+	env := cc.Env{
+		LineRate: line, BaseRTT: 4*loopHop + 2*216*vtime.Nanosecond, MTU: mtu,
+		LineMTU: lineBytes(dataFrame(mtu, false)),
+	}
 	settings, err := cc.Resolve(name, nil, env)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +137,8 @@ func newLoop(t testing.TB, name string) *loop {
 		t.Fatal(err)
 	}
 	forward := wire.FlowParams{
-		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort, DestQP: 1, TOS: s.DataTOS(), HeadersOnly: true,
+		Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: wire.MinEntropyPort, DestQP: 1, TOS: s.DataTOS(),
+		HeadersOnly: true,
 	}
 	if l.receiver, err = l.to.Expect(0, forward.Reverse(1, wire.ControlTOS(6)), nil); err != nil {
 		t.Fatal(err)

@@ -47,8 +47,9 @@ type NIC struct {
 
 	senders   qpTable[Sender]
 	receivers qpTable[Receiver]
-	byFlowID  map[uint16]*Sender // for CNMs: the first flow with the ID, in the order of their starts; nil before the first CNM
-	started   int                // flows so far
+	// for CNMs: the first flow with the ID, in the order of their starts; nil before the first CNM
+	byFlowID map[uint16]*Sender
+	started  int // flows so far
 
 	// calling is 1 + the flow whose congestion control may be running; 0: none is. If it panics, calling says whose
 	// it was.

@@ -40,7 +40,8 @@ func TestPackets(t *testing.T) {
 				payload = c.last
 			}
 			if w.Kind != wire.KindData || w.Opcode != op || w.PSN != uint32(i) || w.Payload != payload || !w.AckReq ||
-				!w.ICRCValid() || len(data) != max(60, dataFrame(payload, i == 0)) || w.DestQP != 1 || w.Priority() != 3 || w.ECN() != wire.ECT0 {
+				!w.ICRCValid() || len(data) != max(60, dataFrame(payload, i == 0)) || w.DestQP != 1 || w.Priority() != 3 ||
+				w.ECN() != wire.ECT0 {
 				t.Errorf("%d bytes, packet %d: %d bytes of frame, %+v", c.size, i, len(data), w)
 			}
 			if i == 0 && w.RETH() == nil {
@@ -53,7 +54,8 @@ func TestPackets(t *testing.T) {
 		}
 		p.answers()
 		if !slices.Equal(p.done, []int{0}) || r.Delivered != c.size || s.Acked() != c.size || p.pool.Out() != 0 {
-			t.Errorf("%d bytes: done %v, %d delivered, %d acknowledged, %d frames out", c.size, p.done, r.Delivered, s.Acked(), p.pool.Out())
+			t.Errorf("%d bytes: done %v, %d delivered, %d acknowledged, %d frames out", c.size, p.done, r.Delivered, s.Acked(),
+				p.pool.Out())
 		}
 		if p.from.BytesSent != c.size || p.to.BytesDelivered != c.size || p.from.DataSent != int64(len(c.opcodes)) {
 			t.Errorf("%d bytes: %+v", c.size, p.from.Counters)
@@ -274,7 +276,8 @@ func TestCNM(t *testing.T) {
 	var b [wire.CNMLen]byte
 	wire.PutCNM(b[:], wire.MAC{}, wire.MAC{}, s.flowID, 5, 40_000)
 	p.from.Receive(3*us, whole(b[:]))
-	if len(c.cnms) != 1 || c.cnms[0].CNMFlows != 5 || c.cnms[0].CNMRate != line || c.cnms[0].Now != 3*us || len(other.cnms) != 0 {
+	if len(c.cnms) != 1 || c.cnms[0].CNMFlows != 5 || c.cnms[0].CNMRate != line || c.cnms[0].Now != 3*us ||
+		len(other.cnms) != 0 {
 		t.Errorf("%+v, %+v", c.cnms, other.cnms)
 	}
 	wire.PutCNM(b[:], wire.MAC{}, wire.MAC{}, s.flowID+1, 5, 40_000)
@@ -303,7 +306,8 @@ func TestACKsWithData(t *testing.T) {
 		if f == nil {
 			t.Fatalf("nothing leaves with the priorities %08b OFF", off)
 		}
-		if got := p.parse(f.Data()); got.Kind != kind || got.Priority() != priority || f.Priority != priority || !got.ICRCValid() {
+		if got := p.parse(f.Data()); got.Kind != kind || got.Priority() != priority || f.Priority != priority ||
+			!got.ICRCValid() {
 			t.Errorf("%v of priority %d (%d in the frame), want %v of %d", got.Kind, f.Priority, got.Priority(), kind, priority)
 		}
 		p.pool.Put(f)

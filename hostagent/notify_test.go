@@ -67,11 +67,13 @@ func TestPCNReport(t *testing.T) {
 		}
 		got = cnps(p.until(150 * us))
 		want := wire.PCNReport{RateMbps: c.mbps, Congested: c.congested, Packets: uint16(c.packets)}
-		if len(got) != 1 || wire.ParsePCNReport(got[0].Reserved()) != want || got[0].BECN != c.congested || got[0].FECN || got[0].Priority() != 6 {
+		if len(got) != 1 || wire.ParsePCNReport(got[0].Reserved()) != want || got[0].BECN != c.congested || got[0].FECN ||
+			got[0].Priority() != 6 {
 			t.Fatalf("%+v: %+v", c, got)
 		}
 		s := controller.cnps[0]
-		if s.Now != 150*us || s.Received != c.packets || s.ReceivingRate != units.Rate(c.mbps)*units.Mbps || s.CE != c.congested {
+		if s.Now != 150*us || s.Received != c.packets || s.ReceivingRate != units.Rate(c.mbps)*units.Mbps ||
+			s.CE != c.congested {
 			t.Errorf("%+v: the sender is told %+v", c, s)
 		}
 		if p.to.CNPsSent != 1 || p.to.Marked != int64(c.marked) {
@@ -225,7 +227,8 @@ func TestTernaryCNPs(t *testing.T) {
 		t.Errorf("%v, want %v; %+v", got, want, p.to.Counters)
 	}
 	for i, w := range cnps(answers) {
-		if w.FECN != want[i].ue || w.BECN != want[i].ce || slices.ContainsFunc(w.Reserved(), func(b byte) bool { return b != 0 }) {
+		if w.FECN != want[i].ue || w.BECN != want[i].ce ||
+			slices.ContainsFunc(w.Reserved(), func(b byte) bool { return b != 0 }) {
 			t.Errorf("CNP %d: %+v", i, w)
 		}
 	}
@@ -252,7 +255,10 @@ func TestTernaryEcho(t *testing.T) {
 				if w.FECN != s.CE || w.BECN != s.UE {
 					t.Errorf("%+v is told as %+v", w, s)
 				}
-				got = append(got, map[[2]bool]string{{true, false}: "CE", {false, true}: "UE", {false, false}: "-"}[[2]bool{s.CE, s.UE}])
+				got = append(got, map[[2]bool]string{
+					{true, false}: "CE", {false, true}: "UE",
+					{false, false}: "-",
+				}[[2]bool{s.CE, s.UE}])
 			}
 		}
 		want := []string{"-", "UE", "CE", "-"}

@@ -15,7 +15,8 @@ func (s *Sender) onCNP(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	sample := &s.nic.sample
-	*sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, InFlight: s.inFlight(), CE: p.BECN, UE: p.FECN && !p.BECN}
+	*sample = cc.Sample{Now: now, AckSequence: s.acked, NextSend: s.next, InFlight: s.inFlight(), CE: p.BECN, UE: p.FECN &&
+		!p.BECN}
 	if reserved := p.Reserved(); reserved != nil {
 		report := wire.ParsePCNReport(reserved)
 		sample.Received, sample.ReceivingRate = int(report.Packets), units.Rate(report.RateMbps)*units.Mbps

@@ -49,7 +49,8 @@ func (n *NIC) Expect(flow int, back wire.FlowParams, settings *Settings) (*Recei
 	}
 	settings = cmp.Or(settings, n.settings)
 	r := &Receiver{
-		nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: flow, qp: back.DestQP, back: header, lastCNP: longAgo,
+		nic: n, settings: settings, acks: &n.classOf(settings.DataPriority).acks, Flow: flow, qp: back.DestQP, back: header,
+		lastCNP: longAgo,
 		lastNak: longAgo, nakFor: -1, origin: vtime.Never, armed: vtime.Never,
 	}
 	if r.settings.Recovery == SelectiveRepeat {

@@ -9,17 +9,19 @@ import (
 // selective is the state of a flow's packets under selective repeat, by packet number. It follows IRN (Mittal et al.,
 // SIGCOMM 2018, section 3.1), with the differences in docs/decisions/050.
 type selective struct {
-	flags    []uint8        // of the packets not acknowledged in order, by number modulo the length, which is that of progress.sent
-	lost     int            // packets to retransmit
-	from     int64          // no packet before it is lost
-	looked   int64          // gaps before it have been found
-	highest  int64          // 1 + the highest packet known to have arrived
-	arrived  int64          // packets that have arrived but are not acknowledged in order
-	inFlight int64          // payload bytes sent that have neither arrived nor are to be retransmitted
-	order    departures     // of the packets in flight
-	losses   cc.LossCounter // the congestion control, if it counts losses; otherwise it is notified once of each group of losses
-	notified vtime.Time     // when it was last notified
-	timedOut vtime.Time     // when it was last notified of a timeout
+	// of the packets not acknowledged in order, by number modulo the length, which is that of progress.sent
+	flags    []uint8
+	lost     int        // packets to retransmit
+	from     int64      // no packet before it is lost
+	looked   int64      // gaps before it have been found
+	highest  int64      // 1 + the highest packet known to have arrived
+	arrived  int64      // packets that have arrived but are not acknowledged in order
+	inFlight int64      // payload bytes sent that have neither arrived nor are to be retransmitted
+	order    departures // of the packets in flight
+	// the congestion control, if it counts losses; otherwise it is notified once of each group of losses
+	losses   cc.LossCounter
+	notified vtime.Time // when it was last notified
+	timedOut vtime.Time // when it was last notified of a timeout
 }
 
 // Flags of a packet.

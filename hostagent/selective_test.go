@@ -30,7 +30,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	for i := range 10 {
 		frames = append(frames, p.next())
 		w := p.parse(frames[i])
-		if w.Opcode != wire.OpWriteOnly || w.RETH().VA() != uint64(i*mtu) || int(w.RETH().DMALen()) != w.Payload || w.PSN != uint32(i) {
+		if w.Opcode != wire.OpWriteOnly || w.RETH().VA() != uint64(i*mtu) || int(w.RETH().DMALen()) != w.Payload ||
+			w.PSN != uint32(i) {
 			t.Errorf("packet %d: %v of %d bytes at %d, PSN %d", i, w.Opcode, w.RETH().DMALen(), w.RETH().VA(), w.PSN)
 		}
 	}
@@ -83,10 +84,12 @@ func TestSelectiveRepeat(t *testing.T) {
 	for i := range c.acks {
 		told += c.acks[i].AckedBytes
 	}
-	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || told != 9*mtu-1 { // of the packet whose ACK ends the flow no controller hears
+	// of the packet whose ACK ends the flow no controller hears
+	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || told != 9*mtu-1 {
 		t.Errorf("done %v, %d placed, %d again, the controller was told of %d", p.done, r.Delivered, s.Retransmitted, told)
 	}
-	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious() != 0 || p.from.Timeouts != 0 {
+	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious() != 0 ||
+		p.from.Timeouts != 0 {
 		t.Errorf("%+v, %d spurious, %d timeouts", x, s.Spurious(), p.from.Timeouts)
 	}
 }
@@ -298,7 +301,8 @@ func TestSelectiveLosses(t *testing.T) {
 		p.now = s.Armed()
 		s.OnTimer(p.now)
 		if counts {
-			if want := []int64{mtu, mtu, mtu - 1, mtu, mtu, mtu}; !slices.Equal(c.lost, want) || !slices.Equal(c.expired, []int64{mtu}) || len(c.naks)+len(c.late) > 0 {
+			if want := []int64{mtu, mtu, mtu - 1, mtu, mtu, mtu}; !slices.Equal(c.lost, want) ||
+				!slices.Equal(c.expired, []int64{mtu}) || len(c.naks)+len(c.late) > 0 {
 				t.Errorf("told of losses of %v and timeouts of %v", c.lost, c.expired)
 			}
 		} else if want := []vtime.Time{first, second}; !slices.Equal(c.naks, want) || len(c.late) != 1 {
@@ -393,13 +397,15 @@ func TestTrimmedPacket(t *testing.T) {
 		frames = append(frames, p.next())
 	}
 	cut := trim(frames[1])
-	if w := p.parse(cut); !w.Trimmed() || w.Payload != 0 || !w.ICRCValid() || !w.IPv4().ChecksumValid() || int(w.RETH().DMALen()) != mtu || w.PSN != 1 {
+	if w := p.parse(cut); !w.Trimmed() || w.Payload != 0 || !w.ICRCValid() || !w.IPv4().ChecksumValid() ||
+		int(w.RETH().DMALen()) != mtu || w.PSN != 1 {
 		t.Errorf("%+v", w)
 	}
 	p.to.Receive(p.now, whole(frames[0]))
 	p.to.Receive(p.now, whole(cut))
 	list := p.answers()
-	if len(list) != 2 || list[1].Kind != wire.KindNak || list[1].Syndrome != wire.SyndromeNakTrimmed || list[1].PSN != 1 || list[1].MSN != 1 {
+	if len(list) != 2 || list[1].Kind != wire.KindNak || list[1].Syndrome != wire.SyndromeNakTrimmed || list[1].PSN != 1 ||
+		list[1].MSN != 1 {
 		t.Fatalf("%+v", list)
 	}
 	again := p.next()
@@ -409,7 +415,8 @@ func TestTrimmedPacket(t *testing.T) {
 	p.to.Receive(p.now, whole(again))
 	p.to.Receive(p.now, whole(frames[2]))
 	p.answers()
-	if r.Delivered != 3*mtu || s.Retransmitted != mtu || s.state != senderDone || r.Placed().Trimmed != 1 || p.to.Corrupted != 0 {
+	if r.Delivered != 3*mtu || s.Retransmitted != mtu || s.state != senderDone || r.Placed().Trimmed != 1 ||
+		p.to.Corrupted != 0 {
 		t.Errorf("%d placed, %d again, %+v", r.Delivered, s.Retransmitted, r.Placed())
 	}
 }
@@ -426,7 +433,8 @@ func TestTrimmedGoBackN(t *testing.T) {
 	p := newPair(t, nil)
 	_, r := p.start(3*mtu, newTold())
 	p.to.Receive(p.now, whole(trim(p.next())))
-	if list := p.answers(); len(list) != 1 || list[0].Syndrome != wire.SyndromeNakSequence || list[0].PSN != 0 || r.Delivered != 0 {
+	if list := p.answers(); len(list) != 1 || list[0].Syndrome != wire.SyndromeNakSequence || list[0].PSN != 0 ||
+		r.Delivered != 0 {
 		t.Errorf("%+v, %d delivered", list, r.Delivered)
 	}
 }
@@ -605,7 +613,8 @@ func (d *driven) drive() {
 		next := min(wake, d.sender.Armed())
 		first := -1
 		for i := range d.wires {
-			if w := &d.wires[i]; w.at <= next && (first < 0 || w.at < d.wires[first].at || w.at == d.wires[first].at && w.order < d.wires[first].order) {
+			if w := &d.wires[i]; w.at <= next && (first < 0 || w.at < d.wires[first].at || w.at == d.wires[first].at &&
+				w.order < d.wires[first].order) {
 				first = i
 			}
 		}
@@ -624,7 +633,8 @@ func (d *driven) drive() {
 		}
 		d.consistent()
 	}
-	if n := slices.Index(d.placed, false); n >= 0 || d.receiver.Delivered != d.size || d.sender.Acked() != d.size || d.to.BytesDelivered != d.size {
+	if n := slices.Index(d.placed, false); n >= 0 || d.receiver.Delivered != d.size || d.sender.Acked() != d.size ||
+		d.to.BytesDelivered != d.size {
 		d.Errorf("byte %d was not placed; %d of %d delivered", n, d.receiver.Delivered, d.size)
 	}
 	for _, w := range d.wires { // what is still under way changes nothing
@@ -686,7 +696,8 @@ func (d *driven) consistent() {
 		}
 	}
 	if lost != r.lost || arrived != r.arrived || s.state != senderDone && inFlight != r.inFlight {
-		d.Fatalf("%d lost, %d arrived and %d bytes in flight, counted as %d, %d and %d", lost, arrived, inFlight, r.lost, r.arrived, r.inFlight)
+		d.Fatalf("%d lost, %d arrived and %d bytes in flight, counted as %d, %d and %d", lost, arrived, inFlight, r.lost,
+			r.arrived, r.inFlight)
 	}
 	if first, ok := s.oldest(); ok != (oldest < vtime.Never) || ok && first.at != oldest {
 		d.Fatalf("the oldest packet in flight left at %v, and %v", first.at, oldest)

@@ -182,7 +182,8 @@ func (n *NIC) Start(now vtime.Time, c SenderConfig) (*Sender, error) {
 // newSender returns a sender that is not yet registered with the NIC.
 func (n *NIC) newSender(now vtime.Time, c *SenderConfig, header *wire.FlowHeader) *Sender {
 	s := &Sender{
-		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header, qp: c.Wire.DestQP,
+		nic: n, settings: cmp.Or(c.Settings, n.settings), Flow: c.Flow, controller: c.Controller, header: header,
+		qp:         c.Wire.DestQP,
 		flowID:     wire.FlowID(c.Wire.Src, c.Wire.SrcPort, c.Wire.Dst, wire.PortRoCE, wire.ProtocolUDP),
 		sequence:   sequence{size: c.Size, mtu: int64(n.mtu)},
 		pacing:     pacing{eligible: now, lastStart: now},
@@ -271,7 +272,8 @@ func (s *Sender) Waits() bool {
 	}
 	// A controller's timer may open the window. It cannot retransmit what has all been sent.
 	c := s.credit()
-	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never && !(c != nil && c.lacks())
+	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never &&
+		!(c != nil && c.lacks())
 }
 
 // send builds the next packet. The caller has checked that there is one and that it may leave.
@@ -376,7 +378,8 @@ func (s *Sender) reportSent(now vtime.Time) {
 
 // briefData reports whether data packets can be brief.
 func (s *Sender) briefData() bool {
-	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps && (s.ext == nil || s.ext.entropy == nil && s.ext.credit == nil)
+	return s.nic.Brief && !s.settings.INT && !s.settings.Timestamps &&
+		(s.ext == nil || s.ext.entropy == nil && s.ext.credit == nil)
 }
 
 // opcode returns the opcode of packet number, which begins at byte at, and whether it ends its message. With

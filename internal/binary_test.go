@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestProgramWithoutReference: the program has the translated pipelines alone, and those by wazero only where they are asked for.
+// TestProgramWithoutReference: the program has the translated pipelines alone, and those by wazero only where they are
+// asked for.
 func TestProgramWithoutReference(t *testing.T) {
 	for tags, want := range map[string]bool{"": false, "wazero": true} {
 		out, err := exec.Command("go", "list", "-deps", "-tags="+tags, "../cmd/pausenet").Output()

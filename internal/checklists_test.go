@@ -13,8 +13,9 @@ import (
 // named matches a file that a checklist names: by its path, or only by its name if no other file has it.
 var named = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|h|c|md|py|yaml))`")
 
-// TestChecklists checks that every file that a checklist names exists, and is the only one if it is named without a folder. NAME stands for
-// new files, and files of the repository's root are named without a folder. CONTRIBUTING.md leads to each checklist.
+// TestChecklists checks that every file that a checklist names exists, and is the only one if it is named without a
+// folder. NAME stands for new files, and files of the repository's root are named without a folder. CONTRIBUTING.md
+// leads to each checklist.
 func TestChecklists(t *testing.T) {
 	there := map[string][]string{} // paths by name
 	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// byHand are files that may read CSV without package table, or name a table of a run's folder in a text. Whoever adds one says why.
+// byHand are files that may read CSV without package table, or name a table of a run's folder in a text. Whoever adds
+// one says why.
 var byHand = []string{
 	"experiments/sweep/parquet.go", // the columns of sweep.csv are the sweep's parameters: it looks them up by name
 	"experiments/scenario/spec.go", // names that no scenario may have
@@ -24,7 +25,8 @@ var byHand = []string{
 // tableNames finds the tables of a run's folder.
 var tableNames = regexp.MustCompile(`table\.Of\[\w+\]\("(\w+\.csv)"`)
 
-// TestTablesAreTyped: no code but package table takes a row of a run's tables apart, so that no column is found by its number.
+// TestTablesAreTyped: no code but package table takes a row of a run's tables apart, so that no column is found by its
+// number.
 func TestTablesAreTyped(t *testing.T) {
 	rows, err := os.ReadFile("../experiments/rundir/rows.go")
 	if err != nil {
@@ -81,11 +83,13 @@ func untyped(t *testing.T, name, source string, names []string) (problems []stri
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if of, ok := n.X.(*ast.Ident); ok && of.Name == "csv" && n.Sel.Name == "NewReader" {
-				problems = append(problems, fmt.Sprintf("%s:%d reads CSV: describe the table by a struct (internal/table)", name, line()))
+				problems = append(problems, fmt.Sprintf("%s:%d reads CSV: describe the table by a struct (internal/table)", name,
+					line()))
 			}
 		case *ast.BasicLit:
 			if text := strings.Trim(n.Value, "\"`"); n.Kind == token.STRING && slices.Contains(names, text) {
-				problems = append(problems, fmt.Sprintf("%s:%d names %s: use the table of experiments/rundir (rows.go)", name, line(), text))
+				problems = append(problems, fmt.Sprintf("%s:%d names %s: use the table of experiments/rundir (rows.go)", name,
+					line(), text))
 			}
 		}
 		return true

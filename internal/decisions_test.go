@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDecisions checks that each decision has a number of its own, a question as its title, an answer before its first section, and a row
-// with number and question in the list.
+// TestDecisions checks that each decision has a number of its own, a question as its title, an answer before its first
+// section, and a row with number and question in the list.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("../docs/decisions/[0-9]*.md")
 	if err != nil || len(files) == 0 {

@@ -17,11 +17,12 @@ import (
 
 const module = "github.com/pausenet/pausenet"
 
-// common are packages that every package may import: the words for sizes, rates and times, and the small shared packages.
+// common are packages that every package may import: the words for sizes, rates and times, and the small shared
+// packages.
 var common = []string{"units", "vtime", "internal"}
 
-// mayImport are the import rules: which other packages a package may import beside the common ones. What is not listed here goes by the
-// rule of the nearest package above it, and belongs to that.
+// mayImport are the import rules: which other packages a package may import beside the common ones. What is not listed
+// here goes by the rule of the nearest package above it, and belongs to that.
 var mayImport = map[string][]string{
 	"units":    {},
 	"vtime":    {},
@@ -46,13 +47,16 @@ var mayImport = map[string][]string{
 		"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths",
 		"orchestrator/engine/plane",
 	},
-	"orchestrator/engine/calendar":  {},
-	"orchestrator/engine/cycle":     {},
-	"orchestrator/engine/fill":      {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
-	"orchestrator/engine/paths":     {"topologies", "ebpf", "hostagent", "switchagent"},
-	"orchestrator/engine/plane":     {"topologies", "ebpf"},
-	"orchestrator/engine/wasmplane": {"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill", "orchestrator/engine/plane"},
-	"orchestrator/provenance":       {"topologies", "hostagent", "orchestrator/engine"},
+	"orchestrator/engine/calendar": {},
+	"orchestrator/engine/cycle":    {},
+	"orchestrator/engine/fill":     {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
+	"orchestrator/engine/paths":    {"topologies", "ebpf", "hostagent", "switchagent"},
+	"orchestrator/engine/plane":    {"topologies", "ebpf"},
+	"orchestrator/engine/wasmplane": {
+		"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill",
+		"orchestrator/engine/plane",
+	},
+	"orchestrator/provenance": {"topologies", "hostagent", "orchestrator/engine"},
 	"orchestrator/kernel": {
 		"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent",
 		"switchagent", "orchestrator/engine/fill", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
@@ -70,8 +74,8 @@ var mayImport = map[string][]string{
 
 	"orchestrator/verbs": {"topologies", "hostagent", "orchestrator/engine", "orchestrator/kernel"},
 
-	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them. Their tests may
-	// import what any of them may, as far as Go lets them.
+	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them.
+	// Their tests may import what any of them may, as far as Go lets them.
 	"experiments": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner",
 		"orchestrator/engine", "orchestrator/engine/plane",
@@ -119,7 +123,10 @@ var mayImport = map[string][]string{
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet",
 		"experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine", "orchestrator/engine/plane",
 	},
-	"experiments/jsonschema": {"experiments/collective", "experiments/measure", "experiments/scenario", "experiments/workload", "topologies", "hostagent", "switchagent", "settings"},
+	"experiments/jsonschema": {
+		"experiments/collective", "experiments/measure", "experiments/scenario",
+		"experiments/workload", "topologies", "hostagent", "switchagent", "settings",
+	},
 	"experiments/headroom": {
 		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",
 		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
@@ -130,7 +137,8 @@ var mayImport = map[string][]string{
 		"topologies", "orchestrator/engine", "orchestrator/engine/paths",
 	},
 	"experiments/aifabric": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite", "topologies",
+		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite",
+		"topologies",
 	},
 	"experiments/bench": {
 		"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent",
@@ -142,7 +150,8 @@ var mayImport = map[string][]string{
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
 	},
 	"experiments/lab": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner", "experiments/suite", "hostagent", "orchestrator/engine",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner",
+		"experiments/suite", "hostagent", "orchestrator/engine",
 	},
 	"experiments/train": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report",
@@ -150,20 +159,27 @@ var mayImport = map[string][]string{
 	},
 
 	"playground": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner", "experiments/suite",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay",
+		"experiments/runner", "experiments/suite",
 		"experiments/lab", "hostagent", "hostagent/guest/star", "orchestrator/engine",
 	},
 	// It puts the files together that the browser is served, with the page of view.
-	"playground/site": {"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/replay", "experiments/view", "experiments/animation", "hostagent", "orchestrator/engine", "playground"},
+	"playground/site": {
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/replay",
+		"experiments/view", "experiments/animation", "hostagent", "orchestrator/engine", "playground",
+	},
 
 	"cmd": {"command"},
 	"command": {
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm",
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/kernel",
 		"orchestrator/kernel/doctor", "orchestrator/live",
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet", "experiments/runner", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench", "experiments/live", "experiments/train", "experiments/report",
-		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic", "experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet",
+		"experiments/runner", "experiments/results", "experiments/suite",
+		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench",
+		"experiments/live", "experiments/train", "experiments/report",
+		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic",
+		"experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",
 	},
 }
 
@@ -195,7 +211,8 @@ var pure = []string{
 // randomness that no seed decides, or what loads pipelines.
 var impure = []string{
 	"time", "sync", "context", "os", "log", "net", "syscall", "runtime", "unsafe", "math/rand", "crypto/rand",
-	"golang.org/x/sys", "golang.org/x/net", "github.com/cilium/ebpf", "github.com/tetratelabs/wazero", "github.com/vishvananda",
+	"golang.org/x/sys", "golang.org/x/net", "github.com/cilium/ebpf", "github.com/tetratelabs/wazero",
+	"github.com/vishvananda",
 }
 
 // harmless are exceptions from impure: values, no IO.
@@ -232,7 +249,10 @@ func TestImportRulesHold(t *testing.T) {
 	for _, c := range []struct{ file, source, want string }{
 		{"topologies/x.go", imports("topologies", ours("units"), "os", "net"), ""},
 		{"topologies/x.go", imports("topologies", ours("ebpf")), "may not import package ebpf"},
-		{"topologies/x_test.go", imports("topologies", ours("orchestrator/engine")), "may not import package orchestrator/engine"},
+		{
+			"topologies/x_test.go", imports("topologies", ours("orchestrator/engine")),
+			"may not import package orchestrator/engine",
+		},
 		{"topologies/x_test.go", imports("topologies_test", ours("orchestrator/engine")), ""},
 		{"topologies/x.go", imports("topologies", ours("topologies/draw")), "may not import package topologies/draw"},
 		{"topologies/draw/x.go", imports("draw", ours("topologies")), ""},
@@ -245,7 +265,10 @@ func TestImportRulesHold(t *testing.T) {
 		{"ebpf/wasm/x.go", imports("wasm", ours("ebpf"), "unsafe"), ""},
 		{"ebpf/wasm/x.go", imports("wasm", ours("ebpf/wasm/reference")), "may not import package ebpf/wasm/reference"},
 		{"ebpf/wasm/reference/x.go", imports("reference", ours("ebpf/wasm"), "github.com/tetratelabs/wazero"), ""},
-		{"orchestrator/engine/x.go", imports("engine", ours("ebpf/wasm/reference")), "may not import package ebpf/wasm/reference"},
+		{
+			"orchestrator/engine/x.go", imports("engine", ours("ebpf/wasm/reference")),
+			"may not import package ebpf/wasm/reference",
+		},
 		{"switchagent/x.go", imports("switchagent", ours("ebpf/wasm")), "may not import package ebpf/wasm"},
 		{"switchagent/x.go", imports("switchagent", ours("hostagent")), "may not import package hostagent"},
 		{"switchagent/x.go", imports("switchagent", ours("topologies")), "may not import package topologies"},
@@ -268,20 +291,38 @@ func TestImportRulesHold(t *testing.T) {
 		{"orchestrator/engine/x.go", imports("engine", "time"), "without IO"},
 		{"orchestrator/engine/x.go", imports("engine", "context"), "without IO"},
 		{"orchestrator/engine/x.go", imports("engine", ours("ebpf/kernel")), "may not import package ebpf/kernel"},
-		{"orchestrator/engine/x.go", imports("engine", ours("orchestrator/kernel")), "may not import package orchestrator/kernel"},
+		{
+			"orchestrator/engine/x.go", imports("engine", ours("orchestrator/kernel")),
+			"may not import package orchestrator/kernel",
+		},
 		{
 			"orchestrator/engine/x.go", imports("engine", ours("orchestrator/engine/wasmplane")),
 			"may not import package orchestrator/engine/wasmplane",
 		},
 		{"orchestrator/engine/x_test.go", imports("engine", ours("orchestrator/engine/wasmplane")), ""},
-		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine/plane"), "time", "golang.org/x/sys/unix"), ""},
-		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine")), "may not import package orchestrator/engine"},
+		{
+			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine/plane"), "time", "golang.org/x/sys/unix"),
+			"",
+		},
+		{
+			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/engine")),
+			"may not import package orchestrator/engine",
+		},
 		{"orchestrator/kernel/x_test.go", imports("kernel", ours("orchestrator/engine")), ""},
-		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/live")), "may not import package orchestrator/live"},
-		{"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/kernel/doctor")), "may not import package orchestrator/kernel/doctor"},
+		{
+			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/live")),
+			"may not import package orchestrator/live",
+		},
+		{
+			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/kernel/doctor")),
+			"may not import package orchestrator/kernel/doctor",
+		},
 		{"orchestrator/live/x.go", imports("live", ours("orchestrator/kernel")), ""},
 		{"orchestrator/x.go", imports("orchestrator"), "has no import rule"},
-		{"experiments/scenario/x.go", imports("scenario", ours("orchestrator/kernel")), "may not import package orchestrator/kernel"},
+		{
+			"experiments/scenario/x.go", imports("scenario", ours("orchestrator/kernel")),
+			"may not import package orchestrator/kernel",
+		},
 		{"orchestrator/live/x.go", imports("live", ours("experiments/report")), "may not import package experiments/report"},
 		{"settings/x.go", imports("settings", ours("hostagent"), ours("switchagent"), ours("internal/yamlspec")), ""},
 		{"settings/x.go", imports("settings", ours("topologies")), "may not import package topologies"},
@@ -291,25 +332,52 @@ func TestImportRulesHold(t *testing.T) {
 		{"experiments/x.go", imports("experiments", ours("experiments/report")), "may not import package experiments/report"},
 		{"experiments/measure/x.go", imports("measure", ours("topologies"), ours("units"), ours("internal/interval")), ""},
 		{"experiments/measure/x.go", imports("measure", ours("orchestrator/engine")), "may not import package orchestrator"},
-		{"experiments/measure/x.go", imports("measure", ours("experiments/scenario")), "may not import package experiments/scenario"},
+		{
+			"experiments/measure/x.go", imports("measure", ours("experiments/scenario")),
+			"may not import package experiments/scenario",
+		},
 		{"experiments/measure/x.go", imports("measure", "time"), "without IO"},
 		{"experiments/scenario/x.go", imports("scenario", ours("experiments/measure"), ours("settings"), "os"), ""},
-		{"experiments/scenario/x.go", imports("scenario", ours("experiments/rundir")), "may not import package experiments/rundir"},
+		{
+			"experiments/scenario/x.go", imports("scenario", ours("experiments/rundir")),
+			"may not import package experiments/rundir",
+		},
 		{"experiments/rundir/x.go", imports("rundir", ours("experiments/scenario")), ""},
 		{"experiments/rundir/x.go", imports("rundir", ours("orchestrator/engine")), "may not import package orchestrator"},
 		{"experiments/runner/x.go", imports("runner", ours("experiments/rundir"), ours("orchestrator/engine")), ""},
-		{"experiments/runner/x.go", imports("runner", ours("experiments/results")), "may not import package experiments/results"},
+		{
+			"experiments/runner/x.go", imports("runner", ours("experiments/results")),
+			"may not import package experiments/results",
+		},
 		{"experiments/results/x.go", imports("results", ours("experiments/rundir"), ours("experiments/report")), ""},
-		{"experiments/results/x.go", imports("results", ours("experiments/runner")), "may not import package experiments/runner"},
-		{"experiments/results/x_test.go", imports("results", ours("experiments/runner"), ours("experiments/internal/lab")), ""},
-		{"experiments/results/x.go", imports("results", ours("experiments/internal/lab")), "may not import package experiments/internal"},
+		{
+			"experiments/results/x.go", imports("results", ours("experiments/runner")),
+			"may not import package experiments/runner",
+		},
+		{
+			"experiments/results/x_test.go", imports("results", ours("experiments/runner"), ours("experiments/internal/lab")),
+			"",
+		},
+		{
+			"experiments/results/x.go", imports("results", ours("experiments/internal/lab")),
+			"may not import package experiments/internal",
+		},
 		{"experiments/sweep/x.go", imports("sweep", ours("experiments/results"), ours("experiments/runner")), ""},
 		{"experiments/sweep/x.go", imports("sweep", ours("experiments/suite")), "may not import package experiments/suite"},
-		{"experiments/report/x.go", imports("report", ours("experiments/measure")), "may not import package experiments/measure"},
+		{
+			"experiments/report/x.go", imports("report", ours("experiments/measure")),
+			"may not import package experiments/measure",
+		},
 		{"experiments/runner/x.go", imports("runner", ours("command")), "may not import package command"},
 		{"experiments/fluid/x.go", imports("fluid", ours("vtime"), "math"), ""},
-		{"experiments/fluid/x.go", imports("fluid", ours("topologies")), "package experiments/fluid may not import package topologies"},
-		{"experiments/fluid/x.go", imports("fluid", ours("experiments/runner")), "package experiments/fluid may not import package experiments/runner"},
+		{
+			"experiments/fluid/x.go", imports("fluid", ours("topologies")),
+			"package experiments/fluid may not import package topologies",
+		},
+		{
+			"experiments/fluid/x.go", imports("fluid", ours("experiments/runner")),
+			"package experiments/fluid may not import package experiments/runner",
+		},
 		{"experiments/fluid/x.go", imports("fluid", "os"), "without IO"},
 		{"experiments/bound/x.go", imports("bound", ours("experiments/fluid"), "os"), ""},
 		{"orchestrator/live/x.go", imports("live", ours("experiments/fluid")), "may not import package experiments/fluid"},

@@ -14,8 +14,8 @@ import (
 
 const mapDocument = "../docs/architecture.md"
 
-// TestImportTable checks that the map in docs/architecture.md has every package of the import rules, with its allowed imports. With
-// -update it writes the last column.
+// TestImportTable checks that the map in docs/architecture.md has every package of the import rules, with its allowed
+// imports. With -update it writes the last column.
 func TestImportTable(t *testing.T) {
 	data, err := os.ReadFile(mapDocument)
 	if err != nil {
@@ -43,8 +43,8 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-// TestImportTableHolds checks that importTable reports a package that is missing, there twice or without a rule, and packages of one row
-// with different rules.
+// TestImportTableHolds checks that importTable reports a package that is missing, there twice or without a rule, and
+// packages of one row with different rules.
 func TestImportTableHolds(t *testing.T) {
 	var rows []string
 	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
@@ -52,17 +52,22 @@ func TestImportTableHolds(t *testing.T) {
 	}
 	all := strings.Join(rows, "")
 	table, problems := importTable(all)
-	if len(problems) > 0 || strings.Contains(table, "stale") || !strings.Contains(table, "| `ebpf/kernel` | words | `ebpf` |\n") {
+	if len(problems) > 0 || strings.Contains(table, "stale") ||
+		!strings.Contains(table, "| `ebpf/kernel` | words | `ebpf` |\n") {
 		t.Errorf("%q\n%s", problems, table)
 	}
 	for _, c := range []struct{ table, want string }{
 		{strings.Join(rows[1:], ""), "cmd has no row"},
 		{all + rows[0], "cmd has two rows"},
 		{all + "| `nowhere` | words | - |\n", "nowhere has no import rule"},
-		{strings.Replace(strings.Join(rows[1:], ""), "| `ebpf` |", "| `ebpf`, `cmd` |", 1), "cmd has another import rule than ebpf"},
+		{
+			strings.Replace(strings.Join(rows[1:], ""), "| `ebpf` |", "| `ebpf`, `cmd` |", 1),
+			"cmd has another import rule than ebpf",
+		},
 		{all + "| `ebpf` | words |\n", "want a row"},
 	} {
-		if _, problems := importTable(c.table); !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, c.want) }) {
+		if _, problems := importTable(c.table); !slices.ContainsFunc(problems,
+			func(p string) bool { return strings.Contains(p, c.want) }) {
 			t.Errorf("%q, want %q", problems, c.want)
 		}
 	}
@@ -70,7 +75,8 @@ func TestImportTableHolds(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// importTable returns the table of folders with its last column written from the import rules, and the problems of its first column.
+// importTable returns the table of folders with its last column written from the import rules, and the problems of its
+// first column.
 func importTable(table string) (renewed string, problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	seen := map[string]bool{}

@@ -27,7 +27,8 @@ func anchors(page string) map[string]bool {
 	return m
 }
 
-// TestDocumentsAreListed checks that each page of docs is linked from a list: docs/README.md, or the page of its folder.
+// TestDocumentsAreListed checks that each page of docs is linked from a list: docs/README.md, or the page of its
+// folder.
 func TestDocumentsAreListed(t *testing.T) {
 	for _, c := range []struct{ list, pattern string }{
 		{"README.md", "*.md"},
@@ -58,7 +59,8 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if base := path.Base(name); entry.IsDir() && name != "." && (strings.HasPrefix(base, ".") && base != ".github" || name == "results" || base == "testdata") {
+		if base := path.Base(name); entry.IsDir() && name != "." &&
+			(strings.HasPrefix(base, ".") && base != ".github" || name == "results" || base == "testdata") {
 			return fs.SkipDir
 		}
 		if path.Ext(name) == ".md" {

@@ -17,7 +17,8 @@ import (
 // largeFiles is how many files a package may have without a doc.go that says what is in which.
 const largeFiles = 8
 
-// mostFiles is how many it may have at all, but for the command line, which has a file a verb, and the controllers, one each.
+// mostFiles is how many it may have at all, but for the command line, which has a file a verb, and the controllers, one
+// each.
 const mostFiles = 30
 
 // folder is a package: its files, without tests and generated ones, and those of them that have a package comment.
@@ -81,7 +82,8 @@ func TestPackageDocs(t *testing.T) {
 		case n > largeFiles && !slices.Contains(in.says, "doc.go"):
 			t.Errorf("%s: %d files, and the package comment is in %s: want it in doc.go", where, n, in.says[0])
 		case n > mostFiles && where != "command" && where != "hostagent/cc":
-			t.Errorf("%s: %d files, want at most %d: join what is one subject, or make what is another a package", where, n, mostFiles)
+			t.Errorf("%s: %d files, want at most %d: join what is one subject, or make what is another a package", where, n,
+				mostFiles)
 		}
 	}
 }
@@ -89,8 +91,9 @@ func TestPackageDocs(t *testing.T) {
 // whereWhatIs is the line of a doc.go that the list of a package's files follows.
 const whereWhatIs = "// Where what is:\n"
 
-// TestDocsNameFiles: the doc.go of a large package says once of each of its files what is there, and of no other. There, spec_*.go stands for
-// all files whose names are like it, and NAME.go for those that define a congestion control of their name.
+// TestDocsNameFiles: the doc.go of a large package says once of each of its files what is there, and of no other.
+// There, spec_*.go stands for all files whose names are like it, and NAME.go for those that define a congestion control
+// of their name.
 func TestDocsNameFiles(t *testing.T) {
 	tree := os.DirFS("..")
 	for where, in := range folders(t, tree) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestProfilePaths: the committed profile has no path of the machine that it was measured on. `make profile` gives the program a neutral one.
+// TestProfilePaths: the committed profile has no path of the machine that it was measured on. `make profile` gives the
+// program a neutral one.
 func TestProfilePaths(t *testing.T) {
 	file, err := os.Open("../cmd/pausenet/default.pgo")
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// unknownSources are documents that a reader of the repository cannot open: a number is from a paper, a standard, a public
-// program, or a derivation beside the test.
+// unknownSources are documents that a reader of the repository cannot open: a number is from a paper, a standard, a
+// public program, or a derivation beside the test.
 var unknownSources = []string{
-	"algorithm" + " notes", "algorithms" + ".md", "wire" + ".md", "spec/" + "scenarios.md", "check/" + "vectors", "the seeds'" + " s", "../" + "shared",
+	"algorithm" + " notes", "algorithms" + ".md", "wire" + ".md", "spec/" + "scenarios.md", "check/" + "vectors",
+	"the seeds'" + " s", "../" + "shared",
 }
 
 // document is a page of docs that a comment names, and what stands in it.
@@ -44,7 +45,8 @@ func TestSources(t *testing.T) {
 		files++
 		for _, unknown := range unknownSources {
 			if strings.Contains(string(data), unknown) {
-				t.Errorf("%s cites %q: name the paper and its section, the standard and its clause, or a derivation in testdata", name, unknown)
+				t.Errorf("%s cites %q: name the paper and its section, the standard and its clause, or a derivation in testdata",
+					name, unknown)
 			}
 		}
 		for _, page := range document.FindAllString(string(data), -1) {

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// notInVagrant are packages of .ci/run that the virtual machine does without: what writes the committed objects anew, builds for other
-// processors, and tests the Python package; and the browser, which on Ubuntu is a snap.
+// notInVagrant are packages of .ci/run that the virtual machine does without: what writes the committed objects anew,
+// builds for other processors, and tests the Python package; and the browser, which on Ubuntu is a snap.
 var notInVagrant = []string{
-	"clang", "clang-format-14", "llvm", "lld", "libbpf-dev", "qemu-user", "chromium", "python3-setuptools", "python3-wheel", "python3-pip", "python3-venv",
+	"clang", "clang-format-14", "llvm", "lld", "libbpf-dev", "qemu-user", "chromium", "python3-setuptools",
+	"python3-wheel", "python3-pip", "python3-venv",
 	"python3-pytest", "python3-pandas", "python3-matplotlib", "python3-nbconvert", "python3-ipykernel", "mypy",
 }
 

@@ -25,7 +25,10 @@ type exception struct {
 }
 
 // pipelines are where the pipelines and what drives them are, and the pages about them.
-var pipelines = []string{"ebpf/", "orchestrator/", "switchagent/", "docs/architecture.md", "docs/glossary.md", "docs/live.md"}
+var pipelines = []string{
+	"ebpf/", "orchestrator/", "switchagent/", "docs/architecture.md", "docs/glossary.md",
+	"docs/live.md",
+}
 
 // vocabulary has the left column of the project's former words. docs/glossary.md says what the others mean.
 var vocabulary = []term{
@@ -63,7 +66,11 @@ var vocabulary = []term{
 	{was: "knob|knobs", now: "setting"},
 	{was: "go before|goes before|going before|went before", now: "takes precedence over, or is sent before"},
 	{was: "as of", now: "same as for"},
-	{was: "cell|cells", now: "synchronisation window", in: []string{"ebpf/", "orchestrator/", "docs/architecture.md", "docs/live.md"}}, // buffers have some
+	// buffers have some
+	{
+		was: "cell|cells", now: "synchronisation window",
+		in: []string{"ebpf/", "orchestrator/", "docs/architecture.md", "docs/live.md"},
+	},
 	{was: "settle|settles|settled", now: "barrier", in: pipelines},
 	{was: "take turns|takes turns|took turns", now: "phase", in: pipelines},
 	{was: "patience", now: "timeout"},
@@ -81,15 +88,15 @@ var vocabulary = []term{
 	{was: "overshoot|overshoots", now: "peak occupancy"},
 }
 
-// textWord is a word of a text. What is neither a letter, a digit, a joint of an identifier nor white space is one of its own: no phrase
-// goes over it.
+// textWord is a word of a text. What is neither a letter, a digit, a joint of an identifier nor white space is one of
+// its own: no phrase goes over it.
 type textWord struct {
 	word string
 	line int // from 1
 }
 
-// wordsOf takes a text apart into words in lower case: DrawCircle and draw_circle are draw and circle. A comment's sign at the beginning of
-// a line is none, so that a phrase may go on in the next line.
+// wordsOf takes a text apart into words in lower case: DrawCircle and draw_circle are draw and circle. A comment's sign
+// at the beginning of a line is none, so that a phrase may go on in the next line.
 func wordsOf(text string) []textWord {
 	var all []textWord
 	for i, line := range strings.Split(text, "\n") {
@@ -147,7 +154,8 @@ func phrases() map[string][]phrase {
 
 // at says whether the phrase begins at the first of some words.
 func (p *phrase) at(words []textWord) bool {
-	return len(words) >= len(p.words) && slices.EqualFunc(p.words, words[:len(p.words)], func(w string, t textWord) bool { return w == t.word })
+	return len(words) >= len(p.words) && slices.EqualFunc(p.words, words[:len(p.words)],
+		func(w string, t textWord) bool { return w == t.word })
 }
 
 // holds says whether the exception is for a line of a file.
@@ -169,7 +177,8 @@ func (r *reader) misnomers(name, text string) []string {
 	words := wordsOf(name + "\n" + text)
 	for i := range words {
 		for _, p := range r.phrases[words[i].word] {
-			if !p.at(words[i:]) || p.term.in != nil && !slices.ContainsFunc(p.term.in, func(in string) bool { return strings.HasPrefix(name, in) }) {
+			if !p.at(words[i:]) || p.term.in != nil && !slices.ContainsFunc(p.term.in,
+				func(in string) bool { return strings.HasPrefix(name, in) }) {
 				continue
 			}
 			line := lines[words[i].line-1]
@@ -184,7 +193,8 @@ func (r *reader) misnomers(name, text string) []string {
 	return all
 }
 
-// TestVocabulary: code, output and documents have the words of docs/glossary.md, and not those that it took the place of.
+// TestVocabulary: code, output and documents have the words of docs/glossary.md, and not those that it took the place
+// of.
 func TestVocabulary(t *testing.T) {
 	r := reader{phrases(), map[exception]bool{}}
 	files := 0
@@ -194,7 +204,8 @@ func TestVocabulary(t *testing.T) {
 		}
 		base := path.Base(name)
 		if entry.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") && name != ".github" || name == "bin" || name == "results" || base == "rapid") {
+			if name != "." && (strings.HasPrefix(base, ".") && name != ".github" || name == "bin" || name == "results" ||
+				base == "rapid") {
 				return fs.SkipDir
 			}
 			// What somebody who does exercises here writes (docs/course.md) is theirs.
@@ -240,7 +251,8 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// TestVocabularyFinds: each phrase is found, in prose, over a line's end, and as an identifier; and only whole words are.
+// TestVocabularyFinds: each phrase is found, in prose, over a line's end, and as an identifier; and only whole words
+// are.
 func TestVocabularyFinds(t *testing.T) {
 	r := reader{phrases(), map[exception]bool{}}
 	for i := range vocabulary {
@@ -250,15 +262,20 @@ func TestVocabularyFinds(t *testing.T) {
 			for _, w := range words {
 				camel += strings.ToUpper(w[:1]) + w[1:]
 			}
-			for _, text := range []string{"// So " + was + ".", "\t// So " + split + ",", camel + "(1)", "static int " + strings.Join(words, "_") + "_at;"} {
-				if got := r.misnomers("ebpf/x.go", text); len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), vocabulary[i].now) {
+			for _, text := range []string{
+				"// So " + was + ".", "\t// So " + split + ",", camel + "(1)",
+				"static int " + strings.Join(words, "_") + "_at;",
+			} {
+				if got := r.misnomers("ebpf/x.go", text); len(got) == 0 ||
+					!strings.Contains(strings.Join(got, "\n"), vocabulary[i].now) {
 					t.Errorf("%q is not found in %q: %q", was, text, got)
 				}
 			}
 		}
 	}
 	for text, want := range map[string]int{
-		"flawed, sticky, trimmed, upheld": 0, "HTTPLaw": 1, "of the, wall": 0, "as of run, as of `run`": 2, "PID law": 0, "The law": 1, "tickLaw": 1,
+		"flawed, sticky, trimmed, upheld": 0, "HTTPLaw": 1, "of the, wall": 0, "as of run, as of `run`": 2, "PID law": 0,
+		"The law": 1, "tickLaw": 1,
 	} {
 		if got := r.misnomers("x.go", text); len(got) != want {
 			t.Errorf("%q: %q, want %d", text, got, want)

@@ -1,5 +1,5 @@
-// Command playground is pausenet for a page in a browser: the script worker.js calls it, and gives it a file system in memory
-// (files.js). It sets the global value pausenet, with functions that take and give JSON:
+// Command playground is pausenet for a page in a browser: the script worker.js calls it, and gives it a file system in
+// memory (files.js). It sets the global value pausenet, with functions that take and give JSON:
 //
 //	check(request)          what Check says of it
 //	run(request, tell)      a promise of its outcome; tell is called with its progress

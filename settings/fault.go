@@ -73,13 +73,16 @@ var Faults = []FaultInfo{
 		r := &e.Receiver
 		return fmt.Sprintf("takes frames at %v; buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
 	}},
-	{Kind: FaultPause, OfHost: true, Beside: []string{"interval"}, Who: "hosts that send PAUSE", says: func(e *Effect) string {
-		text := fmt.Sprintf("sends PAUSE for priorities %v", keys.PriorityList(e.Priorities))
-		if e.Interval > 0 {
-			text += fmt.Sprintf(" every %v", e.Interval)
-		}
-		return text
-	}},
+	{
+		Kind: FaultPause, OfHost: true, Beside: []string{"interval"}, Who: "hosts that send PAUSE",
+		says: func(e *Effect) string {
+			text := fmt.Sprintf("sends PAUSE for priorities %v", keys.PriorityList(e.Priorities))
+			if e.Interval > 0 {
+				text += fmt.Sprintf(" every %v", e.Interval)
+			}
+			return text
+		},
+	},
 }
 
 // FaultOf is a kind's row, nil if there is none.

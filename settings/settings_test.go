@@ -89,7 +89,10 @@ func TestFaults(t *testing.T) {
 	}
 	slow := settings.NewReceiver()
 	slow.Rate = units.Gbps
-	if slow.Complete(); slow != (settings.Receiver{Rate: units.Gbps, Buffer: 512 * units.KB, XOFF: 256 * units.KB, XON: 128 * units.KB}) || slow.Validate() != nil {
+	if slow.Complete(); slow != (settings.Receiver{
+		Rate: units.Gbps, Buffer: 512 * units.KB, XOFF: 256 * units.KB,
+		XON: 128 * units.KB,
+	}) || slow.Validate() != nil {
 		t.Errorf("%+v: %v", slow, slow.Validate())
 	}
 	for want, bad := range map[string]settings.Receiver{
@@ -178,7 +181,10 @@ func TestOutside(t *testing.T) {
 		{func(s *switchagent.Settings) { s.PFC.Alpha = 65 }, "pfc.alpha 65 is outside 0..64"},
 		{func(s *switchagent.Settings) { s.PFC.Alpha = -1 }, "pfc.alpha -1 is outside 0..64"},
 		{func(s *switchagent.Settings) { s.PFC.Quanta = 0 }, "pfc.quanta 0 is outside 1..65535"},
-		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = 11 * vtime.Second }, "pfc.watchdog.detect 11s is outside 1ps..10s"},
+		{
+			func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = 11 * vtime.Second },
+			"pfc.watchdog.detect 11s is outside 1ps..10s",
+		},
 		{func(s *switchagent.Settings) { s.PFC.Watchdog.Detect = -1 }, "pfc.watchdog.detect -1ps is outside 1ps..10s"},
 		{func(s *switchagent.Settings) { s.ECN.PMax = 1.01 }, "ecn.pmax 1.01 is outside 0..1"},
 		{func(s *switchagent.Settings) { s.ECN.Mode = 9 }, "ecn.mode 9 is not one of off, red, step, pcn"},
@@ -197,13 +203,19 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
-		"buffer=100TB": "buffer 100TB is outside 1B..1TB", "lossy_limit=100TB": "lossy_limit 100TB is above 1TB", "pfc.xoff=100TB": "pfc.xoff 100TB is above 1TB",
-		"pfc.xon=2TB": "pfc.xon 2TB is above", "pfc.xoff_to_xon=2TB": "pfc.xoff_to_xon 2TB is above", "pfc.headroom=2TB": "pfc.headroom 2TB is above",
-		"ecn.kmin=2TB": "ecn.kmin 2TB is above", "ecn.kmax=2TB": "ecn.kmax 2TB is above", "cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2TB is above",
-		"cnm.threshold=2TB": "cnm.threshold 2TB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
+		"buffer=100TB": "buffer 100TB is outside 1B..1TB", "lossy_limit=100TB": "lossy_limit 100TB is above 1TB",
+		"pfc.xoff=100TB": "pfc.xoff 100TB is above 1TB",
+		"pfc.xon=2TB":    "pfc.xon 2TB is above", "pfc.xoff_to_xon=2TB": "pfc.xoff_to_xon 2TB is above",
+		"pfc.headroom=2TB": "pfc.headroom 2TB is above",
+		"ecn.kmin=2TB":     "ecn.kmin 2TB is above", "ecn.kmax=2TB": "ecn.kmax 2TB is above",
+		"cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2TB is above",
+		"cnm.threshold=2TB":     "cnm.threshold 2TB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
 		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "leave it out",
-		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto", "pfc.watchdog={detect: 0s}": "watchdog: off",
-		"pfc.watchdog=on": "expected a mapping", "ecn.mode=blue": "not one of", "pfc.xof=1KB": `did you mean "xoff"?`, "scheduler.dwrr={9: 1KB}": "not a priority",
+		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto",
+		"pfc.watchdog={detect: 0s}": "watchdog: off",
+		"pfc.watchdog=on":           "expected a mapping", "ecn.mode=blue": "not one of",
+		"pfc.xof=1KB":             `did you mean "xoff"?`,
+		"scheduler.dwrr={9: 1KB}": "not a priority",
 	} {
 		name, text, _ := strings.Cut(set, "=")
 		s := switchagent.Default()
@@ -219,12 +231,18 @@ func TestOutside(t *testing.T) {
 // TestLive: thresholds and marks can change while a fabric works; what queues and buffers are made by cannot.
 func TestLive(t *testing.T) {
 	live := tables()["switch"].Live()
-	for _, name := range []string{"pfc.xoff", "pfc.per_rate", "pfc.watchdog", "ecn.priorities", "ecn.per_rate", "cnm.mark", "lossy_limit"} {
+	for _, name := range []string{
+		"pfc.xoff", "pfc.per_rate", "pfc.watchdog", "ecn.priorities", "ecn.per_rate", "cnm.mark",
+		"lossy_limit",
+	} {
 		if !slices.Contains(live, name) {
 			t.Errorf("%s is not live", name)
 		}
 	}
-	for _, name := range []string{"buffer", "pfc.priorities", "flow_control", "cbfc.buffer", "detector", "tcd.q_len", "scheduler.dwrr"} {
+	for _, name := range []string{
+		"buffer", "pfc.priorities", "flow_control", "cbfc.buffer", "detector", "tcd.q_len",
+		"scheduler.dwrr",
+	} {
 		if slices.Contains(live, name) {
 			t.Errorf("%s is live", name)
 		}

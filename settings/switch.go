@@ -204,7 +204,10 @@ const sameForAll = "leave it out for thresholds that are the same for all ports"
 
 var (
 	watchdogActions = []string{"drop", "forward"}
-	ecnPoints       = []string{switchagent.ECNByMode: "", switchagent.ECNEnqueue: "enqueue", switchagent.ECNDequeue: "dequeue"}
+	ecnPoints       = []string{
+		switchagent.ECNByMode: "", switchagent.ECNEnqueue: "enqueue",
+		switchagent.ECNDequeue: "dequeue",
+	}
 )
 
 // index is 1 for true.

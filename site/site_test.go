@@ -52,10 +52,12 @@ func read(t *testing.T, file string) page {
 	return p
 }
 
-// TestSite builds the site and follows every link between its pages. The playground is another build, which make site puts beside it.
+// TestSite builds the site and follows every link between its pages. The playground is another build, which make site
+// puts beside it.
 func TestSite(t *testing.T) {
 	folder := t.TempDir()
-	if out, err := exec.Command("go", "tool", "hugo", "--panicOnWarning", "--destination", folder).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "tool", "hugo", "--panicOnWarning", "--destination",
+		folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	pages := map[string]page{}

@@ -9,16 +9,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Auto in the place of a size of Settings leaves it to Resolve. Buffer, PFC's XOFF, XON and Headroom, CBFC's Buffer, ECN's KMin and
-// KMax, CNM's QECN and TCD's QLen may be Auto.
+// Auto in the place of a size of Settings leaves it to Resolve. Buffer, PFC's XOFF, XON and Headroom, CBFC's Buffer,
+// ECN's KMin and KMax, CNM's QECN and TCD's QLen may be Auto.
 const Auto units.Bytes = -1
 
 // AutoPeriod in the place of CBFC's Period leaves it to Cable.Credits.
 const AutoPeriod vtime.Time = -1
 
-// What Auto stands for is time of the port's line, so that it comes as soon, and lasts as long, at every rate. At 40 Gb/s these
-// are the DCON paper's switches (section 6): ECN from 5 to 200 KB, XOFF 320 KB. It is no less than so many full frames: where
-// lines are slow or packets large, a threshold of a frame or two would tell congestion from nothing.
+// What Auto stands for is time of the port's line, so that it comes as soon, and lasts as long, at every rate. At 40
+// Gb/s these are the DCON paper's switches (section 6): ECN from 5 to 200 KB, XOFF 320 KB. It is no less than so many
+// full frames: where lines are slow or packets large, a threshold of a frame or two would tell congestion from nothing.
 const (
 	autoKMin, leastKMin = vtime.Microsecond, 4
 	autoKMax, leastKMax = 40 * vtime.Microsecond, 40
@@ -26,8 +26,9 @@ const (
 	leastBuffer         = 22 * units.MB
 )
 
-// What Auto stands for where flow control goes by credits: at 40 Gb/s TCD's patent's, a message every 40 us and 280 KB. A period is
-// no more than half of what can be granted at once (ebpf.CreditMost, a frame a credit), which has the other half for the cable.
+// What Auto stands for where flow control goes by credits: at 40 Gb/s TCD's patent's, a message every 40 us and 280 KB.
+// A period is no more than half of what can be granted at once (ebpf.CreditMost, a frame a credit), which has the other
+// half for the cable.
 const (
 	autoPeriod, leastPeriod, mostPeriod = 40 * vtime.Microsecond, 40, 1024
 	autoCredits, leastCredits           = 56 * vtime.Microsecond, 56
@@ -42,15 +43,16 @@ type Cable struct {
 	Longest          int        // bytes of the longest frame
 	LongestLine      int64      // bytes of line time that it takes
 	PFCLine          int64      // bytes of line time of a PFC frame, which is a frame of the least length
-	AheadLine        int64      // bytes of line time of the longest frame of any priority, which a PAUSE may wait for; 0: LongestLine
-	ToHost           bool       // the other end is a host
+	// bytes of line time of the longest frame of any priority, which a PAUSE may wait for; 0: LongestLine
+	AheadLine int64
+	ToHost    bool // the other end is a host
 	// Grown is the least headroom that Auto comes to: what the cable needed when it was longer, or the port faster.
 	Grown units.Bytes
 }
 
-// InFlight is what a port may get of a lossless priority once its account is about to reach XOFF: the headroom that it needs. The
-// parts are those of IEEE 802.1Qbb-2011, annex O, in bytes of line time. For its interface delays and higher-layer delays IEEE 802.3 (31B.3.7 for
-// PAUSE) sets limits: PFC.Response.
+// InFlight is what a port may get of a lossless priority once its account is about to reach XOFF: the headroom that it
+// needs. The parts are those of IEEE 802.1Qbb-2011, annex O, in bytes of line time. For its interface delays and
+// higher-layer delays IEEE 802.3 (31B.3.7 for PAUSE) sets limits: PFC.Response.
 type InFlight struct {
 	PastXOFF units.Bytes // the frame that takes the account to XOFF: all of it but a byte may be beyond
 	Sending  units.Bytes // what comes while the port sends the frame that PAUSE has to wait for
@@ -84,12 +86,14 @@ func (f *InFlight) Line() units.Bytes {
 	return f.PastXOFF + f.Sending + f.PFC + f.Cable + f.Peer + f.Response
 }
 
-// Sum returns the headroom for all of it. It is no less than the parts: of real hardware the exact share of preambles and gaps is not known.
+// Sum returns the headroom for all of it. It is no less than the parts: of real hardware the exact share of preambles
+// and gaps is not known.
 func (f *InFlight) Sum() units.Bytes { return max(f.Line(), f.Buffered) }
 
 // InFlight returns what may come in by a port with these settings.
 func (c *Cable) InFlight(p *PFC) InFlight {
-	// What comes in during a time is bytes of line; what counts is bytes of frames, of which a line may hold more (framing ns3).
+	// What comes in during a time is bytes of line; what counts is bytes of frames, of which a line may hold more (framing
+	// ns3).
 	counted := func(line int64) units.Bytes {
 		return units.Bytes(scaleUp(line, int64(max(c.Longest, int(c.LongestLine))), c.LongestLine))
 	}
@@ -175,12 +179,13 @@ func (c *Cable) Credits(s *CBFC) Credits {
 	of := Credits{Period: s.Period, Buffer: s.Buffer}
 	if s.Period == AutoPeriod {
 		frames := func(n int64) int64 { return n * c.LongestLine }
-		of.Period = max(min(autoPeriod, fast.Rate.TimeFor(frames(mostPeriod))), slow.Rate.TimeFor(frames(leastPeriod)), vtime.Microsecond)
+		of.Period = max(min(autoPeriod, fast.Rate.TimeFor(frames(mostPeriod))), slow.Rate.TimeFor(frames(leastPeriod)),
+			vtime.Microsecond)
 		of.Period = (of.Period + vtime.Nanosecond - 1) / vtime.Nanosecond * vtime.Nanosecond // ports' phases are whole ones
 	}
 	if s.Buffer == Auto {
-		// What is on the cable, both ways, as a message leaves, and what comes until the next; at either end a frame is being sent that
-		// it waits for.
+		// What is on the cable, both ways, as a message leaves, and what comes until the next; at either end a frame is being
+		// sent that it waits for.
 		frames := min(int64(fast.Rate.BytesIn(of.Period+c.Delay+c.PeerDelay))/int64(c.Full)+3, ebpf.CreditMost)
 		of.Buffer = max(fast.worth(autoCredits, leastCredits), s.room(units.Bytes(frames), c.Full))
 		of.Buffer = min(of.Buffer, mostCredits)
@@ -188,8 +193,8 @@ func (c *Cable) Credits(s *CBFC) Credits {
 	return of
 }
 
-// Resolve is the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in them, and what stands
-// for a rate (PerRate) is each port's own.
+// Resolve is the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in them, and
+// what stands for a rate (PerRate) is each port's own.
 func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Thresholds) {
 	ports = make([]Thresholds, len(cables))
 	for i := range cables {
@@ -215,8 +220,8 @@ func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Threshol
 	return buffer, ports
 }
 
-// Reach is the most bytes that lossless priorities may hold of a switch with these cables and thresholds: XOFF and headroom of
-// every port. Where the dynamic threshold has no bound, it is with what XOFF would be of itself.
+// Reach is the most bytes that lossless priorities may hold of a switch with these cables and thresholds: XOFF and
+// headroom of every port. Where the dynamic threshold has no bound, it is with what XOFF would be of itself.
 func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
 	const most = 1000 * units.GB // of a port, so that no sum overflows
 	sum := units.Bytes(0)

@@ -16,8 +16,9 @@ func at(rate units.Rate, delay vtime.Time) switchagent.Cable {
 	return c
 }
 
-// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B. Buffers hold 1116 B for 1140 of the line; in cells of 144 B a frame
-// takes 8 cells, and one of 60 B and 84 B of line a cell; in cells of 96 B one of 97 B and 121 B of line takes two.
+// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B. Buffers hold 1116 B for 1140
+// of the line; in cells of 144 B a frame takes 8 cells, and one of 60 B and 84 B of line a cell; in cells of 96 B one
+// of 97 B and 121 B of line takes two.
 func TestInFlight(t *testing.T) {
 	slow := at(100, vtime.Microsecond) // of which the peer has ten times the rate
 	slow.Rate = 10 * units.Gbps
@@ -35,22 +36,92 @@ func TestInFlight(t *testing.T) {
 		want  switchagent.InFlight
 		sum   units.Bytes
 	}{
-		{"40 Gb/s, 1 us", at(40, vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13302}, 13_564},
-		{"400 Gb/s, 1 us", at(400, vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140, Buffered: 101408}, 103_564},
-		{"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140, Buffered: 3919302}, 4_003_564},
-		{"no delay, 8 priorities", at(40, 0), pfc(8), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 1344, Peer: 1140, Buffered: 4664}, 4740},
-		{"part of a byte", at(1, 3*vtime.Nanosecond), pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140, Buffered: 3514}, 3565},
-		{"a faster peer", slow, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000, Peer: 1140, Buffered: 39511}, 40_336},
-		{"two ways, two delays", long, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 15_000, Peer: 1140, Buffered: 18197}, 18_564},
-		{"ns3", ns3, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116, Buffered: 13560}, 13_561},
-		{"hardware that answers", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, Response: 2 * vtime.Microsecond}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Response: 10_000, Buffered: 23_092}, 23_564},
-		{"a jumbo frame of another priority", jumbo, pfc(1), switchagent.InFlight{PastXOFF: 1116, Sending: 9142, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 21_136}, 21_566},
-		{"full packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_732}, 13_732},
-		{"small packets in cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 22_492}, 22_492},
-		{"half of the packets small", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.5}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 14_333}, 14_333},
-		{"a hundredth of the packets small", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.01}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_738}, 13_738},
-		{"packets of whole cells", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 124}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_302}, 13_564},
-		{"packets of a cell and a byte", at(40, vtime.Microsecond), switchagent.PFC{Priorities: 1, CellSize: 96, SmallPackets: 1}, switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 20_905}, 20_905},
+		{
+			"40 Gb/s, 1 us", at(40, vtime.Microsecond), pfc(1),
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13302},
+			13_564,
+		},
+		{
+			"400 Gb/s, 1 us", at(400, vtime.Microsecond), pfc(1),
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140, Buffered: 101408},
+			103_564,
+		},
+		{
+			"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), pfc(1),
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140, Buffered: 3919302},
+			4_003_564,
+		},
+		{"no delay, 8 priorities", at(40, 0), pfc(8), switchagent.InFlight{
+			PastXOFF: 1116, Sending: 1140, PFC: 1344,
+			Peer: 1140, Buffered: 4664,
+		}, 4740},
+		{
+			"part of a byte", at(1, 3*vtime.Nanosecond), pfc(1),
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 1, Peer: 1140, Buffered: 3514},
+			3565,
+		},
+		{"a faster peer", slow, pfc(1), switchagent.InFlight{
+			PastXOFF: 1116, Sending: 11_400, PFC: 1680, Cable: 25_000,
+			Peer: 1140, Buffered: 39511,
+		}, 40_336},
+		{"two ways, two delays", long, pfc(1), switchagent.InFlight{
+			PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 15_000,
+			Peer: 1140, Buffered: 18197,
+		}, 18_564},
+		{"ns3", ns3, pfc(1), switchagent.InFlight{
+			PastXOFF: 1116, Sending: 1116, PFC: 122, Cable: 10_091, Peer: 1116,
+			Buffered: 13560,
+		}, 13_561},
+		{
+			"hardware that answers", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, Response: 2 * vtime.Microsecond},
+			switchagent.InFlight{
+				PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Response: 10_000,
+				Buffered: 23_092,
+			},
+			23_564,
+		},
+		{
+			"a jumbo frame of another priority", jumbo, pfc(1),
+			switchagent.InFlight{PastXOFF: 1116, Sending: 9142, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 21_136},
+			21_566,
+		},
+		{
+			"full packets in cells", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 144},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_732},
+			13_732,
+		},
+		{
+			"small packets in cells", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 1},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 22_492},
+			22_492,
+		},
+		{
+			"half of the packets small", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.5},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 14_333},
+			14_333,
+		},
+		{
+			"a hundredth of the packets small", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 144, SmallPackets: 0.01},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_738},
+			13_738,
+		},
+		{
+			"packets of whole cells", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 124},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13_302},
+			13_564,
+		},
+		{
+			"packets of a cell and a byte", at(40, vtime.Microsecond),
+			switchagent.PFC{Priorities: 1, CellSize: 96, SmallPackets: 1},
+			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 20_905},
+			20_905,
+		},
 	} {
 		got := c.cable.InFlight(&c.pfc)
 		if got != c.want || got.Sum() != c.sum {
@@ -70,36 +141,52 @@ func TestResolve(t *testing.T) {
 		want   []switchagent.Thresholds
 	}{
 		{
-			name: "40 and 100 Gb/s", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond)}, buffer: 22 * units.MB,
+			name: "40 and 100 Gb/s", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond)},
+			buffer: 22 * units.MB,
 			want: []switchagent.Thresholds{
 				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
 				{XOFF: 800 * kb, XON: 798 * kb, Headroom: 28_564, KMin: 12_500, KMax: 500 * kb, QECN: 500 * kb},
 			},
 		},
 		{
-			name: "hardware that answers, and cells", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
+			name: "hardware that answers, and cells", cables: []switchagent.Cable{at(40, vtime.Microsecond)},
+			buffer: 22 * units.MB,
 			edit: func(s *switchagent.Settings) {
 				s.PFC.Response, s.PFC.CellSize, s.PFC.SmallPackets = 2*vtime.Microsecond, 144, 1
 			},
-			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 39_635, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}}, // 22448*144/84 + 1152
+			// 22448*144/84 + 1152
+			want: []switchagent.Thresholds{{
+				XOFF: 320 * kb, XON: 318 * kb, Headroom: 39_635, KMin: 5 * kb, KMax: 200 * kb,
+				QECN: 200 * kb,
+			}},
 		},
 		{
-			name: "no fewer frames than make sense", cables: []switchagent.Cable{at(1, vtime.Microsecond)}, buffer: 22 * units.MB,
-			want: []switchagent.Thresholds{{XOFF: 67_712, XON: 65_712, Headroom: 3_814, KMin: 4_232, KMax: 42_320, QECN: 42_320}},
+			name: "no fewer frames than make sense", cables: []switchagent.Cable{at(1, vtime.Microsecond)},
+			buffer: 22 * units.MB,
+			want: []switchagent.Thresholds{{
+				XOFF: 67_712, XON: 65_712, Headroom: 3_814, KMin: 4_232, KMax: 42_320,
+				QECN: 42_320,
+			}},
 		},
 		{
-			name: "a cable longer than XOFF's time", cables: []switchagent.Cable{at(40, 100*vtime.Microsecond)}, buffer: 22 * units.MB,
-			want: []switchagent.Thresholds{{XOFF: 1000 * kb, XON: 998 * kb, Headroom: 1_003_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}},
+			name: "a cable longer than XOFF's time", cables: []switchagent.Cable{at(40, 100*vtime.Microsecond)},
+			buffer: 22 * units.MB,
+			want: []switchagent.Thresholds{{
+				XOFF: 1000 * kb, XON: 998 * kb, Headroom: 1_003_564, KMin: 5 * kb, KMax: 200 * kb,
+				QECN: 200 * kb,
+			}},
 		},
 		{
-			name: "the buffer holds it all, and a lossy queue a port", cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32),
+			name:   "the buffer holds it all, and a lossy queue a port",
+			cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32),
 			buffer: 32 * (6400*kb + 203_564 + 1000*kb),
 			want: slices.Repeat([]switchagent.Thresholds{
 				{XOFF: 6400 * kb, XON: 6398 * kb, Headroom: 203_564, KMin: 100 * kb, KMax: 4000 * kb, QECN: 4000 * kb},
 			}, 32),
 		},
 		{
-			name: "a stated buffer is what XOFF has to fit", cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
+			name:   "a stated buffer is what XOFF has to fit",
+			cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
 			edit:   func(s *switchagent.Settings) { s.Buffer = 500 * kb },
 			buffer: 500 * kb,
 			want: slices.Repeat([]switchagent.Thresholds{
@@ -115,7 +202,8 @@ func TestResolve(t *testing.T) {
 			}, 4),
 		},
 		{
-			name: "a buffer without room for the headroom", cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
+			name:   "a buffer without room for the headroom",
+			cables: slices.Repeat([]switchagent.Cable{at(40, vtime.Microsecond)}, 4),
 			edit:   func(s *switchagent.Settings) { s.Buffer = 10 * kb },
 			buffer: 10 * kb,
 			want: slices.Repeat([]switchagent.Thresholds{
@@ -128,22 +216,33 @@ func TestResolve(t *testing.T) {
 				*s = stated()
 				s.Buffer, s.PFC.XON = units.MB, 200*kb
 			},
-			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 200 * kb, Headroom: 75 * kb, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb}},
+			want: []switchagent.Thresholds{{
+				XOFF: 320 * kb, XON: 200 * kb, Headroom: 75 * kb, KMin: 5 * kb, KMax: 200 * kb,
+				QECN: 200 * kb,
+			}},
 		},
 		{
-			name: "Kmin under a stated Kmax, QECN under a stated Q_CNM", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
-			edit: func(s *switchagent.Settings) { s.ECN.KMax, s.CNM.QCNM = 2*kb, 100*kb },
-			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 2 * kb, KMax: 2 * kb, QECN: 100 * kb}},
+			name: "Kmin under a stated Kmax, QECN under a stated Q_CNM", cables: []switchagent.Cable{at(40, vtime.Microsecond)},
+			buffer: 22 * units.MB,
+			edit:   func(s *switchagent.Settings) { s.ECN.KMax, s.CNM.QCNM = 2*kb, 100*kb },
+			want: []switchagent.Thresholds{{
+				XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 2 * kb, KMax: 2 * kb,
+				QECN: 100 * kb,
+			}},
 		},
 		{
 			name: "Kmax above a stated Kmin", cables: []switchagent.Cable{at(40, vtime.Microsecond)}, buffer: 22 * units.MB,
 			edit: func(s *switchagent.Settings) { s.ECN.KMin = 300 * kb },
-			want: []switchagent.Thresholds{{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 300 * kb, KMax: 300 * kb, QECN: 200 * kb}},
+			want: []switchagent.Thresholds{{
+				XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 300 * kb, KMax: 300 * kb,
+				QECN: 200 * kb,
+			}},
 		},
 		{
-			name: "alpha for a rate, without a bound", cables: []switchagent.Cable{at(400, vtime.Microsecond)}, buffer: 22 * units.MB,
-			edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.PerRate = 1./8, 0, 100*units.Gbps },
-			want: []switchagent.Thresholds{{Alpha: .5, Headroom: 103_564, KMin: 50 * kb, KMax: 2000 * kb, QECN: 2000 * kb}},
+			name: "alpha for a rate, without a bound", cables: []switchagent.Cable{at(400, vtime.Microsecond)},
+			buffer: 22 * units.MB,
+			edit:   func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.PerRate = 1./8, 0, 100*units.Gbps },
+			want:   []switchagent.Thresholds{{Alpha: .5, Headroom: 103_564, KMin: 50 * kb, KMax: 2000 * kb, QECN: 2000 * kb}},
 		},
 		{
 			name: "credits", cables: slices.Repeat([]switchagent.Cable{at(800, vtime.Microsecond)}, 32), buffer: 22 * units.MB,
@@ -156,7 +255,10 @@ func TestResolve(t *testing.T) {
 			}, 32),
 		},
 		{
-			name: "TCD's q_len", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond), at(1, vtime.Microsecond)}, buffer: 22 * units.MB,
+			name: "TCD's q_len", cables: []switchagent.Cable{
+				at(40, vtime.Microsecond), at(100, vtime.Microsecond),
+				at(1, vtime.Microsecond),
+			}, buffer: 22 * units.MB,
 			edit: func(s *switchagent.Settings) { s.Detector = switchagent.DetectorTCD },
 			want: []switchagent.Thresholds{
 				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb, QLen: 5 * kb},
@@ -189,19 +291,29 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// Credits of a cable, at 40 Gb/s and 1 us the patent's. Both ends come to the same, a buffer holds what comes between two messages and
-// what is on the cable, and half of what can be granted is left for the cable.
+// Credits of a cable, at 40 Gb/s and 1 us the patent's. Both ends come to the same, a buffer holds what comes between
+// two messages and what is on the cable, and half of what can be granted is left for the cable.
 func TestCredits(t *testing.T) {
 	both := switchagent.Default().CBFC
-	if got, want := cable.Credits(&both), (switchagent.Credits{Period: 40 * vtime.Microsecond, Buffer: 280 * units.KB}); got != want {
+	if got, want := cable.Credits(&both), (switchagent.Credits{
+		Period: 40 * vtime.Microsecond,
+		Buffer: 280 * units.KB,
+	}); got != want {
 		t.Errorf("40 Gb/s, 1 us: %+v, want %+v", got, want)
 	}
 	stated := switchagent.CBFC{Period: 3 * vtime.Microsecond, Buffer: 7 * units.KB}
-	if c := at(800, 20*vtime.Microsecond); c.Credits(&stated) != (switchagent.Credits{Period: stated.Period, Buffer: stated.Buffer}) {
+	if c := at(800, 20*vtime.Microsecond); c.Credits(&stated) != (switchagent.Credits{
+		Period: stated.Period,
+		Buffer: stated.Buffer,
+	}) {
 		t.Errorf("what is stated does not stay: %+v", c.Credits(&stated))
 	}
-	// In 40 us and over 40 us of cable come 400000 B, or 378 frames of 1058 B; three more are 381, in 5 blocks of 256 B each.
-	if far := at(40, 20*vtime.Microsecond); far.Credits(&both) != (switchagent.Credits{Period: 40 * vtime.Microsecond, Buffer: 381 * 5 * 256}) {
+	// In 40 us and over 40 us of cable come 400000 B, or 378 frames of 1058 B; three more are 381, in 5 blocks of 256 B
+	// each.
+	if far := at(40, 20*vtime.Microsecond); far.Credits(&both) != (switchagent.Credits{
+		Period: 40 * vtime.Microsecond,
+		Buffer: 381 * 5 * 256,
+	}) {
 		t.Errorf("40 Gb/s, 20 us: %+v", far.Credits(&both))
 	}
 	for _, rate := range []units.Rate{1, 10, 25, 40, 100, 200, 400, 800} {
@@ -217,9 +329,11 @@ func TestCredits(t *testing.T) {
 				}
 				fast, slow := max(rate, peer)*units.Gbps, min(rate, peer)*units.Gbps
 				if least := min(units.Bytes(fast.BytesIn(got.Period+2*delay)), 2048*1058); got.Buffer < least {
-					t.Errorf("%d and %d Gb/s, %v: %v, of which %v come in %v and on the cable", rate, peer, delay, got.Buffer, least, got.Period)
+					t.Errorf("%d and %d Gb/s, %v: %v, of which %v come in %v and on the cable", rate, peer, delay, got.Buffer, least,
+						got.Period)
 				}
-				if frames := fast.BytesIn(got.Period) / c.LongestLine; frames > 1024 && got.Period > slow.TimeFor(40*c.LongestLine) {
+				if frames := fast.BytesIn(got.Period) / c.LongestLine; frames > 1024 &&
+					got.Period > slow.TimeFor(40*c.LongestLine) {
 					t.Errorf("%d and %d Gb/s: %d frames in a period of %v", rate, peer, frames, got.Period)
 				}
 				if got.Period < vtime.Microsecond || got.Period%vtime.Nanosecond != 0 {
@@ -233,14 +347,16 @@ func TestCredits(t *testing.T) {
 // TestMarkedPorts: which ports ECN marks.
 func TestMarkedPorts(t *testing.T) {
 	for ports, want := range map[switchagent.ECNPorts][2]bool{ // to switches, to hosts
-		switchagent.ECNPortsAll: {true, true}, switchagent.ECNPortsToSwitches: {true, false}, switchagent.ECNPortsToHosts: {false, true},
+		switchagent.ECNPortsAll: {true, true}, switchagent.ECNPortsToSwitches: {true, false},
+		switchagent.ECNPortsToHosts: {false, true},
 	} {
 		s := switchagent.Default()
 		s.ECN.Ports = ports
 		cables := []switchagent.Cable{at(40, vtime.Microsecond), at(40, vtime.Microsecond)}
 		cables[1].ToHost = true
 		if _, got := s.Resolve(cables); got[0].Unmarked == want[0] || got[1].Unmarked == want[1] {
-			t.Errorf("%v: unmarked %v and %v, want marked %v", switchagent.ECNPortsNames[ports], got[0].Unmarked, got[1].Unmarked, want)
+			t.Errorf("%v: unmarked %v and %v, want marked %v", switchagent.ECNPortsNames[ports], got[0].Unmarked,
+				got[1].Unmarked, want)
 		}
 	}
 }

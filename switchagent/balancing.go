@@ -32,7 +32,10 @@ const (
 )
 
 // BalancingNames are the modes' names.
-var BalancingNames = []string{BalanceECMP: "ecmp", BalanceFlowlet: "flowlet", BalanceSpray: "spray", BalanceAdaptive: "adaptive"}
+var BalancingNames = []string{
+	BalanceECMP: "ecmp", BalanceFlowlet: "flowlet", BalanceSpray: "spray",
+	BalanceAdaptive: "adaptive",
+}
 
 func (m BalancingMode) String() string { return BalancingNames[m] }
 
@@ -50,7 +53,8 @@ const (
 
 // HashFieldsNames are their names.
 var HashFieldsNames = []string{
-	HashFiveTuple: "5-tuple", HashAddresses: "addresses", HashSource: "source", HashDestination: "destination", HashPorts: "ports",
+	HashFiveTuple: "5-tuple", HashAddresses: "addresses", HashSource: "source", HashDestination: "destination",
+	HashPorts: "ports",
 }
 
 func (f HashFields) String() string { return HashFieldsNames[f] }

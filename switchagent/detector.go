@@ -26,19 +26,21 @@ type TCD struct {
 	TMax          vtime.Time
 	Epsilon       float64
 	CreditPeriods float64
-	// TrendSlack is how much longer than TMax before a queue may be and still count as falling. The patent says 0 (paragraph
-	// 0093); its authors' simulator has 0.9 packets, by which a queue that its full upstream ports hold level never counts
-	// as congested.
+	// TrendSlack is how much longer than TMax before a queue may be and still count as falling. The patent says 0
+	// (paragraph 0093); its authors' simulator has 0.9 packets, by which a queue that its full upstream ports hold level
+	// never counts as congested.
 	TrendSlack units.Bytes
 	// RED has a packet that meets congestion marked by ECN's RED, as TCD's authors have it under DCQCN; otherwise each is.
 	RED bool
 }
 
-// UndeterminedTime is T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with
-// tau = 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Of one that lacks credits it is the time
-// between two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods times. gap is the
-// port's XOFF-XON, period that of its peer's messages.
-func (s *Settings) UndeterminedTime(gap units.Bytes, period vtime.Time, rate units.Rate, delay vtime.Time, mtu int) vtime.Time {
+// UndeterminedTime is T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with tau = 2*delay
+// + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Of one that lacks credits it is the time between
+// two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods times. gap is
+// the port's XOFF-XON, period that of its peer's messages.
+func (s *Settings) UndeterminedTime(gap units.Bytes, period vtime.Time, rate units.Rate, delay vtime.Time,
+	mtu int,
+) vtime.Time {
 	if s.TCD.TMax > 0 {
 		return s.TCD.TMax
 	}

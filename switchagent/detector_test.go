@@ -35,7 +35,8 @@ func TestUndeterminedTime(t *testing.T) {
 		{40 * units.Gbps, 4 * vtime.Microsecond, 104.4, func(s *switchagent.Settings) {
 			s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON, s.PFC.XOFFToXON = 1, 0, 0, 3*units.KB
 		}},
-		// Without credits it is so many of their periods, whatever pauses and the link would make it; a T_max that is given goes first.
+		// Without credits it is so many of their periods, whatever pauses and the link would make it; a T_max that is given
+		// goes first.
 		{40 * units.Gbps, 4 * vtime.Microsecond, 1.05 * 40, credits(1.05)},
 		{10 * units.Gbps, vtime.Microsecond, 40, credits(1)},
 		{10 * units.Gbps, vtime.Microsecond, 100, credits(2.5)},
@@ -53,7 +54,8 @@ func TestUndeterminedTime(t *testing.T) {
 		if c.edit != nil {
 			c.edit(&s)
 		}
-		if got := s.UndeterminedTime(2*units.KB, s.CBFC.Period, c.rate, c.delay, 1000); got != vtime.Time(c.want*float64(vtime.Microsecond)+0.5) {
+		if got := s.UndeterminedTime(2*units.KB, s.CBFC.Period, c.rate, c.delay,
+			1000); got != vtime.Time(c.want*float64(vtime.Microsecond)+0.5) {
 			t.Errorf("%v, %v: T_max %v, want %g us", c.rate, c.delay, got, c.want)
 		}
 	}

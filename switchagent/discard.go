@@ -4,9 +4,9 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 )
 
-// A port whose link is down is closed: what is queued there is flushed, and what the pipelines send there is refused, as a
-// switch's MAC has it. Were it kept, PAUSE would spread from a dead link all over the fabric. A queue in a PFC storm is treated
-// likewise (Discard), or sends although it is paused (Ignore); both are the watchdog's.
+// A port whose link is down is closed: what is queued there is flushed, and what the pipelines send there is refused,
+// as a switch's MAC has it. Were it kept, PAUSE would spread from a dead link all over the fabric. A queue in a PFC
+// storm is treated likewise (Discard), or sends although it is paused (Ignore); both are the watchdog's.
 
 // Close has port p take nothing any more; Open undoes it.
 func (s *Switch) Close(p int) { s.Port(p).set(true, s.Port(p).stormy) }
@@ -64,8 +64,8 @@ func (s *Switch) refuse(p int, f *frame.Frame) Drop {
 	return DropDiscard
 }
 
-// Flush takes every frame of a priority out of the queue of port p, the oldest first, off the accounts too, and hands each to
-// drop. Due tells which RESUMEs follow.
+// Flush takes every frame of a priority out of the queue of port p, the oldest first, off the accounts too, and hands
+// each to drop. Due tells which RESUMEs follow.
 func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	port := s.Port(p)
 	if s.queues[priority] == nil {

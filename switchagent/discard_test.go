@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestDiscard: a port that is closed takes nothing, one whose queue is in a storm nothing of that priority; what is refused or flushed
-// leaves the accounts of where it came in.
+// TestDiscard: a port that is closed takes nothing, one whose queue is in a storm nothing of that priority; what is
+// refused or flushed leaves the accounts of where it came in.
 func TestDiscard(t *testing.T) {
 	r := newRig(t, nil)
 	const out, in = first, first + 1
@@ -50,7 +50,8 @@ func TestDiscard(t *testing.T) {
 	if n, bytes := r.Port(out).Backlog(); flushed != 3 || n != 0 || bytes != 0 || r.Port(out).Waiting() {
 		t.Errorf("%d flushed, %d frames of %d bytes left", flushed, n, bytes)
 	}
-	if p := &r.state.Ports[in]; p.Class[3].Buffered != 0 || p.Class[6].Buffered != 0 || r.state.Switches[index].Used != 0 || r.state.Ports[first].Class[3].QueueBytes != 0 {
+	if p := &r.state.Ports[in]; p.Class[3].Buffered != 0 || p.Class[6].Buffered != 0 ||
+		r.state.Switches[index].Used != 0 || r.state.Ports[first].Class[3].QueueBytes != 0 {
 		t.Error("the accounts are not empty")
 	}
 	r.Open(out)

@@ -23,10 +23,11 @@ const (
 // CBFC is credit-based flow control (IBTA vol. 1, section 7.9), for switches' and hosts' ports alike.
 type CBFC struct {
 	Priorities uint8 // bit n: priority n goes by credits, and is lossless by them
-	// Period is the time between two messages of a port about one priority (the patent's Tc), or AutoPeriod: by the link's rates.
+	// Period is the time between two messages of a port about one priority (the patent's Tc), or AutoPeriod: by the link's
+	// rates.
 	Period vtime.Time
-	// Buffer is what a port can hold of one priority, or Auto: by its cable and the period. It is the port's own: no part of the
-	// shared buffer.
+	// Buffer is what a port can hold of one priority, or Auto: by its cable and the period. It is the port's own: no part
+	// of the shared buffer.
 	Buffer units.Bytes
 	// Block is what a credit is for: 64 B times a power of 2, the same at both ends of every link. 0: see BlockSize.
 	Block units.Bytes
@@ -35,9 +36,10 @@ type CBFC struct {
 // minBlock is InfiniBand's block.
 const minBlock = 64
 
-// BlockSize is the size of a block of a port with this buffer, where most frames have frame bytes. A frame takes whole blocks, so that small ones waste
-// least of the buffer, but only 2048 can be granted at a time: of 280 KB, 120 frames of 1058 B in blocks of 64 B, 227 in
-// blocks of 128 B, 218 in blocks of 256 B. It is what grants the most frames, and the least such.
+// BlockSize is the size of a block of a port with this buffer, where most frames have frame bytes. A frame takes whole
+// blocks, so that small ones waste least of the buffer, but only 2048 can be granted at a time: of 280 KB, 120 frames
+// of 1058 B in blocks of 64 B, 227 in blocks of 128 B, 218 in blocks of 256 B. It is what grants the most frames, and
+// the least such.
 func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	if c.Block != 0 {
 		return c.Block
@@ -64,7 +66,8 @@ func (c *CBFC) blocks(n int, block units.Bytes) units.Bytes {
 	return (units.Bytes(n) + block - 1) / block
 }
 
-// Holds says whether frames of up to longest bytes can be granted to a port with this buffer, where most frames have frame bytes.
+// Holds says whether frames of up to longest bytes can be granted to a port with this buffer, where most frames have
+// frame bytes.
 func (c *CBFC) Holds(buffer units.Bytes, longest, frame int) bool {
 	block := c.BlockSize(buffer, frame)
 	return c.blocks(longest, block) <= min(buffer/block, ebpf.CreditMost)
@@ -78,8 +81,8 @@ func (s *Settings) Lossless() uint8 {
 	return s.PFC.Priorities
 }
 
-// checkCredits has the priorities go OFF that are ON and lack the credits for their first frame. What leaves is counted by
-// the engine, at a switch's port as at a NIC's (State.Spend). Inlined it would slow Dequeue down for the others.
+// checkCredits has the priorities go OFF that are ON and lack the credits for their first frame. What leaves is counted
+// by the engine, at a switch's port as at a NIC's (State.Spend). Inlined it would slow Dequeue down for the others.
 //
 //go:noinline
 func (s *Switch) checkCredits(now vtime.Time, p int) {

@@ -72,7 +72,8 @@ func TestCreditGate(t *testing.T) {
 			t.Fatalf("%+v left without a credit, or will at %v", f, wake)
 		}
 	}
-	if registers.CreditStalls != 1 || registers.Credit[3].Needed != 17 || registers.Class[3].OffSince != 1000 || !r.state.Paused(out, 3, 1<<60) {
+	if registers.CreditStalls != 1 || registers.Credit[3].Needed != 17 || registers.Class[3].OffSince != 1000 ||
+		!r.state.Paused(out, 3, 1<<60) {
 		t.Errorf("registers %+v", registers)
 	}
 	r.put(first, out, 6, 100)
@@ -89,8 +90,8 @@ func TestCreditGate(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes, no port sends more blocks than it was granted, sends what it may, and never drops what goes by
-// credits: its room is not the shared buffer.
+// Whatever comes and goes, no port sends more blocks than it was granted, sends what it may, and never drops what goes
+// by credits: its room is not the shared buffer.
 func TestCreditsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newCreditRig(t, func(s *switchagent.Settings) {
@@ -131,7 +132,8 @@ func TestCreditsHold(t *testing.T) {
 						t.Fatalf("wake at %v", wake)
 					}
 					for priority := range uint8(8) {
-						if n, packets := r.Port(first).Queue(priority); packets > 0 && (priority == 5 || !r.state.Paused(first, priority, 5)) {
+						if n, packets := r.Port(first).Queue(priority); packets > 0 &&
+							(priority == 5 || !r.state.Paused(first, priority, 5)) {
 							t.Fatalf("priority %d is ON with %d bytes queued, and nothing leaves", priority, n)
 						}
 					}
@@ -142,7 +144,8 @@ func TestCreditsHold(t *testing.T) {
 			}
 			for _, p := range []int{3, 4} {
 				if sent[p] > granted[p] || int(r.state.Ports[first].Credit[p].Sent) != sent[p]%4096 {
-					t.Fatalf("priority %d: %d blocks sent of %d, register %d", p, sent[p], granted[p], r.state.Ports[first].Credit[p].Sent)
+					t.Fatalf("priority %d: %d blocks sent of %d, register %d", p, sent[p], granted[p],
+						r.state.Ports[first].Credit[p].Sent)
 				}
 			}
 		}

@@ -16,7 +16,8 @@ const (
 // mostData is the most bytes of the data of an IPv4 packet that is put together again.
 const mostData = 0xffff
 
-// MayFragment says whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do (RFC 8200, section 5).
+// MayFragment says whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do (RFC
+// 8200, section 5).
 func MayFragment(frame []byte) bool {
 	if wire.Ethernet(frame).Type() != wire.EtherTypeIPv4 || frame[0]&1 != 0 {
 		return false
@@ -30,8 +31,9 @@ func MayFragment(frame []byte) bool {
 	return word&dontFragment == 0 && end <= mostData
 }
 
-// Fragment writes one fragment of a frame that MayFragment into buf, that whose data begins at a byte of the packet's (RFC 791, section 3.2). mtu is
-// in bytes of a packet, and buf has so many beside an Ethernet header. The fragment is n bytes, and the next one begins at next; 0: it is the last.
+// Fragment writes one fragment of a frame that MayFragment into buf, that whose data begins at a byte of the packet's
+// (RFC 791, section 3.2). mtu is in bytes of a packet, and buf has so many beside an Ethernet header. The fragment is n
+// bytes, and the next one begins at next; 0: it is the last.
 func Fragment(buf, frame []byte, at, mtu int) (n, next int) {
 	packet, _ := ipv4Of(frame)
 	header := wire.IPv4(packet).HeaderLen()

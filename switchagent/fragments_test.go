@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// TestFragments: the fragments of a packet fit the MTU, and put together by their offsets are the packet; what must be copied of its options is in
-// each (RFC 791, sections 3.1 and 3.2).
+// TestFragments: the fragments of a packet fit the MTU, and put together by their offsets are the packet; what must be
+// copied of its options is in each (RFC 791, sections 3.1 and 3.2).
 func TestFragments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kept := []byte{0x83, 7, 4, 10, 0, 0, 1} // loose source route, which is copied
@@ -48,7 +48,8 @@ func TestFragments(t *testing.T) {
 			n, next := switchagent.Fragment(buf, frame, at, mtu)
 			part := wire.IPv4(buf[wire.EthernetLen:n])
 			header := part.HeaderLen()
-			if !part.ChecksumValid() || part.TotalLen() != len(part) || part.Src() != packet.Src() || part.Protocol() != 17 || part.TTL() != packet.TTL() {
+			if !part.ChecksumValid() || part.TotalLen() != len(part) || part.Src() != packet.Src() || part.Protocol() != 17 ||
+				part.TTL() != packet.TTL() {
 				t.Fatalf("at %d: %x", at, part[:header])
 			}
 			if at > 0 && !bytes.HasPrefix(part[wire.IPv4Len:], copied) || at > 0 && header != wire.IPv4Len+(len(copied)+3)/4*4 {

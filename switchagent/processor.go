@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Processor is a switch's own processor, on a live fabric: it answers what programs send to the switch itself, ask of their link by ARP or
-// neighbour discovery, or send what cannot be forwarded. It keeps nothing of what it is sent.
+// Processor is a switch's own processor, on a live fabric: it answers what programs send to the switch itself, ask of
+// their link by ARP or neighbour discovery, or send what cannot be forwarded. It keeps nothing of what it is sent.
 type Processor struct {
 	// Address is the switch's own.
 	Address wire.Addr
@@ -19,8 +19,8 @@ type Processor struct {
 	filled vtime.Time
 }
 
-// A processor gives so many answers at once, and then one in answerPeriod: as routers must, it limits what it can be made to send (RFC 1812,
-// section 4.3.2.8; RFC 4443, section 2.4).
+// A processor gives so many answers at once, and then one in answerPeriod: as routers must, it limits what it can be
+// made to send (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4).
 const (
 	answerBurst  = 100
 	answerPeriod = vtime.Microsecond
@@ -43,8 +43,8 @@ const (
 	CauseSize               // it is longer than the MTU of the port that it would leave by
 )
 
-// Most bytes of a packet that an error quotes: so that the message has no more than 576 bytes (RFC 1812, section 4.3.2.3), or the least MTU of
-// IPv6 (RFC 4443, section 2.4).
+// Most bytes of a packet that an error quotes: so that the message has no more than 576 bytes (RFC 1812, section
+// 4.3.2.3), or the least MTU of IPv6 (RFC 4443, section 2.4).
 const (
 	mostQuoted  = 576 - wire.IPv4Len - wire.ICMPLen
 	mostQuoted6 = 1280 - wire.IPv6Len - wire.ICMPLen
@@ -56,8 +56,8 @@ func MostAnswer(n int) int { return n + wire.EthernetLen + wire.IPv6Len + 2*wire
 // errorClass is the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
 const errorClass = 6 << 5
 
-// Answer writes what the processor answers to a frame into buf, which has MostAnswer bytes of it, and returns its length; 0: it says nothing. mtu is for
-// CauseSize, in bytes of the packet.
+// Answer writes what the processor answers to a frame into buf, which has MostAnswer bytes of it, and returns its
+// length; 0: it says nothing. mtu is for CauseSize, in bytes of the packet.
 func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Cause, mtu int) (n int) {
 	if p.tokens < answerBurst {
 		more := int((now - p.filled) / answerPeriod)
@@ -87,8 +87,8 @@ func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Caus
 // router is the address that hosts know their switch by, whichever it is (fe80::1).
 var router = wire.Addr6{0: 0xfe, 1: 0x80, 15: 1}
 
-// answersFor says whether the processor answers a host that asks where an address is: all others of the fabric are behind the switch. Who asks for
-// its own address wants to know whether another has it.
+// answersFor says whether the processor answers a host that asks where an address is: all others of the fabric are
+// behind the switch. Who asks for its own address wants to know whether another has it.
 func (p *Processor) answersFor(target wire.Addr, on *Link) bool {
 	return on.Host != wire.Addr{} && target != on.Host && p.Known(target)
 }
@@ -98,7 +98,8 @@ func (p *Processor) answerARP(buf, packet []byte, on *Link) int {
 		return 0
 	}
 	request := wire.ARP(packet)
-	if !request.Valid() || request.Operation() != wire.ARPRequest || request.Sender() == request.Target() || !p.answersFor(request.Target(), on) {
+	if !request.Valid() || request.Operation() != wire.ARPRequest || request.Sender() == request.Target() ||
+		!p.answersFor(request.Target(), on) {
 		return 0
 	}
 	return wire.PutARPReply(buf, on.Between, request)
@@ -119,14 +120,16 @@ func (p *Processor) answerIPv4(buf, frame []byte, on *Link, why Cause, mtu int) 
 	reply := func(tos, kind, code uint8, rest uint32, body []byte) int {
 		return wire.PutICMP(buf, on.Between, p.Address, ip.Src(), tos, kind, code, rest, body)
 	}
-	if why == CauseOwn && protocol == wire.ProtocolICMP && len(body) >= wire.ICMPLen && body[0] == wire.ICMPEcho && body[1] == 0 {
+	if why == CauseOwn && protocol == wire.ProtocolICMP && len(body) >= wire.ICMPLen && body[0] == wire.ICMPEcho &&
+		body[1] == 0 {
 		if ip.Fragmented() || !p.Known(ip.Src()) || frame[0]&1 != 0 {
 			return 0
 		}
 		return reply(ip.TOS(), wire.ICMPEchoReply, 0, binary.BigEndian.Uint32(body[4:]), body[wire.ICMPLen:])
 	}
 	if frame[0]&1 != 0 || later || !p.Known(ip.Src()) || protocol == wire.ProtocolIGMP ||
-		protocol == wire.ProtocolICMP && (len(body) == 0 || body[0] != wire.ICMPEcho) { // an error, or an answer, is never answered by one (RFC 1122, section 3.2.2)
+		// an error, or an answer, is never answered by one (RFC 1122, section 3.2.2)
+		protocol == wire.ProtocolICMP && (len(body) == 0 || body[0] != wire.ICMPEcho) {
 		return 0
 	}
 	quoted := packet[:min(len(packet), mostQuoted)]
@@ -177,7 +180,8 @@ func (p *Processor) answerIPv6(buf, frame []byte, on *Link, why Cause, mtu int) 
 	reply := func(class, kind, code uint8, rest uint32, body []byte) int {
 		return wire.PutICMP6(buf, on.Between, own, ip.Src(), class, wire.DefaultTTL, kind, code, rest, body)
 	}
-	if why == CauseOwn && protocol == wire.ProtocolICMPv6 && len(body) >= wire.ICMPLen && body[0] == wire.ICMP6Echo && ip.Dst() == own {
+	if why == CauseOwn && protocol == wire.ProtocolICMPv6 && len(body) >= wire.ICMPLen && body[0] == wire.ICMP6Echo &&
+		ip.Dst() == own {
 		return reply(ip.TrafficClass(), wire.ICMP6EchoReply, 0, binary.BigEndian.Uint32(body[4:]), body[wire.ICMPLen:])
 	}
 	later := protocol == fragmentHeader && (len(body) < 8 || binary.BigEndian.Uint16(body[2:])&0xfff8 != 0)
@@ -203,7 +207,8 @@ func (p *Processor) answerIPv6(buf, frame []byte, on *Link, why Cause, mtu int) 
 	return 0
 }
 
-// answerSolicitation is that of a neighbour (RFC 4861, sections 4.3, 4.4 and 7.2): the target's link-layer address is the port's.
+// answerSolicitation is that of a neighbour (RFC 4861, sections 4.3, 4.4 and 7.2): the target's link-layer address is
+// the port's.
 func (p *Processor) answerSolicitation(buf []byte, ip wire.IPv6, body []byte, on *Link) int {
 	target := wire.Addr6(body[8:24])
 	v4, ok := target.Unmap()
@@ -226,7 +231,8 @@ func (p *Processor) answerSolicitation(buf []byte, ip wire.IPv6, body []byte, on
 func ipv4Of(frame []byte) (packet []byte, ok bool) {
 	packet = frame[wire.EthernetLen:]
 	ip := wire.IPv4(packet)
-	if len(packet) < wire.IPv4Len || ip.Version() != 4 || ip.HeaderLen() < wire.IPv4Len || ip.TotalLen() < ip.HeaderLen() || ip.TotalLen() > len(packet) {
+	if len(packet) < wire.IPv4Len || ip.Version() != 4 || ip.HeaderLen() < wire.IPv4Len ||
+		ip.TotalLen() < ip.HeaderLen() || ip.TotalLen() > len(packet) {
 		return nil, false
 	}
 	return packet[:ip.TotalLen()], true
@@ -235,7 +241,8 @@ func ipv4Of(frame []byte) (packet []byte, ok bool) {
 // ipv6Of is the IPv6 packet of a frame.
 func ipv6Of(frame []byte) (packet []byte, ok bool) {
 	packet = frame[wire.EthernetLen:]
-	if len(packet) < wire.IPv6Len || wire.IPv6(packet).Version() != 6 || wire.IPv6Len+wire.IPv6(packet).PayloadLen() > len(packet) {
+	if len(packet) < wire.IPv6Len || wire.IPv6(packet).Version() != 6 ||
+		wire.IPv6Len+wire.IPv6(packet).PayloadLen() > len(packet) {
 		return nil, false
 	}
 	return packet[:wire.IPv6Len+wire.IPv6(packet).PayloadLen()], true
@@ -315,7 +322,8 @@ func MembershipOf(frame []byte) Membership {
 	return MembershipNone
 }
 
-// Hop takes one off the TTL, or hop limit, of a frame that a processor sends on; false if it has run out. The frame is one of IP.
+// Hop takes one off the TTL, or hop limit, of a frame that a processor sends on; false if it has run out. The frame is
+// one of IP.
 func Hop(frame []byte) bool {
 	if wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
 		ip := wire.IPv6(frame[wire.EthernetLen:])

@@ -14,7 +14,10 @@ var (
 	askingHost = wire.Addr{10, 0, 0, 2}
 	otherHost  = wire.Addr{10, 0, 0, 6}
 	stranger   = wire.Addr{192, 0, 2, 1}
-	toHost     = switchagent.Link{Between: wire.Between{From: wire.MAC{2, 0, 0, 0, 0, 1}, To: wire.MAC{2, 0, 0, 0, 0, 2}}, Host: askingHost}
+	toHost     = switchagent.Link{
+		Between: wire.Between{From: wire.MAC{2, 0, 0, 0, 0, 1}, To: wire.MAC{2, 0, 0, 0, 0, 2}},
+		Host:    askingHost,
+	}
 )
 
 func newProcessor() *switchagent.Processor {
@@ -38,7 +41,8 @@ func answered(t testing.TB, frame []byte, why switchagent.Cause, mtu int) []byte
 	return buf[:n]
 }
 
-// checkSums recomputes an answer's checksums: over all that they cover, with themselves, a sum in ones' complement is 0xffff (RFC 1071).
+// checkSums recomputes an answer's checksums: over all that they cover, with themselves, a sum in ones' complement is
+// 0xffff (RFC 1071).
 func checkSums(t testing.TB, frame []byte) {
 	t.Helper()
 	sum := func(parts ...[]byte) uint16 {
@@ -116,7 +120,8 @@ func TestProcessorAnswersForTheFabric(t *testing.T) {
 	if reply == nil {
 		t.Fatal("no answer")
 	}
-	if p := wire.ARP(reply[14:]); p.Operation() != 2 || p.Sender() != otherHost || p.Target() != askingHost || wire.MAC(p[8:14]) != toHost.From {
+	if p := wire.ARP(reply[14:]); p.Operation() != 2 || p.Sender() != otherHost || p.Target() != askingHost ||
+		wire.MAC(p[8:14]) != toHost.From {
 		t.Errorf("ARP reply %x", p[:28])
 	}
 	advert := answered(t, solicitation(wire.Map(askingHost), otherHost), switchagent.CauseOwn, 0)
@@ -125,7 +130,8 @@ func TestProcessorAnswersForTheFabric(t *testing.T) {
 	}
 	p := wire.IPv6(advert[14:])
 	body := p[40:]
-	if p.Src() != wire.Map(otherHost) || p.Dst() != wire.Map(askingHost) || p.HopLimit() != 255 || body[0] != 136 || body[4]>>5 != 7 ||
+	if p.Src() != wire.Map(otherHost) || p.Dst() != wire.Map(askingHost) || p.HopLimit() != 255 || body[0] != 136 ||
+		body[4]>>5 != 7 ||
 		wire.Addr6(body[8:]) != wire.Map(otherHost) || body[24] != 2 || body[25] != 1 || wire.MAC(body[26:]) != toHost.From {
 		t.Errorf("neighbour advertisement %x", advert)
 	}
@@ -141,7 +147,8 @@ func TestProcessorAnswersForTheFabric(t *testing.T) {
 			t.Errorf("%s: answered by %x", name, got)
 		}
 	}
-	if got := answered(t, solicitation(wire.Addr6{}, otherHost), switchagent.CauseOwn, 0); got == nil || wire.IPv6(got[14:]).Dst() != (wire.Addr6{0: 0xff, 1: 2, 15: 1}) {
+	if got := answered(t, solicitation(wire.Addr6{}, otherHost), switchagent.CauseOwn, 0); got == nil ||
+		wire.IPv6(got[14:]).Dst() != (wire.Addr6{0: 0xff, 1: 2, 15: 1}) {
 		t.Errorf("a solicitation from nowhere is answered by %x", got)
 	}
 }
@@ -220,9 +227,12 @@ func TestProcessorIsSilent(t *testing.T) {
 		frame []byte
 		why   switchagent.Cause
 	}{
-		"an error of ICMP":         {ipv4(askingHost, otherHost, 1, 11, 0, 0, 0, 0, 0, 0, 0), switchagent.CauseTTL},
-		"an answer to a ping":      {ipv4(askingHost, otherHost, 1, 0, 0, 0, 0, 0, 0, 0, 0), switchagent.CauseTTL},
-		"an error of ICMPv6":       {ipv6(wire.Map(askingHost), wire.Map(otherHost), 58, 3, 0, 0, 0, 0, 0, 0, 0), switchagent.CauseTTL},
+		"an error of ICMP":    {ipv4(askingHost, otherHost, 1, 11, 0, 0, 0, 0, 0, 0, 0), switchagent.CauseTTL},
+		"an answer to a ping": {ipv4(askingHost, otherHost, 1, 0, 0, 0, 0, 0, 0, 0, 0), switchagent.CauseTTL},
+		"an error of ICMPv6": {
+			ipv6(wire.Map(askingHost), wire.Map(otherHost), 58, 3, 0, 0, 0, 0, 0, 0, 0),
+			switchagent.CauseTTL,
+		},
 		"for a group":              {group(ipv4(askingHost, ownAddress, 17, udp...)), switchagent.CauseOwn},
 		"from who is not there":    {ipv4(stranger, otherHost, 17, udp...), switchagent.CauseTTL},
 		"from nowhere":             {ipv6(wire.Addr6{}, wire.Map(otherHost), 17, udp...), switchagent.CauseTTL},
@@ -259,14 +269,16 @@ func TestProcessorIsLimited(t *testing.T) {
 	}
 }
 
-// FuzzProcessor gives a processor any frame: go test -fuzz FuzzProcessor ./switchagent. What it answers is well formed, goes to who is known, and
-// answers no answer.
+// FuzzProcessor gives a processor any frame: go test -fuzz FuzzProcessor ./switchagent. What it answers is well formed,
+// goes to who is known, and answers no answer.
 func FuzzProcessor(f *testing.F) {
 	udp := []byte{0x80, 0, 0x82, 0x9b, 0, 12, 0, 0, 1, 2, 3, 4}
 	for i, frame := range [][]byte{
-		arp(1, askingHost, otherHost), solicitation(wire.Map(askingHost), otherHost), ipv4(askingHost, otherHost, 17, udp...), ipv4(askingHost, ownAddress, 17, udp...),
+		arp(1, askingHost, otherHost), solicitation(wire.Map(askingHost), otherHost), ipv4(askingHost, otherHost, 17, udp...),
+		ipv4(askingHost, ownAddress, 17, udp...),
 		ipv4(askingHost, ownAddress, 1, 8, 0, 0, 0, 0, 0, 0, 0), ipv6(wire.Map(askingHost), wire.Map(otherHost), 17, udp...),
-		ipv6(wire.Map(askingHost), wire.Map(ownAddress), 58, 128, 0, 0, 0, 0, 0, 0, 0), ipv6(wire.Map(askingHost), wire.Addr6{0: 0xff}, 0, 58, 0, 5, 2, 0, 0, 1, 0, 143, 0),
+		ipv6(wire.Map(askingHost), wire.Map(ownAddress), 58, 128, 0, 0, 0, 0, 0, 0, 0),
+		ipv6(wire.Map(askingHost), wire.Addr6{0: 0xff}, 0, 58, 0, 5, 2, 0, 0, 1, 0, 143, 0),
 	} {
 		f.Add(frame, byte(i))
 	}
@@ -287,7 +299,8 @@ func FuzzProcessor(f *testing.F) {
 			t.Fatalf("%d bytes answer %d", len(got), len(frame))
 		}
 		_, to := switchagent.Ends(got)
-		if solicited := wire.Ethernet(got).Type() == wire.EtherTypeIPv6 && got[54] == 136; !solicited && wire.Ethernet(got).Type() != wire.EtherTypeARP && to != askingHost && to != otherHost && to != ownAddress {
+		if solicited := wire.Ethernet(got).Type() == wire.EtherTypeIPv6 && got[54] == 136; !solicited &&
+			wire.Ethernet(got).Type() != wire.EtherTypeARP && to != askingHost && to != otherHost && to != ownAddress {
 			t.Fatalf("an answer to %v: %x", to, got)
 		}
 		// What answers it, a switch on its way would not answer again, unless it is an echo.

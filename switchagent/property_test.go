@@ -13,8 +13,8 @@ import (
 )
 
 // Whatever comes and goes: every byte is queued, sent or counted as dropped, each account holds just what is queued, no
-// frame leaves through a closed gate, and no queue is left out of the backlog. What a framing does not count is in no account but
-// the backlog's.
+// frame leaves through a closed gate, and no queue is left out of the backlog. What a framing does not count is in no
+// account but the backlog's.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, func(s *switchagent.Settings) {
@@ -55,7 +55,8 @@ func TestConservation(t *testing.T) {
 				}
 				c, want := port.Counters, all[p]
 				if c.EnqueuedBytes != want.in || c.TxBytes != want.out || port.QueuedBytes() != want.in-want.out ||
-					c.DroppedBytes[0]+c.DroppedBytes[1]+c.DroppedBytes[2]+c.DroppedBytes[switchagent.DropFull] != want.dropped || c.QueuePeak != want.queued {
+					c.DroppedBytes[0]+c.DroppedBytes[1]+c.DroppedBytes[2]+c.DroppedBytes[switchagent.DropFull] != want.dropped ||
+					c.QueuePeak != want.queued {
 					t.Fatalf("port %d: %+v, %d queued; want %+v", p, c, port.QueuedBytes(), want)
 				}
 				for priority := range uint8(8) {

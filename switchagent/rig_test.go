@@ -74,7 +74,8 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 	pool := frame.NewPool(9216)
 	pool.HeadersOnly(false) // what counts is a frame's length, not what is kept of it
 	return &rig{
-		Switch: switchagent.New(state, &settings, index, first, buffer, thresholds), t: t, state: state, settings: &settings, buffer: buffer, pool: pool,
+		Switch: switchagent.New(state, &settings, index, first, buffer, thresholds), t: t, state: state, settings: &settings,
+		buffer: buffer, pool: pool,
 	}
 }
 
@@ -85,7 +86,8 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	if in >= 0 {
 		p, sw := &r.state.Ports[in], &r.state.Switches[index]
 		size := sw.Counted(n)
-		if shared := p.Class[priority].Buffered - uint64(p.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 && shared+size > r.state.Threshold(in) {
+		if shared := p.Class[priority].Buffered - uint64(p.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 &&
+			shared+size > r.state.Threshold(in) {
 			p.HeadroomBuffered[priority] += uint32(size)
 			sw.HeadroomUsed += size
 		}

@@ -2,8 +2,8 @@ package switchagent
 
 import "math/bits"
 
-// schedule picks the priority to serve among those open: strict priorities first, the highest number first; then deficit
-// weighted round robin (Shreedhar and Varghese, SIGCOMM'95) among the rest.
+// schedule picks the priority to serve among those open: strict priorities first, the highest number first; then
+// deficit weighted round robin (Shreedhar and Varghese, SIGCOMM'95) among the rest.
 func (s *Switch) schedule(p int, open uint8) uint8 {
 	strict := open &^ s.weighted
 	if strict != 0 {

@@ -26,12 +26,12 @@ type Settings struct {
 	Balancing   LoadBalancing
 	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
 	LossyLimit units.Bytes
-	// LossyAlpha > 0 has such a queue hold no more than LossyAlpha * (shared buffer that is free) either: a dynamic threshold (Choudhury and
-	// Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998). What is free is of the buffer
-	// without what is set aside for headroom.
+	// LossyAlpha > 0 has such a queue hold no more than LossyAlpha * (shared buffer that is free) either: a dynamic
+	// threshold (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN
+	// 6(2), 1998). What is free is of the buffer without what is set aside for headroom.
 	LossyAlpha float64
-	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control priority. TrimVictim says
-	// which frame that is.
+	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control
+	// priority. TrimVictim says which frame that is.
 	Trim       bool
 	TrimVictim TrimVictim
 }
@@ -42,7 +42,8 @@ type TrimVictim uint8
 // Victims.
 const (
 	TrimArriving TrimVictim = iota // the one that comes
-	TrimCoin                       // by a coin, that or the newest of the queue (Handley et al., "NDP", SIGCOMM 2017, section 3.1)
+	// by a coin, that or the newest of the queue (Handley et al., "NDP", SIGCOMM 2017, section 3.1)
+	TrimCoin
 )
 
 // TrimVictimNames are the values' names.
@@ -59,15 +60,16 @@ type PFC struct {
 	XOFFToXON units.Bytes
 	// Alpha > 0 makes XOFF dynamic: Alpha * (shared buffer that is free).
 	Alpha float64
-	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent. Auto: what
-	// can be, by Cable.InFlight.
+	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent.
+	// Auto: what can be, by Cable.InFlight.
 	Headroom units.Bytes
-	// Response is the time that the hardware at both ends of a cable takes to send and to obey a PAUSE. The model's takes none: only Cable.InFlight
-	// counts it, and CellSize and SmallPackets.
+	// Response is the time that the hardware at both ends of a cable takes to send and to obey a PAUSE. The model's takes
+	// none: only Cable.InFlight counts it, and CellSize and SmallPackets.
 	Response vtime.Time
 	// CellSize > 0 has a frame take whole cells of so many bytes of the buffer.
 	CellSize units.Bytes
-	// SmallPackets is the part of the packets in flight, 0 to 1, that have the length that wastes the most of its cells. The others are full.
+	// SmallPackets is the part of the packets in flight, 0 to 1, that have the length that wastes the most of its cells.
+	// The others are full.
 	SmallPackets float64
 	// PerRate > 0 has Alpha and Headroom stand for ports of this rate (see At).
 	PerRate units.Rate
@@ -93,8 +95,8 @@ type ECN struct {
 	PerRate units.Rate
 }
 
-// At are Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to it, as HPCC's simulator has
-// them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
+// At are Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to it, as
+// HPCC's simulator has them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
 func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	if p.PerRate == 0 {
 		return p.Alpha, p.Headroom
@@ -131,7 +133,10 @@ const (
 )
 
 // ECNPortsNames are the values' names.
-var ECNPortsNames = []string{ECNPortsAuto: "auto", ECNPortsAll: "all", ECNPortsToSwitches: "to-switches", ECNPortsToHosts: "to-hosts"}
+var ECNPortsNames = []string{
+	ECNPortsAuto: "auto", ECNPortsAll: "all", ECNPortsToSwitches: "to-switches",
+	ECNPortsToHosts: "to-hosts",
+}
 
 // marks returns whether a port is selected.
 func (p ECNPorts) marks(toHost bool) bool {
@@ -147,7 +152,8 @@ const (
 	ECNByMode ECNPoint = iota
 	// ECNEnqueue marks a packet as it comes, by the queue with itself.
 	ECNEnqueue
-	// ECNDequeue marks a packet as it leaves, by what it leaves behind (HPCC's simulator: SwitchNotifyDequeue in switch-node.cc).
+	// ECNDequeue marks a packet as it leaves, by what it leaves behind (HPCC's simulator: SwitchNotifyDequeue in
+	// switch-node.cc).
 	ECNDequeue
 )
 
@@ -171,26 +177,27 @@ const (
 // CNM is DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to 4.4). Whether it is
 // on depends on the controller.
 type CNM struct {
-	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends. Auto: as ECN's KMax.
+	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends. Auto: as ECN's
+	// KMax.
 	QECN units.Bytes
 	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
-	// number of egress ports that an ingress port's packets were for (section 4.4), in the running period of T or in the one
-	// before if those were more: of the ingress ports whose packets came for this egress port within the last T, the one with
-	// the most.
+	// number of egress ports that an ingress port's packets were for (section 4.4), in the running period of T or in the
+	// one before if those were more: of the ingress ports whose packets came for this egress port within the last T, the
+	// one with the most.
 	QCNM units.Bytes
-	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T before T_current, or since, is
-	// shared.
+	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T before T_current, or
+	// since, is shared.
 	Window vtime.Time
 	// AtOnset says that T_current is when the burst began, so that what is told to go slowly is told until the burst ends.
-	// Otherwise it is when the packet came that a CNM may answer, and T after a burst has stopped a port's other packets it is
-	// shared no more.
+	// Otherwise it is when the packet came that a CNM may answer, and T after a burst has stopped a port's other packets
+	// it is shared no more.
 	AtOnset bool
 	// SharedBy says which packets make a port shared.
 	SharedBy SharedBy
 	// Repeat is the least time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
 	Repeat vtime.Time
-	// RED says that what comes outside of bursts is marked by ECN's curve if that is RED's. Otherwise all that finds more than
-	// QECN is, as section 4.1 has it.
+	// RED says that what comes outside of bursts is marked by ECN's curve if that is RED's. Otherwise all that finds more
+	// than QECN is, as section 4.1 has it.
 	RED bool
 }
 
@@ -198,8 +205,8 @@ type CNM struct {
 type SharedBy uint8
 
 const (
-	// SharedByEdge is as SharedByOther at ports to hosts, as SharedByAny at those to switches: a PAUSE to a host stops nothing but
-	// what that host sends; one to a switch stops all that it would send this way next.
+	// SharedByEdge is as SharedByOther at ports to hosts, as SharedByAny at those to switches: a PAUSE to a host stops
+	// nothing but what that host sends; one to a switch stops all that it would send this way next.
 	SharedByEdge SharedBy = iota
 	// SharedByAny takes those of the congested egress too that came before the burst.
 	SharedByAny
@@ -219,9 +226,9 @@ type Scheduler struct {
 	Quantum [Priorities]units.Bytes
 }
 
-// Default are the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40 Gb/s XOFF is 320 KB,
-// XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. And TCD's patent's for what it
-// has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
+// Default are the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40 Gb/s
+// XOFF is 320 KB, XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. And
+// TCD's patent's for what it has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
 		Buffer: Auto,
@@ -241,8 +248,8 @@ func Default() Settings {
 	}
 }
 
-// Validate says which settings do not go with others, as joined schema.FieldErrors; nil if all do. Their bounds are in package
-// settings.
+// Validate says which settings do not go with others, as joined schema.FieldErrors; nil if all do. Their bounds are in
+// package settings.
 func (s *Settings) Validate() error {
 	var errs []error
 	bad := func(path, format string, args ...any) { errs = append(errs, schema.Errorf(path, format, args...)) }

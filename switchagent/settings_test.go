@@ -25,7 +25,10 @@ func TestValidate(t *testing.T) {
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF }, want: []string{"pfc.xon"}},
 		{edit: func(s *switchagent.Settings) { s.PFC.XON = s.PFC.XOFF - 1 }},
 		{edit: func(s *switchagent.Settings) { s.PFC.Alpha, s.PFC.XOFF, s.PFC.XON = 1, 0, 0 }},
-		{edit: func(s *switchagent.Settings) { s.ECN.Mode, s.ECN.Point = switchagent.ECNPCN, switchagent.ECNEnqueue }, want: []string{"ecn.at"}},
+		{
+			edit: func(s *switchagent.Settings) { s.ECN.Mode, s.ECN.Point = switchagent.ECNPCN, switchagent.ECNEnqueue },
+			want: []string{"ecn.at"},
+		},
 		{edit: func(s *switchagent.Settings) { s.PFC = switchagent.PFC{} }}, // no lossless priority, nothing to be wrong
 		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax }},
 		{edit: func(s *switchagent.Settings) { s.ECN.KMin = s.ECN.KMax + 1 }, want: []string{"ecn.kmin"}},
@@ -56,8 +59,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Thresholds for ports of one rate, at others: HPCC's simulator at 100 Gb/s (run.py and third.cc), whose alpha doubles with
-// the rate up to 1.
+// Thresholds for ports of one rate, at others: HPCC's simulator at 100 Gb/s (run.py and third.cc), whose alpha doubles
+// with the rate up to 1.
 func TestPerRate(t *testing.T) {
 	for _, c := range []struct {
 		per, rate  units.Rate

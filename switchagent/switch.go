@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Switch is one switch's traffic manager. It is a sans-IO state machine: the engine hands it the frames that the ingress
-// pipeline forwarded and takes a frame for a port whenever the port is free.
+// Switch is one switch's traffic manager. It is a sans-IO state machine: the engine hands it the frames that the
+// ingress pipeline forwarded and takes a frame for a port whenever the port is free.
 type Switch struct {
 	state    *ebpf.State
 	settings *Settings
@@ -55,8 +55,8 @@ type Counters struct {
 	EnqueuedFrames, EnqueuedBytes int64
 	QueuePeak                     int64 // most bytes in all queues of the port since TakePeak
 	DroppedFrames, DroppedBytes   [Drops]int64
-	// TrimmedFrames were refused, and their headers taken in their place: they are not of DroppedFrames. TrimmedBytes, whole frames', are
-	// what that cut off.
+	// TrimmedFrames were refused, and their headers taken in their place: they are not of DroppedFrames. TrimmedBytes,
+	// whole frames', are what that cut off.
 	TrimmedFrames, TrimmedBytes int64
 }
 
@@ -97,13 +97,14 @@ type pausing struct {
 	level uint64 // XOFF when it was paused, if that is static: above it the port may hold the headroom
 }
 
-// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ... buffer and ports
-// are what the settings resolve to.
+// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ... buffer
+// and ports are what the settings resolve to.
 func New(state *ebpf.State, settings *Settings, index, first int, buffer units.Bytes, ports []Thresholds) *Switch {
 	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
-		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC, trimTo: -1,
-		ports: make([]Port, len(ports)), headroom: make([]uint64, len(ports)),
+		weighted: settings.Scheduler.weighted(), lossless: settings.Lossless(), credits: settings.FlowControl == FlowCBFC,
+		trimTo: -1,
+		ports:  make([]Port, len(ports)), headroom: make([]uint64, len(ports)),
 	}
 	for i := range s.ports {
 		s.ports[i].of, s.ports[i].index = s, i
@@ -227,8 +228,8 @@ func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
 	return Admitted
 }
 
-// lossyThreshold is the dynamic threshold that a frame of n bytes finds: what is free is without it, which the ingress pipeline has counted
-// already.
+// lossyThreshold is the dynamic threshold that a frame of n bytes finds: what is free is without it, which the ingress
+// pipeline has counted already.
 func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
 	t := &s.state.Switches[s.index]
 	used := t.Used - t.HeadroomUsed
@@ -279,8 +280,8 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	return f, 0
 }
 
-// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself. What is OFF
-// for want of credits does not.
+// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself. What is
+// OFF for want of credits does not.
 func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vtime.Time) {
 	wake = vtime.Never
 	registers := &s.state.Ports[p]
@@ -310,7 +311,8 @@ func (s *Switch) FindDue() {
 // Due are the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
 func (s *Switch) Due() []Due { return s.due }
 
-// Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent RESUME.
+// Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent
+// RESUME.
 func (s *Switch) Paused(p int, priority uint8) {
 	level := s.state.Threshold(p)
 	for i := range s.pausing {
@@ -332,8 +334,8 @@ func (s *Switch) Resumed(p int, priority uint8) {
 	}
 }
 
-// Touch reads what a frame of a priority will need of the port, and is of no other use: code that knows which ports come next can have
-// all of it loaded at once.
+// Touch reads what a frame of a priority will need of the port, and is of no other use: code that knows which ports
+// come next can have all of it loaded at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
 // noQueue is that of a priority that no frame of the switch has had.
@@ -347,7 +349,8 @@ func (p *Port) queue(priority uint8) *frame.Queue {
 	return &noQueue
 }
 
-// TakePeak is QueuePeak, which begins anew with what is queued now: so a port's longest queue shows for each stretch of time.
+// TakePeak is QueuePeak, which begins anew with what is queued now: so a port's longest queue shows for each stretch of
+// time.
 func (p *Port) TakePeak() int64 {
 	peak := p.QueuePeak
 	p.QueuePeak = p.EnqueuedBytes - p.TxBytes

@@ -78,7 +78,8 @@ func TestDepartureRecord(t *testing.T) {
 	for _, want := range [][2]uint32{{670, 2}, {70, 1}, {0, 0}} {
 		f, _ := r.Dequeue(100, first+1)
 		if f.QueueBytes != want[0] || f.QueuePackets != want[1] || f.OnSince != 77 || f.Burst != 2 {
-			t.Errorf("left behind %d bytes in %d packets, ON since %d, burst %d", f.QueueBytes, f.QueuePackets, f.OnSince, f.Burst)
+			t.Errorf("left behind %d bytes in %d packets, ON since %d, burst %d", f.QueueBytes, f.QueuePackets, f.OnSince,
+				f.Burst)
 		}
 		if p.Class[3].QueueBytes != uint64(want[0]) {
 			t.Errorf("register says %d", p.Class[3].QueueBytes)
@@ -145,24 +146,39 @@ func TestAdmission(t *testing.T) {
 		}},
 		{name: "the switch's own frame has no account", priority: 3, in: -1, want: switchagent.Admitted},
 		// With a dynamic threshold, what came when it was reached is in the headroom, whatever it is now. XOFF is 500 000.
-		{name: "dynamic threshold, fills the headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
-			spilled(r, in, 500_000, 75_000-n)
-		}},
-		{name: "dynamic threshold, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
-			spilled(r, in, 500_000, 75_000-n+1)
-		}},
-		// Others have filled the buffer while the port's peer sent nothing: the port holds far more than XOFF. What may come is
-		// what was in flight as PAUSE was sent.
-		{name: "dynamic threshold that fell, fills the headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
-			spilled(r, in, 900_000, 75_000-n)
-		}},
-		{name: "dynamic threshold that fell, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic, prepare: func(r *rig) {
-			spilled(r, in, 900_000, 75_000-n+1)
-			r.Paused(in, 3)
-		}},
-		{name: "dynamic threshold that rose, a full headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic, prepare: func(r *rig) {
-			spilled(r, in, 400_000, 75_000)
-		}},
+		{
+			name: "dynamic threshold, fills the headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic,
+			prepare: func(r *rig) {
+				spilled(r, in, 500_000, 75_000-n)
+			},
+		},
+		{
+			name: "dynamic threshold, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom, edit: dynamic,
+			prepare: func(r *rig) {
+				spilled(r, in, 500_000, 75_000-n+1)
+			},
+		},
+		// Others have filled the buffer while the port's peer sent nothing: the port holds far more than XOFF. What may come
+		// is what was in flight as PAUSE was sent.
+		{
+			name: "dynamic threshold that fell, fills the headroom", priority: 3, in: in, want: switchagent.Admitted,
+			edit: dynamic, prepare: func(r *rig) {
+				spilled(r, in, 900_000, 75_000-n)
+			},
+		},
+		{
+			name: "dynamic threshold that fell, over the headroom", priority: 3, in: in, want: switchagent.DropHeadroom,
+			edit: dynamic, prepare: func(r *rig) {
+				spilled(r, in, 900_000, 75_000-n+1)
+				r.Paused(in, 3)
+			},
+		},
+		{
+			name: "dynamic threshold that rose, a full headroom", priority: 3, in: in, want: switchagent.Admitted, edit: dynamic,
+			prepare: func(r *rig) {
+				spilled(r, in, 400_000, 75_000)
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, c.edit)
@@ -190,16 +206,19 @@ func TestAdmission(t *testing.T) {
 				t.Errorf("%d bytes in %d packets queued; %+v", queued, packets, p.Counters)
 			}
 			if r.buffered(in) != buffered || r.state.Switches[index].Used != used {
-				t.Errorf("%v buffered, %d used after a drop; before %v, %d", r.buffered(in), r.state.Switches[index].Used, buffered, used)
+				t.Errorf("%v buffered, %d used after a drop; before %v, %d", r.buffered(in), r.state.Switches[index].Used, buffered,
+					used)
 			}
 			if r.state.Ports[in].HeadroomBuffered != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
-				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomBuffered, r.state.Switches[index].HeadroomUsed, headroom)
+				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomBuffered,
+					r.state.Switches[index].HeadroomUsed, headroom)
 			}
 		})
 	}
 }
 
-// spilled has a paused port of a switch of 10 MB, of which 6 MB are shared, hold so much beside its headroom, and in it.
+// spilled has a paused port of a switch of 10 MB, of which 6 MB are shared, hold so much beside its headroom, and in
+// it.
 func spilled(r *rig, in int, shared, headroom uint64) {
 	r.pause(in, 3)
 	r.state.Ports[in].Class[3].Buffered, r.state.Ports[in].HeadroomBuffered[3] = shared+headroom, uint32(headroom)
@@ -261,7 +280,8 @@ func TestDueDynamic(t *testing.T) {
 	r.put(first+1, first+3, 3, 1000)
 	*used = 7_584_000 + 1000
 	r.take(first + 3)
-	if want := []switchagent.Due{{Port: first + 2, Priority: 3}, {Port: first, Priority: 3}}; !slices.Equal(r.Due(), want) {
+	if want := []switchagent.Due{{Port: first + 2, Priority: 3}, {Port: first, Priority: 3}}; !slices.Equal(r.Due(),
+		want) {
 		t.Errorf("XON %d: due %v, want %v", r.state.Threshold(first)-2000, r.Due(), want)
 	}
 	r.Resumed(first+2, 3)

@@ -8,8 +8,9 @@ import (
 // TrimTo says which priority trimmed packets go on in: the hosts' control priority. Without it nothing is trimmed.
 func (s *Switch) TrimTo(priority uint8) { s.trimTo = int8(priority) }
 
-// trim cuts a data frame to its headers and queues those at port p, in the place of a lossy frame that found no room and has been taken off the
-// account of the port that it came by. It says whether it could: the frame is as it was, if not.
+// trim cuts a data frame to its headers and queues those at port p, in the place of a lossy frame that found no room
+// and has been taken off the account of the port that it came by. It says whether it could: the frame is as it was, if
+// not.
 //
 //go:noinline
 func (s *Switch) trim(p int, f *frame.Frame) bool {
@@ -58,8 +59,8 @@ type Cut struct {
 	Priority uint8
 }
 
-// trimNewest tosses NDP's coin for a frame of n bytes that finds a queue of port p full. On heads it trims the newest frame of the queue, and
-// queues the one that came in its place. It says whether it did.
+// trimNewest tosses NDP's coin for a frame of n bytes that finds a queue of port p full. On heads it trims the newest
+// frame of the queue, and queues the one that came in its place. It says whether it did.
 //
 //go:noinline
 func (s *Switch) trimNewest(p int, q *frame.Queue, f *frame.Frame, n int64) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// TestLossyAlpha: a queue alone comes to alpha/(1+alpha) of the buffer, and n equally long ones to alpha/(1+n*alpha) each (Choudhury and Hahne,
-// section III): with 1 MB and frames of 1000 bytes, whole frames of that.
+// TestLossyAlpha: a queue alone comes to alpha/(1+alpha) of the buffer, and n equally long ones to alpha/(1+n*alpha)
+// each (Choudhury and Hahne, section III): with 1 MB and frames of 1000 bytes, whole frames of that.
 func TestLossyAlpha(t *testing.T) {
 	const n, buffer = 1000, 1_000_000
 	for _, c := range []struct {
@@ -42,8 +42,9 @@ func TestLossyAlpha(t *testing.T) {
 	}
 }
 
-// TestTrim: a lossy data frame without room goes on as its headers in the control priority, on the account of the port that it came by; what is no
-// data, what has been trimmed before, and what finds the control priority's queue full or lossless is dropped.
+// TestTrim: a lossy data frame without room goes on as its headers in the control priority, on the account of the port
+// that it came by; what is no data, what has been trimmed before, and what finds the control priority's queue full or
+// lossless is dropped.
 func TestTrim(t *testing.T) {
 	const payload, in, out = 1000, first + 1, first
 	full := wire.V4.DataLen(wire.OpWriteOnly, payload)
@@ -78,16 +79,19 @@ func TestTrim(t *testing.T) {
 	}
 	const cut = 74 // Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, ICRC 4
 	var p wire.Packet
-	if err := f.ParseHeaders(&p); err != nil || f.Length != cut || f.Priority != 6 || !p.Trimmed() || p.PSN != 7 || p.ECN() != wire.ECT0 || p.Priority() != 6 {
+	if err := f.ParseHeaders(&p); err != nil || f.Length != cut || f.Priority != 6 || !p.Trimmed() || p.PSN != 7 ||
+		p.ECN() != wire.ECT0 || p.Priority() != 6 {
 		t.Errorf("%d bytes of priority %d, %+v, %v", f.Length, f.Priority, p, err)
 	}
 	port := r.Port(out)
 	queued, packets := port.Queue(6)
-	if got := r.buffered(in); queued != cut || packets != 1 || got[3] != uint64(2*full) || got[6] != cut || r.state.Switches[index].Used != uint64(2*full+cut) ||
+	if got := r.buffered(in); queued != cut || packets != 1 || got[3] != uint64(2*full) || got[6] != cut ||
+		r.state.Switches[index].Used != uint64(2*full+cut) ||
 		r.state.Ports[out].Class[6].QueueBytes != cut || r.state.Ports[in].Class[6].Peak != cut {
 		t.Errorf("%d bytes in %d packets queued, accounts %v, %d used", queued, packets, got, r.state.Switches[index].Used)
 	}
-	if c := port.Counters; c.TrimmedFrames != 1 || c.TrimmedBytes != int64(full-cut) || c.DroppedFrames != [switchagent.Drops]int64{} || c.EnqueuedFrames != 3 {
+	if c := port.Counters; c.TrimmedFrames != 1 || c.TrimmedBytes != int64(full-cut) ||
+		c.DroppedFrames != [switchagent.Drops]int64{} || c.EnqueuedFrames != 3 {
 		t.Errorf("%+v", c)
 	}
 	if next := r.take(out); next != f {
@@ -104,8 +108,10 @@ func TestTrim(t *testing.T) {
 		t.Helper()
 		before, n := r.buffered(in), f.Length
 		before[3] -= r.state.Switches[index].Counted(int(n))
-		if d := r.Enqueue(out, f); d != switchagent.DropLossy || f.Length != n || f.Priority != 3 || r.buffered(in) != before || r.Port(out).TrimmedFrames != 0 {
-			t.Errorf("%s: %v, %d bytes of priority %d, accounts %v, want %v", what, d, f.Length, f.Priority, r.buffered(in), before)
+		if d := r.Enqueue(out, f); d != switchagent.DropLossy || f.Length != n || f.Priority != 3 ||
+			r.buffered(in) != before || r.Port(out).TrimmedFrames != 0 {
+			t.Errorf("%s: %v, %d bytes of priority %d, accounts %v, want %v", what, d, f.Length, f.Priority, r.buffered(in),
+				before)
 		}
 	}
 	fill := func(r *rig) *rig {
@@ -138,8 +144,8 @@ func TestTrim(t *testing.T) {
 	dropped("a storm in the control priority", r, data(r))
 }
 
-// TestTrimCoin: where a queue is full, a coin decides whether the frame that comes is trimmed, or the newest of the queue, whose place it takes. It falls
-// as the switch's seed says.
+// TestTrimCoin: where a queue is full, a coin decides whether the frame that comes is trimmed, or the newest of the
+// queue, whose place it takes. It falls as the switch's seed says.
 func TestTrimCoin(t *testing.T) {
 	const payload, in, out, tosses, cut = 1000, first + 1, first, 400, 74
 	full := wire.V4.DataLen(wire.OpWriteOnly, payload)
@@ -179,9 +185,12 @@ func TestTrimCoin(t *testing.T) {
 			}
 			queued, packets := r.Port(out).Queue(3)
 			port := r.Port(out)
-			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint64(3*full) || r.state.Switches[index].Used != uint64(3*full+cut) ||
-				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || port.EnqueuedFrames-port.TxFrames != 4 || r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {
-				t.Fatalf("toss %d: %d bytes in %d packets, %d used, accounts %v and %v, %+v", n, queued, packets, r.state.Switches[index].Used, r.buffered(from), r.buffered(at), port.Counters)
+			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint64(3*full) ||
+				r.state.Switches[index].Used != uint64(3*full+cut) ||
+				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || port.EnqueuedFrames-port.TxFrames != 4 ||
+				r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {
+				t.Fatalf("toss %d: %d bytes in %d packets, %d used, accounts %v and %v, %+v", n, queued, packets,
+					r.state.Switches[index].Used, r.buffered(from), r.buffered(at), port.Counters)
 			}
 			if next := r.take(out); next != victim {
 				t.Fatalf("toss %d: the headers do not go first", n)
@@ -192,7 +201,8 @@ func TestTrimCoin(t *testing.T) {
 				t.Fatal("the queue is out of order")
 			}
 		}
-		if c := r.Port(out).Counters; r.state.Switches[index].Used != 0 || c.TrimmedFrames != tosses || c.TrimmedBytes != tosses*int64(full-cut) || c.DroppedFrames != [switchagent.Drops]int64{} {
+		if c := r.Port(out).Counters; r.state.Switches[index].Used != 0 || c.TrimmedFrames != tosses ||
+			c.TrimmedBytes != tosses*int64(full-cut) || c.DroppedFrames != [switchagent.Drops]int64{} {
 			t.Fatalf("%d used by nothing, %+v", r.state.Switches[index].Used, c)
 		}
 		return string(coins)
@@ -206,9 +216,11 @@ func TestTrimCoin(t *testing.T) {
 	}
 }
 
-// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of payload come to a
-// port.
-func coinRig(t *testing.T, limit int, seed uint64, edit func(*switchagent.Settings)) (r *rig, put func(psn uint32) (*frame.Frame, switchagent.Drop)) {
+// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of
+// payload come to a port.
+func coinRig(t *testing.T, limit int, seed uint64,
+	edit func(*switchagent.Settings),
+) (r *rig, put func(psn uint32) (*frame.Frame, switchagent.Drop)) {
 	r = newRig(t, func(s *switchagent.Settings) {
 		s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, units.Bytes(limit), true, switchagent.TrimCoin
 		if edit != nil {
@@ -228,8 +240,8 @@ func coinRig(t *testing.T, limit int, seed uint64, edit func(*switchagent.Settin
 	}
 }
 
-// TestTrimCoinLeavesRoom: however often the newest frame is trimmed, a queue holds as many frames as before, also where of each frame 10
-// bytes do not count.
+// TestTrimCoinLeavesRoom: however often the newest frame is trimmed, a queue holds as many frames as before, also where
+// of each frame 10 bytes do not count.
 func TestTrimCoinLeavesRoom(t *testing.T) {
 	const each = 1074 - 10
 	r, put := coinRig(t, 3*each, 1, nil)
@@ -252,8 +264,8 @@ func TestTrimCoinLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestTrimCoinNeverFalls: the newest frame stays whole where its headers could not go on: to its own queue, or to a priority that is
-// lossless or in a storm.
+// TestTrimCoinNeverFalls: the newest frame stays whole where its headers could not go on: to its own queue, or to a
+// priority that is lossless or in a storm.
 func TestTrimCoinNeverFalls(t *testing.T) {
 	const each = 1074
 	for name, c := range map[string]struct {

@@ -2,11 +2,11 @@ package topologies
 
 import "slices"
 
-// Balancing is what decides the ways of flows among equal-cost paths, beside Hash. It is the same at all switches. The zero value has each
-// switch hash the 5-tuple by a seed of its own.
+// Balancing is what decides the ways of flows among equal-cost paths, beside Hash. It is the same at all switches. The
+// zero value has each switch hash the 5-tuple by a seed of its own.
 type Balancing struct {
-	// Moving says that the packets of a flow may take several paths, be it one by one or by flowlets. What a path is asked for says one of
-	// them then, and Ways has all ports.
+	// Moving says that the packets of a flow may take several paths, be it one by one or by flowlets. What a path is asked
+	// for says one of them then, and Ways has all ports.
 	Moving bool
 	// OneSeed says that all switches hash by Seed.
 	OneSeed bool
@@ -41,8 +41,8 @@ func (p *Plan) Choices() (most int) {
 	return most
 }
 
-// Ways are the ports that packets from one host to another may leave by where load balancing moves them: those of all shortest paths, each
-// once, by their distance from the source, whose own comes first.
+// Ways are the ports that packets from one host to another may leave by where load balancing moves them: those of all
+// shortest paths, each once, by their distance from the source, whose own comes first.
 func (p *Plan) Ways(source, destination NodeID, by Pair) [][]PortID {
 	return p.WaysBy(p.Nodes[source].Ports[by.From], p.Nodes[destination].Ports[by.To], p.NextHops)
 }

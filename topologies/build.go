@@ -75,7 +75,8 @@ func portMAC(id PortID) [6]byte {
 	return mac
 }
 
-// hostAddress is that of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index back from the lower 24 bits.
+// hostAddress is that of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index back from the
+// lower 24 bits.
 func hostAddress(index int) netip.Addr {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// builder is what the builders' parameters have in common: cables towards hosts and between switches, name patterns, and
-// the buffer of the switches.
+// builder is what the builders' parameters have in common: cables towards hosts and between switches, name patterns,
+// and the buffer of the switches.
 type builder struct {
 	*draft
 	at           *yamlspec.Value
@@ -33,7 +33,9 @@ func (b *builder) hostLinks(host, sw, count int) {
 }
 
 // begin reads the common parameters. patterns are the default name patterns by role.
-func (d *draft) begin(m *yamlspec.Mapping, v *yamlspec.Value, base cable, patterns map[string]string, roles ...string) *builder {
+func (d *draft) begin(m *yamlspec.Mapping, v *yamlspec.Value, base cable, patterns map[string]string,
+	roles ...string,
+) *builder {
 	base = decodeCable(m, base)
 	b := &builder{draft: d, at: v, host: base, fabric: base, patterns: patterns}
 	decodeRate(m.Get("host_rate"), &b.host.rate)
@@ -100,11 +102,13 @@ func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 	m.Need("spines").Int(&spines, 1, MaxSwitches)
 	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
 	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
+		"host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	ports := b.portsPerHost(m)
 	m.Done()
-	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines, leaves*(perLeaf*ports+spines)) {
+	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines,
+		leaves*(perLeaf*ports+spines)) {
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
@@ -118,8 +122,9 @@ func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 	}
 }
 
-// rail: the rail-optimised leaf-spine of GPU clusters. Hosts come in groups; port n of each host of a group is cabled to the group's n-th leaf, so
-// that ports of one number, a rail, meet without a spine. Every leaf is cabled to every spine. Two rails are dual-homed hosts.
+// rail: the rail-optimised leaf-spine of GPU clusters. Hosts come in groups; port n of each host of a group is cabled
+// to the group's n-th leaf, so that ports of one number, a rail, meet without a spine. Every leaf is cabled to every
+// spine. Two rails are dual-homed hosts.
 func (d *draft) rail(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
 	var rails, perGroup, spines int
@@ -128,7 +133,8 @@ func (d *draft) rail(v *yamlspec.Value, base cable) {
 	m.Need("hosts_per_group").Int(&perGroup, 1, MaxPortsPerSwitch)
 	m.Get("groups").Int(&groups, 1, MaxSwitches)
 	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
+		"host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	m.Done()
 	if rails == 0 || perGroup == 0 || groups == 0 || !spinesOK ||
@@ -152,7 +158,8 @@ func (d *draft) rail(v *yamlspec.Value, base cable) {
 	}
 }
 
-// planes: leaf-spines beside each other that no link joins; port n of each host is in the n-th. Plane 0 has the first leaves and spines.
+// planes: leaf-spines beside each other that no link joins; port n of each host is in the n-th. Plane 0 has the first
+// leaves and spines.
 func (d *draft) planes(v *yamlspec.Value, base cable) {
 	m := v.Mapping()
 	var planes, spines, leaves, perLeaf int
@@ -160,7 +167,8 @@ func (d *draft) planes(v *yamlspec.Value, base cable) {
 	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
 	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
 	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine", "host")
+	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
+		"host")
 	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
 	m.Done()
 	if planes == 0 || leaves == 0 || perLeaf == 0 || !spinesOK ||
@@ -171,7 +179,8 @@ func (d *draft) planes(v *yamlspec.Value, base cable) {
 		v.Errorf("%d leaves of a plane need spines: nothing else joins them", leaves)
 		return
 	}
-	leaf, spine, host := b.nodesOf("leaf", planes*leaves), b.nodesOf("spine", planes*spines), b.nodesOf("host", leaves*perLeaf)
+	leaf, spine, host := b.nodesOf("leaf", planes*leaves), b.nodesOf("spine", planes*spines), b.nodesOf("host",
+		leaves*perLeaf)
 	for plane := range planes {
 		for i, h := range host {
 			b.link(h, leaf[plane*leaves+i/perLeaf], b.host, v)

@@ -46,7 +46,8 @@ func (d *draft) check(sound bool) {
 	}
 	for i := range d.links {
 		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+roceHeaders {
-			l.at.Errorf("interface_mtu %d of the link from %s to %s: RoCE packets of mtu %d need %d, with their headers", l.mtu, d.nodes[l.a].name,
+			l.at.Errorf("interface_mtu %d of the link from %s to %s: RoCE packets of mtu %d need %d, with their headers", l.mtu,
+				d.nodes[l.a].name,
 				d.nodes[l.b].name, d.mtu, d.mtu+roceHeaders)
 			break
 		}
@@ -152,7 +153,8 @@ func (d *draft) checkReach() bool {
 	return parts == 1
 }
 
-// checkPairs reports two hosts that no switches join, though links lead from one to the other through hosts, which forward nothing.
+// checkPairs reports two hosts that no switches join, though links lead from one to the other through hosts, which
+// forward nothing.
 func (d *draft) checkPairs() {
 	part := make([]int, len(d.nodes)) // of switches that are joined: the least of them, as far as it is known
 	for i := range part {

@@ -2,17 +2,18 @@ package topologies
 
 import "slices"
 
-// Dependencies are which egress queues can wait for which: a frame that came by one link and leaves by another waits, and so does the queue
-// at the first link's other end once PAUSE, or a lack of credits, has stopped it. A cycle among them is a cyclic buffer dependency, the
-// condition of a deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Transactions on
-// Computers 1987; "Tagger", Hu et al., CoNEXT 2017).
+// Dependencies are which egress queues can wait for which: a frame that came by one link and leaves by another waits,
+// and so does the queue at the first link's other end once PAUSE, or a lack of credits, has stopped it. A cycle among
+// them is a cyclic buffer dependency, the condition of a deadlock (Dally and Seitz, "Deadlock-Free Message Routing in
+// Multiprocessor Interconnection Networks", IEEE Transactions on Computers 1987; "Tagger", Hu et al., CoNEXT 2017).
 type Dependencies struct {
 	plan  *Plan
 	waits map[PortID][]PortID // what a port's queue can wait for, in ascending order without repetition
 }
 
-// DependenciesOf are those of frames that hosts send to others by the routes, which may be the plan's own or what is left of them. Trips
-// are the pairs that send, by interface index: source and destination. Trips that are dropped where no way is left are no matter.
+// DependenciesOf are those of frames that hosts send to others by the routes, which may be the plan's own or what is
+// left of them. Trips are the pairs that send, by interface index: source and destination. Trips that are dropped where
+// no way is left are no matter.
 func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 	d := &Dependencies{plan: p, waits: map[PortID][]PortID{}}
 	from := map[int32][]int32{} // leaves that send, by the leaf that is sent to
@@ -64,8 +65,9 @@ func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 			}
 		}
 	}
-	// Where no way leads down, or along a tier, and up again there is no cycle: what goes up waits for what is higher or goes down, and
-	// that for what is lower. So it is in every fabric without faults that people build, and large ones are done here.
+	// Where no way leads down, or along a tier, and up again there is no cycle: what goes up waits for what is higher or
+	// goes down, and that for what is lower. So it is in every fabric without faults that people build, and large ones are
+	// done here.
 	valley := false
 	each(func(port PortID, out []PortID) {
 		if !turns[port].up && !valley {
@@ -119,8 +121,8 @@ func (p *Plan) leafSwitches(routes *Routes) []int32 {
 	return of
 }
 
-// Cycle is a shortest cycle of ports, each of whose queues can wait for the next and the last for the first, the least port first; nil where there is
-// none.
+// Cycle is a shortest cycle of ports, each of whose queues can wait for the next and the last for the first, the least
+// port first; nil where there is none.
 func (d *Dependencies) Cycle() []PortID {
 	ports := make([]PortID, 0, len(d.waits))
 	for port := range d.waits {
@@ -140,8 +142,8 @@ func (d *Dependencies) Cycle() []PortID {
 	return slices.Concat(best[least:], best[:least])
 }
 
-// cyclic are the ports, in their order, that are left when those that wait for nothing are taken away, again and again: all that are on
-// cycles, and some that lead to them.
+// cyclic are the ports, in their order, that are left when those that wait for nothing are taken away, again and again:
+// all that are on cycles, and some that lead to them.
 func (d *Dependencies) cyclic(ports []PortID) (left []PortID) {
 	waiting := map[PortID]int{}
 	before := map[PortID][]PortID{}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCycle: in a random fabric with random links down a cycle of queues is found if there is one, and a shortest: by following every path of every pair
-// of hosts, and Floyd and Warshall on the queues.
+// TestCycle: in a random fabric with random links down a cycle of queues is found if there is one, and a shortest: by
+// following every path of every pair of hosts, and Floyd and Warshall on the queues.
 func TestCycle(t *testing.T) {
 	found, none := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,10 +9,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// hpccFile reads a topology file of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/mix), named
-// relative to the spec's folder. It is words between blanks: the numbers of nodes, switches and links; the switches' ids; and
-// for each link its two ends, rate, delay and error rate. What follows is not read. Nodes are numbered from 0 and get the
-// names s7 and h8; the ports of a node are in the order of its links, as the simulator's interfaces are.
+// hpccFile reads a topology file of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/mix),
+// named relative to the spec's folder. It is words between blanks: the numbers of nodes, switches and links; the
+// switches' ids; and for each link its two ends, rate, delay and error rate. What follows is not read. Nodes are
+// numbered from 0 and get the names s7 and h8; the ports of a node are in the order of its links, as the simulator's
+// interfaces are.
 func (d *draft) hpccFile(v *yamlspec.Value, _ cable) {
 	name := ""
 	if !v.String(&name) {
@@ -34,7 +35,8 @@ func (d *draft) hpccFile(v *yamlspec.Value, _ cable) {
 
 func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 	var nodes, switches, links int
-	if !w.Int(&nodes, "number of nodes", 1, MaxHosts+MaxSwitches) || !w.Int(&switches, "number of switches", 0, MaxSwitches) ||
+	if !w.Int(&nodes, "number of nodes", 1, MaxHosts+MaxSwitches) ||
+		!w.Int(&switches, "number of switches", 0, MaxSwitches) ||
 		!w.Int(&links, "number of links", 0, maxLinks) {
 		return
 	}

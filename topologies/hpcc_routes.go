@@ -32,10 +32,10 @@ func (p *Plan) WithHash(h Hash) *Plan {
 	return &q
 }
 
-// hpccNeighbours are the switches beside each switch in the order in which the simulator goes through them, each with the port
-// that leads there. The simulator knows one link between two nodes, the last. It keeps neighbours by where their objects are in
-// memory, in ascending order. A switch's object is above 2 MB there, and as Linux's C library maps these one below the other, that
-// is the order of the switches' numbers from the last to the first.
+// hpccNeighbours are the switches beside each switch in the order in which the simulator goes through them, each with
+// the port that leads there. The simulator knows one link between two nodes, the last. It keeps neighbours by where
+// their objects are in memory, in ascending order. A switch's object is above 2 MB there, and as Linux's C library maps
+// these one below the other, that is the order of the switches' numbers from the last to the first.
 func (p *Plan) hpccNeighbours() [][]hpccHop {
 	of := make([][]hpccHop, len(p.Nodes))
 	for _, id := range p.Switch {
@@ -61,8 +61,8 @@ type hpccHop struct {
 	port PortID
 }
 
-// hpccNextHops are the ports of each switch towards the hosts of the switch root, in the order in which a breadth-first search
-// from there comes upon their far ends (third.cc: CalculateRoute).
+// hpccNextHops are the ports of each switch towards the hosts of the switch root, in the order in which a breadth-first
+// search from there comes upon their far ends (third.cc: CalculateRoute).
 func (p *Plan) hpccNextHops(root NodeID, neighbours [][]hpccHop, usable func(PortID) bool) [][]PortID {
 	next := make([][]PortID, len(p.Nodes))
 	distance := make([]int32, len(p.Nodes)) // 0: not reached; the root's is 1

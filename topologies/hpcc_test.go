@@ -61,7 +61,8 @@ func TestHPCCTopology(t *testing.T) {
 		t.Fatal(p.Summary())
 	}
 	for id := range p.Nodes {
-		if want := fmt.Sprintf("h%d", id); id < 320 && p.Nodes[id].Name != want || id >= 320 && p.Nodes[id].Name != "s"+want[1:] {
+		if want := fmt.Sprintf("h%d", id); id < 320 && p.Nodes[id].Name != want || id >= 320 &&
+			p.Nodes[id].Name != "s"+want[1:] {
 			t.Fatalf("node %d is %s", id, p.Nodes[id].Name)
 		}
 	}
@@ -70,7 +71,8 @@ func TestHPCCTopology(t *testing.T) {
 	for id := range p.Nodes {
 		ours, theirs := &p.Nodes[id], &built.Nodes[other(NodeID(id))]
 		if len(ours.Ports) != len(theirs.Ports) || ours.Tier != theirs.Tier {
-			t.Fatalf("%s has %d ports on tier %d, %s %d on %d", ours.Name, len(ours.Ports), ours.Tier, theirs.Name, len(theirs.Ports), theirs.Tier)
+			t.Fatalf("%s has %d ports on tier %d, %s %d on %d", ours.Name, len(ours.Ports), ours.Tier, theirs.Name,
+				len(theirs.Ports), theirs.Tier)
 		}
 		for i := range ours.Ports {
 			a, b := p.Ports[ours.Ports[i]], built.Ports[theirs.Ports[i]]
@@ -92,14 +94,16 @@ func TestHPCCWords(t *testing.T) {
 		t.Errorf("%+v", p.Nodes)
 	}
 	got := []any{p.Links[0].Rate, p.Links[0].Delay, p.Links[1].Rate, p.Links[1].Delay}
-	if want := []any{40 * units.Gbps, 2 * vtime.Microsecond, 25 * units.Gbps, vtime.Microsecond}; !reflect.DeepEqual(got, want) {
+	if want := []any{40 * units.Gbps, 2 * vtime.Microsecond, 25 * units.Gbps, vtime.Microsecond}; !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("links %v, want %v", got, want)
 	}
 }
 
 func FuzzHPCC(f *testing.F) {
 	for _, seed := range []string{
-		"", "3 1 2\n1\n0 1 40Gbps 1us 0\n2 1 40Gbps 1000ns 0.0", "3 1 2 1 0 1 1e9 0.000001 0 2 1 1G 1us 0", "-1 0 0", "2 0 1\n0 1 1Gbps 1s 0",
+		"", "3 1 2\n1\n0 1 40Gbps 1us 0\n2 1 40Gbps 1000ns 0.0", "3 1 2 1 0 1 1e9 0.000001 0 2 1 1G 1us 0", "-1 0 0",
+		"2 0 1\n0 1 1Gbps 1s 0",
 		"99999999999999999999 1 1", "3 1 2\n1\n0 1 40Gbps 1us 0.5\n2 1 x y z", "3 3 0\n0 1 2", "5120 1024 1",
 	} {
 		f.Add(seed)

@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Pair are the interfaces that a flow's packets use: the source's and the destination's, each by its place among the host's ports, from 0 on.
+// Pair are the interfaces that a flow's packets use: the source's and the destination's, each by its place among the
+// host's ports, from 0 on.
 type Pair struct{ From, To uint8 }
 
 // Back is the pair as the destination has it: that of what is sent back.
@@ -25,8 +26,8 @@ const (
 	NamedTo
 )
 
-// setInterfaces numbers the hosts' ports: the first ports by host index, then the second ports, and so on. So the first interface of a host has
-// the host's own index, whatever ports there are beside.
+// setInterfaces numbers the hosts' ports: the first ports by host index, then the second ports, and so on. So the first
+// interface of a host has the host's own index, whatever ports there are beside.
 func (p *Plan) setInterfaces() {
 	for i := range p.Ports {
 		p.Ports[i].Interface = -1
@@ -59,13 +60,15 @@ func (p *Plan) Address(id PortID) netip.Addr {
 	return netip.Addr{}
 }
 
-// Gateway and Gateway6 are the addresses that hosts route by: whatever switch is at the other end of their port has them.
+// Gateway and Gateway6 are the addresses that hosts route by: whatever switch is at the other end of their port has
+// them.
 var (
 	Gateway  = netip.AddrFrom4([4]byte{10, 255, 255, 254})
 	Gateway6 = netip.MustParseAddr("fe80::1")
 )
 
-// SwitchAddress is that of the switch with an index, 10.254.0.0 + index + 1. The pipelines know switches' addresses by the upper 16 bits.
+// SwitchAddress is that of the switch with an index, 10.254.0.0 + index + 1. The pipelines know switches' addresses by
+// the upper 16 bits.
 func (p *Plan) SwitchAddress(index int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 254, byte((index + 1) >> 8), byte(index + 1)})
 }
@@ -84,7 +87,8 @@ func (p *Plan) HostRate(host NodeID) (sum units.Rate) {
 	return sum
 }
 
-// EndName is how a spec and messages name a port of a host: the host's name, followed by the port's number if the host has several ("h0.2").
+// EndName is how a spec and messages name a port of a host: the host's name, followed by the port's number if the host
+// has several ("h0.2").
 func (p *Plan) EndName(host NodeID, place uint8) string {
 	n := &p.Nodes[host]
 	if len(n.Ports) == 1 {
@@ -112,18 +116,21 @@ func (p *Plan) End(name string) (host NodeID, place uint8, err error) {
 	case n.Kind != Host:
 		return 0, 0, fmt.Errorf("%s is a switch: flows run between hosts", n.Name)
 	case err != nil || number < 1 || number > len(n.Ports):
-		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, from %s.1 on", name, n.Name, Plural(len(n.Ports), "port"), n.Name)
+		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, from %s.1 on", name, n.Name, Plural(len(n.Ports), "port"),
+			n.Name)
 	}
 	return n.ID, uint8(number - 1), nil
 }
 
-// Joined says whether frames get from one interface to another: switches alone forward, so that hosts with a port each in two planes join nothing.
+// Joined says whether frames get from one interface to another: switches alone forward, so that hosts with a port each
+// in two planes join nothing.
 func (p *Plan) Joined(from, to int) bool {
 	sw := p.PeerNode(p.Interfaces[from])
 	return len(p.NextHops(sw.Index, to)) > 0
 }
 
-// PairOf is the pair of interfaces by which the n-th flow from one host to another goes, unless it says so itself: in turns by those of Pairs.
+// PairOf is the pair of interfaces by which the n-th flow from one host to another goes, unless it says so itself: in
+// turns by those of Pairs.
 func (p *Plan) PairOf(source, destination NodeID, n int) Pair {
 	if p.SinglePort() {
 		return Pair{}
@@ -132,8 +139,9 @@ func (p *Plan) PairOf(source, destination NodeID, n int) Pair {
 	return pairs[n%len(pairs)]
 }
 
-// Pairs are the pairs of interfaces among which flows from one host to another take turns. Where both hosts have as many ports, they are those of
-// the same number at both ends: a rail, a plane. Else, or where switches join no such pair, they are those with the fewest links between them.
+// Pairs are the pairs of interfaces among which flows from one host to another take turns. Where both hosts have as
+// many ports, they are those of the same number at both ends: a rail, a plane. Else, or where switches join no such
+// pair, they are those with the fewest links between them.
 func (p *Plan) Pairs(source, destination NodeID) (pairs []Pair) {
 	from, to := p.Nodes[source].Ports, p.Nodes[destination].Ports
 	if len(from) == len(to) {
@@ -160,8 +168,8 @@ func (p *Plan) Pairs(source, destination NodeID) (pairs []Pair) {
 	return pairs
 }
 
-// PairsVia are the pairs of Pairs that have a shortest path through every node of via, and at the ends that are named the interfaces of named;
-// where there are none, those of all that switches join.
+// PairsVia are the pairs of Pairs that have a shortest path through every node of via, and at the ends that are named
+// the interfaces of named; where there are none, those of all that switches join.
 func (p *Plan) PairsVia(source, destination NodeID, via []NodeID, named Pair, ends Ends) (pairs []Pair) {
 	if len(via) == 0 && ends == 0 {
 		return p.Pairs(source, destination)
@@ -201,8 +209,8 @@ type HostRoute struct {
 	Place uint8
 }
 
-// RoutesOf are how programs of a host of several ports reach the others' addresses: by the port of the same number as the destination's, or else
-// by the first that switches join to it. What goes by the first port stands in no route.
+// RoutesOf are how programs of a host of several ports reach the others' addresses: by the port of the same number as
+// the destination's, or else by the first that switches join to it. What goes by the first port stands in no route.
 func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 	own := p.Nodes[host].Ports
 	placeTo := func(to int) int {

@@ -27,7 +27,8 @@ func (p *Plan) LongestRTT(dataBytes, ackBytes int) vtime.Time {
 	return t
 }
 
-// longestRTT goes through the leaves, and works out for each how long it takes from every other. All interfaces at a leaf share the way to it.
+// longestRTT goes through the leaves, and works out for each how long it takes from every other. All interfaces at a
+// leaf share the way to it.
 func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 	data, ack := p.Framing.LineBytes(dataBytes), p.Framing.LineBytes(ackBytes)
 	roundTrip := func(id PortID) vtime.Time { // over the link of a port
@@ -114,8 +115,9 @@ func slowestPair(out, in *slowest) (sum vtime.Time) {
 	return sum
 }
 
-// Oversubscription returns how many times what switches take from below exceeds what their links upwards carry: the product over the tiers, of
-// each its worst switch's ratio, or 1 if that is less. Links between switches of one tier count as upward. It is 1 where no switch has such links.
+// Oversubscription returns how many times what switches take from below exceeds what their links upwards carry: the
+// product over the tiers, of each its worst switch's ratio, or 1 if that is less. Links between switches of one tier
+// count as upward. It is 1 where no switch has such links.
 func (p *Plan) Oversubscription() float64 { return p.oversubscription }
 
 func (p *Plan) setOversubscription() {

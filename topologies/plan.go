@@ -40,8 +40,8 @@ const (
 	// (12 B) beside the frame, and pads a frame to 60 B (IEEE 802.3 clause 4).
 	FramingEthernet Framing = iota
 	// FramingNS3 counts what the ns-3 RDMA simulators count, on the line and in switches' buffers, so that results compare
-	// with papers that used them: a packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real RoCEv2 headers, 10 B
-	// longer (BTH 12 + ICRC 4 against 6), hence 10 B less than the frame.
+	// with papers that used them: a packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real
+	// RoCEv2 headers, 10 B longer (BTH 12 + ICRC 4 against 6), hence 10 B less than the frame.
 	FramingNS3
 )
 
@@ -58,8 +58,8 @@ func (f Framing) LineBytes(n int) int64 {
 	return int64(max(n, minFrame) + 24)
 }
 
-// Counted is the size of a frame of n bytes (headers and payload, without FCS) in switches' buffers and against their thresholds:
-// all of it, or what the ns-3 simulators' packet has.
+// Counted is the size of a frame of n bytes (headers and payload, without FCS) in switches' buffers and against their
+// thresholds: all of it, or what the ns-3 simulators' packet has.
 func (f Framing) Counted(n int) int { return max(n-f.Uncounted(), minFrame) }
 
 // Uncounted is how much a frame's size is less than its bytes, down to the least frame.
@@ -86,18 +86,19 @@ type Plan struct {
 	Ports       []Port
 	Links       []Link
 	Hosts       []NodeID // by host index
-	Interfaces  []PortID // the hosts' ports by interface index: the first ports by host index, then the second ports, and so on
-	Switch      []NodeID // by switch index
-	Framing     Framing
-	Hash        Hash // by which switches choose among equal-cost ports
-	Balancing   Balancing
-	IP          wire.Version // that RoCE packets go over
-	MTU         int          // payload bytes of a full RoCE packet
+	// the hosts' ports by interface index: the first ports by host index, then the second ports, and so on
+	Interfaces []PortID
+	Switch     []NodeID // by switch index
+	Framing    Framing
+	Hash       Hash // by which switches choose among equal-cost ports
+	Balancing  Balancing
+	IP         wire.Version // that RoCE packets go over
+	MTU        int          // payload bytes of a full RoCE packet
 	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
 	InterfaceMTU int
 	Commands     []Command // of the shell of a live fabric
-	// LearnGateway says that on a live fabric kernels of hosts ask for their gateway's link-layer address, by ARP and neighbour discovery, in place of
-	// having it from the start.
+	// LearnGateway says that on a live fabric kernels of hosts ask for their gateway's link-layer address, by ARP and
+	// neighbour discovery, in place of having it from the start.
 	LearnGateway bool
 
 	routes  Routes
@@ -135,7 +136,8 @@ type Port struct {
 
 	Interface int // of a host's port: indexes Plan.Interfaces; -1 of a switch's
 
-	// Breakout is how many ports the physical one is broken out into that this is the Lane-th of, from 0 on; 0: it is one by itself.
+	// Breakout is how many ports the physical one is broken out into that this is the Lane-th of, from 0 on; 0: it is one
+	// by itself.
 	Breakout, Lane uint8
 }
 
@@ -147,11 +149,12 @@ type Link struct {
 	Weight int        // of flows, among equal-cost links; 1 unless the spec says otherwise
 }
 
-// Routes are the shortest paths: for each switch and interface of a host the ports that lie on one. All interfaces at a switch, their leaf, share
-// the way to it: what is stored grows with switches times leaves, not with switches times hosts.
+// Routes are the shortest paths: for each switch and interface of a host the ports that lie on one. All interfaces at a
+// switch, their leaf, share the way to it: what is stored grows with switches times leaves, not with switches times
+// hosts.
 type Routes struct {
-	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once. A port of a link of more weight
-	// stands there several times.
+	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once. A port
+	// of a link of more weight stands there several times.
 	Groups [][]PortID
 	// Leaves is the number of leaves: of switches that have hosts. They are numbered in the order of their indexes.
 	Leaves int
@@ -178,7 +181,8 @@ func (r *Routes) Next(sw, to int) []PortID {
 // Routes are the plan's shortest paths.
 func (p *Plan) Routes() *Routes { return &p.routes }
 
-// NextHops are the ports of the switch with index sw on shortest paths to the interface with index to; none where no switches lead there.
+// NextHops are the ports of the switch with index sw on shortest paths to the interface with index to; none where no
+// switches lead there.
 func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
 
 // WithIP is the plan where RoCE packets go over a version of the Internet Protocol.

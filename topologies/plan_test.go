@@ -54,7 +54,8 @@ func TestDCONTestbed(t *testing.T) {
 		t.Errorf("nodes %s, want %s", got, want)
 	}
 	neighbours := map[string]string{
-		"L0": "H0 S0 S1", "L1": "H1 S0 S1", "L2": "R0 R1 H2..H15 S0 S1", "S0": "L0..L2", "S1": "L0..L2", "H0": "L0", "R1": "L2",
+		"L0": "H0 S0 S1", "L1": "H1 S0 S1", "L2": "R0 R1 H2..H15 S0 S1", "S0": "L0..L2", "S1": "L0..L2", "H0": "L0",
+		"R1": "L2",
 	}
 	for name, want := range neighbours {
 		n := p.NodeByName(name)
@@ -97,7 +98,8 @@ func TestDCONTestbed(t *testing.T) {
 		t.Errorf("path %s, want %s", got, want)
 	}
 	s1, l2 := p.NodeByName("S1").ID, p.NodeByName("L2").ID
-	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1}, Pair{})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
+	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1},
+		Pair{})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
 		t.Errorf("path through L2 and S1 %s, want %s", got, want)
 	}
 	for _, via := range [][]NodeID{{p.NodeByName("L1").ID}, {s1, p.NodeByName("S0").ID}, {h15.ID}} {
@@ -128,11 +130,18 @@ func TestBuilders(t *testing.T) {
 			"2 hosts, 3 switches, 4 links: 2 of 10Gbps, 1us; 2 of 25Gbps, 1us", "L0 L1 spine0 n-0 n-1",
 		},
 		{"fattree: {k: 4}", "16 hosts, 20 switches, 48 links of 40Gbps, 1us", "edge0..edge7 agg0..agg7 core0..core3 h0..h15"},
-		{"fattree: {k: 10}", "250 hosts, 125 switches, 750 links of 40Gbps, 1us", "edge0..edge49 agg0..agg49 core0..core24 h0..h249"},
-		{"fattree: {k: 4, hosts_per_edge: 1}", "8 hosts, 20 switches, 40 links of 40Gbps, 1us", "edge0..edge7 agg0..agg7 core0..core3 h0..h7"},
+		{
+			"fattree: {k: 10}", "250 hosts, 125 switches, 750 links of 40Gbps, 1us",
+			"edge0..edge49 agg0..agg49 core0..core24 h0..h249",
+		},
+		{
+			"fattree: {k: 4, hosts_per_edge: 1}", "8 hosts, 20 switches, 40 links of 40Gbps, 1us",
+			"edge0..edge7 agg0..agg7 core0..core3 h0..h7",
+		},
 		{
 			"fattree: {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16, host_rate: 100Gbps, fabric_rate: 400Gbps}",
-			"320 hosts, 56 switches, 480 links: 320 of 100Gbps, 1us; 160 of 400Gbps, 1us", "edge0..edge19 agg0..agg19 core0..core15 h0..h319",
+			"320 hosts, 56 switches, 480 links: 320 of 100Gbps, 1us; 160 of 400Gbps, 1us",
+			"edge0..edge19 agg0..agg19 core0..core15 h0..h319",
 		},
 		{
 			"star: {hosts: 2}\nnodes: [{name: x, kind: switch, buffer: 9MB}, {name: y, kind: host}]\n" +
@@ -177,7 +186,8 @@ func TestInterfaceNameLimit(t *testing.T) {
 	if _, err := Parse("x", fmt.Appendf(nil, spec, 8, 8)); err != nil {
 		t.Errorf("nine ports: %v", err)
 	}
-	if _, err := Parse("x", fmt.Appendf(nil, spec, 9, 9)); err == nil || !strings.Contains(err.Error(), "would have 16 characters") {
+	if _, err := Parse("x", fmt.Appendf(nil, spec, 9, 9)); err == nil ||
+		!strings.Contains(err.Error(), "would have 16 characters") {
 		t.Errorf("ten ports: %v", err)
 	}
 }
@@ -193,7 +203,8 @@ func TestLargeFabric(t *testing.T) {
 	}
 }
 
-// TestLargestFabric: as many hosts as there may be. What routes take grows with leaves, not with hosts, and one host more is refused.
+// TestLargestFabric: as many hosts as there may be. What routes take grows with leaves, not with hosts, and one host
+// more is refused.
 func TestLargestFabric(t *testing.T) {
 	for _, c := range []struct {
 		text             string
@@ -205,7 +216,8 @@ func TestLargestFabric(t *testing.T) {
 	} {
 		p := mustParse(t, c.text)
 		r := p.Routes()
-		if len(p.Hosts) != MaxHosts || len(p.Switch) != c.switches || r.Leaves != c.leaves || len(r.ToLeaf) != c.switches*c.leaves {
+		if len(p.Hosts) != MaxHosts || len(p.Switch) != c.switches || r.Leaves != c.leaves ||
+			len(r.ToLeaf) != c.switches*c.leaves {
 			t.Errorf("%s; %d leaves, %d routes to them", p.Summary(), r.Leaves, len(r.ToLeaf))
 		}
 		last := p.Hosts[MaxHosts-1]
@@ -215,8 +227,10 @@ func TestLargestFabric(t *testing.T) {
 		if a := p.Nodes[last].Addr.String(); a != "10.0.64.0" {
 			t.Errorf("the last host has the address %s", a)
 		}
-		_, err := Parse("x", []byte(c.text+"\nnodes: [{name: one-more, kind: host}]\nlinks: [{from: one-more, to: "+p.Nodes[p.Switch[0]].Name+"}]"))
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("16385 hosts and %d switches: at most 16384 and 4096 are possible", c.switches)) {
+		_, err := Parse("x", []byte(c.text+"\nnodes: [{name: one-more, kind: host}]\nlinks: [{from: one-more, to: "+
+			p.Nodes[p.Switch[0]].Name+"}]"))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(
+			"16385 hosts and %d switches: at most 16384 and 4096 are possible", c.switches)) {
 			t.Errorf("one host more: %v", err)
 		}
 	}
@@ -228,7 +242,8 @@ func TestTooManyLinks(t *testing.T) {
 		"leafspine: {spines: 2000, leaves: 2000, hosts_per_leaf: 1}":                          "4002000 links",
 		"fattree: {pods: 1, edges: 1500, aggregations: 1000, cores: 1000, hosts_per_edge: 1}": "1502500 links",
 	} {
-		if _, err := Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want+": at most 524288 are possible") {
+		if _, err := Parse("x", []byte(text)); err == nil ||
+			!strings.Contains(err.Error(), want+": at most 524288 are possible") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -273,16 +288,24 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A packet of 1000 B of payload is a frame of 1058 B here and one of 1048 B in the simulators, which have none below 60.
+// A packet of 1000 B of payload is a frame of 1058 B here and one of 1048 B in the simulators, which have none below
+// 60.
 func TestCounted(t *testing.T) {
-	for _, c := range []struct{ frame, ethernet, ns3 int }{{1058, 1058, 1048}, {1074, 1074, 1064}, {70, 70, 60}, {62, 62, 60}, {60, 60, 60}} {
+	for _, c := range []struct{ frame, ethernet, ns3 int }{
+		{1058, 1058, 1048},
+		{1074, 1074, 1064},
+		{70, 70, 60},
+		{62, 62, 60},
+		{60, 60, 60},
+	} {
 		if got := [2]int{FramingEthernet.Counted(c.frame), FramingNS3.Counted(c.frame)}; got != [2]int{c.ethernet, c.ns3} {
 			t.Errorf("a frame of %d B counts %v, want %d and %d", c.frame, got, c.ethernet, c.ns3)
 		}
 	}
 }
 
-// TestChangeLinks: links that a builder made get another rate or delay, with both of their ports, and no other link does.
+// TestChangeLinks: links that a builder made get another rate or delay, with both of their ports, and no other link
+// does.
 func TestChangeLinks(t *testing.T) {
 	const base = "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us}\n"
 	plan, err := Parse("x.yaml", []byte(base+"change_links: [{from: leaf0, to: spine1, rate: 10Gbps}, {from: h0..h1, to: leaf0, delay: 0us}, {from: spine0, to: leaf1, rate: 5Gbps, delay: 3us}]"))
@@ -303,7 +326,11 @@ func TestChangeLinks(t *testing.T) {
 				seen++
 			}
 		}
-		for _, got := range []LinkClass{{Rate: l.Rate, Delay: l.Delay}, {Rate: plan.Ports[l.A].Rate, Delay: plan.Ports[l.A].Delay}, {Rate: plan.Ports[l.B].Rate, Delay: plan.Ports[l.B].Delay}} {
+		for _, got := range []LinkClass{
+			{Rate: l.Rate, Delay: l.Delay},
+			{Rate: plan.Ports[l.A].Rate, Delay: plan.Ports[l.A].Delay},
+			{Rate: plan.Ports[l.B].Rate, Delay: plan.Ports[l.B].Delay},
+		} {
 			if got.String() != want {
 				t.Errorf("%s:%s: %v, want %s", a, b, got, want)
 			}
@@ -343,7 +370,8 @@ func TestChangeLinks(t *testing.T) {
 	}
 }
 
-// TestLinksByName: a mapping changes a builder's links by their names, whichever end is named first, also where nodes have a - in theirs.
+// TestLinksByName: a mapping changes a builder's links by their names, whichever end is named first, also where nodes
+// have a - in theirs.
 func TestLinksByName(t *testing.T) {
 	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us, names: {leaf: \"pod-leaf%d\"}}\n"+
 		"links: {pod-leaf0-spine1: {rate: 10Gbps}, \"spine0:pod-leaf1\": {delay: 3us, weight: 2}}"))
@@ -353,15 +381,18 @@ func TestLinksByName(t *testing.T) {
 	var changed []string
 	for _, l := range plan.Links {
 		if class := (LinkClass{Rate: l.Rate, Delay: l.Delay}).String(); class != "40Gbps, 1us" {
-			changed = append(changed, fmt.Sprintf("%s:%s %s, %d", plan.Nodes[plan.Ports[l.A].Node].Name, plan.Nodes[plan.Ports[l.B].Node].Name, class, l.Weight))
+			changed = append(changed, fmt.Sprintf("%s:%s %s, %d", plan.Nodes[plan.Ports[l.A].Node].Name,
+				plan.Nodes[plan.Ports[l.B].Node].Name, class, l.Weight))
 		}
 	}
-	if want := []string{"pod-leaf0:spine1 10Gbps, 1us, 1", "pod-leaf1:spine0 40Gbps, 3us, 2"}; !slices.Equal(changed, want) {
+	if want := []string{"pod-leaf0:spine1 10Gbps, 1us, 1", "pod-leaf1:spine0 40Gbps, 3us, 2"}; !slices.Equal(changed,
+		want) {
 		t.Errorf("%q, want %q", changed, want)
 	}
 }
 
-// TestBreakout: each part of a port is a port of its share of the rate, and a spec says which parts belong together by their order.
+// TestBreakout: each part of a port is a port of its share of the rate, and a spec says which parts belong together by
+// their order.
 func TestBreakout(t *testing.T) {
 	p, err := Parse("x.yaml", []byte("nodes: [{name: s0..s1, kind: switch}, {name: h0..h5, kind: host}]\n"+
 		"links: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 4}, {from: s0, to: s1}, {from: s1, to: h0}]"))
@@ -374,7 +405,8 @@ func TestBreakout(t *testing.T) {
 		if i == 6 {
 			want = Port{Rate: 40 * units.Gbps}
 		}
-		if port.Rate != want.Rate || port.Breakout != want.Breakout || port.Lane != want.Lane || p.Ports[port.Peer].Breakout != 0 {
+		if port.Rate != want.Rate || port.Breakout != want.Breakout || port.Lane != want.Lane ||
+			p.Ports[port.Peer].Breakout != 0 {
 			t.Errorf("port %d: %v, %d of %d, want %+v", port.Number, port.Rate, port.Lane, port.Breakout, want)
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they reach. A run has no
-// programs. The zero value is a node that has the machine's files and reaches nothing.
+// Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they
+// reach. A run has no programs. The zero value is a node that has the machine's files and reaches nothing.
 type Programs struct {
-	// Image is where the node's files are: a root folder, or a container image's (package internal/image). Programs' changes are the node's own.
-	// Without: the machine's.
+	// Image is where the node's files are: a root folder, or a container image's (package internal/image). Programs'
+	// changes are the node's own. Without: the machine's.
 	Image *Text `json:"image,omitempty"`
 	// Mounts are laid over the node's files, parents before what is in them.
 	Mounts []Mount   `json:"mounts,omitempty"`
@@ -30,8 +30,8 @@ type Programs struct {
 	nat *yamlspec.Value // nil: the file says nothing of NAT
 }
 
-// OutsideGateway is the address by which hosts reach the machine's network, and at which there is the machine's name server. It is one of those
-// for tests of devices (RFC 2544, section C.2.2), which no network routes.
+// OutsideGateway is the address by which hosts reach the machine's network, and at which there is the machine's name
+// server. It is one of those for tests of devices (RFC 2544, section C.2.2), which no network routes.
 var OutsideGateway = netip.MustParseAddr("198.19.255.254")
 
 // WithNAT is the plan with all hosts reaching the machine's network.
@@ -60,7 +60,8 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
 // Place is where something stands in a file.
 type Place struct{ at *yamlspec.Value }
 
-// Refuse reports a mistake there that shows only as a fabric comes up. The error is all that were reported of the file since it was read.
+// Refuse reports a mistake there that shows only as a fabric comes up. The error is all that were reported of the file
+// since it was read.
 func (p Place) Refuse(format string, args ...any) error {
 	if p.at == nil {
 		return fmt.Errorf(format, args...)
@@ -128,7 +129,8 @@ func (p *Programs) Keys() (keys []string) {
 		return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == kind })
 	}
 	for i, said := range []bool{
-		p.Image != nil, mounts(Bind), mounts(Private), mounts(Overlay), len(p.Env) > 0, len(p.Exec) > 0, p.NAT, len(p.Ports) > 0,
+		p.Image != nil, mounts(Bind), mounts(Private), mounts(Overlay), len(p.Env) > 0, len(p.Exec) > 0, p.NAT,
+		len(p.Ports) > 0,
 	} {
 		if said {
 			keys = append(keys, programKeys[i])
@@ -137,12 +139,14 @@ func (p *Programs) Keys() (keys []string) {
 	return keys
 }
 
-// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of all of a kind.
+// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of
+// all of a kind.
 func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
 	p := new(Programs)
 	if v := m.Get("image"); v != nil {
 		if strings.Contains(v.Raw(), "://") {
-			v.Errorf("%q: images are files; skopeo copy %s oci:FOLDER fetches one from a registry, for image: FOLDER", v.Raw(), v.Raw())
+			v.Errorf("%q: images are files; skopeo copy %s oci:FOLDER fetches one from a registry, for image: FOLDER", v.Raw(),
+				v.Raw())
 		} else if path, ok := hostPath(v); ok {
 			p.Image = &Text{path, Place{v}}
 		}
@@ -214,7 +218,8 @@ func fromFolder(v *yamlspec.Value, path string) string {
 	return filepath.Join(filepath.Dir(v.File()), path)
 }
 
-// colons decodes text with colons in it. Without quotes within {...} the YAML parser takes what is behind the last for a value.
+// colons decodes text with colons in it. Without quotes within {...} the YAML parser takes what is behind the last for
+// a value.
 func colons(v *yamlspec.Value, text *string) bool {
 	if !v.IsMapping() {
 		return v.String(text)
@@ -335,7 +340,8 @@ func (p *Programs) with(more *Programs) *Programs {
 		return p
 	}
 	both := &Programs{
-		Image: p.Image, Mounts: slices.Clone(p.Mounts), Env: slices.Clone(p.Env), Exec: slices.Concat(p.Exec, more.Exec), NAT: p.NAT,
+		Image: p.Image, Mounts: slices.Clone(p.Mounts), Env: slices.Clone(p.Env), Exec: slices.Concat(p.Exec, more.Exec),
+		NAT:   p.NAT,
 		Ports: slices.Concat(p.Ports, more.Ports), nat: p.nat,
 	}
 	if more.nat != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestPrograms: what all nodes, all of a kind, all of a group and a node itself have is put together; the nearest counts, lists grow.
+// TestPrograms: what all nodes, all of a kind, all of a group and a node itself have is put together; the nearest
+// counts, lists grow.
 func TestPrograms(t *testing.T) {
 	plan, err := topologies.Parse("/lab/pod.yaml", []byte(`
 star: {hosts: 3}
@@ -47,7 +48,8 @@ commands: {flap: [link h0 s0 down, link h0 s0 up], both: "nodes\nnet\n"}
 			t.Errorf("%s: %s, %v\nwant %s", name, got, err, want)
 		}
 	}
-	if got, err := json.Marshal(plan.Commands); err != nil || string(got) != `[{"name":"flap","lines":["link h0 s0 down","link h0 s0 up"]},{"name":"both","lines":["nodes","net"]}]` {
+	if got, err := json.Marshal(plan.Commands); err != nil ||
+		string(got) != `[{"name":"flap","lines":["link h0 s0 down","link h0 s0 up"]},{"name":"both","lines":["nodes","net"]}]` {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -63,7 +65,8 @@ func TestGroupsRefused(t *testing.T) {
 		"change_nodes: [{name: h0}]":                                        "a change says group, image, binds,",
 		"change_nodes: [{name: h0, group: ''}]":                             "an empty name: leave group out for none",
 	} {
-		if _, err := topologies.Parse("x.yaml", []byte("star: {hosts: 2}\n"+text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := topologies.Parse("x.yaml", []byte("star: {hosts: 2}\n"+text)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/topologies/draw"
 )
 
-// fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere, some of them by several ports; or a
-// builder's.
+// fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere, some of them by
+// several ports; or a builder's.
 func fabrics() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
@@ -27,19 +27,22 @@ func fabrics() *rapid.Generator[string] {
 		}
 		switches, hosts := rapid.IntRange(1, 9).Draw(t, "switches"), rapid.IntRange(2, 12).Draw(t, "hosts")
 		var b strings.Builder
-		fmt.Fprintf(&b, "nodes:\n  - {name: h0..h%d, kind: host}\n  - {name: s0..s%d, kind: switch}\nlinks:\n", hosts-1, switches-1)
+		fmt.Fprintf(&b, "nodes:\n  - {name: h0..h%d, kind: host}\n  - {name: s0..s%d, kind: switch}\nlinks:\n", hosts-1,
+			switches-1)
 		linked := map[[2]int]bool{}
 		for i := 1; i < switches; i++ {
 			to := rapid.IntRange(0, i-1).Draw(t, "parent")
 			linked[[2]int{to, i}] = true
-			fmt.Fprintf(&b, "  - {from: s%d, to: s%d, count: %d, weight: %d}\n", i, to, rapid.IntRange(1, 3).Draw(t, "count"), rapid.SampledFrom([]int{1, 1, 2, 6}).Draw(t, "weight"))
+			fmt.Fprintf(&b, "  - {from: s%d, to: s%d, count: %d, weight: %d}\n", i, to, rapid.IntRange(1, 3).Draw(t, "count"),
+				rapid.SampledFrom([]int{1, 1, 2, 6}).Draw(t, "weight"))
 		}
 		for range rapid.IntRange(0, 8).Draw(t, "extra") {
 			x, y := rapid.IntRange(0, switches-1).Draw(t, "x"), rapid.IntRange(0, switches-1).Draw(t, "y")
 			pair := [2]int{min(x, y), max(x, y)}
 			if x != y && !linked[pair] {
 				linked[pair] = true
-				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, weight: %d, delay: %dus}\n", x, y, rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "weight"),
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, weight: %d, delay: %dus}\n", x, y,
+					rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "weight"),
 					rapid.SampledFrom([]int{1, 1, 7}).Draw(t, "delay"))
 			}
 		}
@@ -47,7 +50,8 @@ func fabrics() *rapid.Generator[string] {
 			first := rapid.IntRange(0, switches-1).Draw(t, "switch")
 			for n := range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "homes") {
 				if n < switches {
-					fmt.Fprintf(&b, "  - {from: h%d, to: s%d, count: %d, rate: %dGbps}\n", i, (first+n)%switches, rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "ports"),
+					fmt.Fprintf(&b, "  - {from: h%d, to: s%d, count: %d, rate: %dGbps}\n", i, (first+n)%switches,
+						rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "ports"),
 						rapid.SampledFrom([]int{40, 40, 10, 100}).Draw(t, "rate"))
 				}
 			}
@@ -99,7 +103,8 @@ func checkPorts(t *rapid.T, p *topologies.Plan) {
 			t.Fatalf("port %s and its link disagree", port.Name)
 		}
 		n := &p.Nodes[port.Node]
-		if n.Ports[port.Number-1] != port.ID || port.Name != fmt.Sprintf("%s-eth%d", n.Name, port.Number) || len(port.Name) > 15 {
+		if n.Ports[port.Number-1] != port.ID || port.Name != fmt.Sprintf("%s-eth%d", n.Name, port.Number) ||
+			len(port.Name) > 15 {
 			t.Fatalf("port %s is not number %d of %s", port.Name, port.Number, n.Name)
 		}
 		if names[port.Name] || macs[port.MAC] || port.MAC[0] != 2 {
@@ -190,7 +195,8 @@ func checkRoutes(t *rapid.T, p *topologies.Plan) {
 				t.Fatal("flows do not take turns")
 			}
 			for i, pair := range pairs {
-				if same := len(p.Nodes[a].Ports) == len(p.Nodes[b].Ports); same && pair != (topologies.Pair{From: uint8(i), To: uint8(i)}) {
+				if same := len(p.Nodes[a].Ports) == len(p.Nodes[b].Ports); same &&
+					pair != (topologies.Pair{From: uint8(i), To: uint8(i)}) {
 					t.Fatalf("pair %d from %s to %s is %v", i, p.Nodes[a].Name, p.Nodes[b].Name, pair)
 				}
 				checkPath(t, p, distance, a, b, pair)
@@ -218,7 +224,8 @@ func checkRoutes(t *rapid.T, p *topologies.Plan) {
 	}
 }
 
-// checkPath: the path by a pair of interfaces is as long as the distance between their switches, and is that through its own nodes.
+// checkPath: the path by a pair of interfaces is as long as the distance between their switches, and is that through
+// its own nodes.
 func checkPath(t *rapid.T, p *topologies.Plan, distance [][]int, a, b topologies.NodeID, pair topologies.Pair) {
 	first, last := p.Nodes[a].Ports[pair.From], p.Nodes[b].Ports[pair.To]
 	path, back := p.PathOf(a, b, pair), p.PathOf(b, a, pair.Back())

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is left, by
-// Floyd and Warshall.
+// TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is
+// left, by Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
 	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\nlinks: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, {from: h5, to: leaf0, count: 2}]"
 	plan, err := Parse("x.yaml", []byte(spec))
@@ -53,7 +53,8 @@ func TestRoutesOver(t *testing.T) {
 					peer := plan.PeerNode(p)
 					switch {
 					case down[plan.Ports[p].Link]:
-					case sw == leaf && plan.Ports[p].Peer == own, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far && distance[peer.ID][leaf] == distance[sw][leaf]-1:
+					case sw == leaf && plan.Ports[p].Peer == own, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far &&
+						distance[peer.ID][leaf] == distance[sw][leaf]-1:
 						want = append(want, p)
 					}
 				}

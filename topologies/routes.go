@@ -7,12 +7,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// shortestPaths finds, for each switch and interface of a host, the ports on paths with the fewest hops through switches. All interfaces
-// at a switch share the paths to that switch: one breadth-first search serves them all.
+// shortestPaths finds, for each switch and interface of a host, the ports on paths with the fewest hops through
+// switches. All interfaces at a switch share the paths to that switch: one breadth-first search serves them all.
 func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { return true }) }
 
-// RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from none.
-// Where no way is left a group is empty.
+// RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from
+// none. Where no way is left a group is empty.
 func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	r := p.leaves()
 	stored := map[string]int32{}
@@ -137,7 +137,8 @@ type fabricLink struct {
 	peer int32 // by index among the switches
 }
 
-// fabricLinks are the links between switches that can be used: those of switch n from first[n] to first[n+1], in the order of its ports.
+// fabricLinks are the links between switches that can be used: those of switch n from first[n] to first[n+1], in the
+// order of its ports.
 func (p *Plan) fabricLinks(usable func(PortID) bool) (first []int32, links []fabricLink) {
 	for _, sw := range p.Switch {
 		first = append(first, int32(len(links)))
@@ -179,14 +180,15 @@ func (p *Plan) Hops(sw NodeID, to int) int {
 	return hops
 }
 
-// PathOf is the first shortest path from one host to another by a pair of their interfaces: the ports, in order, that a frame leaves by,
-// beginning with the source's own. It is empty if the hosts are the same, nil if switches do not join the interfaces.
+// PathOf is the first shortest path from one host to another by a pair of their interfaces: the ports, in order, that a
+// frame leaves by, beginning with the source's own. It is empty if the hosts are the same, nil if switches do not join
+// the interfaces.
 func (p *Plan) PathOf(source, destination NodeID, pair Pair) []PortID {
 	return p.PathVia(source, destination, nil, pair)
 }
 
-// PathVia is the first shortest path between two hosts, by a pair of their interfaces, that goes through every node of via, in any order; nil if
-// there is none.
+// PathVia is the first shortest path between two hosts, by a pair of their interfaces, that goes through every node of
+// via, in any order; nil if there is none.
 func (p *Plan) PathVia(source, destination NodeID, via []NodeID, pair Pair) []PortID {
 	// A node on a shortest path is a fixed number of hops away from its end, so at each distance at most one node can be
 	// asked for, and whether the path can be completed depends on the node alone.
@@ -252,8 +254,9 @@ func (p *Plan) PathVia(source, destination NodeID, via []NodeID, pair Pair) []Po
 }
 
 // BaseRTT is the time from the start of a data frame's transmission until its acknowledgement has arrived, when nothing
-// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path between the interfaces
-// of a pair, there and back. dataBytes and ackBytes are frames with headers, without FCS, as Framing.LineBytes takes them.
+// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path between the
+// interfaces of a pair, there and back. dataBytes and ackBytes are frames with headers, without FCS, as
+// Framing.LineBytes takes them.
 func (p *Plan) BaseRTT(source, destination NodeID, pair Pair, dataBytes, ackBytes int) vtime.Time {
 	var t vtime.Time
 	for _, id := range p.PathOf(source, destination, pair) {

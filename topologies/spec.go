@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Bounds of what a spec may ask for, low enough to refuse a slip of the pen before it costs memory. The kernel plane's are lower.
+// Bounds of what a spec may ask for, low enough to refuse a slip of the pen before it costs memory. The kernel plane's
+// are lower.
 const (
 	MaxHosts          = 16384
 	MaxSwitches       = 4096
@@ -254,7 +255,8 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 }
 
 // decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. Each name on one
-// side is cabled to each on the other. With breakout the rate is that of a port of from, whose parts lead to as many of the others.
+// side is cabled to each on the other. With breakout the rate is that of a port of from, whose parts lead to as many of
+// the others.
 func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	if !v.IsMapping() {
 		v.Errorf("a link is a mapping such as {from: H0..H15, to: L2}")
@@ -319,8 +321,9 @@ func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	}
 }
 
-// changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on one side and one on the other
-// has that rate, delay, interfaces' MTU or weight, or several of these, in the place of what made it has it.
+// changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on
+// one side and one on the other has that rate, delay, interfaces' MTU or weight, or several of these, in the place of
+// what made it has it.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	if !v.IsMapping() {
 		v.Errorf("a change is a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
@@ -339,13 +342,15 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 				continue
 			}
 			if !d.change(a, b, c, to[j].At, changed) {
-				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text, to[j].Text)
+				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text,
+					to[j].Text)
 			}
 		}
 	}
 }
 
-// changeLink reads an entry of links where that is a mapping: leaf0-spine1: {rate: 10Gbps}. It is one of change_links, of a link by its name.
+// changeLink reads an entry of links where that is a mapping: leaf0-spine1: {rate: 10Gbps}. It is one of change_links,
+// of a link by its name.
 func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	name := key.Raw()
 	if !v.IsMapping() {

@@ -56,7 +56,8 @@ func (p *Plan) Summary() string {
 	return fmt.Sprintf("%s, %s, %s", p.HostSummary(), Plural(len(p.Switch), "switch"), links)
 }
 
-// HostSummary is how many hosts there are, and if any has several ports how many those have: "16 hosts of 8 ports", "3 hosts with 5 ports".
+// HostSummary is how many hosts there are, and if any has several ports how many those have: "16 hosts of 8 ports", "3
+// hosts with 5 ports".
 func (p *Plan) HostSummary() string {
 	hosts := Plural(len(p.Hosts), "host")
 	each := len(p.Nodes[p.Hosts[0]].Ports)

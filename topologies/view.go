@@ -42,10 +42,12 @@ type LinkView struct {
 	Delay float64    `json:"delay_ns"`
 	// Weight is that of flows among equal-cost links; absent: 1.
 	Weight int `json:"weight,omitempty"`
-	// Breakout is into how many ports A's physical one is broken out, and Lane which of them A is, from 0 on; absent: it is one by itself.
+	// Breakout is into how many ports A's physical one is broken out, and Lane which of them A is, from 0 on; absent: it
+	// is one by itself.
 	Breakout int  `json:"breakout,omitempty"`
 	Lane     *int `json:"lane,omitempty"`
-	// InterfaceMTU is that of the interfaces at its ends, where a live fabric's programs would find another than 1500 bytes.
+	// InterfaceMTU is that of the interfaces at its ends, where a live fabric's programs would find another than 1500
+	// bytes.
 	InterfaceMTU int `json:"interface_mtu_bytes,omitempty"`
 }
 
@@ -142,8 +144,8 @@ func (p *Plan) portCount(n *Node) string {
 	return text
 }
 
-// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port, and of
-// links of more weight than others that: "h0..h7 (eth2) spine0 (weight 3)".
+// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port, and
+// of links of more weight than others that: "h0..h7 (eth2) spine0 (weight 3)".
 func (p *Plan) neighbours(n *Node) string {
 	var parts []string
 	var names []string // those to come, all with one note

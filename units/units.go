@@ -58,7 +58,12 @@ func (r Rate) Gigabits() float64 { return float64(r) / float64(Gbps) }
 
 // String prints r such as "40Gbps".
 func (r Rate) String() string {
-	return scaled(int64(r), []scale{{int64(Tbps), "Tbps"}, {int64(Gbps), "Gbps"}, {int64(Mbps), "Mbps"}, {int64(Kbps), "Kbps"}}, "bps")
+	return scaled(int64(r), []scale{
+		{int64(Tbps), "Tbps"},
+		{int64(Gbps), "Gbps"},
+		{int64(Mbps), "Mbps"},
+		{int64(Kbps), "Kbps"},
+	}, "bps")
 }
 
 // MarshalJSON writes r as a number of bits per second.

@@ -204,7 +204,10 @@ func TestTimeForAndBytesIn(t *testing.T) {
 
 // Nothing makes the parser panic; what it takes is neither negative nor infinite, and what it prints it takes again.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"40Gbps", "320KB", "5us", "1e9", "1e-3 G", "1_000", "-1", ".", "e", "1e", "5µs", "+", "0x1p3", "9e18"} {
+	for _, s := range []string{
+		"40Gbps", "320KB", "5us", "1e9", "1e-3 G", "1_000", "-1", ".", "e", "1e", "5µs", "+",
+		"0x1p3", "9e18",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -1,5 +1,5 @@
-// Command pausenet-man writes the manual pages of pausenet into a folder, one a verb. They are made of the same texts as --help.
-// The date in them is SOURCE_DATE_EPOCH's, in seconds since 1970.
+// Command pausenet-man writes the manual pages of pausenet into a folder, one a verb. They are made of the same texts
+// as --help. The date in them is SOURCE_DATE_EPOCH's, in seconds since 1970.
 package main
 
 import (

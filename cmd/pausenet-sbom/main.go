@@ -1,4 +1,5 @@
-// Command pausenet-sbom writes what a Go program says it was built of as an SBOM: CycloneDX 1.5, as JSON. Equal programs give equal bytes.
+// Command pausenet-sbom writes what a Go program says it was built of as an SBOM: CycloneDX 1.5, as JSON. Equal
+// programs give equal bytes.
 package main
 
 import (

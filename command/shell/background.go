@@ -35,7 +35,8 @@ func (f *flows) take(r live.FlowResult, out io.Writer) {
 		stopped = fmt.Sprintf(" of %v, stopped", r.Size)
 	}
 	if f.n <= mostTold {
-		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Sent, stopped, r.FCT, r.Slowdown(), r.Rate.Gigabits())
+		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Sent, stopped, r.FCT,
+			r.Slowdown(), r.Rate.Gigabits())
 	}
 	if r.Size == 0 {
 		return // it had no end, and nobody waits for one
@@ -161,7 +162,8 @@ type lineJob struct {
 	err    error
 }
 
-// start has a line done in the fabric's process and does not wait. A fabric that does not know the hosts says so as the line ends.
+// start has a line done in the fabric's process and does not wait. A fabric that does not know the hosts says so as the
+// line ends.
 func (a *Attached) start(line, foreground string) error {
 	c, err := a.Dial()
 	if err != nil {

@@ -16,8 +16,14 @@ import (
 
 // beforeVerbs stand before a line and say how it is done.
 var beforeVerbs = []verb{
-	{"time", "LINE", "do a line and say how long it took, by the wall clock and in virtual time", (*Shell).time, completeLine},
-	{"noecho", "LINE", "do a line without the terminal showing what is typed; in a file: without printing it first", (*Shell).noecho, completeLine},
+	{
+		"time", "LINE", "do a line and say how long it took, by the wall clock and in virtual time", (*Shell).time,
+		completeLine,
+	},
+	{
+		"noecho", "LINE", "do a line without the terminal showing what is typed; in a file: without printing it first",
+		(*Shell).noecho, completeLine,
+	},
 }
 
 // behind is what a line has behind its first word, as it is written.
@@ -55,7 +61,9 @@ func (s *Shell) virtualFrom() func() (vtime.Time, error) {
 }
 
 // timed is do, and then says how long that took. from begins to count virtual time.
-func timed(out io.Writer, do func(line string) (bool, error), from func() func() (vtime.Time, error)) func(line string) (bool, error) {
+func timed(out io.Writer, do func(line string) (bool, error),
+	from func() func() (vtime.Time, error),
+) func(line string) (bool, error) {
 	return func(line string) (done bool, err error) {
 		start, since := time.Now(), from()
 		if done, err = do(line); done {

@@ -10,8 +10,14 @@ import (
 // changeVerbs change the fabric while it runs.
 var changeVerbs = []verb{
 	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down, or up, or have them lose, damage, delay", (*Shell).link, completeLink},
-	{"switch", "SWITCH stop|start", "take all links of a switch down, as if it had no power, or up again", (*Shell).switchPower, completeSwitch},
-	{"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or have it inject a PFC storm", (*Shell).host, completeHost},
+	{
+		"switch", "SWITCH stop|start", "take all links of a switch down, as if it had no power, or up again",
+		(*Shell).switchPower, completeSwitch,
+	},
+	{
+		"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or have it inject a PFC storm",
+		(*Shell).host, completeHost,
+	},
 	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.SETTING for all switches", (*Shell).set, completeSet},
 }
 

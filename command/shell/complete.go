@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Complete offers lines that begin like one, whose last word is completed: a verb or a node, then what the verb takes, or for a
-// program on a node the hosts.
+// Complete offers lines that begin like one, whose last word is completed: a verb or a node, then what the verb takes,
+// or for a program on a node the hosts.
 func (s *Shell) Complete(line string) (lines []string) {
 	start := strings.LastIndexByte(line, ' ') + 1
 	words := strings.Fields(line[:start])

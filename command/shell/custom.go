@@ -68,7 +68,8 @@ func CheckCommands(plan *topologies.Plan) (err error) {
 
 // isCustomName says whether a file's name may be a command's: what an editor leaves beside it is none.
 func isCustomName(name string) bool {
-	return name != "" && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") && !strings.ContainsAny(name, "/ \t#'\"")
+	return name != "" && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") &&
+		!strings.ContainsAny(name, "/ \t#'\"")
 }
 
 func isVerb(name string) bool {
@@ -175,7 +176,9 @@ func counted(n int, what string, more bool) string {
 }
 
 // do does a command: its lines by lines, its program on the machine, by a way to run it with the terminal.
-func (c *custom) do(fabric string, args []string, lines func(text string) error, attached func(cmd *exec.Cmd, run func() error) error) error {
+func (c *custom) do(fabric string, args []string, lines func(text string) error,
+	attached func(cmd *exec.Cmd, run func() error) error,
+) error {
 	if c.program != "" {
 		cmd := exec.Command(c.program, args...)
 		cmd.Env = append(os.Environ(), "PAUSENET_FABRIC="+fabric) // what --fabric is by default

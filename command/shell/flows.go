@@ -14,10 +14,19 @@ import (
 )
 
 var flowVerbs = []verb{
-	{"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow, completeFlow},
-	{"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast, completeIncast},
+	{
+		"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow,
+		completeFlow,
+	},
+	{
+		"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast,
+		completeIncast,
+	},
 	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
-	{"stop", "[FLOW...]", "end flows, those of some numbers or all, with their next packet", (*Shell).stop, completeOpenFlows},
+	{
+		"stop", "[FLOW...]", "end flows, those of some numbers or all, with their next packet", (*Shell).stop,
+		completeOpenFlows,
+	},
 	{"wait", "", "wait for the flows in the background", (*Shell).wait, nil},
 }
 
@@ -131,7 +140,8 @@ func (s *Shell) stop(args []string) error {
 	return err
 }
 
-// start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock ends the wait.
+// start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock
+// ends the wait.
 func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 	f := &flows{line: strings.TrimSpace(s.line), ended: make(chan live.FlowResult, len(requests))}
 	for i := range requests {

@@ -71,12 +71,18 @@ func TestHabits(t *testing.T) {
 		t.Errorf("quit: %v, %v", done, err)
 	}
 	for line, want := range map[string][]string{
-		"time pin":         {"time pingall ", "time pingallfull ", "time pingpair ", "time pingpairfull ", "time ping "},
-		"switch sp":        {"switch spine0 ", "switch spine1 "},
-		"switch leaf0 st":  {"switch leaf0 stop ", "switch leaf0 start "},
-		"noecho link l":    {"noecho link leaf0 ", "noecho link leaf1 "},
-		"xterm h0 h":       {"xterm h0 h1 ", "xterm h0 h2 ", "xterm h0 h3 ", "xterm h0 h4 ", "xterm h0 h5 ", "xterm h0 h6 ", "xterm h0 h7 "},
-		"iperfudp 1Gbps h": {"iperfudp 1Gbps h0 ", "iperfudp 1Gbps h1 ", "iperfudp 1Gbps h2 ", "iperfudp 1Gbps h3 ", "iperfudp 1Gbps h4 ", "iperfudp 1Gbps h5 ", "iperfudp 1Gbps h6 ", "iperfudp 1Gbps h7 "},
+		"time pin":        {"time pingall ", "time pingallfull ", "time pingpair ", "time pingpairfull ", "time ping "},
+		"switch sp":       {"switch spine0 ", "switch spine1 "},
+		"switch leaf0 st": {"switch leaf0 stop ", "switch leaf0 start "},
+		"noecho link l":   {"noecho link leaf0 ", "noecho link leaf1 "},
+		"xterm h0 h": {
+			"xterm h0 h1 ", "xterm h0 h2 ", "xterm h0 h3 ", "xterm h0 h4 ", "xterm h0 h5 ", "xterm h0 h6 ",
+			"xterm h0 h7 ",
+		},
+		"iperfudp 1Gbps h": {
+			"iperfudp 1Gbps h0 ", "iperfudp 1Gbps h1 ", "iperfudp 1Gbps h2 ", "iperfudp 1Gbps h3 ",
+			"iperfudp 1Gbps h4 ", "iperfudp 1Gbps h5 ", "iperfudp 1Gbps h6 ", "iperfudp 1Gbps h7 ",
+		},
 	} {
 		if got := s.Complete(line); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", line, got, want)
@@ -123,7 +129,8 @@ func TestCustom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(commands, "mine"), []byte("#!/bin/sh\necho $1 on $PAUSENET_FABRIC.\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(commands, "mine"), []byte("#!/bin/sh\necho $1 on $PAUSENET_FABRIC.\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := newShell(t)
@@ -151,7 +158,8 @@ func TestCustom(t *testing.T) {
 	s.Fabric.Name = ""
 }
 
-// TestIperfUDP measures what is lost of datagrams, and how many arrive a second where more are sent than the link takes.
+// TestIperfUDP measures what is lost of datagrams, and how many arrive a second where more are sent than the link
+// takes.
 func TestIperfUDP(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
@@ -167,8 +175,8 @@ func TestIperfUDP(t *testing.T) {
 	}
 }
 
-// TestIperfUDPWhileSlowdownRises holds the engine up while datagrams are sent, until the slow-down rises: what is reported was sent at the
-// rate that was asked for all the same.
+// TestIperfUDPWhileSlowdownRises holds the engine up while datagrams are sent, until the slow-down rises: what is
+// reported was sent at the rate that was asked for all the same.
 func TestIperfUDPWhileSlowdownRises(t *testing.T) {
 	needIperf(t)
 	s, out := newShellAt(t, 0)

@@ -16,8 +16,8 @@ const mostHistory = 1000
 // historyFile is what it is kept in; a line that is pasted may be long.
 var historyFile = files.Kind{Name: "a history", Most: 16 << 20}
 
-// history is the lines that were typed, in this session and those before. It is kept in the user's state folder; where that cannot
-// be, for this session alone.
+// history is the lines that were typed, in this session and those before. It is kept in the user's state folder; where
+// that cannot be, for this session alone.
 type history struct {
 	path  string // empty: nowhere
 	lines []string

@@ -19,8 +19,14 @@ import (
 )
 
 var iperfVerbs = []verb{
-	{"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)", (*Shell).iperf, completeHosts},
-	{"iperfudp", "RATE [FROM TO] [SECONDS]", "the same of UDP, sent at a rate of virtual time: what is lost, and jitter", (*Shell).iperfUDP, completeUDP},
+	{
+		"iperf", "[FROM TO] [SECONDS]", "measure TCP between two hosts, the first and the last (needs iperf3)",
+		(*Shell).iperf, completeHosts,
+	},
+	{
+		"iperfudp", "RATE [FROM TO] [SECONDS]", "the same of UDP, sent at a rate of virtual time: what is lost, and jitter",
+		(*Shell).iperfUDP, completeUDP,
+	},
 }
 
 // measurement is who measures whom by iperf3, and for how long.
@@ -112,7 +118,8 @@ func (s *Shell) runIperf(m measurement, more ...string) (report iperfReport, slo
 	case <-time.After(5 * time.Second):
 	}
 	var out bytes.Buffer
-	client := exec.CommandContext(ctx, "iperf3", append([]string{"-c", m.target.Addr.String(), "-t", m.seconds, "-J"}, more...)...)
+	client := exec.CommandContext(ctx, "iperf3", append([]string{"-c", m.target.Addr.String(), "-t", m.seconds, "-J"},
+		more...)...)
 	client.Stdout = &out
 	start := time.Now()
 	err = s.Fabric.Run(from, client)
@@ -156,7 +163,8 @@ func (s *Shell) iperf(args []string) error {
 	return nil
 }
 
-// tcpShare returns the share of a link's rate that is payload when the kernel's TCP sends full segments (IPv4, timestamps).
+// tcpShare returns the share of a link's rate that is payload when the kernel's TCP sends full segments (IPv4,
+// timestamps).
 func tcpShare(plan *topologies.Plan) float64 {
 	const headers = 20 + 20 + 12 // IPv4, TCP, timestamps
 	return float64(plan.InterfaceMTU-headers) / float64(plan.Framing.LineBytes(plan.InterfaceMTU+wire.EthernetLen))
@@ -173,7 +181,8 @@ func (s *Shell) iperfUDP(args []string) error {
 	slowdown := s.Fabric.Slowdown()
 	wall := float64(wanted) / slowdown
 	if wall < 1 { // iperf3 takes 0 for: as fast as may be
-		return fmt.Errorf("%v of virtual time is less than 1 b/s by the wall clock at a slow-down of %g: give more", wanted, slowdown)
+		return fmt.Errorf("%v of virtual time is less than 1 b/s by the wall clock at a slow-down of %g: give more", wanted,
+			slowdown)
 	}
 	m, err := s.measurement("iperfudp", args[1:])
 	if err != nil {
@@ -183,15 +192,17 @@ func (s *Shell) iperfUDP(args []string) error {
 	if err != nil {
 		return err
 	}
-	if now := s.Fabric.Slowdown(); now != slowdown { // iperf3 went on at the same rate by the wall clock, which is more of virtual time
+	// iperf3 went on at the same rate by the wall clock, which is more of virtual time
+	if now := s.Fabric.Slowdown(); now != slowdown {
 		fmt.Fprintf(s.Out, "the slow-down rose from %g to %g meanwhile, so that more was sent than %v of virtual time; measuring again\n", slowdown, now, wanted)
 		return s.iperfUDP(args)
 	}
 	u := &report.End.Sum
 	sent := units.Rate(u.Rate * slowdown)
 	kept := 1 - float64(u.Lost)/float64(max(1, u.Packets))
-	received := units.Rate(report.End.Received.Rate * slowdown) // over the time until the last came, where what waited in the host came late
-	if received == 0 {                                          // an iperf3 that does not say
+	// over the time until the last came, where what waited in the host came late
+	received := units.Rate(report.End.Received.Rate * slowdown)
+	if received == 0 { // an iperf3 that does not say
 		received = units.Rate(float64(sent) * kept)
 	}
 	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)

@@ -91,7 +91,8 @@ func linkState(l *topologies.Link, w engine.Wire) string {
 	return state
 }
 
-// table prints columns that are filled between two events, and once the engine goes on: a slow reader does not delay it.
+// table prints columns that are filled between two events, and once the engine goes on: a slow reader does not delay
+// it.
 func (s *Shell) table(fill func(e *engine.Engine, w io.Writer)) error {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
@@ -121,7 +122,8 @@ func (s *Shell) dump([]string) error {
 			fmt.Fprintf(w, "%s\t%d ports\t%v queued\n", n.Name, len(n.Ports), units.Bytes(t.Used))
 			for _, k := range kinds(e, n) {
 				p := &t.Profiles[k.profile]
-				fmt.Fprintf(w, "\t%d ports\t%v, %v: XOFF %v, XON %v, headroom %v, ECN %v to %v\n", k.ports, k.wire.Rate, k.wire.Delay,
+				fmt.Fprintf(w, "\t%d ports\t%v, %v: XOFF %v, XON %v, headroom %v, ECN %v to %v\n", k.ports, k.wire.Rate,
+					k.wire.Delay,
 					units.Bytes(p.Xoff), units.Bytes(p.Xon), units.Bytes(k.headroom), units.Bytes(p.EcnKmin), units.Bytes(p.EcnKmax))
 			}
 		}
@@ -140,7 +142,11 @@ func kinds(e *engine.Engine, n *topologies.Node) []kind {
 	var all []kind
 	for _, id := range n.Ports {
 		w := e.Wire(int(id))
-		k := kind{engine.Wire{Rate: w.Rate, Delay: w.Delay}, e.State().Ports[id].Profile, e.Switch(n.Index).Headroom(int(id)), 0}
+		k := kind{
+			engine.Wire{Rate: w.Rate, Delay: w.Delay},
+			e.State().Ports[id].Profile, e.Switch(n.Index).Headroom(int(id)),
+			0,
+		}
 		at := slices.IndexFunc(all, func(a kind) bool { a.ports = 0; return a == k })
 		if at < 0 {
 			at, all = len(all), append(all, k)

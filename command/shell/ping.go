@@ -107,7 +107,8 @@ func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 func (s *Shell) timeout(from *topologies.Node, others []*topologies.Node) time.Duration {
 	longest := vtime.Time(0)
 	for _, to := range others {
-		longest = max(longest, s.Fabric.Plan.BaseRTT(from.ID, to.ID, s.Fabric.Plan.PairOf(from.ID, to.ID, 0), wire.CNPLen, wire.CNPLen))
+		longest = max(longest, s.Fabric.Plan.BaseRTT(from.ID, to.ID, s.Fabric.Plan.PairOf(from.ID, to.ID, 0), wire.CNPLen,
+			wire.CNPLen))
 	}
 	return time.Second + s.Fabric.Wall(100*longest)
 }

@@ -26,8 +26,8 @@ type session struct {
 	quiet    bool // lines are not printed before they are done
 }
 
-// editor edits lines at a terminal. There is one for all lines: what is typed or pasted while a line is done is read together with the
-// end of the next, and is the editor's to keep for those that follow.
+// editor edits lines at a terminal. There is one for all lines: what is typed or pasted while a line is done is read
+// together with the end of the next, and is the editor's to keep for those that follow.
 type editor struct {
 	*liner.State
 	mode    liner.ModeApplier // of the terminal while a line is edited; nil: it is none
@@ -98,8 +98,9 @@ func (s *session) terminal() error {
 	}
 }
 
-// lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end it; the error
-// says how many did, and is that of the first. A program's exit code is its own affair. Lines that begin with noecho are not printed.
+// lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end
+// it; the error says how many did, and is that of the first. A program's exit code is its own affair. Lines that begin
+// with noecho are not printed.
 func (s *session) lines(in io.Reader, t *Tally) error {
 	defer s.farewell()
 	lines := bufio.NewScanner(in)
@@ -143,8 +144,8 @@ func (s *Shell) session() *session {
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
 func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
 
-// Lines does what the lines of in say, until the end or exit, and prints each before it. All are done, whichever fail; the error says how
-// many did.
+// Lines does what the lines of in say, until the end or exit, and prints each before it. All are done, whichever fail;
+// the error says how many did.
 func (s *Shell) Lines(in io.Reader) error { return s.LinesTo(in, &Tally{}) }
 
 // LinesTo is Lines with a tally of the caller's, who may have an end to wait for that comes before the lines'.

@@ -38,13 +38,15 @@ func leave(*Shell, []string) error {
 // onNode runs a command on a node. Hosts' names among its words become their addresses, as Mininet has it.
 func (s *Shell) onNode(node string, words []string, line string) error {
 	if len(words) == 0 {
-		return fmt.Errorf("write: %s COMMAND, such as %s ping -c 3 %s", node, node, s.Fabric.Plan.Nodes[s.Fabric.Plan.Hosts[0]].Name)
+		return fmt.Errorf("write: %s COMMAND, such as %s ping -c 3 %s", node, node,
+			s.Fabric.Plan.Nodes[s.Fabric.Plan.Hosts[0]].Name)
 	}
 	words = nodeCommand(words, line, func(name string) string {
 		if h, err := s.Fabric.Host(name); err == nil {
 			return h.Addr.String()
 		}
-		if host, place, err := s.Fabric.Plan.End(name); err == nil && strings.Contains(name, ".") { // h0-eth2 is an interface's own name
+		// h0-eth2 is an interface's own name
+		if host, place, err := s.Fabric.Plan.End(name); err == nil && strings.Contains(name, ".") {
 			return s.Fabric.Plan.Address(s.Fabric.Plan.Nodes[host].Ports[place]).String()
 		}
 		return ""
@@ -53,8 +55,8 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
 }
 
-// nodeCommand is the command that a line about a node means. address is a host's IPv4 address; "" of what is none. A command that asks for IPv6
-// gets that.
+// nodeCommand is the command that a line about a node means. address is a host's IPv4 address; "" of what is none. A
+// command that asks for IPv6 gets that.
 func nodeCommand(words []string, line string, address func(name string) string) []string {
 	six := slices.Contains(words, "-6") || slices.Contains([]string{"ping6", "traceroute6", "tracepath6"}, words[0])
 	for i, w := range words {
@@ -71,7 +73,8 @@ func nodeCommand(words []string, line string, address func(name string) string) 
 	return words
 }
 
-// forSh says whether a command has what only a shell does: pipes, redirections, variables and the like, outside of quotes.
+// forSh says whether a command has what only a shell does: pipes, redirections, variables and the like, outside of
+// quotes.
 func forSh(command string) bool {
 	var quote rune
 	for _, c := range command {
@@ -131,7 +134,8 @@ const deepest = 8
 // commandsFile is a file of the shell's commands.
 var commandsFile = files.Kind{Name: "a file of commands", Most: 16 << 20}
 
-// openCommands opens a file of commands. It waits for nobody, unless the name is of a stream that the program was started with.
+// openCommands opens a file of commands. It waits for nobody, unless the name is of a stream that the program was
+// started with.
 func openCommands(name string) (*os.File, error) {
 	if files.IsStream(name) {
 		return os.Open(name)
@@ -204,7 +208,8 @@ func (s *Shell) help(args []string) error {
 	for i := range verbs {
 		fmt.Fprintf(s.Out, "  %-40s %s\n", verbs[i].usage(), verbs[i].help)
 	}
-	fmt.Fprintf(s.Out, "  %-40s %s\n", "NODE COMMAND", "run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
+	fmt.Fprintf(s.Out, "  %-40s %s\n", "NODE COMMAND",
+		"run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
 	for _, name := range customNames(s.Fabric.Plan.Commands) {
 		if c, err := findCustom(name, s.Fabric.Plan.Commands); err == nil && c != nil {
 			fmt.Fprintf(s.Out, "  %-40s %s\n", name, c.help())

@@ -21,8 +21,8 @@ type Shell struct {
 	Out    io.Writer
 	// In is what programs on nodes read; nil: nothing.
 	In *os.File
-	// Programs is where programs print; nil: Out. A file is theirs as it is: they find the terminal that it may be, and no pipe to Out
-	// is waited for that one in the background holds.
+	// Programs is where programs print; nil: Out. A file is theirs as it is: they find the terminal that it may be, and no
+	// pipe to Out is waited for that one in the background holds.
 	Programs *os.File
 	// Interrupted ends what a line waits for; nil: Ctrl-C does.
 	Interrupted <-chan struct{}
@@ -44,7 +44,10 @@ type verb struct {
 var verbs []verb
 
 func init() {
-	for _, group := range [][]verb{lookVerbs, pingVerbs, flowVerbs, iperfVerbs, changeVerbs, runVerbs, windowVerbs, beforeVerbs, otherVerbs} {
+	for _, group := range [][]verb{
+		lookVerbs, pingVerbs, flowVerbs, iperfVerbs, changeVerbs, runVerbs, windowVerbs,
+		beforeVerbs, otherVerbs,
+	} {
 		verbs = append(verbs, group...)
 	}
 }
@@ -93,7 +96,8 @@ func unknown(word string, plan *topologies.Plan) error {
 	}
 	if _, err := exec.LookPath(word); err == nil && !strings.ContainsRune(word, '/') {
 		host := plan.Nodes[plan.Hosts[0]].Name
-		return fmt.Errorf("no verb or node %q: a program is run on a node, as by %s %s, or outside of the fabric by sh %s", word, host, word, word)
+		return fmt.Errorf("no verb or node %q: a program is run on a node, as by %s %s, or outside of the fabric by sh %s",
+			word, host, word, word)
 	}
 	names := append(plan.Names(), customNames(plan.Commands)...)
 	for i := range verbs {

@@ -62,7 +62,8 @@ flows:
 			t.Error(err)
 		}
 		for _, reason := range v.Reasons {
-			if !strings.Contains(reason, "machine") && !strings.Contains(reason, "round trip") && !strings.Contains(reason, "programs sent") {
+			if !strings.Contains(reason, "machine") && !strings.Contains(reason, "round trip") &&
+				!strings.Contains(reason, "programs sent") {
 				t.Error(reason)
 			}
 		}
@@ -170,20 +171,22 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// TestBackground: what flows in the background came to is told, of each line as all of its flows have ended; and which have not ended
-// as the input does.
+// TestBackground: what flows in the background came to is told, of each line as all of its flows have ended; and which
+// have not ended as the input does.
 func TestBackground(t *testing.T) {
 	s, out := newShell(t)
 	if err := s.Lines(strings.NewReader("incast 3 h0 1MB &\nflow h1 h2 1MB &\nwait\nincast 2 h0 20GB &\nnodes\n")); err != nil {
 		t.Fatal(err)
 	}
-	// Whichever ends first, and whether it ends before wait is read or while it waits: both are told of before the next line is.
+	// Whichever ends first, and whether it ends before wait is read or while it waits: both are told of before the next
+	// line is.
 	waited, after, ok := strings.Cut(out.String(), "pausenet> incast 2 h0 20GB &\n")
 	if !ok || !strings.Contains(waited, "pausenet> wait\n") {
 		t.Fatalf("the lines are not in\n%s", out)
 	}
 	for _, want := range []string{
-		"\nincast 3 h0 1MB & has ended:\nh", " -> h0 1MB: FCT ", "\n3 flows: slowdown mean ", "\nflow h1 h2 1MB & has ended:\nh1 -> h2 1MB: FCT ",
+		"\nincast 3 h0 1MB & has ended:\nh", " -> h0 1MB: FCT ", "\n3 flows: slowdown mean ",
+		"\nflow h1 h2 1MB & has ended:\nh1 -> h2 1MB: FCT ",
 	} {
 		if !strings.Contains(waited, want) {
 			t.Errorf("no %q before the line after wait in\n%s", want, out)
@@ -217,8 +220,8 @@ func needIperf(t *testing.T) {
 	}
 }
 
-// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and refuse what
-// would not end or cross a link.
+// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and
+// refuse what would not end or cross a link.
 func TestIperf(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
@@ -249,8 +252,8 @@ func TestIperf(t *testing.T) {
 	}
 }
 
-// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which wait waits from then on, and which
-// stop ends.
+// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which
+// wait waits from then on, and which stop ends.
 func TestInterrupt(t *testing.T) {
 	s, out := newShell(t)
 	interrupt := func(line, want string) {
@@ -320,12 +323,15 @@ func TestLongLine(t *testing.T) {
 		strings.Repeat("a", 5000): "",
 	} {
 		var out bytes.Buffer
-		s := &session{out: &out, tell: func() {}, farewell: func() {}, ended: func() bool { return false }, do: func(line string) (bool, error) {
-			if line == "bad" {
-				return false, errors.New(line)
-			}
-			return false, nil
-		}}
+		s := &session{
+			out: &out, tell: func() {}, farewell: func() {}, ended: func() bool { return false },
+			do: func(line string) (bool, error) {
+				if line == "bad" {
+					return false, errors.New(line)
+				}
+				return false, nil
+			},
+		}
 		err := s.lines(strings.NewReader(text), &Tally{})
 		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
 			t.Errorf("%q, want %q", got, want)
@@ -368,9 +374,12 @@ func TestHistory(t *testing.T) {
 // FuzzLine does lines on a fabric, but those that run programs or wait: they are done or refused, and the fabric lives.
 func FuzzLine(f *testing.F) {
 	for _, line := range []string{
-		"flow h0 h5 1KB cc=dcqcn &", "incast 3 h1 1KB &", "link leaf0 spine0 down reroute=1us", "link leaf0 spine0 loss=1% delay=5us rate=1Gbps ber=1e-9",
-		"link leaf1 spine1 normal", "host h3 receive=1Gbps xoff=1KB", "host h3 pfc-storm on 3,4 interval=9us", "set leaf0.pfc.xoff=32KB",
-		"set switch.pfc.watchdog={detect: 1us, restore: 1us, action: forward}", "help link", "start back &", "dump", "set leaf0.ecn={kmin: 1KB}", "links 'a' # b",
+		"flow h0 h5 1KB cc=dcqcn &", "incast 3 h1 1KB &", "link leaf0 spine0 down reroute=1us",
+		"link leaf0 spine0 loss=1% delay=5us rate=1Gbps ber=1e-9",
+		"link leaf1 spine1 normal", "host h3 receive=1Gbps xoff=1KB", "host h3 pfc-storm on 3,4 interval=9us",
+		"set leaf0.pfc.xoff=32KB",
+		"set switch.pfc.watchdog={detect: 1us, restore: 1us, action: forward}", "help link", "start back &", "dump",
+		"set leaf0.ecn={kmin: 1KB}", "links 'a' # b",
 	} {
 		f.Add(line)
 	}
@@ -386,7 +395,8 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		switch words[0] {
-		case "sh", "source", "iperf", "iperfudp", "pingall", "pingallfull", "pingpair", "pingpairfull", "ping", "top", "exit", "quit", "xterm":
+		case "sh", "source", "iperf", "iperfudp", "pingall", "pingallfull", "pingpair", "pingpairfull", "ping", "top", "exit",
+			"quit", "xterm":
 			return
 		case "flow", "incast", "start":
 			line += " &"
@@ -402,7 +412,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Hosts' names become addresses: IPv4's, or IPv6's of a command that asks for it. The program's own name stays, and so does what a shell is to read.
+// Hosts' names become addresses: IPv4's, or IPv6's of a command that asks for it. The program's own name stays, and so
+// does what a shell is to read.
 func TestNodeCommand(t *testing.T) {
 	address := func(name string) string {
 		return map[string]string{"h5": "10.0.0.6", "leaf0": ""}[name]

@@ -37,7 +37,8 @@ func openWindows(fabric string, args, nodes, hosts []string) error {
 	}
 	if len(args) == 0 {
 		if args = hosts; len(args) > mostWindows {
-			return fmt.Errorf("there are %d hosts: name those that are to have a window, as in xterm %s %s", len(args), hosts[0], hosts[1])
+			return fmt.Errorf("there are %d hosts: name those that are to have a window, as in xterm %s %s", len(args), hosts[0],
+				hosts[1])
 		}
 	}
 	window, err := findWindow()
@@ -92,7 +93,8 @@ func findWindow() (open func(title string, command []string) error, err error) {
 	return nil, errors.New("xterm is not installed: apt-get install xterm (Debian, Ubuntu), dnf install xterm (Fedora); or " + remedy)
 }
 
-// inherited is a variable of this process's environment, or where it is not set, of one that it descends from: sudo passes few on.
+// inherited is a variable of this process's environment, or where it is not set, of one that it descends from: sudo
+// passes few on.
 func inherited(name string) string {
 	if value, set := os.LookupEnv(name); set {
 		return value

@@ -10,8 +10,9 @@ import (
 
 // Pipelines are the SHA-256 of the compiled pipelines, as hexadecimal digits.
 type Pipelines struct {
-	Wasm   string `json:"wasm"`             // of ebpf/wasm/pipelines.wasm, of which the wasm plane's Go code is made
-	Kernel string `json:"kernel,omitempty"` // of ebpf/kernel/pipelines_bpfel.o, which the kernel plane loads; empty where there is none
+	Wasm string `json:"wasm"` // of ebpf/wasm/pipelines.wasm, of which the wasm plane's Go code is made
+	// of ebpf/kernel/pipelines_bpfel.o, which the kernel plane loads; empty where there is none
+	Kernel string `json:"kernel,omitempty"`
 }
 
 // Of are those of this program.

@@ -14,8 +14,8 @@ import (
 
 // Pipelines is the pipelines loaded into the kernel.
 type Pipelines struct {
-	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, and End on that
-	// one's ingress hook.
+	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, and End
+	// on that one's ingress hook.
 	Ingress, Egress, End *cilium.Program
 	State                ebpf.State
 	// Outbox is where End puts what Ingress has sent out of a port.

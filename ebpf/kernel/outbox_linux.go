@@ -15,7 +15,8 @@ type Outbox struct {
 	Taken uint64
 }
 
-// Receive returns the next frame and the interface that it came out of, if there is one. The frame is valid until Release.
+// Receive returns the next frame and the interface that it came out of, if there is one. The frame is valid until
+// Release.
 func (o *Outbox) Receive() (frame []byte, ifindex int32, ok bool) {
 	at := &o.places[o.Taken%uint64(len(o.places))]
 	if atomic.LoadUint64(&at.Filled) <= o.Taken {

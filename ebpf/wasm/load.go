@@ -1,4 +1,5 @@
-// Package wasm has the pipelines in this process, as WebAssembly that was translated to Go beforehand: it needs neither root nor Linux.
+// Package wasm has the pipelines in this process, as WebAssembly that was translated to Go beforehand: it needs neither
+// root nor Linux.
 package wasm
 
 import (
@@ -75,9 +76,11 @@ func (p *Pipelines) makeTables(n ebpf.Sizes) error {
 	entries := entriesOf(n)
 	remedy := "use fewer switches"
 	if n.Features.BurstDetection {
-		remedy += fmt.Sprintf(", or a congestion control without CNMs: DCON's flow tables take %.1f MB a switch", float64(ebpf.FlowIDs*unsafe.Sizeof(ebpf.Flow{}))/1e6)
+		remedy += fmt.Sprintf(", or a congestion control without CNMs: DCON's flow tables take %.1f MB a switch",
+			float64(ebpf.FlowIDs*unsafe.Sizeof(ebpf.Flow{}))/1e6)
 	}
-	tooMuch := fmt.Errorf("%d switches with %d ports need more than the 4 GB that WebAssembly can address: %s", n.Switches, n.Ports, remedy)
+	tooMuch := fmt.Errorf("%d switches with %d ports need more than the 4 GB that WebAssembly can address: %s", n.Switches,
+		n.Ports, remedy)
 	if entries.bytes() > 1<<32-2*page-maxSlots*instance {
 		return tooMuch
 	}

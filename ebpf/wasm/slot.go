@@ -12,17 +12,23 @@ const (
 	instance = 16 << 10
 )
 
-// Slot is what passes are made in. One goroutine at a time uses a slot; others may use other slots of the same Pipelines meanwhile. What
-// a pass touches beside its slot are the registers of ports and switches, of which one goroutine at a time may have any:
+// Slot is what passes are made in. One goroutine at a time uses a slot; others may use other slots of the same
+// Pipelines meanwhile. What a pass touches beside its slot are the registers of ports and switches, of which one
+// goroutine at a time may have any:
 //
-//   - Enter has those of Pass.InPort and of the other ports of its switch, and the switch's own, flow table and fanouts included.
-//   - Leave has, of Pass.OutPort at the other end of the cable: Draws, EcnMarked, UeMarked, Entered and TxLineBytes, and of its classes
-//     OnSeen, Waited, Reference, ReferenceTime, Ternary and Falling. These are the business of whoever has the port that the frame
-//     enters. The exception are Draws and EcnMarked where the switch marks at enqueue (SwitchState.EcnAtEnqueue), and Leave does not.
-//   - All passes read hosts, routes and next hops, and the settings of ports and switches. Nobody writes these while one is made.
+//   - Enter has those of Pass.InPort and of the other ports of its switch, and the switch's own, flow table and fanouts
+//     included.
+//   - Leave has, of Pass.OutPort at the other end of the cable: Draws, EcnMarked, UeMarked, Entered and TxLineBytes,
+//     and of its classes
+//     OnSeen, Waited, Reference, ReferenceTime, Ternary and Falling. These are the business of whoever has the port
+//     that the frame
+//     enters. The exception are Draws and EcnMarked where the switch marks at enqueue (SwitchState.EcnAtEnqueue), and
+//     Leave does not.
+//   - All passes read hosts, routes and next hops, and the settings of ports and switches. Nobody writes these while
+//     one is made.
 //
-// So a goroutine may make the passes into the ports of some switches and hosts, and another those into the ports of others. Slots have
-// lines of the processor's cache of their own.
+// So a goroutine may make the passes into the ports of some switches and hosts, and another those into the ports of
+// others. Slots have lines of the processor's cache of their own.
 type Slot struct {
 	// Pass is what the engine says before a call, and the pipelines after it. Its Done and Marked count this slot's calls.
 	Pass *ebpf.Pass
@@ -33,12 +39,14 @@ type Slot struct {
 	machine Machine
 }
 
-// Machine runs the pipelines' WebAssembly: one instance, with data of its own. Where a WebAssembly trap would end a call (an address
-// outside of memory, a division by zero), the call returns an error.
+// Machine runs the pipelines' WebAssembly: one instance, with data of its own. Where a WebAssembly trap would end a
+// call (an address outside of memory, a division by zero), the call returns an error.
 type Machine interface {
-	// Setup makes tables of so many entries, once. It returns the address of their addresses; 0: they need more memory than there is.
+	// Setup makes tables of so many entries, once. It returns the address of their addresses; 0: they need more memory
+	// than there is.
 	Setup(Entries) (tables uint32, err error)
-	// Another is another instance with these tables, for the slot of that number from 1 on. It returns the address of their addresses there.
+	// Another is another instance with these tables, for the slot of that number from 1 on. It returns the address of
+	// their addresses there.
 	Another(slot int) (machine Machine, tables uint32, err error)
 	// Memory is the linear memory. It does not move after Setup.
 	Memory() []byte
@@ -74,7 +82,8 @@ func (p *Pipelines) NewSlot() (*Slot, error) {
 	return s, nil
 }
 
-// Counts are the passes that ended in all slots, and those that the egress pipelines saw. No pass is being made meanwhile.
+// Counts are the passes that ended in all slots, and those that the egress pipelines saw. No pass is being made
+// meanwhile.
 func (p *Pipelines) Counts() (done, marked uint64) {
 	for _, s := range p.slots {
 		done += s.Pass.Done

@@ -13,11 +13,13 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// twoSwitches has ports 0 and 1 on switch 0 and ports 2 and 3 on switch 1. Ports 1 and 3 are cabled. Host 0 is at port 0, host 1 at 2.
+// twoSwitches has ports 0 and 1 on switch 0 and ports 2 and 3 on switch 1. Ports 1 and 3 are cabled. Host 0 is at port
+// 0, host 1 at 2.
 func twoSwitches(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error)) *wasm.Pipelines {
 	t.Helper()
 	p, err := load(ebpf.Sizes{
-		Ports: 4, Switches: 2, Hosts: 2, Leaves: 2, NextHops: 1, Fanouts: 8, Features: ebpf.Features{BurstDetection: true, Telemetry: true},
+		Ports: 4, Switches: 2, Hosts: 2, Leaves: 2, NextHops: 1, Fanouts: 8,
+		Features: ebpf.Features{BurstDetection: true, Telemetry: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,13 +31,15 @@ func twoSwitches(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error)) *
 	})
 	for i := range p.State.Ports {
 		p.State.Ports[i] = ebpf.Port{
-			Kind: ebpf.KindSwitch, Node: uint32(i / 2), FirstPort: uint32(i / 2 * 2), Ports: 2, FanoutRow: uint32(i * 2), Mac: mac(i),
+			Kind: ebpf.KindSwitch, Node: uint32(i / 2), FirstPort: uint32(i / 2 * 2), Ports: 2, FanoutRow: uint32(i * 2),
+			Mac:      mac(i),
 			RateMbps: 40_000, LineOverhead: 24,
 		}
 	}
 	for i := range p.State.Switches {
 		p.State.Switches[i] = ebpf.SwitchState{
-			Buffer: 1 << 40, Lossless: 1 << 3, EcnMode: ebpf.ECNRED, EcnPriorities: 1 << 3, EcnPmax: 1 << 31, Seed: uint64(i), Cnm: 1, IntOn: 1,
+			Buffer: 1 << 40, Lossless: 1 << 3, EcnMode: ebpf.ECNRED, EcnPriorities: 1 << 3, EcnPmax: 1 << 31, Seed: uint64(i),
+			Cnm: 1, IntOn: 1,
 			CnmWindow: 1000, Q_cnm: 1 << 40,
 		}
 		p.State.Switches[i].Profiles[0] = ebpf.Profile{EcnKmin: 1, EcnKmax: 1 << 30, Xoff: 1 << 40, Q_ecn: 1 << 30}
@@ -48,8 +52,8 @@ func twoSwitches(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error)) *
 
 func mac(port int) [6]byte { return [6]byte{2, 0, 0, 0, 0, byte(port)} }
 
-// exchange makes passes of packets that come from the other switch for this switch's host, and of its host's answers: egress by the other
-// switch's port to here and ingress here, then ingress here by the host's port.
+// exchange makes passes of packets that come from the other switch for this switch's host, and of its host's answers:
+// egress by the other switch's port to here and ingress here, then ingress here by the host's port.
 func exchange(s *wasm.Slot, sw, passes int) error {
 	var frames [2][]byte
 	in := [2]int{sw*2 + 1, sw * 2}
@@ -81,8 +85,8 @@ func exchange(s *wasm.Slot, sw, passes int) error {
 	return nil
 }
 
-// TestSlots: two goroutines that make passes at two switches at once, each in a slot, have the registers become what passes one after
-// the other by wazero make them. The race detector looks on.
+// TestSlots: two goroutines that make passes at two switches at once, each in a slot, have the registers become what
+// passes one after the other by wazero make them. The race detector looks on.
 func TestSlots(t *testing.T) {
 	const passes = 2000
 	p, want := twoSwitches(t, wasm.Load), twoSwitches(t, reference.Load)
@@ -115,7 +119,8 @@ func TestSlots(t *testing.T) {
 			t.Errorf("flow %d became\n%+v, want\n%+v", i, p.State.Flows[i], want.State.Flows[i])
 		}
 	}
-	if want.State.Ports[1].EcnMarked == 0 || want.State.Ports[3].EcnMarked == passes || want.State.Ports[3].TxLineBytes == 0 {
+	if want.State.Ports[1].EcnMarked == 0 || want.State.Ports[3].EcnMarked == passes ||
+		want.State.Ports[3].TxLineBytes == 0 {
 		t.Errorf("the passes do too little: %+v", want.State.Ports[3])
 	}
 	for _, x := range []*ebpf.Pass{p.Pass, second.Pass} {
@@ -128,7 +133,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestSlotsApart: 64 slots see the same tables, have memory of their own, and none grows it. Two are never in one pair of cache lines.
+// TestSlotsApart: 64 slots see the same tables, have memory of their own, and none grows it. Two are never in one pair
+// of cache lines.
 func TestSlotsApart(t *testing.T) {
 	const lines = 128
 	p := load(t, wasm.Load, small)
@@ -161,7 +167,8 @@ func TestSlotsApart(t *testing.T) {
 	if got := p.State.Ports[0].RxFrames + p.State.Ports[1].RxFrames; got != 64 {
 		t.Errorf("%d frames came in, want 64", got)
 	}
-	if at := int(address(p, &p.State.Ports[0])); at > wasm.SlotsBytes*65/64 { // the tables are behind the data of 64 slots, and of the first once more
+	// the tables are behind the data of 64 slots, and of the first once more
+	if at := int(address(p, &p.State.Ports[0])); at > wasm.SlotsBytes*65/64 {
 		t.Errorf("the ports begin at %d: a slot's data, with its stack, is more than is kept for it", at)
 	}
 	w := load(t, reference.Load, small)
@@ -183,7 +190,8 @@ func TestSlotsLeaveTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(p.State.Ports, ports) || !slices.Equal(p.State.Switches, switches) || !slices.Equal(p.State.Routes, routes) ||
+		if !slices.Equal(p.State.Ports, ports) || !slices.Equal(p.State.Switches, switches) ||
+			!slices.Equal(p.State.Routes, routes) ||
 			!slices.Equal(p.State.Hosts, hosts) {
 			t.Fatalf("slot %d has changed the tables", n)
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/pausenet/pausenet/ebpf/wasm/translated"
 )
 
-// translation is the Machine whose code wasm2go has made of pipelines.wasm: a call of the pipelines is a call in Go. Each instance has a
-// part of the memory's beginning for its data, and what follows is its linear memory: the tables are in all of them, at addresses that
-// differ by the distances between these parts.
+// translation is the Machine whose code wasm2go has made of pipelines.wasm: a call of the pipelines is a call in Go.
+// Each instance has a part of the memory's beginning for its data, and what follows is its linear memory: the tables
+// are in all of them, at addresses that differ by the distances between these parts.
 type translation struct {
 	module  *translated.Module
 	memory  []byte // the first instance's, which is all of it
@@ -17,8 +17,8 @@ type translation struct {
 
 func newTranslation() *translation { return &translation{module: translated.New()} }
 
-// Setup gives the tables their memory at once. Left to itself, setup would have it grow and move for each, and all of it be touched:
-// most of a flow table never is. Of the last page setup sees only a part, for which it would grow.
+// Setup gives the tables their memory at once. Left to itself, setup would have it grow and move for each, and all of
+// it be touched: most of a flow table never is. Of the last page setup sees only a part, for which it would grow.
 func (t *translation) Setup(n Entries) (tables uint32, err error) {
 	t.entries = n
 	t.memory = make([]byte, (maxSlots*instance+n.bytes()+2*page-1)&^(page-1))
@@ -40,7 +40,8 @@ func (t *translation) setup(slot int) (tables uint32, err error) {
 	*memory = t.memory[slot*instance:]
 	copy(*memory, data)
 	n := &t.entries
-	return uint32(t.module.Xsetup(int32((maxSlots-slot)*instance), int32(n.Ports), int32(n.Switches), int32(n.Hosts), int32(n.Leaves),
+	return uint32(t.module.Xsetup(int32((maxSlots-slot)*instance), int32(n.Ports), int32(n.Switches), int32(n.Hosts),
+		int32(n.Leaves),
 		int32(n.NextHops), int32(n.Flows), int32(n.Fanouts), int32(n.Flowlets))), nil
 }
 

@@ -58,7 +58,8 @@ func repoint(t *testing.T, p *wasm.Pipelines, from, to uint32) {
 	}
 }
 
-// TestTraps: an access outside of linear memory, or across its end, is an error of the call, and nobody else's memory is touched.
+// TestTraps: an access outside of linear memory, or across its end, is an error of the call, and nobody else's memory
+// is touched.
 func TestTraps(t *testing.T) {
 	for _, m := range machines {
 		t.Run(m.name, func(t *testing.T) {
@@ -105,14 +106,15 @@ func TestInstances(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a.State.Pass.Done != 3 || b.State.Pass.Done != 1 || b.State.Ports[1].RxFrames != 0 {
-				t.Errorf("%d and %d passes, want 3 and 1; %d frames in the other's port", a.State.Pass.Done, b.State.Pass.Done, b.State.Ports[1].RxFrames)
+				t.Errorf("%d and %d passes, want 3 and 1; %d frames in the other's port", a.State.Pass.Done, b.State.Pass.Done,
+					b.State.Ports[1].RxFrames)
 			}
 		})
 	}
 }
 
-// TestMemory: an instance takes what its tables take, and less than two pages more, the translation what its slots take besides. It has
-// that from the beginning.
+// TestMemory: an instance takes what its tables take, and less than two pages more, the translation what its slots take
+// besides. It has that from the beginning.
 func TestMemory(t *testing.T) {
 	burst := small
 	burst.Features.BurstDetection = true
@@ -135,14 +137,15 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPortsLines: a port begins with a cache line, as do its priorities, and takes an odd number of them: in what frames touch of a port
-// no two ports share a line, and the same line of many is spread over all of the cache.
+// TestPortsLines: a port begins with a cache line, as do its priorities, and takes an odd number of them: in what
+// frames touch of a port no two ports share a line, and the same line of many is spread over all of the cache.
 func TestPortsLines(t *testing.T) {
 	const line = 64
 	p := load(t, wasm.Load, small)
 	for i := range p.State.Ports {
 		port := &p.State.Ports[i]
-		if uintptr(unsafe.Pointer(port))%line != 0 || uintptr(unsafe.Pointer(&port.Class))%line != 0 || unsafe.Sizeof(port.Class[0]) != line {
+		if uintptr(unsafe.Pointer(port))%line != 0 || uintptr(unsafe.Pointer(&port.Class))%line != 0 ||
+			unsafe.Sizeof(port.Class[0]) != line {
 			t.Errorf("port %d is at %p, its priorities at %p, %d bytes each", i, port, &port.Class, unsafe.Sizeof(port.Class[0]))
 		}
 	}
@@ -153,7 +156,10 @@ func TestPortsLines(t *testing.T) {
 
 // TestTooLarge: what does not fit 4 GB is refused, without taking any of it.
 func TestTooLarge(t *testing.T) {
-	n := ebpf.Sizes{Ports: 3072, Switches: 1500, Hosts: 1024, Leaves: 128, NextHops: 1, Features: ebpf.Features{BurstDetection: true}}
+	n := ebpf.Sizes{
+		Ports: 3072, Switches: 1500, Hosts: 1024, Leaves: 128, NextHops: 1,
+		Features: ebpf.Features{BurstDetection: true},
+	}
 	for _, m := range machines {
 		p, err := m.load(n)
 		if err == nil {

@@ -1,4 +1,5 @@
-// Command own-controller is pausenet with a congestion control more, written in a module of its own: every verb has it, by its name.
+// Command own-controller is pausenet with a congestion control more, written in a module of its own: every verb has it,
+// by its name.
 //
 //	go run . run convergence-2 --cc halving
 //	go run . list --cc halving

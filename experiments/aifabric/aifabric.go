@@ -1,8 +1,10 @@
-// Package aifabric does the tests of the IETF draft on benchmarking AI training fabrics (draft-calabria-bmwg-ai-fabric-training-bench) that a fabric
-// model can answer. A test is scenarios, run as any other, and values that are read from what the runs left: table.go has all of them, and scenarios
-// the files. Nothing here builds a fabric or knows a scenario by its name.
+// Package aifabric does the tests of the IETF draft on benchmarking AI training fabrics
+// (draft-calabria-bmwg-ai-fabric-training-bench) that a fabric model can answer. A test is scenarios, run as any other,
+// and values that are read from what the runs left: table.go has all of them, and scenarios the files. Nothing here
+// builds a fabric or knows a scenario by its name.
 //
-// The draft sets no acceptance criteria, and forbids to make some of its reference values. So a verdict here says where a value lies, and is never one on a fabric.
+// The draft sets no acceptance criteria, and forbids to make some of its reference values. So a verdict here says where
+// a value lies, and is never one on a fabric.
 package aifabric
 
 import (
@@ -28,11 +30,13 @@ var scenarios embed.FS
 // Options say how the tests are to be done.
 type Options struct {
 	Quick bool // fewer cases, shorter runs
-	// Topology is a built-in topology's name or a file: tests that can be done on any fabric are done on it. Empty: each on its scenario's own.
+	// Topology is a built-in topology's name or a file: tests that can be done on any fabric are done on it. Empty: each
+	// on its scenario's own.
 	Topology string
 	Sets     []string // settings of every scenario, as --set has them, but for what its test sets itself
 	Seed     uint64   // 0: each scenario's own
-	// Seeds repeat each run, one iteration a seed; rows then have means and coefficients of variation. They take precedence over Seed.
+	// Seeds repeat each run, one iteration a seed; rows then have means and coefficients of variation. They take
+	// precedence over Seed.
 	Seeds []uint64
 }
 
@@ -87,7 +91,10 @@ func New(o Options) (*Bench, error) {
 			if err := scenario.Check(s, []string{controller}, o.Seeds...); err != nil {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}
-			b.Scenarios = append(b.Scenarios, suite.Scenario{Scenario: s, Controllers: []string{controller}, Seed: s.Seed, Seeds: o.Seeds})
+			b.Scenarios = append(b.Scenarios, suite.Scenario{
+				Scenario: s, Controllers: []string{controller}, Seed: s.Seed,
+				Seeds: o.Seeds,
+			})
 			b.runs = append(b.runs, planned{t, c})
 		}
 	}
@@ -152,7 +159,8 @@ type run struct {
 
 func (r *run) plan() *topologies.Plan { return r.scenario.Topology }
 
-// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that was not made counts in no row.
+// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that
+// was not made counts in no row.
 func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, error) {
 	report := &Report{Draft: Draft, Quick: b.quick, Left: b.Left}
 	first := map[*test][]*run{} // the runs of a test's first case, by seed

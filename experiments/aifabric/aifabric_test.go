@@ -131,7 +131,8 @@ func TestMarking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if find(t, wrong, "packets marked below Kmin", "100 KB").Verdict != Beyond || find(t, wrong, "upper threshold off Kmax", "100 KB").Verdict != Beyond {
+	if find(t, wrong, "packets marked below Kmin", "100 KB").Verdict != Beyond ||
+		find(t, wrong, "upper threshold off Kmax", "100 KB").Verdict != Beyond {
 		t.Errorf("wrong thresholds were not seen: %+v", wrong.Rows)
 	}
 }
@@ -139,14 +140,18 @@ func TestMarking(t *testing.T) {
 // TestOffKmax: of few packets all may be marked by chance, below Kmax too.
 func TestOffKmax(t *testing.T) {
 	m := marking{kmax: 100, samples: []sample{
-		{high: 60, packets: 4, marks: 4}, {high: 90, packets: 5, marks: 4}, {high: 98, packets: 5, marks: 5}, {high: 120, packets: 9, marks: 9},
+		{high: 60, packets: 4, marks: 4},
+		{high: 90, packets: 5, marks: 4},
+		{high: 98, packets: 5, marks: 5},
+		{high: 120, packets: 9, marks: 9},
 	}}
 	if got := m.offKmax(); got != 2 {
 		t.Errorf("%v %% off, want 2", got)
 	}
 }
 
-// TestRatio has the JCT ratio of one iteration worked out by hand: 625 us and 8 x 16 MB x 2 x 15/16 over 100 Gb/s, which is 2.4 ms.
+// TestRatio has the JCT ratio of one iteration worked out by hand: 625 us and 8 x 16 MB x 2 x 15/16 over 100 Gb/s,
+// which is 2.4 ms.
 func TestRatio(t *testing.T) {
 	r, _ := report(t, Options{Quick: true}, "jct", "allreduce", "deadlock")
 	jct, ratio := find(t, r, "JCT", "ECMP"), find(t, r, "JCT ratio", "ECMP")
@@ -176,7 +181,8 @@ func TestFailure(t *testing.T) {
 
 func TestOtherTopology(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(small, []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, rate: 100Gbps}\n"), 0o600); err != nil {
+	if err := os.WriteFile(small, []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, rate: 100Gbps}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	b, err := New(Options{Topology: small, Sets: []string{"switch.pfc.xoff=200KB"}})
@@ -233,11 +239,13 @@ func rate(ms, flow int, bps float64) string {
 	return fmt.Sprintf("%d,%d,0,%.0f,0\n", ms*1_000_000, flow, bps)
 }
 
-// TestBurst: a queue of 250 KB takes bursts whose part that the link does not carry meanwhile, (n-1)/n, is less, headers included, and no longer ones.
+// TestBurst: a queue of 250 KB takes bursts whose part that the link does not carry meanwhile, (n-1)/n, is less,
+// headers included, and no longer ones.
 func TestBurst(t *testing.T) {
 	r, _ := report(t, Options{Seeds: []uint64{1, 2}}, "burst")
 	for at, lost := range map[string]bool{
-		"2:1, 230KB each": false, "2:1, 250KB each": true, "8:1, 33KB each": false, "8:1, 36KB each": true, "32:1, 7KB each": false, "32:1, 8KB each": true,
+		"2:1, 230KB each": false, "2:1, 250KB each": true, "8:1, 33KB each": false, "8:1, 36KB each": true,
+		"32:1, 7KB each": false, "32:1, 8KB each": true,
 	} {
 		if row := find(t, r, "packets lost", at); row.Iterations != 2 || (*row.Measured > 0) != lost {
 			t.Errorf("%s: %s lost, in %d iterations", at, row.Text(), row.Iterations)
@@ -245,7 +253,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestIterations: of 2, 4 and 6 the mean is 4, the deviation 2, and half of the interval 4.303 (Student's t, 2 degrees) times 2 over the root of 3.
+// TestIterations: of 2, 4 and 6 the mean is 4, the deviation 2, and half of the interval 4.303 (Student's t, 2 degrees)
+// times 2 over the root of 3.
 func TestIterations(t *testing.T) {
 	var runs []*run
 	for _, n := range []int64{2, 4, 6} {
@@ -255,11 +264,13 @@ func TestIterations(t *testing.T) {
 	}
 	v, p := &value{kpi: "drops", metric: "drops", bound: atMost(3, own)}, &planned{&test{}, &testCase{}}
 	row, err := v.row(p, append(runs, nil), append(runs, nil))
-	if err != nil || *row.Measured != 4 || *row.CV != 50 || math.Abs(*row.Half-4.968) > 1e-3 || row.Iterations != 3 || row.Verdict != Beyond {
+	if err != nil || *row.Measured != 4 || *row.CV != 50 || math.Abs(*row.Half-4.968) > 1e-3 || row.Iterations != 3 ||
+		row.Verdict != Beyond {
 		t.Errorf("%+v: %v", row, err)
 	}
 	var table strings.Builder
-	if err := (&Report{Iterations: 4, Rows: []Row{row}}).WriteMarkdown(&table); err != nil || !strings.Contains(table.String(), "| 4 ± 4.97 | 50 % (of 3) | beyond |") {
+	if err := (&Report{Iterations: 4, Rows: []Row{row}}).WriteMarkdown(&table); err != nil ||
+		!strings.Contains(table.String(), "| 4 ± 4.97 | 50 % (of 3) | beyond |") {
 		t.Errorf("%v\n%s", err, table.String())
 	}
 	runs[1].summary.Verdict.Status = measure.Fail
@@ -271,7 +282,8 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestPassedBy: a flow alone on its path takes as long as it must under credits and under PFC, unless an incast stops it on the way.
+// TestPassedBy: a flow alone on its path takes as long as it must under credits and under PFC, unless an incast stops
+// it on the way.
 func TestPassedBy(t *testing.T) {
 	testenv.WholeScenario(t)
 	r, _ := report(t, Options{}, "cbfc")
@@ -288,7 +300,10 @@ func TestPassedBy(t *testing.T) {
 func TestWords(t *testing.T) {
 	x := 1.1
 	r := &Report{Draft: Draft, Rows: []Row{
-		{KPI: "JCT ratio", Test: "Synthetic JCT", Section: "10.1", Case: "ECMP", Bound: atMost(1.05, appendixB).text(""), Source: "B", Measured: &x, Verdict: Acceptable},
+		{
+			KPI: "JCT ratio", Test: "Synthetic JCT", Section: "10.1", Case: "ECMP", Bound: atMost(1.05, appendixB).text(""),
+			Source: "B", Measured: &x, Verdict: Acceptable,
+		},
 		{KPI: "drops", Test: "Synthetic JCT", Section: "10.1", Case: "ECMP", Verdict: None},
 	}}
 	var text, table strings.Builder
@@ -308,7 +323,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%v: %s, not %s", x, got, want)
 		}
 	}
-	if least := atLeast(90, appendixB); least.verdict(90) != Within || least.verdict(89.9) != Beyond || least.text("%") != ">= 90 %" {
+	if least := atLeast(90, appendixB); least.verdict(90) != Within || least.verdict(89.9) != Beyond ||
+		least.text("%") != ">= 90 %" {
 		t.Error(least.text("%"))
 	}
 }

@@ -17,12 +17,13 @@ type sample struct {
 type marking struct {
 	samples          []sample
 	kmin, kmax, pmax float64 // bytes; probability
-	// margin is by how much the queue at samples may differ from what a packet left behind between them: the frames that come and go at once.
+	// margin is by how much the queue at samples may differ from what a packet left behind between them: the frames that
+	// come and go at once.
 	margin float64
 }
 
-// markingOf reads a run whose first panel is the queue of one port and whose second is the packets it marks, each sample by itself; ports.csv has that port
-// alone, and all flows' packets are full.
+// markingOf reads a run whose first panel is the queue of one port and whose second is the packets it marks, each
+// sample by itself; ports.csv has that port alone, and all flows' packets are full.
 func markingOf(r *run) (*marking, error) {
 	ecn := &r.scenario.Switch.ECN
 	m := &marking{kmin: float64(ecn.KMin), kmax: float64(ecn.KMax), pmax: ecn.PMax}
@@ -59,7 +60,8 @@ func markingOf(r *run) (*marking, error) {
 	m.margin = 3 * frame
 	for i := 1; i < n; i++ {
 		m.samples = append(m.samples, sample{
-			low: min(queue[i-1], queue[i]), high: max(queue[i-1], queue[i]), packets: (sent[i] - sent[i-1]) / frame, marks: marks[i],
+			low: min(queue[i-1], queue[i]), high: max(queue[i-1], queue[i]), packets: (sent[i] - sent[i-1]) / frame,
+			marks: marks[i],
 		})
 	}
 	return m, nil

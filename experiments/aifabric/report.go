@@ -35,8 +35,8 @@ type Row struct {
 	Source string `json:"bound_source,omitempty"`
 	// Measured is the mean over the iterations that have such a value, absent if none has.
 	Measured *float64 `json:"measured,omitempty"`
-	// Half is half the width of the mean's 95 % confidence interval, and CV the coefficient of variation, the standard deviation over the mean, in
-	// per cent: of several iterations. A mean of 0 has no CV.
+	// Half is half the width of the mean's 95 % confidence interval, and CV the coefficient of variation, the standard
+	// deviation over the mean, in per cent: of several iterations. A mean of 0 has no CV.
 	Half *float64 `json:"measured_ci95,omitempty"`
 	CV   *float64 `json:"cv_percent,omitempty"`
 	// Iterations is how many have such a value.
@@ -56,7 +56,8 @@ const (
 	Untrusted  = "untrusted" // the run's own verdict is FAIL
 )
 
-// row is a value as the report has it, of a case's runs, by seed; nil for runs that were not made. A verdict is of the mean.
+// row is a value as the report has it, of a case's runs, by seed; nil for runs that were not made. A verdict is of the
+// mean.
 func (v *value) row(p *planned, runs, first []*run) (Row, error) {
 	row := Row{KPI: v.kpi, Test: p.test.title, Section: p.test.section, Case: p.at.label, Unit: v.unit}
 	if b := v.bound; b != nil {
@@ -150,7 +151,8 @@ func (r *Row) Text() string {
 	return withUnit(number(*r.Measured), r.Unit)
 }
 
-// cells are a row's texts. Of several iterations they have the coefficient of variation, with how many have the value if not all have.
+// cells are a row's texts. Of several iterations they have the coefficient of variation, with how many have the value
+// if not all have.
 func (r *Report) cells(row *Row) []string {
 	bound := "-"
 	if row.Bound != "" {
@@ -163,7 +165,8 @@ func (r *Report) cells(row *Row) []string {
 	return append(cells, row.Verdict)
 }
 
-// variation is a row's coefficient of variation, with how many iterations have the value if not all have; "" of one iteration.
+// variation is a row's coefficient of variation, with how many iterations have the value if not all have; "" of one
+// iteration.
 func (r *Report) variation(row *Row) string {
 	if r.Iterations <= 1 {
 		return ""

@@ -27,7 +27,8 @@ type testCase struct {
 	fails bool
 }
 
-// bound is where a value is expected to lie: below or at limit, or at or above it if least is true. soft, if it is not 0, is what is still acceptable.
+// bound is where a value is expected to lie: below or at limit, or at or above it if least is true. soft, if it is not
+// 0, is what is still acceptable.
 type bound struct {
 	least       bool
 	limit, soft float64
@@ -44,15 +45,16 @@ const (
 func atMost(x float64, source string) *bound  { return &bound{limit: x, source: source} }
 func atLeast(x float64, source string) *bound { return &bound{least: true, limit: x, source: source} }
 
-// Load balancing as the draft's tests vary it. What lets packets overtake each other goes with selective repeat, as spraying with RoCE is used.
+// Load balancing as the draft's tests vary it. What lets packets overtake each other goes with selective repeat, as
+// spraying with RoCE is used.
 var (
 	tolerant = []string{"host.recovery=selective"}
 	flowlet  = with(tolerant, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us")
 	spray    = with(tolerant, "switch.load_balancing.mode=spray")
 )
 
-// lossy has switches without PFC, and hosts that repeat what is lost. trimming has switches cut packets to their headers in place of dropping
-// them, as Ultra Ethernet's do.
+// lossy has switches without PFC, and hosts that repeat what is lost. trimming has switches cut packets to their
+// headers in place of dropping them, as Ultra Ethernet's do.
 var (
 	lossy    = with(tolerant, "switch.pfc.priorities=[]", "host.retransmit_timeout=500us")
 	trimming = with(lossy, "switch.trim=true")
@@ -83,26 +85,33 @@ func collective() []value {
 }
 
 func qps(n int) testCase {
-	return testCase{label: fmt.Sprintf("%d QPs", n), set: []string{fmt.Sprintf("workloads.elephant.qps=%d", n)}, long: n != 8}
+	return testCase{
+		label: fmt.Sprintf("%d QPs", n), set: []string{fmt.Sprintf("workloads.elephant.qps=%d", n)},
+		long: n != 8,
+	}
 }
 
 func incast(n int) testCase {
 	return testCase{
-		label: fmt.Sprintf("%d:1", n), set: []string{fmt.Sprintf("workloads.incast.incast.degree=%d", n)}, long: n != 8 && n != 32, hosts: n + 1,
+		label: fmt.Sprintf("%d:1", n), set: []string{fmt.Sprintf("workloads.incast.incast.degree=%d", n)}, long: n != 8 &&
+			n != 32, hosts: n + 1,
 	}
 }
 
 func ecn(label, kmin, kmax, rate, size string) testCase {
 	return testCase{label: label, set: []string{
-		"switch.ecn.kmin=" + kmin, "switch.ecn.kmax=" + kmax, "flows.overload.constant_rate=" + rate, "flows.overload.size=" + size,
+		"switch.ecn.kmin=" + kmin, "switch.ecn.kmax=" + kmax, "flows.overload.constant_rate=" + rate,
+		"flows.overload.size=" + size,
 	}}
 }
 
 // join is M flows that M others join.
 func join(m int, more ...string) testCase {
 	return testCase{label: fmt.Sprintf("M = %d", m), long: m > 4, set: append([]string{
-		fmt.Sprintf("topology.star.hosts=%d", 2*m+1), fmt.Sprintf("flows.first.from=h0..h%d", m-1), fmt.Sprintf("flows.first.to=h%d", 2*m),
-		fmt.Sprintf("flows.second.from=h%d..h%d", m, 2*m-1), fmt.Sprintf("flows.second.to=h%d", 2*m), fmt.Sprintf("sample.ports=[s0:h%d]", 2*m),
+		fmt.Sprintf("topology.star.hosts=%d", 2*m+1), fmt.Sprintf("flows.first.from=h0..h%d", m-1),
+		fmt.Sprintf("flows.first.to=h%d", 2*m),
+		fmt.Sprintf("flows.second.from=h%d..h%d", m, 2*m-1), fmt.Sprintf("flows.second.to=h%d", 2*m),
+		fmt.Sprintf("sample.ports=[s0:h%d]", 2*m),
 	}, more...)}
 }
 
@@ -124,15 +133,21 @@ func labelled(label string, long bool, c testCase) testCase {
 // burst is n hosts that send size each to one at once, through a switch without PFC.
 func burst(n int, size string) testCase {
 	return testCase{label: fmt.Sprintf("%d:1, %s each", n, size), long: n != 8, set: []string{
-		fmt.Sprintf("topology.star.hosts=%d", n+1), fmt.Sprintf("flows.burst.from=h0..h%d", n-1), fmt.Sprintf("flows.burst.to=h%d", n), "flows.burst.size=" + size,
+		fmt.Sprintf("topology.star.hosts=%d", n+1), fmt.Sprintf("flows.burst.from=h0..h%d", n-1),
+		fmt.Sprintf("flows.burst.to=h%d", n), "flows.burst.size=" + size,
 	}}
 }
 
-// uecCollective are a collective over Ultra Ethernet's unordered transport with spraying, over its ordered one with ECMP, and over RoCE with ECMP.
+// uecCollective are a collective over Ultra Ethernet's unordered transport with spraying, over its ordered one with
+// ECMP, and over RoCE with ECMP.
 func uecCollective(kind, algorithm string) []testCase {
-	sets := []string{fmt.Sprintf("workloads.collective.job.steps.0.collective={kind: %s, algorithm: %s, size: 16MB}", kind, algorithm)}
+	sets := []string{fmt.Sprintf("workloads.collective.job.steps.0.collective={kind: %s, algorithm: %s, size: 16MB}", kind,
+		algorithm)}
 	return []testCase{
-		{label: kind + ", NSCC, RUD, entropy at random", controller: "nscc", set: with(with(trimming, "host.entropy=random"), sets...)},
+		{
+			label: kind + ", NSCC, RUD, entropy at random", controller: "nscc",
+			set: with(with(trimming, "host.entropy=random"), sets...),
+		},
 		{label: kind + ", NSCC, ROD, ECMP", controller: "nscc", set: sets, long: true},
 		{label: kind + ", DCQCN, RC, ECMP", set: sets, long: true},
 	}
@@ -151,12 +166,16 @@ func uecIncast(n int, controller string, sets []string) testCase {
 // tests are those that are done, in the draft's order.
 var tests = []test{
 	{
-		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n of it, 1082 B a packet of 1024.
+		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n of it,
+		// 1082 B a packet of 1024.
 		title: "Back-to-Back Burst Absorption", section: "5.3", name: "burst", scenario: "burst",
 		cases: []testCase{
 			burst(2, "230KB"), burst(2, "250KB"), burst(8, "33KB"), burst(8, "36KB"), burst(32, "7KB"), burst(32, "8KB"),
 		},
-		values: []value{{kpi: "packets lost", metric: "drops"}, {kpi: "longest queue", metric: "peak_egress", unit: "KB", per: 1e3}},
+		values: []value{
+			{kpi: "packets lost", metric: "drops"},
+			{kpi: "longest queue", metric: "peak_egress", unit: "KB", per: 1e3},
+		},
 	},
 	{
 		title: "Packet Spray Efficacy Under UET RUD", section: "6.3", name: "uet-spray", scenario: "permutation", any: true,
@@ -164,7 +183,10 @@ var tests = []test{
 			{label: "NSCC, RUD, entropy at random", controller: "nscc", set: with(trimming, "host.entropy=random")},
 			{label: "NSCC, RUD, REPS", controller: "nscc", set: with(trimming, "host.entropy=reps"), long: true},
 			{label: "NSCC, RUD, spray", controller: "nscc", set: with(trimming, "switch.load_balancing.mode=spray"), long: true},
-			{label: "NSCC, RUD, flowlet", controller: "nscc", set: with(trimming, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us"), long: true},
+			{
+				label: "NSCC, RUD, flowlet", controller: "nscc",
+				set: with(trimming, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us"), long: true,
+			},
 			{label: "NSCC, ROD, spray", controller: "nscc", set: []string{"switch.load_balancing.mode=spray"}, long: true},
 			{label: "DCQCN, RC, spray", set: []string{"switch.load_balancing.mode=spray"}, long: true},
 			{label: "DCQCN, RC, ECMP"},
@@ -199,7 +221,8 @@ var tests = []test{
 	{
 		title: "UET Congestion Control Benchmarks", section: "6.4", name: "uet-convergence", scenario: "convergence",
 		cases: []testCase{
-			uecJoin(4, "nscc"), uecJoin(4, "rccc"), uecJoin(16, "nscc"), uecJoin(16, "rccc"), uecJoin(32, "nscc"), uecJoin(32, "rccc"),
+			uecJoin(4, "nscc"), uecJoin(4, "rccc"), uecJoin(16, "nscc"), uecJoin(16, "rccc"), uecJoin(32, "nscc"),
+			uecJoin(32, "rccc"),
 		},
 		values: []value{
 			{kpi: convergenceTime, of: converged, unit: "ms", per: 1e6},
@@ -207,7 +230,8 @@ var tests = []test{
 		},
 	},
 	{
-		title: "Link Layer Enhancements: Packet Trimming", section: "6.5b", name: "trimming", scenario: "incast", any: true, set: []string{"switch.lossy_limit=120KB"},
+		title: "Link Layer Enhancements: Packet Trimming", section: "6.5b", name: "trimming", scenario: "incast", any: true,
+		set: []string{"switch.lossy_limit=120KB"},
 		cases: []testCase{
 			{label: "2:1, NSCC, drops", controller: "nscc", set: with(incast(2).set, lossy...), hosts: 3},
 			{label: "2:1, NSCC, trimming", controller: "nscc", set: with(incast(2).set, trimming...), hosts: 3},
@@ -236,15 +260,18 @@ var tests = []test{
 		},
 	},
 	{
-		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allreduce", scenario: "collective", any: true,
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allreduce", scenario: "collective",
+		any:   true,
 		cases: uecCollective("allreduce", "ring"), values: collective(),
 	},
 	{
-		title: "UET Collective Communication Performance", section: "6.6", name: "uet-alltoall", scenario: "collective", any: true,
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-alltoall", scenario: "collective",
+		any:   true,
 		cases: uecCollective("alltoall", "direct"), values: collective(),
 	},
 	{
-		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allgather", scenario: "collective", any: true,
+		title: "UET Collective Communication Performance", section: "6.6", name: "uet-allgather", scenario: "collective",
+		any:   true,
 		cases: uecCollective("allgather", "ring"), values: collective(),
 	},
 	{
@@ -283,7 +310,10 @@ var tests = []test{
 	},
 	{
 		title: "PFC Storm and Deadlock Resilience", section: "7.4", name: "deadlock", scenario: "deadlock",
-		cases: []testCase{{label: "no watchdog", controller: "none", fails: true}, {label: "watchdog", controller: "watchdog"}},
+		cases: []testCase{
+			{label: "no watchdog", controller: "none", fails: true},
+			{label: "watchdog", controller: "watchdog"},
+		},
 		values: []value{
 			{kpi: "deadlocks for good", of: deadlocks, bound: atMost(0, procedure)},
 			{kpi: "flows that ended", of: ended, unit: "%"},
@@ -345,20 +375,28 @@ var tests = []test{
 	},
 	{
 		title: "AllReduce Benchmark", section: "9.1", name: "allreduce", scenario: "collective", any: true,
-		cases:  append(balancings(), testCase{label: "ECMP, ranks rack by rack", set: []string{"workloads.collective.job.placement=packed"}, long: true}),
+		cases: append(balancings(), testCase{
+			label: "ECMP, ranks rack by rack",
+			set:   []string{"workloads.collective.job.placement=packed"}, long: true,
+		}),
 		values: collective(),
 	},
 	{
 		title: "AllToAll Benchmark", section: "9.2", name: "alltoall", scenario: "collective", any: true,
-		cases: balancings("workloads.collective.job.steps.0.collective={kind: alltoall, algorithm: direct, size: 16MB}"), values: collective(),
+		cases:  balancings("workloads.collective.job.steps.0.collective={kind: alltoall, algorithm: direct, size: 16MB}"),
+		values: collective(),
 	},
 	{
 		title: "AllGather Benchmark", section: "9.3", name: "allgather", scenario: "collective", any: true,
-		cases: balancings("workloads.collective.job.steps.0.collective={kind: allgather, algorithm: ring, size: 16MB}"), values: collective(),
+		cases:  balancings("workloads.collective.job.steps.0.collective={kind: allgather, algorithm: ring, size: 16MB}"),
+		values: collective(),
 	},
 	{
 		title: "Synthetic JCT Under Controlled Conditions", section: "10.1", name: "jct", scenario: "training", any: true,
-		cases: append(balancings(), testCase{label: "ECMP, ranks rack by rack", set: []string{"workloads.train.job.placement=packed"}, long: true}),
+		cases: append(balancings(), testCase{
+			label: "ECMP, ranks rack by rack",
+			set:   []string{"workloads.train.job.placement=packed"}, long: true,
+		}),
 		values: []value{
 			{kpi: "JCT", metric: "jct", unit: "ms", per: 1e6},
 			{kpi: "JCT ratio", of: jctRatio, bound: &bound{limit: 1.05, soft: 1.15, source: appendixB}},
@@ -403,6 +441,9 @@ var tests = []test{
 			{label: "ECMP, routes follow at once", set: []string{"faults.cut.reroute=0s"}, long: true},
 			{label: "spray, routes follow at once", set: with(spray, "faults.cut.reroute=0s")},
 		},
-		values: []value{{kpi: "iteration with the failure over the longest before", of: failureOverLongest, bound: atMost(1, procedure)}},
+		values: []value{{
+			kpi: "iteration with the failure over the longest before", of: failureOverLongest,
+			bound: atMost(1, procedure),
+		}},
 	},
 }

@@ -52,7 +52,8 @@ func payloadShare(p *topologies.Plan) float64 {
 	return float64(p.MTU) / float64(p.Framing.LineBytes(measure.FullFrame(p)))
 }
 
-// jctRatio is the measured JCT over Roofline_seq (section 10.1): the time of the computes, and 8 S algo_factor / B_acc for each collective.
+// jctRatio is the measured JCT over Roofline_seq (section 10.1): the time of the computes, and 8 S algo_factor / B_acc
+// for each collective.
 func jctRatio(r, _ *run) (float64, error) {
 	if len(r.summary.Jobs) != 1 || r.summary.Jobs[0].JCT == 0 {
 		return math.NaN(), nil
@@ -82,7 +83,8 @@ func interference(r, first *run) (float64, error) {
 	return float64(r.summary.Jobs[0].JCT) / float64(first.summary.Jobs[0].JCT), nil
 }
 
-// efficiency is all payload over what the receivers' lines carry until the last flow has ended, in per cent; receivers 0: every host is one.
+// efficiency is all payload over what the receivers' lines carry until the last flow has ended, in per cent; receivers
+// 0: every host is one.
 func efficiency(receivers int) func(r, _ *run) (float64, error) {
 	return func(r, _ *run) (float64, error) {
 		bytes := 0.0
@@ -110,8 +112,8 @@ func sentAgain(r, _ *run) (float64, error) {
 // convergenceWindow is over what rates are averaged before they are compared.
 const convergenceWindow = vtime.Millisecond
 
-// converged is how long after the last flow's start all flows are within 10 % of their fair share of the payload that the port carries, by their goodput over
-// a window; NaN if they never are.
+// converged is how long after the last flow's start all flows are within 10 % of their fair share of the payload that
+// the port carries, by their goodput over a window; NaN if they never are.
 func converged(r, _ *run) (float64, error) {
 	n := len(r.scenario.Flows)
 	onset := vtime.Time(0)
@@ -195,8 +197,8 @@ func lossDuration(r, _ *run) (float64, error) {
 	return 1e9 * 8 * float64(bytes) / float64(f.Extra().ConstantRate), nil
 }
 
-// iterations are how long a job's iterations took, each from the end of the collective before to that of its own: before the first fault, across it, and
-// after it, in ns.
+// iterations are how long a job's iterations took, each from the end of the collective before to that of its own:
+// before the first fault, across it, and after it, in ns.
 func iterations(r *run) (before []float64, across float64, after []float64, err error) {
 	at := int64(0)
 	if len(r.scenario.Faults) > 0 {

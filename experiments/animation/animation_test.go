@@ -84,7 +84,8 @@ func frames(t *testing.T, data []byte) (all []*image.RGBA, delay []int) {
 	return all, g.Delay
 }
 
-// TestGIF draws two runs twice: the bytes are equal, size and length are as the options say, and red appears when ports are paused.
+// TestGIF draws two runs twice: the bytes are equal, size and length are as the options say, and red appears when ports
+// are paused.
 func TestGIF(t *testing.T) {
 	runs := [][]byte{replayOf(t, burst, "dcqcn", true), replayOf(t, burst, "dcon", true)}
 	begin, end := 50*vtime.Microsecond, 400*vtime.Microsecond
@@ -133,7 +134,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// TestStretch: without times the animation begins before the first PAUSE and ends after the last; without PAUSE it covers the flows.
+// TestStretch: without times the animation begins before the first PAUSE and ends after the last; without PAUSE it
+// covers the flows.
 func TestStretch(t *testing.T) {
 	calm := strings.Replace(burst, "h1..h5", "h5", 1)
 	for name, text := range map[string]string{"paused": burst, "calm": calm} {
@@ -182,10 +184,12 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPauses: a port is paused from when a PAUSE arrives until a RESUME does or the PAUSE expires, and shown for a while after.
+// TestPauses: a port is paused from when a PAUSE arrives until a RESUME does or the PAUSE expires, and shown for a
+// while after.
 func TestPauses(t *testing.T) {
 	r := &run{Decoded: &replay.Decoded{Header: replay.Header{
-		Quanta: 65535, Ports: []string{"a-eth1", "b-eth1"}, Nodes: make([]replay.Node, 2), Links: []replay.Link{{A: 0, B: 1, Rate: 40e9, Delay: 5000}},
+		Quanta: 65535, Ports: []string{"a-eth1", "b-eth1"}, Nodes: make([]replay.Node, 2),
+		Links: []replay.Link{{A: 0, B: 1, Rate: 40e9, Delay: 5000}},
 	}}}
 	r.takePorts()
 	r.pfc = [4][]int64{{10_000, 30_000, 1_000_000}, {1, 1, 1}, {3, 3, 3}, {1, 0, 1}}
@@ -216,8 +220,10 @@ func TestPauses(t *testing.T) {
 // TestLayout: no two nodes stand on each other, in the fabrics of built-in scenarios.
 func TestLayout(t *testing.T) {
 	for _, topology := range []string{
-		"star: {hosts: 9}", "leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 8}", "leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}",
-		"fattree: {k: 4}", "rail: {rails: 4, groups: 2, hosts_per_group: 4, spines: 4}", "planes: {planes: 2, leaves: 2, hosts_per_leaf: 4, spines: 2}",
+		"star: {hosts: 9}", "leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 8}",
+		"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}",
+		"fattree: {k: 4}", "rail: {rails: 4, groups: 2, hosts_per_group: 4, spines: 4}",
+		"planes: {planes: 2, leaves: 2, hosts_per_leaf: 4, spines: 2}",
 	} {
 		text := "topology: {" + topology + "}\nflows: [{tag: one, from: h0, to: h1, size: 1KB}]\nduration: 10us\n"
 		s, err := newScene("", [][]byte{replayOf(t, text, "dcqcn", false)}, &Options{})

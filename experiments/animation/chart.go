@@ -146,7 +146,8 @@ func (c *chart) draw(p *pen, t float64, whole bool) {
 	p.line(ink, 1.2, nil, point{x, c.top}, point{x, c.bottom})
 }
 
-// partLength is how many points a line is stroked at once with: the rasteriser takes long over a line that goes up and down often.
+// partLength is how many points a line is stroked at once with: the rasteriser takes long over a line that goes up and
+// down often.
 const partLength = 60
 
 // thinned is the line of a series' points: of those in one pixel the first, the least and the largest, the last.

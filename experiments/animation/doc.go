@@ -1,5 +1,6 @@
-// Package animation draws runs as an animated GIF or as a PNG of one moment: the fabric with its links, queues and PAUSE, and
-// below it a plot of the scenario's report. Two runs stand side by side on the same scales. It needs no browser. Equal runs and options give equal bytes.
+// Package animation draws runs as an animated GIF or as a PNG of one moment: the fabric with its links, queues and
+// PAUSE, and below it a plot of the scenario's report. Two runs stand side by side on the same scales. It needs no
+// browser. Equal runs and options give equal bytes.
 //
 // Where what is:
 //

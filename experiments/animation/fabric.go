@@ -112,7 +112,8 @@ func (f *fabric) draw(t, step float64) (count int) {
 	return len(paused)
 }
 
-// drawPaused draws ports that may not send: a dashed line, a pause sign at the port, and arrows that run from the port that sent the PAUSE.
+// drawPaused draws ports that may not send: a dashed line, a pause sign at the port, and arrows that run from the port
+// that sent the PAUSE.
 func (f *fabric) drawPaused(ports []int, t float64) {
 	p := f.scene.pen
 	size := max(2.8, min(8, 6*f.scale))
@@ -156,12 +157,14 @@ func (f *fabric) drawQueues(t float64) {
 		w := &f.lines[id]
 		long := min(w.length*0.7, longest*float64(v)/float64(f.scene.peak))
 		if long >= 0.5 {
-			f.scene.pen.fill(queued, w.along(0, wide*0.3), w.along(0, wide*1.3), w.along(long, wide*1.3), w.along(long, wide*0.3))
+			f.scene.pen.fill(queued, w.along(0, wide*0.3), w.along(0, wide*1.3), w.along(long, wide*1.3),
+				w.along(long, wide*0.3))
 		}
 	}
 }
 
-// drawFrames draws the PFC frames that are on a wire at t, if more than one picture shows each: a PAUSE full, a RESUME empty.
+// drawFrames draws the PFC frames that are on a wire at t, if more than one picture shows each: a PAUSE full, a RESUME
+// empty.
 func (f *fabric) drawFrames(t, step float64) {
 	times := f.pfc[pfcTime]
 	size := max(2.6, min(6, 5*f.scale))

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// layout places a run's nodes: tiers in rows, hosts at the bottom under their switches, as experiments/view/page/layout.js does.
+// layout places a run's nodes: tiers in rows, hosts at the bottom under their switches, as
+// experiments/view/page/layout.js does.
 type layout struct {
 	run                      *run
 	at                       []box // by node
@@ -186,7 +187,8 @@ func dotColumns(hosts, blocks int) int {
 	return columns
 }
 
-// placeSwitches spreads the upper tiers, each ordered by where its neighbours below stand, and returns the width of all.
+// placeSwitches spreads the upper tiers, each ordered by where its neighbours below stand, and returns the width of
+// all.
 func (l *layout) placeSwitches(hostHalf float64) (width float64) {
 	right := 0.0
 	for _, n := range l.at {

@@ -96,7 +96,8 @@ func (p *pen) ring(a point, radius float64) (path vg.Path) {
 // rounded is the outline of a box around a, with round corners.
 func (p *pen) rounded(a point, halfWidth, halfHeight, radius float64) (path vg.Path) {
 	r := vg.Length(radius * p.scale)
-	for i, corner := range []point{{1, 1}, {-1, 1}, {-1, -1}, {1, -1}} { // counterclockwise on the canvas, from the lower right in the picture
+	// counterclockwise on the canvas, from the lower right in the picture
+	for i, corner := range []point{{1, 1}, {-1, 1}, {-1, -1}, {1, -1}} {
 		middle := p.at(a.plus(corner.x*(halfWidth-radius), -corner.y*(halfHeight-radius)))
 		begin := float64(i) * math.Pi / 2
 		from := vg.Point{X: middle.X + r*vg.Length(math.Cos(begin)), Y: middle.Y + r*vg.Length(math.Sin(begin))}

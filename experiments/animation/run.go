@@ -97,7 +97,8 @@ func (r *run) takePorts() {
 	}
 }
 
-// takePauses works out when each port was paused: from when a PAUSE arrives until a RESUME does, or until the PAUSE expires.
+// takePauses works out when each port was paused: from when a PAUSE arrives until a RESUME does, or until the PAUSE
+// expires.
 func (r *run) takePauses() {
 	r.pauses = make([][]pause, len(r.ports))
 	type paused struct{ port, priority int64 }
@@ -138,7 +139,8 @@ func (r *run) sample(t float64) int {
 	return sort.Search(len(r.times), func(i int) bool { return float64(r.times[i]) > t }) - 1
 }
 
-// pausedShown is the least share of the time since the last frame for which a port that is paused no longer is still drawn as paused.
+// pausedShown is the least share of the time since the last frame for which a port that is paused no longer is still
+// drawn as paused.
 const pausedShown = 0.1
 
 // paused reports whether a port is drawn as paused at t, in a frame that comes step after the one before.
@@ -178,7 +180,8 @@ func (r *run) utilization(id int, t, step float64) float64 {
 	if last < 1 || p.row < 0 {
 		return 0
 	}
-	return float64(value(r.sent, p.row, last)-value(r.sent, p.row, first)) * 8e9 / float64(r.times[last]-r.times[first]) / p.rate
+	return float64(value(r.sent, p.row, last)-value(r.sent, p.row,
+		first)) * 8e9 / float64(r.times[last]-r.times[first]) / p.rate
 }
 
 // peak is the longest queue of a stretch of time.

@@ -42,9 +42,13 @@ type scene struct {
 }
 
 // quantities are what a plot may show, the best first.
-var quantities = []scenario.Quantity{scenario.Throughput, scenario.SendingRate, scenario.QueueBytes, scenario.IngressBytes}
+var quantities = []scenario.Quantity{
+	scenario.Throughput, scenario.SendingRate, scenario.QueueBytes,
+	scenario.IngressBytes,
+}
 
-// choosePanel has each run's chart show the panel of the report that tells most: goodput, else a rate, else a queue, else what there is.
+// choosePanel has each run's chart show the panel of the report that tells most: goodput, else a rate, else a queue,
+// else what there is.
 func (s *scene) choosePanel() {
 	panels := s.runs[0].Panels
 	best, rank := -1, math.MaxInt
@@ -82,7 +86,8 @@ func (s *scene) highlighted() string {
 	if len(s.charts) == 0 {
 		return ""
 	}
-	if first := s.charts[0].panel.Series[0]; first.Quantity == scenario.Throughput || first.Quantity == scenario.SendingRate {
+	if first := s.charts[0].panel.Series[0]; first.Quantity == scenario.Throughput ||
+		first.Quantity == scenario.SendingRate {
 		return first.Subject
 	}
 	return ""

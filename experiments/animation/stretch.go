@@ -31,13 +31,14 @@ func (s *scene) stretch(from, to *vtime.Time) error {
 		}
 	}
 	if s.from >= end || s.from >= s.to {
-		return fmt.Errorf("nothing lies between %v and %v: the run goes from 0 to %v", nanoseconds(s.from), nanoseconds(s.to), nanoseconds(end))
+		return fmt.Errorf("nothing lies between %v and %v: the run goes from 0 to %v", nanoseconds(s.from), nanoseconds(s.to),
+			nanoseconds(end))
 	}
 	return nil
 }
 
-// aroundPauses is from a little before the first PAUSE to a little after the last, of any run. Without PAUSE it is the time in which flows
-// are under way.
+// aroundPauses is from a little before the first PAUSE to a little after the last, of any run. Without PAUSE it is the
+// time in which flows are under way.
 func (s *scene) aroundPauses(end float64) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, r := range s.runs {

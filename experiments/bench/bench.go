@@ -1,5 +1,5 @@
-// Package bench measures this machine with pausenet: what a packet-hop costs on both planes and on fabrics of any size, what whole
-// runs take, how the program starts and how fabrics come up. It is what docs/performance.md is made of.
+// Package bench measures this machine with pausenet: what a packet-hop costs on both planes and on fabrics of any size,
+// what whole runs take, how the program starts and how fabrics come up. It is what docs/performance.md is made of.
 package bench
 
 import (
@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Rounds is how often each workload is measured, 1 or more. What takes long is measured thrice at most.
 	Rounds int
-	// Processors is the most that a run of the wasm plane is measured with: with 1, 2, 4 and so on, and with that many. What is not about
-	// that is measured with 1, and whole runs with what pausenet takes by itself.
+	// Processors is the most that a run of the wasm plane is measured with: with 1, 2, 4 and so on, and with that many.
+	// What is not about that is measured with 1, and whole runs with what pausenet takes by itself.
 	Processors int
 	// Program is the path of pausenet, which whole runs are of: each in a process of its own, for its memory.
 	Program string
@@ -27,18 +27,22 @@ type Options struct {
 // longRounds is how often is measured at most what takes seconds.
 const longRounds = 3
 
-// Run measures, and prints as it goes. Figures are medians of the rounds; on a shared machine trust processor time, and ratios, which are
-// taken within a round. If ctx is cancelled, or something fails, the result is what was measured until then.
+// Run measures, and prints as it goes. Figures are medians of the rounds; on a shared machine trust processor time, and
+// ratios, which are taken within a round. If ctx is cancelled, or something fails, the result is what was measured
+// until then.
 func Run(ctx context.Context, w io.Writer, o Options) (*Result, error) {
 	r := &Result{Machine: Machine{
-		System: machine.Release(), Go: runtime.Version(), Processors: runtime.NumCPU(), Load: machine.Load(), Rounds: o.Rounds,
+		System: machine.Release(), Go: runtime.Version(), Processors: runtime.NumCPU(), Load: machine.Load(),
+		Rounds: o.Rounds,
 	}}
-	fmt.Fprintf(w, "%s, %s, %d processors, load %.1f\n", r.Machine.System, r.Machine.Go, r.Machine.Processors, r.Machine.Load)
+	fmt.Fprintf(w, "%s, %s, %d processors, load %.1f\n", r.Machine.System, r.Machine.Go, r.Machine.Processors,
+		r.Machine.Load)
 	for _, part := range []struct {
 		table   string
 		measure func(context.Context, *Result, Options) error
 	}{
-		// What runs in processes of its own comes first: a process begins with the memory of that which starts it, and that counts.
+		// What runs in processes of its own comes first: a process begins with the memory of that which starts it, and that
+		// counts.
 		{TableStart, measureStart},
 		{TableRuns, measureRuns},
 		{TableHops, measureHops},
@@ -85,7 +89,8 @@ func measureSizes(ctx context.Context, r *Result, o Options) error {
 	return nil
 }
 
-// measureProcessors measures runs with several processors, in turns: an incast, which is one region, and fabrics of growing size.
+// measureProcessors measures runs with several processors, in turns: an incast, which is one region, and fabrics of
+// growing size.
 func measureProcessors(ctx context.Context, r *Result, o Options) error {
 	var counts []int
 	for n := 1; n < o.Processors; n *= 2 {

@@ -8,7 +8,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// BenchmarkHop is the workloads of pausenet bench on the wasm plane: processor time a packet-hop, of the run without its set-up.
+// BenchmarkHop is the workloads of pausenet bench on the wasm plane: processor time a packet-hop, of the run without
+// its set-up.
 func BenchmarkHop(b *testing.B) {
 	for _, w := range append(append([]benchmark(nil), benchmarks...), scaling[:len(scaling)-len(large)]...) {
 		b.Run(w.name, func(b *testing.B) {
@@ -26,7 +27,8 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is whole runs with what the workloads of BenchmarkHop have not: other controllers, telemetry, bursts, credits, files.
+// BenchmarkRun is whole runs with what the workloads of BenchmarkHop have not: other controllers, telemetry, bursts,
+// credits, files.
 func BenchmarkRun(b *testing.B) {
 	for _, w := range []struct{ scenario, controller string }{
 		{"dcon-burst", "dcon"}, {"dcon-burst", "hpcc"}, {"dcon-burst", "swift"}, {"tcd-single", "dcqcn+tcd"},

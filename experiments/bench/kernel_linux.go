@@ -55,7 +55,8 @@ func (b *benchmark) measureKernel(ctx context.Context, rounds int) (*Kernel, err
 	return &Kernel{Nanoseconds: median(hop), Bare: median(base), Ratio: q.P50, Least: ratios[0], Most: q.Max}, nil
 }
 
-// measureBare is the processor time of a bare pass, in ns. Of wall-clock time a busy machine takes more from what uses the cache more.
+// measureBare is the processor time of a bare pass, in ns. Of wall-clock time a busy machine takes more from what uses
+// the cache more.
 func measureBare(bare *kernel.BarePass) (float64, error) {
 	began := machine.ProcessorTime()
 	err := bare.Send(barePasses)
@@ -68,8 +69,9 @@ func bareFrames(plan *topologies.Plan) (frames [2][]byte, err error) {
 	from, to := plan.Nodes[plan.Hosts[0]].Addr.As4(), plan.Nodes[plan.Hosts[1]].Addr.As4()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
 		Version: plan.IP,
-		SrcMAC:  wire.MAC{2, 0xee, 1}, DstMAC: wire.MAC{2, 0xee, 2}, Src: from, Dst: to, SrcPort: wire.MinEntropyPort, DestQP: 1,
-		TOS: wire.DataTOS(3, wire.ECT0), MTU: plan.MTU,
+		SrcMAC:  wire.MAC{2, 0xee, 1}, DstMAC: wire.MAC{2, 0xee, 2}, Src: from, Dst: to, SrcPort: wire.MinEntropyPort,
+		DestQP: 1,
+		TOS:    wire.DataTOS(3, wire.ECT0), MTU: plan.MTU,
 	})
 	if err != nil {
 		return frames, err

@@ -29,7 +29,8 @@ var titles = map[string]string{
 // Table is a table in Markdown; empty if nothing of it was measured.
 func (r *Result) Table(name string) string {
 	rows := map[string]func() [][]string{
-		TableStart: r.startRows, TableHops: r.hopRows, TableSizes: r.sizeRows, TableProcessors: r.processorRows, TableRuns: r.runRows,
+		TableStart: r.startRows, TableHops: r.hopRows, TableSizes: r.sizeRows, TableProcessors: r.processorRows,
+		TableRuns:    r.runRows,
 		TableBringUp: r.bringUpRows,
 	}[name]()
 	if len(rows) < 2 {
@@ -48,7 +49,10 @@ func (r *Result) Table(name string) string {
 func (r *Result) startRows() [][]string {
 	rows := [][]string{{"command", "processor time", "wall-clock time", "peak resident"}}
 	for _, p := range r.Start {
-		rows = append(rows, []string{"`" + p.Name + "`", milliseconds(p.Seconds), milliseconds(p.WallSeconds), megabytes(p.Peak)})
+		rows = append(rows, []string{
+			"`" + p.Name + "`", milliseconds(p.Seconds), milliseconds(p.WallSeconds),
+			megabytes(p.Peak),
+		})
 	}
 	return rows
 }
@@ -56,9 +60,13 @@ func (r *Result) startRows() [][]string {
 func (r *Result) hopRows() [][]string {
 	rows := [][]string{{"workload", "wasm plane", "kernel plane", "bare pass", "ratio"}}
 	for _, h := range r.Hops {
-		row := []string{h.Workload, fmt.Sprintf("%.0f ns: %.1f million a CPU-second", h.Nanoseconds, 1e3/h.Nanoseconds), "-", "-", "-"}
+		row := []string{
+			h.Workload, fmt.Sprintf("%.0f ns: %.1f million a CPU-second", h.Nanoseconds, 1e3/h.Nanoseconds), "-",
+			"-", "-",
+		}
 		if k := h.Kernel; k != nil {
-			row = append(row[:2], fmt.Sprintf("%.0f ns: %.0f 000 a CPU-second", k.Nanoseconds, 1e6/k.Nanoseconds), fmt.Sprintf("%.0f ns", k.Bare),
+			row = append(row[:2], fmt.Sprintf("%.0f ns: %.0f 000 a CPU-second", k.Nanoseconds, 1e6/k.Nanoseconds),
+				fmt.Sprintf("%.0f ns", k.Bare),
 				fmt.Sprintf("%.2f (%.2f to %.2f)", k.Ratio, k.Least, k.Most))
 		}
 		rows = append(rows, row)
@@ -69,7 +77,10 @@ func (r *Result) hopRows() [][]string {
 func (r *Result) sizeRows() [][]string {
 	rows := [][]string{{"fabric", "a hop", "allocations a hop", "set-up"}}
 	for _, h := range r.Sizes {
-		rows = append(rows, []string{h.Workload, fmt.Sprintf("%.0f ns", h.Nanoseconds), fmt.Sprintf("%.3f", h.Allocations), milliseconds(h.SetUpSeconds)})
+		rows = append(rows, []string{
+			h.Workload, fmt.Sprintf("%.0f ns", h.Nanoseconds), fmt.Sprintf("%.3f", h.Allocations),
+			milliseconds(h.SetUpSeconds),
+		})
 	}
 	return rows
 }
@@ -83,7 +94,8 @@ func (r *Result) processorRows() [][]string {
 			one = wall
 		}
 		rows = append(rows, []string{
-			h.Workload, fmt.Sprint(h.Processors), milliseconds(wall), fmt.Sprintf("%.2f", one/wall), milliseconds(h.Nanoseconds * float64(h.Hops) / 1e9),
+			h.Workload, fmt.Sprint(h.Processors), milliseconds(wall), fmt.Sprintf("%.2f", one/wall),
+			milliseconds(h.Nanoseconds * float64(h.Hops) / 1e9),
 		})
 	}
 	return rows
@@ -93,7 +105,8 @@ func (r *Result) runRows() [][]string {
 	rows := [][]string{{"hosts", "run", "processor time", "wall-clock time", "peak resident", "a host"}}
 	for _, p := range r.Runs {
 		rows = append(rows, []string{
-			fmt.Sprint(p.Hosts), p.Name, fmt.Sprintf("%.1f s", p.Seconds), fmt.Sprintf("%.1f s", p.WallSeconds), megabytes(p.Peak),
+			fmt.Sprint(p.Hosts), p.Name, fmt.Sprintf("%.1f s", p.Seconds), fmt.Sprintf("%.1f s", p.WallSeconds),
+			megabytes(p.Peak),
 			fmt.Sprintf("%.0f KB", p.Peak/1e3/float64(p.Hosts)),
 		})
 	}
@@ -104,7 +117,8 @@ func (r *Result) bringUpRows() [][]string {
 	rows := [][]string{{"hosts", "switches", "ports", "up", "processor time", "down"}}
 	for _, b := range r.BringUp {
 		rows = append(rows, []string{
-			fmt.Sprint(b.Hosts), fmt.Sprint(b.Switches), fmt.Sprint(b.Ports), milliseconds(b.WallSeconds), milliseconds(b.Seconds), milliseconds(b.DownSeconds),
+			fmt.Sprint(b.Hosts), fmt.Sprint(b.Switches), fmt.Sprint(b.Ports), milliseconds(b.WallSeconds),
+			milliseconds(b.Seconds), milliseconds(b.DownSeconds),
 		})
 	}
 	return rows
@@ -119,10 +133,11 @@ func section(name string) (begin, end string) {
 	return "<!-- bench " + name + " -->\n", "<!-- end -->\n"
 }
 
-// Renew puts the result's tables, and what they are of, in the place of those that a document has. A table of which nothing was measured stays
-// as it is. It fails if a place is missing.
+// Renew puts the result's tables, and what they are of, in the place of those that a document has. A table of which
+// nothing was measured stays as it is. It fails if a place is missing.
 func (r *Result) Renew(document string) (string, error) {
-	tables := map[string]string{"machine": fmt.Sprintf("%s, %s, %d processors, load %.1f before it began; medians of %d.\n",
+	tables := map[string]string{"machine": fmt.Sprintf(
+		"%s, %s, %d processors, load %.1f before it began; medians of %d.\n",
 		r.Machine.System, r.Machine.Go, r.Machine.Processors, r.Machine.Load, r.Machine.Rounds)}
 	for name := range titles {
 		tables[name] = r.Table(name)

@@ -43,10 +43,19 @@ func TestDocument(t *testing.T) {
 // TestTables: a result's tables stand where a document has others, and what was not measured stays.
 func TestTables(t *testing.T) {
 	r := &Result{
-		Machine:    Machine{System: "Linux 6", Go: "go1", Processors: 2, Load: 0.5, Rounds: 3},
-		Hops:       []Hop{{Workload: "a", Nanoseconds: 200, Kernel: &Kernel{Nanoseconds: 4000, Bare: 3200, Ratio: 1.25, Least: 1.2, Most: 1.3}}, {Workload: "b", Nanoseconds: 250}},
-		Processors: []Hop{{Workload: "c", Processors: 1, Hops: 1e6, WallNanoseconds: 300, Nanoseconds: 310}, {Workload: "c", Processors: 2, Hops: 1e6, WallNanoseconds: 150, Nanoseconds: 340}},
-		Runs:       []Process{{Name: "d", Hosts: 1000, Seconds: 1.26, WallSeconds: 1.5, Peak: 20e6}},
+		Machine: Machine{System: "Linux 6", Go: "go1", Processors: 2, Load: 0.5, Rounds: 3},
+		Hops: []Hop{
+			{
+				Workload: "a", Nanoseconds: 200,
+				Kernel: &Kernel{Nanoseconds: 4000, Bare: 3200, Ratio: 1.25, Least: 1.2, Most: 1.3},
+			},
+			{Workload: "b", Nanoseconds: 250},
+		},
+		Processors: []Hop{
+			{Workload: "c", Processors: 1, Hops: 1e6, WallNanoseconds: 300, Nanoseconds: 310},
+			{Workload: "c", Processors: 2, Hops: 1e6, WallNanoseconds: 150, Nanoseconds: 340},
+		},
+		Runs: []Process{{Name: "d", Hosts: 1000, Seconds: 1.26, WallSeconds: 1.5, Peak: 20e6}},
 	}
 	document := "one\n<!-- bench machine -->\n<!-- end -->\n"
 	for name := range titles {
@@ -87,7 +96,8 @@ func TestProcess(t *testing.T) {
 	if err != nil || p.Name != "no tests" || p.WallSeconds <= 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := o.process(context.Background(), "", 1, "-test.nonsense"); err == nil || !strings.Contains(err.Error(), "-test.nonsense") {
+	if _, err := o.process(context.Background(), "", 1, "-test.nonsense"); err == nil ||
+		!strings.Contains(err.Error(), "-test.nonsense") {
 		t.Errorf("%v", err)
 	}
 }

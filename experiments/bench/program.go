@@ -33,8 +33,8 @@ var sized = []struct {
 	leafSpine, fatTree string
 }{{1024, leafSpine1024, fatTree1024}, {4096, leafSpine4096, fatTree4096}, {16384, leafSpine16384, fatTree16384}}
 
-// measureRuns measures whole runs, with their files and report: a permutation, 100 KB a host, and incasts of 20 senders of 50 KB each, one
-// begins each microsecond, until each host has sent once on average.
+// measureRuns measures whole runs, with their files and report: a permutation, 100 KB a host, and incasts of 20 senders
+// of 50 KB each, one begins each microsecond, until each host has sent once on average.
 func measureRuns(ctx context.Context, r *Result, o Options) error {
 	folder, err := os.MkdirTemp("", "pausenet-bench-")
 	if err != nil {

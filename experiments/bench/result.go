@@ -33,7 +33,8 @@ type Hop struct {
 	Kernel          *Kernel `json:"kernel,omitempty"` // absent: not measured
 }
 
-// Kernel is what a packet-hop costs on the kernel plane, and a bare pass through the kernel, in nanoseconds. The ratios are of rounds.
+// Kernel is what a packet-hop costs on the kernel plane, and a bare pass through the kernel, in nanoseconds. The ratios
+// are of rounds.
 type Kernel struct {
 	Nanoseconds float64 `json:"ns"`
 	Bare        float64 `json:"bare_ns"`

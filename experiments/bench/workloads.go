@@ -42,12 +42,21 @@ var benchmarks = []benchmark{
 	},
 }
 
-// scaling are fabrics on which each host sends to one a quarter of the fabric away: the cost of a hop is compared from small to large. The
-// data shrink as the hosts grow.
+// scaling are fabrics on which each host sends to one a quarter of the fabric away: the cost of a hop is compared from
+// small to large. The data shrink as the hosts grow.
 var scaling = append([]benchmark{
-	{name: "16 hosts, k=4", topology: "{name: k4, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 4}}", size: 2 * units.MB},
-	{name: "128 hosts, k=8", topology: "{name: k8, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 8}}", size: 1 * units.MB},
-	{name: "1024 hosts, k=16", topology: "{name: k16, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 16}}", size: 200 * units.KB},
+	{
+		name: "16 hosts, k=4", topology: "{name: k4, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 4}}",
+		size: 2 * units.MB,
+	},
+	{
+		name: "128 hosts, k=8", topology: "{name: k8, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 8}}",
+		size: 1 * units.MB,
+	},
+	{
+		name: "1024 hosts, k=16", topology: "{name: k16, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 16}}",
+		size: 200 * units.KB,
+	},
 }, large...)
 
 // large are those that take too long for a Go benchmark.
@@ -133,7 +142,8 @@ func (b *benchmark) run(ctx context.Context, plane string, processors int) (c co
 	runtime.ReadMemStats(&m)
 	c.mallocs = m.Mallocs
 	start, cpu := time.Now(), machine.ProcessorTime()
-	if err := e.Run(vtime.Millisecond, 60*vtime.Second, func(vtime.Time, *engine.Totals) error { return ctx.Err() }); err != nil {
+	if err := e.Run(vtime.Millisecond, 60*vtime.Second,
+		func(vtime.Time, *engine.Totals) error { return ctx.Err() }); err != nil {
 		return c, err
 	}
 	c.wall, c.cpu = time.Since(start), time.Duration(machine.ProcessorTime()-cpu)

@@ -22,9 +22,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the path
-// that its packets take in a run. To a flow's time as a fluid comes what its ideal time is above that of the fluid alone, so
-// that a flow alone takes its ideal time. ACKs and other control frames take no line time, and no packet carries telemetry.
+// Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the
+// path that its packets take in a run. To a flow's time as a fluid comes what its ideal time is above that of the fluid
+// alone, so that a flow alone takes its ideal time. ACKs and other control frames take no line time, and no packet
+// carries telemetry.
 type Bound struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
@@ -35,8 +36,8 @@ type Bound struct {
 	// MeanFCT is proven: under no controller that ends all flows with a size is their mean FCT less. It is in ns; 0 if no
 	// flow has a size. See fluid.LowerBound.
 	MeanFCT float64 `json:"mean_fct_bound_ns"`
-	// Jobs are what the workloads whose flows wait can take least, and Collectives what the collectives in them: see measure.StepsLimit. All
-	// else is of the flows that start at a time.
+	// Jobs are what the workloads whose flows wait can take least, and Collectives what the collectives in them: see
+	// measure.StepsLimit. All else is of the flows that start at a time.
 	Jobs        []JobLimit        `json:"jobs,omitempty"`
 	Collectives []CollectiveLimit `json:"collectives,omitempty"`
 	// Notes say what of the scenario is left out.
@@ -52,7 +53,8 @@ type JobLimit struct {
 	JCT   int64  `json:"jct_ns"`
 }
 
-// CollectiveLimit is under what time no control gets a collective done, of Count that are alike; the bandwidths are those of that time.
+// CollectiveLimit is under what time no control gets a collective done, of Count that are alike; the bandwidths are
+// those of that time.
 type CollectiveLimit struct {
 	Tag         string  `json:"tag"`
 	Kind        string  `json:"kind"`
@@ -99,7 +101,8 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 		}
 	}
 	if waits > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("%d flows wait for others: only the bounds of jobs and collectives cover them", waits))
+		b.Notes = append(b.Notes, fmt.Sprintf("%d flows wait for others: only the bounds of jobs and collectives cover them",
+			waits))
 		m.limits(b)
 	}
 	if b.Sized > 0 {
@@ -121,8 +124,8 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 	return b, nil
 }
 
-// Write writes DIR/<scenario>/<way>/flows.csv, and says which files these are. Unless forced it is a rundir.OverwriteError if one of them is
-// there and says something else: what comes of the same settings is the same.
+// Write writes DIR/<scenario>/<way>/flows.csv, and says which files these are. Unless forced it is a
+// rundir.OverwriteError if one of them is there and says something else: what comes of the same settings is the same.
 func (b *Bound) Write(directory string, force bool) ([]string, error) {
 	tables := make([][]byte, len(b.Disciplines))
 	var other rundir.OverwriteError
@@ -138,7 +141,8 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 		}
 		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, rundir.Flows.Name), rundir.CSVFile); {
 		case err == nil && !bytes.Equal(before, tables[i]):
-			other.Add(filepath.Join(directory, b.Scenario), d.Name, []string{rundir.Flows.Name + " is of other flows, or of other times of them"})
+			other.Add(filepath.Join(directory, b.Scenario), d.Name,
+				[]string{rundir.Flows.Name + " is of other flows, or of other times of them"})
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
@@ -253,7 +257,8 @@ func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports pat
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
 	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(size))) - alone(f.line, slowest)
-	if rate := given.Extra().ConstantRate / units.Rate(n); rate > 0 && rate < slowest { // it says when packets leave: the last one goes as fast as any
+	// it says when packets leave: the last one goes as fast as any
+	if rate := given.Extra().ConstantRate / units.Rate(n); rate > 0 && rate < slowest {
 		last := plan.Framing.LineBytes(f.last)
 		f.paced = alone(last, rate) - alone(last, slowest)
 		f.latency -= f.paced
@@ -274,8 +279,11 @@ func (f *fluidFlow) fluid(given *scenario.Flow, n int) fluid.Flow {
 	return of
 }
 
-// joint is, in ps, what the ideal FCT of a flow with several QPs is beyond the time that its fluids take together and alone, and that ideal FCT.
-func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow, d fluid.Discipline) (latency float64, ideal vtime.Time) {
+// joint is, in ps, what the ideal FCT of a flow with several QPs is beyond the time that its fluids take together and
+// alone, and that ideal FCT.
+func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow,
+	d fluid.Discipline,
+) (latency float64, ideal vtime.Time) {
 	var rates []units.Rate // of the links that they go by, and no other
 	at := map[int]int{}
 	var fluids []fluid.Flow
@@ -393,7 +401,10 @@ func (m *fluidModel) limits(b *Bound) {
 			if !known {
 				at = len(b.Collectives)
 				alike[key] = at
-				run := measure.CollectiveRun{Size: c.Size, Factor: c.Factor, Time: measure.StepsLimit(plan, w.Graph, nil, c.First, c.End, parts)}
+				run := measure.CollectiveRun{
+					Size: c.Size, Factor: c.Factor,
+					Time: measure.StepsLimit(plan, w.Graph, nil, c.First, c.End, parts),
+				}
 				key.Time, key.Algorithmic, key.Bus = run.Time.RoundNanoseconds(), run.Algorithmic(), run.Bus()
 				b.Collectives = append(b.Collectives, key)
 			}
@@ -402,8 +413,8 @@ func (m *fluidModel) limits(b *Bound) {
 	}
 }
 
-// leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and to the
-// busiest.
+// leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and
+// to the busiest.
 func (m *fluidModel) leastSumOfAny() float64 {
 	busy := make([]float64, len(m.s.Topology.Ports))
 	for i := range m.flows {
@@ -428,8 +439,8 @@ func (m *fluidModel) leastSumOfAny() float64 {
 	)
 }
 
-// together is what a flow's QPs have the first link of their paths carry, or the last: the bytes, and the least time of a frame until there and from
-// there on.
+// together is what a flow's QPs have the first link of their paths carry, or the last: the bytes, and the least time of
+// a frame until there and from there on.
 func (f *fluidFlow) together(plan *topologies.Plan, last bool) (work int64, before, after vtime.Time) {
 	before, after = vtime.Never, vtime.Never
 	qps := f.qps()
@@ -446,8 +457,8 @@ func (f *fluidFlow) together(plan *topologies.Plan, last bool) (work int64, befo
 	return work, before, after
 }
 
-// leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link of its path that choose names, and
-// the way of its first frame until there and of its last from there on.
+// leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link
+// of its path that choose names, and the way of its first frame until there and of its last from there on.
 func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64 {
 	plan := m.s.Topology
 	jobs := make([][]fluid.Job, len(plan.Ports))
@@ -464,7 +475,10 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 			if at > 0 {
 				link = &plan.Ports[f.path[len(f.path)-1]]
 			}
-			jobs[link.ID] = append(jobs[link.ID], fluid.Job{Release: float64(m.s.Flows[i].Start + before), Work: alone(work, link.Rate)})
+			jobs[link.ID] = append(jobs[link.ID], fluid.Job{
+				Release: float64(m.s.Flows[i].Start + before),
+				Work:    alone(work, link.Rate),
+			})
 			sum += float64(before + after)
 			continue
 		}

@@ -27,8 +27,8 @@ func findBound(t *testing.T, s *scenario.Scenario) *Bound {
 	return b
 }
 
-// TestFluidPaths: the frames that a run's links carry, each way, are those of the flows whose paths as fluids go there, and of
-// the ACKs of those that come back there. None is anywhere else.
+// TestFluidPaths: the frames that a run's links carry, each way, are those of the flows whose paths as fluids go there,
+// and of the ACKs of those that come back there. None is anywhere else.
 func TestFluidPaths(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct{ topology, flows string }{
@@ -148,8 +148,8 @@ duration: 10ms
 			t.Errorf("%s: %d of %d flows", d.Name, d.Completed, d.Count)
 		}
 	}
-	// The proof knows nothing of constant rates, and finds the order of the two on the link to h3. The first frame gets there
-	// in its time on h0's link and a delay.
+	// The proof knows nothing of constant rates, and finds the order of the two on the link to h3. The first frame gets
+	// there in its time on h0's link and a delay.
 	got := b.MeanFCT
 	least := float64(alone(100_000)+alone(200_000)+short+alone(10_001)+alone(1_000_000)) / 4 / float64(vtime.Nanosecond)
 	if got > least+0.001 || got < least-100 || long < short {
@@ -177,7 +177,8 @@ duration: 2ms
 	}
 }
 
-// TestConstantRateAlone: alone, a flow of a constant rate takes as a fluid what it takes in a run, if its packets are of one size.
+// TestConstantRateAlone: alone, a flow of a constant rate takes as a fluid what it takes in a run, if its packets are
+// of one size.
 func TestConstantRateAlone(t *testing.T) {
 	s := parse(t, `
 name: constant
@@ -287,12 +288,15 @@ func TestBoundWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestBoundOverIPv6: a bound of packets over IPv6 is above that over IPv4, and says which of the scenario's variants it is not of.
+// TestBoundOverIPv6: a bound of packets over IPv6 is above that over IPv4, and says which of the scenario's variants it
+// is not of.
 func TestBoundOverIPv6(t *testing.T) {
 	const text = "topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}\nhost: {ip: ipv6}\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n" +
 		"controllers: [none, {name: four, cc: none, host: {ip: ipv4}}, {name: other, cc: none, host: {ack_every: 2}}]\n"
-	over6, over4 := findBound(t, parse(t, text)), findBound(t, parse(t, strings.Replace(text, "host: {ip: ipv6}", "host: {ip: ipv4}", 1)))
-	if len(over6.Notes) != 1 || !strings.Contains(over6.Notes[0], "as in four, they are shorter") || len(over4.Notes) != 0 {
+	over6, over4 := findBound(t, parse(t, text)), findBound(t,
+		parse(t, strings.Replace(text, "host: {ip: ipv6}", "host: {ip: ipv4}", 1)))
+	if len(over6.Notes) != 1 || !strings.Contains(over6.Notes[0], "as in four, they are shorter") ||
+		len(over4.Notes) != 0 {
 		t.Errorf("over IPv6 %q, over IPv4 %q", over6.Notes, over4.Notes)
 	}
 	if over6.MeanFCT <= over4.MeanFCT {
@@ -300,9 +304,9 @@ func TestBoundOverIPv6(t *testing.T) {
 	}
 }
 
-// TestBoundOfQPs: two flows of two QPs over two spines. Of each flow's line bytes L a spine's links carry half; a flow alone takes L/2 at their rate, and as
-// long as its ideal FCT in all. Both together have each QP share its links with one of the other flow: L at the rate, L/2 later. Shortest first, one of
-// them is served as if alone.
+// TestBoundOfQPs: two flows of two QPs over two spines. Of each flow's line bytes L a spine's links carry half; a flow
+// alone takes L/2 at their rate, and as long as its ideal FCT in all. Both together have each QP share its links with
+// one of the other flow: L at the rate, L/2 later. Shortest first, one of them is served as if alone.
 func TestBoundOfQPs(t *testing.T) {
 	const fabric = "topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, host_rate: 100Gbps, fabric_rate: 25Gbps}}\ncontrollers: [none]\nduration: 20ms\ndrain: true\nflows:\n"
 	const flow, other = "  - {from: h0, to: h2, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n", "  - {from: h1, to: h3, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n"
@@ -313,7 +317,8 @@ func TestBoundOfQPs(t *testing.T) {
 		}
 	}
 	one := single.Disciplines[0].FCT.Mean
-	const half = 500 * 1082 * 8 / 25.0 // ns: 500 packets of 1000 B of payload, 58 of headers and ICRC, 24 of FCS, preamble and gap, at 25 Gb/s
+	// ns: 500 packets of 1000 B of payload, 58 of headers and ICRC, 24 of FCS, preamble and gap, at 25 Gb/s
+	const half = 500 * 1082 * 8 / 25.0
 	if one < half || one > half+20_000 {
 		t.Errorf("alone it takes %v ns, and its halves %v", one, half)
 	}
@@ -327,19 +332,23 @@ func TestBoundOfQPs(t *testing.T) {
 		t.Errorf("least mean %v ns, and one that is reached %v", both.MeanFCT, both.Disciplines[1].FCT.Mean)
 	}
 	same := findBound(t, parse(t, fabric+strings.ReplaceAll(flow+other, "}}\n", "}, weight: 3, priority: 4}\n")))
-	if same.MeanFCT != both.MeanFCT || len(same.Notes) != 1 || !strings.Contains(same.Notes[0], "ignore flows' weights and priorities") {
+	if same.MeanFCT != both.MeanFCT || len(same.Notes) != 1 ||
+		!strings.Contains(same.Notes[0], "ignore flows' weights and priorities") {
 		t.Errorf("least mean %v ns with weights and priorities, %v without; notes %q", same.MeanFCT, both.MeanFCT, same.Notes)
 	}
-	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any; one byte is one packet of one QP.
+	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any; one
+	// byte is one packet of one QP.
 	paced := findBound(t, parse(t, fabric+strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1)))
 	if got := paced.Disciplines[0].FCT.Mean; math.Abs(got-499*1082*8) > 20_000 {
 		t.Errorf("paced it takes %v ns", got)
 	}
-	tiny := findBound(t, parse(t, fabric+strings.Replace(strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1), "1MB", "1B", 1)))
+	tiny := findBound(t, parse(t, fabric+strings.Replace(strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1), "1MB",
+		"1B", 1)))
 	if got := tiny.Disciplines[0].Slowdown.Mean; math.Abs(got-1) > 0.001 {
 		t.Errorf("one byte has a slowdown of %v", got)
 	}
-	waits := findBound(t, parse(t, strings.Replace(fabric, "flows:\n", "", 1)+"workloads: [{qps: 2, collective: {kind: allreduce, algorithm: ring, size: 100KB}}]\n"))
+	waits := findBound(t, parse(t, strings.Replace(fabric, "flows:\n", "", 1)+
+		"workloads: [{qps: 2, collective: {kind: allreduce, algorithm: ring, size: 100KB}}]\n"))
 	if len(waits.Collectives) != 1 || waits.Collectives[0].Time <= 0 {
 		t.Errorf("%+v", waits.Collectives)
 	}

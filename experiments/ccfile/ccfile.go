@@ -16,7 +16,8 @@ import (
 // languages holds the package of each language by the extension of its files.
 var languages = map[string]string{".star": "star", ".wasm": "wasm"}
 
-// kind is a file with a congestion control. A module of Rust that indexes an array has its library's debugging information, of 1.8 MB.
+// kind is a file with a congestion control. A module of Rust that indexes an array has its library's debugging
+// information, of 1.8 MB.
 var kind = files.Kind{Name: "a congestion control", Most: 4 << 20}
 
 // namePattern is what files are called: it names a folder of results.

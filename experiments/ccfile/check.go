@@ -18,13 +18,14 @@ var Paths = []cc.Env{
 	{LineRate: units.Gbps, BaseRTT: 100 * vtime.Microsecond, MTU: 1000, LineMTU: 1082},
 }
 
-// Histories are the random histories of a flow that Check plays on each path. Most are short; some are as long as a long flow's.
+// Histories are the random histories of a flow that Check plays on each path. Most are short; some are as long as a
+// long flow's.
 const Histories = 100
 
 const shortHistory, longHistory, longEvery = 120, 1000, 25
 
-// Check holds a congestion control to what the NIC relies on (cc.Conform), under its constants' defaults. The histories are the same each
-// time.
+// Check holds a congestion control to what the NIC relies on (cc.Conform), under its constants' defaults. The histories
+// are the same each time.
 func Check(spec *cc.Spec) error {
 	for _, env := range Paths {
 		settings, err := cc.Resolver{}.Resolve(spec, nil, env)

@@ -22,10 +22,19 @@ type template struct {
 
 var allTemplates = []template{
 	{language: "starlark", file: "controller.star", end: ".star"},
-	{language: "c", file: "controller.c", end: ".c", header: "pausenet.h", build: "clang --target=wasm32 -O2 -g -nostdlib -Wl,--no-entry,--stack-first,-z,stack-size=8192 -o MODULE SOURCE"},
-	{language: "rust", file: "controller.rs", end: ".rs", build: "rustc --edition 2021 --target wasm32-unknown-unknown -O -g -C panic=abort -C link-arg=-zstack-size=8192 " +
-		"--crate-type cdylib -o MODULE SOURCE"},
-	{language: "go", file: "controller.go.txt", end: ".go", build: "tinygo build -target=wasm-unknown -gc=none -scheduler=none -panic=trap -no-debug -o MODULE SOURCE"},
+	{
+		language: "c", file: "controller.c", end: ".c", header: "pausenet.h",
+		build: "clang --target=wasm32 -O2 -g -nostdlib -Wl,--no-entry,--stack-first,-z,stack-size=8192 -o MODULE SOURCE",
+	},
+	{
+		language: "rust", file: "controller.rs", end: ".rs",
+		build: "rustc --edition 2021 --target wasm32-unknown-unknown -O -g -C panic=abort -C link-arg=-zstack-size=8192 " +
+			"--crate-type cdylib -o MODULE SOURCE",
+	},
+	{
+		language: "go", file: "controller.go.txt", end: ".go",
+		build: "tinygo build -target=wasm-unknown -gc=none -scheduler=none -panic=trap -no-debug -o MODULE SOURCE",
+	},
 }
 
 // Languages are those that New knows, the usual one first.
@@ -36,7 +45,8 @@ func Languages() (all []string) {
 	return all
 }
 
-// New writes a congestion control's file to begin with, and says what to do next. name may have a folder and the extension.
+// New writes a congestion control's file to begin with, and says what to do next. name may have a folder and the
+// extension.
 func New(name, language string) (next string, err error) {
 	for _, t := range allTemplates {
 		if t.language != language {

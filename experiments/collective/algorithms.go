@@ -50,8 +50,8 @@ func (b *builder) when(is bool, do func()) {
 	}
 }
 
-// ringReduceScatter leaves each member with its own part of all members' data: n-1 steps, in each of which a part goes on to the next member and
-// is added to what that has.
+// ringReduceScatter leaves each member with its own part of all members' data: n-1 steps, in each of which a part goes
+// on to the next member and is added to what that has.
 func (b *builder) ringReduceScatter(members []int, own func(int) part) {
 	n := len(members)
 	for step := range n - 1 {
@@ -96,8 +96,9 @@ func (b *builder) gatherDirect(members []int, own func(int) part) {
 	}
 }
 
-// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before leaves, and all
-// that others sent to it in that round has arrived. It does not wait for ACKs, as an exchange of messages between processes does not.
+// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before
+// leaves, and all that others sent to it in that round has arrived. It does not wait for ACKs, as an exchange of
+// messages between processes does not.
 func (b *builder) pairwise() {
 	n := len(b.ranks)
 	for k := 1; k < n; k++ {
@@ -122,7 +123,8 @@ func (b *builder) pairwise() {
 	b.round = nil
 }
 
-// halve is reduce-scatter by recursive halving: each rank exchanges half of what it is about with the rank that is half as far as before.
+// halve is reduce-scatter by recursive halving: each rank exchanges half of what it is about with the rank that is half
+// as far as before.
 func (b *builder) halve() {
 	n := len(b.ranks)
 	for d := n / 2; d > 0; d /= 2 {
@@ -146,8 +148,8 @@ func (b *builder) double() {
 	}
 }
 
-// doubleTree adds the transfers of two trees of the same ranks, each of which carries half of every chunk: the reduction up to their roots,
-// if reduces, and the broadcast down.
+// doubleTree adds the transfers of two trees of the same ranks, each of which carries half of every chunk: the
+// reduction up to their roots, if reduces, and the broadcast down.
 func (b *builder) doubleTree(trees [2]tree, reduces bool) {
 	for k, t := range trees {
 		if reduces {
@@ -186,7 +188,8 @@ func (b *builder) broadcast(all []int) {
 	}
 }
 
-// hierarchical goes through groups, and through the ranks of one place in all of them. The block of a rank is numbered by its place in the group first.
+// hierarchical goes through groups, and through the ranks of one place in all of them. The block of a rank is numbered
+// by its place in the group first.
 func (b *builder) hierarchical(reduces, gathers bool) {
 	size := b.spec.Group
 	groups := len(b.ranks) / size
@@ -236,8 +239,8 @@ func (b *builder) hierarchical(reduces, gathers bool) {
 	}
 }
 
-// disseminate is a barrier: after ceil(log2 n) rounds, in the k-th of which each rank tells the one 2^k further that it has come, all know of all
-// (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", IJPP 1988).
+// disseminate is a barrier: after ceil(log2 n) rounds, in the k-th of which each rank tells the one 2^k further that it
+// has come, all know of all (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", IJPP 1988).
 func (b *builder) disseminate() {
 	n := len(b.ranks)
 	for k := range bits.Len(uint(n - 1)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Kinds of nodes, and of collectives, of Chakra's execution traces (mlcommons/chakra, schema/protobuf/et_def.proto: NodeType, CollectiveCommType).
+// Kinds of nodes, and of collectives, of Chakra's execution traces (mlcommons/chakra, schema/protobuf/et_def.proto:
+// NodeType, CollectiveCommType).
 const (
 	nodeMetadata   = 1
 	nodeMemLoad    = 2
@@ -23,7 +24,10 @@ const (
 	nodeCollective = 7
 )
 
-var chakraCollectives = map[uint64]string{0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter, 8: ReduceScatter, 9: barrier}
+var chakraCollectives = map[uint64]string{
+	0: AllReduce, 2: AllGather, 5: Broadcast, 6: AllToAll, 7: ReduceScatter,
+	8: ReduceScatter, 9: barrier,
+}
 
 // chakraNode is a node of a rank's trace, as far as it is used.
 type chakraNode struct {
@@ -44,15 +48,17 @@ type chakraNode struct {
 // Algorithm makes a collective of a kind among so many ranks.
 type Algorithm func(kind string, ranks int) Spec
 
-// ReadChakra makes a graph of Chakra's execution traces, one a rank. Compute and memory nodes take their duration, those of the processor and those of the
-// accelerator of a rank one after the other each; sends and receives match in order, by their ranks and tags; collectives of one group (pg_name) in the order
-// in which they stand, by the algorithm given. All ranks that have collectives of a group are in it.
+// ReadChakra makes a graph of Chakra's execution traces, one a rank. Compute and memory nodes take their duration,
+// those of the processor and those of the accelerator of a rank one after the other each; sends and receives match in
+// order, by their ranks and tags; collectives of one group (pg_name) in the order in which they stand, by the algorithm
+// given. All ranks that have collectives of a group are in it.
 //
-// A collective's comm_size is the size of a rank's input: Chakra's converter adds up input tensors (pytorch_node.py, comm_size), and
-// ASTRA-sim has an all-gather end with as many times that as there are ranks (Ring.cc, final_data_size).
+// A collective's comm_size is the size of a rank's input: Chakra's converter adds up input tensors (pytorch_node.py,
+// comm_size), and ASTRA-sim has an all-gather end with as many times that as there are ranks (Ring.cc,
+// final_data_size).
 //
-// A node begins when those in its data_deps have ended, as in Chakra's feeder (et_feeder.cpp). A dependency on a node that the trace does
-// not have is left out. ReadChakra returns a warning that counts those.
+// A node begins when those in its data_deps have ended, as in Chakra's feeder (et_feeder.cpp). A dependency on a node
+// that the trace does not have is left out. ReadChakra returns a warning that counts those.
 func ReadChakra(traces [][]byte, algorithm Algorithm) (*steps.Graph, string, error) {
 	r := chakraReader{algorithm: algorithm}
 	for rank, data := range traces {
@@ -147,7 +153,8 @@ func (c *chakraNode) read(message []byte) error {
 			c.name = string(data)
 		case 3:
 			c.kind = v
-		case 5: // data_deps: packed, or one at a time. ctrl_deps, 4, are callers in PyTorch's traces, and no feeder waits for them.
+		// data_deps: packed, or one at a time. ctrl_deps, 4, are callers in PyTorch's traces, and no feeder waits for them.
+		case 5:
 			if kind == protowire.VarintType {
 				c.deps = append(c.deps, v)
 				return nil
@@ -232,7 +239,8 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 			switch n.kind {
 			case nodeCompute, nodeMemLoad, nodeMemStore:
 				if n.duration > uint64(mostMicros) {
-					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us: at most %d", rank, n.id, n.duration, int64(mostMicros))
+					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us: at most %d", rank, n.id, n.duration,
+						int64(mostMicros))
 				}
 				o.Duration, o.Unit = vtime.Time(n.duration)*vtime.Microsecond, acceleratorUnit
 				if n.cpu {
@@ -312,7 +320,8 @@ func (r *chakraReader) match() error {
 			}
 			c := channel{n.peer, uint64(rank), n.tag}
 			if len(sends[c]) == 0 {
-				return fmt.Errorf("trace of rank %d: no send of rank %d with tag %d is left for the receive of node %d", rank, n.peer, n.tag, n.id)
+				return fmt.Errorf("trace of rank %d: no send of rank %d with tag %d is left for the receive of node %d", rank,
+					n.peer, n.tag, n.id)
 			}
 			r.g.Pair(sends[c][0].operator, n.operator, int64(max(sends[c][0].size, 1)))
 			sends[c] = sends[c][1:]
@@ -359,7 +368,8 @@ func (r *chakraReader) collectives(waits [][]steps.Wait) error {
 			for place, rank := range ranks {
 				own := of[name][rank]
 				if len(own) != len(first) || own[k].comm != first[k].comm || own[k].size != first[k].size {
-					return fmt.Errorf("group %q: ranks %d and %d have not the same collectives in the same order", name, ranks[0], rank)
+					return fmt.Errorf("group %q: ranks %d and %d have not the same collectives in the same order", name, ranks[0],
+						rank)
 				}
 				nodes[place] = own[k]
 			}
@@ -388,7 +398,8 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 	if kind != barrier {
 		spec = r.algorithm(kind, len(ranks))
 		spec.Kind, spec.Size = kind, int64(nodes[0].size)
-		if kind == AllGather { // comm_size is what each rank has at first, of which it has as many in the end as there are ranks
+		// comm_size is what each rank has at first, of which it has as many in the end as there are ranks
+		if kind == AllGather {
 			spec.Size *= int64(len(ranks))
 		}
 		spec.Size = max(spec.Size, int64(len(ranks))*int64(spec.Parts(len(ranks))))

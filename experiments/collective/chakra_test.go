@@ -29,8 +29,8 @@ func text(m []byte, field protowire.Number, v string) []byte {
 	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), v)
 }
 
-// node adds a node that depends on others, and that the node after it calls, with attributes by name: whole numbers are int64_val, texts
-// string_val, and bools bool_val.
+// node adds a node that depends on others, and that the node after it calls, with attributes by name: whole numbers are
+// int64_val, texts string_val, and bools bool_val.
 func (t *traced) node(id, kind, duration uint64, deps []uint64, attributes map[string]any) {
 	m := number(text(number(nil, 1, id), 2, "n"), 3, kind)
 	packed := []byte{}
@@ -87,7 +87,8 @@ func TestReadChakra(t *testing.T) {
 	if c := g.Collectives[0]; c.Kind != AllReduce || c.Size != 8000 || len(c.Ranks) != 2 || c.Iteration != -1 {
 		t.Errorf("%+v", c)
 	}
-	if a, b := g.Operations[0], g.Operations[3]; a.Unit == b.Unit || a.Duration != 10*vtime.Microsecond || b.Duration != 5*vtime.Microsecond {
+	if a, b := g.Operations[0], g.Operations[3]; a.Unit == b.Unit || a.Duration != 10*vtime.Microsecond ||
+		b.Duration != 5*vtime.Microsecond {
 		t.Errorf("%+v and %+v", a, b)
 	}
 	// 10 us, the message 2 us, 20 us, two steps of 2 us of which the last is acknowledged after 3, and 5 us.
@@ -100,8 +101,9 @@ func TestReadChakra(t *testing.T) {
 	}
 }
 
-// TestChakraSizes: comm_size is the size of a rank's input. ASTRA-sim's ring sends msg_size in each step (Ring.cc, Ring::Ring): of an
-// all-gather comm_size, of the others that over the number of ranks. Of four ranks and 8000 bytes these are the messages.
+// TestChakraSizes: comm_size is the size of a rank's input. ASTRA-sim's ring sends msg_size in each step (Ring.cc,
+// Ring::Ring): of an all-gather comm_size, of the others that over the number of ranks. Of four ranks and 8000 bytes
+// these are the messages.
 func TestChakraSizes(t *testing.T) {
 	for _, c := range []struct {
 		collective int // CollectiveCommType
@@ -127,7 +129,8 @@ func TestChakraSizes(t *testing.T) {
 			t.Fatal(warning, err)
 		}
 		if got := g.Collectives[0]; got.Kind != c.kind || got.Size != c.size || len(g.Messages) != c.messages {
-			t.Errorf("%s of %d bytes by %d messages, want %s of %d by %d", got.Kind, got.Size, len(g.Messages), c.kind, c.size, c.messages)
+			t.Errorf("%s of %d bytes by %d messages, want %s of %d by %d", got.Kind, got.Size, len(g.Messages), c.kind, c.size,
+				c.messages)
 		}
 		for _, m := range g.Messages {
 			if m.Size != c.sent {
@@ -137,8 +140,8 @@ func TestChakraSizes(t *testing.T) {
 	}
 }
 
-// TestChakraDanglingDependencies: nodes that depend on others which the trace does not have, as in mlcommons/chakra's feeder test, begin
-// without them.
+// TestChakraDanglingDependencies: nodes that depend on others which the trace does not have, as in mlcommons/chakra's
+// feeder test, begin without them.
 func TestChakraDanglingDependencies(t *testing.T) {
 	a, b := newTrace(), newTrace()
 	a.node(1, nodeCompute, 10, []uint64{5}, nil)
@@ -182,9 +185,15 @@ func TestChakraMistakes(t *testing.T) {
 	}{
 		{[][]byte{{5, 1}}, "trace of rank 0: message 0: "},
 		{one(99, nil, nil), "trace of rank 0: node 1 (n) is of kind 99, which is not known"},
-		{one(nodeSend, nil, map[string]any{"comm_dst": 4}), "trace of rank 0: node 1 is to or from rank 4: there are ranks 0 to 1"},
+		{
+			one(nodeSend, nil, map[string]any{"comm_dst": 4}),
+			"trace of rank 0: node 1 is to or from rank 4: there are ranks 0 to 1",
+		},
 		{one(nodeSend, nil, map[string]any{"comm_dst": 1}), "trace of rank 0: rank 1 has no receive for the send of node 1"},
-		{one(nodeReceive, nil, map[string]any{"comm_src": 1, "comm_tag": 2}), "trace of rank 0: no send of rank 1 with tag 2 is left for the receive of node 1"},
+		{
+			one(nodeReceive, nil, map[string]any{"comm_src": 1, "comm_tag": 2}),
+			"trace of rank 0: no send of rank 1 with tag 2 is left for the receive of node 1",
+		},
 		{[][]byte{twice.data}, "trace of rank 0: node 1 stands twice"},
 		{apart, `group "0": ranks 0 and 1 have not the same collectives in the same order`},
 		{[][]byte{cyclic.data}, "nodes wait for each other, and so never begin: operation 0 (rank 0 computes 1us), which waits for operation 1"},
@@ -197,11 +206,15 @@ func TestChakraMistakes(t *testing.T) {
 
 // TestChakraLargestMessage: a message has at most 2^40 bytes.
 func TestChakraLargestMessage(t *testing.T) {
-	for size, want := range map[int]string{1 << 40: "", 1<<40 + 1: "trace of rank 0: node 1 has 1099511627777 bytes: at most 2^40"} {
+	for size, want := range map[int]string{
+		1 << 40:   "",
+		1<<40 + 1: "trace of rank 0: node 1 has 1099511627777 bytes: at most 2^40",
+	} {
 		a, b := newTrace(), newTrace()
 		a.node(1, nodeSend, 0, nil, map[string]any{"comm_dst": 1, "comm_size": size})
 		b.node(1, nodeReceive, 0, nil, map[string]any{"comm_src": 0, "comm_size": size})
-		if _, _, err := ReadChakra([][]byte{a.data, b.data}, byRing); (want == "") != (err == nil) || err != nil && err.Error() != want {
+		if _, _, err := ReadChakra([][]byte{a.data, b.data}, byRing); (want == "") != (err == nil) || err != nil &&
+			err.Error() != want {
 			t.Errorf("%d bytes: %v, want %q", size, err, want)
 		}
 	}

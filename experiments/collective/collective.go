@@ -1,21 +1,28 @@
 // Package collective has the algorithms of collective operations as graphs of messages (package steps). It is pure.
 //
-// What a collective's size is, and what makes a bus bandwidth of its bandwidth, is as nccl-tests have it (doc/PERFORMANCE.md): of all-reduce and broadcast
-// the bytes of a rank's buffer, of all-gather what each rank has in the end, of reduce-scatter and all-to-all what each rank has at first. To reduce
-// takes no time of its own.
+// What a collective's size is, and what makes a bus bandwidth of its bandwidth, is as nccl-tests have it
+// (doc/PERFORMANCE.md): of all-reduce and broadcast the bytes of a rank's buffer, of all-gather what each rank has in
+// the end, of reduce-scatter and all-to-all what each rank has at first. To reduce takes no time of its own.
 //
 // The algorithms:
 //
-//   - ring: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009: n-1 steps of reduce-scatter, and
-//     n-1 of all-gather, each to the next rank. A broadcast goes along the ring. An all-to-all has n-1 rounds, the k-th to rank + k (the pairwise
+//   - ring: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009: n-1
+//     steps of reduce-scatter, and
+//     n-1 of all-gather, each to the next rank. A broadcast goes along the ring. An all-to-all has n-1 rounds, the k-th
+//     to rank + k (the pairwise
 //     exchange of Thakur, Rabenseifner and Gropp).
-//   - halving-doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 2005:
-//     reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling; a broadcast is a binomial scatter and that
+//   - halving-doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+//     IJHPCA 2005:
+//     reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling; a broadcast is
+//     a binomial scatter and that
 //     all-gather (van de Geijn's). For 2^k ranks.
-//   - tree: a reduction up two binary trees, each of half the data, and a broadcast down, in a pipeline of chunks (Sanders, Speck and Träff, "Two-tree
-//     algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009). An all-reduce has the trees of NCCL.
+//   - tree: a reduction up two binary trees, each of half the data, and a broadcast down, in a pipeline of chunks
+//     (Sanders, Speck and Träff, "Two-tree
+//     algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009). An all-reduce has the
+//     trees of NCCL.
 //   - direct: every rank to every other at once.
-//   - hierarchical: in groups, then between the ranks of one place in all groups, by rings (Cho et al., "BlueConnect", MLSys 2019); an all-to-all is
+//   - hierarchical: in groups, then between the ranks of one place in all groups, by rings (Cho et al., "BlueConnect",
+//     MLSys 2019); an all-to-all is
 //     direct in both, as NCCL's PXN has it.
 package collective
 
@@ -62,8 +69,8 @@ var lacking = map[string][]string{
 type Spec struct {
 	Kind, Algorithm string
 	Size            int64 // bytes; see the package
-	// Chunks is into how many parts the data is cut: each goes through the algorithm by itself, and those between two ranks leave one after
-	// the other. 0 is the algorithm's default: see Parts.
+	// Chunks is into how many parts the data is cut: each goes through the algorithm by itself, and those between two
+	// ranks leave one after the other. 0 is the algorithm's default: see Parts.
 	Chunks int
 	// Group is how many ranks a group has (hierarchical).
 	Group int
@@ -91,9 +98,10 @@ func (s *Spec) Check(ranks int) error {
 	case ranks < 2:
 		return fmt.Errorf("a collective has at least two ranks, this one %d", ranks)
 	case slices.Contains(lacking[s.Kind], s.Algorithm):
-		return fmt.Errorf("there is no %s by algorithm %s: use %s", s.Kind, s.Algorithm, strings.Join(slices.DeleteFunc(slices.Clone(Algorithms), func(a string) bool {
-			return slices.Contains(lacking[s.Kind], a)
-		}), ", "))
+		return fmt.Errorf("there is no %s by algorithm %s: use %s", s.Kind, s.Algorithm,
+			strings.Join(slices.DeleteFunc(slices.Clone(Algorithms), func(a string) bool {
+				return slices.Contains(lacking[s.Kind], a)
+			}), ", "))
 	case s.Algorithm == HalvingDoubling && ranks&(ranks-1) != 0:
 		return fmt.Errorf("%s is for 2, 4, 8, ... ranks, and these are %d: use %s", HalvingDoubling, ranks, Ring)
 	case s.Algorithm == Hierarchical && (s.Group < 2 || ranks%s.Group != 0 || ranks == s.Group):
@@ -113,15 +121,15 @@ func (s *Spec) Messages(ranks int) int {
 	return b.messages * b.chunks
 }
 
-// Expand adds the collective to a graph: the ranks given, each of which enters it when what after has for it has happened. Check has
-// found nothing wrong. The collective is the last of the graph's then.
+// Expand adds the collective to a graph: the ranks given, each of which enters it when what after has for it has
+// happened. Check has found nothing wrong. The collective is the last of the graph's then.
 func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait) *steps.Collective {
 	return s.expand(g, ranks, after, nil)
 }
 
-// transfer is one message of an algorithm, of each chunk: the places of two ranks, and the blocks of data that go from one to the other.
-// reduce says that they are added to what is there. A block holds times as much as at first, where ranks' own are put together; 0 is 1.
-// Messages between two ranks leave in order if they have one lane.
+// transfer is one message of an algorithm, of each chunk: the places of two ranks, and the blocks of data that go from
+// one to the other. reduce says that they are added to what is there. A block holds times as much as at first, where
+// ranks' own are put together; 0 is 1. Messages between two ranks leave in order if they have one lane.
 type transfer struct {
 	from, to     int
 	first, count int
@@ -131,9 +139,12 @@ type transfer struct {
 }
 
 // expand tells seen of each message.
-func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait, seen func(t transfer, chunk int, send, receive int32)) *steps.Collective {
+func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait,
+	seen func(t transfer, chunk int, send, receive int32),
+) *steps.Collective {
 	b := builder{g: g, spec: s, ranks: ranks, seen: seen, chunks: s.Parts(len(ranks)), c: steps.Collective{
-		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks, First: int32(len(g.Operations)), Iteration: -1,
+		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks,
+		First: int32(len(g.Operations)), Iteration: -1,
 	}}
 	for place, rank := range ranks {
 		b.c.Enter = append(b.c.Enter, g.Join(rank, after(place)...))
@@ -151,7 +162,8 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []ste
 	return &g.Collectives[len(g.Collectives)-1]
 }
 
-// builder makes messages of transfers. What a message waits for follows from what is in it: all that has come to its sender of these blocks.
+// builder makes messages of transfers. What a message waits for follows from what is in it: all that has come to its
+// sender of these blocks.
 type builder struct {
 	g      *steps.Graph
 	spec   *Spec
@@ -198,7 +210,8 @@ func (b *builder) writer(chunk, place, block int) *int32 {
 	return &b.writers[(chunk*len(b.ranks)+place)*b.blocks()+block]
 }
 
-// joined is the last write of a block, which has all before it in it: what several have been added up to is joined once, however often it is sent.
+// joined is the last write of a block, which has all before it in it: what several have been added up to is joined
+// once, however often it is sent.
 func (b *builder) joined(chunk, place, block int) int32 {
 	at := b.writer(chunk, place, block)
 	if *at == 0 || b.writes[*at].before == 0 {

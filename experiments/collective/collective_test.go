@@ -80,7 +80,8 @@ func (d *dataFlow) last(rank, block int) content {
 	return content{d.spec.Root: 1}
 }
 
-// run executes the graph in a random order that its waits allow: a message has the data of its send's beginning, and comes with its receive's end.
+// run executes the graph in a random order that its waits allow: a message has the data of its send's beginning, and
+// comes with its receive's end.
 func (d *dataFlow) run(random *rand.Rand) {
 	n := len(d.g.Operations)
 	needs, done := make([]int, n), make([]bool, n)
@@ -168,7 +169,10 @@ func each(t *testing.T, f func(t *testing.T, s *Spec, ranks int)) {
 		for _, algorithm := range Algorithms {
 			for _, ranks := range []int{2, 3, 4, 6, 8, 12, 16} {
 				for _, chunks := range []int{0, 1, 3} {
-					s := &Spec{Kind: kind, Algorithm: algorithm, Size: 1000 + int64(ranks), Chunks: chunks, Group: 2, Root: (ranks - 1) / 2}
+					s := &Spec{
+						Kind: kind, Algorithm: algorithm, Size: 1000 + int64(ranks), Chunks: chunks, Group: 2,
+						Root: (ranks - 1) / 2,
+					}
 					if ranks%3 == 0 {
 						s.Group = 3
 					}
@@ -182,7 +186,8 @@ func each(t *testing.T, f func(t *testing.T, s *Spec, ranks int)) {
 	}
 }
 
-// TestData: whatever the order in which messages come, each rank ends with what it should have: of each rank's part once.
+// TestData: whatever the order in which messages come, each rank ends with what it should have: of each rank's part
+// once.
 func TestData(t *testing.T) {
 	tested := 0
 	each(t, func(t *testing.T, s *Spec, ranks int) {
@@ -219,7 +224,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestBytes: each rank sends and receives what the algorithm's authors say, which bandwidth-optimal ones have as nccl-tests' factor.
+// TestBytes: each rank sends and receives what the algorithm's authors say, which bandwidth-optimal ones have as
+// nccl-tests' factor.
 func TestBytes(t *testing.T) {
 	each(t, func(t *testing.T, s *Spec, ranks int) {
 		n := int64(ranks)
@@ -245,7 +251,8 @@ func TestBytes(t *testing.T) {
 			return // not the same for all ranks
 		}
 		want := int64(s.Factor(ranks)*float64(s.Size) + 0.5)
-		if s.Algorithm == Hierarchical && s.Kind == AllToAll { // within the group for all groups, and then between groups for all of the group
+		// within the group for all groups, and then between groups for all of the group
+		if s.Algorithm == Hierarchical && s.Kind == AllToAll {
 			size := int64(s.Group)
 			want = s.Size / n * ((size-1)*(n/size) + (n/size-1)*size)
 		}
@@ -264,9 +271,17 @@ func TestCheck(t *testing.T) {
 		ranks int
 		want  string
 	}{
-		{Spec{AllReduce, HalvingDoubling, 1000, 1, 0, 0}, 6, "halving-doubling is for 2, 4, 8, ... ranks, and these are 6: use ring"},
+		{
+			Spec{AllReduce, HalvingDoubling, 1000, 1, 0, 0},
+			6,
+			"halving-doubling is for 2, 4, 8, ... ranks, and these are 6: use ring",
+		},
 		{Spec{AllToAll, Tree, 1000, 1, 0, 0}, 4, "there is no alltoall by algorithm tree: use ring, direct, hierarchical"},
-		{Spec{AllReduce, Hierarchical, 1000, 1, 3, 0}, 8, "8 ranks are not several groups of 3: the number of ranks is to be twice the group's or more of it, and a group has at least 2"},
+		{
+			Spec{AllReduce, Hierarchical, 1000, 1, 3, 0},
+			8,
+			"8 ranks are not several groups of 3: the number of ranks is to be twice the group's or more of it, and a group has at least 2",
+		},
 		{Spec{AllReduce, Ring, 10, 3, 0, 0}, 8, "10 bytes are less than one for each of 8 ranks and 3 chunks"},
 		{Spec{AllReduce, Ring, 10, 1, 0, 0}, 1, "a collective has at least two ranks, this one 1"},
 		{Spec{Broadcast, Ring, 10, 1, 0, 4}, 4, "rank 4 is none of the 4"},
@@ -298,12 +313,14 @@ func TestJob(t *testing.T) {
 	if len(g.Collectives) != 6 || g.Collectives[4].Iteration != 2 || g.Collectives[5].Factor != 0 {
 		t.Errorf("%+v", g.Collectives)
 	}
-	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all wait for it.
+	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all wait
+	// for it.
 	nothing := func(int32, vtime.Time) steps.Alone { return steps.Alone{} }
 	if got := g.Critical(order, 0, int32(len(g.Operations)), nothing); got != 76*vtime.Microsecond {
 		t.Errorf("%v, want 76us", got)
 	}
-	// A message of 2 us, acknowledged after 3: an all-reduce of 6 steps after 20 us, beside a compute of 5 us, and two rounds of the barrier.
+	// A message of 2 us, acknowledged after 3: an all-reduce of 6 steps after 20 us, beside a compute of 5 us, and two
+	// rounds of the barrier.
 	job.Iterations = 1
 	g = steps.Graph{Ranks: ranks}
 	job.Expand(&g, ranks, func(uint64) float64 { return 0 })
@@ -333,14 +350,16 @@ func TestJobOfSomeRanks(t *testing.T) {
 		t.Errorf("%d messages, %d counted: %+v", len(g.Messages), job.Messages(ranks), g.Collectives)
 	}
 	for _, m := range g.Messages {
-		if from, to := g.Operations[m.Send].Rank, g.Operations[m.Receive].Rank; from+to != 4 && from+to != 2 || from == 4 || to == 4 {
+		if from, to := g.Operations[m.Send].Rank, g.Operations[m.Receive].Rank; from+to != 4 && from+to != 2 || from == 4 ||
+			to == 4 {
 			t.Errorf("rank %d sends to rank %d", from, to)
 		}
 	}
 	two := func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	}
-	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(2+3+1); got != want { // two steps of a ring of two, not four
+	// two steps of a ring of two, not four
+	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(2+3+1); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -381,18 +400,19 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all that were sent to
-// it have come.
+// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all
+// that were sent to it have come.
 func TestPairwiseRounds(t *testing.T) {
 	for _, chunks := range []int{1, 3} {
 		const ranks = 4
 		s := &Spec{Kind: AllToAll, Algorithm: Ring, Size: 6000 * ranks * int64(chunks), Chunks: chunks}
 		g := steps.Graph{Ranks: ranks}
 		var sends, receives [ranks][]int32 // by rank, in order; the same number a round
-		s.expand(&g, []int32{0, 1, 2, 3}, func(int) []steps.Wait { return nil }, func(t transfer, _ int, send, receive int32) {
-			sends[t.from] = append(sends[t.from], send)
-			receives[t.to] = append(receives[t.to], receive)
-		})
+		s.expand(&g, []int32{0, 1, 2, 3}, func(int) []steps.Wait { return nil },
+			func(t transfer, _ int, send, receive int32) {
+				sends[t.from] = append(sends[t.from], send)
+				receives[t.to] = append(receives[t.to], receive)
+			})
 		for r := range ranks {
 			for k, send := range sends[r] {
 				var want []steps.Wait
@@ -401,7 +421,8 @@ func TestPairwiseRounds(t *testing.T) {
 						want = append(want, steps.Wait{Operation: sends[r][i], Until: steps.Sent}, steps.Wait{Operation: receives[r][i]})
 					}
 				}
-				got := slices.DeleteFunc(slices.Clone(g.Waits(send)), func(w steps.Wait) bool { // of its round, and of the collective's begin
+				// of its round, and of the collective's begin
+				got := slices.DeleteFunc(slices.Clone(g.Waits(send)), func(w steps.Wait) bool {
 					return !slices.Contains(sends[r][:k/chunks*chunks], w.Operation) && !slices.Contains(receives[r], w.Operation)
 				})
 				order := func(a, b steps.Wait) int { return int(a.Operation - b.Operation) }

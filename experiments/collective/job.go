@@ -10,7 +10,8 @@ type Step struct {
 	Collective *Spec // nil: none
 	// Ranks are those that take part in a collective, in its order; nil: all. The others go on.
 	Ranks []int32
-	// Overlap has the ranks go on at once, while the collective goes on: those of a job go on one after the other. The iteration waits for all.
+	// Overlap has the ranks go on at once, while the collective goes on: those of a job go on one after the other. The
+	// iteration waits for all.
 	Overlap bool
 	Barrier bool
 	// Compute is how long each rank computes.

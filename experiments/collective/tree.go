@@ -8,8 +8,9 @@ type tree struct {
 	order  []int // all places, each after its parent
 }
 
-// doubleTree returns NCCL's two binary trees of n ranks (ncclGetDtree, src/graph/trees.cc). The second is the first mirrored if n is even,
-// and shifted by one rank if it is odd: so a rank has children in one tree and none, or one, in the other.
+// doubleTree returns NCCL's two binary trees of n ranks (ncclGetDtree, src/graph/trees.cc). The second is the first
+// mirrored if n is even, and shifted by one rank if it is odd: so a rank has children in one tree and none, or one, in
+// the other.
 func doubleTree(n int) [2]tree {
 	return [2]tree{
 		inOrder(n, func(v int) int { return v }),
@@ -22,9 +23,9 @@ func doubleTree(n int) [2]tree {
 	}
 }
 
-// broadcastTrees returns the two trees of n ranks by which a root broadcasts: Sanders, Speck and Träff 2009, section 2. The root has one
-// child in each, and the others form two trees, of which the second mirrors the first if they are even in number, and is shifted by one
-// rank if they are odd.
+// broadcastTrees returns the two trees of n ranks by which a root broadcasts: Sanders, Speck and Träff 2009, section 2.
+// The root has one child in each, and the others form two trees, of which the second mirrors the first if they are even
+// in number, and is shifted by one rank if they are odd.
 func broadcastTrees(n, root int) [2]tree {
 	others := n - 1
 	return [2]tree{
@@ -41,8 +42,8 @@ func broadcastTrees(n, root int) [2]tree {
 	}
 }
 
-// inOrder returns the tree whose root is 0, and which has 1 to n-1 below it in order: odd numbers are leaves, and the number of zero bits
-// at a number's end is its height. The tree of place names the rank of each number.
+// inOrder returns the tree whose root is 0, and which has 1 to n-1 below it in order: odd numbers are leaves, and the
+// number of zero bits at a number's end is its height. The tree of place names the rank of each number.
 func inOrder(n int, place func(v int) int) tree {
 	t := tree{parent: make([]int, n)}
 	t.parent[place(0)], t.order = -1, []int{place(0)}
@@ -59,14 +60,15 @@ func inOrder(n int, place func(v int) int) tree {
 	return t
 }
 
-// Chunks of a tree: their sizes, and how many times its depth a tree should have of them at least before they get no smaller than a size.
-// NCCL 2.4.8 has these (src/enqueue.cc, ncclPatternTreeUpDown), with two channels here, which are the trees.
+// Chunks of a tree: their sizes, and how many times its depth a tree should have of them at least before they get no
+// smaller than a size. NCCL 2.4.8 has these (src/enqueue.cc, ncclPatternTreeUpDown), with two channels here, which are
+// the trees.
 const greatestChunk = 512 << 10
 
 var smallerChunks = []struct{ least, depths int64 }{{128 << 10, 8}, {64 << 10, 4}, {32 << 10, 1}}
 
-// Parts returns into how many chunks the collective's data is cut among so many ranks: Chunks, or if that is 0, as many as keep trees busy
-// by NCCL's rule, and 1 of other algorithms.
+// Parts returns into how many chunks the collective's data is cut among so many ranks: Chunks, or if that is 0, as many
+// as keep trees busy by NCCL's rule, and 1 of other algorithms.
 func (s *Spec) Parts(ranks int) int {
 	if s.Chunks > 0 || s.Algorithm != Tree {
 		return max(s.Chunks, 1)

@@ -1,6 +1,6 @@
-// Package fluid is a model of flows without packets, queues or delays: each is a fluid that runs over its links at a rate,
-// which changes only as a flow starts or ends. It says what a fabric's links allow, whatever controls the flows. It is pure:
-// flows in, times out.
+// Package fluid is a model of flows without packets, queues or delays: each is a fluid that runs over its links at a
+// rate, which changes only as a flow starts or ends. It says what a fabric's links allow, whatever controls the flows.
+// It is pure: flows in, times out.
 package fluid
 
 import (
@@ -24,9 +24,9 @@ type Flow struct {
 type Discipline uint8
 
 const (
-	// MaxMin is max-min fairness: no flow's rate can be raised without lowering that of one that has no more (Bertsekas and
-	// Gallager, Data Networks, section 6.5.2). A congestion control that is fair, wastes nothing and knows everything at
-	// once comes to that.
+	// MaxMin is max-min fairness: no flow's rate can be raised without lowering that of one that has no more (Bertsekas
+	// and Gallager, Data Networks, section 6.5.2). A congestion control that is fair, wastes nothing and knows everything
+	// at once comes to that.
 	MaxMin Discipline = iota
 	// ShortestFirst serves flows by what they have left, least first: each takes all that those before it have left on its
 	// path. The order is decided anew as a flow starts or ends. On one link this is SRPT, whose mean completion time no
@@ -43,8 +43,8 @@ func (d Discipline) String() string {
 	return "max-min"
 }
 
-// Run is how long each flow takes under a discipline, in picoseconds from its start; +Inf for one that has not ended until
-// then (vtime.Never: none is cut off). rates are those of the links, above 0.
+// Run is how long each flow takes under a discipline, in picoseconds from its start; +Inf for one that has not ended
+// until then (vtime.Never: none is cut off). rates are those of the links, above 0.
 func Run(rates []units.Rate, flows []Flow, d Discipline, until vtime.Time) []float64 {
 	m := newModel(rates, flows)
 	share := m.maxMin
@@ -92,7 +92,10 @@ type model struct {
 }
 
 func newModel(rates []units.Rate, flows []Flow) *model {
-	m := &model{flows: flows, took: make([]float64, len(flows)), order: make([]int, len(flows)), paths: make([][]int, len(flows))}
+	m := &model{
+		flows: flows, took: make([]float64, len(flows)), order: make([]int, len(flows)),
+		paths: make([][]int, len(flows)),
+	}
 	for _, rate := range rates {
 		m.capacity = append(m.capacity, bytesPerPicosecond(rate))
 	}

@@ -113,7 +113,11 @@ func TestRun(t *testing.T) {
 		{
 			"flows apart from each other",
 			[]units.Rate{unit, unit},
-			[]Flow{{Start: 5000 * ns, Work: 10, Path: []int{1}}, {Work: 10, Path: []int{0}}, {Start: 10 * ns, Work: 20, Path: []int{0}}},
+			[]Flow{
+				{Start: 5000 * ns, Work: 10, Path: []int{1}},
+				{Work: 10, Path: []int{0}},
+				{Start: 10 * ns, Work: 20, Path: []int{0}},
+			},
 			vtime.Never,
 			[]int64{10, 10, 20},
 			[]int64{10, 10, 20},
@@ -174,8 +178,8 @@ func load(t *testing.T, m *model) []float64 {
 	return carried
 }
 
-// TestMaxMinIsFair holds the shares to what max-min fairness is: no link carries more than it can, and every flow passes a
-// link that is full and where no other flow has more (Bertsekas and Gallager's bottleneck).
+// TestMaxMinIsFair holds the shares to what max-min fairness is: no link carries more than it can, and every flow
+// passes a link that is full and where no other flow has more (Bertsekas and Gallager's bottleneck).
 func TestMaxMinIsFair(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -198,8 +202,8 @@ func TestMaxMinIsFair(t *testing.T) {
 	}
 }
 
-// TestShortestFirstWastesNothing: no link carries more than it can, and every flow passes one that those served before it,
-// and itself, fill.
+// TestShortestFirstWastesNothing: no link carries more than it can, and every flow passes one that those served before
+// it, and itself, fill.
 func TestShortestFirstWastesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -223,8 +227,8 @@ func TestShortestFirstWastesNothing(t *testing.T) {
 	}
 }
 
-// TestOneLink: on one link max-min fairness and any other order without waste end the last flow at the same time, and the
-// shortest first has the sum of SRPT.
+// TestOneLink: on one link max-min fairness and any other order without waste end the last flow at the same time, and
+// the shortest first has the sum of SRPT.
 func TestOneLink(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -233,10 +237,12 @@ func TestOneLink(t *testing.T) {
 			flows[i] = Flow{Start: vtime.Time(rng.IntN(20_000)) * ns, Work: 1 + rng.Int64N(2000), Path: []int{0}}
 			jobs = append(jobs, Job{Release: float64(flows[i].Start), Work: float64(flows[i].Work) * float64(ns)})
 		}
-		fair, served := Run([]units.Rate{unit}, flows, MaxMin, vtime.Never), Run([]units.Rate{unit}, flows, ShortestFirst, vtime.Never)
+		fair, served := Run([]units.Rate{unit}, flows, MaxMin, vtime.Never), Run([]units.Rate{unit}, flows, ShortestFirst,
+			vtime.Never)
 		var lastFair, lastServed, sumFair, sum float64
 		for i := range flows {
-			lastFair, lastServed = max(lastFair, float64(flows[i].Start)+fair[i]), max(lastServed, float64(flows[i].Start)+served[i])
+			lastFair, lastServed = max(lastFair, float64(flows[i].Start)+fair[i]), max(lastServed,
+				float64(flows[i].Start)+served[i])
 			sumFair, sum = sumFair+fair[i], sum+served[i]
 		}
 		if math.Abs(lastFair-lastServed) > 1 {

@@ -11,12 +11,13 @@ type Job struct {
 	Work    float64 // for how long it takes the whole link
 }
 
-// LowerBound is the least sum, in picoseconds, of the times from jobs' releases to their ends that any service of them by one
-// link has: that of SRPT (Schrage, A proof of the optimality of the shortest remaining processing time discipline, 1968).
+// LowerBound is the least sum, in picoseconds, of the times from jobs' releases to their ends that any service of them
+// by one link has: that of SRPT (Schrage, A proof of the optimality of the shortest remaining processing time
+// discipline, 1968).
 //
-// If each flow of a fabric is given to one link of its path, the sum of the links' bounds is a bound for the fabric: that
-// flows have other links to pass as well, and links other flows to carry, only adds. It holds whatever the flows' packets
-// and the order of service are.
+// If each flow of a fabric is given to one link of its path, the sum of the links' bounds is a bound for the fabric:
+// that flows have other links to pass as well, and links other flows to carry, only adds. It holds whatever the flows'
+// packets and the order of service are.
 func LowerBound(jobs []Job) float64 {
 	order := slices.Clone(jobs)
 	slices.SortFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Work, b.Work)) })

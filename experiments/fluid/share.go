@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxMin deals out max-min fair shares by progressive filling: all rates rise together until a link is full; its flows have
-// their shares then, and the others' go on rising. Only links that share flows need be filled one after the other: a link's
-// level, what its flows get each if it is full before the others that they pass, does not fall as others are filled. So all
-// whose level is the least that any of their flows meets are filled at once.
+// maxMin deals out max-min fair shares by progressive filling: all rates rise together until a link is full; its flows
+// have their shares then, and the others' go on rising. Only links that share flows need be filled one after the other:
+// a link's level, what its flows get each if it is full before the others that they pass, does not fall as others are
+// filled. So all whose level is the least that any of their flows meets are filled at once.
 func (m *model) maxMin() {
 	links, flows := m.links[:0], append(m.todo[:0], m.active...)
 	for _, f := range flows {

@@ -1,5 +1,5 @@
-// Package headroom proves by arithmetic that the headroom of each port takes what is in flight when PAUSE is sent, or refutes it by a run that drops
-// frames.
+// Package headroom proves by arithmetic that the headroom of each port takes what is in flight when PAUSE is sent, or
+// refutes it by a run that drops frames.
 package headroom
 
 import (
@@ -29,7 +29,8 @@ type Kind struct {
 	Headroom units.Bytes // of each lossless priority
 	// Fault is the one that makes the cable so, as an index of the scenario's; -1: none, the cable is so from the start.
 	Fault int
-	// Unpaused says that hosts beyond the cables send ACK, NAK and CNP of a lossless priority although it is paused, so that no headroom is enough.
+	// Unpaused says that hosts beyond the cables send ACK, NAK and CNP of a lossless priority although it is paused, so
+	// that no headroom is enough.
 	Unpaused bool
 	// SONiC is the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, and so none.
 	SONiC units.Bytes
@@ -38,7 +39,8 @@ type Kind struct {
 // Needed returns what may come after XOFF, as buffers count it.
 func (k *Kind) Needed() units.Bytes { return k.InFlight.Buffered }
 
-// Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be dropped.
+// Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be
+// dropped.
 func (k *Kind) Margin() units.Bytes { return k.Headroom - k.Needed() }
 
 // Holds says whether the headroom takes all that may come.
@@ -97,7 +99,8 @@ func Of(s *scenario.Scenario) (*Check, error) {
 			kinds[p] = place
 			c.Kinds = append(c.Kinds, Kind{
 				Cable: p.cable, InFlight: p.cable.InFlight(&of.PFC),
-				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0, SONiC: p.sonic,
+				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0,
+				SONiC: p.sonic,
 			})
 		}
 		c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)

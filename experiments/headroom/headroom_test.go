@@ -33,8 +33,8 @@ func loader(text string) Load {
 	}
 }
 
-// TestOf: the parts add up to what is done by hand here. A full frame has 1000 B of payload and 58 B of headers in RoCEv2's longest packet of ours, and
-// 24 B of line beside; a PFC frame is 64 B with its FCS and 20 B of line beside.
+// TestOf: the parts add up to what is done by hand here. A full frame has 1000 B of payload and 58 B of headers in
+// RoCEv2's longest packet of ours, and 24 B of line beside; a PFC frame is 64 B with its FCS and 20 B of line beside.
 func TestOf(t *testing.T) {
 	s := parse(t, "topology: {star: {hosts: 4, rate: 100Gbps, delay: 2us}}\nswitch: {pfc: {xoff: 100KB, headroom: 60KB, response: 1500ns}}")
 	c, err := Of(s)
@@ -49,7 +49,8 @@ func TestOf(t *testing.T) {
 	if k.InFlight.Cable != cable || k.InFlight.Response != response {
 		t.Errorf("cable %v, response %v: want %v, %v", k.InFlight.Cable, k.InFlight.Response, cable, response)
 	}
-	if longest := k.InFlight.PastXOFF; longest < 1058 || longest > 1200 || k.InFlight.Sending != longest+24 || k.InFlight.Peer != longest+24 || k.InFlight.PFC != 2*84 {
+	if longest := k.InFlight.PastXOFF; longest < 1058 || longest > 1200 || k.InFlight.Sending != longest+24 ||
+		k.InFlight.Peer != longest+24 || k.InFlight.PFC != 2*84 {
 		t.Errorf("%+v", k.InFlight)
 	}
 	longest := k.InFlight.PastXOFF // a line has 24 B more for each of these
@@ -71,7 +72,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestFaults: a cable that a fault makes longer is one of its own, which headroom that is stated may not be enough for, and auto is; a quicker way is none.
+// TestFaults: a cable that a fault makes longer is one of its own, which headroom that is stated may not be enough for,
+// and auto is; a quicker way is none.
 func TestFaults(t *testing.T) {
 	const text = "topology: {star: {hosts: 5, rate: 40Gbps, delay: 1us}}\nswitch: {pfc: {xoff: 60KB, headroom: %s}}\n" +
 		"faults: [{at: 50us, link: \"s0:h1\", delay: 20us}, {at: 70us, link: \"s0:h2\", delay: 500ns}]"
@@ -86,7 +88,8 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("%s: %+v", headroom, c.Kinds)
 		}
 		k := &c.Kinds[1]
-		if k.Fault != 0 || len(k.Ports) != 1 || k.InFlight.Cable != 2*20_000*40/8 || k.Needed() != 199_302 || k.Margin() >= 0 != want || c.Holds() != want {
+		if k.Fault != 0 || len(k.Ports) != 1 || k.InFlight.Cable != 2*20_000*40/8 || k.Needed() != 199_302 ||
+			k.Margin() >= 0 != want || c.Holds() != want {
 			t.Errorf("%s: %+v, margin %v", headroom, k, k.Margin())
 		}
 		tried, err := Worst(s.Topology, k.Ports).Try(context.Background(), s, "none", k, loader(text))
@@ -136,27 +139,31 @@ func TestWorst(t *testing.T) {
 	if i == nil {
 		t.Fatal("nobody can fill a port from spine0")
 	}
-	if got := fmt.Sprint(i.Through, i.Receiver, i.Beside, i.Back); got != fmt.Sprint([]int{node("h0"), node("h1"), node("h2")}, node("h3"), []int{},
+	if got := fmt.Sprint(i.Through, i.Receiver, i.Beside,
+		i.Back); got != fmt.Sprint([]int{node("h0"), node("h1"), node("h2")}, node("h3"), []int{},
 		[]int{node("h3"), node("h4"), node("h5")}) { // 100 Gb/s back take three hosts
 		t.Errorf("%s", got)
 	}
-	if i := Worst(plan, plan.Nodes[plan.NodeByName("leaf1").ID].Ports[:1]); len(i.Through) != 1 || len(i.Beside) != 4 || len(i.Back) != 1 {
+	if i := Worst(plan, plan.Nodes[plan.NodeByName("leaf1").ID].Ports[:1]); len(i.Through) != 1 || len(i.Beside) != 4 ||
+		len(i.Back) != 1 {
 		t.Errorf("a host's port: %+v", i) // all hosts have a part
 	}
-	if alone := parse(t, "topology: {star: {hosts: 2}}"); Worst(alone.Topology, alone.Topology.Nodes[alone.Topology.Switch[0]].Ports) == nil {
+	if alone := parse(t, "topology: {star: {hosts: 2}}"); Worst(alone.Topology,
+		alone.Topology.Nodes[alone.Topology.Switch[0]].Ports) == nil {
 		t.Error("two hosts: nobody sends to the other")
 	}
 }
 
-// TestTry: over random cables a run of what the arithmetic proves drops nothing, stays within the sum and comes to within three frames of it, which
-// the sum has at their worst moments; with less headroom the run drops frames.
+// TestTry: over random cables a run of what the arithmetic proves drops nothing, stays within the sum and comes to
+// within three frames of it, which the sum has at their worst moments; with less headroom the run drops frames.
 func TestTry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.SampledFrom([]string{"10Gbps", "40Gbps", "100Gbps"}).Draw(t, "rate")
 		delay := rapid.IntRange(500, 8000).Draw(t, "delay")
 		text := fmt.Sprintf("topology: {star: {hosts: 5, rate: %s, delay: %dns}}", rate, delay)
 		if rapid.Bool().Draw(t, "switches") {
-			text = fmt.Sprintf("topology: {leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2, rate: %s, delay: %dns}}", rate, delay)
+			text = fmt.Sprintf("topology: {leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2, rate: %s, delay: %dns}}", rate,
+				delay)
 		}
 		alpha := ""
 		if rapid.Bool().Draw(t, "dynamic") {
@@ -181,15 +188,16 @@ func TestTry(t *testing.T) {
 				most := k.XOFF + k.Needed()
 				near := tried.Most <= most && tried.Most >= most-3*k.InFlight.PastXOFF
 				if !tried.Paused || (tried.Dropped == 0) != (less == 0) || less == 0 && alpha == "" && !near {
-					t.Fatalf("a headroom that is less by %v: %+v: paused %v, %v buffered of %v, %d dropped", less, incast, tried.Paused, tried.Most, most, tried.Dropped)
+					t.Fatalf("a headroom that is less by %v: %+v: paused %v, %v buffered of %v, %d dropped", less, incast,
+						tried.Paused, tried.Most, most, tried.Dropped)
 				}
 			}
 		}
 	})
 }
 
-// TestDynamicXOFF: an incast of 31 to 1 without congestion control overruns a headroom that is too small under a dynamic XOFF, and so does the worst incast,
-// which of two senders alone came to nothing. Its sets make the same run.
+// TestDynamicXOFF: an incast of 31 to 1 without congestion control overruns a headroom that is too small under a
+// dynamic XOFF, and so does the worst incast, which of two senders alone came to nothing. Its sets make the same run.
 func TestDynamicXOFF(t *testing.T) {
 	const text = "topology: {star: {hosts: 32, rate: 100Gbps, delay: 1500ns}}\nswitch: {buffer: 32MB, pfc: {alpha: 1, xoff: 0B, headroom: %s}}"
 	for headroom, want := range map[string]bool{"20KB": false, "auto": true} {
@@ -204,7 +212,8 @@ func TestDynamicXOFF(t *testing.T) {
 			t.Errorf("%d hosts send", n)
 		}
 		tried, err := incast.Try(context.Background(), s, "none", &c.Kinds[0], loader(text))
-		if err != nil || !tried.Paused || (tried.Dropped == 0) != want || (len(tried.Overrun) == 0) != want || len(tried.Full) > 0 {
+		if err != nil || !tried.Paused || (tried.Dropped == 0) != want || (len(tried.Overrun) == 0) != want ||
+			len(tried.Full) > 0 {
 			t.Errorf("%s: %+v, %v", headroom, tried, err)
 		}
 	}
@@ -241,7 +250,8 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// TestEdges: what is just enough is enough, a fault that changes nothing is none, and of a dynamic XOFF no part of the buffer is set aside.
+// TestEdges: what is just enough is enough, a fault that changes nothing is none, and of a dynamic XOFF no part of the
+// buffer is set aside.
 func TestEdges(t *testing.T) {
 	const star = "topology: {star: {hosts: 4, rate: 40Gbps, delay: 1us}}\n"
 	of := func(text string, args ...any) *Check {
@@ -266,7 +276,8 @@ func TestEdges(t *testing.T) {
 			t.Errorf("%+v", c.Kinds)
 		}
 	}
-	if c := of("switch: {buffer: 1MB, pfc: {alpha: 1, xoff: 100KB, headroom: 60KB}}"); c.Switches[0].XOFF != 0 || c.Switches[0].Margin() != 760_000 {
+	if c := of("switch: {buffer: 1MB, pfc: {alpha: 1, xoff: 100KB, headroom: 60KB}}"); c.Switches[0].XOFF != 0 ||
+		c.Switches[0].Margin() != 760_000 {
 		t.Errorf("%+v", c.Switches[0])
 	}
 }

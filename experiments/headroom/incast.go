@@ -23,9 +23,10 @@ import (
 // mostHosts bounds the hosts that are looked at, so that large fabrics take no longer than small ones.
 const mostHosts = 512
 
-// Incast is traffic that fills a port's headroom as much as traffic can: all hosts beyond the port send by it, and all others that can by other ways, to a
-// receiver that does not take anything for a while. So all accounts of the switch fill, nothing drains them, and a port receives all that is in
-// flight as it sends PAUSE. Hosts on this side, the receiver first, send the other way, so that PAUSE finds a frame being sent.
+// Incast is traffic that fills a port's headroom as much as traffic can: all hosts beyond the port send by it, and all
+// others that can by other ways, to a receiver that does not take anything for a while. So all accounts of the switch
+// fill, nothing drains them, and a port receives all that is in flight as it sends PAUSE. Hosts on this side, the
+// receiver first, send the other way, so that PAUSE finds a frame being sent.
 type Incast struct {
 	Port     topologies.PortID
 	Receiver topologies.NodeID
@@ -36,7 +37,8 @@ type Incast struct {
 	place uint8 // of the receiver's port that all send to
 }
 
-// named are the interfaces by which one host is to send to another: of the host at the port that of the port's cable, of the receiver always the same.
+// named are the interfaces by which one host is to send to another: of the host at the port that of the port's cable,
+// of the receiver always the same.
 func (i *Incast) named(plan *topologies.Plan, from, to topologies.NodeID) (pair topologies.Pair, ends topologies.Ends) {
 	if plan.SinglePort() {
 		return pair, 0
@@ -67,7 +69,8 @@ func (i *Incast) pairs(plan *topologies.Plan, from, to topologies.NodeID, via ..
 // beside are the interfaces by which a host can send to the receiver, and has no shortest path by the port.
 func (i *Incast) beside(plan *topologies.Plan, from topologies.NodeID) []topologies.Pair {
 	by := []topologies.NodeID{plan.PeerNode(i.Port).ID, plan.Ports[i.Port].Node}
-	return slices.DeleteFunc(i.pairs(plan, from, i.Receiver), func(pair topologies.Pair) bool { return passes(plan, from, i.Receiver, pair, by) })
+	return slices.DeleteFunc(i.pairs(plan, from, i.Receiver),
+		func(pair topologies.Pair) bool { return passes(plan, from, i.Receiver, pair, by) })
 }
 
 // passes says whether a shortest path by a pair of interfaces goes from one of two neighbours to the other.
@@ -212,7 +215,8 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	period := when.pause + when.again
 	faults := []string{
 		fmt.Sprintf("{at: 0s, for: %v, host: %s, %s}", when.first, name, receiver),
-		fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause, when.again, period, stalls, name, receiver),
+		fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause, when.again, period,
+			stalls, name, receiver),
 	}
 	if fault >= 0 {
 		faults = append(faults, changed(plan, &s.Faults[fault]))
@@ -221,7 +225,10 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 		"flows=[" + strings.Join(flows, ", ") + "]", "workloads=[]", "faults=[" + strings.Join(faults, ", ") + "]",
 		fmt.Sprintf("duration=%v", when.end()), "sample={flows: none}",
 	}
-	for set, has := range map[string]bool{"report=[]": len(s.Panels) > 0, "spans=[]": len(s.Spans) > 0, "published=[]": len(s.Published) > 0} {
+	for set, has := range map[string]bool{
+		"report=[]": len(s.Panels) > 0, "spans=[]": len(s.Spans) > 0,
+		"published=[]": len(s.Published) > 0,
+	} {
 		if has {
 			sets = append(sets, set)
 		}
@@ -239,8 +246,8 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	return sets
 }
 
-// odd returns the size of a message of one packet by which the account of a static XOFF is a few bytes below it before a full packet comes, so that most of
-// that is past XOFF; 0: XOFF is dynamic, or several hosts send by the port.
+// odd returns the size of a message of one packet by which the account of a static XOFF is a few bytes below it before
+// a full packet comes, so that most of that is past XOFF; 0: XOFF is dynamic, or several hosts send by the port.
 func (i *Incast) odd(s *scenario.Scenario) units.Bytes {
 	plan := s.Topology
 	p := &plan.Ports[i.Port]
@@ -280,7 +287,8 @@ func changed(plan *topologies.Plan, f *scenario.Fault) string {
 	return fmt.Sprintf("{at: 0s, link: [%s], one_way: %v, %s}", strings.Join(links, ", "), f.OneWay, what)
 }
 
-// stall returns times in which the accounts of the port's switch fill to XOFF and overflow, fall to XON, and fill again.
+// stall returns times in which the accounts of the port's switch fill to XOFF and overflow, fall to XON, and fill
+// again.
 func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 	plan := s.Topology
 	p := &plan.Ports[i.Port]
@@ -341,9 +349,9 @@ type Tried struct {
 // Load reads the scenario again with these changes.
 type Load func(sets []string) (*scenario.Scenario, error)
 
-// Try runs the incast for ports of a kind on the wasm plane under a controller's settings, whose flows here are under none. If a run drops nothing and
-// the arithmetic does not prove that none can, Try runs it with other phases. The result is of the first run that drops frames, or else of the one that
-// buffered most.
+// Try runs the incast for ports of a kind on the wasm plane under a controller's settings, whose flows here are under
+// none. If a run drops nothing and the arithmetic does not prove that none can, Try runs it with other phases. The
+// result is of the first run that drops frames, or else of the one that buffered most.
 func (i *Incast) Try(ctx context.Context, s *scenario.Scenario, controller string, k *Kind, load Load) (*Tried, error) {
 	var best *Tried
 	for phase := range phases {
@@ -361,7 +369,9 @@ func (i *Incast) Try(ctx context.Context, s *scenario.Scenario, controller strin
 	return best, nil
 }
 
-func (i *Incast) try(ctx context.Context, sets []string, controller string, ports []topologies.PortID, load Load) (*Tried, error) {
+func (i *Incast) try(ctx context.Context, sets []string, controller string, ports []topologies.PortID,
+	load Load,
+) (*Tried, error) {
 	own, err := load(sets)
 	if err != nil {
 		return nil, fmt.Errorf("the worst incast: %w", err)

@@ -8,7 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestIncastOfSeveralPorts: where hosts have several ports, all send to one port of the receiver, and the host at a port by that port's cable: so it fills up.
+// TestIncastOfSeveralPorts: where hosts have several ports, all send to one port of the receiver, and the host at a
+// port by that port's cable: so it fills up.
 func TestIncastOfSeveralPorts(t *testing.T) {
 	for _, name := range []string{"rails", "rails-plain"} {
 		s, err := scenario.Load(name, nil)
@@ -27,7 +28,8 @@ func TestIncastOfSeveralPorts(t *testing.T) {
 			}
 			load := func(sets []string) (*scenario.Scenario, error) { return scenario.Load(name, sets) }
 			k := &Kind{Ports: []topologies.PortID{port}, Fault: -1, Headroom: 1 << 40}
-			if tried, err := i.Try(context.Background(), s, s.Controllers[0], k, load); err != nil || !tried.Paused || tried.Dropped != 0 {
+			if tried, err := i.Try(context.Background(), s, s.Controllers[0], k, load); err != nil || !tried.Paused ||
+				tried.Dropped != 0 {
 				t.Errorf("%s: %s: %+v, %v", name, s.Topology.Ports[port].Name, tried, err)
 			}
 		}

@@ -1,8 +1,9 @@
-// Package jsonschema describes scenario, topology, sweep and exercise files by JSON Schema (draft 2020-12), for editors: completion, the meaning of
-// keys, and mistakes as one writes. pausenet validate says more than a schema can: names, and what is between two keys.
+// Package jsonschema describes scenario, topology, sweep and exercise files by JSON Schema (draft 2020-12), for
+// editors: completion, the meaning of keys, and mistakes as one writes. pausenet validate says more than a schema can:
+// names, and what is between two keys.
 //
-// The settings of switches and hosts, faults and the constants of congestion controls are of their tables. The rest is written here,
-// and a test holds it to the keys that the decoders ask for.
+// The settings of switches and hosts, faults and the constants of congestion controls are of their tables. The rest is
+// written here, and a test holds it to the keys that the decoders ask for.
 package jsonschema
 
 import (
@@ -90,7 +91,10 @@ func cable(n node) node {
 }
 
 func interfaceMTU() node {
-	return node{"type": "integer", "minimum": 1280, "maximum": 9216, "description": "MTU of the interfaces of the links, for programs on live fabrics (default: 1500)"}
+	return node{
+		"type": "integer", "minimum": 1280, "maximum": 9216,
+		"description": "MTU of the interfaces of the links, for programs on live fabrics (default: 1500)",
+	}
 }
 
 func ofTopology() node { return ref("topology") }
@@ -107,7 +111,10 @@ func topologyFile() node {
 		keys["names"] = object(patterns)
 		return object(keys)
 	}
-	weight := node{"type": "integer", "minimum": 1, "maximum": 64, "description": "flows that take the link, beside those that take others of equal cost (default: 1)"}
+	weight := node{
+		"type": "integer", "minimum": 1, "maximum": 64,
+		"description": "flows that take the link, beside those that take others of equal cost (default: 1)",
+	}
 	group := text("one of groups, whose programs' keys count before those of kinds and defaults")
 	portsPerHost := func(keys node) node {
 		keys["ports_per_host"] = count("parallel links of a host to its switch (default: 1)")
@@ -120,23 +127,36 @@ func topologyFile() node {
 	return object(cable(node{
 		"name": text("default: the file's"), "description": text("for people"),
 		"framing": words("what frames count and take: real Ethernet, or ns-3's", "ethernet", "ns3"),
-		"mtu":     node{"type": "integer", "minimum": 64, "maximum": 9056, "description": "payload of a packet (default: 1000)"},
-		"l2":      words("whether a live fabric's hosts have their gateway's link-layer address from the start (the default), or ask for it", "static", "learn"),
-		"star":    builder([]string{"switch", "host"}, portsPerHost(node{"hosts": count("hosts around one switch")})),
+		"mtu": node{
+			"type": "integer", "minimum": 64, "maximum": 9056,
+			"description": "payload of a packet (default: 1000)",
+		},
+		"l2":   words("whether a live fabric's hosts have their gateway's link-layer address from the start (the default), or ask for it", "static", "learn"),
+		"star": builder([]string{"switch", "host"}, portsPerHost(node{"hosts": count("hosts around one switch")})),
 		"leafspine": builder([]string{"leaf", "spine", "host"}, portsPerHost(fabricRate(node{
-			"spines": count("spine switches"), "leaves": count("leaf switches, each cabled to each spine"), "hosts_per_leaf": count("hosts of a leaf"),
+			"spines": count("spine switches"), "leaves": count("leaf switches, each cabled to each spine"),
+			"hosts_per_leaf": count("hosts of a leaf"),
 		}))),
 		"rail": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
-			"rails": count("ports of a host, each at a leaf of its own"), "groups": count("groups of hosts with leaves of their own (default: 1)"),
-			"hosts_per_group": count("hosts of a group"), "spines": node{"type": "integer", "minimum": 0, "description": "spine switches; 0: rails meet nowhere"},
+			"rails":           count("ports of a host, each at a leaf of its own"),
+			"groups":          count("groups of hosts with leaves of their own (default: 1)"),
+			"hosts_per_group": count("hosts of a group"), "spines": node{
+				"type": "integer", "minimum": 0,
+				"description": "spine switches; 0: rails meet nowhere",
+			},
 		})),
 		"planes": builder([]string{"leaf", "spine", "host"}, fabricRate(node{
 			"planes": count("ports of a host, each in a leaf-spine of its own"), "leaves": count("leaf switches of a plane"),
-			"spines": node{"type": "integer", "minimum": 0, "description": "spine switches of a plane; 0: it is one switch"}, "hosts_per_leaf": count("hosts of a leaf"),
+			"spines": node{
+				"type": "integer", "minimum": 0,
+				"description": "spine switches of a plane; 0: it is one switch",
+			},
+			"hosts_per_leaf": count("hosts of a leaf"),
 		})),
 		"fattree": builder([]string{"edge", "aggregation", "core", "host"}, portsPerHost(fabricRate(node{
 			"k": node{"type": "integer", "minimum": 2, "description": "ports of a switch of the k-ary fat-tree; or give the numbers"}, "pods": count("pods"),
-			"edges": count("edge switches of a pod"), "aggregations": count("aggregation switches of a pod"), "cores": count("core switches"),
+			"edges": count("edge switches of a pod"), "aggregations": count("aggregation switches of a pod"),
+			"cores":          count("core switches"),
 			"hosts_per_edge": count("hosts of an edge switch"),
 		}))),
 		"hpcc": text("a topology file of HPCC's simulator"),
@@ -144,29 +164,38 @@ func topologyFile() node {
 			"name": names("the node, or several: H0..H15"), "kind": words("what they are", "host", "switch"),
 			"buffer": with("shared buffer of a switch (default: the scenario's)", ref("size")), "group": group,
 		}), "name", "kind")),
-		"change_nodes": list(object(programs(true, node{"name": names("nodes that there are: h0..h3"), "group": group}), "name")),
-		"defaults":     with("what programs on all nodes find, in a live fabric", object(programs(false, node{}))),
+		"change_nodes": list(object(programs(true, node{"name": names("nodes that there are: h0..h3"), "group": group}),
+			"name")),
+		"defaults": with("what programs on all nodes find, in a live fabric", object(programs(false, node{}))),
 		"kinds": with("the same of all hosts, or all switches", object(node{
 			"host": object(programs(false, node{})), "switch": object(programs(false, node{})),
 		})),
 		"groups": node{
-			"type": "object", "additionalProperties": object(programs(false, node{})), "description": "the same of all nodes that name the group, before kinds and defaults",
+			"type": "object", "additionalProperties": object(programs(false, node{})),
+			"description": "the same of all nodes that name the group, before kinds and defaults",
 		},
 		"commands": node{
-			"type": "object", "additionalProperties": ref("texts"), "description": "verbs of your own for the shell of a live fabric: its lines, with $1 to $9 and $@",
+			"type": "object", "additionalProperties": ref("texts"),
+			"description": "verbs of your own for the shell of a live fabric: its lines, with $1 to $9 and $@",
 		},
 		"links": some(list(object(cable(node{
-			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"), "count": count("parallel links (default: 1)"), "weight": weight,
-			"breakout": node{"type": "integer", "minimum": 2, "maximum": 8, "description": "into how many ports of equal rate each port of from is broken out; rate is the whole port's"},
+			"from": names("one side: each is cabled to each of the other"), "to": names("the other side"),
+			"count": count("parallel links (default: 1)"), "weight": weight,
+			"breakout": node{
+				"type": "integer", "minimum": 2, "maximum": 8,
+				"description": "into how many ports of equal rate each port of from is broken out; rate is the whole port's",
+			},
 		}), "from", "to")), node{
 			"type": "object", "description": "changes of links that there are, by their names: leaf0-spine1", "additionalProperties": object(node{
-				"rate": with("its rate (default: as it is)", ref("rate")), "delay": with("its propagation delay (default: as it is)", ref("time")), "weight": weight,
+				"rate":  with("its rate (default: as it is)", ref("rate")),
+				"delay": with("its propagation delay (default: as it is)", ref("time")), "weight": weight,
 				"interface_mtu": interfaceMTU(),
 			}),
 		}),
 		"change_links": list(object(node{
 			"from": names("one side of links that there are"), "to": names("the other side"),
-			"rate": with("their rate (default: as it is)", ref("rate")), "delay": with("their propagation delay (default: as it is)", ref("time")), "weight": weight,
+			"rate":  with("their rate (default: as it is)", ref("rate")),
+			"delay": with("their propagation delay (default: as it is)", ref("time")), "weight": weight,
 			"interface_mtu": interfaceMTU(),
 		}, "from", "to")),
 	}))
@@ -179,10 +208,13 @@ func programs(single bool, n node) node {
 		"binds":   with("SOURCE:TARGET or SOURCE:TARGET:ro: files and folders of the machine's", ref("texts")),
 		"private": with("empty folders of the node's own, in memory", ref("texts")),
 		"overlay": with("the machine's folders, of which what is changed is the node's own", ref("texts")),
-		"env":     node{"type": "object", "additionalProperties": node{"type": []any{"string", "number", "boolean"}}, "description": "variables of programs"},
-		"exec":    with("commands for sh as the fabric comes up", ref("texts")),
-		"nat":     flag("reaches the machine's network, by eth0"),
-		"ports":   false,
+		"env": node{
+			"type": "object", "additionalProperties": node{"type": []any{"string", "number", "boolean"}},
+			"description": "variables of programs",
+		},
+		"exec":  with("commands for sh as the fabric comes up", ref("texts")),
+		"nat":   flag("reaches the machine's network, by eth0"),
+		"ports": false,
 	})
 	if single {
 		n["ports"] = with(`"8080:80": ports of the machine that lead to the host's`, ref("texts"))
@@ -212,8 +244,10 @@ func flow() node {
 		"tag": text("names the flows in results"), "from": names("senders"), "to": names("receivers"),
 		"size": some(node{"const": scenario.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
 		"count": count("flows of each pair (default: 1)"), "interval": with("between their starts", ref("time")),
-		"jitter": with("within which the seed delays the start", ref("time")), "via": names("switches that the path leads through"),
-		"start_rate": with("the controller's first rate", ref("rate")), "constant_rate": with("without congestion control", ref("rate")),
+		"jitter":            with("within which the seed delays the start", ref("time")),
+		"via":               names("switches that the path leads through"),
+		"start_rate":        with("the controller's first rate", ref("rate")),
+		"constant_rate":     with("without congestion control", ref("rate")),
 		"expect_unfinished": flag("it may outlast the run without a warning"),
 	})
 	return object(n, "from", "to", "size")
@@ -227,10 +261,14 @@ func own(whose string) node {
 	}
 	return node{
 		"cc":       text(whose + " congestion control (default: the run's)"),
-		"priority": count("of its data (default: host.data_priority)"), "weight": count("packets in its turn at the NIC (default: 1)"),
-		"stop":   with("sends nothing new from then on", ref("time")),
-		"on_off": object(node{"on": with("sends for so long", ref("time")), "off": with("and then not for so long", ref("time"))}, "on", "off"),
-		"qps":    some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
+		"priority": count("of its data (default: host.data_priority)"),
+		"weight":   count("packets in its turn at the NIC (default: 1)"),
+		"stop":     with("sends nothing new from then on", ref("time")),
+		"on_off": object(node{
+			"on":  with("sends for so long", ref("time")),
+			"off": with("and then not for so long", ref("time")),
+		}, "on", "off"),
+		"qps": some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
 	}
 }
 
@@ -257,21 +295,32 @@ func workloads() node {
 		return n
 	}
 	csv := own("its flows'")
-	maps.Copy(csv, node{"tag": text("names the flows in results"), "expect_unfinished": flag("they may outlast the run without a warning")})
+	maps.Copy(csv, node{
+		"tag":               text("names the flows in results"),
+		"expect_unfinished": flag("they may outlast the run without a warning"),
+	})
 	maps.Copy(csv, node{
 		"poisson": object(load(sizes(hosts(node{"flows": count("flows in all")})))),
 		"incast": object(load(sizes(hosts(node{
-			"degree": count("senders to one"), "arrivals": words("of the requests", "periodic", "poisson"), "events": count("in all"),
+			"degree": count("senders to one"), "arrivals": words("of the requests", "periodic", "poisson"),
+			"events": count("in all"),
 		}))), "degree"),
 		"all-to-all":  object(rounds(sizes(hosts(node{})))),
 		"permutation": object(rounds(sizes(node{"hosts": names("default: every host")}))),
 		"csv":         text("a file of flows"),
-		"hpcc":        some(text("a flow file of HPCC's simulator"), object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))}, "file")),
-		"collective":  object(collectiveKeys(starts(ranks(node{}))), "kind", "size"),
-		"goal":        object(ranks(node{"file": text("a schedule in GOAL's text"), "calc": with("how long a calc of 1 takes (default: 1ns)", ref("time"))}), "file"),
+		"hpcc": some(text("a flow file of HPCC's simulator"),
+			object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))},
+				"file")),
+		"collective": object(collectiveKeys(starts(ranks(node{}))), "kind", "size"),
+		"goal": object(ranks(node{
+			"file": text("a schedule in GOAL's text"),
+			"calc": with("how long a calc of 1 takes (default: 1ns)", ref("time")),
+		}), "file"),
 		"chakra": object(ranks(node{
-			"files": text("Chakra's execution traces, %d for the rank"), "algorithm": words("of the traces' collectives (default: each kind's)", collective.Algorithms...),
-			"chunks": count("default: 1; of tree, as many as fill its pipeline"), "group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
+			"files":     text("Chakra's execution traces, %d for the rank"),
+			"algorithm": words("of the traces' collectives (default: each kind's)", collective.Algorithms...),
+			"chunks":    count("default: 1; of tree, as many as fill its pipeline"),
+			"group":     node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
 		}), "files"),
 		"messages": text("a file of messages that wait for each other"),
 		"job":      object(starts(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())})), "steps"),
@@ -294,23 +343,30 @@ func starts(n node) node {
 
 func collectiveKeys(n node) node {
 	maps.Copy(n, node{
-		"kind": words("what the ranks do together", collective.Kinds...), "algorithm": words("how (default: ring; direct of alltoall, tree of broadcast)", collective.Algorithms...),
-		"size": with("as nccl-tests have it", ref("size")), "chunks": count("into how many parts the data is cut, each for itself (default: 1; of tree, as many as fill its pipeline)"),
-		"group": node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical (default: those of a rack)"},
-		"root":  text("the host that has a broadcast's data (default: the first)"),
+		"kind":      words("what the ranks do together", collective.Kinds...),
+		"algorithm": words("how (default: ring; direct of alltoall, tree of broadcast)", collective.Algorithms...),
+		"size":      with("as nccl-tests have it", ref("size")),
+		"chunks":    count("into how many parts the data is cut, each for itself (default: 1; of tree, as many as fill its pipeline)"),
+		"group": node{
+			"type": "integer", "minimum": 2,
+			"description": "ranks of a group, of hierarchical (default: those of a rack)",
+		},
+		"root": text("the host that has a broadcast's data (default: the first)"),
 	})
 	return n
 }
 
 func stepKeys() node {
 	time := object(node{
-		"time": ref("time"), "jitter": with("up to how much longer, drawn by the seed", ref("time")), "slow": names("hosts that take longer"),
+		"time": ref("time"), "jitter": with("up to how much longer, drawn by the seed", ref("time")),
+		"slow":   names("hosts that take longer"),
 		"factor": with("how many times as long", ref("number")),
 	}, "time")
 	return object(node{
 		"compute": with("how long each rank computes", some(ref("time"), time)),
 		"collective": object(collectiveKeys(node{
-			"overlap": flag("the next step does not wait for it"), "ranks": names("those of the job's ranks that take part, in this order (default: all)"),
+			"overlap": flag("the next step does not wait for it"),
+			"ranks":   names("those of the job's ranks that take part, in this order (default: all)"),
 		}), "kind", "size"),
 		"barrier": flag("no rank goes on before all have come"),
 	})
@@ -321,8 +377,11 @@ func ofSweep() node {
 	return object(node{
 		"name": text("default: the file's"), "description": text("for people"),
 		"sweep": object(node{
-			"scenario":    names("built-ins' names or files' paths"),
-			"parameters":  node{"type": "object", "additionalProperties": values, "description": "places of the scenario, as --set names them, and their values"},
+			"scenario": names("built-ins' names or files' paths"),
+			"parameters": node{
+				"type": "object", "additionalProperties": values,
+				"description": "places of the scenario, as --set names them, and their values",
+			},
 			"controllers": scenario.Keys().JSONSchema()["properties"].(node)["controllers"],
 			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
 			"metrics": list(with("what tables and charts show; with :TAG, of the flows with this tag", some(

@@ -123,10 +123,14 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"swich: {}", "switch: {pfc: {xof: 1KB}}", "switch: {pfc: {xoff: 3 cows}}", "switch: {pfc: {watchdog: on}}", "switch: {ecn: {mode: blue}}",
-		"switch: {pfc: {alpha: 65}}", "switch: {pfc: {quanta: 0}}", "switch: {scheduler: {dwrr: {9: 1KB}}}", "host: {data_priority: 8}",
-		"host: {ack_priority: mine}", "sample: {interval: 5}", "faults: [{link: \"a:b\", loss: 0.1}]", "faults: [{at: 1ms, link: \"a:b\", loss: 2}]",
-		"cc: {dcqcn: {gg: 1}}", "workloads: [{poison: {}}]", "report: [{title: x}]", "expect_unused: [pfcc]", "routing: {hash: theirs}",
+		"swich: {}", "switch: {pfc: {xof: 1KB}}", "switch: {pfc: {xoff: 3 cows}}", "switch: {pfc: {watchdog: on}}",
+		"switch: {ecn: {mode: blue}}",
+		"switch: {pfc: {alpha: 65}}", "switch: {pfc: {quanta: 0}}", "switch: {scheduler: {dwrr: {9: 1KB}}}",
+		"host: {data_priority: 8}",
+		"host: {ack_priority: mine}", "sample: {interval: 5}", "faults: [{link: \"a:b\", loss: 0.1}]",
+		"faults: [{at: 1ms, link: \"a:b\", loss: 2}]",
+		"cc: {dcqcn: {gg: 1}}", "workloads: [{poison: {}}]", "report: [{title: x}]", "expect_unused: [pfcc]",
+		"routing: {hash: theirs}",
 	} {
 		if schema.Validate(instance(t, []byte(start+text))) == nil {
 			t.Errorf("%s is let through", text)
@@ -134,12 +138,15 @@ func TestRefused(t *testing.T) {
 	}
 	const exercise = "title: A\ngoal: B\nhand_in: {answers: {n: {question: how many}}}\n"
 	schema = compile(t, "exercise")
-	if err := schema.Validate(instance(t, []byte(exercise+"checks: [{title: C, points: 1, answer: n, is: 3}]"))); err != nil {
+	if err := schema.Validate(instance(t, []byte(exercise+
+		"checks: [{title: C, points: 1, answer: n, is: 3}]"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"check: []", "checks: [{title: C}]", "checks: [{title: C, points: 1, verdict: [OK]}]", "checks: [{title: C, points: -1, steps: 3}]",
-		"checks: [{title: C, points: 1, metric: fct}]", "checks: []\nruns: {mine: {scenario: a.yaml}}", "checks: []\nseeds: {a.yaml: {b: 1}}",
+		"check: []", "checks: [{title: C}]", "checks: [{title: C, points: 1, verdict: [OK]}]",
+		"checks: [{title: C, points: -1, steps: 3}]",
+		"checks: [{title: C, points: 1, metric: fct}]", "checks: []\nruns: {mine: {scenario: a.yaml}}",
+		"checks: []\nseeds: {a.yaml: {b: 1}}",
 	} {
 		if schema.Validate(instance(t, []byte(exercise+text))) == nil {
 			t.Errorf("%s is let through", text)
@@ -151,9 +158,13 @@ func TestRefused(t *testing.T) {
 }
 
 // own are mappings whose keys are the user's.
-var own = []string{"quick", "cc", "cc.*", "switch.scheduler.dwrr", "controllers.*.set", "controllers.*.switch.scheduler.dwrr"}
+var own = []string{
+	"quick", "cc", "cc.*", "switch.scheduler.dwrr", "controllers.*.set",
+	"controllers.*.switch.scheduler.dwrr",
+}
 
-// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios and exercises.
+// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios and
+// exercises.
 func TestKeys(t *testing.T) {
 	known := asked{}
 	for name, data := range read(t, "scenario") {
@@ -169,7 +180,10 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	known.compare(t, "scenario")
-	for _, path := range []string{"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine", "report.*.series.*"} {
+	for _, path := range []string{
+		"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine",
+		"report.*.series.*",
+	} {
 		if known[path] == nil {
 			t.Errorf("nothing was read at %q", path)
 		}
@@ -177,7 +191,8 @@ func TestKeys(t *testing.T) {
 
 	known = asked{}
 	for name, data := range read(t, "exercise") {
-		_, err := lab.Reading{Asked: func(mapping *yamlspec.Value, keys []string) { known.note(mapping.Path(), keys) }}.Parse("", name, data)
+		_, err := lab.Reading{Asked: func(mapping *yamlspec.Value, keys []string) { known.note(mapping.Path(), keys) }}.Parse(
+			"", name, data)
 		if err != nil {
 			t.Fatal(err)
 		}

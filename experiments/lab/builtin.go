@@ -39,7 +39,8 @@ func Load(nameOrFolder string) (*Exercise, error) {
 		return Builtin(nameOrFolder)
 	}
 	if info, err := os.Stat(nameOrFolder); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%q is neither an exercise nor a folder%s: pausenet lab list has the names", nameOrFolder, yamlspec.Suggest(nameOrFolder, Names()))
+		return nil, fmt.Errorf("%q is neither an exercise nor a folder%s: pausenet lab list has the names", nameOrFolder,
+			yamlspec.Suggest(nameOrFolder, Names()))
 	}
 	folder, err := filepath.Abs(nameOrFolder)
 	if err != nil {

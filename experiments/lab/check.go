@@ -17,9 +17,11 @@ type Options struct {
 	Results          string // folder for results and reports
 	Jobs             int    // runs at the same time
 	Version, Command string // for the manifests
-	// Begin, if it is there, is called with the suite before it runs: to lock its folders and show how far it is. End is called after.
+	// Begin, if it is there, is called with the suite before it runs: to lock its folders and show how far it is. End is
+	// called after.
 	Begin func(*suite.Suite) (end func(), err error)
-	// Made are runs of the exercise that nothing of the student's is in, by name, as Common has made them: they are not made again.
+	// Made are runs of the exercise that nothing of the student's is in, by name, as Common has made them: they are not
+	// made again.
 	Made map[string][]*measure.Summary
 
 	// Tests have lower limits: 0 means mostEvents and mostSteps.
@@ -57,8 +59,8 @@ type Outcome struct {
 	Report   string `json:"report,omitempty"` // the page to look at
 }
 
-// Check runs what the exercise asks for, and grades the hand-in. An error is of the machine, or of the exercise: what a student did
-// wrong is in the grade.
+// Check runs what the exercise asks for, and grades the hand-in. An error is of the machine, or of the exercise: what a
+// student did wrong is in the grade.
 func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 	runs, err := s.runAll(ctx, o)
 	if err != nil {
@@ -108,7 +110,10 @@ func (e *Exercise) Failed(problem string) *Grade {
 	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: map[string]string{"": problem}}
 	for i := range e.Checks {
 		c := &e.Checks[i]
-		g.Checks = append(g.Checks, Outcome{Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked", Hint: c.Hint, LookAt: c.LookAt})
+		g.Checks = append(g.Checks, Outcome{
+			Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked",
+			Hint: c.Hint, LookAt: c.LookAt,
+		})
 	}
 	return g
 }
@@ -167,7 +172,9 @@ func (s *Submission) judgeSetting(c *Check) (text string, passed bool) {
 	return c.text(x), c.within(x)
 }
 
-func (s *Submission) judgeAnswer(c *Check, runs map[string]*made, all []measure.Measurement) (text string, passed bool) {
+func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
+	all []measure.Measurement,
+) (text string, passed bool) {
 	answer, given := s.answers[c.Answer]
 	q := s.e.question(c.Answer)
 	switch {
@@ -197,7 +204,8 @@ func judgeVerdict(c *Check, r *made) (text string, passed bool) {
 		if len(v.Messages) > 0 {
 			text += ": " + v.Messages[0]
 		}
-		if !slices.Contains(c.Verdict, v.Status) || !slices.ContainsFunc(append(v.Messages, ""), func(m string) bool { return strings.Contains(m, c.Message) }) {
+		if !slices.Contains(c.Verdict, v.Status) || !slices.ContainsFunc(append(v.Messages, ""),
+			func(m string) bool { return strings.Contains(m, c.Message) }) {
 			return text, false
 		}
 	}

@@ -56,7 +56,8 @@ func Students(folder string) (names, others []string, err error) {
 		}
 	}
 	if len(names) > mostStudents {
-		return nil, nil, fmt.Errorf("%s has %d folders: at most %d hand-ins are graded at a time", folder, len(names), mostStudents)
+		return nil, nil, fmt.Errorf("%s has %d folders: at most %d hand-ins are graded at a time", folder, len(names),
+			mostStudents)
 	}
 	return names, others, nil
 }
@@ -67,8 +68,8 @@ var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 // hashed begins the names of the files of students whose own names are not used.
 const hashed = "student-"
 
-// filesOf returns what the files of each student are called: by the student's name if that is harmless, and no earlier student's in other
-// letters, which some file systems take for the same.
+// filesOf returns what the files of each student are called: by the student's name if that is harmless, and no earlier
+// student's in other letters, which some file systems take for the same.
 func filesOf(students []Student) []string {
 	taken := map[string]bool{}
 	all := make([]string, len(students))
@@ -91,7 +92,8 @@ const (
 	studentFolder = "students"
 )
 
-// WriteClass writes the gradebook, the page of the class, and for each student a page of feedback and what Gradescope and GitHub Classroom read.
+// WriteClass writes the gradebook, the page of the class, and for each student a page of feedback and what Gradescope
+// and GitHub Classroom read.
 func WriteClass(folder, version string, e *Exercise, students []Student) error {
 	out, err := files.OpenFolder(folder, folder)
 	if err != nil {
@@ -132,7 +134,8 @@ func writeStudent(out *files.Folder, name, version string, s *Student) error {
 	if err := own.Write("feedback.html", page); err != nil {
 		return err
 	}
-	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom()} { // whose form is theirs
+	// whose form is theirs
+	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom()} {
 		data, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
 			return err

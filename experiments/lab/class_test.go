@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWriteClass: names that others chose name no file outside and are no formula, ranks are by score, and files are equal whenever they
-// are written.
+// TestWriteClass: names that others chose name no file outside and are no formula, ranks are by score, and files are
+// equal whenever they are written.
 func TestWriteClass(t *testing.T) {
 	e, err := Builtin("challenge")
 	if err != nil {
@@ -44,14 +44,17 @@ func TestWriteClass(t *testing.T) {
 	if err != nil || len(rows) != 7 {
 		t.Fatal(err, rows)
 	}
-	if rows[1][11] != "taken" || rows[2][11] != `line\u001b[2K` || rows[4][0] != "'=cmd|' /C calc'!A0" || rows[4][11] != "'=1+1" || !slices.Equal(rows[5], []string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
+	if rows[1][11] != "taken" || rows[2][11] != `line\u001b[2K` || rows[4][0] != "'=cmd|' /C calc'!A0" ||
+		rows[4][11] != "'=1+1" || !slices.Equal(rows[5],
+		[]string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
 		t.Errorf("%q", rows)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "class.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, second := strings.Index(string(page), ">bert<"), strings.Index(string(page), ">anna<"); first < 0 || second < first || strings.Contains(string(page), "<b>&") {
+	if first, second := strings.Index(string(page), ">bert<"), strings.Index(string(page), ">anna<"); first < 0 ||
+		second < first || strings.Contains(string(page), "<b>&") {
 		t.Error("the leaderboard is not by score, or a name is not escaped")
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "students"))
@@ -66,10 +69,12 @@ func TestWriteClass(t *testing.T) {
 		}
 		names[like] = true
 	}
-	if g := good.Gradescope(); g.Score != 10 || len(g.Tests) != 7 || g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
+	if g := good.Gradescope(); g.Score != 10 || len(g.Tests) != 7 ||
+		g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
 		t.Errorf("%+v", g)
 	}
-	if c := students[2].Classroom(); c.Status != "fail" || c.MaxScore != 10 || !strings.HasPrefix(c.Tests[0].Message, "it crashed\n") {
+	if c := students[2].Classroom(); c.Status != "fail" || c.MaxScore != 10 ||
+		!strings.HasPrefix(c.Tests[0].Message, "it crashed\n") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -1,15 +1,18 @@
 // Package lab is exercises that check themselves.
 //
-// An exercise is a folder: exercise.yaml says what is to be handed in and what is checked, text.md is what a student reads, start/ what a
-// student edits, scenarios/ what checks run beside that, solution/ a hand-in with full marks and wrong/ a plausible one without. Those
-// that come with the program are in exercises/; a teacher's own are folders anywhere.
+// An exercise is a folder: exercise.yaml says what is to be handed in and what is checked, text.md is what a student
+// reads, start/ what a student edits, scenarios/ what checks run beside that, solution/ a hand-in with full marks and
+// wrong/ a plausible one without. Those that come with the program are in exercises/; a teacher's own are folders
+// anywhere.
 //
 //		e, err := lab.Load("pfc")                 // by name or folder, each mistake with its place
 //		s := lab.Submit(e, folder)                // reads the hand-ins, and runs nothing
 //		g, err := s.Check(ctx, lab.Options{...})  // runs what the checks need, and grades
 //
-//	  - A hand-in's mistake costs points and is no error: it is in the Grade, with its place. An error is the machine's, or the exercise's.
-//	  - A hand-in is not trusted. No file is opened but those that the exercise names, plain and short; a scenario may differ from
+//	  - A hand-in's mistake costs points and is no error: it is in the Grade, with its place. An error is the machine's,
+//	    or the exercise's.
+//	  - A hand-in is not trusted. No file is opened but those that the exercise names, plain and short; a scenario may
+//	    differ from
 //	    the exercise's only where that says so, so that no value in it names a file.
 //	  - Runs are on the wasm plane. Grades depend on virtual time alone: they are the same on any machine.
 //

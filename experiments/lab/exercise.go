@@ -20,7 +20,8 @@ type Exercise struct {
 
 	Answers []Question
 	Changed []ChangedScenario
-	// Controllers are those of the student's: for each the files that it may be in, of which one is handed in. Runs name the first.
+	// Controllers are those of the student's: for each the files that it may be in, of which one is handed in. Runs name
+	// the first.
 	Controllers [][]string
 	Given       []string // files of start/ that are not handed in
 	Runs        []Run
@@ -98,7 +99,8 @@ type Check struct {
 
 	// Row is the run's figure. Its values are in the base unit, or in per cent of RelativeTo, another run.
 	Row measure.PublishedRow
-	// Least and Most bound it, or the setting; nil: not. An answer is compared with it, or with Is; Tolerance is a part of that.
+	// Least and Most bound it, or the setting; nil: not. An answer is compared with it, or with Is; Tolerance is a part of
+	// that.
 	Least, Most, Is *float64
 	Tolerance       float64
 
@@ -123,7 +125,8 @@ func (e *Exercise) Started() []string {
 	return append(all, e.Given...)
 }
 
-// HandIns are what a student hands in, for people: a file each, or one of several such as "control.star or control.wasm".
+// HandIns are what a student hands in, for people: a file each, or one of several such as "control.star or
+// control.wasm".
 func (e *Exercise) HandIns() []string {
 	all := e.plainHandIns()
 	for _, names := range e.Controllers {

@@ -23,8 +23,8 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
-// WithHidden is the exercise with what a teacher's folder adds to it: hidden.yaml has runs, seeds, checks and score as exercise.yaml has them, and
-// the folder's files take the place of the exercise's. e does not change.
+// WithHidden is the exercise with what a teacher's folder adds to it: hidden.yaml has runs, seeds, checks and score as
+// exercise.yaml has them, and the folder's files take the place of the exercise's. e does not change.
 func (e *Exercise) WithHidden(folder fs.FS) (*Exercise, error) {
 	data, err := fs.ReadFile(folder, HiddenFile)
 	if err != nil {

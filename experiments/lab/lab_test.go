@@ -30,8 +30,8 @@ func gradeWith(t *testing.T, e *Exercise, folder string, o Options) *Grade {
 	return g
 }
 
-// TestExercises: the reference solution of each exercise has full marks, a plausible wrong one what the exercise says, and what a student
-// starts with next to nothing, without a mistake in it.
+// TestExercises: the reference solution of each exercise has full marks, a plausible wrong one what the exercise says,
+// and what a student starts with next to nothing, without a mistake in it.
 func TestExercises(t *testing.T) {
 	testenv.WholeScenario(t)
 	entries, err := os.ReadDir("exercises")
@@ -85,7 +85,8 @@ func TestExercises(t *testing.T) {
 	}
 }
 
-// TestHidden: what a teacher adds is checked in the place of what students have seen, and the reference solution holds there too.
+// TestHidden: what a teacher adds is checked in the place of what students have seen, and the reference solution holds
+// there too.
 func TestHidden(t *testing.T) {
 	testenv.WholeScenario(t)
 	e, err := Builtin("challenge")
@@ -96,7 +97,8 @@ func TestHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all.Runs) != len(e.Runs)+3 || all.Total() != 10 || len(e.Seeds) != 1 || !slices.Equal(e.Seeds["search.yaml"], []uint64{1, 3}) {
+	if len(all.Runs) != len(e.Runs)+3 || all.Total() != 10 || len(e.Seeds) != 1 ||
+		!slices.Equal(e.Seeds["search.yaml"], []uint64{1, 3}) {
 		t.Errorf("%d runs, %v points, %v", len(all.Runs), all.Total(), e.Seeds)
 	}
 	if g := grade(t, all, "exercises/challenge/solution"); !g.Full() || g.Score < 1 {

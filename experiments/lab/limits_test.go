@@ -47,8 +47,8 @@ func module(t *testing.T) string {
 	return string(data)
 }
 
-// TestControllers: a controller may be handed in in either language, within the same limits; one that is missing, damaged or there twice
-// costs the points of its runs.
+// TestControllers: a controller may be handed in in either language, within the same limits; one that is missing,
+// damaged or there twice costs the points of its runs.
 func TestControllers(t *testing.T) {
 	const plain = "def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    flow.rate = path.line_rate\n"
 	for name, c := range map[string]struct {
@@ -57,15 +57,45 @@ func TestControllers(t *testing.T) {
 		points  Points
 		want    string
 	}{
-		"Starlark":          {map[string]string{"control.star": plain}, Options{}, 3, ""},
-		"WebAssembly":       {map[string]string{"control.wasm": module(t)}, Options{}, 3, ""},
-		"none":              {nil, Options{}, 0, "control.star or control.wasm is missing: pausenet lab start pair FOLDER writes it"},
-		"both":              {map[string]string{"control.star": plain, "control.wasm": module(t)}, Options{}, 0, "control.star and control.wasm are there, and one of them is to be handed in"},
-		"half a module":     {map[string]string{"control.wasm": module(t)[:900]}, Options{}, 0, "control.wasm: it is no WebAssembly module, or damaged"},
-		"a long module":     {map[string]string{"control.wasm": module(t) + strings.Repeat("\x00", 1<<18)}, Options{}, 0, fmt.Sprintf("control.wasm: has %d bytes", len(module(t))+(1<<18))},
-		"a module's steps":  {map[string]string{"control.wasm": module(t)}, Options{mostSteps: 50}, 0, "control.wasm: the calls of a flow have made more than 50 steps in all"},
-		"a program's steps": {map[string]string{"control.star": plain}, Options{mostSteps: 100}, 0, "control.star: the calls of a flow have made more than 100 steps in all"},
-		"events":            {map[string]string{"control.wasm": module(t)}, Options{mostEvents: 1000}, 0, "a run comes to more than 1000 events in the fabric"},
+		"Starlark":    {map[string]string{"control.star": plain}, Options{}, 3, ""},
+		"WebAssembly": {map[string]string{"control.wasm": module(t)}, Options{}, 3, ""},
+		"none":        {nil, Options{}, 0, "control.star or control.wasm is missing: pausenet lab start pair FOLDER writes it"},
+		"both": {
+			map[string]string{"control.star": plain, "control.wasm": module(t)},
+			Options{},
+			0,
+			"control.star and control.wasm are there, and one of them is to be handed in",
+		},
+		"half a module": {
+			map[string]string{"control.wasm": module(t)[:900]},
+			Options{},
+			0,
+			"control.wasm: it is no WebAssembly module, or damaged",
+		},
+		"a long module": {
+			map[string]string{"control.wasm": module(t) + strings.Repeat("\x00", 1<<18)},
+			Options{},
+			0,
+			fmt.Sprintf("control.wasm: has %d bytes", len(module(t))+(1<<18)),
+		},
+		"a module's steps": {
+			map[string]string{"control.wasm": module(t)},
+			Options{mostSteps: 50},
+			0,
+			"control.wasm: the calls of a flow have made more than 50 steps in all",
+		},
+		"a program's steps": {
+			map[string]string{"control.star": plain},
+			Options{mostSteps: 100},
+			0,
+			"control.star: the calls of a flow have made more than 100 steps in all",
+		},
+		"events": {
+			map[string]string{"control.wasm": module(t)},
+			Options{mostEvents: 1000},
+			0,
+			"a run comes to more than 1000 events in the fabric",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -20,19 +20,31 @@ func FeedbackPage(version string, s *Student) ([]byte, error) {
 		Foot:  "Times are virtual: the same hand-in has the same grade on any machine.",
 	}
 	if s.Score > 0 {
-		sheet.Facts = append(sheet.Facts, report.Fact{Label: "Score", Text: fmt.Sprintf("%.4g, the less the better", s.Score)})
+		sheet.Facts = append(sheet.Facts, report.Fact{
+			Label: "Score",
+			Text:  fmt.Sprintf("%.4g, the less the better", s.Score),
+		})
 	}
 	if len(s.Problems) > 0 {
-		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What is wrong with the hand-in", Texts: []string{s.problemText()}, Failed: true})
+		sheet.Parts = append(sheet.Parts, report.SheetPart{
+			Title: "What is wrong with the hand-in",
+			Texts: []string{s.problemText()}, Failed: true,
+		})
 	}
-	t := &report.SheetTable{Caption: "Points, and what they were given for", Heads: []string{"check", "points", "required", "measured", "what to do"}}
+	t := &report.SheetTable{
+		Caption: "Points, and what they were given for",
+		Heads:   []string{"check", "points", "required", "measured", "what to do"},
+	}
 	for i := range s.Checks {
 		o := &s.Checks[i]
 		todo := o.Hint
 		if o.LookAt != "" {
 			todo += " In the report look at: " + o.LookAt + "."
 		}
-		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{o.Title, fmt.Sprintf("%v of %v", o.Points, o.Of), o.Required, o.Measured, todo}, Best: o.Passed, Part: -1})
+		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{
+			o.Title, fmt.Sprintf("%v of %v", o.Points, o.Of), o.Required,
+			o.Measured, todo,
+		}, Best: o.Passed, Part: -1})
 	}
 	sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Checks", Table: t})
 	if len(s.Curves) > 0 {
@@ -43,7 +55,10 @@ func FeedbackPage(version string, s *Student) ([]byte, error) {
 
 // curvePart has charts of curves, a group a student. Of the runs that are the same for all, one line is drawn.
 func curvePart(title string, groups [][]Curve, names []string) report.SheetPart {
-	chart := report.LineChart{Name: "Mean slowdown by flow size", XTitle: "log10 of the flow size in bytes", Unit: report.None, Log: true}
+	chart := report.LineChart{
+		Name: "Mean slowdown by flow size", XTitle: "log10 of the flow size in bytes",
+		Unit: report.None, Log: true,
+	}
 	for i, curves := range groups {
 		for _, c := range curves {
 			label := c.Run
@@ -72,13 +87,22 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			{Label: "Hand-ins", Text: fmt.Sprint(len(students))},
 			{Label: "Mean", Text: fmt.Sprintf("%.1f of %v points", float64(sum)/float64(max(1, len(students))), e.Total())},
 		},
-		Parts: []report.SheetPart{{Title: "Points", Table: distribution(e, students)}, {Title: "Checks", Table: passed(e, students)}},
-		Foot:  "Times are virtual: the same hand-ins have the same grades on any machine, in any order.",
+		Parts: []report.SheetPart{
+			{Title: "Points", Table: distribution(e, students)},
+			{Title: "Checks", Table: passed(e, students)},
+		},
+		Foot: "Times are virtual: the same hand-ins have the same grades on any machine, in any order.",
 	}
 	if ranked := Ranked(students); len(ranked) > 0 {
-		t := &report.SheetTable{Caption: "By score, the less the better", Heads: []string{"rank", "student", "score", "points"}}
+		t := &report.SheetTable{
+			Caption: "By score, the less the better",
+			Heads:   []string{"rank", "student", "score", "points"},
+		}
 		for i, s := range ranked {
-			t.Rows = append(t.Rows, report.SheetRow{Cells: []string{fmt.Sprint(i + 1), s.Name, fmt.Sprintf("%.4g", s.Score), s.Points.String()}, Best: i == 0, Part: -1})
+			t.Rows = append(t.Rows, report.SheetRow{Cells: []string{
+				fmt.Sprint(i + 1), s.Name, fmt.Sprintf("%.4g", s.Score),
+				s.Points.String(),
+			}, Best: i == 0, Part: -1})
 		}
 		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Leaderboard", Table: t})
 		if part := e.sideBySide(ranked); part.Lines != nil {
@@ -87,7 +111,10 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 	}
 	t := &report.SheetTable{Caption: "Hand-ins", Heads: []string{"student", "points", "what is wrong with the hand-in"}}
 	for _, s := range students {
-		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{s.Name, s.Points.String(), firstLine(s.problemText())}, Part: -1})
+		t.Rows = append(t.Rows, report.SheetRow{
+			Cells: []string{s.Name, s.Points.String(), firstLine(s.problemText())},
+			Part:  -1,
+		})
 	}
 	sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Hand-ins", Table: t})
 	return render(sheet)
@@ -108,7 +135,10 @@ func distribution(e *Exercise, students []Student) *report.SheetTable {
 		if i == classes {
 			label = "all " + number(total)
 		}
-		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{label, fmt.Sprint(counts[i])}, Part: float64(counts[i]) / float64(most)})
+		t.Rows = append(t.Rows, report.SheetRow{
+			Cells: []string{label, fmt.Sprint(counts[i])},
+			Part:  float64(counts[i]) / float64(most),
+		})
 	}
 	return t
 }

@@ -165,7 +165,9 @@ func few(v *yamlspec.Value) []*yamlspec.Value {
 }
 
 // entries calls each for the entries of a mapping of names, which are checked.
-func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string, each func(name string, key, value *yamlspec.Value)) {
+func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string,
+	each func(name string, key, value *yamlspec.Value),
+) {
 	if v == nil {
 		return
 	}
@@ -194,7 +196,10 @@ func (d *reader) handIns(v *yamlspec.Value) {
 		kind := "number"
 		fields.Get("kind").Choice(&kind, "number", "time", "rate", "size")
 		fields.Done()
-		q.Kind = map[string]measure.Kind{"number": measure.KindCount, "time": measure.KindTime, "rate": measure.KindRate, "size": measure.KindSize}[kind]
+		q.Kind = map[string]measure.Kind{
+			"number": measure.KindCount, "time": measure.KindTime, "rate": measure.KindRate,
+			"size": measure.KindSize,
+		}[kind]
 		d.e.Answers = append(d.e.Answers, q)
 	})
 	d.entries(m.Get("scenarios"), fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
@@ -235,8 +240,8 @@ func (d *reader) handIns(v *yamlspec.Value) {
 	m.Done()
 }
 
-// unsafePlace says why a student may not be allowed to change a place of a scenario: there values may name files, and a hand-in is to name
-// none of the machine that grades it.
+// unsafePlace says why a student may not be allowed to change a place of a scenario: there values may name files, and a
+// hand-in is to name none of the machine that grades it.
 func unsafePlace(place string) string {
 	parts := strings.Split(place, ".")
 	root := parts[0]
@@ -245,7 +250,8 @@ func unsafePlace(place string) string {
 		return fmt.Sprintf("%q is no place: write one like switch.pfc.xoff", place)
 	case root == "switch" || root == "host" || root == "duration" || root == "seed":
 		return ""
-	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3, root == "faults":
+	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3,
+		root == "faults":
 		return ""
 	}
 	return fmt.Sprintf("%q cannot be left to students, since values there may name files: places are in switch, host, faults and flows, and cc.NAME.CONSTANT", place)

@@ -38,7 +38,8 @@ func (d *reader) check(v *yamlspec.Value) {
 	case metric != nil:
 		d.figure(m, &c.Row)
 		kind, _ := c.kind()
-		c.Least, c.Most = bound(m.Get("least"), kind, c.Row.RelativeTo != ""), bound(m.Get("most"), kind, c.Row.RelativeTo != "")
+		c.Least, c.Most = bound(m.Get("least"), kind, c.Row.RelativeTo != ""), bound(m.Get("most"), kind,
+			c.Row.RelativeTo != "")
 		if m.Get("least") == nil && m.Get("most") == nil {
 			v.Errorf("a metric is bounded: give least, most or both")
 		}

@@ -32,11 +32,17 @@ func TestMistakes(t *testing.T) {
 		{"title: Title\n", "", `missing key "title"`},
 		{"goal: Goal", "goals: Goal", `exercise.yaml:3:1: unknown key "goals": did you mean "goal"?`},
 		{"kind: time", "kind: tine", `"tine"`},
-		{"fabric.yaml: [switch.pfc]", "../fabric.yaml: [switch.pfc]", `"../fabric.yaml" is no name here: write one like fabric.yaml`},
+		{
+			"fabric.yaml: [switch.pfc]", "../fabric.yaml: [switch.pfc]",
+			`"../fabric.yaml" is no name here: write one like fabric.yaml`,
+		},
 		{"[switch.pfc]", "[topology]", `"topology" cannot be left to students, since values there may name files`},
 		{"[switch.pfc]", "[cc]", "cannot be left to students"},
 		{"[switch.pfc]", "[controllers.0]", "cannot be left to students"},
-		{"scenario: other.yaml, cc: dcqcn", "scenario: /etc/passwd, cc: dcqcn", "a scenario is a file of scenarios/ or of hand_in"},
+		{
+			"scenario: other.yaml, cc: dcqcn", "scenario: /etc/passwd, cc: dcqcn",
+			"a scenario is a file of scenarios/ or of hand_in",
+		},
 		{"with: fabric.yaml", "with: other.yaml", "with names a scenario of hand_in"},
 		{"[1, 2]", "[1, 1]", "seed 1 is there twice"},
 		{"[1, 2]", "[]", "0 seeds: 1 to 20"},
@@ -55,7 +61,10 @@ func TestMistakes(t *testing.T) {
 		{"run: mine, metric", "metric", `missing key "run"`},
 		{"fct_mean", "fct_men", `there is no metric "fct_men": did you mean "fct_mean"?`},
 		{"fct_mean", "pauses", "pauses is of the whole run, not of some flows"},
-		{"setting: switch.pfc.xoff", "setting: switch.buffer", `"switch.buffer" is no place that a student may change in fabric.yaml`},
+		{
+			"setting: switch.pfc.xoff", "setting: switch.buffer",
+			`"switch.buffer" is no place that a student may change in fabric.yaml`,
+		},
 		{"most: 1MB", "most: 1MB, least: 1us", "both are of one kind"},
 		{"[PASS]", "[OK]", `"OK"`},
 		{"verdict: [PASS]", "vardict: [PASS]", "a check has an answer, a verdict, a setting, steps or a metric"},
@@ -63,11 +72,15 @@ func TestMistakes(t *testing.T) {
 		{"verdict: [PASS]", "verdict: ", "a check has an answer, a verdict, a setting, steps or a metric"},
 		{"verdict: [PASS]", "verdict: []", "a verdict that the run may have is missing"},
 		{"is: 5us", "is: ", "an answer is compared with a number (is), or with a run's metric"},
-		{"  scenarios:", "  controllers: [control.py]\n  scenarios:", "a controller's file is called like control.star or control.wasm"},
+		{
+			"  scenarios:", "  controllers: [control.py]\n  scenarios:",
+			"a controller's file is called like control.star or control.wasm",
+		},
 		{"  scenarios:", "  controllers: [[a.star, a.wasm], a.wasm]\n  scenarios:", "a.wasm is there twice"},
 	} {
 		text := strings.Replace(good, c.old, c.to, 1)
-		if _, err := Parse("x", "exercise.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "exercise.yaml:") {
+		if _, err := Parse("x", "exercise.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "exercise.yaml:") {
 			t.Errorf("%s for %s: %v\nwant %s", c.to, c.old, err, c.want)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSteps bounds what the calls of one flow of a student's controller take: some thousand calls have as many as a call may. It decides
-// before any clock does, so that a grade is the same on a slow machine.
+// mostSteps bounds what the calls of one flow of a student's controller take: some thousand calls have as many as a
+// call may. It decides before any clock does, so that a grade is the same on a slow machine.
 const mostSteps = 5_000_000
 
 // mostEvents bounds what a run of a student's comes to in the fabric, for the same reason: half a minute on a laptop.
@@ -119,8 +119,11 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 	return nil, err
 }
 
-// bounded has runs ended that come to too many events. Those that have ended before anybody looked are judged by their number.
-func bounded(started func(scenario, controller string) (engine.Progress, func(*runner.Result, error)), most int64, cancel context.CancelCauseFunc) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+// bounded has runs ended that come to too many events. Those that have ended before anybody looked are judged by their
+// number.
+func bounded(started func(scenario, controller string) (engine.Progress, func(*runner.Result, error)), most int64,
+	cancel context.CancelCauseFunc,
+) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 	end := func(events int64) {
 		if events > most {
 			cancel(fmt.Errorf("a run comes to more than %d events in the fabric, which is the most here: is something sent again and again?", most))

@@ -21,7 +21,8 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 	names := append(e.Started(), LabFile)
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-			return nil, fmt.Errorf("%s is there already: move it away, or start in another folder: pausenet lab start %s FOLDER", filepath.Join(folder, name), reference)
+			return nil, fmt.Errorf("%s is there already: move it away, or start in another folder: pausenet lab start %s FOLDER",
+				filepath.Join(folder, name), reference)
 		}
 	}
 	for _, name := range names {

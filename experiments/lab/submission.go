@@ -39,7 +39,10 @@ type Submission struct {
 
 // Submit reads what a student handed in. Nothing of it is run, and no other file than the hand-ins is opened.
 func Submit(e *Exercise, folder string) *Submission {
-	s := &Submission{e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{}, trees: map[string]*yamlspec.Value{}, programs: map[string][]byte{}, Problems: map[string]string{}}
+	s := &Submission{
+		e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{},
+		trees: map[string]*yamlspec.Value{}, programs: map[string][]byte{}, Problems: map[string]string{},
+	}
 	for _, file := range e.plainHandIns() {
 		s.note(file, s.take(file, file))
 	}
@@ -68,7 +71,8 @@ func (s *Submission) takeOne(names []string) error {
 	case 1:
 		return s.take(there[0], there[0])
 	}
-	return fmt.Errorf("%s are there, and one of them is to be handed in: move the others away", strings.Join(there, " and "))
+	return fmt.Errorf("%s are there, and one of them is to be handed in: move the others away",
+		strings.Join(there, " and "))
 }
 
 // take reads a file; called is what is said to be missing if it is.
@@ -106,7 +110,8 @@ func plainError(file string, err error) error {
 	return err
 }
 
-// readAnswers reads answers.yaml: a number with its unit for each question. An answer that is left empty is none, and no mistake.
+// readAnswers reads answers.yaml: a number with its unit for each question. An answer that is left empty is none, and
+// no mistake.
 func (s *Submission) readAnswers(data []byte) error {
 	report := new(yamlspec.Report)
 	root := report.Parse(AnswersFile, data)
@@ -130,8 +135,8 @@ func (s *Submission) readAnswers(data []byte) error {
 	return report.Err()
 }
 
-// readScenario reads a changed scenario. It is the exercise's, with other values where the student may change them: so nothing in it
-// names a file that the exercise does not.
+// readScenario reads a changed scenario. It is the exercise's, with other values where the student may change them: so
+// nothing in it names a file that the exercise does not.
 func (s *Submission) readScenario(c *ChangedScenario, data []byte) error {
 	original, err := fs.ReadFile(s.e.Files, StartFolder+"/"+c.File)
 	if err != nil {
@@ -155,7 +160,8 @@ func (s *Submission) readScenario(c *ChangedScenario, data []byte) error {
 	return nil
 }
 
-// compare reports where a student's scenario differs from the exercise's and may not. At is the nearest place in the student's file.
+// compare reports where a student's scenario differs from the exercise's and may not. At is the nearest place in the
+// student's file.
 func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) {
 	if theirs != nil {
 		at = theirs
@@ -176,7 +182,8 @@ func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) 
 		return "value"
 	}
 	differ := func() {
-		at.Errorf("%s is not to be changed: what you may change is %s; pausenet lab start writes the file anew", path, strings.Join(c.May, ", "))
+		at.Errorf("%s is not to be changed: what you may change is %s; pausenet lab start writes the file anew", path,
+			strings.Join(c.May, ", "))
 	}
 	if kind(theirs) != kind(ours) {
 		differ()

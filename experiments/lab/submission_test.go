@@ -31,15 +31,27 @@ func TestHostileHandIns(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, link, want string
 	}{
-		"a link":             {"", secret, "link"},
-		"too large":          {strings.Repeat("# much\n", 1<<16), "", "has 458752 bytes"},
-		"no YAML":            {"{{{", "", "fabric.yaml:1"},
-		"another topology":   {change("topology: {delay: 1us", "topology: {delay: 1ns"), "", "topology.delay is not to be changed: what you may change is switch.pfc.xoff"},
+		"a link":    {"", secret, "link"},
+		"too large": {strings.Repeat("# much\n", 1<<16), "", "has 458752 bytes"},
+		"no YAML":   {"{{{", "", "fabric.yaml:1"},
+		"another topology": {
+			change("topology: {delay: 1us", "topology: {delay: 1ns"), "",
+			"topology.delay is not to be changed: what you may change is switch.pfc.xoff",
+		},
 		"another's topology": {change("topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4, host_rate: 25Gbps, fabric_rate: 100Gbps}}", "topology: "+secret), "", "topology is not to be changed"},
-		"another's flows":    {change("duration:", "workloads: [{csv: "+secret+"}]\nduration:"), "", "workloads is not to be changed"},
-		"less traffic":       {change("from: h1..h3", "from: h1..h2"), "", "flows.0.from is not to be changed"},
-		"one flow more":      {change("duration:", "  - {from: h0, to: h1, size: 1KB}\nduration:"), "", "flows is not to be changed"},
-		"another setting":    {change("{xoff: 4.3MB}", "{xoff: 4.3MB, alpha: 1}"), "", "switch.pfc.alpha is not to be changed"},
+		"another's flows": {
+			change("duration:", "workloads: [{csv: "+secret+"}]\nduration:"), "",
+			"workloads is not to be changed",
+		},
+		"less traffic": {change("from: h1..h3", "from: h1..h2"), "", "flows.0.from is not to be changed"},
+		"one flow more": {
+			change("duration:", "  - {from: h0, to: h1, size: 1KB}\nduration:"), "",
+			"flows is not to be changed",
+		},
+		"another setting": {
+			change("{xoff: 4.3MB}", "{xoff: 4.3MB, alpha: 1}"), "",
+			"switch.pfc.alpha is not to be changed",
+		},
 		"a slip":             {change("4.3MB", "4.3MV"), "", "fabric.yaml:4:15: "},
 		"aliases of aliases": {"a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f]\n", "", "fabric.yaml:"},
 	} {
@@ -54,7 +66,8 @@ func TestHostileHandIns(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Submit(e, folder)
-		if got := s.Problems["fabric.yaml"]; !strings.Contains(got, c.want) || strings.Contains(got, "hidden") || s.scenarios["fabric.yaml"] != nil {
+		if got := s.Problems["fabric.yaml"]; !strings.Contains(got, c.want) || strings.Contains(got, "hidden") ||
+			s.scenarios["fabric.yaml"] != nil {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if got := s.Problems[AnswersFile]; got != "answers.yaml is missing: pausenet lab start pfc FOLDER writes it" {

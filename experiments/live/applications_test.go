@@ -17,10 +17,13 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestVerbsApplications runs programs that people measure RDMA with: atomic operations, shared receive queues and datagrams, fio and UCX, by its
-// transport and by the protocols above it.
+// TestVerbsApplications runs programs that people measure RDMA with: atomic operations, shared receive queues and
+// datagrams, fio and UCX, by its transport and by the protocols above it.
 func TestVerbsApplications(t *testing.T) {
-	for name, pack := range map[string]string{"ib_atomic_bw": "perftest", "ibv_ud_pingpong": "ibverbs-utils", "fio": "fio", "ucx_perftest": "ucx-utils"} {
+	for name, pack := range map[string]string{
+		"ib_atomic_bw": "perftest", "ibv_ud_pingpong": "ibverbs-utils", "fio": "fio",
+		"ucx_perftest": "ucx-utils",
+	} {
 		program(t, name, pack)
 	}
 	f := bringUp(t, "")
@@ -31,11 +34,36 @@ func TestVerbsApplications(t *testing.T) {
 		serve, connect []string
 		want           []string // in what both write
 	}{
-		{"atomic", []string{"ib_atomic_bw", "-F", "-n", "20"}, []string{"ib_atomic_bw", "-F", "-n", "20", "h1"}, []string{" 20  "}},
-		{"shared receives", []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4"}, []string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4", "h1"}, []string{"iters in"}},
-		{"datagrams", []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in"}},
-		{"datagrams over IPv6", []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c"}, []string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c", "h1"}, []string{"20 iters in", "GID fd00::a00:2"}},
-		{"perftest's datagrams over IPv6", []string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20"}, []string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20", "h1"}, []string{" 20  "}},
+		{
+			"atomic",
+			[]string{"ib_atomic_bw", "-F", "-n", "20"},
+			[]string{"ib_atomic_bw", "-F", "-n", "20", "h1"},
+			[]string{" 20  "},
+		},
+		{
+			"shared receives",
+			[]string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4"},
+			[]string{"ibv_srq_pingpong", "-g", "0", "-n", "20", "-q", "4", "h1"},
+			[]string{"iters in"},
+		},
+		{
+			"datagrams",
+			[]string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c"},
+			[]string{"ibv_ud_pingpong", "-g", "0", "-n", "20", "-s", "1024", "-c", "h1"},
+			[]string{"20 iters in"},
+		},
+		{
+			"datagrams over IPv6",
+			[]string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c"},
+			[]string{"ibv_ud_pingpong", "-g", "1", "-n", "20", "-s", "1024", "-c", "h1"},
+			[]string{"20 iters in", "GID fd00::a00:2"},
+		},
+		{
+			"perftest's datagrams over IPv6",
+			[]string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20"},
+			[]string{"ib_send_lat", "-F", "-c", "UD", "-x", "1", "-n", "20", "h1"},
+			[]string{" 20  "},
+		},
 		{
 			"fio",
 			[]string{"fio", "--name=serve", "--ioengine=rdma", "--port=8888", "--rw=read", "--bs=16k", "--size=256k"},
@@ -53,10 +81,14 @@ func TestVerbsApplications(t *testing.T) {
 		{
 			"UCX's datagrams over IPv6",
 			[]string{"env", "UCX_IB_GID_INDEX=1", "ucx_perftest", "-d", "pausenet0:1", "-x", "ud_verbs"},
-			[]string{"env", "UCX_IB_GID_INDEX=1", "ucx_perftest", "10.0.0.2", "-d", "pausenet0:1", "-x", "ud_verbs", "-t", "am_lat", "-n", "50", "-w", "5"},
+			[]string{
+				"env", "UCX_IB_GID_INDEX=1", "ucx_perftest", "10.0.0.2", "-d", "pausenet0:1", "-x", "ud_verbs", "-t",
+				"am_lat", "-n", "50", "-w", "5",
+			},
 			[]string{"Final:"},
 		},
-		{"UCX's messages", ucx, append(ucx[:len(ucx):len(ucx)], "10.0.0.2", "-t", "tag_bw", "-n", "30", "-w", "5", "-s", "20000"), []string{"Final:"}},
+		{"UCX's messages", ucx, append(ucx[:len(ucx):len(ucx)], "10.0.0.2", "-t", "tag_bw", "-n", "30", "-w", "5", "-s",
+			"20000"), []string{"Final:"}},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			served, connected := together(t, f, "h1", k.serve, "h5", k.connect)
@@ -69,7 +101,8 @@ func TestVerbsApplications(t *testing.T) {
 	}
 }
 
-// TestVerbsAddressFromDatagram has the library make an address vector of what a datagram came with, over IPv4 and over IPv6 (IBTA annex A17.4.5.1).
+// TestVerbsAddressFromDatagram has the library make an address vector of what a datagram came with, over IPv4 and over
+// IPv6 (IBTA annex A17.4.5.1).
 func TestVerbsAddressFromDatagram(t *testing.T) {
 	program(t, "python3", "python3")
 	const script = `
@@ -110,22 +143,26 @@ func TestWebServer(t *testing.T) {
 	settings := filepath.Join(folder, "nginx.conf")
 	must(t, os.WriteFile(settings, fmt.Appendf(nil, webServer, folder), 0o644))
 	ctx, cancel := context.WithCancel(context.Background())
-	end := beginUntil(ctx, t, f, "ready", "h5", "sh", "-c", "nginx -t -c "+settings+" && echo ready && exec nginx -c "+settings)
+	end := beginUntil(ctx, t, f, "ready", "h5", "sh", "-c",
+		"nginx -t -c "+settings+" && echo ready && exec nginx -c "+settings)
 	defer end()
 	defer cancel()
 	for family, address := range map[string]string{"-4": "10.0.0.2", "-6": "fd00::a00:2"} {
-		got := on(t, f, "h1", "curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", family, "http://h5/")
+		got := on(t, f, "h1", "curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", family,
+			"http://h5/")
 		if got != "hello from h5 to "+address+"\n" {
 			t.Errorf("curl %s: %q", family, got)
 		}
 	}
-	got := on(t, f, "h1", "env", "TMPDIR="+testenv.ShortDir(t), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(folder, "profile"), "--dump-dom", "http://h5/")
+	got := on(t, f, "h1", "env", "TMPDIR="+testenv.ShortDir(t), "chromium", "--headless", "--no-sandbox", "--disable-gpu",
+		"--user-data-dir="+filepath.Join(folder, "profile"), "--dump-dom", "http://h5/")
 	if !strings.Contains(got, "hello from h5 to 10.0.0.2") {
 		t.Errorf("the browser has\n%s", got)
 	}
 }
 
-// TestNamesByMulticast has avahi-daemon on a host answer a query for its name by multicast DNS (RFC 6762), which a resolver on another host sends.
+// TestNamesByMulticast has avahi-daemon on a host answer a query for its name by multicast DNS (RFC 6762), which a
+// resolver on another host sends.
 func TestNamesByMulticast(t *testing.T) {
 	program(t, "avahi-daemon", "avahi-daemon")
 	const python = "/usr/bin/python3"
@@ -137,7 +174,8 @@ func TestNamesByMulticast(t *testing.T) {
 	must(t, err)
 	defer down(t, f)
 	ctx, cancel := context.WithCancel(context.Background())
-	end := beginUntil(ctx, t, f, "Server startup complete", "h5", "avahi-daemon", "--no-drop-root", "--no-chroot", "--no-rlimits", "-f", settings)
+	end := beginUntil(ctx, t, f, "Server startup complete", "h5", "avahi-daemon", "--no-drop-root", "--no-chroot",
+		"--no-rlimits", "-f", settings)
 	defer end()
 	defer cancel()
 	const resolver = `
@@ -159,7 +197,8 @@ for _ in range(180):
         pass
 sys.exit("nobody answers")
 `
-	for _, port := range []string{"5353", "0"} { // as a multicast DNS resolver, and as one that knows nothing of it (section 6.7)
+	// as a multicast DNS resolver, and as one that knows nothing of it (section 6.7)
+	for _, port := range []string{"5353", "0"} {
 		if got := on(t, f, "h1", python, "-c", resolver, port); got != "answered by 10.0.0.6\n" {
 			t.Errorf("from port %s: %q", port, got)
 		}
@@ -188,13 +227,17 @@ func TestVerbsPriority(t *testing.T) {
 	together(t, f, "h1", none, "h5", append(none, "h1"))
 	close(stop)
 	must(t, errors.Join(<-captured, file.Close()))
-	for _, filter := range []string{"ip.dsfield.dscp == 34 && infiniband.bth.opcode == 0", "ip.dsfield.dscp == 34 && infiniband.bth.opcode == 6", "ip.dsfield.dscp == 26 && infiniband.bth.opcode == 0"} {
+	for _, filter := range []string{
+		"ip.dsfield.dscp == 34 && infiniband.bth.opcode == 0",
+		"ip.dsfield.dscp == 34 && infiniband.bth.opcode == 6", "ip.dsfield.dscp == 26 && infiniband.bth.opcode == 0",
+	} {
 		if out, err := exec.Command("tshark", "-r", path, "-Y", filter).Output(); err != nil || len(out) == 0 {
 			t.Errorf("no frame is %s: %v", filter, err)
 		}
 	}
 	refused := []string{"ibv_rc_pingpong", "-g", "0", "-n", "10", "-l", "5"}
-	served, connected, err := meet(f, "h1", rdma(t, refused...), "h5", func() *exec.Cmd { return rdma(t, append(refused, "h1")...) })
+	served, connected, err := meet(f, "h1", rdma(t, refused...), "h5",
+		func() *exec.Cmd { return rdma(t, append(refused, "h1")...) })
 	if err == nil || !strings.Contains(served+connected, "priority 5 is not lossless here") {
 		t.Errorf("a priority that is not lossless: %v\n%s\n%s", err, served, connected)
 	}
@@ -209,7 +252,8 @@ func TestVerbsPriority(t *testing.T) {
 		var out bytes.Buffer
 		cmd := rdma(t, append(refused, "h1")...)
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := f.Run("h5", cmd); err != nil && strings.Contains(out.String(), "a datagram's priority is not lossless here") {
+		if err := f.Run("h5", cmd); err != nil && strings.Contains(out.String(),
+			"a datagram's priority is not lossless here") {
 			break
 		}
 		if time.Now().After(deadline) {

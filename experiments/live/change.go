@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". Warnings are what is off since, though the
-// switches work.
+// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". Warnings are what is
+// off since, though the switches work.
 func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	node, rest, found := strings.Cut(setting, ".")
 	if !found || !strings.Contains(rest, "=") {

@@ -32,7 +32,8 @@ func TestLink(t *testing.T) {
 	healthy := wires()
 	must(t, f.Link("leaf0", "spine0", strings.Fields("loss=1% corrupt=0.25 ber=1e-9 delay=20us rate=10Gbps")))
 	want := engine.Wire{
-		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01, Corruption: engine.Corruption{Frame: 0.25, Bit: 1e-9},
+		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01,
+		Corruption: engine.Corruption{Frame: 0.25, Bit: 1e-9},
 	}
 	if got := wires(); got != [2]engine.Wire{want, want} {
 		t.Errorf("the link is %+v, want %+v", got, want)
@@ -46,7 +47,8 @@ func TestLink(t *testing.T) {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}
 	for words, says := range map[string]string{
-		"los=1%": "nothing that a link can be", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit", "delay=2s": "1ns..1s",
+		"los=1%": "nothing that a link can be", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit",
+		"delay=2s":  "1ns..1s",
 		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
 		"loss=1% x": "nothing that",
 	} {
@@ -59,7 +61,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestWay: the way of a flow's packets is that of the plan, and goes by another spine once the link that it took is down.
+// TestWay: the way of a flow's packets is that of the plan, and goes by another spine once the link that it took is
+// down.
 func TestWay(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -96,13 +99,16 @@ func TestWay(t *testing.T) {
 	}
 }
 
-// TestStopFlows: flows end with their next packet, by number or all; the invariant that a flow has been delivered is checked as each ends.
+// TestStopFlows: flows end with their next packet, by number or all; the invariant that a flow has been delivered is
+// checked as each ends.
 func TestStopFlows(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	ended := make(chan FlowResult, 3)
 	must(t, f.StartFlows([]FlowRequest{
-		{From: "h0", To: "h7", Size: 1_000_000_000_000}, {From: "h1", To: "h6", Size: 1_000_000_000_000, QPs: 2}, {From: "h2", To: "h5", Size: 1_000_000_000_000},
+		{From: "h0", To: "h7", Size: 1_000_000_000_000},
+		{From: "h1", To: "h6", Size: 1_000_000_000_000, QPs: 2},
+		{From: "h2", To: "h5", Size: 1_000_000_000_000},
 	}, func(r FlowResult) { ended <- r }))
 	open := func(want ...int) {
 		t.Helper()
@@ -176,12 +182,14 @@ func TestHost(t *testing.T) {
 			t.Errorf("%q: %v, want %q", words, err, says)
 		}
 	}
-	if err := f.ChangeHost("leaf0", []string{"normal"}); err == nil || !strings.Contains(err.Error(), "a switch: name a host") {
+	if err := f.ChangeHost("leaf0", []string{"normal"}); err == nil ||
+		!strings.Contains(err.Error(), "a switch: name a host") {
 		t.Errorf("leaf0: %v", err)
 	}
 }
 
-// otherValue is a value that a switch does not have, of a setting whose bounds are wide. What goes with other settings is in TestSettings.
+// otherValue is a value that a switch does not have, of a setting whose bounds are wide. What goes with other settings
+// is in TestSettings.
 func otherValue(row *keys.Key) string {
 	switch row.Kind() {
 	case schema.Choice, schema.Flag:
@@ -209,7 +217,8 @@ func otherValue(row *keys.Key) string {
 // TestSettings: what completion offers can be set, and another value than there was is what the switch goes by then.
 func TestSettings(t *testing.T) {
 	values := map[string]string{ // where any other value would not go with the settings before
-		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.quanta": "60000", "pfc.watchdog": "{detect: 3ms}",
+		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.quanta": "60000",
+		"pfc.watchdog":         "{detect: 3ms}",
 		"pfc.watchdog.restore": "2ms", "ecn.mode": "step", "ecn.kmin": "5KB", "ecn.kmax": "200KB", "ecn.priorities": "[3, 4]",
 		"cnm.ecn_threshold": "30KB",
 	}
@@ -229,15 +238,19 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if _, err := f.Set("leaf0.trim=true"); err == nil || !strings.Contains(err.Error(), "data has priority 3, which is lossless") {
+	if _, err := f.Set("leaf0.trim=true"); err == nil ||
+		!strings.Contains(err.Error(), "data has priority 3, which is lossless") {
 		t.Errorf("trim: %v", err)
 	}
-	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil || !strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works, as ") || !strings.Contains(err.Error(), "changed: lossy_limit, ") {
+	if _, err := f.Set("leaf0.pfc.priorities=[4]"); err == nil ||
+		!strings.Contains(err.Error(), "pfc.priorities stays as it is while a fabric works, as ") ||
+		!strings.Contains(err.Error(), "changed: lossy_limit, ") {
 		t.Errorf("pfc.priorities: %v", err)
 	}
 }
 
-// TestSetWarns: what a change of a setting puts wrong is told of, as --set has it, of the switches that were changed alone and once.
+// TestSetWarns: what a change of a setting puts wrong is told of, as --set has it, of the switches that were changed
+// alone and once.
 func TestSetWarns(t *testing.T) {
 	f := bringUp(t, "", "switch.buffer=1MB")
 	defer down(t, f)
@@ -267,7 +280,8 @@ func TestSetWarns(t *testing.T) {
 		if (c.want == "") != (len(warnings) == 0) || !strings.Contains(all, c.want) {
 			t.Errorf("%s: %q, want %q", c.setting, warnings, c.want)
 		}
-		if strings.HasPrefix(c.setting, "leaf") && (strings.Contains(all, "spine0:") || c.want == "leaf1:" && strings.Contains(all, "leaf0:")) {
+		if strings.HasPrefix(c.setting, "leaf") && (strings.Contains(all, "spine0:") || c.want == "leaf1:" &&
+			strings.Contains(all, "leaf0:")) {
 			t.Errorf("%s: %q is of switches that were not changed", c.setting, warnings)
 		}
 	}

@@ -39,8 +39,8 @@ type Client struct {
 	finished atomic.Bool
 }
 
-// Names returns the names of the fabrics that are up, sorted; on a node its own fabric's. It removes sockets that killed fabrics left
-// behind.
+// Names returns the names of the fabrics that are up, sorted; on a node its own fabric's. It removes sockets that
+// killed fabrics left behind.
 func Names() ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(Folder, "*.sock"))
 	if err != nil {
@@ -85,8 +85,8 @@ var ErrSeveral = errors.New("several fabrics are up, name one")
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 const (
-	// answerTimeout is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its engine
-	// for 20 s.
+	// answerTimeout is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its
+	// engine for 20 s.
 	answerTimeout = 30 * time.Second
 	// endTimeout is how long it has to end.
 	endTimeout = time.Minute
@@ -104,7 +104,8 @@ func (u *Unanswered) Error() string {
 	switch {
 	case u.Process == 0:
 	case stopped(u.Process):
-		s += fmt.Sprintf(": its process, %d, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", u.Process, u.Process, u.Process)
+		s += fmt.Sprintf(": its process, %d, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", u.Process,
+			u.Process, u.Process)
 	default:
 		s += fmt.Sprintf(": its process, %d, hangs or has no processor; kill -9 %d ends it", u.Process, u.Process)
 	}
@@ -208,7 +209,8 @@ func (c *Client) Ask(r Request) (*Reply, error) {
 		timeout = max(timeout, endTimeout)
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(timeout))
-	if err := json.NewEncoder(c.conn).Encode(r); err != nil && !errors.Is(err, unix.EPIPE) { // it may have said why it hangs up
+	// it may have said why it hangs up
+	if err := json.NewEncoder(c.conn).Encode(r); err != nil && !errors.Is(err, unix.EPIPE) {
 		return nil, c.unanswered(err, timeout)
 	}
 	return c.reply(timeout)
@@ -300,11 +302,12 @@ func (c *Client) Read(p []byte) (int, error) {
 	return n, c.unanswered(err, c.timeout)
 }
 
-// killTimeout is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come later.
+// killTimeout is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come
+// later.
 const killTimeout = time.Second
 
-// Exec runs a command on a node until it ends, with our terminal; what comes from signals is sent to it. It is killed if the fabric ends; then the
-// error is live.ErrEnded.
+// Exec runs a command on a node until it ends, with our terminal; what comes from signals is sent to it. It is killed
+// if the fabric ends; then the error is live.ErrEnded.
 func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
@@ -356,7 +359,8 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	if cmd.ProcessState == nil {
 		return err // it did not begin
 	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == unix.SIGKILL {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
+		status.Signal() == unix.SIGKILL {
 		select {
 		case <-ended:
 			return live.ErrEnded
@@ -376,8 +380,8 @@ func (p *ProgramEnded) Error() string {
 	return fmt.Sprintf("exit status %d", p.Status.ExitStatus())
 }
 
-// execByFabric is Exec where this process may not enter a node: the fabric's process runs the command, with our standard files. The terminal's signals
-// are passed on, too.
+// execByFabric is Exec where this process may not enter a node: the fabric's process runs the command, with our
+// standard files. The terminal's signals are passed on, too.
 func (c *Client) execByFabric(node string, command []string, signals <-chan os.Signal) error {
 	own, err := dial(c.fabric, c.timeout)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	mostConnections = 1024
 )
 
-// connectionLimit is how many connections a fabric's socket has at once: no more than a quarter of the files that the process may have
-// open, so that what the fabric itself opens is never in want.
+// connectionLimit is how many connections a fabric's socket has at once: no more than a quarter of the files that the
+// process may have open, so that what the fabric itself opens is never in want.
 func connectionLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -40,8 +40,8 @@ type connection struct {
 	idle   time.Time // since when none is
 }
 
-// admit takes a connection, unless there are as many as may be and a request is under way on each. An idle one makes room: that which has
-// been so for longest.
+// admit takes a connection, unless there are as many as may be and a request is under way on each. An idle one makes
+// room: that which has been so for longest.
 func (s *server) admit(conn *net.UnixConn, inside bool) *connection {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -123,9 +123,9 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 // How long Accept rests after an error: the first time, and at most.
 const firstRest, longestRest = time.Millisecond, 100 * time.Millisecond
 
-// patientListener is a listener whose Accept fails only once it is closed. Whatever else it fails for passes: a want of descriptors
-// (EMFILE, ENFILE) or of memory (ENOBUFS, ENOMEM), or a connection that was gone before it was taken (ECONNABORTED). Until then who
-// connects waits in the kernel's queue.
+// patientListener is a listener whose Accept fails only once it is closed. Whatever else it fails for passes: a want of
+// descriptors (EMFILE, ENFILE) or of memory (ENOBUFS, ENOMEM), or a connection that was gone before it was taken
+// (ECONNABORTED). Until then who connects waits in the kernel's queue.
 type patientListener struct{ net.Listener }
 
 func (l patientListener) Accept() (net.Conn, error) {

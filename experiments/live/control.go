@@ -56,8 +56,8 @@ type Reply struct {
 	Environment []string  `json:"environment,omitempty"`
 	Folder      string    `json:"folder,omitempty"` // where they begin; empty: where they would
 	Snapshot    *Snapshot `json:"snapshot,omitempty"`
-	// Lines holds what complete offers, the interfaces of way, or the warnings of set. Output holds a piece of what a line prints; the last
-	// piece comes with End.
+	// Lines holds what complete offers, the interfaces of way, or the warnings of set. Output holds a piece of what a line
+	// prints; the last piece comes with End.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`
@@ -87,7 +87,8 @@ type server struct {
 
 func newServer(l net.Listener) *server {
 	return &server{
-		listener: patientListener{l}, most: connectionLimit(), open: map[*connection]bool{}, inside: map[topologies.NodeID]net.Listener{}, asked: make(chan struct{}), ended: make(chan struct{}),
+		listener: patientListener{l}, most: connectionLimit(), open: map[*connection]bool{},
+		inside: map[topologies.NodeID]net.Listener{}, asked: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
@@ -112,7 +113,8 @@ func (f *Fabric) listen() error {
 		conn.Close()
 	}
 	if err == nil || crowded(err) {
-		return fmt.Errorf("%w: a fabric named %s is up; choose another with --name, or end it with: pausenet down %s", ErrName, f.Name, f.Name)
+		return fmt.Errorf("%w: a fabric named %s is up; choose another with --name, or end it with: pausenet down %s",
+			ErrName, f.Name, f.Name)
 	}
 	_ = os.Remove(path)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -138,7 +140,8 @@ func lock(folder *os.File) error {
 		case err != unix.EWOULDBLOCK && err != unix.EINTR:
 			return fmt.Errorf("lock %s: %w", folder.Name(), err)
 		case time.Since(start) > answerTimeout:
-			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(), answerTimeout, folder.Name())
+			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(),
+				answerTimeout, folder.Name())
 		}
 	}
 }
@@ -199,8 +202,8 @@ func (f *Fabric) serve(c *connection) {
 	}
 }
 
-// streamOf returns what serves a verb whose answer is more than one line, or that stays connected; nil: it is no such verb. The connection
-// ends with it.
+// streamOf returns what serves a verb whose answer is more than one line, or that stays connected; nil: it is no such
+// verb. The connection ends with it.
 func streamOf(verb string) func(f *Fabric, c *connection, r Request, first Reply) {
 	switch verb {
 	case "capture":

@@ -63,7 +63,10 @@ func TestAcceptErrorsPass(t *testing.T) {
 	const name = "test-accept"
 	l := socket(t, name)
 	f := bringUp(t, "")
-	f.server = newServer(&wanting{l, []error{unix.EMFILE, unix.ENFILE, unix.ECONNABORTED, unix.ENOBUFS, unix.ENOMEM, unix.EMFILE}})
+	f.server = newServer(&wanting{l, []error{
+		unix.EMFILE, unix.ENFILE, unix.ECONNABORTED, unix.ENOBUFS, unix.ENOMEM,
+		unix.EMFILE,
+	}})
 	f.server.handlers.Add(1)
 	go f.accept(f.server.listener, false)
 	if got := ask(t, name, Request{Verb: "inspect"}).Inspect.Nodes; len(got) != len(f.Plan.Nodes) {
@@ -78,7 +81,8 @@ func TestAcceptErrorsPass(t *testing.T) {
 	}
 }
 
-// TestConnectionLimit: where as many are connected as may be, an idle connection makes room, and without one the newest is told.
+// TestConnectionLimit: where as many are connected as may be, an idle connection makes room, and without one the newest
+// is told.
 func TestConnectionLimit(t *testing.T) {
 	const name = "test-limit"
 	f := bringUp(t, name)
@@ -203,7 +207,8 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// dialAs connects to a TCP address as a user: a socket is the user's that its thread has for files as it is made. nil: it was reset at once.
+// dialAs connects to a TCP address as a user: a socket is the user's that its thread has for files as it is made. nil:
+// it was reset at once.
 func dialAs(t *testing.T, uid int, address string) net.Conn {
 	t.Helper()
 	runtime.LockOSThread()

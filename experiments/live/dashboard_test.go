@@ -51,7 +51,8 @@ func monitor(t *testing.T, metrics string) string {
 	folder := t.TempDir()
 	config := filepath.Join(folder, "prometheus.yml")
 	must(t, os.WriteFile(config, fmt.Appendf(nil, "scrape_configs: [{job_name: pausenet, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%q]}]}]\n", metrics), 0o600))
-	p := exec.Command("prometheus", "--config.file", config, "--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address)
+	p := exec.Command("prometheus", "--config.file", config, "--storage.tsdb.path", filepath.Join(folder, "data"),
+		"--web.listen-address", address)
 	var said strings.Builder
 	p.Stdout, p.Stderr = &said, &said
 	must(t, p.Start())
@@ -95,7 +96,8 @@ func query(t *testing.T, address, expression string) (values []string) {
 	return values
 }
 
-// TestDashboard: every query of the Grafana dashboard is one that a real Prometheus answers, and has an answer when there is what it asks for.
+// TestDashboard: every query of the Grafana dashboard is one that a real Prometheus answers, and has an answer when
+// there is what it asks for.
 func TestDashboard(t *testing.T) {
 	testenv.NeedRoot(t)
 	file, err := os.ReadFile("../../docs/grafana/pausenet.json")

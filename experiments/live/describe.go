@@ -50,7 +50,10 @@ type LinkDescription struct {
 
 // Describe is the fabric as it is now.
 func (f *Fabric) Describe() (*Description, error) {
-	d := &Description{Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name, Privileged: f.options.Privileged, Owner: f.options.Owner, Commands: f.Plan.Commands}
+	d := &Description{
+		Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name,
+		Privileged: f.options.Privileged, Owner: f.options.Owner, Commands: f.Plan.Commands,
+	}
 	return d, f.Do(func(e *engine.Engine) error {
 		d.Clock = clockOf(f.live.Status())
 		for i := range f.Plan.Nodes {
@@ -76,7 +79,8 @@ func (f *Fabric) Describe() (*Description, error) {
 			l := &f.Plan.Links[i]
 			w := e.Wire(int(l.A))
 			d.Links = append(d.Links, LinkDescription{
-				A: f.Plan.Ports[l.A].Name, B: f.Plan.Ports[l.B].Name, RateBPS: int64(w.Rate), DelayNS: w.Delay.Nanoseconds(), Up: w.Up,
+				A: f.Plan.Ports[l.A].Name, B: f.Plan.Ports[l.B].Name, RateBPS: int64(w.Rate), DelayNS: w.Delay.Nanoseconds(),
+				Up: w.Up,
 			})
 		}
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestDisturbed: what a program does to its node's interface breaks no invariant, and stops all that goes through it. The verdict names the
-// node and the interface.
+// TestDisturbed: what a program does to its node's interface breaks no invariant, and stops all that goes through it.
+// The verdict names the node and the interface.
 func TestDisturbed(t *testing.T) { onPlanes(t, testDisturbed) }
 
 func testDisturbed(t *testing.T, plane string) {
@@ -53,7 +53,8 @@ func testDisturbed(t *testing.T, plane string) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"the interface h1-eth1 of h1 was deleted", "the interface h2-eth1 of h2 is down", "the interface h3-eth1 of h3 was moved out of its namespace",
+		"the interface h1-eth1 of h1 was deleted", "the interface h2-eth1 of h2 is down",
+		"the interface h3-eth1 of h3 was moved out of its namespace",
 		"the interface h4-eth1 of h4 was down for a while",
 	} {
 		if !slices.ContainsFunc(v.Reasons, func(r string) bool { return strings.HasPrefix(r, want) }) {
@@ -70,8 +71,8 @@ func testDisturbed(t *testing.T, plane string) {
 	}
 }
 
-// TestRoutesComeBack takes interfaces down and up, on a host of one port and on one of two, that to the machine's network among them: their
-// addresses, routes and neighbours are as before.
+// TestRoutesComeBack takes interfaces down and up, on a host of one port and on one of two, that to the machine's
+// network among them: their addresses, routes and neighbours are as before.
 func TestRoutesComeBack(t *testing.T) {
 	f, err := bringUpFile(t, Options{}, "", "topology: {defaults: {nat: true}, rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}\n")
 	if err != nil {
@@ -90,7 +91,8 @@ func TestRoutesComeBack(t *testing.T) {
 func testRoutesComeBack(t *testing.T, f *Fabric, node string, ports ...string) {
 	t.Helper()
 	state := func() string {
-		return on(t, f, node, "sh", "-c", "(ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent) | sort") // neighbours come as a hash has them
+		// neighbours come as a hash has them
+		return on(t, f, node, "sh", "-c", "(ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent) | sort")
 	}
 	before := state()
 	for _, port := range ports {

@@ -8,7 +8,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// EndedFlows is what a fabric keeps of RDMA flows that have ended, however many: it takes the same memory for one as for a million.
+// EndedFlows is what a fabric keeps of RDMA flows that have ended, however many: it takes the same memory for one as
+// for a million.
 type EndedFlows struct {
 	Count     int64 `json:"count"`
 	SizeBytes int64 `json:"size_bytes"` // of all
@@ -46,6 +47,7 @@ func (n *endedFlows) look() EndedFlows {
 	}
 	return EndedFlows{
 		Count: n.count, SizeBytes: n.bytes, SlowdownMean: n.sum / float64(n.count),
-		SlowdownP50: 1e-3 * float64(n.slowdowns.ValueAtPercentile(50)), SlowdownP99: 1e-3 * float64(n.slowdowns.ValueAtPercentile(99)),
+		SlowdownP50: 1e-3 * float64(n.slowdowns.ValueAtPercentile(50)),
+		SlowdownP99: 1e-3 * float64(n.slowdowns.ValueAtPercentile(99)),
 	}
 }

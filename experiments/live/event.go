@@ -47,7 +47,10 @@ const (
 )
 
 // TroubleKinds are the kinds that a user at a prompt is told of, whatever is done there.
-var TroubleKinds = []string{EventSlowdown, engine.EventStorm, engine.EventStormEnd, engine.EventDeadlock, engine.EventDeadlockEnd}
+var TroubleKinds = []string{
+	EventSlowdown, engine.EventStorm, engine.EventStormEnd, engine.EventDeadlock,
+	engine.EventDeadlockEnd,
+}
 
 // String is the event as a line of text.
 func (e *Event) String() string {

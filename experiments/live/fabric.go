@@ -35,8 +35,8 @@ type Options struct {
 	Seed     uint64
 	// Reread reads the scenario again, with more settings.
 	Reread func(sets []string) (*scenario.Scenario, error)
-	// Line does what a line says that was typed in another terminal, until interrupted is closed; Complete offers lines that begin
-	// like one. nil: other terminals have no shell.
+	// Line does what a line says that was typed in another terminal, until interrupted is closed; Complete offers lines
+	// that begin like one. nil: other terminals have no shell.
 	Line     func(f *Fabric, line string, out io.Writer, interrupted <-chan struct{}) error
 	Complete func(f *Fabric, line string) []string
 	// Events opens what events are written to, a line of JSON each, from virtual time 0; nil: nowhere.
@@ -72,14 +72,15 @@ type Fabric struct {
 	verbs    *verbs.Server
 	outside  *outside.Outside // what leads to the machine's network
 	watch    *watcher
-	begun    bool                                      // the scenario: on the engine's goroutine
-	listing  *scenario.Listing                         // of the flows that requests describe: likewise
-	salts    func(flow, qp int) uint64                 // of the scenario's flows
-	stopped  map[topologies.NodeID][]topologies.PortID // switches, and which links they took down: on the engine's goroutine
-	ended    *endedFlows
-	cancel   context.CancelCauseFunc
-	done     chan struct{}
-	err      error
+	begun    bool                      // the scenario: on the engine's goroutine
+	listing  *scenario.Listing         // of the flows that requests describe: likewise
+	salts    func(flow, qp int) uint64 // of the scenario's flows
+	// switches, and which links they took down: on the engine's goroutine
+	stopped map[topologies.NodeID][]topologies.PortID
+	ended   *endedFlows
+	cancel  context.CancelCauseFunc
+	done    chan struct{}
+	err     error
 
 	mutex    sync.Mutex
 	sets     map[string][]string // by switch; "" for all
@@ -113,10 +114,12 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return nil, &runner.EnvironmentError{Err: kernel.Explain(err)}
 	}
 	f = &Fabric{
-		Name: o.Name, Plan: plan, Made: made, options: o, plane: opened, programs: programs, done: make(chan struct{}), watch: newWatcher(plan),
+		Name: o.Name, Plan: plan, Made: made, options: o, plane: opened, programs: programs, done: make(chan struct{}),
+		watch: newWatcher(plan),
 		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(),
 		sets: map[string][]string{}, captures: map[int]*wires{},
-		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed), salts: made.Scenario.Salts(o.Seed),
+		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed),
+		salts: made.Scenario.Salts(o.Seed),
 	}
 	defer func() {
 		if err != nil {
@@ -266,7 +269,8 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.metrics.close()
 	if f.written != nil {
 		if pipe, ok := f.events.(interface{ SetWriteDeadline(time.Time) error }); ok {
-			_ = pipe.SetWriteDeadline(time.Now().Add(lastTimeout)) // it may be full, with nobody to read it; a file has no deadline
+			// it may be full, with nobody to read it; a file has no deadline
+			_ = pipe.SetWriteDeadline(time.Now().Add(lastTimeout))
 		}
 		if werr := <-f.written; werr != nil {
 			err = errors.Join(err, fmt.Errorf("write the events: %w", werr))
@@ -290,7 +294,8 @@ const (
 	farewell = 200 * time.Millisecond
 )
 
-// halts waits for the engine's end. It does not come if one step does not come back, as with a congestion control that loops.
+// halts waits for the engine's end. It does not come if one step does not come back, as with a congestion control that
+// loops.
 func (f *Fabric) halts() bool {
 	for steps := f.live.Steps(); ; steps = f.live.Steps() {
 		select {
@@ -304,8 +309,8 @@ func (f *Fabric) halts() bool {
 	}
 }
 
-// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The engine's final check is
-// not made.
+// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The
+// engine's final check is not made.
 func (f *Fabric) abandon() Verdict {
 	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
 	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltTimeout)}

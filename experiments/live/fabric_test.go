@@ -87,8 +87,8 @@ func openFiles(t testing.TB) int {
 	return len(entries)
 }
 
-// TestCycles brings a fabric up and down again and again. Descriptors hold its namespaces, maps and programs: none may be left, and
-// no memory.
+// TestCycles brings a fabric up and down again and again. Descriptors hold its namespaces, maps and programs: none may
+// be left, and no memory.
 func TestCycles(t *testing.T) {
 	cycles := 4
 	if s := os.Getenv("PAUSENET_CYCLES"); s != "" {
@@ -101,7 +101,8 @@ func TestCycles(t *testing.T) {
 	cycle := func() {
 		f := bringUp(t, "test-cycles")
 		ended := make(chan FlowResult, 1)
-		if err := f.StartFlows([]FlowRequest{{From: "h0", To: "h5", Size: 10000}}, func(r FlowResult) { ended <- r }); err != nil {
+		if err := f.StartFlows([]FlowRequest{{From: "h0", To: "h5", Size: 10000}},
+			func(r FlowResult) { ended <- r }); err != nil {
 			t.Fatal(err)
 		}
 		if r := <-ended; r.Slowdown() < 1 || r.Slowdown() > 1.1 {
@@ -122,7 +123,8 @@ func TestCycles(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	t.Logf("%d cycles: descriptors %d, then %d; heap %d bytes, then %d", cycles, files, openFiles(t), before.HeapAlloc, after.HeapAlloc)
+	t.Logf("%d cycles: descriptors %d, then %d; heap %d bytes, then %d", cycles, files, openFiles(t), before.HeapAlloc,
+		after.HeapAlloc)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
 		t.Errorf("the heap has grown by %d bytes in %d cycles", grown, cycles)
 	}
@@ -137,7 +139,8 @@ func TestSet(t *testing.T) {
 	}
 	err := f.Do(func(e *engine.Engine) error {
 		own, other := &e.State().Switches[1], &e.State().Switches[0]
-		if k := own.Profiles[0]; k.Xoff != 160_000 || k.Xon != 158_000 || own.Lossless != 1<<3|1<<4 || other.Profiles[0].Xoff == k.Xoff {
+		if k := own.Profiles[0]; k.Xoff != 160_000 || k.Xon != 158_000 || own.Lossless != 1<<3|1<<4 ||
+			other.Profiles[0].Xoff == k.Xoff {
 			t.Errorf("leaf1: %+v, lossless %#x; leaf0: %+v", k, own.Lossless, other.Profiles[0])
 		}
 		return nil
@@ -145,7 +148,10 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"leaf1.pfc.priorities=[2]", "leaf1.pfc.xof=1KB", "leaf9.pfc.xoff=1KB", "h0.pfc.xoff=1KB", "leaf1", "leaf1.buffer=1MB"} {
+	for _, bad := range []string{
+		"leaf1.pfc.priorities=[2]", "leaf1.pfc.xof=1KB", "leaf9.pfc.xoff=1KB", "h0.pfc.xoff=1KB",
+		"leaf1", "leaf1.buffer=1MB",
+	} {
 		if _, err := f.Set(bad); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
@@ -185,7 +191,8 @@ func TestPingOfOneThatStandsStill(t *testing.T) {
 		})
 	}()
 	<-stands
-	took, err := f.Ping(&f.Plan.Nodes[f.Plan.Hosts[0]], []*topologies.Node{&f.Plan.Nodes[f.Plan.Hosts[5]]}, 100*time.Millisecond, nil)
+	took, err := f.Ping(&f.Plan.Nodes[f.Plan.Hosts[0]], []*topologies.Node{&f.Plan.Nodes[f.Plan.Hosts[5]]},
+		100*time.Millisecond, nil)
 	if err != nil || took[0] == 0 {
 		t.Errorf("it took %v: %v", took, err)
 	}

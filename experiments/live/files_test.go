@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// imageOf makes a root folder with some of the machine's programs and the libraries that they need, and a program of its own.
+// imageOf makes a root folder with some of the machine's programs and the libraries that they need, and a program of
+// its own.
 func imageOf(t *testing.T, programs ...string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "image")
@@ -50,8 +51,10 @@ func imageOf(t *testing.T, programs ...string) string {
 	}
 	own := filepath.Join(root, "usr", "bin", "mine")
 	for _, err := range []error{
-		os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own, []byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n"), 0o755),
-		os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.Symlink("/run", filepath.Join(root, "var")), os.Symlink("../nowhere", filepath.Join(root, "etc", "hosts")),
+		os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own,
+			[]byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n"), 0o755),
+		os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.Symlink("/run", filepath.Join(root, "var")),
+		os.Symlink("../nowhere", filepath.Join(root, "etc", "hosts")),
 		os.WriteFile(filepath.Join(root, "etc", "nsswitch.conf"), []byte("hosts: resolve dns\n"), 0o644),
 	} {
 		if err != nil {
@@ -70,8 +73,8 @@ func mustLook(t *testing.T, name string) string {
 	return path
 }
 
-// TestFiles: programs on a node find the files and variables that the topology says, change nothing on the machine but what is bound to be
-// written, and other nodes find none of it.
+// TestFiles: programs on a node find the files and variables that the topology says, change nothing on the machine but
+// what is bound to be written, and other nodes find none of it.
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
 	image := imageOf(t, "sh", "cat", "ls", "hostname", "touch")
@@ -80,7 +83,10 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"site/page": "hello\n", "layered/old": "old\n", "private/theirs": "", "one": "a file\n"} {
+	for name, text := range map[string]string{
+		"site/page": "hello\n", "layered/old": "old\n", "private/theirs": "",
+		"one": "a file\n",
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -105,20 +111,23 @@ topology:
 	defer down(t, f)
 	look := func(node, script, want string) {
 		t.Helper()
-		if got := strings.Join(strings.Fields(on(t, f, node, "sh", "-c", strings.ReplaceAll(script, "FOLDER", folder)+" 2>&1; true")), " "); got != want {
+		if got := strings.Join(strings.Fields(on(t, f, node, "sh", "-c",
+			strings.ReplaceAll(script, "FOLDER", folder)+" 2>&1; true")), " "); got != want {
 			t.Errorf("%s: %s\n%q, want\n%q", node, script, got, want)
 		}
 	}
 	look("s0", "echo $EVERYWHERE $WHO", "1 nobody")
 	look("h0", "echo $EVERYWHERE $WHO; ls FOLDER/private", "1 host deep theirs")
 	look("h1", "echo $EVERYWHERE $WHO; ls FOLDER/private; cat FOLDER/private/made/site/page", "1 h1 made hello")
-	look("h1", "touch FOLDER/private/made/site/new && echo no", "touch: cannot touch '"+folder+"/private/made/site/new': Read-only file system")
+	look("h1", "touch FOLDER/private/made/site/new && echo no",
+		"touch: cannot touch '"+folder+"/private/made/site/new': Read-only file system")
 	look("h1", "touch FOLDER/data/from-h1 FOLDER/private/x FOLDER/layered/x /etc/pausenet-test /var/tmp/pausenet-test; rm FOLDER/layered/old; ls FOLDER/layered", "x")
 	look("h1", "cat /etc/one; grep '^10.* h3$' /etc/hosts; hostname; stat -c %a /var/tmp", "a file 10.0.0.4 h3 h1 1777")
 	look("h0", "ls FOLDER/layered FOLDER/data; for f in /etc/one /etc/pausenet-test /var/tmp/pausenet-test; do test ! -e $f || echo $f; done", folder+"/data: from-h1 "+folder+"/layered: old")
 	look("h2", "mine; read a </etc/hosts; echo $a; cat /etc/one /etc/hostname; ls / /srv/data; ls /sys/class/net; cat /proc/1/comm",
 		"mine of h2 127.0.0.1 localhost a file h2 "+
-			strings.Join(append([]string{"/:"}, rootOf(t, image, "dev", "proc", "srv", "sys", "tmp")...), " ")+" /srv/data: from-h1 h2-eth1 lo pausenet-init")
+			strings.Join(append([]string{"/:"}, rootOf(t, image, "dev", "proc", "srv", "sys", "tmp")...), " ")+
+			" /srv/data: from-h1 h2-eth1 lo pausenet-init")
 	look("h2", "cat /etc/host.conf /etc/nsswitch.conf", "multi on hosts: files resolve dns")
 	look("h2", "touch /made /tmp/made; ls /tmp; echo x >/dev/null && echo written", "made written")
 	look("h3", "ls /made /tmp", "ls: cannot access '/made': No such file or directory /tmp:")
@@ -128,16 +137,18 @@ topology:
 	if got := on(t, f, "h2", "mine"); got != "mine of h2\n" { // which the machine has not
 		t.Errorf("%q", got)
 	}
-	if err := f.Run("h0", exec.Command("mine")); err == nil || !strings.Contains(err.Error(), `"mine": executable file not found in $PATH`) {
+	if err := f.Run("h0", exec.Command("mine")); err == nil ||
+		!strings.Contains(err.Error(), `"mine": executable file not found in $PATH`) {
 		t.Error(err)
 	}
-	if err := f.Run("h2", exec.Command("tar")); err == nil || !strings.Contains(err.Error(), `"tar": executable file not found in $PATH`) {
+	if err := f.Run("h2", exec.Command("tar")); err == nil ||
+		!strings.Contains(err.Error(), `"tar": executable file not found in $PATH`) {
 		t.Error(err)
 	}
 }
 
-// TestFilesKept: folders with libraries for programs are found, but not changed, where an image or a private folder is in their place; nothing is made in
-// what is bound from the machine.
+// TestFilesKept: folders with libraries for programs are found, but not changed, where an image or a private folder is
+// in their place; nothing is made in what is bound from the machine.
 func TestFilesKept(t *testing.T) {
 	folder := t.TempDir()
 	kept := filepath.Join(folder, "place", "kept")
@@ -169,7 +180,8 @@ topology:
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		cmd := exec.Command("sh", "-c", `rm -f "$1"; if test -e "$1"; then cat "$1"; fi`, "sh", filepath.Join(kept, "library"))
+		cmd := exec.Command("sh", "-c", `rm -f "$1"; if test -e "$1"; then cat "$1"; fi`, "sh",
+			filepath.Join(kept, "library"))
 		cmd.Stdout = &out
 		if err := kernel.RunIn(place, cmd, nil); err != nil || out.String() != want {
 			t.Errorf("%s: %q, want %q: %v", node, &out, want, err)
@@ -195,7 +207,8 @@ func rootOf(t *testing.T, image string, more ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestFilesRefused: what cannot be had of a topology's files is refused with its place in the file, and leaves nothing on the machine.
+// TestFilesRefused: what cannot be had of a topology's files is refused with its place in the file, and leaves nothing
+// on the machine.
 func TestFilesRefused(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o644); err != nil {
@@ -208,10 +221,13 @@ func TestFilesRefused(t *testing.T) {
 		"binds: [file:/tmp]":           "h0: /tmp is a folder, and " + folder + "/file is none",
 		"private: [FOLDER/file]":       "h0: " + folder + "/file is no folder",
 		"overlay: [/nowhere]":          "h0: /nowhere is no folder of the machine's",
-		"image: file":                  "h0: " + folder + "/file is no image: an image is a root folder, an archive as docker save",
-		"image: nowhere":               "h0: stat " + folder + "/nowhere: no such file or directory: images are files; skopeo copy docker://NAME oci:" + folder + "/nowhere",
+		"image: file": "h0: " + folder +
+			"/file is no image: an image is a root folder, an archive as docker save",
+		"image: nowhere": "h0: stat " + folder +
+			"/nowhere: no such file or directory: images are files; skopeo copy docker://NAME oci:" + folder + "/nowhere",
 	} {
-		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " + strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
+		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " +
+			strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
 		f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), text)
 		if err == nil {
 			t.Errorf("%s is fine", keys)
@@ -242,13 +258,15 @@ func archiveOf(t *testing.T, root, config string) string {
 		}
 	}
 	archive := filepath.Join(folder, "image.tar.gz")
-	if out, err := exec.Command("tar", "-C", folder, "-czf", archive, "manifest.json", "config.json", "layer.tar").CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "-C", folder, "-czf", archive, "manifest.json", "config.json",
+		"layer.tar").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return archive
 }
 
-// TestImageArchive: programs on nodes have the files, variables and folder of a container image, from other terminals too; what is not taken of it is told.
+// TestImageArchive: programs on nodes have the files, variables and folder of a container image, from other terminals
+// too; what is not taken of it is told.
 func TestImageArchive(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := imageOf(t, "sh", "cat", "ls", "hostname")
@@ -256,13 +274,17 @@ func TestImageArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	archive := archiveOf(t, root, fmt.Sprintf(`{"Env": ["PATH=%s", "WHO=image", "A=image"], "WorkingDir": "/srv/own", "User": "web", "Cmd": ["mine", "a b"]}`, os.Getenv("PATH")))
-	text := "topology:\n  star: {hosts: 4}\n  kinds: {host: {image: " + archive + "}}\n  change_nodes:\n    - {name: h1, env: {WHO: h1}, exec: mine}\n    - {name: h3, image: /}\n"
+	text := "topology:\n  star: {hosts: 4}\n  kinds: {host: {image: " + archive +
+		"}}\n  change_nodes:\n    - {name: h1, env: {WHO: h1}, exec: mine}\n    - {name: h3, image: /}\n"
 	f, err := bringUpFile(t, Options{Name: "image-archive"}, "lab.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer down(t, f)
-	for node, want := range map[string]string{"h0": "/srv/own image image\nmine of h0\n", "h1": "/srv/own h1 image\nmine of h1\n"} {
+	for node, want := range map[string]string{
+		"h0": "/srv/own image image\nmine of h0\n",
+		"h1": "/srv/own h1 image\nmine of h1\n",
+	} {
 		if got := on(t, f, node, "sh", "-c", "echo $(pwd) $WHO $A; mine"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -280,7 +302,8 @@ func TestImageArchive(t *testing.T) {
 	}
 	warned := strings.Join(f.Warnings(), "\n")
 	for _, want := range []string{
-		"h0, h1, h2: the image's user, web, is not taken: programs on nodes are root's", `h0, h2: the image's command is not started; exec: ["mine 'a b' &"] starts it`,
+		"h0, h1, h2: the image's user, web, is not taken: programs on nodes are root's",
+		`h0, h2: the image's command is not started; exec: ["mine 'a b' &"] starts it`,
 	} {
 		if !strings.Contains(warned, want) {
 			t.Errorf("warned of %s, not %s", warned, want)

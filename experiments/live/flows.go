@@ -80,8 +80,8 @@ func (f *Fabric) end(name string) (n *topologies.Node, place uint8, named bool, 
 	return &f.Plan.Nodes[host], place, true, nil
 }
 
-// StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the scenario the
-// scenario begins, faults and all.
+// StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the
+// scenario the scenario begins, faults and all.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
 	flows := make([]scenario.Flow, len(requests))
 	for i, r := range requests {
@@ -109,7 +109,10 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		if r.QPs > 1 && f.Plan.Hash == topologies.HashHPCC {
 			return errors.New("qps: routing.hash is that of HPCC's simulator, which has one QP a flow: leave qps out")
 		}
-		flows[i] = scenario.Flow{Tag: scenario.DefaultTag, Source: from.ID, Destination: to.ID, Size: r.Size, Pair: topologies.Pair{From: fromPlace, To: toPlace}}
+		flows[i] = scenario.Flow{
+			Tag: scenario.DefaultTag, Source: from.ID, Destination: to.ID, Size: r.Size,
+			Pair: topologies.Pair{From: fromPlace, To: toPlace},
+		}
 		if fromNamed {
 			flows[i].Named |= topologies.NamedFrom
 		}
@@ -181,9 +184,9 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 	})
 }
 
-// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces of the flow's ends. A
-// flow of the scenario has those of a run, however often it is started. Other flows have those of a scenario that lists them in the order
-// of their starts.
+// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces
+// of the flow's ends. A flow of the scenario has those of a run, however often it is started. Other flows have those of
+// a scenario that lists them in the order of their starts.
 func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint64 {
 	if r.own != nil {
 		return func(qp int) uint64 { return f.salts(r.number, qp) }
@@ -192,8 +195,8 @@ func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint6
 	return f.listing.Salts(flow)
 }
 
-// StopFlows ends flows with the next packet of each: those of some numbers, which Snapshot has, or without any all that have not ended. It is how many they
-// are, QPs of one flow counted each. Those of programs are left alone.
+// StopFlows ends flows with the next packet of each: those of some numbers, which Snapshot has, or without any all that
+// have not ended. It is how many they are, QPs of one flow counted each. Those of programs are left alone.
 func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
 	err = f.Do(func(e *engine.Engine) error {
 		flows := e.Flows()
@@ -238,8 +241,8 @@ func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRe
 	return requests, nil
 }
 
-// ScenarioFlows are the flows of the scenario that the fabric was made from, of the given tag or all; each starts as long after the
-// others as there.
+// ScenarioFlows are the flows of the scenario that the fabric was made from, of the given tag or all; each starts as
+// long after the others as there.
 func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	var requests []FlowRequest
 	var tags []string
@@ -250,7 +253,10 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 			tags = append(tags, own.Tag)
 		}
 		if tag == "" || tag == own.Tag {
-			requests = append(requests, FlowRequest{From: f.Plan.EndName(own.Source, own.Pair.From), To: f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own, number: i})
+			requests = append(requests, FlowRequest{
+				From: f.Plan.EndName(own.Source, own.Pair.From),
+				To:   f.Plan.EndName(own.Destination, own.Pair.To), Size: own.Size, own: own, number: i,
+			})
 		}
 	}
 	for _, r := range requests {
@@ -267,7 +273,8 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	return requests, nil
 }
 
-// Way is the way of an open flow's packets, as routes are now: the interfaces that they leave by. Of a flow that is not open there is none.
+// Way is the way of an open flow's packets, as routes are now: the interfaces that they leave by. Of a flow that is not
+// open there is none.
 func (f *Fabric) Way(number int) (ports []string, err error) {
 	return ports, f.Do(func(e *engine.Engine) error {
 		flows := e.Flows()

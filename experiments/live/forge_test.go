@@ -24,8 +24,8 @@ import (
 // forgerVariable has the test binary, as a program on a node, forge frames; see TestForger.
 const forgerVariable = "PAUSENET_TEST_FORGER"
 
-// TestForger is a program on a node. It loads a BPF program which sends what comes into lo out of the node's interface with the mark of the
-// pipelines' own output, and gives it frames. It prints what it could not do, or what it did.
+// TestForger is a program on a node. It loads a BPF program which sends what comes into lo out of the node's interface
+// with the mark of the pipelines' own output, and gives it frames. It prints what it could not do, or what it did.
 func TestForger(t *testing.T) {
 	name, there := os.LookupEnv(forgerVariable)
 	if !there {
@@ -93,8 +93,9 @@ func asForger(t *testing.T, f *Fabric, node string) string {
 	return out.String()
 }
 
-// TestForgedMark: by its powers no program on a node can forge the mark of the pipelines' output. A privileged one can, and so can a tc
-// filter have the pipelines run: that ends the fabric at once and in order, and the verdict says what it was.
+// TestForgedMark: by its powers no program on a node can forge the mark of the pipelines' output. A privileged one can,
+// and so can a tc filter have the pipelines run: that ends the fabric at once and in order, and the verdict says what
+// it was.
 func TestForgedMark(t *testing.T) {
 	f := bringUp(t, "")
 	if out := asForger(t, f, "h1"); !strings.Contains(out, "load: ") || !strings.Contains(out, "operation not permitted") {
@@ -106,7 +107,10 @@ func TestForgedMark(t *testing.T) {
 		forge func(f *Fabric)
 		want  string
 	}{
-		"bpf": {func(f *Fabric) { t.Log(asForger(t, f, "h1")) }, "a frame came out of h1-eth1 that the pipelines did not send: " + kernel.ErrForged.Error()},
+		"bpf": {
+			func(f *Fabric) { t.Log(asForger(t, f, "h1")) },
+			"a frame came out of h1-eth1 that the pipelines did not send: " + kernel.ErrForged.Error(),
+		},
 		"tc": {func(f *Fabric) {
 			on(t, f, "h1", "sh", "-ec", "tc qdisc add dev lo clsact; "+
 				"tc filter add dev lo egress protocol ip u32 match u32 0 0 action mirred ingress redirect dev h1-eth1; ping -c 1 -W 1 127.0.0.1 || :")

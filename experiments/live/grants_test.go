@@ -11,10 +11,13 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// TestGrantsBesideOthers: hosts of a live fabric grant what a flow under RCCC asks for, whatever the fabric is under, unless its data packets carry
-// something else.
+// TestGrantsBesideOthers: hosts of a live fabric grant what a flow under RCCC asks for, whatever the fabric is under,
+// unless its data packets carry something else.
 func TestGrantsBesideOthers(t *testing.T) {
-	for name, want := range map[string]string{"dcqcn": "", "rccc": "", "timely": "rccc has data packets carry a demand, and those of this fabric carry what timely needs: bring it up with --cc rccc"} {
+	for name, want := range map[string]string{
+		"dcqcn": "", "rccc": "",
+		"timely": "rccc has data packets carry a demand, and those of this fabric carry what timely needs: bring it up with --cc rccc",
+	} {
 		s, err := scenario.Reading{}.Load("incast")
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +29,8 @@ func TestGrantsBesideOthers(t *testing.T) {
 		hosts := made.Scenario.Topology.Hosts
 		f := &scenario.Flow{Source: hosts[0], Destination: hosts[1], Size: 1 * units.MB, Pair: topologies.Pair{}}
 		c, err := made.Flow(f, "rccc", 1)
-		if got := made.Engine(1).Hosts.Grants; got != (want == "") || slices.Contains(made.Controllers(), "rccc") != (want == "") {
+		if got := made.Engine(1).Hosts.Grants; got != (want == "") ||
+			slices.Contains(made.Controllers(), "rccc") != (want == "") {
 			t.Errorf("%s: hosts grant: %t; controllers %v", name, got, made.Controllers())
 		}
 		if want != "" {

@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many connections the metrics, or a page, have at once: of all, of those who are neither root nor the fabric's own user, and of one user or one
-// other machine of those. So nobody can take the descriptors that the fabric needs, nor the places of its owner.
+// How many connections the metrics, or a page, have at once: of all, of those who are neither root nor the fabric's own
+// user, and of one user or one other machine of those. So nobody can take the descriptors that the fabric needs, nor
+// the places of its owner.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
 // guests is a listener that any user of the machine can reach, with its connections counted.
@@ -31,7 +32,8 @@ type guests struct {
 	strangers map[string]int // by user or address
 }
 
-// Guests is a listener of a fabric's, on which other users of the machine can take no more connections than leave it and its owner enough.
+// Guests is a listener of a fabric's, on which other users of the machine can take no more connections than leave it
+// and its owner enough.
 func Guests(l net.Listener) net.Listener { return newGuests(l) }
 
 func newGuests(l net.Listener) *guests {
@@ -79,8 +81,8 @@ func (g *guests) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection, unless there are too many with a request under way. The connection that has been idle for longest makes room, a
-// stranger's own only for a stranger.
+// admit takes a connection, unless there are too many with a request under way. The connection that has been idle for
+// longest makes room, a stranger's own only for a stranger.
 func (g *guests) admit(conn net.Conn, stranger string) net.Conn {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -154,7 +156,8 @@ func (g *guests) Close() error {
 	return err
 }
 
-// whose says who is at the other end: empty for root and the fabric's own user, else a user of this machine, or an address.
+// whose says who is at the other end: empty for root and the fabric's own user, else a user of this machine, or an
+// address.
 func (g *guests) whose(conn net.Conn) string {
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
@@ -172,7 +175,8 @@ func (g *guests) whose(conn net.Conn) string {
 	return remote.Addr().String()
 }
 
-// userOf is the user whose socket the connection from one address to another begins at, if that is on this machine; sock_diag(7).
+// userOf is the user whose socket the connection from one address to another begins at, if that is on this machine;
+// sock_diag(7).
 func (g *guests) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
 	if g.diag == nil {
 		return 0, false

@@ -17,9 +17,9 @@ import (
 // HostWords are what ChangeHost takes.
 var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
-// ChangeHost changes a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=, xoff=, xon=) makes it a slow receiver, receive=normal a healthy one;
-// pfc-storm on (with priorities such as 3,4 and interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal
-// undoes both.
+// ChangeHost changes a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=, xoff=, xon=)
+// makes it a slow receiver, receive=normal a healthy one; pfc-storm on (with priorities such as 3,4 and interval=50us)
+// injects a PFC storm into its switch, pfc-storm off ends that; normal undoes both.
 func (f *Fabric) ChangeHost(name string, words []string) error {
 	nics, err := f.nics(name)
 	if err != nil {
@@ -121,7 +121,8 @@ func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (f
 		}, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
-		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host, host)
+		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host,
+			host)
 	}
 	effect := settings.NewEffect(settings.FaultPause)
 	effect.Priorities = 1 << f.Made.Scenario.Host.DataPriority

@@ -15,15 +15,17 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the fabric's name is the
-// rest. The socket belongs to the node's network namespace, so that there is none but the own fabric's. Folder is hidden from nodes.
+// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the
+// fabric's name is the rest. The socket belongs to the node's network namespace, so that there is none but the own
+// fabric's. Folder is hidden from nodes.
 const insidePrefix = "@pausenet/"
 
-// insideVerbs are those that programs on nodes may use: they look, and start programs with the powers of programs on nodes. Privileged
-// programs may use all.
+// insideVerbs are those that programs on nodes may use: they look, and start programs with the powers of programs on
+// nodes. Privileged programs may use all.
 var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "events", "complete"}
 
-// place returns where a node's programs run, and has them reach the fabric. In whatever shell they were started, --fabric means this one.
+// place returns where a node's programs run, and has them reach the fabric. In whatever shell they were started,
+// --fabric means this one.
 func (f *Fabric) place(id topologies.NodeID) (kernel.Place, error) {
 	place, err := f.nodes.Place(id)
 	if err == nil && f.server != nil {

@@ -14,7 +14,8 @@ func lines(text, pattern string) string {
 	return strings.Join(regexp.MustCompile(`(?m)`+pattern).FindAllString(text, -1), "|")
 }
 
-// TestPathIsShown: traceroute, mtr and tracepath show the switches between two hosts by their names, over IPv4 and IPv6.
+// TestPathIsShown: traceroute, mtr and tracepath show the switches between two hosts by their names, over IPv4 and
+// IPv6.
 func TestPathIsShown(t *testing.T) {
 	program(t, "traceroute", "traceroute")
 	program(t, "mtr", "mtr-tiny")
@@ -41,7 +42,8 @@ func TestPathIsShown(t *testing.T) {
 	}
 	for _, node := range []string{"leaf0", "spine1", "leaf1"} {
 		for _, family := range []string{"-4", "-6"} {
-			if got := on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", node); lines(got, `\(1?[0-9a-f.:]+\): icmp_seq=1`) == "" {
+			if got := on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", node); lines(got,
+				`\(1?[0-9a-f.:]+\): icmp_seq=1`) == "" {
 				t.Errorf("ping %s %s:\n%s", family, node, got)
 			}
 		}
@@ -50,20 +52,24 @@ func TestPathIsShown(t *testing.T) {
 
 // TestPathMTU: jumbo packets cross links that take them, and of others a sender learns how long they may be.
 func TestPathMTU(t *testing.T) {
-	f := bringUp(t, "", "topology.interface_mtu=9000", "topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
+	f := bringUp(t, "", "topology.interface_mtu=9000",
+		"topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
 	defer down(t, f)
-	if got := on(t, f, "h1", "ping", "-4", "-M", "dont", "-c", "1", "-W", "180", "-s", "8900", "h5"); !strings.Contains(got, " 0% packet loss") {
+	if got := on(t, f, "h1", "ping", "-4", "-M", "dont", "-c", "1", "-W", "180", "-s", "8900",
+		"h5"); !strings.Contains(got, " 0% packet loss") {
 		t.Errorf("ping in fragments that leaf1 makes:\n%s", got)
 	}
 	for _, family := range []string{"-4", "-6"} {
-		if got := on(t, f, "h1", "ping", family, "-M", "do", "-c", "1", "-W", "180", "-s", "8900", "h6"); !strings.Contains(got, " 0% packet loss") {
+		if got := on(t, f, "h1", "ping", family, "-M", "do", "-c", "1", "-W", "180", "-s", "8900",
+			"h6"); !strings.Contains(got, " 0% packet loss") {
 			t.Errorf("ping %s:\n%s", family, got)
 		}
 		got := on(t, f, "h1", "sh", "-c", "ping "+family+" -M do -c 1 -W 180 -s 8900 h5; true")
 		if !strings.Contains(got, "leaf1") || !strings.Contains(got, "mtu") || !strings.Contains(got, "1400") {
 			t.Errorf("ping %s of too long a packet:\n%s", family, got)
 		}
-		if got := on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", "-s", "8900", "h5"); !strings.Contains(got, " 0% packet loss") {
+		if got := on(t, f, "h1", "ping", family, "-c", "1", "-W", "180", "-s", "8900", "h5"); !strings.Contains(got,
+			" 0% packet loss") {
 			t.Errorf("ping %s in fragments:\n%s", family, got)
 		}
 	}
@@ -74,7 +80,8 @@ func TestARPAndNeighbours(t *testing.T) {
 	program(t, "arping", "arping")
 	f := bringUp(t, "")
 	defer down(t, f)
-	if got := on(t, f, "h1", "arping", "-c", "1", "-w", "60", "-i", "h1-eth1", "10.0.0.6"); !strings.Contains(got, "from 02:00:00:00:00:01 (10.0.0.6)") {
+	if got := on(t, f, "h1", "arping", "-c", "1", "-w", "60", "-i", "h1-eth1", "10.0.0.6"); !strings.Contains(got,
+		"from 02:00:00:00:00:01 (10.0.0.6)") {
 		t.Error(got)
 	}
 	on(t, f, "h1", "sh", "-c", "ip neigh flush nud permanent; ip -6 neigh flush nud permanent; ip neigh | grep -q . && exit 1; exit 0")
@@ -99,7 +106,8 @@ func TestGatewayIsLearned(t *testing.T) {
 	}
 }
 
-// TestGroupsReachHosts: a datagram to a group gets to a program on each other host that is in it, over IPv4 and IPv6, and a broadcast to all.
+// TestGroupsReachHosts: a datagram to a group gets to a program on each other host that is in it, over IPv4 and IPv6,
+// and a broadcast to all.
 func TestGroupsReachHosts(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := exec.LookPath(python); err != nil {

@@ -36,9 +36,9 @@ func wireFaults() (kinds []string) {
 	return kinds
 }
 
-// Link changes the links between two nodes: down, up, normal (as the topology has them), loss=1%, corrupt=1%, ber=1e-9, delay=20us,
-// rate=10Gbps; those but down and up both ways. Routes follow a link that goes down or comes up: at once, or with reroute=TIME then,
-// or with reroute=never not.
+// Link changes the links between two nodes: down, up, normal (as the topology has them), loss=1%, corrupt=1%, ber=1e-9,
+// delay=20us, rate=10Gbps; those but down and up both ways. Routes follow a link that goes down or comes up: at once,
+// or with reroute=TIME then, or with reroute=never not.
 func (f *Fabric) Link(a, b string, words []string) error {
 	ports, err := f.Between(a, b)
 	if err != nil {

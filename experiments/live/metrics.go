@@ -32,7 +32,8 @@ type metricsServer struct {
 func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &runner.EnvironmentError{Err: fmt.Errorf("serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
+		return nil, &runner.EnvironmentError{Err: fmt.Errorf(
+			"serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
 	}
 	handler := func(c *collector) http.Handler {
 		registry := prometheus.NewRegistry()
@@ -43,8 +44,9 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	mux.Handle("/metrics", apart(handler(&collector{fabric: f}), handler(&collector{fabric: f, every: strangersEvery})))
 	s := &metricsServer{
 		server: &http.Server{
-			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
-			IdleTimeout: time.Minute, ConnState: State,
+			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second,
+			WriteTimeout: 30 * time.Second,
+			IdleTimeout:  time.Minute, ConnState: State,
 		},
 		listener: newGuests(listener),
 	}
@@ -69,7 +71,8 @@ func (f *Fabric) MetricsAddress() string {
 	return f.metrics.listener.Addr().String()
 }
 
-// strangersEvery is how often the engine is looked at, at most, for scrapes of others than root and the fabric's own user.
+// strangersEvery is how often the engine is looked at, at most, for scrapes of others than root and the fabric's own
+// user.
 const strangersEvery = time.Second
 
 // collector makes metrics of a snapshot.
@@ -118,24 +121,37 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
-	metricBuffered = describe("ingress_buffered_bytes", "Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
-	oldBuffered    = describe("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
-	metricPaused   = describe("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
-	metricPausedS  = describe("paused_seconds_total", "Virtual time for which flow control has stopped the egress queue: PAUSE, or frames that waited for credits.", "node", "port", "priority")
-	metricStorm    = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port", "priority")
-	metricUp       = describe("link_up", "1 while the port's link is up.", "node", "port")
-	metricTx       = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.", "node", "port")
+	metricBuffered = describe("ingress_buffered_bytes",
+		"Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
+	oldBuffered   = describe("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
+	metricPaused  = describe("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
+	metricPausedS = describe("paused_seconds_total",
+		"Virtual time for which flow control has stopped the egress queue: PAUSE, or frames that waited for credits.", "node",
+		"port", "priority")
+	metricStorm = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port",
+		"priority")
+	metricUp = describe("link_up", "1 while the port's link is up.", "node", "port")
+	metricTx = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.",
+		"node", "port")
 	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
-	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port", "priority")
-	metricECN      = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node", "port", "priority")
-	metricUE       = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port", "priority")
-	metricCNMs     = describe("cnms_sent_total", "Congestion notification messages that the switch has built for bursts in the egress queue.", "node", "port", "priority")
-	metricDrops    = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority", "cause")
-	metricHostDrop = describe("host_dropped_frames_total", "Frames of the host's programs that were dropped before they left its NIC, by cause.", "node", "cause")
-	metricCNPsTx   = describe("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
-	metricCNPsRx   = describe("cnps_received_total", "Congestion notification packets that the host has received.", "node")
-	metricCNMsRx   = describe("cnms_received_total", "Congestion notification messages that the host has received.", "node")
-	metricRate     = describe("flow_rate_bytes_per_second", "Rate that congestion control gives an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
+	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port",
+		"priority")
+	metricECN = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node",
+		"port", "priority")
+	metricUE = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
+		"priority")
+	metricCNMs  = describe("cnms_sent_total", "Congestion notification messages that the switch has built for bursts in the egress queue.", "node", "port", "priority")
+	metricDrops = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
+		"cause")
+	metricHostDrop = describe("host_dropped_frames_total",
+		"Frames of the host's programs that were dropped before they left its NIC, by cause.", "node", "cause")
+	metricCNPsTx = describe("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
+	metricCNPsRx = describe("cnps_received_total", "Congestion notification packets that the host has received.", "node")
+	metricCNMsRx = describe("cnms_received_total", "Congestion notification messages that the host has received.",
+		"node")
+	metricRate = describe("flow_rate_bytes_per_second",
+		"Rate that congestion control gives an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
+		"destination")
 	metricRTT      = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
 	metricFlows    = describe("open_flows", "RDMA flows that have not ended.")
 	metricEnded    = describe("ended_flows_total", "RDMA flows that have ended.")
@@ -145,10 +161,12 @@ var (
 	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
 	metricSlowdown = describe("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
 	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
-	metricFrames   = describe("program_frame_lateness_seconds", "How long after a program's frame came to its host's port the engine took it, in wall-clock time.")
-	metricStalled  = describe("stalled_seconds_total", "Wall-clock time for which virtual time stood still, as the machine could not follow.")
-	oldStalled     = describe("held_seconds_total", "The old name of stalled_seconds_total.")
-	metricTook     = describe("snapshot_seconds", "For how long, in wall-clock time, the engine stood still to be looked at for this scrape.")
+	metricFrames   = describe("program_frame_lateness_seconds",
+		"How long after a program's frame came to its host's port the engine took it, in wall-clock time.")
+	metricStalled = describe("stalled_seconds_total",
+		"Wall-clock time for which virtual time stood still, as the machine could not follow.")
+	oldStalled = describe("held_seconds_total", "The old name of stalled_seconds_total.")
+	metricTook = describe("snapshot_seconds", "For how long, in wall-clock time, the engine stood still to be looked at for this scrape.")
 )
 
 // metrics gives a snapshot out as metrics.
@@ -203,7 +221,8 @@ func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 	gauge(metricFlows, float64(s.OpenFlows))
 	counter(metricEnded, float64(s.Ended.Count))
 	counter(metricEndedB, float64(s.Ended.SizeBytes))
-	out <- prometheus.MustNewConstSummary(metricSlowness, uint64(s.Ended.Count), s.Ended.SlowdownMean*float64(s.Ended.Count),
+	out <- prometheus.MustNewConstSummary(metricSlowness, uint64(s.Ended.Count),
+		s.Ended.SlowdownMean*float64(s.Ended.Count),
 		map[float64]float64{0.5: s.Ended.SlowdownP50, 0.99: s.Ended.SlowdownP99}, s.Fabric)
 	gauge(metricDeadlock, truth(s.Deadlock != ""))
 	gauge(metricVirtual, seconds(s.Clock.VirtualNS))

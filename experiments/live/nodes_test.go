@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestNode: all programs on a node find its name, its interfaces, their own processes and what one of them has changed; those on other nodes
-// and the machine do not find that.
+// TestNode: all programs on a node find its name, its interfaces, their own processes and what one of them has changed;
+// those on other nodes and the machine do not find that.
 func TestNode(t *testing.T) {
 	f := bringUpAs(t, Options{Privileged: true})
 	defer down(t, f)
@@ -73,26 +73,31 @@ func TestChroot(t *testing.T) {
 	}
 }
 
-// TestPowers: programs on nodes may do what concerns their node, as any user's host would, and nothing that reaches beyond it.
+// TestPowers: programs on nodes may do what concerns their node, as any user's host would, and nothing that reaches
+// beyond it.
 func TestPowers(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	for _, may := range []string{
-		"ping -c 1 -W 180 h2", "ip addr add 10.9.9.9/32 dev lo", "ip link set lo mtu 9000", "echo 1 >/proc/sys/net/ipv4/ip_forward",
+		"ping -c 1 -W 180 h2", "ip addr add 10.9.9.9/32 dev lo", "ip link set lo mtu 9000",
+		"echo 1 >/proc/sys/net/ipv4/ip_forward",
 		"tc qdisc replace dev h1-eth1 root pfifo limit 10", "nice -n -1 true", "chown 1:1 FILE", "kill -0 $$",
 	} {
 		on(t, f, "h1", "sh", "-c", strings.ReplaceAll(may, "FILE", t.TempDir()))
 	}
 	for _, not := range []string{
-		"mount -t tmpfs own FILE", "hostname other", "unshare --net true", "nsenter -t 1 --net true", "date -s \"$(date)\"", "mknod FILE/null c 1 3", "cat /proc/1/environ",
+		"mount -t tmpfs own FILE", "hostname other", "unshare --net true", "nsenter -t 1 --net true", "date -s \"$(date)\"",
+		"mknod FILE/null c 1 3", "cat /proc/1/environ",
 	} {
-		if out := on(t, f, "h1", "sh", "-c", strings.ReplaceAll(not, "FILE", t.TempDir())+" 2>&1 && echo done; true"); strings.HasSuffix(out, "done\n") {
+		if out := on(t, f, "h1", "sh", "-c", strings.ReplaceAll(not, "FILE", t.TempDir())+
+			" 2>&1 && echo done; true"); strings.HasSuffix(out, "done\n") {
 			t.Errorf("%s: %s", not, out)
 		}
 	}
 }
 
-// TestInterfacesOfSwitches: as README has it, a switch's interfaces have no queue, and count what comes in and not what goes out.
+// TestInterfacesOfSwitches: as README has it, a switch's interfaces have no queue, and count what comes in and not what
+// goes out.
 func TestInterfacesOfSwitches(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

@@ -143,7 +143,8 @@ func TestPorts(t *testing.T) {
 		}
 		return conn
 	}
-	// The gate takes the connection before it knows that nobody listens on h1. A client that is late sees the reset as it connects.
+	// The gate takes the connection before it knows that nobody listens on h1. A client that is late sees the reset as it
+	// connects.
 	if conn, err := net.Dial("tcp", address); err == nil {
 		if got := said(t, conn, "nobody\n"); got != "" {
 			t.Errorf("nobody listens, and says %q", got)
@@ -164,7 +165,8 @@ func TestPorts(t *testing.T) {
 	if err == nil {
 		t.Error("a port of the machine is two fabrics'")
 		down(t, again)
-	} else if !strings.Contains(err.Error(), "lab.yaml:4:26: h1: listen tcp 127.0.0.1:") || !strings.Contains(err.Error(), "address already in use") {
+	} else if !strings.Contains(err.Error(), "lab.yaml:4:26: h1: listen tcp 127.0.0.1:") ||
+		!strings.Contains(err.Error(), "address already in use") {
 		t.Error(err)
 	}
 	down(t, f)
@@ -191,7 +193,8 @@ func machineAddress(t *testing.T) netip.Addr {
 	return netip.Addr{}
 }
 
-// TestNAT: hosts reach the machine's network by TCP and UDP, if the topology says so, and nothing else of the machine; others do not.
+// TestNAT: hosts reach the machine's network by TCP and UDP, if the topology says so, and nothing else of the machine;
+// others do not.
 func TestNAT(t *testing.T) {
 	machine := machineAddress(t)
 	before, err := net.Interfaces()
@@ -275,8 +278,8 @@ func exchanges(t *testing.T, conn net.Conn) {
 	}
 }
 
-// TestNAT6: hosts reach the machine's network by IPv6 if that has routes of it, and servers on hosts are reached from IPv6 ports of the machine. The
-// machine is a network namespace here, whose addresses are for examples (RFC 3849).
+// TestNAT6: hosts reach the machine's network by IPv6 if that has routes of it, and servers on hosts are reached from
+// IPv6 ports of the machine. The machine is a network namespace here, whose addresses are for examples (RFC 3849).
 func TestNAT6(t *testing.T) {
 	if _, there := os.LookupEnv("PAUSENET_TEST_NAT6"); !there {
 		testenv.NeedRoot(t)
@@ -323,7 +326,8 @@ exec "$0" -test.v -test.run='^TestNAT6$'`, self)
 		}
 		exchanges(t, connectedTo(t, f, host, unix.SOCK_DGRAM, to))
 	}
-	if got := said(t, connectedTo(t, f, "h0", unix.SOCK_STREAM, netip.MustParseAddrPort("[2001:2:0:ffff::1]:53")), "hello\n"); got != "" {
+	if got := said(t, connectedTo(t, f, "h0", unix.SOCK_STREAM, netip.MustParseAddrPort("[2001:2:0:ffff::1]:53")),
+		"hello\n"); got != "" {
 		t.Errorf("the gate says %q", got)
 	}
 	if got := on(t, f, "h2", "ip", "-6", "route", "show", "default"); got != "" {

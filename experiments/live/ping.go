@@ -23,11 +23,14 @@ var ErrInterrupted = errors.New("interrupted")
 // pingTurn is how long Ping waits for an answer before it asks whether it was interrupted.
 const pingTurn = 100 * time.Millisecond
 
-// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of virtual time; 0:
-// none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands still. What closes interrupted, which may be nil,
-// ends the wait with ErrInterrupted.
-func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration, interrupted <-chan struct{}) ([]vtime.Time, error) {
-	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of
+// virtual time; 0: none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands
+// still. What closes interrupted, which may be nil, ends the wait with ErrInterrupted.
+func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration,
+	interrupted <-chan struct{},
+) ([]vtime.Time, error) {
+	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(from.ID), unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC,
+		unix.IPPROTO_ICMP)
 	if err != nil {
 		return nil, fmt.Errorf("ping from %s: %w", from.Name, err)
 	}

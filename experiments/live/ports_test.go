@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestHostsOfSeveralPorts: a host has an interface, an address and a name a port, programs get to each of another's addresses by its plane, and RDMA flows
-// go by the interfaces that they name, else in turns.
+// TestHostsOfSeveralPorts: a host has an interface, an address and a name a port, programs get to each of another's
+// addresses by its plane, and RDMA flows go by the interfaces that they name, else in turns.
 func TestHostsOfSeveralPorts(t *testing.T) {
 	f := bringUp(t, "", "topology={planes: {planes: 2, spines: 1, leaves: 2, hosts_per_leaf: 1}}")
 	defer down(t, f)
@@ -25,13 +25,16 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"h1"}, {"h1.2"}, {"-I", "h0-eth2", "h1.2"}, {"10.0.0.4"}} {
-		if out := on(t, f, "h0", append([]string{"ping", "-c", "1", "-W", "60"}, args...)...); !strings.Contains(out, " 0% packet loss") {
+		if out := on(t, f, "h0", append([]string{"ping", "-c", "1", "-W", "60"}, args...)...); !strings.Contains(out,
+			" 0% packet loss") {
 			t.Errorf("ping %v:\n%s", args, out)
 		}
 	}
 	ended := make(chan FlowResult, 3)
 	requests := []FlowRequest{
-		{From: "h0.2", To: "h1", Size: 100 * units.KB}, {From: "h0", To: "h1", Size: 100 * units.KB}, {From: "h0", To: "h1", Size: 100 * units.KB},
+		{From: "h0.2", To: "h1", Size: 100 * units.KB},
+		{From: "h0", To: "h1", Size: 100 * units.KB},
+		{From: "h0", To: "h1", Size: 100 * units.KB},
 	}
 	if err := f.StartFlows(requests, func(r FlowResult) { ended <- r }); err != nil {
 		t.Fatal(err)
@@ -46,7 +49,8 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 			t.Fatal("a flow has not ended")
 		}
 	}
-	if err := f.StartFlows([]FlowRequest{{From: "h0.1", To: "h1.2", Size: units.KB}}, nil); err == nil || !strings.Contains(err.Error(), "no switches join h0.1 and h1.2") {
+	if err := f.StartFlows([]FlowRequest{{From: "h0.1", To: "h1.2", Size: units.KB}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no switches join h0.1 and h1.2") {
 		t.Errorf("%v", err)
 	}
 	if err := f.ChangeHost("h1.2", []string{"receive=1Gbps"}); err != nil {

@@ -132,12 +132,17 @@ func testWeb(t *testing.T, plane string) {
 	<-served
 }
 
-// TestNames: names of hosts are known, others are refused at once rather than asked of a name server that cannot be reached.
+// TestNames: names of hosts are known, others are refused at once rather than asked of a name server that cannot be
+// reached.
 func TestNames(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
-	for name, want := range map[string][2]string{"h7": {"10.0.0.8 ", "fd00::a00:8 "}, "spine1": {"10.254.0.4 ", "fd00::afe:4 "}} {
-		if got := on(t, f, "h0", "getent", "ahosts", name); !strings.HasPrefix(got, want[0]) || !strings.Contains(got, want[1]) {
+	for name, want := range map[string][2]string{
+		"h7":     {"10.0.0.8 ", "fd00::a00:8 "},
+		"spine1": {"10.254.0.4 ", "fd00::afe:4 "},
+	} {
+		if got := on(t, f, "h0", "getent", "ahosts", name); !strings.HasPrefix(got, want[0]) ||
+			!strings.Contains(got, want[1]) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -151,8 +156,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPIDs: programs on all nodes see each other and the namespace init, by pids of their own, and no others; those in the background go on
-// until the fabric ends.
+// TestPIDs: programs on all nodes see each other and the namespace init, by pids of their own, and no others; those in
+// the background go on until the fabric ends.
 func TestPIDs(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -164,7 +169,8 @@ func TestPIDs(t *testing.T) {
 		return n
 	}
 	slices.SortFunc(lines, func(a, b string) int { return pid(a) - pid(b) }) // the shell has 10 before 9
-	if len(lines) != 3 || lines[0] != "1 pausenet-init" || lines[1] != strings.TrimSpace(first)+" sleep" || !strings.HasSuffix(lines[2], " sh") {
+	if len(lines) != 3 || lines[0] != "1 pausenet-init" || lines[1] != strings.TrimSpace(first)+" sleep" ||
+		!strings.HasSuffix(lines[2], " sh") {
 		t.Errorf("after sleep as %s the processes are\n%s", first, got)
 	}
 }
@@ -176,7 +182,8 @@ func TestTCPDump(t *testing.T) {
 	defer down(t, f)
 	end := begin(t, f, "listening on", "h5", "tcpdump", "-n", "-l", "-c", "2", "-i", "h5-eth1", "icmp")
 	on(t, f, "h1", "ping", "-c", "1", "-W", "180", "h5")
-	if out := end(); !strings.Contains(out, "10.0.0.2 > 10.0.0.6: ICMP echo request") || !strings.Contains(out, "10.0.0.6 > 10.0.0.2: ICMP echo reply") {
+	if out := end(); !strings.Contains(out, "10.0.0.2 > 10.0.0.6: ICMP echo request") ||
+		!strings.Contains(out, "10.0.0.6 > 10.0.0.2: ICMP echo reply") {
 		t.Error(out)
 	}
 }
@@ -230,8 +237,9 @@ func datagrams(t *testing.T, f *Fabric, host string) int {
 	return fd
 }
 
-// sendUDP has hosts send UDP to h5 with a TOS, each at 40 Mb/s or so, which is twice the rate of its link at a slow-down of 500, until
-// something is so, and waits until all of it has arrived or been dropped: what comes next is no longer beside it.
+// sendUDP has hosts send UDP to h5 with a TOS, each at 40 Mb/s or so, which is twice the rate of its link at a
+// slow-down of 500, until something is so, and waits until all of it has arrived or been dropped: what comes next is no
+// longer beside it.
 func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, hosts ...string) {
 	t.Helper()
 	sink := datagrams(t, f, "h5") // without one h5 would answer by ICMP; nobody reads it
@@ -287,8 +295,9 @@ func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 	return n
 }
 
-// TestClasses sends UDP into a link: from one host, whose own link is no quicker, the fabric loses nothing; from two in a lossless class, by
-// DSCP, neither, and it pauses the senders, whose hosts drop what they cannot queue; in a lossy class switches drop it and count it.
+// TestClasses sends UDP into a link: from one host, whose own link is no quicker, the fabric loses nothing; from two in
+// a lossless class, by DSCP, neither, and it pauses the senders, whose hosts drop what they cannot queue; in a lossy
+// class switches drop it and count it.
 func TestClasses(t *testing.T) {
 	f := bringUp(t, "", "switch.buffer=1MB", "switch.pfc.xoff=100KB")
 	defer down(t, f)
@@ -307,11 +316,13 @@ func TestClasses(t *testing.T) {
 	if n := refused(t, f); n != 0 {
 		t.Errorf("of one sender the fabric has dropped %d frames", n)
 	}
-	sendUDP(t, f, lossless, "two senders in a lossless class are paused, and go on", after(func() bool { return pausesSent(t, f) > 0 }), "h1", "h2")
+	sendUDP(t, f, lossless, "two senders in a lossless class are paused, and go on",
+		after(func() bool { return pausesSent(t, f) > 0 }), "h1", "h2")
 	if n := refused(t, f); n != 0 {
 		t.Errorf("in a lossless class the fabric has dropped %d frames", n)
 	}
-	sendUDP(t, f, 0, "frames of two senders in a lossy class are dropped", func() bool { return refused(t, f) > 0 }, "h1", "h2")
+	sendUDP(t, f, 0, "frames of two senders in a lossy class are dropped", func() bool { return refused(t, f) > 0 }, "h1",
+		"h2")
 }
 
 // received is how many frames a host's port has got.
@@ -323,21 +334,23 @@ func received(t *testing.T, f *Fabric, host string) int64 {
 	return n
 }
 
-// TestECN has two hosts' TCP meet on a link whose lossy queue is marked: the receiver gets segments with CE, the sender hears of them
-// (ECE), and holds back (ssthresh) though nothing is lost: their windows are less than the queues hold.
+// TestECN has two hosts' TCP meet on a link whose lossy queue is marked: the receiver gets segments with CE, the sender
+// hears of them (ECE), and holds back (ssthresh) though nothing is lost: their windows are less than the queues hold.
 func TestECN(t *testing.T) { onPlanes(t, testECN) }
 
 func testECN(t *testing.T, plane string) {
 	program(t, "iperf3", "iperf3")
 	program(t, "ss", "iproute2")
-	f := bringUpAs(t, Options{Plane: plane}, "switch.ecn.priorities=[0,3]", "switch.ecn.kmin=15KB", "switch.ecn.kmax=30KB", "switch.ecn.pmax=1")
+	f := bringUpAs(t, Options{Plane: plane}, "switch.ecn.priorities=[0,3]", "switch.ecn.kmin=15KB", "switch.ecn.kmax=30KB",
+		"switch.ecn.pmax=1")
 	defer down(t, f)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var ends []func() string
 	for host, port := range map[string]string{"h1": "6000", "h2": "6001"} {
 		ends = append(ends, begin(t, f, "listening", "h5", "iperf3", "-s", "-1", "--forceflush", "-p", port),
-			beginUntil(ctx, t, f, "connected to", host, "iperf3", "-c", "h5", "-p", port, "-t", endless, "-C", "reno", "-w", "128K", "--forceflush"))
+			beginUntil(ctx, t, f, "connected to", host, "iperf3", "-c", "h5", "-p", port, "-t", endless, "-C", "reno", "-w",
+				"128K", "--forceflush"))
 	}
 	// It is the connections' own account, which ends with them.
 	until(t, "h1 hears of CE and holds back", func() bool {

@@ -54,7 +54,10 @@ func (r *reader) offer(e Event) {
 
 // missedEvent is one, with the place of the event that follows.
 func (r *reader) missedEvent(next Event) Event {
-	return Event{TimeNS: next.TimeNS, Wall: next.Wall, Kind: EventMissed, Count: r.missed, Detail: "events: the reader was too slow for them"}
+	return Event{
+		TimeNS: next.TimeNS, Wall: next.Wall, Kind: EventMissed, Count: r.missed,
+		Detail: "events: the reader was too slow for them",
+	}
 }
 
 // end gives the reader the last event, whatever it has missed.
@@ -113,13 +116,16 @@ func (f *Fabric) addUp(r *reader) {
 	f.drops(func(p place, n int64) {
 		if grown := n - r.before[p]; grown > 0 {
 			r.before[p] = n
-			r.offer(Event{TimeNS: now, Wall: time.Now(), Kind: EventDrops, Node: p.node, Port: p.port, Peer: p.peer, Detail: p.cause, Count: grown})
+			r.offer(Event{
+				TimeNS: now, Wall: time.Now(), Kind: EventDrops, Node: p.node, Port: p.port, Peer: p.peer,
+				Detail: p.cause, Count: grown,
+			})
 		}
 	})
 }
 
-// Events gives out what happens from now on, of the kinds named or all, until stop is closed, the fabric ends (the verdict is the
-// last event then) or out returns an error. quiet is called when no more events wait.
+// Events gives out what happens from now on, of the kinds named or all, until stop is closed, the fabric ends (the
+// verdict is the last event then) or out returns an error. quiet is called when no more events wait.
 func (f *Fabric) Events(kinds []string, out func(*Event) error, quiet func() error, stop <-chan struct{}) error {
 	r, err := f.read(eventBacklog, kinds)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// Record is what outlives a fabric that had no terminal: what it was and, once it has ended and nobody had asked for that, why. It is a
-// file beside its socket. What the program says as it crashes is in another, which ends in .log.
+// Record is what outlives a fabric that had no terminal: what it was and, once it has ended and nobody had asked for
+// that, why. It is a file beside its socket. What the program says as it crashes is in another, which ends in .log.
 type Record struct {
 	Schema   int    `json:"schema"` // files.Schema
 	Name     string `json:"name"`
@@ -69,8 +69,9 @@ func (f *Fabric) remember() error {
 // EndedBy says what ended the fabric, before Close, if that was neither itself nor another terminal: a signal.
 func (f *Fabric) EndedBy(what string) { f.why = what }
 
-// conclude writes into the record why the fabric has ended, or removes it if another terminal had asked for that: it is told the verdict.
-// It comes before the socket goes, and before events end: a client that finds no socket, or was reading events, reads it.
+// conclude writes into the record why the fabric has ended, or removes it if another terminal had asked for that: it is
+// told the verdict. It comes before the socket goes, and before events end: a client that finds no socket, or was
+// reading events, reads it.
 func (f *Fabric) conclude(v *Verdict, err error) {
 	if f.record == nil {
 		return
@@ -123,7 +124,8 @@ func (r *Record) String() string {
 	if r.Ended.IsZero() { // nobody has seen it
 		return fmt.Sprintf("%s, up since %s, has ended: %s", r.Name, r.Up.Format(time.DateTime), r.Reason)
 	}
-	return fmt.Sprintf("%s ended at %s, %v ago: %s", r.Name, r.Ended.Format(time.DateTime), time.Since(r.Ended).Round(time.Second), r.Reason)
+	return fmt.Sprintf("%s ended at %s, %v ago: %s", r.Name, r.Ended.Format(time.DateTime),
+		time.Since(r.Ended).Round(time.Second), r.Reason)
 }
 
 // Ended is the record of a fabric that has ended by itself; nil if there is none, or it is up.
@@ -234,7 +236,8 @@ func sweep(path string) {
 		conn.Close()
 		return
 	}
-	if info, serr := os.Lstat(path); serr == nil && info.Mode().Type() == os.ModeSocket && errors.Is(err, unix.ECONNREFUSED) {
+	if info, serr := os.Lstat(path); serr == nil && info.Mode().Type() == os.ModeSocket &&
+		errors.Is(err, unix.ECONNREFUSED) {
 		_ = os.Remove(path)
 	}
 }

@@ -54,8 +54,8 @@ func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
 	return Ended(name)
 }
 
-// TestRecord: a fabric that ends and nobody had asked it to leaves its reason and its verdict to those who look for it, until the next of its
-// name comes up.
+// TestRecord: a fabric that ends and nobody had asked it to leaves its reason and its verdict to those who look for it,
+// until the next of its name comes up.
 func TestRecord(t *testing.T) {
 	const name = "test-record"
 	folder(t, name)
@@ -76,7 +76,8 @@ func TestRecord(t *testing.T) {
 			t.Error("who looks for any finds the one that has ended")
 		}
 		c.Close()
-	} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrSeveral) || errors.Is(err, ErrSeveral) && strings.Contains(err.Error(), name) {
+	} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrSeveral) ||
+		errors.Is(err, ErrSeveral) && strings.Contains(err.Error(), name) {
 		t.Errorf("who looks for any is told %v", err)
 	}
 	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool { return o.Name == r.Name && o.Reason == r.Reason }) {
@@ -111,13 +112,15 @@ func TestKilledRecord(t *testing.T) {
 	if err := r.write(); err != nil {
 		t.Fatal(err)
 	}
-	if got := Ended(name); got == nil || !strings.Contains(got.String(), fmt.Sprintf("its process, %d, was killed", gone.PID)) {
+	if got := Ended(name); got == nil || !strings.Contains(got.String(),
+		fmt.Sprintf("its process, %d, was killed", gone.PID)) {
 		t.Errorf("killed: %v", got)
 	}
 	if err := os.WriteFile(LogPath(name), []byte("said before\npanic: all is lost\n\ngoroutine 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := Ended(name); got == nil || !strings.Contains(got.String(), "crashed: panic: all is lost; the rest is in "+LogPath(name)) {
+	if got := Ended(name); got == nil || !strings.Contains(got.String(),
+		"crashed: panic: all is lost; the rest is in "+LogPath(name)) {
 		t.Errorf("crashed: %v", got)
 	}
 	var left []string
@@ -232,8 +235,8 @@ func TestStaleSockets(t *testing.T) {
 	})
 }
 
-// TestDoesNotHalt: a fabric whose engine does not come back from what it is doing, as from a congestion control that loops, ends all the
-// same, with a verdict and a record that say so.
+// TestDoesNotHalt: a fabric whose engine does not come back from what it is doing, as from a congestion control that
+// loops, ends all the same, with a verdict and a record that say so.
 func TestDoesNotHalt(t *testing.T) {
 	const name = "test-no-halt"
 	folder(t, name)
@@ -248,7 +251,8 @@ func TestDoesNotHalt(t *testing.T) {
 	}()
 	<-begun
 	v, err := f.Close()
-	if err != nil || v.Status != measure.Fail || len(v.Reasons) != 1 || !strings.Contains(v.Reasons[0], "did not come to a halt") {
+	if err != nil || v.Status != measure.Fail || len(v.Reasons) != 1 ||
+		!strings.Contains(v.Reasons[0], "did not come to a halt") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "did not come to a halt") || r.Verdict == nil {
@@ -267,7 +271,8 @@ type panicky struct{ cc.Controller }
 
 func (panicky) OnAck(s *cc.Sample) { panic(fmt.Sprintf("no hop %d", len(s.Hops))) }
 
-// TestPanic: a congestion control that panics ends the fabric with a verdict that says whose it was, where its stack is, and with a record.
+// TestPanic: a congestion control that panics ends the fabric with a verdict that says whose it was, where its stack
+// is, and with a record.
 func TestPanic(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	const name = "test-panic"
@@ -289,7 +294,8 @@ func TestPanic(t *testing.T) {
 	<-f.Done()
 	v, err := f.Close()
 	var p *engine.PanicError
-	if !errors.As(err, &p) || v.Status != measure.Fail || !strings.Contains(v.Reasons[0], "the congestion control panicked: mine, flow 0 (h1 to h5) at ") ||
+	if !errors.As(err, &p) || v.Status != measure.Fail ||
+		!strings.Contains(v.Reasons[0], "the congestion control panicked: mine, flow 0 (h1 to h5) at ") ||
 		!strings.Contains(v.Reasons[0], "no hop 0") {
 		t.Fatalf("%+v, %v", v, err)
 	}

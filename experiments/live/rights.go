@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendFiles sends a reply and the open files that come with it: a path below /proc could be that of another process by the time it is read.
+// sendFiles sends a reply and the open files that come with it: a path below /proc could be that of another process by
+// the time it is read.
 func sendFiles(conn net.Conn, r Reply) error {
 	if len(r.files) == 0 {
 		return send(conn, r)

@@ -31,9 +31,9 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	return kernel.RunIn(place, cmd, nil)
 }
 
-// serveProgram runs a program on a node for somebody who may not enter the node's namespaces, another of the fabric's nodes' programs. It has the powers of
-// those, privileged or not, and standard files that come with a message of their own. Each byte that follows is a signal for it; it is killed when
-// the other end closes.
+// serveProgram runs a program on a node for somebody who may not enter the node's namespaces, another of the fabric's
+// nodes' programs. It has the powers of those, privileged or not, and standard files that come with a message of their
+// own. Each byte that follows is a signal for it; it is killed when the other end closes.
 func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	if send(c, first) != nil {
 		return
@@ -81,7 +81,8 @@ func standardFiles(c *connection) []*os.File {
 	return from.take()
 }
 
-// passOn sends a process the signals that come, a byte each, those of a terminal's keys to its group, and kills it when no more can come.
+// passOn sends a process the signals that come, a byte each, those of a terminal's keys to its group, and kills it when
+// no more can come.
 func passOn(from io.Reader, p *os.Process) {
 	for {
 		var one [1]byte
@@ -110,14 +111,18 @@ func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
 // serveVerbs gives programs on hosts RDMA devices.
 func (f *Fabric) serveVerbs() error {
 	s, err := verbs.Serve(verbs.Config{
-		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority, Lossless: f.Made.Scenario.Switch.Lossless(), Namespace: f.plane.Fabric().Namespace,
+		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority,
+		Lossless: f.Made.Scenario.Switch.Lossless(), Namespace: f.plane.Fabric().Namespace,
 	})
 	f.verbs = s
 	return err
 }
 
-// pairFlow is how a program's queue pair on one host sends to another: as a flow of the fabric's congestion control, in a priority.
-func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error) {
+// pairFlow is how a program's queue pair on one host sends to another: as a flow of the fabric's congestion control, in
+// a priority.
+func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies.Pair, salt uint64,
+	priority uint8,
+) (engine.FlowConfig, error) {
 	c, err := f.Made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
 	if err == nil && priority != f.Made.Scenario.Host.DataPriority {
 		c.Hosts = f.Made.hostsIn(priority)

@@ -26,9 +26,11 @@ type Setup struct {
 
 	mutex   sync.Mutex
 	catalog cc.Catalog // the scenario's, and those from files that flows have come with
-	// notifying is of hosts that send CNPs though the fabric's congestion control needs none; nil: no flow has asked for it.
+	// notifying is of hosts that send CNPs though the fabric's congestion control needs none; nil: no flow has asked for
+	// it.
 	notifying *hostagent.Settings
-	// others are of hosts that send data in another priority than the fabric's flows, by that; nil: no program has asked for it.
+	// others are of hosts that send data in another priority than the fabric's flows, by that; nil: no program has asked
+	// for it.
 	others [8]*hostagent.Settings
 }
 
@@ -47,8 +49,8 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 	return &Setup{Scenario: own, Name: name, spec: spec, catalog: own.Catalog}, nil
 }
 
-// learn reads the congestion control that a name means, if that is a file's, relative to the working directory. It takes the place of what
-// the file was before.
+// learn reads the congestion control that a name means, if that is a file's, relative to the working directory. It
+// takes the place of what the file was before.
 func (l *Setup) learn(name string) error {
 	if !ccfile.Is(name) {
 		return nil
@@ -129,7 +131,8 @@ func suits(needs, are cc.SwitchNeeds) bool {
 // carriesDemands says whether data packets have room for a demand: they carry neither telemetry nor a timestamp.
 func carriesDemands(n cc.SwitchNeeds) bool { return !n.INT && !n.Timestamps }
 
-// hostsOf are the settings of the hosts of flows under a congestion control that needs CNPs where the fabric's own does not; nil: those of all hosts.
+// hostsOf are the settings of the hosts of flows under a congestion control that needs CNPs where the fabric's own does
+// not; nil: those of all hosts.
 func (l *Setup) hostsOf(spec *cc.Spec) *hostagent.Settings {
 	if !spec.Needs.CNP || l.spec.Needs.CNP || l.spec.Needs.PCN {
 		return nil
@@ -194,7 +197,8 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 		return engine.FlowConfig{}, err
 	}
 	return engine.FlowConfig{
-		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Entropy: salt, Controller: spec.Name, Hosts: l.hostsOf(spec),
+		Source: f.Source, Destination: f.Destination, Size: int64(f.Size), Start: f.Start, Ports: ports, Entropy: salt,
+		Controller: spec.Name, Hosts: l.hostsOf(spec),
 		NewController: func(int) (cc.Controller, error) {
 			if extra.ConstantRate > 0 {
 				return cc.Constant(float64(extra.ConstantRate)), nil

@@ -15,7 +15,8 @@ import (
 // mostFlows is how many open flows a snapshot has, the oldest first.
 const mostFlows = 1000
 
-// Snapshot is a live fabric at one moment between two events. Counters are since bring-up, times virtual unless they say otherwise.
+// Snapshot is a live fabric at one moment between two events. Counters are since bring-up, times virtual unless they
+// say otherwise.
 type Snapshot struct {
 	Fabric    string         `json:"fabric"`
 	Clock     Clock          `json:"clock"`
@@ -48,11 +49,12 @@ type PortSnapshot struct {
 	ResumesSent     uint64 `json:"resumes_sent"`
 	ResumesReceived uint64 `json:"resumes_received"`
 	// What the egress pipeline did.
-	ECNMarks uint64          `json:"ecn_marks"`
-	UEMarks  uint64          `json:"ue_marks"`
-	CNMs     uint64          `json:"cnms_sent"`
-	Drops    []PortDrop      `json:"drops,omitempty"`
-	Classes  []ClassSnapshot `json:"classes,omitempty"` // priorities that are lossless, or have sent, hold or paused something
+	ECNMarks uint64     `json:"ecn_marks"`
+	UEMarks  uint64     `json:"ue_marks"`
+	CNMs     uint64     `json:"cnms_sent"`
+	Drops    []PortDrop `json:"drops,omitempty"`
+	// priorities that are lossless, or have sent, hold or paused something
+	Classes []ClassSnapshot `json:"classes,omitempty"`
 }
 
 // ClassSnapshot is one priority of a port.
@@ -113,7 +115,8 @@ type FlowSnapshot struct {
 // Snapshot looks at the fabric.
 func (f *Fabric) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{
-		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)), Flows: []FlowSnapshot{},
+		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)),
+		Flows: []FlowSnapshot{},
 	}
 	// The engine stands still within Do. What is known is written before, and with it the memory is there.
 	for i := range s.Ports {
@@ -179,7 +182,8 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
-			Priority: i, QueueBytes: c.QueueBytes, BufferedBytes: c.Buffered, OldBuffered: c.Buffered, Paused: e.State().Paused(id, i, e.Now()),
+			Priority: i, QueueBytes: c.QueueBytes, BufferedBytes: c.Buffered, OldBuffered: c.Buffered,
+			Paused:   e.State().Paused(id, i, e.Now()),
 			PausedNS: e.PausedTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,
 		})
@@ -192,7 +196,8 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 var (
 	refusals = [switchagent.Drops]string{"headroom", "shared_buffer", "lossy_queue", "", "lossy_threshold", "lossy_buffer"}
 	reasons  = [ebpf.Reasons]string{
-		ebpf.ReasonNoRoute: "no_route", ebpf.ReasonTTL: "ttl", ebpf.ReasonMalformed: "malformed", ebpf.ReasonCNMLost: "cnm_unknown_flow",
+		ebpf.ReasonNoRoute: "no_route", ebpf.ReasonTTL: "ttl", ebpf.ReasonMalformed: "malformed",
+		ebpf.ReasonCNMLost: "cnm_unknown_flow",
 	}
 )
 
@@ -221,7 +226,8 @@ func classDrops(e *engine.Engine, id int) (drops []PortDrop) {
 	return drops
 }
 
-// portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the pipelines ended.
+// portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the
+// pipelines ended.
 func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	add := func(cause string, frames int64) {
 		if frames > 0 {
@@ -283,7 +289,8 @@ func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 	for _, id := range f.watch.open[:min(len(f.watch.open), mostFlows)] {
 		w := &flows[id]
 		own := FlowSnapshot{
-			DeliveredBytes: w.Delivered(), Flow: w.Number, From: f.Plan.EndName(w.Source, w.Ports.From), To: f.Plan.EndName(w.Destination, w.Ports.To), SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
+			DeliveredBytes: w.Delivered(), Flow: w.Number, From: f.Plan.EndName(w.Source, w.Ports.From),
+			To: f.Plan.EndName(w.Destination, w.Ports.To), SizeBytes: w.Size, StartNS: w.Start.Nanoseconds(),
 		}
 		if w.Sender != nil {
 			own.RateBPS, own.RTTNS = w.Sender.Rate(), w.Sender.LastRTT.Nanoseconds()

@@ -20,10 +20,12 @@ func closed(conn net.Conn) <-chan struct{} {
 	return stop
 }
 
-// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after answerTimeout.
+// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after
+// answerTimeout.
 const beatEvery = 5 * time.Second
 
-// serveNode keeps the connection of a client that has a node's namespaces; when that ends, the client knows that the fabric has ended.
+// serveNode keeps the connection of a client that has a node's namespaces; when that ends, the client knows that the
+// fabric has ended.
 func (f *Fabric) serveNode(c *connection, _ Request, first Reply) {
 	if sendFiles(c.UnixConn, first) == nil {
 		<-closed(c)

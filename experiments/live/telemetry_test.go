@@ -50,7 +50,8 @@ func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 	return f
 }
 
-// timeout is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging alone.
+// timeout is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging
+// alone.
 const timeout = 3 * time.Minute
 
 // until waits for something that must come.
@@ -131,7 +132,8 @@ func TestMetrics(t *testing.T) {
 	must(t, err)
 	var marked, cnps uint64
 	must(t, f.Do(func(e *engine.Engine) error {
-		marked, cnps = e.State().Ports[f.Plan.PortBetween(f.Plan.NodeByName("leaf0").ID, f.Plan.NodeByName("h0").ID)[0]].EcnMarked, uint64(e.NIC(0).CNPsSent)
+		marked, cnps = e.State().Ports[f.Plan.PortBetween(f.Plan.NodeByName("leaf0").ID,
+			f.Plan.NodeByName("h0").ID)[0]].EcnMarked, uint64(e.NIC(0).CNPsSent)
 		return nil
 	}))
 	if marked == 0 || cnps == 0 {
@@ -154,7 +156,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, begin := range []string{
-		`pausenet_flow_rate_bytes_per_second{destination="h2",fabric="",flow="4",source="h1"} `, `pausenet_queue_bytes{fabric="",node="leaf0",port="leaf0-eth3",priority="3"} `,
+		`pausenet_flow_rate_bytes_per_second{destination="h2",fabric="",flow="4",source="h1"} `,
+		`pausenet_queue_bytes{fabric="",node="leaf0",port="leaf0-eth3",priority="3"} `,
 		`pausenet_event_lateness_seconds{fabric="",quantile="0.99"} `,
 	} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, begin) }) {
@@ -164,15 +167,16 @@ func TestMetrics(t *testing.T) {
 	t.Logf("%d lines; the engine stood still for %d ns", len(lines), snapshot(t, f).TookNS)
 }
 
-// TestCountsOfPriorities: marks, CNMs and drops are told by the priority of the frames that they befell, and add up to what the pipelines
-// and the traffic managers count by port.
+// TestCountsOfPriorities: marks, CNMs and drops are told by the priority of the frames that they befell, and add up to
+// what the pipelines and the traffic managers count by port.
 func TestCountsOfPriorities(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "dcon", Options{Slowdown: 200})
 	defer down(t, f)
 	set(t, f, "leaf1.lossy_limit=500B")
 	// Of what h0 sends to h5, leaf1 drops all that is lossy and longer.
 	for tos, count := range map[string]string{"0x40": "3", "0xa0": "2"} {
-		_ = f.Run("h0", exec.Command("ping", "-q", "-c", count, "-i", "0.01", "-W", "1", "-s", "900", "-Q", tos, "h5")) // no answer comes
+		// no answer comes
+		_ = f.Run("h0", exec.Command("ping", "-q", "-c", count, "-i", "0.01", "-W", "1", "-s", "900", "-Q", tos, "h5"))
 	}
 	requests, err := f.Incast(7, "h0", 1_000_000, "")
 	must(t, err)
@@ -195,13 +199,17 @@ func TestCountsOfPriorities(t *testing.T) {
 			}
 		}
 		if ce != p.ECNMarks || ue != p.UEMarks || cnms != p.CNMs {
-			t.Errorf("%s has %d, %d marks and %d CNMs, its priorities %d, %d and %d", p.Port, p.ECNMarks, p.UEMarks, p.CNMs, ce, ue, cnms)
+			t.Errorf("%s has %d, %d marks and %d CNMs, its priorities %d, %d and %d", p.Port, p.ECNMarks, p.UEMarks, p.CNMs, ce,
+				ue, cnms)
 		}
 	}
 	if p := portOf(t, s, "leaf0", "h0"); data(p).ECNMarks == 0 || data(p).CNMs == 0 {
 		t.Errorf("an incast of 7 had %+v", data(p))
 	}
-	if got, want := portOf(t, s, "leaf1", "h5").Drops, []PortDrop{{"lossy_queue", 2, 3}, {"lossy_queue", 5, 2}}; !slices.Equal(got, want) {
+	if got, want := portOf(t, s, "leaf1", "h5").Drops, []PortDrop{
+		{"lossy_queue", 2, 3},
+		{"lossy_queue", 5, 2},
+	}; !slices.Equal(got, want) {
 		t.Errorf("dropped on the way to h5: %+v, want %+v", got, want)
 	}
 	lost := portOf(t, s, "h7", "leaf1").Drops
@@ -228,7 +236,8 @@ func TestCountsOfPriorities(t *testing.T) {
 
 // TestMarksAtEnqueue: a mark that a packet gets as it joins a queue is of its own priority, at once.
 func TestMarksAtEnqueue(t *testing.T) {
-	f := bringUpFrom(t, "topology: small\nswitch: {ecn: {mode: step, kmax: 5KB}, lossy_limit: 1MB}\n", "dctcp", Options{Slowdown: 200})
+	f := bringUpFrom(t, "topology: small\nswitch: {ecn: {mode: step, kmax: 5KB}, lossy_limit: 1MB}\n", "dctcp",
+		Options{Slowdown: 200})
 	defer down(t, f)
 	requests, err := f.Incast(4, "h0", 1<<40, "")
 	must(t, err)
@@ -259,7 +268,8 @@ type closing struct{ *bytes.Buffer }
 
 func (closing) Close() error { return nil }
 
-// TestEventsOfLaterFlows: a flow of a scenario that starts later than others is told of as it starts, its FCT before its end.
+// TestEventsOfLaterFlows: a flow of a scenario that starts later than others is told of as it starts, its FCT before
+// its end.
 func TestEventsOfLaterFlows(t *testing.T) {
 	var file bytes.Buffer
 	f := bringUpFrom(t, `
@@ -284,7 +294,8 @@ flows:
 		case EventFlowStart:
 			started[*e.Flow] = e.TimeNS
 		case EventFlowEnd:
-			if start, told := started[*e.Flow]; !told || e.TimeNS-start < e.FCTNS-1 || e.TimeNS-start > e.FCTNS+1 { // rounded to ns
+			// rounded to ns
+			if start, told := started[*e.Flow]; !told || e.TimeNS-start < e.FCTNS-1 || e.TimeNS-start > e.FCTNS+1 {
 				t.Errorf("flow %d started at %d and ended at %d ns, with an FCT of %d", *e.Flow, start, e.TimeNS, e.FCTNS)
 			}
 		}
@@ -299,7 +310,10 @@ func TestEventsPipe(t *testing.T) {
 	read, write, err := os.Pipe()
 	must(t, err)
 	defer read.Close()
-	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200, Events: func() (io.WriteCloser, error) { return write, nil }})
+	f := bringUpFrom(t, "topology: small\n", "none", Options{
+		Slowdown: 200,
+		Events:   func() (io.WriteCloser, error) { return write, nil },
+	})
 	raw, err := write.SyscallConn()
 	must(t, err)
 	var size int
@@ -312,10 +326,14 @@ func TestEventsPipe(t *testing.T) {
 	}
 }
 
-// TestEventsFile: what happens is written from time 0 on, a line of JSON each, in the order of time; the verdict is the last.
+// TestEventsFile: what happens is written from time 0 on, a line of JSON each, in the order of time; the verdict is the
+// last.
 func TestEventsFile(t *testing.T) {
 	var file bytes.Buffer
-	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200, Events: func() (io.WriteCloser, error) { return closing{&file}, nil }})
+	f := bringUpFrom(t, "topology: small\n", "none", Options{
+		Slowdown: 200,
+		Events:   func() (io.WriteCloser, error) { return closing{&file}, nil },
+	})
 	ended := make(chan FlowResult, 4)
 	requests, err := f.Incast(4, "h0", 512_000, "")
 	must(t, err)
@@ -326,7 +344,11 @@ func TestEventsFile(t *testing.T) {
 		fct[r.From] = r.FCT.Nanoseconds()
 	}
 	must(t, f.Link("leaf0", "spine0", []string{"down", "reroute=never"}))
-	must(t, f.StartFlows([]FlowRequest{{From: "h1", To: "h5", Size: 100_000}, {From: "h1", To: "h6", Size: 100_000}, {From: "h1", To: "h7", Size: 100_000}}, func(FlowResult) {}))
+	must(t, f.StartFlows([]FlowRequest{
+		{From: "h1", To: "h5", Size: 100_000},
+		{From: "h1", To: "h6", Size: 100_000},
+		{From: "h1", To: "h7", Size: 100_000},
+	}, func(FlowResult) {}))
 	until(t, "frames are lost at the link", func() bool { return len(portOf(t, snapshot(t, f), "leaf0", "spine0").Drops) > 0 })
 	var pauses uint64
 	for _, p := range snapshot(t, f).Ports {
@@ -357,7 +379,8 @@ func TestEventsFile(t *testing.T) {
 		}
 		last = e
 	}
-	if count[EventFlowStart] != 7 || count[EventFlowEnd] < 4 || count[EventPause] == 0 || count[EventPause] < int(pauses) || count[engine.EventLinkDown] != 1 {
+	if count[EventFlowStart] != 7 || count[EventFlowEnd] < 4 || count[EventPause] == 0 ||
+		count[EventPause] < int(pauses) || count[engine.EventLinkDown] != 1 {
 		t.Errorf("%v, %d PAUSEs were sent", count, pauses)
 	}
 	if dropped == 0 || last.Kind != EventVerdict || last.Verdict == nil || len(last.Verdict.Status) == 0 {
@@ -365,7 +388,8 @@ func TestEventsFile(t *testing.T) {
 	}
 }
 
-// TestStorm: two commands make a storm, which is seen, and ends as documented: by its own end, or by a watchdog that is switched on.
+// TestStorm: two commands make a storm, which is seen, and ends as documented: by its own end, or by a watchdog that is
+// switched on.
 func TestStorm(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200})
 	defer down(t, f)
@@ -390,12 +414,16 @@ func TestStorm(t *testing.T) {
 			sent, received = sent+c.PausesSent, received+c.PausesReceived
 		}
 		if p := &s.Ports[i]; sent != p.PausesSent || received != p.PausesReceived {
-			t.Errorf("%s: %d PAUSEs sent, %d received, by priority %d and %d", p.Port, p.PausesSent, p.PausesReceived, sent, received)
+			t.Errorf("%s: %d PAUSEs sent, %d received, by priority %d and %d", p.Port, p.PausesSent, p.PausesReceived, sent,
+				received)
 		}
 	}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(&collector{fabric: f})
-	for _, name := range []string{"pausenet_pauses_sent_total", "pausenet_pauses_received_total", "pausenet_paused_seconds_total"} {
+	for _, name := range []string{
+		"pausenet_pauses_sent_total", "pausenet_pauses_received_total",
+		"pausenet_paused_seconds_total",
+	} {
 		if n, err := testutil.GatherAndCount(registry, name); err != nil || n < len(s.Ports) {
 			t.Errorf("%s has %d values: %v", name, n, err)
 		}
@@ -415,7 +443,8 @@ func TestStorm(t *testing.T) {
 
 // TestStalls: under credits the time that a queue is stopped is that for which frames waited for credits.
 func TestStalls(t *testing.T) {
-	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {period: 40us, buffer: 64KB}}\n", "none", Options{Slowdown: 200})
+	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {period: 40us, buffer: 64KB}}\n", "none",
+		Options{Slowdown: 200})
 	defer down(t, f)
 	before := snapshot(t, f)
 	requests, err := f.Incast(4, "h7", 20_000_000, "")
@@ -423,7 +452,8 @@ func TestStalls(t *testing.T) {
 	must(t, f.StartFlows(requests, func(FlowResult) {}))
 	until(t, "queues have been stopped at a switch and at a host", func() bool {
 		s := snapshot(t, f)
-		return data(portOf(t, s, "leaf0", "spine0")).PausedNS > 300_000 && data(portOf(t, s, "h0", "leaf0")).PausedNS > 300_000
+		return data(portOf(t, s, "leaf0", "spine0")).PausedNS > 300_000 &&
+			data(portOf(t, s, "h0", "leaf0")).PausedNS > 300_000
 	})
 	s := snapshot(t, f)
 	if p := portOf(t, s, "leaf1", "h7"); data(p).PausedNS != 0 || p.PausesSent+p.PausesReceived != 0 {
@@ -440,9 +470,9 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE closes a cycle, which
-// is named. Taking a link of the cycle down ends it. Whether the routes that are left close another cycle, which holds the flows again,
-// depends on when that is: then that one is named.
+// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE
+// closes a cycle, which is named. Taking a link of the cycle down ends it. Whether the routes that are left close
+// another cycle, which holds the flows again, depends on when that is: then that one is named.
 func TestDeadlock(t *testing.T) {
 	source, err := scenario.BuiltinSource("deadlock")
 	must(t, err)
@@ -466,7 +496,10 @@ func TestDeadlock(t *testing.T) {
 	ended := make(chan FlowResult, len(requests))
 	must(t, f.StartFlows(requests, func(r FlowResult) { ended <- r }))
 	e := <-troubles.C
-	for _, name := range []string{"leaf2-eth5 (to spine0)", "spine0-eth4 (to leaf3)", "leaf3-eth6 (to spine1)", "spine1-eth3 (to leaf2)"} {
+	for _, name := range []string{
+		"leaf2-eth5 (to spine0)", "spine0-eth4 (to leaf3)", "leaf3-eth6 (to spine1)",
+		"spine1-eth3 (to leaf2)",
+	} {
 		if e.Kind != engine.EventDeadlock || !strings.Contains(e.Detail, name) {
 			t.Errorf("%s does not name %s", e.Detail, name)
 		}

@@ -99,7 +99,8 @@ func (t *Top) Write(w io.Writer, lines int) {
 	if name == "" {
 		name = "fabric"
 	}
-	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; events late by %v (p50), %v (p99); busy %s; %d flows open\n", name, virtualNS(c.VirtualNS),
+	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; events late by %v (p50), %v (p99); busy %s; %d flows open\n", name,
+		virtualNS(c.VirtualNS),
 		c.slowdown(), virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)
 	lines--
 	if c.Frames > 0 {
@@ -133,7 +134,8 @@ func (t *Top) writePorts(out io.Writer, lines int) {
 		if !p.Up {
 			use = "down"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s\t\n", p.Port, p.Peer, size(p.queue), size(p.buffered), p.paused, 100*p.pausedShare,
+		fmt.Fprintf(w, "%s\t%s\t%v\t%v\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s\t\n", p.Port, p.Peer, size(p.queue), size(p.buffered),
+			p.paused, 100*p.pausedShare,
 			count(p.pausesTx), count(p.pausesRx), count(p.marked), bits(p.tx), use)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue goes first, idle ones are left out, and
-// rates are differences over those 2 ms.
+// TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue goes first, idle ones are
+// left out, and rates are differences over those 2 ms.
 func TestTop(t *testing.T) {
 	class := func(queue, buffered uint64, paused bool, ns int64) []ClassSnapshot {
 		return []ClassSnapshot{{Priority: 3, QueueBytes: queue, BufferedBytes: buffered, Paused: paused, PausedNS: ns}}
@@ -28,7 +28,10 @@ func TestTop(t *testing.T) {
 		Fabric: "lab", Clock: Clock{VirtualNS: 3e6, Slowdown: 100}, OpenFlows: 2, Deadlock: "a waits for b",
 		Ports: []PortSnapshot{
 			{Port: "a-eth1", Peer: "x", Up: true, TxBytes: 1_001_000, BusyNS: 1_000_005, Classes: class(1000, 0, false, 0)},
-			{Port: "b-eth1", Peer: "y", Up: true, PausesSent: 8, PausesReceived: 2, ECNMarks: 6, Classes: class(50_000, 2000, true, 6e5)},
+			{
+				Port: "b-eth1", Peer: "y", Up: true, PausesSent: 8, PausesReceived: 2, ECNMarks: 6,
+				Classes: class(50_000, 2000, true, 6e5),
+			},
 			{Port: "c-eth1", Peer: "z", Up: true},
 			{Port: "d-eth1", Peer: "z"},
 		},
@@ -66,7 +69,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a reader that does not keep up loses events and is told how many, before the next one that it gets, or at the end.
+// TestSlowReader: a reader that does not keep up loses events and is told how many, before the next one that it gets,
+// or at the end.
 func TestSlowReader(t *testing.T) {
 	r := &reader{events: make(chan Event, 3)}
 	offer := func(from, n int) {

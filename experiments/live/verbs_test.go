@@ -68,16 +68,22 @@ func TestVerbsDevices(t *testing.T) {
 		t.Errorf("ibv_devices on h1:\n%s", out)
 	}
 	out := onRDMA(t, f, "h2", "ibv_devinfo", "-v")
-	for _, want := range []string{"hca_id:\tpausenet0", "PORT_ACTIVE (4)", "active_mtu:\t\t1024 (3)", "link_layer:\t\tEthernet", "10.0 Gbps (4)", "GID[  0]:\t\t::ffff:10.0.0.3, RoCE v2", "GID[  1]:\t\tfd00::a00:3, RoCE v2"} {
+	for _, want := range []string{
+		"hca_id:\tpausenet0", "PORT_ACTIVE (4)", "active_mtu:\t\t1024 (3)",
+		"link_layer:\t\tEthernet", "10.0 Gbps (4)", "GID[  0]:\t\t::ffff:10.0.0.3, RoCE v2",
+		"GID[  1]:\t\tfd00::a00:3, RoCE v2",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("ibv_devinfo on h2 lacks %q:\n%s", want, out)
 		}
 	}
 }
 
-// meet runs a program on one node that another on a second node connects to, and returns what both wrote. The second is started again until
-// the first listens.
-func meet(f *Fabric, server string, serve *exec.Cmd, client string, connect func() *exec.Cmd) (served, connected string, err error) {
+// meet runs a program on one node that another on a second node connects to, and returns what both wrote. The second is
+// started again until the first listens.
+func meet(f *Fabric, server string, serve *exec.Cmd, client string,
+	connect func() *exec.Cmd,
+) (served, connected string, err error) {
 	var atServer bytes.Buffer
 	serve.Stdout, serve.Stderr = &atServer, &atServer
 	ended := make(chan error, 1)
@@ -106,7 +112,9 @@ func meet(f *Fabric, server string, serve *exec.Cmd, client string, connect func
 }
 
 // together is meet of programs that must do well.
-func together(t *testing.T, f *Fabric, server string, serve []string, client string, connect []string) (served, connected string) {
+func together(t *testing.T, f *Fabric, server string, serve []string, client string,
+	connect []string,
+) (served, connected string) {
 	t.Helper()
 	served, connected, err := meet(f, server, rdma(t, serve...), client, func() *exec.Cmd { return rdma(t, connect...) })
 	if err != nil {
@@ -120,7 +128,8 @@ func TestVerbsPingpong(t *testing.T) {
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	f := bringUp(t, "")
 	defer down(t, f)
-	for _, more := range [][]string{{"-g", "0"}, {"-g", "0", "-e"}, {"-g", "1"}} { // polling, and sleeping until a completion is told; over IPv6
+	// polling, and sleeping until a completion is told; over IPv6
+	for _, more := range [][]string{{"-g", "0"}, {"-g", "0", "-e"}, {"-g", "1"}} {
 		command := append([]string{"ibv_rc_pingpong", "-n", "30", "-s", "3001", "-c"}, more...)
 		served, connected := together(t, f, "h1", command, "h5", append(command, "h1"))
 		for _, out := range []string{served, connected} {
@@ -131,7 +140,8 @@ func TestVerbsPingpong(t *testing.T) {
 	}
 }
 
-// TestVerbsPerftest runs perftest's programs of each kind of operation, with connections by TCP and by the connection manager.
+// TestVerbsPerftest runs perftest's programs of each kind of operation, with connections by TCP and by the connection
+// manager.
 func TestVerbsPerftest(t *testing.T) {
 	program(t, "ib_write_bw", "perftest")
 	f := bringUp(t, "")
@@ -152,7 +162,8 @@ func TestVerbsPerftest(t *testing.T) {
 	}
 }
 
-// TestVerbsManagerSlow has programs connect anew after data, by the connection manager, where a round trip takes longer than they do.
+// TestVerbsManagerSlow has programs connect anew after data, by the connection manager, where a round trip takes longer
+// than they do.
 func TestVerbsManagerSlow(t *testing.T) {
 	program(t, "ib_send_lat", "perftest")
 	verbsFolder(t)
@@ -182,15 +193,16 @@ func TestVerbsRping(t *testing.T) {
 		{[]string{"-a", "::"}, []string{"-a", "10.0.0.2"}}, // a listener of any IPv6 address is one of IPv4, too
 		{[]string{"-a", "fd00::a00:2"}, []string{"-a", "fd00::a00:2", "-I", "fd00::a00:6"}},
 	} {
-		_, connected := together(t, f, "h1", append([]string{"rping", "-s", "-C", "3"}, k.listen...), "h5", append([]string{"rping", "-c", "-v", "-V", "-C", "3"}, k.connect...))
+		_, connected := together(t, f, "h1", append([]string{"rping", "-s", "-C", "3"}, k.listen...), "h5",
+			append([]string{"rping", "-c", "-v", "-V", "-C", "3"}, k.connect...))
 		if !strings.Contains(connected, "ping data: rdma-ping-2: CDEF") {
 			t.Errorf("rping %v:\n%s", k.connect, connected)
 		}
 	}
 }
 
-// TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection manager, and what is
-// refused.
+// TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection
+// manager, and what is refused.
 func TestVerbsExamples(t *testing.T) {
 	program(t, "rdma_server", "rdmacm-utils")
 	program(t, "fi_pingpong", "libfabric-bin")
@@ -204,8 +216,16 @@ func TestVerbsExamples(t *testing.T) {
 		{[]string{"rdma_server"}, []string{"rdma_client", "-s", "10.0.0.2"}, "rdma_client: end 0"},
 		{[]string{"udaddy"}, []string{"udaddy", "-s", "10.0.0.2"}, "return status 0"},
 		{[]string{"udaddy", "-b", "::"}, []string{"udaddy", "-s", "fd00::a00:2"}, "return status 0"},
-		{[]string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20"}, []string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20", "h1"}, " 20  "},
-		{[]string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024"}, []string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024", "10.0.0.2"}, "=20"},
+		{
+			[]string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20"},
+			[]string{"ib_send_lat", "-F", "-R", "-c", "UD", "-n", "20", "h1"},
+			" 20  ",
+		},
+		{
+			[]string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024"},
+			[]string{"fi_pingpong", "-p", "verbs", "-e", "rdm", "-I", "20", "-S", "1024", "10.0.0.2"},
+			"=20",
+		},
 	} {
 		if _, connected := together(t, f, "h1", k.serve, "h5", k.connect); !strings.Contains(connected, k.want) {
 			t.Errorf("%v:\n%s", k.connect, connected)
@@ -215,7 +235,10 @@ func TestVerbsExamples(t *testing.T) {
 		command []string
 		want    string
 	}{
-		{[]string{"mckey", "-m", "239.1.1.1", "-s", "-b", "10.0.0.6"}, "multicast of datagrams is not supported here: use a datagram for each receiver, or UDP\n"},
+		{
+			[]string{"mckey", "-m", "239.1.1.1", "-s", "-b", "10.0.0.6"},
+			"multicast of datagrams is not supported here: use a datagram for each receiver, or UDP\n",
+		},
 		{[]string{"riostream", "-s", "10.0.0.2"}, "a socket over RDMA (rsocket) is not supported here: use a TCP socket, or queue pairs by rdma_create_ep\n"},
 		{[]string{"ibv_uc_pingpong", "-g", "0"}, "a UC queue pair is not supported here: use an RC queue pair\n"},
 	} {
@@ -228,13 +251,15 @@ func TestVerbsExamples(t *testing.T) {
 	}
 }
 
-// TestVerbsLifetimes has events come for objects that are gone: a request to connect whose program has ended, which must not harm the program that it
-// is for, and destroyed ids and completion queues, of which a program hears nothing more.
+// TestVerbsLifetimes has events come for objects that are gone: a request to connect whose program has ended, which
+// must not harm the program that it is for, and destroyed ids and completion queues, of which a program hears nothing
+// more.
 func TestVerbsLifetimes(t *testing.T) {
 	program(t, "cc", "gcc")
 	verbsFolder(t)
 	path := filepath.Join(t.TempDir(), "lifetimes")
-	if out, err := exec.Command("cc", "-Wall", "-Werror", "-o", path, "testdata/lifetimes.c", "-lrdmacm", "-libverbs").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-Wall", "-Werror", "-o", path, "testdata/lifetimes.c", "-lrdmacm",
+		"-libverbs").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	f := bringUp(t, "")
@@ -271,8 +296,8 @@ func TestVerbsLifetimes(t *testing.T) {
 	}
 }
 
-// TestVerbsIncast has eight programs write to one host until a sender is paused, without a congestion control, or gets CNPs, under DCQCN. A capture of
-// the senders' wires shows it.
+// TestVerbsIncast has eight programs write to one host until a sender is paused, without a congestion control, or gets
+// CNPs, under DCQCN. A capture of the senders' wires shows it.
 func TestVerbsIncast(t *testing.T) {
 	program(t, "ib_write_bw", "perftest")
 	program(t, "tshark", "tshark")
@@ -332,7 +357,8 @@ func TestVerbsIncast(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if slices.ContainsFunc(f.Plan.Hosts[1:1+senders], func(id topologies.NodeID) bool { n := &f.Plan.Nodes[id]; return k.seen(s, n.Ports[0], n.Name) }) {
+				if slices.ContainsFunc(f.Plan.Hosts[1:1+senders],
+					func(id topologies.NodeID) bool { n := &f.Plan.Nodes[id]; return k.seen(s, n.Ports[0], n.Name) }) {
 					break
 				}
 				if time.Now().After(deadline) {
@@ -355,8 +381,8 @@ func TestVerbsIncast(t *testing.T) {
 	}
 }
 
-// TestVerbsKill kills one program of two, or both, at random times: nothing may stay of them. PAUSENET_KILLS says how often; make live-cycles has
-// it done a hundred times.
+// TestVerbsKill kills one program of two, or both, at random times: nothing may stay of them. PAUSENET_KILLS says how
+// often; make live-cycles has it done a hundred times.
 func TestVerbsKill(t *testing.T) {
 	program(t, "ib_write_bw", "perftest")
 	verbsFolder(t)
@@ -416,8 +442,9 @@ func TestVerbsKill(t *testing.T) {
 	together(t, f, "h1", pingpong, "h5", append(pingpong, "h1"))
 }
 
-// TestVerbsHostile has a program on one host post work requests with random addresses and keys to queue pairs of another host's program, whose memory
-// but for what it offers must stay as it is, and send the server whatever comes to its mind.
+// TestVerbsHostile has a program on one host post work requests with random addresses and keys to queue pairs of
+// another host's program, whose memory but for what it offers must stay as it is, and send the server whatever comes to
+// its mind.
 func TestVerbsHostile(t *testing.T) {
 	program(t, "python3", "python3")
 	verbsFolder(t)
@@ -433,5 +460,6 @@ func TestVerbsHostile(t *testing.T) {
 			t.Errorf("%s\n%s", served, connected)
 		}
 	}
-	together(t, f, "h1", []string{"ibv_rc_pingpong", "-g", "0", "-n", "10"}, "h5", []string{"ibv_rc_pingpong", "-g", "0", "-n", "10", "h1"})
+	together(t, f, "h1", []string{"ibv_rc_pingpong", "-g", "0", "-n", "10"}, "h5",
+		[]string{"ibv_rc_pingpong", "-g", "0", "-n", "10", "h1"})
 }

@@ -33,7 +33,8 @@ type Clock struct {
 	WallSeconds   float64 `json:"wall_seconds"`
 	LatenessP50NS int64   `json:"lateness_p50_ns"` // of events, in virtual time
 	LatenessP99NS int64   `json:"lateness_p99_ns"`
-	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, in wall-clock time.
+	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, in wall-clock
+	// time.
 	Frames             int64   `json:"program_frames"`
 	FrameLatenessP50NS int64   `json:"frame_lateness_p50_wall_ns"`
 	FrameLatenessP99NS int64   `json:"frame_lateness_p99_wall_ns"`
@@ -46,8 +47,10 @@ type Clock struct {
 func clockOf(s live.Status) Clock {
 	return Clock{
 		Slowdown: s.Slowdown, FirstSlowdown: s.First, Frames: s.Frames, FrameLatenessP50NS: s.FrameP50.Nanoseconds(),
-		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(), VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
-		LatenessP50NS: s.LatenessP50.Nanoseconds(), LatenessP99NS: s.LatenessP99.Nanoseconds(), Busy: s.Busy, StalledSeconds: s.Stalled.Seconds(), OldStalled: s.Stalled.Seconds(),
+		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(),
+		VirtualNS: s.Virtual.Nanoseconds(), WallSeconds: s.Wall.Seconds(),
+		LatenessP50NS: s.LatenessP50.Nanoseconds(), LatenessP99NS: s.LatenessP99.Nanoseconds(), Busy: s.Busy,
+		StalledSeconds: s.Stalled.Seconds(), OldStalled: s.Stalled.Seconds(),
 	}
 }
 
@@ -65,7 +68,8 @@ func (f *Fabric) verdict() Verdict {
 		worse(measure.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
-		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since, f.live.Engine().DescribeCycle(d))
+		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since,
+			f.live.Engine().DescribeCycle(d))
 	}
 	v.undisturbed(f.Plan, f.plane.Disturbed())
 	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
@@ -75,7 +79,8 @@ func (f *Fabric) verdict() Verdict {
 // mostDisturbed is how many interfaces a verdict names.
 const mostDisturbed = 5
 
-// undisturbed judges what was done to interfaces: what is sent into one that is down or gone is lost, and no invariant is broken by it.
+// undisturbed judges what was done to interfaces: what is sent into one that is down or gone is lost, and no invariant
+// is broken by it.
 func (v *Verdict) undisturbed(plan *topologies.Plan, all []kernel.Disturbance) {
 	for _, d := range all[:min(len(all), mostDisturbed)] {
 		port := &plan.Ports[d.Port]
@@ -107,9 +112,10 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 	}
 }
 
-// followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that was not where a program
-// that measures round trips, or answers them, had to find it. A slow-down that it names is not below the one that fits this machine by
-// what a pass takes here: the fabric had less to do than it was meant for, or fell back so far that its lateness says little.
+// followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that
+// was not where a program that measures round trips, or answers them, had to find it. A slow-down that it names is not
+// below the one that fits this machine by what a pass takes here: the fabric had less to do than it was meant for, or
+// fell back so far that its lateness says little.
 func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 	virtual := func(d time.Duration) vtime.Time {
@@ -135,7 +141,8 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 			"machine's; --slowdown %g would fit", s.LatenessP50, base, fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
 		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
-			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames, wall(s.FrameP99), virtual(s.FrameP99),
+			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames,
+			wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
 	case s.LatenessP99 > base && s.Stalled == 0:
 		v.worse(measure.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
@@ -185,6 +192,7 @@ func (c *Clock) slowdown() string {
 // frames is how late programs' frames were, as text.
 func (c *Clock) frames() string {
 	wall := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
-	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of wall-clock time", c.Frames, wall(c.FrameLatenessP50NS),
+	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of wall-clock time", c.Frames,
+		wall(c.FrameLatenessP50NS),
 		wall(c.FrameLatenessP99NS), wall(c.FrameLatenessMaxNS))
 }

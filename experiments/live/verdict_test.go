@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestFollowed: what is said of how the machine followed the clock. The shortest round trip is 4 us, 800 us of wall-clock time.
+// TestFollowed: what is said of how the machine followed the clock. The shortest round trip is 4 us, 800 us of
+// wall-clock time.
 func TestFollowed(t *testing.T) {
 	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond
 	for name, c := range map[string]struct {
@@ -24,22 +25,53 @@ func TestFollowed(t *testing.T) {
 		want            measure.Status
 		says            []string // one of each reason
 	}{
-		"in time":          {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: measure.Pass},
-		"events late":      {late: base + 1, want: measure.Warn, says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 250 would fit"}},
-		"frames late":      {p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn, says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"}},
-		"both late":        {late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: measure.Warn, says: []string{"--slowdown 500 would fit"}},
-		"half late":        {p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: measure.Fail, says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"}},
-		"too low":          {late: base + 1, p50: 900 * us, p99: 2 * ms, worst: 9 * ms, fitting: 2000, want: measure.Fail, says: []string{"--slowdown 2000 would fit"}},
-		"events later":     {late: 9 * base, p50: 900 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail, says: []string{"--slowdown 2000 would fit"}},
-		"half of events":   {late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail, says: []string{"half of the events came more than 8us late, where a round trip between two hosts of a switch takes 4us: what programs measured is this machine's; --slowdown 2000 would fit"}},
-		"one frame in all": {p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: measure.Fail, says: []string{"a frame that a program sent was taken 201ms late"}},
-		"stood still":      {late: 9 * base, stalled: 5 * time.Second, want: measure.Fail, says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"}},
-		"a stall":          {p99: 2 * time.Second, worst: 2 * time.Second, stalled: 1800 * ms, want: measure.Fail, says: []string{"virtual time stood still for 1.8s", "was taken 2s late"}},
-		"a flood":          {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
+		"in time": {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: measure.Pass},
+		"events late": {
+			late: base + 1, want: measure.Warn,
+			says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 250 would fit"},
+		},
+		"frames late": {
+			p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn,
+			says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"},
+		},
+		"both late": {
+			late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: measure.Warn,
+			says: []string{"--slowdown 500 would fit"},
+		},
+		"half late": {
+			p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: measure.Fail,
+			says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"},
+		},
+		"too low": {
+			late: base + 1, p50: 900 * us, p99: 2 * ms, worst: 9 * ms, fitting: 2000, want: measure.Fail,
+			says: []string{"--slowdown 2000 would fit"},
+		},
+		"events later": {
+			late: 9 * base, p50: 900 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail,
+			says: []string{"--slowdown 2000 would fit"},
+		},
+		"half of events": {
+			late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail,
+			says: []string{"half of the events came more than 8us late, where a round trip between two hosts of a switch takes 4us: what programs measured is this machine's; --slowdown 2000 would fit"},
+		},
+		"one frame in all": {
+			p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: measure.Fail,
+			says: []string{"a frame that a program sent was taken 201ms late"},
+		},
+		"stood still": {
+			late: 9 * base, stalled: 5 * time.Second, want: measure.Fail,
+			says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"},
+		},
+		"a stall": {
+			p99: 2 * time.Second, worst: 2 * time.Second, stalled: 1800 * ms, want: measure.Fail,
+			says: []string{"virtual time stood still for 1.8s", "was taken 2s late"},
+		},
+		"a flood": {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
 	} {
 		v := Verdict{Status: measure.Pass}
 		v.followed(live.Status{
-			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Stalled: c.stalled, Lost: c.lost, Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
+			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Stalled: c.stalled, Lost: c.lost,
+			Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
 		}, base, c.fitting)
 		if v.Status != c.want || len(v.Reasons) != len(c.says) {
 			t.Errorf("%s: %s, %q", name, v.Status, v.Reasons)

@@ -21,9 +21,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestIncastIsTheScenarios: RDMA flows that no program disturbs complete in a live fabric when they do in a run of a scenario that starts
-// them at the same virtual times, and the fingerprint is that of the same engine driven without a wall clock: whatever the machine is
-// late by, and though those of the second round take the places of those of the first.
+// TestIncastIsTheScenarios: RDMA flows that no program disturbs complete in a live fabric when they do in a run of a
+// scenario that starts them at the same virtual times, and the fingerprint is that of the same engine driven without a
+// wall clock: whatever the machine is late by, and though those of the second round take the places of those of the
+// first.
 func TestIncastIsTheScenarios(t *testing.T) {
 	for _, controller := range []string{"dcqcn", "none"} {
 		t.Run(controller, func(t *testing.T) {
@@ -99,15 +100,18 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	}
 }
 
-// ranAsScenario is the completion time in ns of each flow in a run of a scenario, by the number of its round and its source.
+// ranAsScenario is the completion time in ns of each flow in a run of a scenario, by the number of its round and its
+// source.
 func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]int64 {
 	t.Helper()
 	var text strings.Builder
-	fmt.Fprintf(&text, "topology: small\ncontrollers: [%s]\nduration: %dns\ndrain: true\nflows:\n", controller, rounds[len(rounds)-1].start.Nanoseconds()+1e6)
+	fmt.Fprintf(&text, "topology: small\ncontrollers: [%s]\nduration: %dns\ndrain: true\nflows:\n", controller,
+		rounds[len(rounds)-1].start.Nanoseconds()+1e6)
 	var flows []string
 	for i := range rounds {
 		for _, r := range rounds[i].requests {
-			fmt.Fprintf(&text, "  - {from: %s, to: %s, size: %d, start: %dps}\n", r.From, r.To, int64(r.Size), int64(rounds[i].start))
+			fmt.Fprintf(&text, "  - {from: %s, to: %s, size: %d, start: %dps}\n", r.From, r.To, int64(r.Size),
+				int64(rounds[i].start))
 			flows = append(flows, fmt.Sprintf("%d-%s", i, r.From))
 		}
 	}
@@ -141,7 +145,8 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 	return took
 }
 
-// ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same flows.
+// ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same
+// flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
 	plane, err := wasmplane.Open(f.Plan, f.Made.Fabric().Features)
@@ -160,7 +165,10 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	for _, round := range rounds {
 		last = round.start
 		for _, r := range round.requests {
-			own := &scenario.Flow{Tag: scenario.DefaultTag, Source: f.Plan.NodeByName(r.From).ID, Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last}
+			own := &scenario.Flow{
+				Tag: scenario.DefaultTag, Source: f.Plan.NodeByName(r.From).ID,
+				Destination: f.Plan.NodeByName(r.To).ID, Size: r.Size, Start: last,
+			}
 			flow, err := f.Made.Flow(own, r.CC, listing.Salts(own)(0))
 			if err != nil {
 				t.Fatal(err)
@@ -175,8 +183,8 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	return e.Fingerprint()
 }
 
-// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of workloads, whichever flows
-// were started before.
+// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of
+// workloads, whichever flows were started before.
 func TestScenarioFlowsKeepTheirPorts(t *testing.T) {
 	text := `topology: {leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 4, ports_per_host: 2}, rate: 10Gbps, delay: 1us}
 flows:

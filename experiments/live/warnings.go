@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Warnings are what is off with the fabric, though it is up: with its settings, and with a slow-down that somebody asked for.
+// Warnings are what is off with the fabric, though it is up: with its settings, and with a slow-down that somebody
+// asked for.
 func (f *Fabric) Warnings() []string {
 	texts := f.Made.Warnings()
 	for _, n := range f.nodes.Notes() {
@@ -29,8 +30,8 @@ func (f *Fabric) Warnings() []string {
 	return texts
 }
 
-// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It goes by
-// wall-clock time, as all programs on nodes do.
+// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It
+// goes by wall-clock time, as all programs on nodes do.
 const firstTimeout = time.Second
 
 // slowdownWarning says why a slow-down does not suit a fabric on a machine where a pass takes so long; empty: it does.
@@ -50,8 +51,8 @@ func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64
 	return ""
 }
 
-// longestRTT is the longest round trip of a small message between two hosts that are far from each other, by their numbers, and the
-// hosts.
+// longestRTT is the longest round trip of a small message between two hosts that are far from each other, by their
+// numbers, and the hosts.
 func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 	for i, a := range plan.Hosts {
 		b := plan.Hosts[(i+len(plan.Hosts)/2)%len(plan.Hosts)]

@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// A slow-down that the machine cannot follow, or that outlasts TCP's timeout, is warned of with the arithmetic; one that fits is not.
+// A slow-down that the machine cannot follow, or that outlasts TCP's timeout, is warned of with the arithmetic; one
+// that fits is not.
 func TestSlowdownWarning(t *testing.T) {
 	const pass = 500 * time.Nanosecond
 	for _, name := range topologies.BuiltinNames() {

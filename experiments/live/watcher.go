@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// watcher is told what happens and tells those who wait for it. It runs on the engine's goroutine alone. Without a reader of events
-// nothing is made of what it is told.
+// watcher is told what happens and tells those who wait for it. It runs on the engine's goroutine alone. Without a
+// reader of events nothing is made of what it is told.
 type watcher struct {
 	plan    *topologies.Plan
 	ends    map[int]func(now vtime.Time) // by flow

@@ -59,8 +59,8 @@ var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+%-]{0,99}$`)
 // valueWord is what a setting may be set to: {detect: 200us, restore: 500us} too.
 var valueWord = regexp.MustCompile(`^[A-Za-z0-9\[{][A-Za-z0-9_.:,%+{}\[\] -]{0,199}$`)
 
-// lineOf is the line of the fabric's shell that does what a page has asked for. What it names has to be there: a line of the shell may
-// also be a program on a node.
+// lineOf is the line of the fabric's shell that does what a page has asked for. What it names has to be there: a line
+// of the shell may also be a program on a node.
 func (h *head) lineOf(of map[string]string) (string, error) {
 	names := make([]string, len(changes))
 	for i := range changes {

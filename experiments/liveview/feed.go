@@ -17,7 +17,8 @@ const (
 	mostReaders = 32
 )
 
-// feed has what pages are told. Who writes never waits for who reads: a reader that has fallen behind what is kept goes on with that.
+// feed has what pages are told. Who writes never waits for who reads: a reader that has fallen behind what is kept goes
+// on with that.
 type feed struct {
 	called chan struct{} // a page has come
 
@@ -71,7 +72,8 @@ func (f *feed) end(value any) {
 	}
 }
 
-// after are the messages behind one of a number, and the number of the last. wake is closed as there are more; over says that there will be none.
+// after are the messages behind one of a number, and the number of the last. wake is closed as there are more; over
+// says that there will be none.
 func (f *feed) after(number int) (messages [][]byte, last int, wake <-chan struct{}, over bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// TestFeed: a reader gets each message once; one that is behind what is kept goes on with that, and is waited for by nobody.
+// TestFeed: a reader gets each message once; one that is behind what is kept goes on with that, and is waited for by
+// nobody.
 func TestFeed(t *testing.T) {
 	f := newFeed()
 	_, last, wake, over := f.after(0)
@@ -25,7 +26,8 @@ func TestFeed(t *testing.T) {
 	for range 2 * mostKept {
 		f.put("b", 2)
 	}
-	if messages, last, _, _ = f.after(last); len(messages) != mostKept || last != 2*mostKept+1 || !strings.HasPrefix(string(messages[0]), "id: 602\n") {
+	if messages, last, _, _ = f.after(last); len(messages) != mostKept || last != 2*mostKept+1 ||
+		!strings.HasPrefix(string(messages[0]), "id: 602\n") {
 		t.Errorf("%d messages to %d, the first %q", len(messages), last, messages[0])
 	}
 	if messages, _, _, _ = f.after(99999); len(messages) != mostKept {
@@ -53,32 +55,45 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestSample: columns are in the order of the page's ports, and the share of the time that a port was paused is of its priority that was so for longest.
+// TestSample: columns are in the order of the page's ports, and the share of the time that a port was paused is of its
+// priority that was so for longest.
 func TestSample(t *testing.T) {
 	class := func(priority uint8, queue uint64, ns int64) live.ClassSnapshot {
-		return live.ClassSnapshot{Priority: priority, QueueBytes: queue, BufferedBytes: 2 * queue, PausedNS: ns, Paused: ns > 0}
+		return live.ClassSnapshot{
+			Priority: priority, QueueBytes: queue, BufferedBytes: 2 * queue, PausedNS: ns,
+			Paused: ns > 0,
+		}
 	}
 	before := &live.Snapshot{
 		Clock: live.Clock{VirtualNS: 1000},
-		Ports: []live.PortSnapshot{{Port: "a-eth1", Node: "a"}, {Port: "b-eth1", Node: "b", Classes: []live.ClassSnapshot{class(3, 0, 100)}}},
+		Ports: []live.PortSnapshot{
+			{Port: "a-eth1", Node: "a"},
+			{Port: "b-eth1", Node: "b", Classes: []live.ClassSnapshot{class(3, 0, 100)}},
+		},
 	}
 	now := &live.Snapshot{
 		Clock: live.Clock{VirtualNS: 2000},
 		Ports: []live.PortSnapshot{
 			{Port: "a-eth1", Node: "a", Up: true, TxBytes: 7, Drops: []live.PortDrop{{Frames: 2}, {Frames: 3}}},
-			{Port: "b-eth1", Node: "b", Classes: []live.ClassSnapshot{class(3, 10, 600), class(4, 20, 300)}, ECNMarks: 1, UEMarks: 2},
+			{
+				Port: "b-eth1", Node: "b", Classes: []live.ClassSnapshot{class(3, 10, 600), class(4, 20, 300)}, ECNMarks: 1,
+				UEMarks: 2,
+			},
 		},
 		Hosts: []live.HostSnapshot{{Node: "b", CNPsReceived: 4}},
 	}
 	d := &live.Description{
-		Nodes: []live.NodeDescription{{Name: "a", Tier: 1}, {Name: "b"}}, Links: []live.LinkDescription{{A: "b-eth1", B: "a-eth1", RateBPS: 5, DelayNS: 6}},
+		Nodes: []live.NodeDescription{{Name: "a", Tier: 1}, {Name: "b"}},
+		Links: []live.LinkDescription{{A: "b-eth1", B: "a-eth1", RateBPS: 5, DelayNS: 6}},
 	}
 	h, order, err := headOf(d, now, false)
-	if err != nil || h.Links[0] != (link{1, 0, 5, 6}) || !h.Nodes[1].Host || h.Nodes[0].Host || h.Hosts[0] != 1 || h.Settings != nil {
+	if err != nil || h.Links[0] != (link{1, 0, 5, 6}) || !h.Nodes[1].Host || h.Nodes[0].Host || h.Hosts[0] != 1 ||
+		h.Settings != nil {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	s := sampleOf(before, now, order)
-	if s.Queue[0] != 30 || s.Buffered[0] != 60 || s.Paused[0] != 1 || s.Stopped[0] != 500 || s.Marks[0] != 3 || s.Up[0] != 0 {
+	if s.Queue[0] != 30 || s.Buffered[0] != 60 || s.Paused[0] != 1 || s.Stopped[0] != 500 || s.Marks[0] != 3 ||
+		s.Up[0] != 0 {
 		t.Errorf("b: %+v", s)
 	}
 	if s.Up[1] != 1 || s.Sent[1] != 7 || s.Drops[1] != 5 || s.Stopped[1] != 0 || s.CNPs[0] != 4 {
@@ -96,7 +111,8 @@ func TestLine(t *testing.T) {
 		t.Errorf("the line is %q", line)
 	}
 	h.Nodes[0].Name = "y"
-	if line, err := h.lineOf(map[string]string{"do": "link", "a": "reboot", "b": "x", "state": "down"}); err != nil || line != "link reboot x down" {
+	if line, err := h.lineOf(map[string]string{"do": "link", "a": "reboot", "b": "x", "state": "down"}); err != nil ||
+		line != "link reboot x down" {
 		t.Errorf("%q, %v", line, err)
 	}
 }

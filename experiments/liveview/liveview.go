@@ -1,10 +1,11 @@
 //go:build linux
 
-// Package liveview shows a live fabric in a browser: the page of package view, fed by server-sent events, and with buttons where it may change
-// the fabric. It uses the fabric's socket as other terminals do, so that it is the same in the fabric's process and in another.
+// Package liveview shows a live fabric in a browser: the page of package view, fed by server-sent events, and with
+// buttons where it may change the fabric. It uses the fabric's socket as other terminals do, so that it is the same in
+// the fabric's process and in another.
 //
-// What it costs the fabric does not depend on who looks: one snapshot at a time, as top takes them, and none while no page is open. Pages read
-// what came of it from a feed, and one that is slow misses some of that.
+// What it costs the fabric does not depend on who looks: one snapshot at a time, as top takes them, and none while no
+// page is open. Pages read what came of it from a feed, and one that is slow misses some of that.
 //
 // Off Linux the package is empty.
 package liveview
@@ -50,10 +51,12 @@ type Page struct {
 
 // kinds are the events that pages are told of. PAUSE is in the snapshots: each frame of it would be too many.
 func kinds() []string {
-	return slices.DeleteFunc(slices.Clone(live.EventKinds), func(kind string) bool { return kind == live.EventPause || kind == live.EventResume })
+	return slices.DeleteFunc(slices.Clone(live.EventKinds),
+		func(kind string) bool { return kind == live.EventPause || kind == live.EventResume })
 }
 
-// Open connects to the fabric of a name, empty: the only one, and listens. changes says that the page may change the fabric.
+// Open connects to the fabric of a name, empty: the only one, and listens. changes says that the page may change the
+// fabric.
 func Open(name string, changes bool) (*Page, error) {
 	c, err := live.Dial(name)
 	if err != nil {
@@ -67,7 +70,10 @@ func Open(name string, changes bool) (*Page, error) {
 }
 
 func (p *Page) listen() (err error) {
-	p.server, err = view.ListenLive(p.fabric, view.Live{Changes: p.changes, Handler: p, Guests: live.Guests, State: live.State})
+	p.server, err = view.ListenLive(p.fabric, view.Live{
+		Changes: p.changes, Handler: p, Guests: live.Guests,
+		State: live.State,
+	})
 	return err
 }
 

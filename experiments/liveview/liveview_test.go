@@ -57,7 +57,10 @@ func bringUp(t *testing.T, name, title string, changes bool) *fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := live.BringUp(made, live.Options{Name: name, Slowdown: 2000, Seed: 1, Reread: reread, Line: shell.Line, Complete: shell.Complete})
+	f, err := live.BringUp(made, live.Options{
+		Name: name, Slowdown: 2000, Seed: 1, Reread: reread, Line: shell.Line,
+		Complete: shell.Complete,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,8 @@ func TestStream(t *testing.T) {
 		}
 		return true
 	})
-	if err := f.StartFlows([]live.FlowRequest{{From: "h1", To: "h0", Size: 100_000}}, func(live.FlowResult) {}); err != nil {
+	if err := f.StartFlows([]live.FlowRequest{{From: "h1", To: "h0", Size: 100_000}},
+		func(live.FlowResult) {}); err != nil {
 		t.Fatal(err)
 	}
 	f.stream(t, last.ID, func(m message) bool { return m.Kind == "happened" && strings.Contains(fmt.Sprint(m.Data), "flow_end") })
@@ -211,7 +215,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestRefused: who has not the address, comes by another name or from another page, or would change what may only be looked at.
+// TestRefused: who has not the address, comes by another name or from another page, or would change what may only be
+// looked at.
 func TestRefused(t *testing.T) {
 	f := bringUp(t, "test-liveview-refused", "hall", false)
 	at := strings.Split(f.page.URL(), "/") // http: "" host token ""
@@ -252,8 +257,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsMakeRoom opens as many connections as the page may have, some after a request and some without any, and asks for the
-// page by another. The page's feed, which is a request under way, goes on.
+// TestIdleConnectionsMakeRoom opens as many connections as the page may have, some after a request and some without
+// any, and asks for the page by another. The page's feed, which is a request under way, goes on.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	f := bringUp(t, "test-liveview-idle", "hall", false)
 	host := strings.Split(f.page.URL(), "/")[2]
@@ -303,7 +308,8 @@ func (f *fabric) open(t *testing.T, width, height int) *browser.Tab {
 	return b
 }
 
-// TestPage: the page shows the fabric as it is and goes on with it, stands still where it is told to, and tells of the end.
+// TestPage: the page shows the fabric as it is and goes on with it, stands still where it is told to, and tells of the
+// end.
 func TestPage(t *testing.T) {
 	browser.Need(t)
 	const title = `<img src=x onerror=document.title='hostile'>"'&amp;`
@@ -338,7 +344,8 @@ func TestPage(t *testing.T) {
 	b.Value("document.querySelector('#play').click()")
 	b.Wait("location.hash.startsWith('#t=')")
 	still := b.Value("document.querySelector('#scrub').value")
-	if err := f.StartFlows([]live.FlowRequest{{From: "h2", To: "h5", Size: 10_000}}, func(live.FlowResult) {}); err != nil {
+	if err := f.StartFlows([]live.FlowRequest{{From: "h2", To: "h5", Size: 10_000}},
+		func(live.FlowResult) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.Wait("document.querySelectorAll('#happened li.flow_end').length === 8")
@@ -352,7 +359,8 @@ func TestPage(t *testing.T) {
 	b.Wait("document.querySelector('#play').disabled && document.body.classList.contains('over')")
 }
 
-// TestButtons: the page starts an incast, takes a link down and up, injects a storm and changes a setting; what is refused it tells.
+// TestButtons: the page starts an incast, takes a link down and up, injects a storm and changes a setting; what is
+// refused it tells.
 func TestButtons(t *testing.T) {
 	browser.Need(t)
 	f := bringUp(t, "test-liveview-buttons", "hall", true)
@@ -408,7 +416,8 @@ func TestButtons(t *testing.T) {
 	b.Wait("[...document.querySelectorAll('#actions button')].every((b) => b.disabled)")
 }
 
-// TestChanges: what the server has done of what it is asked for, and how it refuses the rest: by plain HTTP, whatever a page offers.
+// TestChanges: what the server has done of what it is asked for, and how it refuses the rest: by plain HTTP, whatever a
+// page offers.
 func TestChanges(t *testing.T) {
 	f := bringUp(t, "test-liveview-changes", "hall", true)
 	token := strings.Split(f.page.URL(), "/")[3]

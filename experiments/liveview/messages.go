@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// head is what a page is told first: the fabric as it is drawn. Ports are numbered so that link l has 2l and 2l+1, as in replays.
+// head is what a page is told first: the fabric as it is drawn. Ports are numbered so that link l has 2l and 2l+1, as
+// in replays.
 type head struct {
 	Fabric     string   `json:"fabric"`
 	Process    int      `json:"process"`
@@ -39,7 +40,10 @@ type link struct {
 
 // headOf is the head of a fabric, and which of a snapshot's ports is which of the page's.
 func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order []int, err error) {
-	h = head{Fabric: d.Name, Process: d.PID, Scenario: d.Scenario, Controller: d.Controller, Owner: d.Owner.String(), Changes: changes}
+	h = head{
+		Fabric: d.Name, Process: d.PID, Scenario: d.Scenario, Controller: d.Controller, Owner: d.Owner.String(),
+		Changes: changes,
+	}
 	if changes {
 		h.Settings = live.Settings
 	}
@@ -56,7 +60,8 @@ func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order 
 		for k, name := range [...]string{l.A, l.B} {
 			at, known := ports[name]
 			if !known {
-				return h, nil, fmt.Errorf("the fabric has a link at %q, and no such port: it is of another version of pausenet", name)
+				return h, nil, fmt.Errorf("the fabric has a link at %q, and no such port: it is of another version of pausenet",
+					name)
 			}
 			ends[k] = nodes[s.Ports[at].Node]
 			h.Ports, order = append(h.Ports, name), append(order, at)
@@ -111,7 +116,10 @@ func sampleOf(before, now *live.Snapshot, order []int) *sample {
 		Time: now.Clock.VirtualNS, Slowdown: now.Clock.Slowdown, Late: now.Clock.LatenessP99NS, Busy: now.Clock.Busy,
 		Open: now.OpenFlows, Ended: now.Ended.Count, Deadlock: now.Deadlock, Flows: make([]flow, 0, len(now.Flows)),
 	}
-	columns := []*[]int64{&s.Queue, &s.Buffered, &s.Paused, &s.Stopped, &s.Pauses, &s.Sent, &s.Sending, &s.Marks, &s.CNMs, &s.Drops, &s.Up}
+	columns := []*[]int64{
+		&s.Queue, &s.Buffered, &s.Paused, &s.Stopped, &s.Pauses, &s.Sent, &s.Sending, &s.Marks, &s.CNMs,
+		&s.Drops, &s.Up,
+	}
 	numbers := make([]int64, len(columns)*len(order))
 	for i, c := range columns {
 		*c = numbers[i*len(order) : (i+1)*len(order)]

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// takesWithin is how long a page has to take what is sent to it; then it is dropped, and comes back if it is still there.
+	// takesWithin is how long a page has to take what is sent to it; then it is dropped, and comes back if it is still
+	// there.
 	takesWithin = 15 * time.Second
 	// beatEvery is how often one in which nothing happens is told that its feed is there.
 	beatEvery = 10 * time.Second
@@ -34,11 +35,12 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveEvents writes what happens as server-sent events, until the page goes or the fabric ends. A page that comes back says which
-// message was its last.
+// serveEvents writes what happens as server-sent events, until the page goes or the fabric ends. A page that comes back
+// says which message was its last.
 func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !p.feed.enter() {
-		http.Error(w, fmt.Sprintf("%d pages look at this fabric, as many as may at once: close some", mostReaders), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d pages look at this fabric, as many as may at once: close some", mostReaders),
+			http.StatusServiceUnavailable)
 		return
 	}
 	defer p.feed.leave()

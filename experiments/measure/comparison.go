@@ -19,9 +19,9 @@ type ComparisonRow struct {
 	Cells       []ComparisonCell
 }
 
-// ComparisonCell is one value: as published, as measured with as many decimals (± the half-width of its confidence interval,
-// if there are several seeds), and the difference. Measured and
-// Difference are empty if the run was not made or cannot be trusted, all three where the source has no value.
+// ComparisonCell is one value: as published, as measured with as many decimals (± the half-width of its confidence
+// interval, if there are several seeds), and the difference. Measured and Difference are empty if the run was not made
+// or cannot be trusted, all three where the source has no value.
 type ComparisonCell struct{ Published, Measured, Difference string }
 
 // Compare is published tables beside what runs measured. A table of which no run was made is left out.

@@ -87,8 +87,8 @@ type Figure struct {
 	Value float64 `json:"value"`
 }
 
-// TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the run has none of is
-// absent. The run took until now.
+// TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the
+// run has none of is absent. The run took until now.
 func (s *Summary) TakeFigures(tables []PublishedTable, flows Flows, now vtime.Time) {
 	sets := setStatistics{collection: collection{flows: flows, now: now}}
 	seen := map[figure]bool{}

@@ -18,8 +18,8 @@ func FullSize(plan *topologies.Plan) int { return plan.Framing.Counted(FullFrame
 // FullFrame is the bytes of a full data packet's frame without telemetry.
 func FullFrame(plan *topologies.Plan) int { return plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
-// FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken alone, that by
-// HPCC's simulator, and its bytes at the sender's line rate.
+// FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken
+// alone, that by HPCC's simulator, and its bytes at the sender's line rate.
 type FlowTimes struct{ FCT, Ideal, HPCC, Line vtime.Time }
 
 // Slowdown is the time that the flow took over the time alone.
@@ -37,7 +37,8 @@ func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, 
 	pair := topologies.Pair{From: uint8(first.Number - 1), To: uint8(last.Number - 1)}
 	return FlowTimes{
 		FCT: fct, Ideal: IdealFCT(plan, path, back, size),
-		HPCC: vtime.Time(HPCCAlone(plan, first.Node, last.Node, pair, size)) * vtime.Nanosecond, Line: LineTime(plan, first.ID, size),
+		HPCC: vtime.Time(HPCCAlone(plan, first.Node, last.Node, pair, size)) * vtime.Nanosecond,
+		Line: LineTime(plan, first.ID, size),
 	}
 }
 
@@ -65,8 +66,8 @@ func (h *hop) takes(plan *topologies.Plan, frame int) vtime.Time {
 	return h.all.TimeFor(plan.Framing.LineBytes(frame))
 }
 
-// hopsOf are a path's links. Where load balancing moves packets they are at best as fast as the fastest of each distance, and at best all
-// of them are busy: no flow takes less time than this allows.
+// hopsOf are a path's links. Where load balancing moves packets they are at best as fast as the fastest of each
+// distance, and at best all of them are busy: no flow takes less time than this allows.
 func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 	hops := make([]hop, len(path))
 	for i, id := range path {
@@ -94,11 +95,13 @@ type QPPath struct {
 	Size       int64
 }
 
-// IdealOfQPs is, likewise, the time that a flow of several QPs takes alone: no less than any QP needs alone on its path, nor than any link needs for what
-// QPs have it carry together, before and after which a packet has the rest of its way.
+// IdealOfQPs is, likewise, the time that a flow of several QPs takes alone: no less than any QP needs alone on its
+// path, nor than any link needs for what QPs have it carry together, before and after which a packet has the rest of
+// its way.
 func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 	ideal := vtime.Time(0)
-	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{} // by link: what it carries, and the time of a packet's whole way
+	// by link: what it carries, and the time of a packet's whole way
+	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{}
 	for _, q := range qps {
 		ideal = max(ideal, IdealFCT(plan, q.Path, q.Back, q.Size))
 		_, _, bytes := FramesOf(plan, q.Size)
@@ -108,7 +111,8 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 		}
 		for _, id := range path {
 			line[id] += bytes
-			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly, 1))); least[id] == 0 || rest < least[id] {
+			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly,
+				1))); least[id] == 0 || rest < least[id] {
 				least[id] = rest
 			}
 		}
@@ -120,8 +124,8 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 }
 
 // IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
-// arrived, every link storing and forwarding, no packet carrying telemetry. Where load balancing moves packets it is what their paths
-// together allow.
+// arrived, every link storing and forwarding, no packet carrying telemetry. Where load balancing moves packets it is
+// what their paths together allow.
 func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
@@ -174,8 +178,8 @@ func OneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Ti
 	return t
 }
 
-// FramesOf are the frames, without telemetry, that a flow of a size makes: its first and last (the same, if it is one packet's),
-// and how many bytes of line time all take.
+// FramesOf are the frames, without telemetry, that a flow of a size makes: its first and last (the same, if it is one
+// packet's), and how many bytes of line time all take.
 func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
@@ -192,8 +196,8 @@ func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 // What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
 const hpccHeader = 48
 
-// HPCCAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there and
-// back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
+// HPCCAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there
+// and back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
 func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, pair topologies.Pair, size int64) int64 {
 	var delay, transmission int64
 	mtu, slowest := int64(plan.MTU), int64(0)

@@ -23,8 +23,8 @@ func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, ba
 	return plan, ways, back
 }
 
-// TestIdealUnderSpraying: a packet takes the quicker way, 4 us there and 4 us back, and many take both ways at once. A byte takes 80 ps at
-// 100 Gb/s and 160 ps at 50 Gb/s, of which two links make 100 Gb/s.
+// TestIdealUnderSpraying: a packet takes the quicker way, 4 us there and 4 us back, and many take both ways at once. A
+// byte takes 80 ps at 100 Gb/s and 160 ps at 50 Gb/s, of which two links make 100 Gb/s.
 func TestIdealUnderSpraying(t *testing.T) {
 	plan, ways, back := twoWays(t, "50Gbps", "100Gbps")
 	plan = plan.WithBalancing(topologies.Balancing{Moving: true})
@@ -45,8 +45,8 @@ func TestIdealUnderSpraying(t *testing.T) {
 	}
 }
 
-// TestIdealOfQPs: two QPs of 1 MB share the hosts' links. A link takes as long as for both, and a packet has the rest of the quicker way
-// before and after.
+// TestIdealOfQPs: two QPs of 1 MB share the hosts' links. A link takes as long as for both, and a packet has the rest
+// of the quicker way before and after.
 func TestIdealOfQPs(t *testing.T) {
 	const size = 1_000_000
 	for _, c := range []struct {

@@ -6,14 +6,16 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TierImbalance is how unevenly the switches of a tier loaded equal-cost ports. What a port carried is its line's: bytes over rate.
+// TierImbalance is how unevenly the switches of a tier loaded equal-cost ports. What a port carried is its line's:
+// bytes over rate.
 type TierImbalance struct {
 	Tier int `json:"tier"` // as topologies.Node's: 1 for the switches that hosts hang off
-	// Groups are the sets of equal-cost ports that sent anything, of all of the tier's switches; one that lies in another is not counted.
+	// Groups are the sets of equal-cost ports that sent anything, of all of the tier's switches; one that lies in another
+	// is not counted.
 	Groups int `json:"groups"`
-	// MaxOverMean is the most that a port of a group carried over the mean of the group, 1 if all carried the same, and Jain's index the square of
-	// the sum over the number of ports times the sum of squares, 1 if all carried the same and 1/n if one of n carried all: means over the groups, each
-	// weighed by its bytes.
+	// MaxOverMean is the most that a port of a group carried over the mean of the group, 1 if all carried the same, and
+	// Jain's index the square of the sum over the number of ports times the sum of squares, 1 if all carried the same and
+	// 1/n if one of n carried all: means over the groups, each weighed by its bytes.
 	MaxOverMean float64 `json:"max_over_mean"`
 	Jain        float64 `json:"jain"`
 	// Worst is the group with the greatest MaxOverMean of those with half or more of the mean group's bytes.
@@ -63,7 +65,8 @@ func ImbalanceOf(plan *topologies.Plan, all []Link) []TierImbalance {
 	return tiers
 }
 
-// choicesOf are the sets of equal-cost ports of the switch with an index, in ascending order, without those that lie in others.
+// choicesOf are the sets of equal-cost ports of the switch with an index, in ascending order, without those that lie in
+// others.
 func choicesOf(plan *topologies.Plan, sw int) [][]topologies.PortID {
 	routes := plan.Routes()
 	var sets [][]topologies.PortID

@@ -12,7 +12,10 @@ func imbalanced(plan *topologies.Plan, bytes map[string]int64) []Link {
 	all := make([]Link, len(plan.Ports))
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
-		all[i] = Link{Node: plan.Nodes[p.Node].Name, Port: p.Name, TxBytes: bytes[plan.Nodes[p.Node].Name+":"+plan.PeerNode(p.ID).Name]}
+		all[i] = Link{
+			Node: plan.Nodes[p.Node].Name, Port: p.Name,
+			TxBytes: bytes[plan.Nodes[p.Node].Name+":"+plan.PeerNode(p.ID).Name],
+		}
 	}
 	return all
 }
@@ -53,8 +56,8 @@ func TestImbalance(t *testing.T) {
 	near("Jain of one", got[0].Jain, 0.25)
 }
 
-// TestImbalanceOfTwo: of two spines one has half of the other's rate, and half of its bytes is its part. The worst group has at least half
-// of the mean group's bytes: of 8000 in two groups that is 2000.
+// TestImbalanceOfTwo: of two spines one has half of the other's rate, and half of its bytes is its part. The worst
+// group has at least half of the mean group's bytes: of 8000 in two groups that is 2000.
 func TestImbalanceOfTwo(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\nchange_links:\n  - {from: leaf0..leaf1, to: spine1, rate: 50Gbps}\n"))
 	if err != nil {
@@ -65,7 +68,10 @@ func TestImbalanceOfTwo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for first, want := range map[int64]string{2000: "leaf0", 1999: "leaf1"} {
-		got = ImbalanceOf(plan, imbalanced(plan, map[string]int64{"leaf0:spine0": first, "leaf1:spine0": 8000 - first - 2500, "leaf1:spine1": 2500}))
+		got = ImbalanceOf(plan, imbalanced(plan, map[string]int64{
+			"leaf0:spine0": first, "leaf1:spine0": 8000 - first - 2500,
+			"leaf1:spine1": 2500,
+		}))
 		if len(got) != 1 || got[0].Worst.Node != want {
 			t.Errorf("%d of 8000 bytes: worst %+v, want %s", first, got[0].Worst, want)
 		}

@@ -11,12 +11,13 @@ const mostLinks = 10
 
 // LinkSummary is how busy links were. A link counts once a direction.
 type LinkSummary struct {
-	// BetweenSwitches and ToHosts are the distributions of utilisation, the part of the run's time that a port spent sending,
-	// over the ports of switches.
+	// BetweenSwitches and ToHosts are the distributions of utilisation, the part of the run's time that a port spent
+	// sending, over the ports of switches.
 	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
 	ToHosts         Quantiles `json:"utilisation_to_hosts"`
 	Busiest         []Link    `json:"busiest"`
-	// Congested are the egress ports that were congested longest (see runner/congestion.go), Paused those that flow control paused longest.
+	// Congested are the egress ports that were congested longest (see runner/congestion.go), Paused those that flow
+	// control paused longest.
 	Congested []Link `json:"congested"`
 	Paused    []Link `json:"paused"`
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLeading: the links with most of something are those that sorting all would put first, and are found without room for all: a fabric
-// of 16384 hosts has 65536.
+// TestLeading: the links with most of something are those that sorting all would put first, and are found without room
+// for all: a fabric of 16384 hosts has 65536.
 func TestLeading(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	most := func(l *Link) float64 { return float64(l.PausedNS) }

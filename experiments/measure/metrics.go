@@ -50,7 +50,8 @@ func (k Kind) Parse(text string) (float64, error) {
 	case len(k.units) == 0 && unit != "":
 		return 0, fmt.Errorf("%q: a bare number is asked for: leave the unit out", text)
 	case len(k.units) > 0 && !slices.Contains(k.UnitNames(), unit):
-		return 0, fmt.Errorf("%q is not %s: write one like %s, with a unit of %s", text, k.Name, k.Example(), strings.Join(k.UnitNames(), ", "))
+		return 0, fmt.Errorf("%q is not %s: write one like %s, with a unit of %s", text, k.Name, k.Example(),
+			strings.Join(k.UnitNames(), ", "))
 	}
 	return x * k.factor(unit), nil
 }
@@ -105,12 +106,18 @@ func buildMetrics() []Metric {
 	}{
 		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
 		{"slowdown", "Slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
-		{"slowdown_hpcc", "Slowdown as HPCC's simulator has it", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
-			return f.SlowdownHPCC, int64(f.Completed)
-		}},
-		{"slowdown_line", "FCT over size at line rate", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
-			return f.SlowdownLine, int64(f.Completed)
-		}},
+		{
+			"slowdown_hpcc", "Slowdown as HPCC's simulator has it", KindCount, false,
+			func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+				return f.SlowdownHPCC, int64(f.Completed)
+			},
+		},
+		{
+			"slowdown_line", "FCT over size at line rate", KindCount, false,
+			func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+				return f.SlowdownLine, int64(f.Completed)
+			},
+		},
 		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
 		{"rtt_sampled", "RTT", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
 			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
@@ -127,7 +134,10 @@ func buildMetrics() []Metric {
 		}
 	}
 	ofRun := func(name, label string, kind Kind, of func(*Summary) float64) Metric {
-		return Metric{Name: name, Label: label, Kind: kind, OfRun: true, Of: func(s *Summary, _ *FlowStatistics) float64 { return of(s) }}
+		return Metric{
+			Name: name, Label: label, Kind: kind, OfRun: true,
+			Of: func(s *Summary, _ *FlowStatistics) float64 { return of(s) },
+		}
 	}
 	ofFlows := func(name, label string, kind Kind, of func(*FlowStatistics) float64) Metric {
 		return Metric{Name: name, Label: label, Kind: kind, Of: func(_ *Summary, f *FlowStatistics) float64 { return of(f) }}
@@ -140,13 +150,15 @@ func buildMetrics() []Metric {
 		ofFlows("ce_packets", "Packets marked CE", KindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
 		ofFlows("ue_packets", "Packets marked UE", KindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
 		ofRun("pauses", "PAUSE frames, all", KindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
-		ofRun("pauses_between_switches", "PAUSE frames between switches", KindCount, func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
+		ofRun("pauses_between_switches", "PAUSE frames between switches", KindCount,
+			func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
 		ofRun("pause_rate", "PAUSE frames a second", KindCount, func(s *Summary) float64 { return s.PFC.Rate }),
 		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", KindCount, func(s *Summary) float64 {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
 		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.PausedNS()) }),
-		ofRun("pause_depth", "Hops that PAUSE spread", KindCount, func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
+		ofRun("pause_depth", "Hops that PAUSE spread", KindCount,
+			func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
 		ofRun("victims", "Victim flows", KindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
 		ofRun("fairness", "Jain's fairness, least of the tags", KindCount, func(s *Summary) float64 {
 			least := math.NaN()
@@ -157,8 +169,10 @@ func buildMetrics() []Metric {
 			}
 			return least
 		}),
-		ofRun("utilisation_mean", "Utilisation between switches, mean", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
-		ofRun("utilisation_max", "Utilisation between switches, max", KindCount, func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
+		ofRun("utilisation_mean", "Utilisation between switches, mean", KindCount,
+			func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
+		ofRun("utilisation_max", "Utilisation between switches, max", KindCount,
+			func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
 		ofRun("imbalance", "Load of equal-cost ports, max over mean, of the worst tier", KindCount, func(s *Summary) float64 {
 			most := math.NaN()
 			for i := range s.Imbalance {
@@ -168,15 +182,16 @@ func buildMetrics() []Metric {
 			}
 			return most
 		}),
-		ofRun("imbalance_jain", "Jain's index of the load of equal-cost ports, of the worst tier", KindCount, func(s *Summary) float64 {
-			least := math.NaN()
-			for i := range s.Imbalance {
-				if x := s.Imbalance[i].Jain; !(x >= least) {
-					least = x
+		ofRun("imbalance_jain", "Jain's index of the load of equal-cost ports, of the worst tier", KindCount,
+			func(s *Summary) float64 {
+				least := math.NaN()
+				for i := range s.Imbalance {
+					if x := s.Imbalance[i].Jain; !(x >= least) {
+						least = x
+					}
 				}
-			}
-			return least
-		}),
+				return least
+			}),
 		ofRun("ecn_marks", "ECN marks", KindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
 		ofRun("cnps", "CNPs", KindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", KindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
@@ -216,11 +231,16 @@ func buildMetrics() []Metric {
 			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Bus })
 		}),
 		ofRun("drops", "Drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
-		ofRun("timeouts", "Retransmission timeouts", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Timeouts })),
-		ofRun("spurious_retransmissions", "Packets sent again for nothing", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Spurious })),
-		ofRun("duplicates", "Packets that came again", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Duplicates })),
-		ofRun("reordered", "Packets out of order", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Reordered })),
-		ofRun("reordering_extent", "Most packets that one was late by", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Extent })),
+		ofRun("timeouts", "Retransmission timeouts", KindCount,
+			ofRecovery(func(r *RecoverySummary) int64 { return r.Timeouts })),
+		ofRun("spurious_retransmissions", "Packets sent again for nothing", KindCount,
+			ofRecovery(func(r *RecoverySummary) int64 { return r.Spurious })),
+		ofRun("duplicates", "Packets that came again", KindCount,
+			ofRecovery(func(r *RecoverySummary) int64 { return r.Duplicates })),
+		ofRun("reordered", "Packets out of order", KindCount,
+			ofRecovery(func(r *RecoverySummary) int64 { return r.Reordered })),
+		ofRun("reordering_extent", "Most packets that one was late by", KindCount,
+			ofRecovery(func(r *RecoverySummary) int64 { return r.Extent })),
 		ofRun("trimmed", "Packets trimmed", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Trimmed })),
 		ofRun("grant_utilisation", "Sent of what receivers granted", KindCount, func(s *Summary) float64 {
 			if s.Grants == nil {
@@ -228,7 +248,8 @@ func buildMetrics() []Metric {
 			}
 			return float64(s.Grants.Sent) / float64(s.Grants.Given)
 		}),
-		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize, func(s *Summary) float64 { return float64(s.PeakIngress) }),
+		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize,
+			func(s *Summary) float64 { return float64(s.PeakIngress) }),
 		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)
 			for i := range s.Switches {

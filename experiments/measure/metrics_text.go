@@ -46,7 +46,8 @@ func (k Kind) Text(value float64) string {
 	return m.Text(interval.Of([]float64{value}))
 }
 
-// Text returns an estimate of the metric with three significant digits, four where an interval is small, and a unit, for people: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
+// Text returns an estimate of the metric with three significant digits, four where an interval is small, and a unit,
+// for people: "5.21 ms", "5.21 ± 0.04 ms", "38173", "-" of none.
 func (m *Metric) Text(e interval.Estimate) string {
 	if e.N == 0 {
 		return "-"

@@ -124,7 +124,8 @@ type Measurement struct {
 	figures    map[figure]float64
 }
 
-// Measurements are those of the runs that can be trusted: not of runs that are absent, partial or have the verdict FAIL.
+// Measurements are those of the runs that can be trusted: not of runs that are absent, partial or have the verdict
+// FAIL.
 func Measurements(runs []*Summary) []Measurement {
 	var all []Measurement
 	for _, s := range runs {
@@ -200,8 +201,8 @@ type Published struct {
 	Claims   []Claim  `json:"claims"`
 }
 
-// compare fills in what was measured: the mean over the seeds. A change against another run is taken seed by seed, between
-// runs that have met the same flows, so that what varies from seed to seed for both is not in the interval.
+// compare fills in what was measured: the mean over the seeds. A change against another run is taken seed by seed,
+// between runs that have met the same flows, so that what varies from seed to seed for both is not in the interval.
 func (c *Claim) compare(runs []Measurement) {
 	at := figure{c.Metric, c.row.FlowSet}
 	var values []float64

@@ -33,7 +33,8 @@ type sizedFlow struct {
 	flow int32
 }
 
-// endedBySize are the flows of a set with a size that have ended, by size and among equals by number; of which bin is of no account.
+// endedBySize are the flows of a set with a size that have ended, by size and among equals by number; of which bin is
+// of no account.
 func endedBySize(flows Flows, of FlowSet) []sizedFlow {
 	ended := make([]sizedFlow, 0, flows.Len())
 	for i := range flows.Len() {

@@ -76,7 +76,10 @@ func (s *Summary) TakeFlows(flows Flows, now vtime.Time) {
 			if high > 0 {
 				label = "up to " + units.Bytes(high).String()
 			}
-			s.BySize = append(s.BySize, SizeBin{Label: label, UpTo: high, FlowStatistics: of(bins[i], func(f *FlowRecord) bool { return f.Size > 0 && sizeBinOf(f) == i })})
+			s.BySize = append(s.BySize, SizeBin{
+				Label: label, UpTo: high,
+				FlowStatistics: of(bins[i], func(f *FlowRecord) bool { return f.Size > 0 && sizeBinOf(f) == i }),
+			})
 		}
 		low = high
 	}
@@ -94,12 +97,13 @@ func StatisticsOf(flows Flows, now vtime.Time) FlowStatistics {
 	return c.statistics(nil)
 }
 
-// collection works out the statistics of some of a run's flows, and then of others. What is sorted to find quantiles takes 8 bytes a flow and
-// quantity, again and again the same.
+// collection works out the statistics of some of a run's flows, and then of others. What is sorted to find quantiles
+// takes 8 bytes a flow and quantity, again and again the same.
 type collection struct {
 	flows Flows
 	now   vtime.Time // the run took until then
-	// fct is in ns, slowdown over the time alone, that by HPCC's simulator and the size at line rate; of the flows that ended.
+	// fct is in ns, slowdown over the time alone, that by HPCC's simulator and the size at line rate; of the flows that
+	// ended.
 	fct      []float64
 	slowdown [3][]float64
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSizeBins: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into none.
+// TestSizeBins: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into
+// none.
 func TestSizeBins(t *testing.T) {
 	var flows Records
 	for i := range 40 {
@@ -29,7 +30,8 @@ func TestSizeBins(t *testing.T) {
 	}
 	for k, b := range bins {
 		low, high := float64(2*k+1), float64(2*k+2)
-		if b.Count != 2 || b.Over != int64(2000*k) || b.UpTo != int64(2000*(k+1)) || b.Slowdown.Mean != (low+high)/2 || b.Slowdown.P50 != low ||
+		if b.Count != 2 || b.Over != int64(2000*k) || b.UpTo != int64(2000*(k+1)) || b.Slowdown.Mean != (low+high)/2 ||
+			b.Slowdown.P50 != low ||
 			b.Slowdown.P95 != high || b.FCT.P99 != high*1000 {
 			t.Errorf("bin %d: %+v", k, b)
 		}
@@ -59,8 +61,14 @@ func TestSizeBins(t *testing.T) {
 func TestRateAndFinish(t *testing.T) {
 	const us = vtime.Microsecond
 	flows := Records{
-		{Size: 1000, Delivered: 1000, Start: 10 * us, End: 14 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 4 * us, HPCC: us, Line: us}},
-		{Size: 3000, Delivered: 3000, Start: 5 * us, End: 9 * us, Ended: true, Times: FlowTimes{FCT: 4 * us, Ideal: 2 * us, HPCC: us, Line: us}},
+		{
+			Size: 1000, Delivered: 1000, Start: 10 * us, End: 14 * us, Ended: true,
+			Times: FlowTimes{FCT: 4 * us, Ideal: 4 * us, HPCC: us, Line: us},
+		},
+		{
+			Size: 3000, Delivered: 3000, Start: 5 * us, End: 9 * us, Ended: true,
+			Times: FlowTimes{FCT: 4 * us, Ideal: 2 * us, HPCC: us, Line: us},
+		},
 	}
 	s := StatisticsOf(flows, 20*us)
 	// 4000 B in 4 us + 4 us is 4 Gb/s; 4000 B in the run of 20 us is 1.6 Gb/s; from 5 to 14 us are 9.
@@ -74,7 +82,10 @@ func TestRateAndFinish(t *testing.T) {
 }
 
 func TestNotMinusZero(t *testing.T) {
-	for text, want := range map[string]string{"-0": "0", "+0.00": "0.00", "0": "0", "-0.01": "-0.01", "+10": "+10", "-42": "-42"} {
+	for text, want := range map[string]string{
+		"-0": "0", "+0.00": "0.00", "0": "0", "-0.01": "-0.01", "+10": "+10",
+		"-42": "-42",
+	} {
 		if got := notMinusZero(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}

@@ -17,8 +17,8 @@ type Summary struct {
 	// BySizeBin are twenty bins of equal count; absent if there are too few flows, or they are of one size.
 	BySizeBin []EqualSizeBin  `json:"by_size_bin,omitempty"`
 	Fairness  FairnessSummary `json:"fairness"`
-	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows that were active
-	// throughout, in bits per second. Tags without such flows are absent.
+	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows that
+	// were active throughout, in bits per second. Tags without such flows are absent.
 	LowestGoodput map[string]float64 `json:"lowest_goodput_bps,omitempty"`
 	Victims       VictimSummary      `json:"victims"`
 	Links         LinkSummary        `json:"links"`
@@ -38,7 +38,8 @@ type Summary struct {
 	Drops      DropSummary `json:"drops"`
 	// Recovery is nil of runs that have neither selective repeat nor trimming.
 	Recovery *RecoverySummary `json:"recovery,omitempty"`
-	// Grants counts what receivers granted and flows sent, under congestion controls by grants (RCCC); nil where no flow has one.
+	// Grants counts what receivers granted and flows sent, under congestion controls by grants (RCCC); nil where no flow
+	// has one.
 	Grants *GrantSummary `json:"grants,omitempty"`
 	// Faults is nil for a run in which nothing went wrong and nothing was to.
 	Faults *FaultSummary `json:"faults,omitempty"`
@@ -69,7 +70,8 @@ type RTTSummary struct {
 type DropSummary struct {
 	Frames   int64 `json:"frames"`
 	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
-	// Lossy are those that found no room in a lossy class, by cause: LossyQueue, LossyThreshold, LossyBuffer; absent without any.
+	// Lossy are those that found no room in a lossy class, by cause: LossyQueue, LossyThreshold, LossyBuffer; absent
+	// without any.
 	Lossy map[string]int64 `json:"lossy_frames,omitempty"`
 	// Places are the ports with the most drops, by cause; absent without any.
 	Places []DropPlace `json:"places,omitempty"`
@@ -98,10 +100,14 @@ const (
 
 // DropTexts describe the causes of drops, to follow the word "dropped"; those of faults are package engine's LossNames.
 var DropTexts = map[string]string{
-	LosslessHeadroom: "in a lossless class beyond XOFF and headroom", LosslessBuffer: "in a lossless class, as the shared buffer was full",
-	LossyQueue: "beyond switch.lossy_limit", LossyThreshold: "beyond what switch.lossy_alpha gives", LossyBuffer: "as the shared buffer was full",
-	"link_down": "as their link went down", "port_down": "as their port's link was down", "wire": "by the wire", "fcs": "for a wrong FCS",
-	"receive_buffer": "by a slow receiver whose buffer was full", "watchdog": "by the PFC watchdog", "no_route": "for want of a route",
+	LosslessHeadroom: "in a lossless class beyond XOFF and headroom",
+	LosslessBuffer:   "in a lossless class, as the shared buffer was full",
+	LossyQueue:       "beyond switch.lossy_limit", LossyThreshold: "beyond what switch.lossy_alpha gives",
+	LossyBuffer: "as the shared buffer was full",
+	"link_down": "as their link went down", "port_down": "as their port's link was down", "wire": "by the wire",
+	"fcs":            "for a wrong FCS",
+	"receive_buffer": "by a slow receiver whose buffer was full", "watchdog": "by the PFC watchdog",
+	"no_route":   "for want of a route",
 	"lost_pause": "as a fault lost the PAUSE for them", "device": "as their interface was down",
 }
 
@@ -113,8 +119,8 @@ type RecoverySummary struct {
 	// Spurious were sent again and had arrived before, as far as their senders were told; Duplicates is how many came so.
 	Spurious   int64 `json:"spurious_retransmissions"`
 	Duplicates int64 `json:"duplicates"`
-	// Reordered came after a packet of their flow that was first sent later, and Extent is the most that one came late, in packets of the
-	// sending order (RFC 4737). Both count what was lost and sent again, too.
+	// Reordered came after a packet of their flow that was first sent later, and Extent is the most that one came late, in
+	// packets of the sending order (RFC 4737). Both count what was lost and sent again, too.
 	Reordered int64 `json:"reordered"`
 	Extent    int64 `json:"reordering_extent"`
 	// Trimmed were cut to their headers by switches.

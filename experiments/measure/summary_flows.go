@@ -8,8 +8,8 @@ type FlowStatistics struct {
 	Unfinished *UnfinishedFlows `json:"unfinished,omitempty"`
 	FCT        Quantiles        `json:"fct_ns"`
 	Slowdown   Quantiles        `json:"slowdown"`
-	// SlowdownHPCC is the FCT over the time alone as HPCC's simulator reckons it (see HPCCAlone), at least 1; SlowdownLine is
-	// the FCT over the size at line rate, without headers and delays, as TCD's patent has it.
+	// SlowdownHPCC is the FCT over the time alone as HPCC's simulator reckons it (see HPCCAlone), at least 1; SlowdownLine
+	// is the FCT over the size at line rate, without headers and delays, as TCD's patent has it.
 	SlowdownHPCC Quantiles `json:"slowdown_hpcc"`
 	SlowdownLine Quantiles `json:"slowdown_line"`
 	// Goodput is the payload delivered over the run, in bits per second, summed over the flows.
@@ -40,13 +40,14 @@ type SizeBin struct {
 	FlowStatistics
 }
 
-// UnfinishedFlows are the flows with a size that had not ended as the run did, and why. A flow without a size ends with the run.
+// UnfinishedFlows are the flows with a size that had not ended as the run did, and why. A flow without a size ends with
+// the run.
 type UnfinishedFlows struct {
 	Flows int `json:"flows"`
 	// Expected are those of which the scenario says that they may outlast the run (expect_unfinished).
 	Expected int `json:"expected"`
-	// NotStarted were to start later than the run ended. Stopped can never end: their senders wait for an answer, and nothing
-	// is left that would bring one. All others had more to send.
+	// NotStarted were to start later than the run ended. Stopped can never end: their senders wait for an answer, and
+	// nothing is left that would bring one. All others had more to send.
 	NotStarted int `json:"not_started"`
 	Stopped    int `json:"stopped"`
 }
@@ -83,9 +84,10 @@ func (t *Fairness) Take(j float64) {
 }
 
 // VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
-// slowdown is above Over, PFC paused an egress port of its path while it was active, its own NIC's included, and none of them
-// was congested then (see runner/congestion.go). A flow whose own receiver paused the last port of its path is none: it met the
-// root of that PAUSE. The slowdown of a flow that has not ended is its time so far over the ideal time of what it has delivered.
+// slowdown is above Over, PFC paused an egress port of its path while it was active, its own NIC's included, and none
+// of them was congested then (see runner/congestion.go). A flow whose own receiver paused the last port of its path is
+// none: it met the root of that PAUSE. The slowdown of a flow that has not ended is its time so far over the ideal time
+// of what it has delivered.
 type VictimSummary struct {
 	Over  float64        `json:"slowdown_over"`
 	Count int            `json:"count"`

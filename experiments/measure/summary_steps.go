@@ -24,8 +24,8 @@ type CollectiveRun struct {
 	Late              vtime.Time // how much later than the median rank
 }
 
-// Algorithmic is the algorithm bandwidth, in bit/s: the size over the time (nccl-tests, doc/PERFORMANCE.md). Bus is that times the
-// collective's factor: what the busiest link would have to carry if it were all alike.
+// Algorithmic is the algorithm bandwidth, in bit/s: the size over the time (nccl-tests, doc/PERFORMANCE.md). Bus is
+// that times the collective's factor: what the busiest link would have to carry if it were all alike.
 func (c *CollectiveRun) Algorithmic() float64 {
 	if c.Time <= 0 || c.Factor == 0 {
 		return 0
@@ -49,7 +49,8 @@ type CollectiveSummary struct {
 	// fabric without faults.
 	Time  Quantiles `json:"time_ns"`
 	Limit int64     `json:"limit_ns"`
-	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as nccl-tests have them; 0 of a barrier.
+	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as nccl-tests have them; 0 of a
+	// barrier.
 	Algorithmic float64 `json:"algbw_bps"`
 	Bus         float64 `json:"busbw_bps"`
 	// Skew is by how much the last rank enters later than the first, Late by how much it leaves later than the median.
@@ -77,7 +78,10 @@ func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []Collecti
 	}
 	var sums []CollectiveSummary
 	for _, k := range order {
-		s := CollectiveSummary{Tag: tag, Kind: k.kind, Algorithm: k.algorithm, Size: k.size, Ranks: ranks, Count: len(alike[k])}
+		s := CollectiveSummary{
+			Tag: tag, Kind: k.kind, Algorithm: k.algorithm, Size: k.size, Ranks: ranks,
+			Count: len(alike[k]),
+		}
 		var times, skews, late []float64
 		factor := 0.0
 		last := map[string]int{}
@@ -88,7 +92,8 @@ func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []Collecti
 			s.Completed++
 			s.Limit = c.Limit.RoundNanoseconds()
 			factor = c.Factor
-			times, skews, late = append(times, nanoseconds(c.Time)), append(skews, nanoseconds(c.Skew)), append(late, nanoseconds(c.Late))
+			times, skews, late = append(times, nanoseconds(c.Time)), append(skews, nanoseconds(c.Skew)), append(late,
+				nanoseconds(c.Late))
 			if last[c.Straggler]++; last[c.Straggler] > s.Stragglers {
 				s.Straggler, s.Stragglers = c.Straggler, last[c.Straggler]
 			}
@@ -123,13 +128,14 @@ type JobSummary struct {
 	Ranks      int    `json:"ranks"`
 	Operations int    `json:"operations"`
 	Unfinished int    `json:"unfinished"` // operations that had not ended as the run did
-	// Start is when its first rank began to compute, send or wait for a message; JCT the job completion time: from then until the last operation's end;
-	// 0 unless all have ended. Limit is what no controller goes below on the fabric without faults.
+	// Start is when its first rank began to compute, send or wait for a message; JCT the job completion time: from then
+	// until the last operation's end; 0 unless all have ended. Limit is what no controller goes below on the fabric
+	// without faults.
 	Start int64 `json:"start_ns"`
 	JCT   int64 `json:"jct_ns"`
 	Limit int64 `json:"limit_ns"`
-	// Compute is how long a rank computes, Exposed the rest of its time in the job: communication that no compute covers, and waiting. Both are of a rank
-	// on average; MostExposed is the most of any.
+	// Compute is how long a rank computes, Exposed the rest of its time in the job: communication that no compute covers,
+	// and waiting. Both are of a rank on average; MostExposed is the most of any.
 	Compute     int64 `json:"compute_ns"`
 	Exposed     int64 `json:"exposed_ns"`
 	MostExposed int64 `json:"exposed_max_ns"`
@@ -158,18 +164,21 @@ type Part struct {
 	Path, Back []topologies.PortID
 }
 
-// linkLimit is what the messages over a link leave it: the line time that they take, the earliest that one of them can be there, and the least time from
-// there on until its last ACK has come home.
+// linkLimit is what the messages over a link leave it: the line time that they take, the earliest that one of them can
+// be there, and the least time from there on until its last ACK has come home.
 type linkLimit struct {
 	line        int64
 	from, after vtime.Time
 }
 
-// StepsLimit returns the least time that some operations of a graph, from first to before end, can take under any controller, once what they wait for
-// of others has happened. That is what the longest chain takes if each message has the fabric to itself. If a link takes longer for the messages over it, from the
-// earliest that one of them can be there until the last has been acknowledged, it is that. Where load balancing moves packets, only the hosts' links count.
-// order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
-func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end int32, parts func(message int32) []Part) vtime.Time {
+// StepsLimit returns the least time that some operations of a graph, from first to before end, can take under any
+// controller, once what they wait for of others has happened. That is what the longest chain takes if each message has
+// the fabric to itself. If a link takes longer for the messages over it, from the earliest that one of them can be
+// there until the last has been acknowledged, it is that. Where load balancing moves packets, only the hosts' links
+// count. order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
+func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end int32,
+	parts func(message int32) []Part,
+) vtime.Time {
 	type kind struct {
 		from, to topologies.PortID
 		size     int64
@@ -190,7 +199,8 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				port, l := &plan.Ports[id], &links[id]
 				through := port.Rate.TimeFor(plan.Framing.LineBytes(shortest))
 				after -= through
-				if hop == 0 || hop == len(p.Path)-1 || !plan.Balancing.Moving { // which of the others a moved packet takes, nobody knows
+				// which of the others a moved packet takes, nobody knows
+				if hop == 0 || hop == len(p.Path)-1 || !plan.Balancing.Moving {
 					l.line += bytes
 					l.from, l.after = min(l.from, before), min(l.after, after)
 				}
@@ -205,7 +215,8 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				known[k] = a
 			}
 			all = steps.Alone{
-				Sent: max(all.Sent, a.Sent), Delivered: max(all.Delivered, a.Delivered), Acknowledged: max(all.Acknowledged, a.Acknowledged),
+				Sent: max(all.Sent, a.Sent), Delivered: max(all.Delivered, a.Delivered),
+				Acknowledged: max(all.Acknowledged, a.Acknowledged),
 			}
 		}
 		return all

@@ -12,13 +12,15 @@ type Status string
 const (
 	// Pass: every invariant holds, and all that the scenario and its user asked for happened.
 	Pass Status = "PASS"
-	// Warn: every invariant holds, but something that was asked for did not happen, so the run may not show what it is meant to.
+	// Warn: every invariant holds, but something that was asked for did not happen, so the run may not show what it is
+	// meant to.
 	Warn Status = "WARN"
 	// Fail: an invariant was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
 	Fail Status = "FAIL"
 )
 
-// Word returns the status as people read it, which nobody takes for a grade of the congestion control: "ok", "incomplete" or "broken".
+// Word returns the status as people read it, which nobody takes for a grade of the congestion control: "ok",
+// "incomplete" or "broken".
 func (s Status) Word() string {
 	switch s {
 	case Pass:
@@ -34,7 +36,8 @@ func (s Status) Word() string {
 type Verdict struct {
 	Status   Status   `json:"status"`
 	Messages []string `json:"messages"` // why it is not PASS
-	// Notes are what to know of the numbers though nothing is off: what stood by and was not needed, and what did the work.
+	// Notes are what to know of the numbers though nothing is off: what stood by and was not needed, and what did the
+	// work.
 	Notes []string `json:"notes,omitempty"`
 }
 

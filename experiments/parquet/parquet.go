@@ -1,8 +1,9 @@
-// Package parquet writes tables of results as Apache Parquet files, which pandas, Polars, DuckDB, Spark and R read several times quicker than CSV,
-// with the types of their columns.
+// Package parquet writes tables of results as Apache Parquet files, which pandas, Polars, DuckDB, Spark and R read
+// several times quicker than CSV, with the types of their columns.
 //
-// A file has the rows and columns of a CSV file, in its order: whole numbers as INT64, other numbers as DOUBLE, texts as STRING. What is empty there is null
-// in a column of numbers, and an empty text in one of texts. It is made of the CSV file when that is written, and equal ones give equal bytes.
+// A file has the rows and columns of a CSV file, in its order: whole numbers as INT64, other numbers as DOUBLE, texts
+// as STRING. What is empty there is null in a column of numbers, and an empty text in one of texts. It is made of the
+// CSV file when that is written, and equal ones give equal bytes.
 package parquet
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// rowsAtOnce are written at once. A row group has so many rows that a reader can skip some, and a writer needs some 10 MB.
+// rowsAtOnce are written at once. A row group has so many rows that a reader can skip some, and a writer needs some 10
+// MB.
 const (
 	rowsAtOnce  = 1024
 	rowsInGroup = 1 << 17
@@ -31,7 +33,8 @@ func WriteRun(folder *files.Folder) error {
 		if _, err := os.Lstat(filepath.Join(folder.Path(), t.Name)); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		err := Write(folder, t.ParquetName(), t.Columns, func(w *Writer) error { return rundir.ReadCells(folder, t, w.cells) })
+		err := Write(folder, t.ParquetName(), t.Columns,
+			func(w *Writer) error { return rundir.ReadCells(folder, t, w.cells) })
 		if err != nil {
 			return err
 		}
@@ -122,7 +125,8 @@ func newWriter(to io.Writer, columns []table.Column) *Writer {
 		t.fields = append(t.fields, parquet.Group{c.Name: node}.Fields()...)
 	}
 	return &Writer{
-		to: parquet.NewGenericWriter[any](to, parquet.NewSchema("table", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsInGroup),
+		to: parquet.NewGenericWriter[any](to, parquet.NewSchema("table", t), parquet.Compression(&parquet.Zstd),
+			parquet.MaxRowsPerRowGroup(rowsInGroup),
 			parquet.CreatedBy("pausenet", "", "")),
 		columns: columns, rows: make([]parquet.Row, rowsAtOnce), texts: map[string][]byte{},
 	}

@@ -18,13 +18,15 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestEqualsCSV: a folder's Parquet files have the values of its CSV files, row by row and column by column, with their types.
+// TestEqualsCSV: a folder's Parquet files have the values of its CSV files, row by row and column by column, with their
+// types.
 func TestEqualsCSV(t *testing.T) {
 	dir := t.TempDir()
 	var many bytes.Buffer
 	many.WriteString(rundir.Ports.Header() + "\n")
 	for i := range 2*rowsInGroup + rowsAtOnce/2 {
-		many.WriteString(strconv.Itoa(i*20000) + ",L" + strconv.Itoa(i%5) + ",L0-eth1,S1,3," + strconv.Itoa(i*i%99991) + ",0," + strconv.Itoa(i%2) + ",9000000000\n")
+		many.WriteString(strconv.Itoa(i*20000) + ",L" + strconv.Itoa(i%5) + ",L0-eth1,S1,3," + strconv.Itoa(i*i%99991) +
+			",0," + strconv.Itoa(i%2) + ",9000000000\n")
 	}
 	for name, text := range map[string]string{
 		"ports.csv":  many.String(),
@@ -148,7 +150,8 @@ func equal(v parquet.Value, text string) bool {
 // TestMistake: a table that is damaged is said with its line, and leaves no file.
 func TestMistake(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pfc.csv"), []byte(rundir.PFC.Header()+"\n1,a,b,c,three,pause\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "pfc.csv"), []byte(rundir.PFC.Header()+"\n1,a,b,c,three,pause\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	folder, err := files.OpenFolder(dir, dir)

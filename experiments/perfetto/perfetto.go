@@ -1,5 +1,5 @@
-// Package perfetto writes traces that ui.perfetto.dev and Perfetto's trace processor open: protobuf messages of type Trace, as
-// https://perfetto.dev/docs/reference/trace-packet-proto and .../synthetic-track-event describe them.
+// Package perfetto writes traces that ui.perfetto.dev and Perfetto's trace processor open: protobuf messages of type
+// Trace, as https://perfetto.dev/docs/reference/trace-packet-proto and .../synthetic-track-event describe them.
 package perfetto
 
 import (
@@ -62,8 +62,8 @@ const sequence = 1
 // Track is where events are shown; its number is the writer's, from 1.
 type Track uint64
 
-// Writer writes a trace. Its methods may be called in any order of time; a track comes before what is on it. The first error that writing meets
-// is Close's, and what comes after it is not written.
+// Writer writes a trace. Its methods may be called in any order of time; a track comes before what is on it. The first
+// error that writing meets is Close's, and what comes after it is not written.
 type Writer struct {
 	to     *bufio.Writer
 	err    error
@@ -92,7 +92,8 @@ func (w *Writer) Process(number int, name string) Track {
 	return w.track()
 }
 
-// Track is a track for slices and instants below another. Tracks of one name below one are shown as one with several rows.
+// Track is a track for slices and instants below another. Tracks of one name below one are shown as one with several
+// rows.
 func (w *Writer) Track(below Track, name string) Track {
 	w.descriptor(below, name)
 	return w.track()
@@ -205,7 +206,8 @@ func (w *Writer) write(field protowire.Number) {
 		return
 	}
 	w.packet = appendMessage(appendUint(w.packet, packetSequence, sequence), field, w.body)
-	w.part = protowire.AppendVarint(protowire.AppendTag(w.part[:0], tracePacket, protowire.BytesType), uint64(len(w.packet)))
+	w.part = protowire.AppendVarint(protowire.AppendTag(w.part[:0], tracePacket, protowire.BytesType),
+		uint64(len(w.packet)))
 	if _, w.err = w.to.Write(w.part); w.err == nil {
 		_, w.err = w.to.Write(w.packet)
 	}

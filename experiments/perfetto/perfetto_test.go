@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/perfetto/perfettotest"
 )
 
-// TestRead: what is written is read by Google's library as it was meant, the largest numbers and hostile names included.
+// TestRead: what is written is read by Google's library as it was meant, the largest numbers and hostile names
+// included.
 func TestRead(t *testing.T) {
 	const name = `<script>"'` + "\n\u2028é"
 	var file bytes.Buffer
@@ -39,17 +40,20 @@ func TestRead(t *testing.T) {
 	if n := got.Tracks[1]; n.Process != 7 || n.Name != name {
 		t.Errorf("%+v", n)
 	}
-	if d, r := got.Tracks[3], got.Tracks[4]; d.Unit != "UNIT_SIZE_BYTES" || d.Parent != 2 || r.Unit != "bit/s" || !r.Counter {
+	if d, r := got.Tracks[3], got.Tracks[4]; d.Unit != "UNIT_SIZE_BYTES" || d.Parent != 2 || r.Unit != "bit/s" ||
+		!r.Counter {
 		t.Errorf("%+v %+v", d, r)
 	}
 	s := got.Events[1]
-	if s.Name != name || s.At != 0 || s.To != 20 || s.Notes["text"] != name || s.Notes["number"] != "-1" || s.Flows[0] != 1<<64-1 {
+	if s.Name != name || s.At != 0 || s.To != 20 || s.Notes["text"] != name || s.Notes["number"] != "-1" ||
+		s.Flows[0] != 1<<64-1 {
 		t.Errorf("%+v", s)
 	}
 	if got.Events[0].To != 1<<62 || got.Events[0].FlowEnds[0] != 1<<64-1 {
 		t.Errorf("%+v", got.Events[0])
 	}
-	if got.Events[2].Value != -1<<63 || got.Events[3].Value != 1<<63-1 || got.Events[4].Name != "now" || got.Events[4].At != 5 {
+	if got.Events[2].Value != -1<<63 || got.Events[3].Value != 1<<63-1 || got.Events[4].Name != "now" ||
+		got.Events[4].At != 5 {
 		t.Errorf("%+v", got.Events[2:])
 	}
 }

@@ -7,9 +7,9 @@
 //	header                   JSON; its field "columns" lists the columns, in the order in which they follow
 //	columns                  one after the other
 //
-// A column is rows of whole numbers, such as a row for each port with a number for each sample. A row is its count of numbers as a varint
-// (unsigned LEB128, as encoding/binary has it) and the differences between neighbours, the first from 0: each as a varint of its zigzag form,
-// or, where n neighbours in a row are equal, 0 and the varint n-1.
+// A column is rows of whole numbers, such as a row for each port with a number for each sample. A row is its count of
+// numbers as a varint (unsigned LEB128, as encoding/binary has it) and the differences between neighbours, the first
+// from 0: each as a varint of its zigzag form, or, where n neighbours in a row are equal, 0 and the varint n-1.
 package replay
 
 import (

@@ -24,7 +24,10 @@ func (r *reading) overTime() error {
 	for _, name := range record.Ports {
 		id, known := r.ports[name]
 		if !known {
-			return &rundir.FileError{Path: filepath.Join(r.path, rundir.RecordFile), Err: fmt.Errorf("port %q is not in the manifest's configuration", name)}
+			return &rundir.FileError{
+				Path: filepath.Join(r.path, rundir.RecordFile),
+				Err:  fmt.Errorf("port %q is not in the manifest's configuration", name),
+			}
 		}
 		h.Rows = append(h.Rows, id)
 	}

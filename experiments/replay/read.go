@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// Header heads a replay. Times are in virtual ns. Its columns are those of a record, whose rows are of the ports in Rows, and
+// Header heads a replay. Times are in virtual ns. Its columns are those of a record, whose rows are of the ports in
+// Rows, and
 //
 //	flow.tag, flow.source, flow.destination, flow.size, flow.start, flow.fct (-1: it has not ended), flow.ideal,
 //	flow.slowdown (millionths), flow.resent          one row each, a number for each flow
@@ -52,9 +53,10 @@ type Header struct {
 	LookAt      []string             `json:"look_at"`
 	Events      []Event              `json:"events"`
 	MoreEvents  int                  `json:"more_events"` // beside them
-	Missing     []string             `json:"missing"`     // what the folder lacks, each with what to do about it, and what was changed
-	Why         *Why                 `json:"why"`         // null: the run was made without --why
-	Columns     []column             `json:"columns"`
+	// what the folder lacks, each with what to do about it, and what was changed
+	Missing []string `json:"missing"`
+	Why     *Why     `json:"why"` // null: the run was made without --why
+	Columns []column `json:"columns"`
 }
 
 // Node is a switch or a host.
@@ -93,15 +95,16 @@ type reading struct {
 	slowdowns    []int64 // by flow, millionths, or endless
 }
 
-// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors. The warnings, which the replay has,
-// too, name files that were changed after the run.
+// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors. The warnings,
+// which the replay has, too, name files that were changed after the run.
 func Read(path, label string) (packed []byte, warnings []string, err error) {
 	r := &reading{path: path, nodes: map[string]int{}, ports: map[string]int{}}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
 		return nil, nil, err
 	}
 	if r.manifest.Status == rundir.StatusRunning {
-		return nil, nil, &rundir.FileError{Path: path, Err: errors.New("the run has not ended, or was killed: wait for it, or run it again")}
+		return nil, nil, &rundir.FileError{Path: path, Err: errors.New(
+			"the run has not ended, or was killed: wait for it, or run it again")}
 	}
 	r.takeManifest(label)
 	var summary struct {
@@ -138,8 +141,10 @@ func (r *reading) takeManifest(label string) {
 	m, v := &r.manifest, &r.manifest.Configuration
 	h := &r.head
 	*h = Header{
-		Label: label, Scenario: m.Scenario, Description: v.Description, Controller: m.Controller, Seed: m.Seed, Fabric: m.Fabric, Status: m.Status,
-		Verdict: string(m.Verdict), Fingerprint: m.Fingerprint, Command: m.Command, Version: m.Version, Interval: v.Sample.Interval, Duration: v.Duration,
+		Label: label, Scenario: m.Scenario, Description: v.Description, Controller: m.Controller, Seed: m.Seed,
+		Fabric: m.Fabric, Status: m.Status,
+		Verdict: string(m.Verdict), Fingerprint: m.Fingerprint, Command: m.Command, Version: m.Version,
+		Interval: v.Sample.Interval, Duration: v.Duration,
 		Panels: v.Report, Default: v.ReportDefault, Spans: v.Spans, LookAt: v.LookAt,
 	}
 	var set struct {
@@ -217,7 +222,10 @@ func (r *reading) flows() error {
 		} else {
 			r.slowdowns = append(r.slowdowns, endless)
 		}
-		for i, v := range []int64{int64(tag), int64(from), int64(to), f.Size, f.Start, f.FCT, ideal, slowdown, f.Retransmitted} {
+		for i, v := range []int64{
+			int64(tag), int64(from), int64(to), f.Size, f.Start, f.FCT, ideal, slowdown,
+			f.Retransmitted,
+		} {
 			all[i].add(v)
 		}
 		return nil

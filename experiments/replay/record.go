@@ -15,8 +15,8 @@ import (
 // mostFlows is of how many flows a record has the way and what becomes of them over time: of more it has neither.
 const mostFlows = 200_000
 
-// Record is what a run keeps of all ports, hosts and flows over time, beyond what its CSV files have. It is told between two events, at
-// samples, and costs frames nothing.
+// Record is what a run keeps of all ports, hosts and flows over time, beyond what its CSV files have. It is told
+// between two events, at samples, and costs frames nothing.
 type Record struct {
 	plan  *topologies.Plan
 	head  recordHeader
@@ -102,8 +102,8 @@ func (r *Record) Port(id int, p Port) {
 // Host is told how many CNPs have come to the host with this index.
 func (r *Record) Host(index int, cnps int64) { r.cnps[index].add(cnps) }
 
-// Flow is told of a flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has ended, and what it
-// delivered since, both in bit/s, and its last RTT.
+// Flow is told of a flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has
+// ended, and what it delivered since, both in bit/s, and its last RTT.
 func (r *Record) Flow(flow int, rate, goodput float64, rtt vtime.Time) {
 	if r.rate[flow].count == 0 {
 		r.first[flow] = int32(r.times.count - 1)

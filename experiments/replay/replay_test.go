@@ -133,8 +133,8 @@ controllers: [dcqcn]
 switch: {pfc: {xoff: 60KB, xon: 50KB}}
 `
 
-// TestRead: a replay, of a run with a record and of one without, has what the CSV files have; the record is the same whatever drives the run,
-// and changes nothing.
+// TestRead: a replay, of a run with a record and of one without, has what the CSV files have; the record is the same
+// whatever drives the run, and changes nothing.
 func TestRead(t *testing.T) {
 	with, without := run(t, burst, "dcqcn", true, 1), run(t, burst, "dcqcn", false, 1)
 	read := func(path, name string) []byte {
@@ -167,7 +167,8 @@ func TestRead(t *testing.T) {
 				t.Errorf("column %s: decoded are %d rows that differ: %v", name, len(got), err)
 			}
 		}
-		if head.Recorded != (folder == with) || head.Label != "one" || head.Scenario != "test" || len(head.Nodes) != 12 || len(head.Ports) != 2*len(head.Links) {
+		if head.Recorded != (folder == with) || head.Label != "one" || head.Scenario != "test" || len(head.Nodes) != 12 ||
+			len(head.Ports) != 2*len(head.Links) {
 			t.Errorf("the header is %+v", head)
 		}
 		samples := columns["times"][0]
@@ -197,7 +198,8 @@ func TestRead(t *testing.T) {
 			t.Fatal("nothing was paused")
 		}
 		for i, row := range pauses {
-			if columns["pfc.time"][0][i] != whole(t, row[0]) || head.Ports[columns["pfc.port"][0][i]] != row[2] || (columns["pfc.pause"][0][i] == 1) != (row[5] == "pause") {
+			if columns["pfc.time"][0][i] != whole(t, row[0]) || head.Ports[columns["pfc.port"][0][i]] != row[2] ||
+				(columns["pfc.pause"][0][i] == 1) != (row[5] == "pause") {
 				t.Fatalf("PFC frame %d is not %s", i, strings.Join(row, ","))
 			}
 		}
@@ -206,7 +208,8 @@ func TestRead(t *testing.T) {
 			if row[6] != "" {
 				fct = whole(t, row[6])
 			}
-			if head.Tags[columns["flow.tag"][0][i]] != row[1] || head.Nodes[columns["flow.source"][0][i]].Name != row[2] || columns["flow.fct"][0][i] != fct {
+			if head.Tags[columns["flow.tag"][0][i]] != row[1] || head.Nodes[columns["flow.source"][0][i]].Name != row[2] ||
+				columns["flow.fct"][0][i] != fct {
 				t.Fatalf("flow %d is not %s", i, strings.Join(row, ","))
 			}
 		}
@@ -241,7 +244,8 @@ func TestDecodeDamaged(t *testing.T) {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
 		head := `{"columns":[` + column + `]}`
-		_, err := io.WriteString(z, "pausenet columns 1\n"+string(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))+head+data)
+		_, err := io.WriteString(z, "pausenet columns 1\n"+
+			string(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))+head+data)
 		if err := errors.Join(err, z.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -389,7 +393,8 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	for i, port := range head.Why.Ports {
-		if about := strings.HasPrefix(head.Why.Words[i], "congestion at leaf1 to h6"); about && (port < 0 || head.Ports[port] != "leaf1-eth3") {
+		if about := strings.HasPrefix(head.Why.Words[i], "congestion at leaf1 to h6"); about &&
+			(port < 0 || head.Ports[port] != "leaf1-eth3") {
 			t.Errorf("%q is about port %d", head.Why.Words[i], port)
 		}
 	}

@@ -19,8 +19,8 @@ type tick struct {
 	label string
 }
 
-// at is where v lies in the drawing. A value off the ends lies off the drawing, except that a logarithmic axis holds what
-// it cannot show (zero) at its low end.
+// at is where v lies in the drawing. A value off the ends lies off the drawing, except that a logarithmic axis holds
+// what it cannot show (zero) at its low end.
 func (a *axis) at(v float64) float64 {
 	lo, hi := a.lo, a.hi
 	if a.log {

@@ -26,14 +26,15 @@ func open(t *testing.T, page string, width int) *browser.Tab {
 	}
 	b := browser.Open(t, "file://"+path, "", width, 900)
 	b.Wait("document.readyState === 'complete' && document.documentElement.classList.contains('live')")
-	if plots, drawn := b.Value("document.querySelectorAll('[data-chart]').length"), b.Value("document.querySelectorAll('[data-chart] canvas').length"); plots == "0" || plots != drawn {
+	if plots, drawn := b.Value("document.querySelectorAll('[data-chart]').length"), b.Value(
+		"document.querySelectorAll('[data-chart] canvas').length"); plots == "0" || plots != drawn {
 		t.Errorf("%s plots, %s of them drawn", plots, drawn)
 	}
 	return b
 }
 
-// told are the values that figures tell at places of the x axis: by figure, place and line. The cursor is in all of a group at once, so
-// only the first figure's is moved.
+// told are the values that figures tell at places of the x axis: by figure, place and line. The cursor is in all of a
+// group at once, so only the first figure's is moved.
 func told(b *browser.Tab, figures []int, places []float64) [][][]float64 {
 	b.Helper()
 	where, err := json.Marshal([]any{figures, places})
@@ -115,13 +116,17 @@ func TestValues(t *testing.T) {
 		t.Errorf("%d values compared", compared)
 	}
 	// A step holds its value, a line goes on to the next point, and neither is anything in a gap or beyond its end.
-	r = &Report{Scenario: "s", Runs: []Run{{Controller: "a", Verdict: Verdict{Status: Pass}}}, Panels: []Panel{{Title: "p", Unit: Bytes, Series: map[string][]Series{"a": {
-		{Label: "step", Step: true, X: []int64{0, 10, 20, 30}, Y: []float64{1, 5, math.NaN(), 7}},
-		{Label: "line", X: []int64{0, 10, 20, 25}, Y: []float64{1, 5, math.NaN(), 7}},
-	}}}}}
+	r = &Report{
+		Scenario: "s", Runs: []Run{{Controller: "a", Verdict: Verdict{Status: Pass}}},
+		Panels: []Panel{{Title: "p", Unit: Bytes, Series: map[string][]Series{"a": {
+			{Label: "step", Step: true, X: []int64{0, 10, 20, 30}, Y: []float64{1, 5, math.NaN(), 7}},
+			{Label: "line", X: []int64{0, 10, 20, 25}, Y: []float64{1, 5, math.NaN(), 7}},
+		}}}},
+	}
 	nan := math.NaN()
 	for i, want := range [][]float64{{1, 3}, {5, nan}, {nan, nan}, {7, nan}} {
-		if got := told(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30}[i:i+1])[0][0]; !about(got[0], want[0]) || !about(got[1], want[1]) {
+		if got := told(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30}[i:i+1])[0][0]; !about(got[0],
+			want[0]) || !about(got[1], want[1]) {
 			t.Errorf("%d: %v, want %v", i, got, want)
 		}
 	}
@@ -188,7 +193,8 @@ func TestZoom(t *testing.T) {
 	}
 	drag(0.25, 0.75)
 	b.Wait("!document.querySelector('#reset').hidden")
-	if got, _ := strconv.ParseFloat(b.Value(`document.querySelector('[data-chart="7"] input').min`), 64); math.Abs(got-10e6) > 0.2e6 {
+	if got, _ := strconv.ParseFloat(b.Value(`document.querySelector('[data-chart="7"] input').min`),
+		64); math.Abs(got-10e6) > 0.2e6 {
 		t.Errorf("a drag from a quarter on shows from %g ns", got)
 	}
 	b.Value(`document.querySelector('[data-chart="3"] .u-over').dispatchEvent(new MouseEvent("dblclick", { bubbles: true }))`)
@@ -223,7 +229,8 @@ func TestHostileInBrowser(t *testing.T) {
 	}
 }
 
-// TestPhone: on a phone no page is wider than the screen, and the contents lead to each part, below the bar that they stand in.
+// TestPhone: on a phone no page is wider than the screen, and the contents lead to each part, below the bar that they
+// stand in.
 func TestPhone(t *testing.T) {
 	for name, page := range map[string]string{
 		"two": render(t, synthetic()), "many": render(t, synthetic("a", "b", "c", "d", "e", "f", "g", "h", "i")),

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// bySize are charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by decade and by
-// parts of equal count.
+// bySize are charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by decade
+// and by parts of equal count.
 func bySize(r *Report) []*chart {
 	var charts []*chart
 	if names := r.groupNames(func(s *Summary) []Group { return s.BySize }); len(names) >= 3 { // two points make no curve
@@ -17,19 +17,21 @@ func bySize(r *Report) []*chart {
 			short[i] = strings.NewReplacer("up to ", "≤ ", "over ", "> ").Replace(name)
 		}
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("size", "Slowdown by flow size, decades, "+q.name, "flow size", q, short, func(run *Run, bin int) *Flows {
-				for i := range run.Summary.BySize {
-					if g := &run.Summary.BySize[i]; g.Name == names[bin] {
-						return &g.Flows
+			charts = append(charts, r.sizeChart("size", "Slowdown by flow size, decades, "+q.name, "flow size", q, short,
+				func(run *Run, bin int) *Flows {
+					for i := range run.Summary.BySize {
+						if g := &run.Summary.BySize[i]; g.Name == names[bin] {
+							return &g.Flows
+						}
 					}
-				}
-				return nil
-			}))
+					return nil
+				}))
 		}
 	}
 	if names := r.sizeBinNames(); len(names) >= 3 {
 		for _, q := range quantiles[1:] {
-			charts = append(charts, r.sizeChart("bin", fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows, %s", 100/float64(len(names)), q.name), "flow size, up to", q, names, sizeBin))
+			charts = append(charts, r.sizeChart("bin", fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows, %s",
+				100/float64(len(names)), q.name), "flow size, up to", q, names, sizeBin))
 		}
 	}
 	return charts
@@ -43,8 +45,9 @@ func sizeBin(run *Run, bin int) *Flows {
 	return &run.Summary.BySizeBin[bin].Flows
 }
 
-// sizeBinNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same, but for
-// those that have not ended. Where most flows are of one size there are none: the parts would not be of different sizes.
+// sizeBinNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same,
+// but for those that have not ended. Where most flows are of one size there are none: the parts would not be of
+// different sizes.
 func (r *Report) sizeBinNames() []string {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
@@ -111,10 +114,12 @@ func sizeBinTables(r *Report) []table {
 	}
 	var tables []table
 	for part := range slices.Chunk(quantiles, r.quantilesAbreast()) {
-		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows", 100/float64(len(names))), "Up to", part)
+		t := r.quantileTable(fmt.Sprintf("Slowdown by flow size, bins of %g %% of the flows", 100/float64(len(names))),
+			"Up to", part)
 		b := body{}
 		for n, name := range names {
-			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf, func(run *Run) *Flows { return sizeBin(run, n) }))
+			b.Rows = append(b.Rows, r.quantileRow(name, None, part, slowdownOf,
+				func(run *Run) *Flows { return sizeBin(run, n) }))
 		}
 		t.Bodies = []body{b}
 		tables = append(tables, t)

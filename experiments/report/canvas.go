@@ -64,8 +64,8 @@ func (c *spelled) FillString(face font.Face, at vg.Point, s string) {
 	c.CanvasSizer.FillString(c.face(face), at, c.spell(s))
 }
 
-// svg is the drawing as SVG. Its letters are not built in, which would make half a megabyte of each: Arial and Helvetica are as wide
-// as Liberation Sans.
+// svg is the drawing as SVG. Its letters are not built in, which would make half a megabyte of each: Arial and
+// Helvetica are as wide as Liberation Sans.
 func (l *laidOut) svg() ([]byte, error) {
 	c := vgsvg.New(l.width, l.height)
 	l.draw(draw.New(&spelled{c, xmlText, func(f font.Face) font.Face { return f }}))
@@ -73,9 +73,11 @@ func (l *laidOut) svg() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("draw as SVG: %w", err)
 	}
-	head := fmt.Sprintf("role=\"img\" aria-labelledby=\"t d\">\n<title id=\"t\">%s</title><desc id=\"d\">%s</desc>\n", escape(l.title), escape(l.described()))
+	head := fmt.Sprintf("role=\"img\" aria-labelledby=\"t d\">\n<title id=\"t\">%s</title><desc id=\"d\">%s</desc>\n",
+		escape(l.title), escape(l.described()))
 	data = bytes.Replace(data, []byte(">\n<g transform"), []byte("\n\t"+head+"<g transform"), 1)
-	return bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+	return bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
 }
 
 // described says in words what the drawing shows, for readers who cannot see it.
@@ -111,8 +113,8 @@ func (l *laidOut) png() ([]byte, error) {
 	return data, nil
 }
 
-// piece is how many parts of a line are stroked at once. The rasteriser looks for a pixel by going through all that the stroke has in
-// its row: a line up and down a thousand times takes seconds in one piece.
+// piece is how many parts of a line are stroked at once. The rasteriser looks for a pixel by going through all that the
+// stroke has in its row: a line up and down a thousand times takes seconds in one piece.
 const piece = 128
 
 // pieced is a canvas that strokes long lines piece by piece.
@@ -189,7 +191,8 @@ func regular(f font.Face) font.Face {
 }
 
 // near are characters that the letters of a PDF lack, and others for them.
-var near = strings.NewReplacer("≤", "<=", "≥", ">=", "←", "<-", "→", "->", "−", "-", "Δ", "delta ", "\u202f", "\u00a0", "μ", "µ")
+var near = strings.NewReplacer("≤", "<=", "≥", ">=", "←", "<-", "→", "->", "−", "-", "Δ", "delta ", "\u202f", "\u00a0",
+	"μ", "µ")
 
 // windows1252 is text in the encoding of vgpdf's letters, a byte a character; what it lacks is a question mark.
 func windows1252(s string) string {

@@ -36,7 +36,8 @@ func TestLongLine(t *testing.T) {
 		one, pieces := stroked(1).Image(), stroked(5*piece+1).Image()
 		inked := false
 		for x := range 80 {
-			a, b := color.GrayModel.Convert(one.At(x, 20)).(color.Gray).Y, color.GrayModel.Convert(pieces.At(x, 20)).(color.Gray).Y
+			a, b := color.GrayModel.Convert(one.At(x, 20)).(color.Gray).Y, color.GrayModel.Convert(pieces.At(x,
+				20)).(color.Gray).Y
 			inked = inked || a < 32
 			// Where a dash ends a pixel may be covered in part, and the rasteriser's grid is a 64th of a pixel.
 			if math.Abs(float64(a)-float64(b)) > 32 {
@@ -81,12 +82,16 @@ func TestPDFText(t *testing.T) {
 	}
 }
 
-// TestSVGText: no character that XML cannot have makes a drawing unreadable, and the letters have others to fall back on.
+// TestSVGText: no character that XML cannot have makes a drawing unreadable, and the letters have others to fall back
+// on.
 func TestSVGText(t *testing.T) {
 	d := &Drawing{title: "a\x01<b>\ufffe", across: 1, cells: tiny(t).cells}
 	svg := drawnAs(t, d, "svg")
 	wellFormed(t, svg)
-	for _, want := range []string{"a\ufffd&lt;b&gt;", "'Liberation Sans',Arial,Helvetica,sans-serif", `<desc id="d">Queue &lt;0&gt; — a&amp;b: Line chart`} {
+	for _, want := range []string{
+		"a\ufffd&lt;b&gt;", "'Liberation Sans',Arial,Helvetica,sans-serif",
+		`<desc id="d">Queue &lt;0&gt; — a&amp;b: Line chart`,
+	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing has no %s", want)
 		}

@@ -12,7 +12,8 @@ type Sample struct {
 	points         []point // cumulate's
 }
 
-// NewSample is the sample of the values of a run, or those of several repeats together. The values of each are left in any order.
+// NewSample is the sample of the values of a run, or those of several repeats together. The values of each are left in
+// any order.
 func NewSample(runs ...[]float64) Sample {
 	var s Sample
 	for _, values := range runs {
@@ -33,12 +34,14 @@ func NewSample(runs ...[]float64) Sample {
 // slowdownCDFs are the distributions of slowdown, one chart a tag with a line a controller: here the lines are what is
 // compared, so they share a chart.
 func slowdownCDFs(r *Report) []*chart {
-	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None, func(d *Distribution) *Sample { return &d.Slowdowns })
+	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None,
+		func(d *Distribution) *Sample { return &d.Slowdowns })
 }
 
 // fctCDFs are those of the completion times.
 func fctCDFs(r *Report) []*chart {
-	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds, func(d *Distribution) *Sample { return &d.FCTs })
+	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds,
+		func(d *Distribution) *Sample { return &d.FCTs })
 }
 
 // flowCDFs are distributions by tag. A tag of which no run has two flows has none.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// chart is one line chart: for the page, whose script draws it (data.go), and for files, where it is drawn into a box of width by height
-// units.
+// chart is one line chart: for the page, whose script draws it (data.go), and for files, where it is drawn into a box
+// of width by height units.
 type chart struct {
 	id          string // unique in the document
 	title, desc string

@@ -74,7 +74,8 @@ func allWithUnits(names []string) []string {
 // forPage is the chart for the page's script.
 func (c *chart) forPage() pageChart {
 	p := pageChart{
-		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(), Names: allWithUnits(c.names),
+		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(),
+		Names: allWithUnits(c.names),
 		Room:  c.eventRoom,
 		Lines: []pageLine{},
 	}
@@ -104,8 +105,8 @@ func (c *chart) forPage() pageChart {
 	return p
 }
 
-// bend says whether the line has its k-th point for more than to go on as it did: the picture, and each value that is read off it, needs no
-// other.
+// bend says whether the line has its k-th point for more than to go on as it did: the picture, and each value that is
+// read off it, needs no other.
 func (l *line) bend(k int) bool {
 	if l.dots || k == 0 || k == len(l.points)-1 {
 		return true
@@ -131,7 +132,8 @@ type numbers []float64
 // columnDigits are as many as fractions have: a plot's pixel is a thousandth of it.
 const columnDigits = 7
 
-// MarshalJSON writes whole numbers as the differences of neighbours, several that are equal as one and how many, and others as they are.
+// MarshalJSON writes whole numbers as the differences of neighbours, several that are equal as one and how many, and
+// others as they are.
 func (c numbers) MarshalJSON() ([]byte, error) {
 	const exact = 1 << 53 // of which JavaScript's numbers can be the sum
 	for _, v := range c {

@@ -12,8 +12,8 @@ const (
 	holdAll = 100_000
 )
 
-// Append adds a point to s. It keeps the memory of a long run bounded: past 100 000 points it thins what it has, keeping
-// every spike.
+// Append adds a point to s. It keeps the memory of a long run bounded: past 100 000 points it thins what it has,
+// keeping every spike.
 func (s *Series) Append(x int64, y float64) {
 	if len(s.X) >= holdAll {
 		n := thin(s.X, s.Y, holdAll/8, func(to, from int) { s.X[to], s.Y[to] = s.X[from], s.Y[from] })
@@ -36,8 +36,8 @@ func (s *Series) drawn() []point {
 }
 
 // thin cuts the points into n columns of equal width in x and keeps of each column the first, lowest, highest and last
-// point, and a gap if it has one: a line through them colours the same pixels as a line through all of them. It calls keep
-// with the new and the old index, new <= old, so that a caller may thin in place, and returns how many it kept.
+// point, and a gap if it has one: a line through them colours the same pixels as a line through all of them. It calls
+// keep with the new and the old index, new <= old, so that a caller may thin in place, and returns how many it kept.
 func thin(xs []int64, ys []float64, n int, keep func(to, from int)) int {
 	kept := 0
 	width := (xs[len(xs)-1]-xs[0])/int64(n) + 1

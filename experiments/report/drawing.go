@@ -34,7 +34,10 @@ func lettering(size vg.Length, bold bool, colour string) text.Style {
 	if bold {
 		sans.Weight = font.WeightBold
 	}
-	return text.Style{Font: sans, Color: rgb(colour), XAlign: text.XLeft, YAlign: text.YBottom, Handler: plot.DefaultTextHandler}
+	return text.Style{
+		Font: sans, Color: rgb(colour), XAlign: text.XLeft, YAlign: text.YBottom,
+		Handler: plot.DefaultTextHandler,
+	}
 }
 
 // drawnRow is a row of charts as it is laid out.

@@ -63,8 +63,12 @@ func colours(p image.Image) map[color.NRGBA]int {
 func plotOf(d *Drawing) (left, top, right, bottom float64) {
 	l := d.lay()
 	p, low := l.rows[0].plots[0], vg.Point{X: drawingMargin, Y: drawingMargin}
-	data := p.DataCanvas(l.inLine(draw.Canvas{Rectangle: vg.Rectangle{Min: low, Max: low.Add(vg.Point{X: l.column, Y: l.rows[0].chart})}}, p))
-	return pixels * float64(data.Min.X), pixels * float64(l.height-data.Max.Y), pixels * float64(data.Max.X), pixels * float64(l.height-data.Min.Y)
+	data := p.DataCanvas(l.inLine(draw.Canvas{Rectangle: vg.Rectangle{
+		Min: low,
+		Max: low.Add(vg.Point{X: l.column, Y: l.rows[0].chart}),
+	}}, p))
+	return pixels * float64(data.Min.X), pixels * float64(l.height-data.Max.Y), pixels * float64(data.Max.X),
+		pixels * float64(l.height-data.Min.Y)
 }
 
 // TestTinyPNG: what lies where in the picture of the golden drawing, by the values of its lines.
@@ -130,12 +134,16 @@ func TestNothingCoversData(t *testing.T) {
 			switch got := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA); {
 			case got == rgb(light.ink):
 				t.Fatalf("text in the plot, at %d, %d", x, y)
-			case got == rgb(light.muted) && math.Abs(float64(x)-(left+(right-left)*15/40)) > 3: // the event's line is of that colour
+			// the event's line is of that colour
+			case got == rgb(light.muted) && math.Abs(float64(x)-(left+(right-left)*15/40)) > 3:
 				t.Fatalf("text in the plot, at %d, %d", x, y)
 			}
 		}
 	}
-	for _, label := range []string{">X_off<", ">burst<", ">1 link down<", ">Queue &lt;0&gt;, KB<", ">time, ms<", ">port 2<"} {
+	for _, label := range []string{
+		">X_off<", ">burst<", ">1 link down<", ">Queue &lt;0&gt;, KB<", ">time, ms<",
+		">port 2<",
+	} {
 		if !strings.Contains(drawnAs(t, d, "svg"), label) {
 			t.Errorf("no %s", label)
 		}
@@ -157,7 +165,8 @@ func TestPictures(t *testing.T) {
 				t.Errorf("%s: %d pixels of %s", f.Name, n, item.Label)
 			}
 		}
-		if pdf := drawnAs(t, f.Drawing, "pdf"); !strings.HasPrefix(pdf, "%PDF") || !strings.Contains(pdf, "/CreationDate (D:19700101") || !strings.Contains(pdf, "/FontFile2") {
+		if pdf := drawnAs(t, f.Drawing, "pdf"); !strings.HasPrefix(pdf, "%PDF") ||
+			!strings.Contains(pdf, "/CreationDate (D:19700101") || !strings.Contains(pdf, "/FontFile2") {
 			t.Errorf("%s: no PDF, with a date, or without its letters", f.Name)
 		}
 	}
@@ -173,7 +182,10 @@ func TestPictures(t *testing.T) {
 
 // TestBarsInPictures: a line's intervals are as long as they are, and reach no other line's colour.
 func TestBarsInPictures(t *testing.T) {
-	d, err := (&Lines{Title: "bars", Charts: []LineChart{{Name: "one", XTitle: "x", Lines: []NumberLine{{Label: "a", X: []float64{0, 1, 2}, Y: []float64{0, 40, 100}}}}}}).Drawing()
+	d, err := (&Lines{Title: "bars", Charts: []LineChart{{
+		Name: "one", XTitle: "x",
+		Lines: []NumberLine{{Label: "a", X: []float64{0, 1, 2}, Y: []float64{0, 40, 100}}},
+	}}}).Drawing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +224,8 @@ func TestRunFigure(t *testing.T) {
 	if lines != 8 { // each of the run once, and none of the other's
 		t.Errorf("%d lines, want 8", lines)
 	}
-	// Of the ingress of L2, dcon's peak is under 150 KB, dcqcn's over 320 KB: the reference counts, the other run does not.
+	// Of the ingress of L2, dcon's peak is under 150 KB, dcqcn's over 320 KB: the reference counts, the other run does
+	// not.
 	if own, both := d.cells[2].chart, newPlots(r, 2, r.Runs[1:]).charts[0]; own.y.hi >= both.y.hi {
 		t.Errorf("not the run's own scale: %g, %g", own.y.hi, both.y.hi)
 	}
@@ -288,7 +301,8 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a short note makes the drawing %g higher", one-none)
 	}
 	long := strings.TrimSpace(strings.Repeat("a note of many words ", 6))
-	if drawing, two := drawn(long); two-none != 2*noteRow || strings.Contains(drawing, long) || strings.Count(drawing, ">a note of many words") != 1 {
+	if drawing, two := drawn(long); two-none != 2*noteRow || strings.Contains(drawing, long) ||
+		strings.Count(drawing, ">a note of many words") != 1 {
 		t.Errorf("a note of two lines makes the drawing %g higher", two-none)
 	}
 }

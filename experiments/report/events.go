@@ -92,7 +92,10 @@ func (c *chart) described() string {
 
 // eventTables have what happened in the runs; nil if nothing did. Runs in which the same happened share their rows.
 func eventTables(r *Report) []table {
-	t := table{Caption: "What happened, with the numbers that it has in the plots", Corner: "No. and time", Heads: []string{"Event", "Where", "What"}, Texts: true}
+	t := table{
+		Caption: "What happened, with the numbers that it has in the plots", Corner: "No. and time",
+		Heads: []string{"Event", "Where", "What"}, Texts: true,
+	}
 	unit := Nanoseconds.measure(float64(latest(r.Runs)))
 	known := map[string]int{} // bodies, by what they show
 	for i := range r.Runs {

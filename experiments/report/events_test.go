@@ -22,15 +22,17 @@ func eventful(events ...Event) *Report {
 	return r
 }
 
-// TestEventsInPlots: each event is a line at its time in the plots of its run alone, with its number and, as far as there is room, its
-// name; events at almost one time share a label.
+// TestEventsInPlots: each event is a line at its time in the plots of its run alone, with its number and, as far as
+// there is room, its name; events at almost one time share a label.
 func TestEventsInPlots(t *testing.T) {
-	r := eventful(Event{10e6, "link down", "a → b", ""}, Event{30e6, "storm", "b → c", "p"}, Event{30.01e6, "storm", "b → d", "p"},
+	r := eventful(Event{10e6, "link down", "a → b", ""}, Event{30e6, "storm", "b → c", "p"},
+		Event{30.01e6, "storm", "b → d", "p"},
 		Event{39e6, "a name that is far too long for its place", "", ""}, Event{41e6, "after the end", "", ""})
 	p := newPlots(r, 0, r.Runs)
 	c, other := p.charts[0], p.charts[1]
 	marks := c.marks()
-	if len(marks) != 3 || marks[0].number() != "1" || marks[1].number() != "2–3" || marks[1].name != "storm" || marks[2].number() != "4" {
+	if len(marks) != 3 || marks[0].number() != "1" || marks[1].number() != "2–3" || marks[1].name != "storm" ||
+		marks[2].number() != "4" {
 		t.Fatalf("%+v", marks)
 	}
 	// 10 ms of 40 are a quarter of the axis, by hand.
@@ -41,7 +43,8 @@ func TestEventsInPlots(t *testing.T) {
 	for _, l := range c.eventLabels(marks, -3) {
 		labels = append(labels, l.text)
 	}
-	if got := strings.Join(labels, "|"); got != "1 link down|2–3 storm|4" || !strings.Contains(c.desc, "Event 2: storm at 30") {
+	if got := strings.Join(labels, "|"); got != "1 link down|2–3 storm|4" ||
+		!strings.Contains(c.desc, "Event 2: storm at 30") {
 		t.Errorf("%s; %s", got, c.desc)
 	}
 	if len(other.marks()) > 0 || len(other.forPage().Events) > 0 {
@@ -61,14 +64,16 @@ func TestEventsInPlots(t *testing.T) {
 
 func (r *Report) chart0() *chart { return newPlots(r, 0, r.Runs).charts[0] }
 
-// TestEventTable: runs in which the same happened share rows; what is left out is counted; without events there is no section.
+// TestEventTable: runs in which the same happened share rows; what is left out is counted; without events there is no
+// section.
 func TestEventTable(t *testing.T) {
 	if page := pageOf(t, synthetic()); strings.Contains(page, `id="events"`) {
 		t.Error("a page without events has a table of them")
 	}
 	r := eventful(Event{1_500_000, "link down", "leaf0 → spine0", ""}, Event{1_700_250, "reroute", "", "5 < 6"})
 	r.Runs[0].MoreEvents = 1234
-	if got := eventTables(r)[0].Bodies[0]; got.Heading != "dcqcn" || len(got.Rows) != 3 || got.Rows[1].Label != "2. 1.70025\u00a0ms" {
+	if got := eventTables(r)[0].Bodies[0]; got.Heading != "dcqcn" || len(got.Rows) != 3 ||
+		got.Rows[1].Label != "2. 1.70025\u00a0ms" {
 		t.Errorf("%+v", got)
 	}
 	page := pageOf(t, r)
@@ -87,7 +92,8 @@ func TestEventTable(t *testing.T) {
 	}
 }
 
-// TestTail: a long end in which nothing changes is not drawn, and is told of; one that an event, a span or another run has something in is.
+// TestTail: a long end in which nothing changes is not drawn, and is told of; one that an event, a span or another run
+// has something in is.
 func TestTail(t *testing.T) {
 	still := func() *Report {
 		r := synthetic()

@@ -133,7 +133,8 @@ func column(u Unit) string {
 	case None:
 		return "value"
 	}
-	return strings.Trim(noName.ReplaceAllString(strings.ReplaceAll(strings.ToLower(string(u)), "/s", "_per_second"), "_"), "_")
+	return strings.Trim(noName.ReplaceAllString(strings.ReplaceAll(strings.ToLower(string(u)), "/s", "_per_second"), "_"),
+		"_")
 }
 
 // csv has the chart's points as they are drawn.

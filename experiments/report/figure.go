@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is drawn by the
-// page's script, as only that can be pointed at; both draw the same charts, with the same axes, ticks and styles.
+// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is
+// drawn by the page's script, as only that can be pointed at; both draw the same charts, with the same axes, ticks and
+// styles.
 type Drawing struct {
 	title  string
 	legend []legendItem // of all charts
@@ -27,8 +28,8 @@ const figureWidth = 480.0
 // abreast is how many controllers' charts a row of a panel's drawing has.
 const abreast = 4
 
-// RunFigure is one run's panels in a drawing, two abreast. Unlike those of Figures its scales are the run's own: it is to be looked at
-// by itself.
+// RunFigure is one run's panels in a drawing, two abreast. Unlike those of Figures its scales are the run's own: it is
+// to be looked at by itself.
 func RunFigure(r *Report, controller string) (*Drawing, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -48,7 +49,10 @@ func RunFigure(r *Report, controller string) (*Drawing, error) {
 		c := p.charts[0]
 		c.title, c.width = p.title, figureWidth
 		c.layout()
-		d.cells = append(d.cells, drawingCell{caption: p.title, note: withUnits(r.Panels[k].Note), legend: p.legend, chart: c})
+		d.cells = append(d.cells, drawingCell{
+			caption: p.title, note: withUnits(r.Panels[k].Note), legend: p.legend,
+			chart: c,
+		})
 	}
 	return d, nil
 }

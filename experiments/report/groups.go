@@ -90,8 +90,8 @@ func (r *Report) unfinishedTable() []table {
 	return []table{t}
 }
 
-// quantilesAbreast is how many quantiles a table has beside each other: 32 columns fit neither screen nor paper. Numbers
-// with intervals are twice as wide.
+// quantilesAbreast is how many quantiles a table has beside each other: 32 columns fit neither screen nor paper.
+// Numbers with intervals are twice as wide.
 func (r *Report) quantilesAbreast() int {
 	wide := len(r.Runs)
 	if len(r.Seeds) > 1 {
@@ -141,7 +141,9 @@ func (r *Report) namesOf(of func(*Summary) []Group, wanted func(*Flows) bool) []
 }
 
 // groupRow is one group's row: each quantile is a contest of its own, but the prefix is the row's.
-func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Summary) []Group, of func(*Flows) *Quantiles) row {
+func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Summary) []Group,
+	of func(*Flows) *Quantiles,
+) row {
 	return r.quantileRow(name, u, part, of, func(run *Run) *Flows {
 		for _, g := range groups(&run.Summary) {
 			if g.Name == name {
@@ -153,7 +155,9 @@ func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Sum
 }
 
 // quantileRow is the row of the flows that each run gives for it, nil if it has none.
-func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flows) *Quantiles, flows func(*Run) *Flows) row {
+func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flows) *Quantiles,
+	flows func(*Run) *Flows,
+) row {
 	values := make([]interval.Estimate, 0, len(part)*len(r.Runs))
 	top := 0.0
 	for _, q := range part {

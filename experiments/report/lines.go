@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Lines are line charts beside each other whose x is a number, not virtual time. Lines of the same label look alike in all of them.
+// Lines are line charts beside each other whose x is a number, not virtual time. Lines of the same label look alike in
+// all of them.
 type Lines struct {
 	Title  string
 	Charts []LineChart

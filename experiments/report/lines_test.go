@@ -16,7 +16,10 @@ func TestLines(t *testing.T) {
 			},
 			Levels: []Level{{Value: 20, Label: "limit"}},
 		},
-		{Name: "loss", XTitle: "step", Log: true, Lines: []NumberLine{{Label: "thesis", X: []float64{0, 10}, Y: []float64{1, .01}}}},
+		{Name: "loss", XTitle: "step", Log: true, Lines: []NumberLine{{
+			Label: "thesis", X: []float64{0, 10},
+			Y: []float64{1, .01},
+		}}},
 	}}
 	d, err := l.Drawing()
 	if err != nil {
@@ -27,7 +30,8 @@ func TestLines(t *testing.T) {
 	second := light.series[1]
 	for want, times := range map[string]int{
 		"MAPE &lt;a&gt;": 2, // title and heading
-		"stroke:" + strings.ToUpper(second) + ";": 3, // the second line in both charts, and in the legend: one label, one colour
+		// the second line in both charts, and in the legend: one label, one colour
+		"stroke:" + strings.ToUpper(second) + ";": 3,
 		">thesis<":                    1, // one legend
 		">limit<":                     1,
 		">20%<":                       1, // the axis reaches the level
@@ -42,11 +46,20 @@ func TestLines(t *testing.T) {
 		t.Error("no line")
 	}
 	for name, bad := range map[string]*Lines{
-		"no charts":           {Title: "x"},
-		"nothing to draw":     {Charts: []LineChart{{Lines: []NumberLine{{Label: "a"}}}}},
-		"2 points of x but":   {Charts: []LineChart{{Lines: []NumberLine{{Label: "a", X: []float64{1, 2}, Y: []float64{1}}}}}},
-		"is infinite or":      {Charts: []LineChart{{Lines: []NumberLine{{Label: "a", X: []float64{1}, Y: []float64{math.Inf(1)}}}}}},
-		"point 1, (1, 0), is": {Charts: []LineChart{{Lines: []NumberLine{{Label: "a", X: []float64{2, 1}, Y: []float64{0, 0}}}}}},
+		"no charts":       {Title: "x"},
+		"nothing to draw": {Charts: []LineChart{{Lines: []NumberLine{{Label: "a"}}}}},
+		"2 points of x but": {Charts: []LineChart{{Lines: []NumberLine{{
+			Label: "a", X: []float64{1, 2},
+			Y: []float64{1},
+		}}}}},
+		"is infinite or": {Charts: []LineChart{{Lines: []NumberLine{{
+			Label: "a", X: []float64{1},
+			Y: []float64{math.Inf(1)},
+		}}}}},
+		"point 1, (1, 0), is": {Charts: []LineChart{{Lines: []NumberLine{{
+			Label: "a", X: []float64{2, 1},
+			Y: []float64{0, 0},
+		}}}}},
 	} {
 		if _, err := bad.Drawing(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -17,11 +17,15 @@ func linkCharts(r *Report) []*chart {
 		id, title string
 		has       func(*Link) bool
 	}{
-		{"util0", "Share of links up to a utilisation: between switches", func(l *Link) bool { return l.FromSwitch && l.ToSwitch }},
+		{
+			"util0", "Share of links up to a utilisation: between switches",
+			func(l *Link) bool { return l.FromSwitch && l.ToSwitch },
+		},
 		{"util1", "Share of links up to a utilisation: to hosts", func(l *Link) bool { return l.FromSwitch && !l.ToSwitch }},
 	} {
 		c := &chart{
-			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation, part of the run's time", width: 480, height: 275,
+			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation, part of the run's time",
+			width: 480, height: 275,
 			yTitle: "links", xColumn: "utilisation_percent", yColumn: "links_percent",
 		}
 		r.distributions(c, Percent, func(run *Run) *Sample {
@@ -56,7 +60,8 @@ func imbalanceTable(r *Report) []table {
 	}
 	slices.Sort(tiers)
 	t := table{
-		Caption: "Load of equal-cost ports: what the busiest carried over the mean, and Jain's index; 1 is even", Corner: "Switches", Heads: r.names(),
+		Caption: "Load of equal-cost ports: what the busiest carried over the mean, and Jain's index; 1 is even",
+		Corner:  "Switches", Heads: r.names(),
 	}
 	for _, tier := range tiers {
 		own := func(run *Run) *Imbalance {
@@ -224,7 +229,10 @@ func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
 
 // utilisationTable has the distributions in numbers.
 func utilisationTable(r *Report) []table {
-	t := table{Caption: "Utilisation of links, each way: the part of the run's time that a port spent sending", Corner: "Links", Heads: r.names()}
+	t := table{
+		Caption: "Utilisation of links, each way: the part of the run's time that a port spent sending",
+		Corner:  "Links", Heads: r.names(),
+	}
 	for _, of := range []struct {
 		heading string
 		has     func(*Link) bool

@@ -17,9 +17,13 @@ var pageCSS string
 //go:embed bundle/page.js
 var pageJS string
 
-// pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its commands write none.
+// pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its
+// commands write none.
 func pageTemplate() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{"spelled": withUnits, "rounded": rounded}).Parse(pageHTML))
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"spelled": withUnits,
+		"rounded": rounded,
+	}).Parse(pageHTML))
 }
 
 // shell is what every page has: its style, its script, and the charts that the script draws.
@@ -92,8 +96,8 @@ type card struct {
 	Run
 	Kind   string
 	Prints []print
-	// Said are the first of the verdict's messages; More are folded away. An invariant that breaks once often breaks at every
-	// frame.
+	// Said are the first of the verdict's messages; More are folded away. An invariant that breaks once often breaks at
+	// every frame.
 	Said, More []string
 	// Notes and MoreNotes are the verdict's notes, likewise.
 	Notes, MoreNotes []string
@@ -217,7 +221,8 @@ func glance(r *Report) []table {
 		return nil
 	}
 	t := table{
-		Caption: "Completion times, and the measures in which the runs differ most", Corner: "Measure", Heads: r.names(), Bodies: []body{{}},
+		Caption: "Completion times, and the measures in which the runs differ most", Corner: "Measure", Heads: r.names(),
+		Bodies: []body{{}},
 	}
 	if len(r.Runs) == 1 {
 		t.Caption = "The most important measures"
@@ -253,11 +258,13 @@ func (p *page) sections(r *Report) []section {
 	for _, s := range []section{
 		{
 			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
-			Charts: p.figures(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r), Fold: "Slowdown by flow size in finer parts",
+			Charts: p.figures(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r),
+			Fold: "Slowdown by flow size in finer parts",
 		},
 		{ID: "pfc", Title: "Flow control", Tables: slices.Concat(spreadTable(r), pausedTables(r))},
 		{
-			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)), Tables: slices.Concat(utilisationTable(r), imbalanceTable(r)),
+			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)),
+			Tables: slices.Concat(utilisationTable(r), imbalanceTable(r)),
 			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
 		},
 		{ID: "recovery", Title: "Losses and repairs", Tables: slices.Concat(dropTable(r), lossyTable(r), recoveryTable(r))},
@@ -290,7 +297,8 @@ func (r *Report) prints(column int) []print {
 			p.Seed = fmt.Sprintf("seed %d", all[i].Seed)
 		}
 		for k := range r.Runs[:column] {
-			if p.SameAs == "" && slices.ContainsFunc(r.Runs[k].counted(), func(other *Run) bool { return other.Fingerprint == p.Whole }) {
+			if p.SameAs == "" && slices.ContainsFunc(r.Runs[k].counted(),
+				func(other *Run) bool { return other.Fingerprint == p.Whole }) {
 				p.SameAs = r.Runs[k].Controller
 			}
 		}

@@ -12,8 +12,8 @@ type theme struct {
 	series                               [8]string
 }
 
-// The first series colours are those of Okabe and Ito, which stay apart for colour-blind readers, made darker or lighter
-// until each has enough contrast on its paper. The later ones rely on their dash patterns as well.
+// The first series colours are those of Okabe and Ito, which stay apart for colour-blind readers, made darker or
+// lighter until each has enough contrast on its paper. The later ones rely on their dash patterns as well.
 var (
 	light = theme{
 		paper: "#ffffff", ink: "#1b1f24", muted: "#57606a", grid: "#e3e6ea", level: "#6e7781", span: "#eef1f5",
@@ -31,7 +31,8 @@ var dashes = [8][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}, {14, 4}, {5, 2, 2
 // variables are t as CSS custom properties.
 func (t *theme) variables() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--paper:%s;--ink:%s;--muted:%s;--grid:%s;--level:%s;--span:%s;", t.paper, t.ink, t.muted, t.grid, t.level, t.span)
+	fmt.Fprintf(&b, "--paper:%s;--ink:%s;--muted:%s;--grid:%s;--level:%s;--span:%s;", t.paper, t.ink, t.muted, t.grid,
+		t.level, t.span)
 	for i, c := range t.series {
 		fmt.Fprintf(&b, "--s%d:%s;", i, c)
 	}
@@ -53,8 +54,8 @@ func pageColours() string {
 	return b.String()
 }
 
-// styleAt is the colour, of a theme's series, and the dash pattern of the i-th line. Past the last colour the pattern shifts against
-// the colours, so that 64 lines remain distinct.
+// styleAt is the colour, of a theme's series, and the dash pattern of the i-th line. Past the last colour the pattern
+// shifts against the colours, so that 64 lines remain distinct.
 func styleAt(i int) (colour int, dash []float64) {
 	n := len(light.series)
 	return i % n, dashes[(i+i/n)%n]

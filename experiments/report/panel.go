@@ -35,8 +35,9 @@ func chartWidth(controllers int) float64 {
 	return 480
 }
 
-// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis. Where most of
-// that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last, and end is where the points do.
+// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis.
+// Where most of that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last, and
+// end is where the points do.
 func (r *Report) timeSpan() (lo, hi, end float64) {
 	lo, end = math.Inf(1), math.Inf(-1)
 	last := math.Inf(-1) // that anything happened
@@ -92,7 +93,8 @@ func (r *Report) tail() string {
 	if hi == end {
 		return ""
 	}
-	return fmt.Sprintf("Nothing changes from %s to %s: that is not drawn. ", Nanoseconds.measure(hi).text(hi), Nanoseconds.measure(end).text(end))
+	return fmt.Sprintf("Nothing changes from %s to %s: that is not drawn. ", Nanoseconds.measure(hi).text(hi),
+		Nanoseconds.measure(end).text(end))
 }
 
 // newPlots prepares panel i for the runs.
@@ -157,8 +159,8 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	return out
 }
 
-// levels are the reference lines of a run, each once. A label is on the side where fewer lines of all the charts run, and has
-// the value where another run's line of that label has another.
+// levels are the reference lines of a run, each once. A label is on the side where fewer lines of all the charts run,
+// and has the value where another run's line of that label has another.
 func (p *Panel) levels(runs []Run, controller string, c *chart, drawn map[string][]line) []drawnLevel {
 	values := map[string]map[float64]bool{} // by label, of all runs
 	for _, run := range runs {
@@ -187,7 +189,8 @@ func (p *Panel) levels(runs []Run, controller string, c *chart, drawn map[string
 	return out
 }
 
-// moreRoomLeft says whether a label that stands on a height of a chart is in the way of fewer lines, of all runs, at the left.
+// moreRoomLeft says whether a label that stands on a height of a chart is in the way of fewer lines, of all runs, at
+// the left.
 func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool {
 	width := c.x.p1 - c.x.p0
 	left, right := 0, 0
@@ -209,8 +212,8 @@ func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool
 	return left < right
 }
 
-// window is the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the run most
-// lines go from nothing to line rate, which tells nobody anything.
+// window is the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the run
+// most lines go from nothing to line rate, which tells nobody anything.
 func (r *Report) window() (from, to float64) {
 	if len(r.Spans) == 1 {
 		return float64(r.Spans[0].From), float64(r.Spans[0].To)

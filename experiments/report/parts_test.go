@@ -165,13 +165,17 @@ func TestPlusMinus(t *testing.T) {
 	}
 }
 
-// TestUnitSpelling: one spelling on a page, and no more digits than three of quantities with decimals; names and settings stay.
+// TestUnitSpelling: one spelling on a page, and no more digits than three of quantities with decimals; names and
+// settings stay.
 func TestUnitSpelling(t *testing.T) {
 	for _, c := range [][3]string{
 		{"10 links: 8 of 25Gbps, 1us; 2 of 100Gbps", "10 links: 8 of 25~Gb/s, 1~µs; 2 of 100~Gb/s", ""},
 		{"buffered 266.616KB in 200 us", "buffered 266.616~KB in 200~µs", "buffered 267~KB in 200~µs"},
 		{"at 1.201007 ms, 12.5KB, 125902 B", "at 1.201007~ms, 12.5~KB, 125902~B", "at 1.2~ms, 12.5~KB, 125902~B"},
-		{"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", "--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", ""},
+		{
+			"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes",
+			"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", "",
+		},
 		{"1us 2us (3Mbps) 4 kbps", "1~µs 2~µs (3~Mb/s) 4~kb/s", ""},
 	} {
 		if got := strings.ReplaceAll(withUnits(c[0]), "\u00a0", "~"); got != c[1] {
@@ -189,9 +193,15 @@ func TestForPage(t *testing.T) {
 		line line
 		want string
 	}{
-		{line{label: "<a>", points: points, step: true}, `"step":true,"x":{"d":[0,30,0,[10,3]]},"y":{"d":[0,50,-30,null,-19,0]}`},
+		{
+			line{label: "<a>", points: points, step: true},
+			`"step":true,"x":{"d":[0,30,0,[10,3]]},"y":{"d":[0,50,-30,null,-19,0]}`,
+		},
 		{line{points: points}, `"x":{"d":[0,20,10,0,[10,3]]},"y":{"d":[[0,2],50,-30,null,-19,0]}`},
-		{line{points: points[:3], dots: true, halves: []float64{0.5, math.NaN(), 1. / 3}}, `"x":{"d":[0,[10,2]]},"y":{"d":[[0,3]]},"half":[0.5,null,0.3333333]`},
+		{
+			line{points: points[:3], dots: true, halves: []float64{0.5, math.NaN(), 1. / 3}},
+			`"x":{"d":[0,[10,2]]},"y":{"d":[[0,3]]},"half":[0.5,null,0.3333333]`,
+		},
 		{line{points: []point{{1, 1e300}, {2, 0.1 + 0.2}}}, `"x":{"d":[[1,2]]},"y":[1e+300,0.3]`},
 	} {
 		got, err := json.Marshal((&chart{lines: []line{c.line}}).forPage().Lines[0])
@@ -280,7 +290,10 @@ func TestContrast(t *testing.T) {
 
 // TestGroupTables: what is compared stands side by side, as long as it fits.
 func TestGroupTables(t *testing.T) {
-	for runs, want := range map[int]struct{ tables, heads, sub int }{2: {2, 4, 2}, 4: {2, 4, 4}, 5: {4, 2, 5}, 6: {4, 2, 6}, 7: {8, 7, 0}, 10: {8, 10, 0}} {
+	for runs, want := range map[int]struct{ tables, heads, sub int }{
+		2: {2, 4, 2}, 4: {2, 4, 4}, 5: {4, 2, 5},
+		6: {4, 2, 6}, 7: {8, 7, 0}, 10: {8, 10, 0},
+	} {
 		var names []string
 		for i := range runs {
 			names = append(names, fmt.Sprintf("c%d", i))
@@ -309,8 +322,8 @@ func TestGroupTables(t *testing.T) {
 	}
 }
 
-// TestMeasureOf: one prefix for all numbers of a row; of those that are printed after each number none that is too large for
-// the smallest.
+// TestMeasureOf: one prefix for all numbers of a row; of those that are printed after each number none that is too
+// large for the smallest.
 func TestMeasureOf(t *testing.T) {
 	for _, c := range []struct {
 		unit   Unit
@@ -335,7 +348,8 @@ func TestMeasureOf(t *testing.T) {
 	}
 }
 
-// TestLevelsOfTheirOwn: a chart has its own run's reference lines; their values are told where runs differ, and only there.
+// TestLevelsOfTheirOwn: a chart has its own run's reference lines; their values are told where runs differ, and only
+// there.
 func TestLevelsOfTheirOwn(t *testing.T) {
 	described := func(first, second *Level) [2]string {
 		r := synthetic()
@@ -354,7 +368,10 @@ func TestLevelsOfTheirOwn(t *testing.T) {
 		want          [2]string
 	}{
 		{&Level{320e3, "XOFF"}, &Level{320e3, "XOFF"}, [2]string{"XOFF at 320000;", "XOFF at 320000;"}},
-		{&Level{320e3, "XOFF"}, &Level{640e3, "XOFF"}, [2]string{"XOFF 320\u00a0KB at 320000;", "XOFF 640\u00a0KB at 640000;"}},
+		{&Level{320e3, "XOFF"}, &Level{640e3, "XOFF"}, [2]string{
+			"XOFF 320\u00a0KB at 320000;",
+			"XOFF 640\u00a0KB at 640000;",
+		}},
 		{&Level{320e3, "XOFF"}, nil, [2]string{"XOFF at 320000;", ""}},
 		{&Level{320e3, "XOFF"}, &Level{640e3, "XON"}, [2]string{"XOFF at 320000;", "XON at 640000;"}},
 	} {
@@ -375,7 +392,8 @@ func TestPrint(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the page has no rules for print")
 	}
-	if !strings.Contains(print, "details::details-content{content-visibility:visible") || !strings.Contains(render(t, synthetic()), `addEventListener("beforeprint"`) {
+	if !strings.Contains(print, "details::details-content{content-visibility:visible") ||
+		!strings.Contains(render(t, synthetic()), `addEventListener("beforeprint"`) {
 		t.Error("what is folded stays so on paper")
 	}
 	for _, line := range strings.Split(print, "\n") {
@@ -391,7 +409,8 @@ func TestPrint(t *testing.T) {
 	t.Error("headings may end a page")
 }
 
-// TestSample: what is kept of a sample are its ends, its median and at most as many points as its picture needs, of repeats together too.
+// TestSample: what is kept of a sample are its ends, its median and at most as many points as its picture needs, of
+// repeats together too.
 func TestSample(t *testing.T) {
 	var odd, even, all []float64
 	for v := 100_000; v > 0; v-- { // 1 to 100 000, downwards
@@ -404,7 +423,8 @@ func TestSample(t *testing.T) {
 	}
 	whole, pooled := NewSample(all), NewSample(odd, nil, even)
 	for name, s := range map[string]Sample{"one run": whole, "repeats": pooled} {
-		if s.lo != 1 || s.hi != 100_000 || s.median != 50_000 || len(s.points) > 2200 || s.points[len(s.points)-1] != (point{100_000, 100}) {
+		if s.lo != 1 || s.hi != 100_000 || s.median != 50_000 || len(s.points) > 2200 ||
+			s.points[len(s.points)-1] != (point{100_000, 100}) {
 			t.Errorf("%s: from %g over %g to %g in %d points", name, s.lo, s.median, s.hi, len(s.points))
 		}
 		for _, p := range s.points[1:] {
@@ -424,7 +444,10 @@ func TestImbalanceAndRecovery(t *testing.T) {
 	if imbalanceTable(r) != nil || recoveryTable(r) != nil || lossyTable(r) != nil {
 		t.Error("tables of runs that have neither")
 	}
-	r.Runs[0].Summary.Imbalance = []Imbalance{{Tier: 2, MaxOverMean: 1.5, Jain: 0.9, Worst: "agg0"}, {Tier: 1, MaxOverMean: 2, Jain: 0.5, Worst: "leaf0"}}
+	r.Runs[0].Summary.Imbalance = []Imbalance{
+		{Tier: 2, MaxOverMean: 1.5, Jain: 0.9, Worst: "agg0"},
+		{Tier: 1, MaxOverMean: 2, Jain: 0.5, Worst: "leaf0"},
+	}
 	r.Runs[1].Summary.Recovery = &Recovery{Retransmitted: 2e6, Spurious: 12}
 	uneven := imbalanceTable(r)[0]
 	if len(uneven.Bodies) != 2 || uneven.Bodies[0].Heading != "Tier 1" {
@@ -440,7 +463,8 @@ func TestImbalanceAndRecovery(t *testing.T) {
 		t.Errorf("dropped: %q and %q", c[0].Text, c[1].Text)
 	}
 	r.Runs[1].Summary.Drop = []DropPlace{{At: "leaf1 to h5", Cause: "by the PFC watchdog", Frames: 150394}}
-	if got := dropTable(r)[0].Bodies[0].Rows; len(got) != 1 || got[0].Label != "leaf1 to h5, by the PFC watchdog" || got[0].Cells[0].Text != "0" || got[0].Cells[1].Text != "150\u202f394" {
+	if got := dropTable(r)[0].Bodies[0].Rows; len(got) != 1 || got[0].Label != "leaf1 to h5, by the PFC watchdog" ||
+		got[0].Cells[0].Text != "0" || got[0].Cells[1].Text != "150\u202f394" {
 		t.Errorf("drops by port: %+v", got)
 	}
 	repairs := recoveryTable(r)[0].Bodies[0].Rows
@@ -452,9 +476,13 @@ func TestImbalanceAndRecovery(t *testing.T) {
 	}
 }
 
-// TestStepsTablesWithFaults checks that the captions of jobs and collectives say so where their limits leave faults out.
+// TestStepsTablesWithFaults checks that the captions of jobs and collectives say so where their limits leave faults
+// out.
 func TestStepsTablesWithFaults(t *testing.T) {
-	steps := Summary{Jobs: []Job{{Tag: "sum", JCT: 2, Limit: 1}}, Collectives: []Collective{{Name: "sum, allreduce", Completed: 1, Limit: 1}}}
+	steps := Summary{
+		Jobs:        []Job{{Tag: "sum", JCT: 2, Limit: 1}},
+		Collectives: []Collective{{Name: "sum, allreduce", Completed: 1, Limit: 1}},
+	}
 	r := &Report{Runs: []Run{{Controller: "none", Summary: steps}, {Controller: "dcqcn", Summary: steps}}}
 	for _, faults := range []bool{false, true} {
 		r.Runs[1].Faults = faults
@@ -463,7 +491,8 @@ func TestStepsTablesWithFaults(t *testing.T) {
 			t.Fatalf("%d tables, want 2", len(tables))
 		}
 		for _, own := range tables {
-			if !strings.Contains(own.Caption, "below the limit") || strings.Contains(own.Caption, "of the fabric without faults") != faults {
+			if !strings.Contains(own.Caption, "below the limit") ||
+				strings.Contains(own.Caption, "of the fabric without faults") != faults {
 				t.Errorf("faults %v: caption %q", faults, own.Caption)
 			}
 		}

@@ -52,8 +52,8 @@ type plotFunc func(draw.Canvas, *plot.Plot)
 // Plot calls f.
 func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// fixed is a Plotter that does not say what it covers: gonum would have the axes longer for it, and margins around the plot. The axes
-// are the chart's.
+// fixed is a Plotter that does not say what it covers: gonum would have the axes longer for it, and margins around the
+// plot. The axes are the chart's.
 type fixed struct{ plot.Plotter }
 
 // room is the space that a plot leaves for labels above it and at its right.
@@ -201,7 +201,12 @@ func (c *chart) plotSpans(on draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		to = max(to, from+1)
-		on.FillPolygon(rgb(light.span), []vg.Point{{X: from, Y: on.Min.Y}, {X: to, Y: on.Min.Y}, {X: to, Y: on.Max.Y}, {X: from, Y: on.Max.Y}})
+		on.FillPolygon(rgb(light.span), []vg.Point{
+			{X: from, Y: on.Min.Y},
+			{X: to, Y: on.Min.Y},
+			{X: to, Y: on.Max.Y},
+			{X: from, Y: on.Max.Y},
+		})
 	}
 	style := lettering(drawingText, false, light.muted)
 	style.XAlign = text.XCenter

@@ -2,7 +2,8 @@ package report
 
 import "slices"
 
-// publishedAbreast is how many controllers stand beside each other in a table of published values, with three columns each.
+// publishedAbreast is how many controllers stand beside each other in a table of published values, with three columns
+// each.
 const publishedAbreast = 4
 
 // publishedTables are the tables of the sources, those with many controllers in parts.
@@ -19,7 +20,10 @@ func publishedTables(r *Report) []table {
 		}
 		from := 0
 		for part := range slices.Chunk(p.Columns, publishedAbreast) {
-			t := table{Caption: withUnits(caption), Corner: "Figure", Heads: part, Sub: []string{"published", "measured", "difference"}}
+			t := table{
+				Caption: withUnits(caption), Corner: "Figure", Heads: part,
+				Sub: []string{"published", "measured", "difference"},
+			}
 			rows := make([]row, 0, len(p.Rows))
 			for _, of := range p.Rows {
 				out := row{Label: of.Label, Unit: unitSpelled(of.Unit)}

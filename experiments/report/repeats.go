@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// counted are the runs whose numbers a column's are means of: the run itself, or those of its repeats that can be trusted;
-// all of them if none can.
+// counted are the runs whose numbers a column's are means of: the run itself, or those of its repeats that can be
+// trusted; all of them if none can.
 func (run *Run) counted() []*Run {
 	if len(run.Repeats) == 0 {
 		return []*Run{run}

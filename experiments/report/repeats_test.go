@@ -20,8 +20,16 @@ func TestContestOfIntervals(t *testing.T) {
 	}{
 		{"apart", []interval.Estimate{estimate(3, 2e6, 1e5), estimate(3, 1e6, 1e5)}, "2.00 ± 0.10 1.00 ± 0.10*"},
 		{"they meet", []interval.Estimate{estimate(3, 2e6, 6e5), estimate(3, 1e6, 5e5)}, "2.00 ± 0.60 1.00 ± 0.50"},
-		{"one meets", []interval.Estimate{estimate(3, 9e6, 1e5), estimate(3, 2e6, 6e5), estimate(3, 1e6, 5e5)}, "9.00 ± 0.10 2.00 ± 0.60 1.00 ± 0.50"},
-		{"hardly apart", []interval.Estimate{estimate(3, 5.460764e6, 4), estimate(3, 2e6, 1e5)}, "5.461 ± <0.001 2.00 ± 0.10*"},
+		{
+			"one meets",
+			[]interval.Estimate{estimate(3, 9e6, 1e5), estimate(3, 2e6, 6e5), estimate(3, 1e6, 5e5)},
+			"9.00 ± 0.10 2.00 ± 0.60 1.00 ± 0.50",
+		},
+		{
+			"hardly apart",
+			[]interval.Estimate{estimate(3, 5.460764e6, 4), estimate(3, 2e6, 1e5)},
+			"5.461 ± <0.001 2.00 ± 0.10*",
+		},
 		{"one run", []interval.Estimate{estimate(3, 2e6, 1e5), estimate(1, 1e6, math.NaN())}, "2.00 ± 0.10 1.00*"},
 	} {
 		cells, _ := contest(c.values, Nanoseconds, lower, []bool{true, true, true}[:len(c.values)])
@@ -66,13 +74,17 @@ func TestRepeats(t *testing.T) {
 	page := render(t, r)
 	save(t, "seeds.html", page)
 	// 1, 2, 3 ms: 2 ± 4.303/sqrt(3); 1, 2 ms: 1.5 ± 12.706*sqrt(0.5)/sqrt(2).
-	for _, want := range []string{"2.0 ± 2.5", "1.5 ± 6.4", "1, 2, 3: means with 95 % confidence intervals", "seed 3: fingerprint <code title=\"02\">02</code>"} {
+	for _, want := range []string{
+		"2.0 ± 2.5", "1.5 ± 6.4", "1, 2, 3: means with 95 % confidence intervals",
+		"seed 3: fingerprint <code title=\"02\">02</code>",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
 	charts := bySize(r)
-	if len(charts) != 3 || math.Abs(charts[2].lines[0].halves[1]-4.3027*10/math.Sqrt(3)) > 0.01 || charts[0].lines[0].halves[1] != 0 {
+	if len(charts) != 3 || math.Abs(charts[2].lines[0].halves[1]-4.3027*10/math.Sqrt(3)) > 0.01 ||
+		charts[0].lines[0].halves[1] != 0 {
 		t.Errorf("%d charts", len(charts))
 	}
 }
@@ -94,7 +106,8 @@ func TestFigures(t *testing.T) {
 			names = append(names, f.Name)
 			wellFormed(t, drawnAs(t, f.Drawing, "svg"))
 			rows, err := csv.NewReader(strings.NewReader(string(f.CSV))).ReadAll()
-			if err != nil || len(rows) < 3 || rows[0][0] != "controller" || rows[1][0] != "dcqcn" || rows[len(rows)-1][0] != "dcon" {
+			if err != nil || len(rows) < 3 || rows[0][0] != "controller" || rows[1][0] != "dcqcn" ||
+				rows[len(rows)-1][0] != "dcon" {
 				t.Errorf("%s, %s: %d rows, %v", name, f.Name, len(rows), err)
 			}
 		}
@@ -102,13 +115,15 @@ func TestFigures(t *testing.T) {
 			"panel-1-congested-port-egress-queue-of-l2-to-r1", "panel-2-congested-port-egress-queue-of-l2-to-r1",
 			"panel-3-egress-queue-of-s1-to-l2", "panel-4-pause-frames", "panel-5-goodput-of-the-long-flows",
 			"share-of-flows-up-to-a-slowdown-burst", "share-of-flows-up-to-an-fct-burst",
-			"slowdown-by-flow-size-decades-median", "slowdown-by-flow-size-decades-95-percent", "slowdown-by-flow-size-decades-99-percent",
+			"slowdown-by-flow-size-decades-median", "slowdown-by-flow-size-decades-95-percent",
+			"slowdown-by-flow-size-decades-99-percent",
 		}
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %q", name, names)
 		}
 		fcts := string(figures[6].CSV)
-		if n := map[string]int{"one seed": 1, "seeds": 3}[name]; strings.Count(fcts, "dcqcn,1000000,") != n+1 || !strings.HasPrefix(fcts, "controller,fct_ns,flows_percent\n") {
+		if n := map[string]int{"one seed": 1, "seeds": 3}[name]; strings.Count(fcts, "dcqcn,1000000,") != n+1 ||
+			!strings.HasPrefix(fcts, "controller,fct_ns,flows_percent\n") {
 			t.Errorf("%s: %s", name, fcts)
 		}
 		if has := strings.Contains(string(figures[9].CSV), "half_width_95"); has != (name == "seeds") {
@@ -121,9 +136,15 @@ func TestFigures(t *testing.T) {
 func TestLinks(t *testing.T) {
 	r := synthetic()
 	r.Runs[0].Summary.Links = []Link{
-		{Node: "a", Port: "a-eth1", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.5, Paused: 1e6, PauseRate: 100},
+		{
+			Node: "a", Port: "a-eth1", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.5, Paused: 1e6,
+			PauseRate: 100,
+		},
 		{Node: "a", Port: "a-eth2", Peer: "h", FromSwitch: true, Utilisation: 1},
-		{Node: "a", Port: "a-eth3", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.25, Paused: 5e6, PauseRate: 50},
+		{
+			Node: "a", Port: "a-eth3", Peer: "b", FromSwitch: true, ToSwitch: true, Utilisation: 0.25, Paused: 5e6,
+			PauseRate: 50,
+		},
 	}
 	r.Runs[1].Summary.Links = []Link{{Node: "c", Port: "c-eth1", Peer: "d", FromSwitch: true, ToSwitch: true, Paused: 2e6}}
 	var got []string

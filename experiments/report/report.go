@@ -29,8 +29,8 @@ type Report struct {
 	Plane string
 	// Command repeats the runs.
 	Command string
-	// Earlier names the folder, beside the report's, of the scenario's earlier results, and EarlierCommand the command that compares
-	// both; empty if there are none.
+	// Earlier names the folder, beside the report's, of the scenario's earlier results, and EarlierCommand the command
+	// that compares both; empty if there are none.
 	Earlier, EarlierCommand string
 	// LookAt tells the reader what to look at, one paragraph each.
 	LookAt []string
@@ -75,7 +75,8 @@ type Run struct {
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary
-	// Slowdowns are the flows' by tag, for the cumulative distributions; of repeats those of all that count (Counted) together.
+	// Slowdowns are the flows' by tag, for the cumulative distributions; of repeats those of all that count (Counted)
+	// together.
 	Slowdowns []Distribution
 	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
@@ -190,13 +191,15 @@ func (r *Report) check() error {
 	}
 	for _, row := range r.Headline {
 		if len(row.Cells) != len(r.Runs) {
-			return fmt.Errorf("report %s: headline: %s has %d cells of %d runs", r.Scenario, row.Label, len(row.Cells), len(r.Runs))
+			return fmt.Errorf("report %s: headline: %s has %d cells of %d runs", r.Scenario, row.Label, len(row.Cells),
+				len(r.Runs))
 		}
 	}
 	for _, p := range r.Published {
 		for _, row := range p.Rows {
 			if len(row.Cells) != len(p.Columns) {
-				return fmt.Errorf("report %s: published %s: %s has %d cells in %d columns", r.Scenario, p.Title, row.Label, len(row.Cells), len(p.Columns))
+				return fmt.Errorf("report %s: published %s: %s has %d cells in %d columns", r.Scenario, p.Title, row.Label,
+					len(row.Cells), len(p.Columns))
 			}
 		}
 	}
@@ -204,7 +207,8 @@ func (r *Report) check() error {
 		for _, run := range r.Runs {
 			for _, s := range p.Series[run.Controller] {
 				if err := s.check(); err != nil {
-					return fmt.Errorf("report %s: panel %q: controller %s: series %s: %w", r.Scenario, p.Title, run.Controller, s.Label, err)
+					return fmt.Errorf("report %s: panel %q: controller %s: series %s: %w", r.Scenario, p.Title, run.Controller,
+						s.Label, err)
 				}
 			}
 		}

@@ -127,7 +127,8 @@ func TestEqualInputEqualBytes(t *testing.T) {
 func TestTinyGolden(t *testing.T) {
 	svg := drawnAs(t, tiny(t), "svg")
 	wellFormed(t, svg)
-	if m := remote.FindString(strings.NewReplacer(`xmlns="http://www.w3.org/2000/svg"`, "", `xmlns:xlink="http://www.w3.org/1999/xlink"`, "").Replace(svg)); m != "" {
+	if m := remote.FindString(strings.NewReplacer(`xmlns="http://www.w3.org/2000/svg"`, "",
+		`xmlns:xlink="http://www.w3.org/1999/xlink"`, "").Replace(svg)); m != "" {
 		t.Errorf("the drawing refers to something outside: %s", m)
 	}
 	testenv.Golden(t, filepath.Join("testdata", "tiny.svg"), svg)
@@ -139,7 +140,10 @@ func tiny(t *testing.T) *Drawing {
 	figures, err := Figures(&Report{
 		Scenario: "tiny", Runs: []Run{{Controller: "a&b", Verdict: Verdict{Status: Pass}}},
 		Panels: []Panel{{Title: "Queue <0>", Unit: Bytes, Series: map[string][]Series{"a&b": {
-			{Label: "port \"1\"", X: []int64{0, 10e6, 20e6, 30e6, 40e6}, Y: []float64{0, 320e3, 320e3, math.NaN(), 64e3}, Step: true, Reference: &Level{300e3, "X_off"}},
+			{
+				Label: "port \"1\"", X: []int64{0, 10e6, 20e6, 30e6, 40e6}, Y: []float64{0, 320e3, 320e3, math.NaN(), 64e3},
+				Step: true, Reference: &Level{300e3, "X_off"},
+			},
 			{Label: "port 2", X: []int64{0, 40e6}, Y: []float64{100e3, 200e3}},
 		}}}},
 		Spans: []Span{{10e6, 20e6, "burst"}},
@@ -208,7 +212,10 @@ func TestMistakes(t *testing.T) {
 // A report of nothing but runs must still be a page: a scenario may sample nothing, and a run may end at once.
 func TestEmpty(t *testing.T) {
 	r := &Report{Scenario: "empty", Runs: []Run{
-		{Controller: "a", Verdict: Verdict{Status: Fail, Messages: []string{"no-drop: L2, port 3, at 20.013 ms: 1 frame lost"}}, Partial: true},
+		{Controller: "a", Verdict: Verdict{
+			Status:   Fail,
+			Messages: []string{"no-drop: L2, port 3, at 20.013 ms: 1 frame lost"},
+		}, Partial: true},
 		{Controller: "b", Verdict: Verdict{Status: Pass}},
 	}}
 	render(t, r)
@@ -216,7 +223,10 @@ func TestEmpty(t *testing.T) {
 		{Title: "none", Unit: Bytes},
 		{Title: "log of none", Unit: Bytes, Log: true},
 		{Title: "zero", Unit: "frames/s", Series: map[string][]Series{"a": {{Label: "x", X: []int64{5}, Y: []float64{0}}}}},
-		{Title: "gap", Unit: "frames/s", Log: true, Series: map[string][]Series{"b": {{Label: "x", X: []int64{5}, Y: []float64{math.NaN()}}}}},
+		{Title: "gap", Unit: "frames/s", Log: true, Series: map[string][]Series{"b": {{
+			Label: "x", X: []int64{5},
+			Y: []float64{math.NaN()},
+		}}}},
 	}
 	page := render(t, r)
 	save(t, "empty.html", page)
@@ -244,7 +254,8 @@ func TestManyMessages(t *testing.T) {
 	page := render(t, r)
 	open, folded, found := strings.Cut(page, "<details><summary>74 more</summary>")
 	folded, _, ended := strings.Cut(folded, "</details>")
-	if !found || !ended || strings.Count(open, "message ") != 3 || strings.Count(folded, "message ") != 74 || !strings.Contains(folded, "message 76.") {
+	if !found || !ended || strings.Count(open, "message ") != 3 || strings.Count(folded, "message ") != 74 ||
+		!strings.Contains(folded, "message 76.") {
 		t.Errorf("%d messages open, %d folded", strings.Count(open, "message "), strings.Count(folded, "message "))
 	}
 	if strings.Count(page, "<details>") != 1 {
@@ -274,12 +285,16 @@ func TestGlance(t *testing.T) {
 	page := render(t, r)
 	contents, rest, _ := strings.Cut(page, "</nav>")
 	headline, _, _ := strings.Cut(rest, "</table>")
-	for _, want := range []string{`<h2 id="glance">`, "FCT mean", ">17.3\u00a0µs</td>", `<th scope="row">checks</th><td>ok</td><td>incomplete (partial)</td>`} {
+	for _, want := range []string{
+		`<h2 id="glance">`, "FCT mean", ">17.3\u00a0µs</td>",
+		`<th scope="row">checks</th><td>ok</td><td>incomplete (partial)</td>`,
+	} {
 		if !strings.Contains(headline, want) {
 			t.Errorf("the headline has no %s", want)
 		}
 	}
-	if strings.Contains(headline, `<h2 id="plots"`) || strings.Contains(page, ">PASS<") || strings.Contains(page, ">WARN<") {
+	if strings.Contains(headline, `<h2 id="plots"`) || strings.Contains(page, ">PASS<") ||
+		strings.Contains(page, ">WARN<") {
 		t.Error("the headline does not come first, or a verdict is a grade")
 	}
 	var linked, titled []string
@@ -309,20 +324,27 @@ func TestUnfinished(t *testing.T) {
 	r.Runs[0].Summary.ByTag = append(r.Runs[0].Summary.ByTag, Group{"long", Flows{Unfinished: 7}})
 	_, table, found := strings.Cut(render(t, r), caption)
 	table, _, _ = strings.Cut(table, "</table>")
-	if !found || !strings.Contains(table, `<th scope="row">long`) || !strings.Contains(table, ">7<") || strings.Contains(table, "burst") {
+	if !found || !strings.Contains(table, `<th scope="row">long`) || !strings.Contains(table, ">7<") ||
+		strings.Contains(table, "burst") {
 		t.Errorf("%t: %s", found, table)
 	}
 }
 
-// TestPublished: each table, those with many controllers in parts, with a dash where there is no value; and a table that
-// does not fit together is a mistake.
+// TestPublished: each table, those with many controllers in parts, with a dash where there is no value; and a table
+// that does not fit together is a mistake.
 func TestPublished(t *testing.T) {
 	r := synthetic()
-	p := Published{Title: "Table 6", Source: "section 4", Note: "A note", Columns: []string{"dcqcn", "dcon", "a", "b", "c"}}
+	p := Published{
+		Title: "Table 6", Source: "section 4", Note: "A note",
+		Columns: []string{"dcqcn", "dcon", "a", "b", "c"},
+	}
 	for _, label := range []string{"FCT", "RTT"} {
 		row := PublishedRow{Label: label, Unit: "us"}
 		for i := range p.Columns {
-			row.Cells = append(row.Cells, PublishedCell{Published: fmt.Sprintf("%s%d", label, i), Measured: "1", Difference: "+2 %"})
+			row.Cells = append(row.Cells, PublishedCell{
+				Published: fmt.Sprintf("%s%d", label, i), Measured: "1",
+				Difference: "+2 %",
+			})
 		}
 		row.Cells[4].Measured, row.Cells[4].Difference = "", ""
 		p.Rows = append(p.Rows, row)
@@ -332,7 +354,10 @@ func TestPublished(t *testing.T) {
 	if n := strings.Count(page, "<caption><span>Table 6 (section 4). A note</span></caption>"); n != 2 {
 		t.Errorf("%d tables, want 2", n)
 	}
-	for _, want := range []string{"<td class=\"group\">FCT0</td><td>1</td><td>&#43;2 %</td>", "<td class=\"group\">RTT4</td><td>–</td><td>–</td>"} {
+	for _, want := range []string{
+		"<td class=\"group\">FCT0</td><td>1</td><td>&#43;2 %</td>",
+		"<td class=\"group\">RTT4</td><td>–</td><td>–</td>",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}

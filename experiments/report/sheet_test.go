@@ -13,8 +13,14 @@ func TestSheet(t *testing.T) {
 		Kicker: "lab", Title: evil, Lead: evil, Facts: []Fact{{evil, evil}}, Foot: evil,
 		Parts: []SheetPart{
 			{Title: evil, Texts: []string{evil}, Failed: true},
-			{Title: "Grades", Table: &SheetTable{Caption: evil, Heads: []string{evil, evil}, Rows: []SheetRow{{Cells: []string{evil, evil}, Part: 0.25}}}},
-			{Title: "Curves", Lines: &Lines{Charts: []LineChart{{Name: evil, XTitle: evil, Lines: []NumberLine{{Label: evil, X: []float64{1, 2}, Y: []float64{3, 4}}}}}}},
+			{Title: "Grades", Table: &SheetTable{
+				Caption: evil, Heads: []string{evil, evil},
+				Rows: []SheetRow{{Cells: []string{evil, evil}, Part: 0.25}},
+			}},
+			{Title: "Curves", Lines: &Lines{Charts: []LineChart{{
+				Name: evil, XTitle: evil,
+				Lines: []NumberLine{{Label: evil, X: []float64{1, 2}, Y: []float64{3, 4}}},
+			}}}},
 		},
 	})
 	if err != nil {
@@ -24,7 +30,8 @@ func TestSheet(t *testing.T) {
 	if strings.Contains(page, evil) || strings.Count(page, "&lt;script&gt;alert(1)") < 10 {
 		t.Error("something is not escaped, or not there")
 	}
-	if strings.Count(page, "<table") != 1 || strings.Count(page, "<figure>") != 1 || !strings.Contains(page, "width:25.0%") {
+	if strings.Count(page, "<table") != 1 || strings.Count(page, "<figure>") != 1 ||
+		!strings.Contains(page, "width:25.0%") {
 		t.Error(page)
 	}
 }

@@ -19,7 +19,10 @@ func spreadTable(r *Report) []table {
 	if deepest == 0 {
 		return nil
 	}
-	t := table{Caption: "How far PAUSE spread: links paused at so many hops from where it began", Corner: "Spread", Heads: r.names()}
+	t := table{
+		Caption: "How far PAUSE spread: links paused at so many hops from where it began", Corner: "Spread",
+		Heads: r.names(),
+	}
 	b := body{}
 	for hop := range deepest {
 		b.Rows = append(b.Rows, r.row(fmt.Sprintf("Paused at hop %d", hop+1), counts, lower, func(run *Run) float64 {
@@ -46,7 +49,8 @@ func spreadTable(r *Report) []table {
 		return []table{t}
 	}
 	victims := body{Heading: "Victim flows: slowed, though they share no congested port"}
-	victims.Rows = append(victims.Rows, r.row("Flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }))
+	victims.Rows = append(victims.Rows, r.row("Flows", counts, lower,
+		func(run *Run) float64 { return float64(run.Summary.Victims.Count) }))
 	worst := row{Label: "The most slowed"}
 	for i := range r.Runs {
 		var names []string
@@ -129,16 +133,20 @@ func recoveryTable(r *Report) []table {
 			return float64(of(run.Summary.Recovery))
 		})
 	}
-	t := table{Caption: "Packets of all flows, of runs with selective repeat or trimming", Corner: "Measure", Heads: r.names(), Bodies: []body{{"", []row{
-		own("Sent again, payload", Bytes, lower, func(of *Recovery) int64 { return of.Retransmitted }),
-		own("Sent again although they had arrived (spurious)", counts, lower, func(of *Recovery) int64 { return of.Spurious }),
-		own("Arrived twice (duplicates)", counts, lower, func(of *Recovery) int64 { return of.Duplicates }),
-		own("Arrived after a later one (reordered)", counts, neither, func(of *Recovery) int64 { return of.Reordered }),
-		own("The most that one came late, in packets", counts, neither, func(of *Recovery) int64 { return of.Extent }),
-		own("Trimmed by switches", counts, neither, func(of *Recovery) int64 { return of.Trimmed }),
-		own("NAKs", counts, neither, func(of *Recovery) int64 { return of.Naks }),
-		own("Timeouts", counts, lower, func(of *Recovery) int64 { return of.Timeouts }),
-	}}}}
+	t := table{
+		Caption: "Packets of all flows, of runs with selective repeat or trimming", Corner: "Measure",
+		Heads: r.names(), Bodies: []body{{"", []row{
+			own("Sent again, payload", Bytes, lower, func(of *Recovery) int64 { return of.Retransmitted }),
+			own("Sent again although they had arrived (spurious)", counts, lower,
+				func(of *Recovery) int64 { return of.Spurious }),
+			own("Arrived twice (duplicates)", counts, lower, func(of *Recovery) int64 { return of.Duplicates }),
+			own("Arrived after a later one (reordered)", counts, neither, func(of *Recovery) int64 { return of.Reordered }),
+			own("The most that one came late, in packets", counts, neither, func(of *Recovery) int64 { return of.Extent }),
+			own("Trimmed by switches", counts, neither, func(of *Recovery) int64 { return of.Trimmed }),
+			own("NAKs", counts, neither, func(of *Recovery) int64 { return of.Naks }),
+			own("Timeouts", counts, lower, func(of *Recovery) int64 { return of.Timeouts }),
+		}}},
+	}
 	if !any {
 		return nil
 	}
@@ -155,11 +163,14 @@ func lossyTable(r *Report) []table {
 			return float64(n)
 		})
 	}
-	t := table{Caption: "Frames that lossy classes dropped, by cause", Corner: "Cause", Heads: r.names(), Bodies: []body{{"", []row{
-		own("Beyond lossy_limit", func(d *LossyDrops) int64 { return d.Queue }),
-		own("Beyond what lossy_alpha gives", func(d *LossyDrops) int64 { return d.Threshold }),
-		own("The shared buffer was full", func(d *LossyDrops) int64 { return d.Buffer }),
-	}}}}
+	t := table{
+		Caption: "Frames that lossy classes dropped, by cause", Corner: "Cause", Heads: r.names(),
+		Bodies: []body{{"", []row{
+			own("Beyond lossy_limit", func(d *LossyDrops) int64 { return d.Queue }),
+			own("Beyond what lossy_alpha gives", func(d *LossyDrops) int64 { return d.Threshold }),
+			own("The shared buffer was full", func(d *LossyDrops) int64 { return d.Buffer }),
+		}}},
+	}
 	if !any {
 		return nil
 	}
@@ -172,7 +183,8 @@ const mostDropPlaces = 16
 // dropTable has the ports that dropped the most frames, and by what.
 func dropTable(r *Report) []table {
 	type place struct{ at, cause string }
-	places := keys(r, func(s *Summary) []DropPlace { return s.Drop }, func(p *DropPlace) place { return place{p.At, p.Cause} })
+	places := keys(r, func(s *Summary) []DropPlace { return s.Drop },
+		func(p *DropPlace) place { return place{p.At, p.Cause} })
 	if len(places) == 0 {
 		return nil
 	}
@@ -187,7 +199,10 @@ func dropTable(r *Report) []table {
 			return 0
 		}))
 	}
-	return []table{{Caption: "Dropped frames by port and cause", Corner: "Port and cause", Heads: r.names(), Bodies: []body{{"", rows}}}}
+	return []table{{
+		Caption: "Dropped frames by port and cause", Corner: "Port and cause", Heads: r.names(),
+		Bodies: []body{{"", rows}},
+	}}
 }
 
 // stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
@@ -237,7 +252,8 @@ func stepsTables(r *Report) []table {
 		return []table{whole}
 	}
 	each := table{
-		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them. " + limit, Corner: "Collective", Heads: r.names(),
+		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them. " +
+			limit, Corner: "Collective", Heads: r.names(),
 	}
 	for _, name := range kinds {
 		own := func(label string, u Unit, b better, of func(*Collective) float64) row {
@@ -255,10 +271,14 @@ func stepsTables(r *Report) []table {
 			own("Completion time, mean", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.Mean }),
 			own("Completion time, 99 %", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.P99 }),
 			own("Limit", Nanoseconds, neither, func(c *Collective) float64 { return float64(c.Limit) }),
-			own("Algorithm bandwidth of the mean time", BitsPerSecond, neither, func(c *Collective) float64 { return orNothing(c.Algorithmic) }),
-			own("Bus bandwidth of the mean time", BitsPerSecond, neither, func(c *Collective) float64 { return orNothing(c.Bus) }),
-			own("Last rank enters later than the first by, mean", Nanoseconds, neither, func(c *Collective) float64 { return c.Skew }),
-			own("Last rank leaves later than the median by, mean", Nanoseconds, neither, func(c *Collective) float64 { return c.Late }),
+			own("Algorithm bandwidth of the mean time", BitsPerSecond, neither,
+				func(c *Collective) float64 { return orNothing(c.Algorithmic) }),
+			own("Bus bandwidth of the mean time", BitsPerSecond, neither,
+				func(c *Collective) float64 { return orNothing(c.Bus) }),
+			own("Last rank enters later than the first by, mean", Nanoseconds, neither,
+				func(c *Collective) float64 { return c.Skew }),
+			own("Last rank leaves later than the median by, mean", Nanoseconds, neither,
+				func(c *Collective) float64 { return c.Late }),
 		}})
 	}
 	return []table{whole, each}

@@ -46,7 +46,8 @@ type DropPlace struct {
 	Frames    int64
 }
 
-// LossyDrops are frames by cause: beyond a queue's limit, beyond its dynamic threshold, and as the shared buffer was full.
+// LossyDrops are frames by cause: beyond a queue's limit, beyond its dynamic threshold, and as the shared buffer was
+// full.
 type LossyDrops struct {
 	Queue, Threshold, Buffer int64
 }

@@ -10,12 +10,17 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// syntheticSweep is two controllers at three places, the second without a value at the last, the first from one run there.
+// syntheticSweep is two controllers at three places, the second without a value at the last, the first from one run
+// there.
 func syntheticSweep() *Sweep {
 	return &Sweep{
 		Name: "sweep <1>", Description: "what & why", Version: "v1", Command: "pausenet sweep a --set x=1..3",
-		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"}, Equal: []string{"x=2 dcon is the same run as <x=1> dcon"},
-		X:     SweepAxis{Title: "flows.a.interval", Column: "flows.a.interval_ns", Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
+		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"},
+		Equal: []string{"x=2 dcon is the same run as <x=1> dcon"},
+		X: SweepAxis{
+			Title: "flows.a.interval", Column: "flows.a.interval_ns", Names: []string{"10us", "15us", "30us"},
+			Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds,
+		},
 		Lines: []string{"dcqcn", "dcon"},
 		Metrics: []SweepMetric{
 			{Title: "FCT, mean", Column: "fct_mean_ns", Unit: Nanoseconds, Lines: [][]interval.Estimate{
@@ -47,7 +52,8 @@ func TestSweepPage(t *testing.T) {
 		t.Errorf("%d charts: a metric that no run has needs none", n)
 	}
 	for _, want := range []string{
-		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "<td>1.50</td>", "<td>4.00</td>", "<td>–</td>",
+		"sweep &lt;1&gt;", "what &amp; why", "x=3 dcon: &lt;killed&gt;", "2.00 ± 0.10", "3.00 ± 0.20", "<td>1.50</td>",
+		"<td>4.00</td>", "<td>–</td>",
 		"dcqcn: 2–4", "dcon: 1–1.5", `"half":{"d":[[100000,2],null]}`, "flows.a.interval", "pausenet sweep a --set x=1..3",
 		"x=2 dcon is the same run as &lt;x=1&gt; dcon", "1 of the points is the same run as another",
 	} {
@@ -99,8 +105,16 @@ func TestSweepAxis(t *testing.T) {
 		first  float64 // places of the second of three, as a part of the way from the first to the third
 		second string  // a tick's label
 	}{
-		{SweepAxis{Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds}, false, 0.25, "15"},
-		{SweepAxis{Names: []string{"1KB", "10KB", "100KB"}, Values: []float64{1e3, 1e4, 1e5}, Unit: Bytes}, true, 0.5, "10\u00a0KB"},
+		{
+			SweepAxis{Names: []string{"10us", "15us", "30us"}, Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds},
+			false,
+			0.25, "15",
+		},
+		{
+			SweepAxis{Names: []string{"1KB", "10KB", "100KB"}, Values: []float64{1e3, 1e4, 1e5}, Unit: Bytes},
+			true, 0.5,
+			"10\u00a0KB",
+		},
 		{SweepAxis{Names: []string{"red", "step", "off"}}, false, 0.5, "step"},
 	} {
 		a := c.axis.axis()
@@ -111,7 +125,8 @@ func TestSweepAxis(t *testing.T) {
 			}
 			return a.at(c.axis.Values[i])
 		}
-		if got := (at(1) - at(0)) / (at(2) - at(0)); a.log != c.log || math.Abs(got-c.first) > 1e-9 || at(0) <= 0 || at(2) >= 1000 {
+		if got := (at(1) - at(0)) / (at(2) - at(0)); a.log != c.log || math.Abs(got-c.first) > 1e-9 || at(0) <= 0 ||
+			at(2) >= 1000 {
 			t.Errorf("%v: log %t, places %g %g %g", c.axis.Names, a.log, at(0), at(1), at(2))
 		}
 		found := false
@@ -130,9 +145,15 @@ func TestSweepTicks(t *testing.T) {
 		axis SweepAxis
 		want string
 	}{
-		{SweepAxis{Names: []string{"100KB", "101KB", "200KB", "800KB"}, Values: []float64{100e3, 101e3, 200e3, 800e3}, Unit: Bytes}, "[{100000 } {101000 101} {200000 200} {800000 800}]"},
+		{SweepAxis{
+			Names: []string{"100KB", "101KB", "200KB", "800KB"}, Values: []float64{100e3, 101e3, 200e3, 800e3},
+			Unit: Bytes,
+		}, "[{100000 } {101000 101} {200000 200} {800000 800}]"},
 		{SweepAxis{Names: []string{"0.5", "0.9"}, Values: []float64{0.5, 0.9}}, "[{0.5 0.5} {0.9 0.9}]"},
-		{SweepAxis{Names: []string{"1us", "4us", "1ms"}, Values: []float64{1e3, 4e3, 1e6}, Unit: Nanoseconds}, "[{1000 1\u00a0µs} {4000 4\u00a0µs} {1e+06 1\u00a0ms}]"},
+		{
+			SweepAxis{Names: []string{"1us", "4us", "1ms"}, Values: []float64{1e3, 4e3, 1e6}, Unit: Nanoseconds},
+			"[{1000 1\u00a0µs} {4000 4\u00a0µs} {1e+06 1\u00a0ms}]",
+		},
 	} {
 		a := c.axis.axis()
 		if got := fmt.Sprint(a.ticks); got != c.want {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// synthetic is a report shaped like the DCON paper's figures 2 and 6: f0 and f1 at 20 Gb/s each, a burst from 20 to 27 ms
-// at the receiver of f1. Under dcqcn the pause spreads and f0 starves; under dcon it does not. The controllers beyond these
-// two lie between them.
+// synthetic is a report shaped like the DCON paper's figures 2 and 6: f0 and f1 at 20 Gb/s each, a burst from 20 to 27
+// ms at the receiver of f1. Under dcqcn the pause spreads and f0 starves; under dcon it does not. The controllers
+// beyond these two lie between them.
 func synthetic(controllers ...string) *Report {
 	if len(controllers) == 0 {
 		controllers = []string{"dcqcn", "dcon"}
@@ -106,23 +106,36 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 		slowdowns = append(slowdowns, 1+math.Exp(2.2+0.6*bad+1.3*rng.NormFloat64()))
 	}
 	f := func(scale float64) Flows {
-		return Flows{Count: 490, FCT: Quantiles{3.1e6 * scale, 3.3e6 * scale, 6.4e6 * scale, 6.9e6 * scale}, Slowdown: Quantiles{91.2 * scale, 88 * scale, 201 * scale, 233.4 * scale}}
+		return Flows{
+			Count: 490, FCT: Quantiles{3.1e6 * scale, 3.3e6 * scale, 6.4e6 * scale, 6.9e6 * scale},
+			Slowdown: Quantiles{91.2 * scale, 88 * scale, 201 * scale, 233.4 * scale},
+		}
 	}
 	run := Run{
 		Controller: name, Fingerprint: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		Slowdowns: []Distribution{{Tag: "burst", Slowdowns: NewSample(slowdowns)}},
 		Verdict:   Verdict{Status: Pass, Word: "ok", Messages: []string{"All invariants hold: nothing lost, nothing out of order, every account back at zero."}},
 		Summary: Summary{
-			All:       f(0.8 + 0.3*bad),
-			ByTag:     []Group{{"burst", f(0.8 + 0.3*bad)}},
-			BySize:    []Group{{"≤ 1 KB", Flows{}}, {"10 KB", f(0.1 + 0.9*bad)}, {"100 KB", f(0.3 + 0.4*bad)}, {"1 MB", f(0.7 + 0.3*bad)}, {"> 1 MB", f(1.2 - 0.3*bad)}},
-			PFCFrames: int64(1312 * bad), PFCRate: 32800 * bad, Paused: int64(5.912e6 * bad), ECNMarks: 18213, CNPs: int64(4112 * bad), CNMs: int64(1290 * (1 - bad)),
+			All:   f(0.8 + 0.3*bad),
+			ByTag: []Group{{"burst", f(0.8 + 0.3*bad)}},
+			BySize: []Group{
+				{"≤ 1 KB", Flows{}},
+				{"10 KB", f(0.1 + 0.9*bad)},
+				{"100 KB", f(0.3 + 0.4*bad)},
+				{"1 MB", f(0.7 + 0.3*bad)},
+				{"> 1 MB", f(1.2 - 0.3*bad)},
+			},
+			PFCFrames: int64(1312 * bad), PFCRate: 32800 * bad, Paused: int64(5.912e6 * bad), ECNMarks: 18213,
+			CNPs: int64(4112 * bad), CNMs: int64(1290 * (1 - bad)),
 			RTT:   RTT{88123, 181e3 * (0.5 + bad), 900e3 * (0.4 + bad), 1.63e6 * (0.4 + bad)},
 			Speed: Speed{Frames: 1_048_223, VirtualSeconds: 0.04, WallSeconds: 5.1 + bad, HopsPerSecond: 391_000 + 9000*bad},
 		},
 	}
 	if bad == 0 {
-		run.Verdict = Verdict{Status: Warn, Word: "incomplete", Messages: []string{"the congestion control never reacted"}, Notes: []string{"PFC was not needed"}}
+		run.Verdict = Verdict{
+			Status: Warn, Word: "incomplete", Messages: []string{"the congestion control never reacted"},
+			Notes: []string{"PFC was not needed"},
+		}
 	}
 	return run
 }

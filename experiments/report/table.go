@@ -68,8 +68,8 @@ func (t table) Class(i int, c cell) string {
 	return ""
 }
 
-// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar. Change is how far it is
-// from the first column's, in a comparison.
+// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar. Change is how far it
+// is from the first column's, in a comparison.
 type cell struct {
 	Text   string
 	Change string
@@ -89,9 +89,9 @@ const (
 	lower
 )
 
-// contest makes a row's cells. All cells share one prefix, so that a reader compares digits, not units. The best is marked
-// among the runs that may win, if it differs from any other as printed, and its interval, if there is one, meets no other's:
-// a failed or partial run proves nothing, and a lone one beats nobody.
+// contest makes a row's cells. All cells share one prefix, so that a reader compares digits, not units. The best is
+// marked among the runs that may win, if it differs from any other as printed, and its interval, if there is one, meets
+// no other's: a failed or partial run proves nothing, and a lone one beats nobody.
 func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cell, string) {
 	top := math.Inf(-1)
 	means := make([]float64, len(values))
@@ -211,39 +211,45 @@ func comparison(r *Report) table {
 			return some(run.Summary.RTT.Samples, of(&run.Summary.RTT))
 		})
 	}
-	t := table{Caption: "All flows of a run. Lower is better wherever a value is marked as best.", Corner: "Measure", Heads: r.names(), Bodies: []body{
-		{"Flow completion time", []row{
-			r.row("Flows ended", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
-			r.row("Flows that had not ended with the run", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Unfinished) }),
-			flow("FCT, mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
-			flow("FCT, median", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
-			flow("FCT, 95 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
-			flow("FCT, 99 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P99 }),
-			flow("Slowdown, mean", None, func(f *Flows) float64 { return f.Slowdown.Mean }),
-			flow("Slowdown, median", None, func(f *Flows) float64 { return f.Slowdown.P50 }),
-			flow("Slowdown, 95 %", None, func(f *Flows) float64 { return f.Slowdown.P95 }),
-			flow("Slowdown, 99 %", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
-		}},
-		{"Flow control and marks", []row{
-			r.row("PAUSE frames, all", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
-			r.row("PAUSE frames between switches", counts, lower, func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
-			r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
-			r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
-			r.row("Hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
-			r.row("Victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
-			r.row("Peak occupancy of an ingress port", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakIngress) }),
-			r.row("Longest egress queue", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakEgress) }),
-			r.row("ECN marks", counts, neither, func(run *Run) float64 { return float64(run.Summary.ECNMarks) }),
-			r.row("CNPs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNPs) }),
-			r.row("CNMs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNMs) }),
-			r.row("Drops", counts, lower, func(run *Run) float64 { return float64(run.Summary.Drops) }),
-		}},
-		{"Round-trip time", []row{
-			rtt("RTT, mean", func(t *RTT) float64 { return t.Mean }),
-			rtt("RTT, 99 %", func(t *RTT) float64 { return t.P99 }),
-			rtt("RTT, max", func(t *RTT) float64 { return t.Max }),
-		}},
-	}}
+	t := table{
+		Caption: "All flows of a run. Lower is better wherever a value is marked as best.", Corner: "Measure",
+		Heads: r.names(), Bodies: []body{
+			{"Flow completion time", []row{
+				r.row("Flows ended", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
+				r.row("Flows that had not ended with the run", counts, neither,
+					func(run *Run) float64 { return float64(run.Summary.All.Unfinished) }),
+				flow("FCT, mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
+				flow("FCT, median", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
+				flow("FCT, 95 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
+				flow("FCT, 99 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P99 }),
+				flow("Slowdown, mean", None, func(f *Flows) float64 { return f.Slowdown.Mean }),
+				flow("Slowdown, median", None, func(f *Flows) float64 { return f.Slowdown.P50 }),
+				flow("Slowdown, 95 %", None, func(f *Flows) float64 { return f.Slowdown.P95 }),
+				flow("Slowdown, 99 %", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
+			}},
+			{"Flow control and marks", []row{
+				r.row("PAUSE frames, all", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
+				r.row("PAUSE frames between switches", counts, lower,
+					func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
+				r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
+				r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
+				r.row("Hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
+				r.row("Victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
+				r.row("Peak occupancy of an ingress port", Bytes, lower,
+					func(run *Run) float64 { return float64(run.Summary.PeakIngress) }),
+				r.row("Longest egress queue", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakEgress) }),
+				r.row("ECN marks", counts, neither, func(run *Run) float64 { return float64(run.Summary.ECNMarks) }),
+				r.row("CNPs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNPs) }),
+				r.row("CNMs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNMs) }),
+				r.row("Drops", counts, lower, func(run *Run) float64 { return float64(run.Summary.Drops) }),
+			}},
+			{"Round-trip time", []row{
+				rtt("RTT, mean", func(t *RTT) float64 { return t.Mean }),
+				rtt("RTT, 99 %", func(t *RTT) float64 { return t.P99 }),
+				rtt("RTT, max", func(t *RTT) float64 { return t.Max }),
+			}},
+		},
+	}
 	speed := func(label string, u Unit, of func(*Speed) float64) row {
 		return r.row(label, u, neither, func(run *Run) float64 { return of(&run.Summary.Speed) })
 	}

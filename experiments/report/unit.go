@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Unit is the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000 bytes, as
-// everywhere in pausenet); any other string is shown as it is, its values as 1, 10k, 2M.
+// Unit is the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000 bytes,
+// as everywhere in pausenet); any other string is shown as it is, its values as 1, 10k, 2M.
 type Unit string
 
 // Units.
@@ -50,8 +50,8 @@ func (u Unit) measure(top float64) measure {
 	return best
 }
 
-// measureOf chooses the prefix for numbers that are read beside each other. One that is printed after each number is for
-// large numbers: 58 beside 69k is 58, not 0.058k.
+// measureOf chooses the prefix for numbers that are read beside each other. One that is printed after each number is
+// for large numbers: 58 beside 69k is 58, not 0.058k.
 func (u Unit) measureOf(values []float64) measure {
 	top, least := 0.0, math.Inf(1)
 	for _, v := range values {
@@ -99,8 +99,8 @@ func (m measure) named(s string) string {
 	return s + "\u00a0" + m.name // a number and its unit stay on one line
 }
 
-// plusMinus prints a mean and the half-width of its interval: three significant digits of the mean, four where the interval is small, and of the
-// interval two at most. What did not vary has no interval.
+// plusMinus prints a mean and the half-width of its interval: three significant digits of the mean, four where the
+// interval is small, and of the interval two at most. What did not vary has no interval.
 func (m measure) plusMinus(mean, half float64) string {
 	if half == 0 {
 		return m.cell(mean, m.div == 1 && mean == math.Trunc(mean))
@@ -123,8 +123,8 @@ func (m measure) plusMinus(mean, half float64) string {
 	return print(mean/m.div) + " ± " + print(half/m.div)
 }
 
-// quantity matches a number and its unit as scenarios and messages have them, and what stands before it: nothing that makes it a part of a name or
-// a setting.
+// quantity matches a number and its unit as scenarios and messages have them, and what stands before it: nothing that
+// makes it a part of a name or a setting.
 var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|us|µs|ms|s|B|KB|MB|GB|TB|bps|[KkMGT]bps)\b`)
 
 // withUnits is text with the units of quantities spelled as the page's own: "25Gbps, 1us" becomes "25 Gb/s, 1 µs".
@@ -146,12 +146,14 @@ func unitSpelled(unit string) string {
 	return unit
 }
 
-// rounded is withUnits, with no more than three significant digits of quantities that have decimals: "266.616KB" becomes "267 KB".
+// rounded is withUnits, with no more than three significant digits of quantities that have decimals: "266.616KB"
+// becomes "267 KB".
 func rounded(text string) string {
 	return withUnits(quantity.ReplaceAllStringFunc(text, func(s string) string {
 		m := quantity.FindStringSubmatch(s)
 		v, err := strconv.ParseFloat(m[2], 64)
-		if whole, decimals, found := strings.Cut(m[2], "."); err != nil || !found || len(strings.TrimLeft(whole+decimals, "0")) <= 3 {
+		if whole, decimals, found := strings.Cut(m[2], "."); err != nil || !found ||
+			len(strings.TrimLeft(whole+decimals, "0")) <= 3 {
 			return s
 		}
 		return m[1] + trimZeros(digits(v)) + m[3]

@@ -61,7 +61,10 @@ func Compare(roots []string) (*Comparison, error) {
 		runs = append(runs, own...)
 	}
 	if len(runs) == 0 {
-		return nil, &rundir.FileError{Path: strings.Join(roots, ", "), Err: fmt.Errorf("nothing to show; %s", strings.Join(c.page.problems, "; "))}
+		return nil, &rundir.FileError{
+			Path: strings.Join(roots, ", "),
+			Err:  fmt.Errorf("nothing to show; %s", strings.Join(c.page.problems, "; ")),
+		}
 	}
 	for _, group := range groupBy(runs, func(r *RunFolder) string {
 		return columnOf(rundir.PlaceOf(r.Path))
@@ -102,7 +105,8 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 	for _, print := range order {
 		if same := equal[print]; len(same) > 1 {
-			page.Findings = append(page.Findings, fmt.Sprintf("%s are equal, frame by frame: their fingerprints are the same.", list(same)))
+			page.Findings = append(page.Findings, fmt.Sprintf("%s are equal, frame by frame: their fingerprints are the same.",
+				list(same)))
 		}
 	}
 	if len(order) == len(names) && len(names) > 1 {
@@ -111,7 +115,8 @@ func (p *reportPage) wholes(page *report.Report) {
 	for i := range p.columns {
 		for k := range p.columns[:i] {
 			a, b := &p.columns[k].runs[0].manifest, &p.columns[i].runs[0].manifest
-			if a.Hash == b.Hash && a.Hash != "" && a.Status == rundir.StatusComplete && b.Status == rundir.StatusComplete && a.Fingerprint != b.Fingerprint {
+			if a.Hash == b.Hash && a.Hash != "" && a.Status == rundir.StatusComplete && b.Status == rundir.StatusComplete &&
+				a.Fingerprint != b.Fingerprint {
 				page.Findings = append(page.Findings, fmt.Sprintf(
 					"%s and %s have one configuration and different fingerprints: the programs differ, or pausenet has a mistake.", names[k], names[i]))
 			}
@@ -122,8 +127,8 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 }
 
-// configured returns the settings in which runs differ, those of --set first, without those that follow from others: a controller's constants do where all
-// runs under one controller have the same.
+// configured returns the settings in which runs differ, those of --set first, without those that follow from others: a
+// controller's constants do where all runs under one controller have the same.
 func configured(runs []report.Run) []report.Difference {
 	all := append([]report.Difference{}, report.Differences(runs)...)
 	var controllers []string
@@ -183,7 +188,8 @@ func (c *Comparison) Missing() []string { return c.page.missing() }
 
 // Write writes the page, and the figures in the given formats into a folder beside it.
 func (c *Comparison) Write(path string, formats []string) error {
-	return c.page.write(path, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"-"+rundir.FiguresFolder, formats)
+	return c.page.write(path, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"-"+rundir.FiguresFolder,
+		formats)
 }
 
 // Columns returns the compared runs, for a headline.
@@ -225,12 +231,16 @@ type MetricView struct {
 
 // View is the comparison for programs.
 func (c *Comparison) View() ComparisonView {
-	v := ComparisonView{Findings: append([]string{}, c.shown.Findings...), Missing: append([]string{}, c.page.missing()...)}
+	v := ComparisonView{
+		Findings: append([]string{}, c.shown.Findings...),
+		Missing:  append([]string{}, c.page.missing()...),
+	}
 	v.Differences = configured(c.shown.Runs)
 	for i := range c.page.columns {
 		col := &c.page.columns[i]
 		run := ComparedRunView{
-			Name: col.name, Verdict: string(c.shown.Runs[i].Verdict.Status), Partial: c.shown.Runs[i].Partial, Metrics: map[string]MetricView{},
+			Name: col.name, Verdict: string(c.shown.Runs[i].Verdict.Status), Partial: c.shown.Runs[i].Partial,
+			Metrics: map[string]MetricView{},
 		}
 		summaries := make([]*measure.Summary, len(col.runs))
 		for k, r := range col.runs {

@@ -20,7 +20,10 @@ const longestDifference = 60
 
 // Differences are lines on how a run's configuration differs from that of the one that would take its place.
 func Differences(old, own *rundir.Manifest) (lines []string) {
-	runs := []report.Run{{Settings: (&RunFolder{manifest: *old}).settings()}, {Settings: (&RunFolder{manifest: *own}).settings()}}
+	runs := []report.Run{
+		{Settings: (&RunFolder{manifest: *old}).settings()},
+		{Settings: (&RunFolder{manifest: *own}).settings()},
+	}
 	for _, d := range report.Differences(runs) {
 		if d.Group == programAndMachine || d.Group == madeBy {
 			continue
@@ -59,7 +62,10 @@ func shown(value string) string {
 }
 
 // inSettings are the parts of a configuration that RunFolder.settings has.
-var inSettings = []string{"name", "topology", "switch", "host", "flows", "workloads", "duration_ns", "drain", "seed", "sample"}
+var inSettings = []string{
+	"name", "topology", "switch", "host", "flows", "workloads", "duration_ns", "drain", "seed",
+	"sample",
+}
 
 // differingParts name the other parts of the configuration that are not the same.
 func differingParts(old, own *rundir.Manifest) (lines []string) {

@@ -78,8 +78,8 @@ func IsFigure(name string) bool {
 	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
-// writeRunFigures draws each run's panels in its folder: into figure.svg, figure.png and figure.pdf, as far as these are among the
-// formats. Their numbers are in the run's own files.
+// writeRunFigures draws each run's panels in its folder: into figure.svg, figure.png and figure.pdf, as far as these
+// are among the formats. Their numbers are in the run's own files.
 func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
 	if len(formats) == 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// HeadlineColumn holds the runs that one column of a headline describes: one run, or a controller's runs under several seeds.
+// HeadlineColumn holds the runs that one column of a headline describes: one run, or a controller's runs under several
+// seeds.
 type HeadlineColumn struct {
 	Name string
 	Runs []*measure.Summary // runs without a result are nil
@@ -24,7 +25,8 @@ type HeadlineRow struct {
 	Cells []string // one a column, "-" where the runs have no such figure
 }
 
-// mostDiffering is the number of rows that a headline has beside its fixed ones, mostOfOne that of a headline of one column.
+// mostDiffering is the number of rows that a headline has beside its fixed ones, mostOfOne that of a headline of one
+// column.
 const (
 	mostDiffering = 6
 	mostOfOne     = 8
@@ -50,8 +52,8 @@ type candidate struct {
 	cell   func(*measure.Summary) string // of a single run, instead of the number; "" for the number
 }
 
-// Headline returns the measures that tell the columns' runs apart best: completion times in any case, and of all others the six that differ most.
-// Of one column it returns the eight most important that are not 0.
+// Headline returns the measures that tell the columns' runs apart best: completion times in any case, and of all others
+// the six that differ most. Of one column it returns the eight most important that are not 0.
 func Headline(columns []HeadlineColumn) []HeadlineRow {
 	var all []*measure.Summary
 	for _, c := range columns {
@@ -79,7 +81,8 @@ func Headline(columns []HeadlineColumn) []HeadlineRow {
 	}
 	shown := order[:min(len(order), most)]
 	if i := slices.IndexFunc(candidates, func(c candidate) bool { return c.metric.Name == "pauses" }); slices.Contains(shown, i) || slices.Contains(shown, i+1) {
-		shown = append(slices.Clone(shown), i) // all PAUSE frames stand beside those between switches: a source may mean either
+		// all PAUSE frames stand beside those between switches: a source may mean either
+		shown = append(slices.Clone(shown), i)
 		if slices.ContainsFunc(all, func(s *measure.Summary) bool { return s.PFC.SwitchPauses > 0 }) {
 			shown = append(shown, i+1)
 		}
@@ -118,7 +121,10 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	var all []candidate
 	add := func(name, label string, weight float64) *candidate {
 		m := measure.MetricByName(name)
-		all = append(all, candidate{label: label, weight: weight, metric: m, of: func(s *measure.Summary) float64 { return m.Of(s, &s.Flows) }})
+		all = append(all, candidate{
+			label: label, weight: weight, metric: m,
+			of: func(s *measure.Summary) float64 { return m.Of(s, &s.Flows) },
+		})
 		return &all[len(all)-1]
 	}
 	jobs := slices.ContainsFunc(runs, func(s *measure.Summary) bool { return len(s.Jobs) > 0 })
@@ -156,16 +162,22 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 		switch m := measure.MetricByName("slowdown_mean"); {
 		case ended(tag) && len(tags) > 1:
 			fixed := !jobs && compared > 1 && compared <= mostTags // who suffers is the first question
-			all = append(all, candidate{label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m, of: ofTag(m)})
+			all = append(all, candidate{
+				label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m,
+				of: ofTag(m),
+			})
 		case !ended(tag):
 			m := measure.MetricByName("goodput")
 			all = append(all, candidate{label: "goodput, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
-			all = append(all, candidate{label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m, of: func(s *measure.Summary) float64 {
-				if least, ok := s.LowestGoodput[tag]; ok {
-					return least
-				}
-				return math.NaN()
-			}})
+			all = append(all, candidate{
+				label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m,
+				of: func(s *measure.Summary) float64 {
+					if least, ok := s.LowestGoodput[tag]; ok {
+						return least
+					}
+					return math.NaN()
+				},
+			})
 		}
 	}
 	add("pauses", "PAUSE frames", 0.9)
@@ -177,9 +189,10 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	add("trimmed", "packets trimmed", 0.9)
 	add("timeouts", "retransmission timeouts", 0.95)
 	add("reordered", "packets out of order", 0.6)
-	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = jobs && slices.ContainsFunc(runs, func(s *measure.Summary) bool {
-		return slices.ContainsFunc(s.Imbalance, func(t measure.TierImbalance) bool { return t.MaxOverMean >= unevenLoad })
-	})
+	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = jobs &&
+		slices.ContainsFunc(runs, func(s *measure.Summary) bool {
+			return slices.ContainsFunc(s.Imbalance, func(t measure.TierImbalance) bool { return t.MaxOverMean >= unevenLoad })
+		})
 	add("peak_egress", "longest egress queue", 0.75)
 	add("peak_ingress", "peak ingress occupancy", 0.5)
 	add("rtt_p99", "RTT p99", 0.6)

@@ -8,12 +8,19 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestHeadline: a headline has completion times in any case, of other measures the six in which columns differ most, and of one column those that are not 0.
+// TestHeadline: a headline has completion times in any case, of other measures the six in which columns differ most,
+// and of one column those that are not 0.
 func TestHeadline(t *testing.T) {
 	summary := func(pauses, marks int64, victim, steady float64) *measure.Summary {
-		s := &measure.Summary{ECNMarks: marks, Verdict: measure.Verdict{Status: measure.Pass}, LowestGoodput: map[string]float64{"steady": steady}}
+		s := &measure.Summary{
+			ECNMarks: marks, Verdict: measure.Verdict{Status: measure.Pass},
+			LowestGoodput: map[string]float64{"steady": steady},
+		}
 		s.PFC.Pauses = pauses
-		s.Flows = measure.FlowStatistics{Count: 3, Completed: 2, FCT: measure.Quantiles{Mean: 5.2e6, P99: 7.213e6}, Slowdown: measure.Quantiles{P99: 2.5}}
+		s.Flows = measure.FlowStatistics{
+			Count: 3, Completed: 2, FCT: measure.Quantiles{Mean: 5.2e6, P99: 7.213e6},
+			Slowdown: measure.Quantiles{P99: 2.5},
+		}
 		s.ByTag = map[string]measure.FlowStatistics{
 			"victim": {Count: 2, Completed: 2, Slowdown: measure.Quantiles{Mean: victim}}, "steady": {Count: 1, Goodput: 25e9},
 		}
@@ -60,7 +67,8 @@ slowdown p99: 2.50 | -`},
 	equal := summary(0, 0, 1, 1)
 	for n, extra := range []string{"incast", "other", "last"} {
 		equal.ByTag[extra] = equal.ByTag["victim"]
-		if got, want := strings.Count(rows(HeadlineColumn{"a", []*measure.Summary{equal}}, HeadlineColumn{"b", []*measure.Summary{equal}}),
+		if got, want := strings.Count(rows(HeadlineColumn{"a", []*measure.Summary{equal}},
+			HeadlineColumn{"b", []*measure.Summary{equal}}),
 			"slowdown mean, "), []int{2, 3, 0}[n]; got != want {
 			t.Errorf("%d tags: %d slowdowns, want %d", n+2, got, want)
 		}
@@ -71,9 +79,14 @@ slowdown p99: 2.50 | -`},
 	// Of eight that differ, six are shown, the most important of those that differ as much.
 	many := summary(7, 900, 2.6, 20e9)
 	many.CNPs, many.CNMs, many.Drops.Frames, many.PFC.SwitchPauses, many.PFC.Spread.Depth, many.Victims.Count = 7, 7, 7, 7, 7, 7
-	got := rows(HeadlineColumn{"a", []*measure.Summary{many}}, HeadlineColumn{"b", []*measure.Summary{summary(0, 900, 2.6, 20e9)}})
-	for label, shown := range map[string]bool{"drops": true, "victim flows": true, "PAUSE frames": true, "hops that PAUSE spread": true, "CNPs": true, "CNMs": false, "ECN marks": false} {
-		if slices.ContainsFunc(strings.Split(got, "\n"), func(l string) bool { return strings.HasPrefix(l, label+":") }) != shown {
+	got := rows(HeadlineColumn{"a", []*measure.Summary{many}},
+		HeadlineColumn{"b", []*measure.Summary{summary(0, 900, 2.6, 20e9)}})
+	for label, shown := range map[string]bool{
+		"drops": true, "victim flows": true, "PAUSE frames": true,
+		"hops that PAUSE spread": true, "CNPs": true, "CNMs": false, "ECN marks": false,
+	} {
+		if slices.ContainsFunc(strings.Split(got, "\n"),
+			func(l string) bool { return strings.HasPrefix(l, label+":") }) != shown {
 			t.Errorf("%s shown: want %v, in\n%s", label, shown, got)
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 )
 
-// Overwritten says how the results in a run's folder differ from those of a run that would take their place, a line each; nothing if they do
-// not, or there are none. Results of the same configuration are as good as the ones that take their place, and of a run that was killed there
-// is nothing to show. own is the manifest of that run, and is asked for where there is one to compare it with.
+// Overwritten says how the results in a run's folder differ from those of a run that would take their place, a line
+// each; nothing if they do not, or there are none. Results of the same configuration are as good as the ones that take
+// their place, and of a run that was killed there is nothing to show. own is the manifest of that run, and is asked for
+// where there is one to compare it with.
 func Overwritten(folder string, own func() (*rundir.Manifest, error)) ([]string, error) {
 	manifest := filepath.Join(folder, rundir.ManifestFile)
 	if !isRegular(manifest) {

@@ -32,7 +32,8 @@ func (p *reportPage) page() *report.Report {
 	first := &p.columns[0].runs[0].manifest
 	view := &first.Configuration
 	page := &report.Report{
-		Scenario: first.Scenario, Description: view.Description, Topology: first.Fabric, Version: p.version, Plane: first.Plane,
+		Scenario: first.Scenario, Description: view.Description, Topology: first.Fabric, Version: p.version,
+		Plane:   first.Plane,
 		Command: p.command, LookAt: view.LookAt, Seed: first.Seed, Compares: p.compares, Problems: slices.Clone(p.problems),
 	}
 	for i := range p.columns {
@@ -51,7 +52,10 @@ func (p *reportPage) page() *report.Report {
 	page.Headline = p.headline()
 	p.panels(page)
 	for _, span := range view.Spans {
-		page.Spans = append(page.Spans, report.Span{From: int64(span.From + 0.5), To: int64(span.To + 0.5), Label: span.Label})
+		page.Spans = append(page.Spans, report.Span{
+			From: int64(span.From + 0.5), To: int64(span.To + 0.5),
+			Label: span.Label,
+		})
 	}
 	if p.compares {
 		p.wholes(page)
@@ -138,7 +142,10 @@ func (r *RunFolder) report(name string) report.Run {
 	sum := &r.summary
 	run := report.Run{
 		Controller: name, Fingerprint: sum.Fingerprint, Partial: sum.Partial, Seed: r.manifest.Seed, Settings: r.settings(),
-		Verdict: report.Verdict{Status: report.Status(sum.Verdict.Status), Word: sum.Verdict.Status.Word(), Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes},
+		Verdict: report.Verdict{
+			Status: report.Status(sum.Verdict.Status), Word: sum.Verdict.Status.Word(),
+			Messages: sum.Verdict.Messages, Notes: sum.Verdict.Notes,
+		},
 		Summary: report.Summary{
 			All: reportFlows(sum.Flows), PFCFrames: sum.PFC.Pauses, SwitchPauses: sum.PFC.SwitchPauses, PFCRate: sum.PFC.Rate,
 			Paused: sum.PausedNS(), ECNMarks: sum.ECNMarks, CNPs: sum.CNPs, CNMs: sum.CNMs, Drops: sum.Drops.Frames,
@@ -149,7 +156,8 @@ func (r *RunFolder) report(name string) report.Run {
 			},
 			PeakIngress: sum.PeakIngress,
 			Spread: report.Spread{
-				Depth: sum.PFC.Spread.Depth, ByDepth: sum.PFC.Spread.ByDepth, Chain: sum.PFC.Spread.Chain, Time: sum.PFC.Spread.Time,
+				Depth: sum.PFC.Spread.Depth, ByDepth: sum.PFC.Spread.ByDepth, Chain: sum.PFC.Spread.Chain,
+				Time: sum.PFC.Spread.Time,
 			},
 			Victims: report.Victims{Over: sum.Victims.Over, Count: sum.Victims.Count},
 			Links:   r.reportLinks(),
@@ -180,11 +188,13 @@ func (r *RunFolder) report(name string) report.Run {
 		run.Summary.BySize = append(run.Summary.BySize, report.Group{Name: b.Label, Flows: reportFlows(b.FlowStatistics)})
 	}
 	for _, b := range sum.BySizeBin {
-		run.Summary.BySizeBin = append(run.Summary.BySizeBin, report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
+		run.Summary.BySizeBin = append(run.Summary.BySizeBin,
+			report.SizeBin{UpTo: b.UpTo, Flows: reportFlows(b.FlowStatistics)})
 	}
 	for i := range sum.Imbalance {
 		of := &sum.Imbalance[i]
-		run.Summary.Imbalance = append(run.Summary.Imbalance, report.Imbalance{Tier: of.Tier, MaxOverMean: of.MaxOverMean, Jain: of.Jain, Worst: of.Worst.Node})
+		run.Summary.Imbalance = append(run.Summary.Imbalance,
+			report.Imbalance{Tier: of.Tier, MaxOverMean: of.MaxOverMean, Jain: of.Jain, Worst: of.Worst.Node})
 	}
 	if of := sum.Recovery; of != nil {
 		run.Summary.Recovery = &report.Recovery{
@@ -193,21 +203,29 @@ func (r *RunFolder) report(name string) report.Run {
 		}
 	}
 	lossy := sum.Drops.Lossy
-	run.Summary.Lossy = report.LossyDrops{Queue: lossy[measure.LossyQueue], Threshold: lossy[measure.LossyThreshold], Buffer: lossy[measure.LossyBuffer]}
+	run.Summary.Lossy = report.LossyDrops{
+		Queue: lossy[measure.LossyQueue], Threshold: lossy[measure.LossyThreshold],
+		Buffer: lossy[measure.LossyBuffer],
+	}
 	for _, p := range sum.Drops.Places {
-		run.Summary.Drop = append(run.Summary.Drop, report.DropPlace{At: p.Node + " to " + p.Peer, Cause: measure.DropTexts[p.Cause], Frames: p.Frames})
+		run.Summary.Drop = append(run.Summary.Drop, report.DropPlace{
+			At:    p.Node + " to " + p.Peer,
+			Cause: measure.DropTexts[p.Cause], Frames: p.Frames,
+		})
 	}
 	for i := range sum.Jobs {
 		j := &sum.Jobs[i]
 		run.Summary.Jobs = append(run.Summary.Jobs, report.Job{
-			Tag: j.Tag, JCT: j.JCT, Limit: j.Limit, Compute: j.Compute, Exposed: j.Exposed, Late: j.Late, ExposedShare: j.ExposedShare, Straggler: j.Straggler,
+			Tag: j.Tag, JCT: j.JCT, Limit: j.Limit, Compute: j.Compute, Exposed: j.Exposed, Late: j.Late,
+			ExposedShare: j.ExposedShare, Straggler: j.Straggler,
 		})
 	}
 	for i := range sum.Collectives {
 		c := &sum.Collectives[i]
 		run.Summary.Collectives = append(run.Summary.Collectives, report.Collective{
-			Name: fmt.Sprintf("%s: %s by %s, %v, %d ranks", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks), Completed: c.Completed,
-			Time: report.Quantiles{Mean: c.Time.Mean, P50: c.Time.P50, P95: c.Time.P95, P99: c.Time.P99}, Limit: c.Limit,
+			Name:      fmt.Sprintf("%s: %s by %s, %v, %d ranks", c.Tag, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks),
+			Completed: c.Completed,
+			Time:      report.Quantiles{Mean: c.Time.Mean, P50: c.Time.P50, P95: c.Time.P95, P99: c.Time.P99}, Limit: c.Limit,
 			Algorithmic: c.Algorithmic, Bus: c.Bus, Skew: c.Skew.Mean, Late: c.Late.Mean,
 		})
 	}
@@ -248,8 +266,9 @@ func (r *RunFolder) reportLinks() []report.Link {
 	for i := range links {
 		l := &links[i]
 		all[i] = report.Link{
-			Node: l.Node, Port: l.Port, Peer: l.Peer, FromSwitch: switches[l.Node], ToSwitch: switches[l.Peer], Utilisation: l.Utilisation,
-			PauseRate: l.PauseRate, Paused: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
+			Node: l.Node, Port: l.Port, Peer: l.Peer, FromSwitch: switches[l.Node], ToSwitch: switches[l.Peer],
+			Utilisation: l.Utilisation,
+			PauseRate:   l.PauseRate, Paused: l.PausedNS, Congested: l.CongestedNS, PeakQueue: l.PeakQueue,
 		}
 	}
 	return all

@@ -35,7 +35,10 @@ func (p *reportPage) panels(page *report.Report) {
 			})
 			if at < 0 {
 				at = len(page.Panels)
-				page.Panels = append(page.Panels, report.Panel{Title: view.Title, Note: view.Note, Unit: unit, Log: view.Log, Series: map[string][]report.Series{}})
+				page.Panels = append(page.Panels, report.Panel{
+					Title: view.Title, Note: view.Note, Unit: unit, Log: view.Log,
+					Series: map[string][]report.Series{},
+				})
 			}
 			for n := range view.Series {
 				s := reportSeries(&view.Series[n], &r.panels[k][n])

@@ -19,7 +19,8 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// TestDefaultPanelsOfRuns: runs choose their own ports, and a page has the highest of all; panels about PAUSE are there if a run had any.
+// TestDefaultPanelsOfRuns: runs choose their own ports, and a page has the highest of all; panels about PAUSE are there
+// if a run had any.
 func TestDefaultPanelsOfRuns(t *testing.T) {
 	run := func(pauses int64, byDefault bool, ports ...string) *RunFolder {
 		r := new(RunFolder)
@@ -52,9 +53,24 @@ func TestDefaultPanelsOfRuns(t *testing.T) {
 		titles []string
 		note   string
 	}{
-		"no PAUSE":          {[]*RunFolder{run(0, true, "a", "b"), run(0, true, "c")}, 3, []string{"Longest queues"}, "of 2 (1: of 1)"},
-		"PAUSE in one":      {[]*RunFolder{run(0, true, "a", "b"), run(9, true, "a", "c")}, 3, []string{"Longest queues", "PAUSE frames"}, "of 2"},
-		"many ports":        {[]*RunFolder{run(0, true, many...), run(0, true, "x")}, 8, []string{"Longest queues"}, "of 10 (1: of 1)"},
+		"no PAUSE": {
+			[]*RunFolder{run(0, true, "a", "b"), run(0, true, "c")},
+			3,
+			[]string{"Longest queues"},
+			"of 2 (1: of 1)",
+		},
+		"PAUSE in one": {
+			[]*RunFolder{run(0, true, "a", "b"), run(9, true, "a", "c")},
+			3,
+			[]string{"Longest queues", "PAUSE frames"},
+			"of 2",
+		},
+		"many ports": {
+			[]*RunFolder{run(0, true, many...), run(0, true, "x")},
+			8,
+			[]string{"Longest queues"},
+			"of 10 (1: of 1)",
+		},
 		"of a file, no PFC": {[]*RunFolder{run(0, false, many...)}, 10, []string{"Longest queues", "PAUSE frames"}, "of 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +83,10 @@ func TestDefaultPanelsOfRuns(t *testing.T) {
 			for i := range page.Panels {
 				titles = append(titles, page.Panels[i].Title)
 			}
-			if got := labels(&page.Panels[0]); len(got) != c.labels || !slices.Equal(titles, c.titles) || page.Panels[0].Note != c.note {
-				t.Errorf("got %q with the lines %q, note %q; want %q with %d lines, note %q", titles, got, page.Panels[0].Note, c.titles, c.labels, c.note)
+			if got := labels(&page.Panels[0]); len(got) != c.labels || !slices.Equal(titles, c.titles) ||
+				page.Panels[0].Note != c.note {
+				t.Errorf("got %q with the lines %q, note %q; want %q with %d lines, note %q", titles, got, page.Panels[0].Note,
+					c.titles, c.labels, c.note)
 			}
 		})
 	}
@@ -82,7 +100,8 @@ func TestPageHeadline(t *testing.T) {
 		return r
 	}
 	p := reportPage{columns: []column{
-		{"none", []*RunFolder{run(measure.Pass, 4e6), run(measure.Warn, 4e6)}}, {"dcqcn", []*RunFolder{run(measure.Fail, 2e6)}},
+		{"none", []*RunFolder{run(measure.Pass, 4e6), run(measure.Warn, 4e6)}},
+		{"dcqcn", []*RunFolder{run(measure.Fail, 2e6)}},
 	}}
 	page := p.page()
 	var rows []string

@@ -38,8 +38,8 @@ type tagFlows struct {
 	slowdowns []float64
 }
 
-// readRuns reads the folders of runs, those of a column one after the other: so only one column's flows, of which there may be millions, have
-// their times in memory.
+// readRuns reads the folders of runs, those of a column one after the other: so only one column's flows, of which there
+// may be millions, have their times in memory.
 func readRuns(places []rundir.Place, column func(rundir.Place) string) ([]*RunFolder, error) {
 	numbers := make([]int, len(places))
 	for i := range places {
@@ -81,7 +81,10 @@ func joinFlows(runs []*RunFolder) {
 	for _, tag := range tags {
 		shutdown.Alive()
 		v := byTag[tag]
-		all = append(all, report.Distribution{Tag: tag, Slowdowns: report.NewSample(v.slowdowns...), FCTs: report.NewSample(v.fcts...)})
+		all = append(all, report.Distribution{
+			Tag: tag, Slowdowns: report.NewSample(v.slowdowns...),
+			FCTs: report.NewSample(v.fcts...),
+		})
 	}
 	for _, r := range runs {
 		r.flows, r.times = nil, all
@@ -93,7 +96,8 @@ func ReadRun(path string) (*RunFolder, error) {
 	r := &RunFolder{Path: path}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = &rundir.FileError{Path: path, Err: errors.New("no manifest.json, without which nobody knows what ran: run the scenario again")}
+			err = &rundir.FileError{Path: path, Err: errors.New(
+				"no manifest.json, without which nobody knows what ran: run the scenario again")}
 		}
 		return nil, err
 	}
@@ -118,7 +122,10 @@ func (r *RunFolder) readTables() error {
 	switch r.summary.Verdict.Status {
 	case measure.Pass, measure.Warn, measure.Fail:
 	default:
-		return &rundir.FileError{Path: filepath.Join(r.Path, rundir.SummaryFile), Err: fmt.Errorf("unknown verdict %q", r.summary.Verdict.Status)}
+		return &rundir.FileError{
+			Path: filepath.Join(r.Path, rundir.SummaryFile),
+			Err:  fmt.Errorf("unknown verdict %q", r.summary.Verdict.Status),
+		}
 	}
 	for _, file := range []struct {
 		name, without string

@@ -46,7 +46,13 @@ func (r *RunFolder) settings() []report.Setting {
 	add(thisRun, "seed", strconv.FormatUint(m.Seed, 10))
 	add(thisRun, settingsName, strings.Join(m.Settings, ", "))
 	for _, s := range [][2]string{
-		{"version", m.Version}, {"build", m.Build}, {"plane", m.Plane}, {"kernel", m.Kernel}, {"hooks", m.Hooks}, {"Go", m.Go}, {"machine", m.Machine},
+		{"version", m.Version},
+		{"build", m.Build},
+		{"plane", m.Plane},
+		{"kernel", m.Kernel},
+		{"hooks", m.Hooks},
+		{"Go", m.Go},
+		{"machine", m.Machine},
 	} {
 		add(programAndMachine, s[0], s[1])
 	}
@@ -90,7 +96,8 @@ func (r *RunFolder) settings() []report.Setting {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		add(controllerConstants, name, strings.Join(values[name], " or ")+map[bool]string{true: ", by path"}[len(values[name]) > 1])
+		add(controllerConstants, name, strings.Join(values[name],
+			" or ")+map[bool]string{true: ", by path"}[len(values[name]) > 1])
 	}
 	add(madeBy, "command", m.Command)
 	add(madeBy, "configuration_sha256", m.Hash)

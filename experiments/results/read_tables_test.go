@@ -16,14 +16,18 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestReadEvents: a page has the events as they were written, commas and quotes included, the first of them and how many there are beside.
+// TestReadEvents: a page has the events as they were written, commas and quotes included, the first of them and how
+// many there are beside.
 func TestReadEvents(t *testing.T) {
 	s := parse(t, lab.WithFaults(`
   - {at: 1ms, for: 100us, every: 300us, times: 12, link: "leaf0:spine0", down: true}
   - {at: 6ms, for: 1ms, host: h3, pause: [3, 4], interval: 50us}
 `))
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := runner.Run(context.Background(), s, runner.Options{Controller: "none", Seed: s.Seed, Directory: dir}); err != nil {
+	if _, err := runner.Run(context.Background(), s, runner.Options{
+		Controller: "none", Seed: s.Seed,
+		Directory: dir,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := ReadRun(dir)
@@ -41,7 +45,8 @@ func TestReadEvents(t *testing.T) {
 		t.Errorf("%+v, want %+v", e, want)
 	}
 	testenv.AddColumns(t, dir) // as a later version may
-	if later, err := ReadRun(dir); err != nil || !reflect.DeepEqual(later, r) || len(later.flows) == 0 || len(later.links) == 0 {
+	if later, err := ReadRun(dir); err != nil || !reflect.DeepEqual(later, r) || len(later.flows) == 0 ||
+		len(later.links) == 0 {
 		t.Errorf("with later columns the run differs: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "events.csv")
@@ -49,8 +54,14 @@ func TestReadEvents(t *testing.T) {
 		rows, problem string
 		want          []report.Event
 	}{
-		{"5,s0,s0-eth1,h1,injected_storm,ends\n5,,,,storm_end,\n", "", []report.Event{{Time: 5, Name: "injected storm ends", Place: "s0 → h1"}, {Time: 5, Name: "storm end"}}},
-		{`7,s0,s0-eth1,h1,storm,"priority 3, ""so"" to speak"` + "\n", "", []report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}}},
+		{
+			"5,s0,s0-eth1,h1,injected_storm,ends\n5,,,,storm_end,\n", "",
+			[]report.Event{{Time: 5, Name: "injected storm ends", Place: "s0 → h1"}, {Time: 5, Name: "storm end"}},
+		},
+		{
+			`7,s0,s0-eth1,h1,storm,"priority 3, ""so"" to speak"` + "\n", "",
+			[]report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}},
+		},
 		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: time goes back", nil},
 		{"7,,,,a,b,c\n", "events.csv:2: 7 fields of 6", nil},
 		{"7,,,a,\"b, c\"\n", "events.csv:2: 5 fields of 6", nil},

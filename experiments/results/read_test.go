@@ -49,7 +49,8 @@ func FuzzReadJSON(f *testing.F) {
 	})
 }
 
-// TestHalfWritten: of a run whose files could not all be written, as the disk was full, a page says so, and its numbers are not compared.
+// TestHalfWritten: of a run whose files could not all be written, as the disk was full, a page says so, and its numbers
+// are not compared.
 func TestHalfWritten(t *testing.T) {
 	for status, want := range map[string]bool{rundir.StatusComplete: false, rundir.StatusPartial: true} {
 		dir := t.TempDir()

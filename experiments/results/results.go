@@ -39,7 +39,8 @@ func Read(root string) ([]*Scenario, error) {
 	for _, group := range groupBy(places, func(p rundir.Place) string { return p.Scenario }) {
 		s := &Scenario{Path: group[0].Scenario}
 		var listed *rundir.Runs
-		if err := rundir.ReadJSON(filepath.Join(s.Path, rundir.RunsFile), &listed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := rundir.ReadJSON(filepath.Join(s.Path, rundir.RunsFile), &listed); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		if listed != nil {
@@ -76,7 +77,8 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 	for _, below := range listed.Runs {
 		i := slices.IndexFunc(found, func(p rundir.Place) bool { return filepath.ToSlash(p.Below()) == below })
 		if i < 0 {
-			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is gone: run it again", filepath.Join(s.Path, filepath.FromSlash(below))))
+			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is gone: run it again",
+				filepath.Join(s.Path, filepath.FromSlash(below))))
 			continue
 		}
 		chosen = append(chosen, found[i])
@@ -107,7 +109,8 @@ func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 		runs = append(runs, r)
 	}
 	if len(runs) == 0 {
-		return &rundir.FileError{Path: s.Path, Err: errors.New(strings.Join(append([]string{"nothing to show"}, s.page.problems...), "; "))}
+		return &rundir.FileError{Path: s.Path, Err: errors.New(strings.Join(append([]string{"nothing to show"},
+			s.page.problems...), "; "))}
 	}
 	if listed != nil {
 		s.page.command, s.page.version = listed.Command, listed.Version
@@ -132,7 +135,8 @@ func sortRuns(runs []*RunFolder) {
 		return len(order)
 	}
 	slices.SortStableFunc(runs, func(a, b *RunFolder) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.manifest.Controller, b.manifest.Controller), cmp.Compare(a.manifest.Seed, b.manifest.Seed))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.manifest.Controller, b.manifest.Controller),
+			cmp.Compare(a.manifest.Seed, b.manifest.Seed))
 	})
 }
 
@@ -173,12 +177,16 @@ func (p *reportPage) distinguish() {
 	}
 }
 
-// tellChanged adds to what the runs lack the files of theirs that were changed after them, of those that the page is made of.
+// tellChanged adds to what the runs lack the files of theirs that were changed after them, of those that the page is
+// made of.
 func (p *reportPage) tellChanged() {
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
 			if r.manifest.Status == rundir.StatusComplete {
-				shown := []string{rundir.ManifestFile, rundir.SummaryFile, rundir.Flows.Name, rundir.Links.Name, rundir.Events.Name, rundir.Panels.Name}
+				shown := []string{
+					rundir.ManifestFile, rundir.SummaryFile, rundir.Flows.Name, rundir.Links.Name, rundir.Events.Name,
+					rundir.Panels.Name,
+				}
 				r.Missing = append(r.Missing, rundir.Changed(r.Path, shown...)...)
 			}
 		}
@@ -198,8 +206,8 @@ func (p *reportPage) missing() []string {
 	return all
 }
 
-// Write writes the report, to report.html in the folder unless a path is given, and the figures in the given formats into
-// the folder beside it. It returns the report's path.
+// Write writes the report, to report.html in the folder unless a path is given, and the figures in the given formats
+// into the folder beside it. It returns the report's path.
 func (s *Scenario) Write(path string, formats []string) (string, error) {
 	if path == "" {
 		path = filepath.Join(s.Path, rundir.ReportFile)
@@ -207,9 +215,11 @@ func (s *Scenario) Write(path string, formats []string) (string, error) {
 	return path, s.page.write(path, rundir.FiguresFolder, formats)
 }
 
-// Write writes the report of a scenario's runs into its folder, from the files that they left, as Read and Write do later; and with
-// panels, within the folder that the user named, each run's own figures.
-func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundir.Runs, formats []string, panels bool) error {
+// Write writes the report of a scenario's runs into its folder, from the files that they left, as Read and Write do
+// later; and with panels, within the folder that the user named, each run's own figures.
+func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundir.Runs, formats []string,
+	panels bool,
+) error {
 	s := &Scenario{Path: folder.Path()}
 	if err := s.read(runs, list); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// behind writes on a goroutine of its own: what takes long about a large table is that the system takes it, and a run goes on meanwhile. After an
-// error nothing more is written.
+// behind writes on a goroutine of its own: what takes long about a large table is that the system takes it, and a run
+// goes on meanwhile. After an error nothing more is written.
 type behind struct {
 	to          io.Writer
 	full, empty chan []byte

@@ -93,7 +93,8 @@ func Read[Row any](folder string, t *table.Table[Row], each func(*Row) error) er
 // ReadCells calls each with the values of every row of a table that the run has just written (table.Schema.ReadCells).
 // The table may have any size.
 func ReadCells(folder *files.Folder, t *table.Schema, each func(cells []any) error) error {
-	return readTable(filepath.Join(folder.Path(), t.Name), sumFile, func(from io.Reader) error { return t.ReadCells(from, each) })
+	return readTable(filepath.Join(folder.Path(), t.Name), sumFile,
+		func(from io.Reader) error { return t.ReadCells(from, each) })
 }
 
 func readTable(path string, kind files.Kind, read func(io.Reader) error) error {

@@ -15,14 +15,16 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// byNature are lines in which equal runs differ: of the manifest those about the program and the machine, of the summary those about speed.
+// byNature are lines in which equal runs differ: of the manifest those about the program and the machine, of the
+// summary those about speed.
 var byNature = map[string]*regexp.Regexp{
 	ManifestFile: regexp.MustCompile(`^  "(version|build|command|plane|kernel|hooks|go|machine)": `),
 	SummaryFile: regexp.MustCompile(`^(  "plane"|    "wall_seconds"|    "virtual_seconds_per_wall_second"|` +
 		`    "packet_hops_per_second"|    "wall_ns_per_packet_hop"): `),
 }
 
-// notCompared are files that equal runs may have differently, or that a run leaves only if it is told the ports that it is to capture.
+// notCompared are files that equal runs may have differently, or that a run leaves only if it is told the ports that it
+// is to capture.
 var notCompared = []string{SumsFile, PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
 
 // Difference is the first place in which a run's folder is not what the run writes.
@@ -45,8 +47,8 @@ func (d *Difference) String() string {
 	return fmt.Sprintf("%s differs from what the run writes now\n  there: %s\n  now:   %s", d.Place(), d.There, d.Now)
 }
 
-// Differ returns the first difference between a run's folder and that of the same run made again, and nil if there is none. It compares
-// all files, but for what differs by nature.
+// Differ returns the first difference between a run's folder and that of the same run made again, and nil if there is
+// none. It compares all files, but for what differs by nature.
 func Differ(there, now string) (*Difference, error) {
 	for _, name := range append([]string{ManifestFile, SummaryFile}, Files...) {
 		if slices.Contains(notCompared, name) {

@@ -60,7 +60,8 @@ type Program struct {
 func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 	s := u.Scenario
 	m := &Manifest{
-		Scenario: s.Name, Controller: u.Name, Fabric: s.Topology.Summary(), CC: u.CC.Name, Seed: u.Seed, Version: by.Version, Build: by.Build,
+		Scenario: s.Name, Controller: u.Name, Fabric: s.Topology.Summary(), CC: u.CC.Name, Seed: u.Seed, Version: by.Version,
+		Build:   by.Build,
 		Command: by.Command, Settings: append([]string{}, by.Sets...), Resolution: u.Resolution(),
 	}
 	m.Hash, m.Recipe = u.Hash(&m.Resolution), s.Recipe.Written()
@@ -86,7 +87,8 @@ func (m *Manifest) Finish(s *measure.Summary) {
 	m.Verdict = s.Verdict.Status
 }
 
-// ChosePanels takes the panels that a run of a scenario without any has chosen. They are not in Hash: they follow from the run.
+// ChosePanels takes the panels that a run of a scenario without any has chosen. They are not in Hash: they follow from
+// the run.
 func (m *Manifest) ChosePanels(panels []scenario.PanelView) {
 	if len(panels) > 0 {
 		m.Configuration.Report, m.Configuration.ReportDefault = panels, true
@@ -100,8 +102,8 @@ const (
 	SummaryFile  = "summary.json"
 )
 
-// Begin writes the manifest of a run that begins, before anything else in the folder changes: from then on nobody takes what is
-// there for an earlier run's results. If it cannot be written, all is as it was.
+// Begin writes the manifest of a run that begins, before anything else in the folder changes: from then on nobody takes
+// what is there for an earlier run's results. If it cannot be written, all is as it was.
 func (m *Manifest) Begin(folder *files.Folder) error {
 	data, err := formatJSON(ManifestFile, m)
 	if err == nil {
@@ -112,8 +114,8 @@ func (m *Manifest) Begin(folder *files.Folder) error {
 	return err
 }
 
-// MarkPartial marks the manifest that begin has written, in its place: the words are equally long. If end has written another, the
-// one that is marked is nobody's.
+// MarkPartial marks the manifest that begin has written, in its place: the words are equally long. If end has written
+// another, the one that is marked is nobody's.
 func (m *Manifest) MarkPartial() error {
 	_, err := m.file.WriteAt([]byte(StatusPartial), m.at)
 	return err
@@ -125,7 +127,8 @@ func (m *Manifest) Abandon(folder *files.Folder) error {
 	return m.End(folder)
 }
 
-// End writes the manifest of a run whose other files are written. If there is no room for it, the one that stands is marked.
+// End writes the manifest of a run whose other files are written. If there is no room for it, the one that stands is
+// marked.
 func (m *Manifest) End(folder *files.Folder) error {
 	err := WriteJSON(folder, ManifestFile, m)
 	if err != nil {
@@ -142,8 +145,8 @@ func (m *Manifest) Decided() scenario.Resolution {
 	return own
 }
 
-// Repeats says that a run has to come to what another came to: both have reached their ends, of the same configuration and seed, by programs
-// of one version.
+// Repeats says that a run has to come to what another came to: both have reached their ends, of the same configuration
+// and seed, by programs of one version.
 func (m *Manifest) Repeats(other *Manifest) bool {
 	return m.Status == StatusComplete && other.Status == StatusComplete && m.Version == other.Version && m.SameAs(other)
 }

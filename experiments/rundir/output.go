@@ -43,7 +43,8 @@ func namesOfFiles() (names []string) {
 	for _, t := range Tables {
 		names = append(names, t.Name, t.ParquetName())
 	}
-	return append(names, SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg", "figure.png", "figure.pdf", HPCCFlowsFile, HPCCPausesFile,
+	return append(names, SummaryFile, "capture.pcapng", PerfettoFile, "figure.svg", "figure.png", "figure.pdf",
+		HPCCFlowsFile, HPCCPausesFile,
 		PanicFile, RecordFile, SumsFile)
 }
 
@@ -89,7 +90,8 @@ func FlowRows(s *scenario.Scenario, flows measure.Flows) iter.Seq[*FlowRow] {
 		for i := range flows.Len() {
 			f, spec := flows.Record(i), &s.Flows[i]
 			row = FlowRow{
-				Number: i, Tag: spec.Tag, Size: int64(spec.Size), Start: f.Start.RoundNanoseconds(), FCT: -1, Ideal: -1, Slowdown: -1,
+				Number: i, Tag: spec.Tag, Size: int64(spec.Size), Start: f.Start.RoundNanoseconds(), FCT: -1, Ideal: -1,
+				Slowdown:    -1,
 				Source:      s.Topology.EndName(spec.Source, spec.Pair.From),
 				Destination: s.Topology.EndName(spec.Destination, spec.Pair.To), Retransmitted: f.Retransmitted,
 			}

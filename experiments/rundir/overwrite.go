@@ -35,7 +35,8 @@ func (e *OverwriteError) Error() string {
 			folders = fmt.Sprintf("%s (%s)", g.scenario, strings.Join(g.runs, ", "))
 			hold = "hold"
 		}
-		fmt.Fprintf(&b, "%s %s results that were made otherwise, and would be overwritten:\n  %s", folders, hold, strings.Join(g.why, "\n  "))
+		fmt.Fprintf(&b, "%s %s results that were made otherwise, and would be overwritten:\n  %s", folders, hold,
+			strings.Join(g.why, "\n  "))
 	}
 	return b.String()
 }
@@ -81,13 +82,15 @@ func (e *OverwriteError) OrNil() error {
 	return e
 }
 
-// MoveAside renames a folder to its name with a point and the first number behind it that no folder has: victim to victim.1. It returns the new path.
+// MoveAside renames a folder to its name with a point and the first number behind it that no folder has: victim to
+// victim.1. It returns the new path.
 func MoveAside(path string) (string, error) {
 	moved := unused(path+".", 1)
 	return moved, os.Rename(path, moved)
 }
 
-// Earlier returns the folder into which MoveAside put the results that a folder had before, the latest of several; "" if there is none.
+// Earlier returns the folder into which MoveAside put the results that a folder had before, the latest of several; ""
+// if there is none.
 func Earlier(path string) string {
 	n := 1
 	for ; exists(fmt.Sprintf("%s.%d", path, n)); n++ {

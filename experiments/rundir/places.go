@@ -64,7 +64,8 @@ func FindRuns(root string) ([]Place, error) {
 	if info, err := os.Stat(root); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, &FileError{Path: root, Err: errors.New("not a folder: name the folder of a run, of a scenario or of results")}
+		return nil, &FileError{Path: root, Err: errors.New(
+			"not a folder: name the folder of a run, of a scenario or of results")}
 	}
 	var places []Place
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -78,7 +79,8 @@ func FindRuns(root string) ([]Place, error) {
 			places = append(places, PlaceOf(path))
 			return fs.SkipDir
 		}
-		if below, err := filepath.Rel(root, path); err == nil && below != "." && strings.Count(below, string(filepath.Separator)) >= deepestRun-1 {
+		if below, err := filepath.Rel(root, path); err == nil && below != "." &&
+			strings.Count(below, string(filepath.Separator)) >= deepestRun-1 {
 			return fs.SkipDir
 		}
 		return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// Tables of a run's folder. A new column is a field of a row below, with the option optional, since folders of older programs lack it.
+// Tables of a run's folder. A new column is a field of a row below, with the option optional, since folders of older
+// programs lack it.
 var (
 	Flows       = table.Of[FlowRow]("flows.csv", "flows")
 	Ports       = table.Of[PortRow]("ports.csv", "queues over time")
@@ -25,7 +26,8 @@ var (
 
 // Tables lists them.
 var Tables = []*table.Schema{
-	&Flows.Schema, &Ports.Schema, &PFC.Schema, &Rates.Schema, &Links.Schema, &Events.Schema, &Panels.Schema, &Collectives.Schema,
+	&Flows.Schema, &Ports.Schema, &PFC.Schema, &Rates.Schema, &Links.Schema, &Events.Schema, &Panels.Schema,
+	&Collectives.Schema,
 	&Why.Schema, &Causes.Schema, &Recovery.Schema, &QPs.Schema,
 }
 

@@ -59,7 +59,8 @@ var examples = []example{
 	exampleOf(Links, `node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns
 L0,L0-eth1,S1,40000000000,1,2,0.500000,3,4,5,6,7.125,8
 `, measure.Link{
-		Node: "L0", Port: "L0-eth1", Peer: "S1", RateBPS: 40000000000, TxFrames: 1, TxBytes: 2, Utilisation: 0.5, PeakQueue: 3, CongestedNS: 4,
+		Node: "L0", Port: "L0-eth1", Peer: "S1", RateBPS: 40000000000, TxFrames: 1, TxBytes: 2, Utilisation: 0.5,
+		PeakQueue: 3, CongestedNS: 4,
 		Pauses: 5, Resumes: 6, PauseRate: 7.125, PausedNS: 8,
 	}),
 	exampleOf(Events, `time_ns,node,port,peer,event,detail
@@ -133,7 +134,8 @@ func TestTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := e.read(dir)
-			if want := fmt.Sprintf("%s:1: column %s is missing", path, c.Name); err == nil || !strings.HasPrefix(err.Error(), want) {
+			if want := fmt.Sprintf("%s:1: column %s is missing", path, c.Name); err == nil ||
+				!strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
@@ -189,9 +191,12 @@ func TestDamagedTables(t *testing.T) {
 		rows, want string
 		read       func() error
 	}{
-		{&Flows.Schema, "0,a,h0,h1,1,0,123,100,1,0\n1,a,h0,h1,1,0,123,100,,0\n", "flows.csv:3: fct_ns, ideal_fct_ns and slowdown", func() error {
-			return Read(dir, Flows, func(*FlowRow) error { return nil })
-		}},
+		{
+			&Flows.Schema, "0,a,h0,h1,1,0,123,100,1,0\n1,a,h0,h1,1,0,123,100,,0\n",
+			"flows.csv:3: fct_ns, ideal_fct_ns and slowdown", func() error {
+				return Read(dir, Flows, func(*FlowRow) error { return nil })
+			},
+		},
 		{&Flows.Schema, "0,a,h0,h1,1,0,,100,,0\n", "flows.csv:2: fct_ns, ideal_fct_ns and slowdown", func() error {
 			return Read(dir, Flows, func(*FlowRow) error { return nil })
 		}},

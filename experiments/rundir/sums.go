@@ -19,7 +19,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// SumsFile has the SHA-256 of each file of a run that has ended, as sha256sum writes and checks them (sha256sum -c SHA256SUMS).
+// SumsFile has the SHA-256 of each file of a run that has ended, as sha256sum writes and checks them (sha256sum -c
+// SHA256SUMS).
 const SumsFile = "SHA256SUMS"
 
 // sumLine is a line of it.
@@ -28,7 +29,8 @@ var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *]([^/\\]+)$`)
 // sumFile is any file of a run's.
 var sumFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
 
-// WriteSums writes it, of what the run has left in its folder. Figures are not a run's: they can be made again at any time.
+// WriteSums writes it, of what the run has left in its folder. Figures are not a run's: they can be made again at any
+// time.
 func WriteSums(folder *files.Folder) error {
 	var sums bytes.Buffer
 	for _, name := range append([]string{ManifestFile}, Files...) {
@@ -60,15 +62,16 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// CheckSums returns an error that names each file of a run's folder that is missing or differs from what the run wrote, and nil if there is none.
-// The sums must cover the manifest, the summary and every file that the manifest names: sums that are empty or cut short prove nothing. A run
-// that did not end has no sums.
+// CheckSums returns an error that names each file of a run's folder that is missing or differs from what the run wrote,
+// and nil if there is none. The sums must cover the manifest, the summary and every file that the manifest names: sums
+// that are empty or cut short prove nothing. A run that did not end has no sums.
 func CheckSums(folder string) error {
 	_, err := checkSums(folder)
 	return err
 }
 
-// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list, but for those named.
+// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list, but for
+// those named.
 func CheckOnly(folder string, but ...string) error {
 	listed, err := checkSums(folder)
 	if err != nil {
@@ -83,11 +86,13 @@ func CheckOnly(folder string, but ...string) error {
 	return err
 }
 
-// Changed returns a warning for each of some files of a complete run's folder that is not as the run left it. Only these files are read.
+// Changed returns a warning for each of some files of a complete run's folder that is not as the run left it. Only
+// these files are read.
 func Changed(folder string, names ...string) (warnings []string) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{fmt.Sprintf("%s: no %s, so nobody can tell whether its files were changed after the run", folder, SumsFile)}
+		return []string{fmt.Sprintf("%s: no %s, so nobody can tell whether its files were changed after the run", folder,
+			SumsFile)}
 	}
 	if err != nil {
 		return []string{err.Error()}
@@ -137,7 +142,8 @@ func readSums(folder string) (all []sum256, err error) {
 func checkSums(folder string) (listed map[string]bool, err error) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile + ": the run did not end, or an earlier pausenet made it: run the scenario again")}
+		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile +
+			": the run did not end, or an earlier pausenet made it: run the scenario again")}
 	}
 	if err != nil {
 		return nil, err
@@ -153,7 +159,8 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 		case err != nil:
 			return nil, err
 		case sum != s.sum:
-			wrong = append(wrong, &FileError{Path: path, Err: errors.New("it has been changed since the run: its SHA-256 differs")})
+			wrong = append(wrong, &FileError{Path: path, Err: errors.New(
+				"it has been changed since the run: its SHA-256 differs")})
 		}
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -179,7 +186,8 @@ func checkListed(folder, path string, listed map[string]bool) error {
 		}
 	}
 	if len(missing) > 0 {
-		return &FileError{Path: path, Err: fmt.Errorf("it is damaged: it has no line for %s: run the scenario again", strings.Join(missing, ", "))}
+		return &FileError{Path: path, Err: fmt.Errorf("it is damaged: it has no line for %s: run the scenario again",
+			strings.Join(missing, ", "))}
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func TestCheckSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(strings.Join(change(strings.SplitAfter(string(data), "\n")), "")), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Join(change(strings.SplitAfter(string(data), "\n")), "")),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,15 +58,21 @@ func TestCheckSums(t *testing.T) {
 		damage func(dir string)
 		want   string // empty: no error
 	}{
-		"whole":                 {func(string) {}, ""},
-		"empty sums":            {func(dir string) { sums(dir, func([]string) []string { return nil }) }, "no line for manifest.json, summary.json"},
+		"whole": {func(string) {}, ""},
+		"empty sums": {
+			func(dir string) { sums(dir, func([]string) []string { return nil }) },
+			"no line for manifest.json, summary.json",
+		},
 		"sums without flows":    {func(dir string) { sums(dir, without("flows.csv")) }, "no line for flows.csv"},
 		"sums without summary":  {func(dir string) { sums(dir, without(SummaryFile)) }, "no line for summary.json"},
 		"sums without manifest": {func(dir string) { sums(dir, without(ManifestFile)) }, "no line for manifest.json"},
 		"sums cut in a line": {func(dir string) {
 			sums(dir, func(lines []string) []string { return append(lines[:1], lines[1][:20]) })
 		}, "not a line of sha256sum's"},
-		"a line twice": {func(dir string) { sums(dir, func(lines []string) []string { return append(lines[:1], lines...) }) }, ":2: "},
+		"a line twice": {
+			func(dir string) { sums(dir, func(lines []string) []string { return append(lines[:1], lines...) }) },
+			":2: ",
+		},
 		"endless sums": {func(dir string) {
 			sums(dir, func(lines []string) []string { return []string{strings.Repeat(lines[0], 4000)} })
 		}, "a list of sums"},
@@ -79,9 +86,12 @@ func TestCheckSums(t *testing.T) {
 				t.Errorf("a summary of 6 MB: %v", err)
 			}
 		}, "summary.json: it has been changed"},
-		"no sums":       {func(dir string) { _ = os.Remove(filepath.Join(dir, SumsFile)) }, "the run did not end"},
-		"no flows":      {func(dir string) { _ = os.Remove(filepath.Join(dir, "flows.csv")) }, "flows.csv: it is missing"},
-		"changed flows": {func(dir string) { _ = os.WriteFile(filepath.Join(dir, "flows.csv"), nil, 0o600) }, "flows.csv: it has been changed"},
+		"no sums":  {func(dir string) { _ = os.Remove(filepath.Join(dir, SumsFile)) }, "the run did not end"},
+		"no flows": {func(dir string) { _ = os.Remove(filepath.Join(dir, "flows.csv")) }, "flows.csv: it is missing"},
+		"changed flows": {
+			func(dir string) { _ = os.WriteFile(filepath.Join(dir, "flows.csv"), nil, 0o600) },
+			"flows.csv: it has been changed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := wholeRun(t)

@@ -63,8 +63,8 @@ func (b *broken) Deadline() vtime.Time {
 
 func (b *broken) OnTimer(now vtime.Time) { b.now = now }
 
-// TestBrokenController: a rate that is no number above 0, or a negative window, fails a run; so does a rate of 0 that stays. The
-// verdict names the controller, the flow, the time and the value, on both planes.
+// TestBrokenController: a rate that is no number above 0, or a negative window, fails a run; so does a rate of 0 that
+// stays. The verdict names the controller, the flow, the time and the value, on both planes.
 func TestBrokenController(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
@@ -79,7 +79,11 @@ func TestBrokenController(t *testing.T) {
 	}{
 		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN b/s"},
 		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf b/s"},
-		{"absurd", broken{from: 10 * us, rate: 1e300, back: never}, "a rate of 1e+300 b/s, which is above 10Tbps: no line is faster"},
+		{
+			"absurd",
+			broken{from: 10 * us, rate: 1e300, back: never},
+			"a rate of 1e+300 b/s, which is above 10Tbps: no line is faster",
+		},
 		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 b/s"},
 		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN b/s"},
 		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN b/s"},
@@ -88,7 +92,11 @@ func TestBrokenController(t *testing.T) {
 		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 b/s" + stayed},
 		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 b/s" + stayed},
 		{"negative window", broken{from: 10 * us, rate: whole, window: -1, back: never}, "a window of -1 B"},
-		{"a timer without end", broken{from: 10 * us, rate: whole, back: never, stands: true}, "its timer was to be called at once again, 1000 times in a row: OnTimer is to leave a later Deadline"},
+		{
+			"a timer without end",
+			broken{from: 10 * us, rate: whole, back: never, stands: true},
+			"its timer was to be called at once again, 1000 times in a row: OnTimer is to leave a later Deadline",
+		},
 		{"zero for a while", broken{from: 10 * us, back: 100 * us, timer: true}, ""},
 		{"zero for a while from the start", broken{back: 100 * us, timer: true}, ""},
 		{"nothing", broken{from: never, back: never}, ""},
@@ -111,7 +119,8 @@ func TestBrokenController(t *testing.T) {
 				} else if c.broken.from > 0 {
 					at = "10\\.[0-9]+us"
 				}
-				want := "^controllers say what can be sent: mine, flow 2 \\(h2 to h4\\) at " + at + ": " + regexp.QuoteMeta(c.want) + "$"
+				want := "^controllers say what can be sent: mine, flow 2 \\(h2 to h4\\) at " + at + ": " +
+					regexp.QuoteMeta(c.want) + "$"
 				if v.Status != measure.Fail || !regexp.MustCompile(want).MatchString(v.Messages[0]) {
 					t.Errorf("%s plane: %+v, want %q", planeName, v, want)
 				}
@@ -133,7 +142,8 @@ func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 		own.Controller = inner
 		return &own, nil
 	}
-	sum, err := Watch(context.Background(), s, "mine", Watching{Plane: opener(t, planeName), Seed: 1, Controller: controller})
+	sum, err := Watch(context.Background(), s, "mine",
+		Watching{Plane: opener(t, planeName), Seed: 1, Controller: controller})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ const planesUntil = 25 * vtime.Millisecond
 // burstUntil is that of a scenario whose burst has begun at 0 and is in full swing by then.
 const burstUntil = 3 * vtime.Millisecond
 
-// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane, and hugeUntil of one
-// with more hosts than hugeHosts.
+// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane, and hugeUntil
+// of one with more hosts than hugeHosts.
 const (
 	largeUntil = 300 * vtime.Microsecond
 	hugeUntil  = 60 * vtime.Microsecond
@@ -59,8 +59,10 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}
-				if a, b := timeless(t, kernel.dir)[rundir.Why.Name], timeless(t, wasm.dir)[rundir.Why.Name]; a != b || why && a == "" {
-					t.Errorf("where flows' time goes is another on the kernel plane than on the wasm plane: %d B and %d", len(a), len(b))
+				if a, b := timeless(t, kernel.dir)[rundir.Why.Name], timeless(t, wasm.dir)[rundir.Why.Name]; a != b || why &&
+					a == "" {
+					t.Errorf("where flows' time goes is another on the kernel plane than on the wasm plane: %d B and %d", len(a),
+						len(b))
 				}
 			})
 		}

@@ -10,15 +10,16 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// The burst of dcon-burst: it starts at 20 ms, and 14*35*64 KB with headers take 6.7 ms of R1's 40 Gb/s; f1 has a share.
+// The burst of dcon-burst: it starts at 20 ms, and 14*35*64 KB with headers take 6.7 ms of R1's 40 Gb/s; f1 has a
+// share.
 const (
 	burstStart = int64(20e6) // ns
 	burstEnd   = int64(27e6)
 	burstXOFF  = 320_000
 )
 
-// TestBurst runs the built-in dcon-burst under both controllers, and finds in the files what the paper's figures 2 and 6
-// show. The run is cut short once both flows are back at their rates.
+// TestBurst runs the built-in dcon-burst under both controllers, and finds in the files what the paper's figures 2 and
+// 6 show. The run is cut short once both flows are back at their rates.
 func TestBurst(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst", "duration=32ms", "cc.dcqcn.clamp_target=true") // equation 1 of DCQCN's paper
@@ -35,7 +36,8 @@ func TestBurst(t *testing.T) {
 			if b.switchPauses != b.pauses["L2 to S1"]+b.pauses["S1 to L0"]+b.pauses["S1 to L1"] {
 				t.Errorf("PAUSEs between switches are not on the long flows' way alone: %v", b.pauses)
 			}
-			if b.first["L2 to S1"] < burstStart || b.first["L2 to S1"] > b.first["S1 to L0"] || b.first["L2 to S1"] > b.first["S1 to L1"] {
+			if b.first["L2 to S1"] < burstStart || b.first["L2 to S1"] > b.first["S1 to L0"] ||
+				b.first["L2 to S1"] > b.first["S1 to L1"] {
 				t.Errorf("PAUSE does not spread from L2: %v", b.first)
 			}
 			if b.peak < burstXOFF {
@@ -93,7 +95,8 @@ func TestBurst(t *testing.T) {
 			}
 			c.check(t, b)
 			if other := run(t, s, c.controller, Options{Plane: wasmplane.Open}); other.Summary.Fingerprint != b.Summary.Fingerprint {
-				t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", b.Summary.Fingerprint, other.Summary.Fingerprint)
+				t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", b.Summary.Fingerprint,
+					other.Summary.Fingerprint)
 			}
 		})
 	}
@@ -123,7 +126,8 @@ func (b *burst) perMS(flow string) []float64 {
 
 func readBurst(o *outcome) *burst {
 	b := &burst{
-		outcome: o, pauses: map[string]int64{}, first: map[string]int64{}, fine: map[string][]float64{}, before: map[string]float64{},
+		outcome: o, pauses: map[string]int64{}, first: map[string]int64{}, fine: map[string][]float64{},
+		before: map[string]float64{},
 	}
 	for _, row := range o.table("pfc.csv").Rows {
 		if row["event"] != "pause" {

@@ -60,7 +60,8 @@ func tshark(t *testing.T, file, filter string, fields ...string) [][]string {
 	return rows
 }
 
-// TestFilters: every display filter that docs/captures.md has finds something in a capture that has it, and what it says it finds.
+// TestFilters: every display filter that docs/captures.md has finds something in a capture that has it, and what it
+// says it finds.
 func TestFilters(t *testing.T) {
 	testenv.WholeScenario(t)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "captures.md"))
@@ -132,7 +133,8 @@ func epochNS(t *testing.T, epoch string) int64 {
 	return ns
 }
 
-// TestCapture captures both ways on a host link and an uplink, and has tshark, which nobody here wrote, say what is there.
+// TestCapture captures both ways on a host link and an uplink, and has tshark, which nobody here wrote, say what is
+// there.
 func TestCapture(t *testing.T) {
 	s := parse(t, lab.Small)
 	ports := []string{"leaf1:h7", "leaf1:h4", "leaf0:h0", "h5:leaf1"}
@@ -150,7 +152,8 @@ func TestCapture(t *testing.T) {
 		t.Run(planeName, func(t *testing.T) {
 			o.Plane = opener(t, planeName)
 			r := run(t, s, "dcqcn", o)
-			if plain := run(t, s, "dcqcn", Options{Plane: opener(t, planeName)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
+			if plain := run(t, s, "dcqcn", Options{Plane: opener(t,
+				planeName)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
 				t.Errorf("a capture changes the run: %s, without %s", r.Summary.Fingerprint, plain.Summary.Fingerprint)
 			}
 			checkCapture(t, r, s.Topology, ids)
@@ -209,8 +212,8 @@ func checkCapture(t *testing.T, r *outcome, plan *topologies.Plan, ids map[strin
 		}
 		counts[where+" "+kind]++
 	}
-	// By hand: h0 to h5 send h7 two flows of 60 packets each, h7 sends h0 100 packets, each packet is acknowledged. A frame
-	// of h7's is in, of leaf1's to it out.
+	// By hand: h0 to h5 send h7 two flows of 60 packets each, h7 sends h0 100 packets, each packet is acknowledged. A
+	// frame of h7's is in, of leaf1's to it out.
 	want := map[string]int{
 		"leaf1:h7 out data": 6 * 2 * 60, "leaf1:h7 in ack": 6 * 2 * 60, "leaf1:h7 in data": 100, "leaf1:h7 out ack": 100,
 		"leaf1:h4 in data": 2 * 60, "leaf1:h4 out ack": 2 * 60,
@@ -286,14 +289,16 @@ func checkICRC(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kind := wire.Ethernet(data).Type(); (kind == wire.EtherTypeIPv4 || kind == wire.EtherTypeIPv6) && !wire.VerifyICRC(data) {
+		if kind := wire.Ethernet(data).Type(); (kind == wire.EtherTypeIPv4 || kind == wire.EtherTypeIPv6) &&
+			!wire.VerifyICRC(data) {
 			t.Errorf("frame at %v: wrong ICRC", info.Timestamp)
 		}
 	}
 }
 
-// TestCaptureOverIPv6 runs an incast over IPv6 on both planes. They agree on every frame, and tshark reads RoCE within IPv6: data with ECN, ACKs
-// and CNPs, by the addresses of decision 055, with a checksum of 0, and 1000 bytes of payload in a frame of 1078 (Ethernet 14, IPv6 40, UDP 8, BTH 12, ICRC 4).
+// TestCaptureOverIPv6 runs an incast over IPv6 on both planes. They agree on every frame, and tshark reads RoCE within
+// IPv6: data with ECN, ACKs and CNPs, by the addresses of decision 055, with a checksum of 0, and 1000 bytes of payload
+// in a frame of 1078 (Ethernet 14, IPv6 40, UDP 8, BTH 12, ICRC 4).
 func TestCaptureOverIPv6(t *testing.T) {
 	s := parse(t, `
 name: six
@@ -334,7 +339,8 @@ drain: true
 					}
 				}
 			}
-			if frames := tshark(t, path, "infiniband.bth.opcode == 0x07 && ipv6.tclass.ecn == 3 && ipv6.tclass.dscp == 26", "frame.number"); len(frames) == 0 {
+			if frames := tshark(t, path, "infiniband.bth.opcode == 0x07 && ipv6.tclass.ecn == 3 && ipv6.tclass.dscp == 26",
+				"frame.number"); len(frames) == 0 {
 				t.Error("no data packet was marked")
 			}
 		})
@@ -344,8 +350,8 @@ drain: true
 	}
 }
 
-// TestCaptureOfBothEnds: a frame is captured at one end as it leaves and at the other as it arrives, by its line time and
-// the delay later; once, however often a port is named.
+// TestCaptureOfBothEnds: a frame is captured at one end as it leaves and at the other as it arrives, by its line time
+// and the delay later; once, however often a port is named.
 func TestCaptureOfBothEnds(t *testing.T) {
 	s := parse(t, `
 name: ends
@@ -365,7 +371,8 @@ drain: true
 	r := run(t, s, "none", o)
 	var at [2][]int64
 	var lengths []int64
-	for _, f := range tshark(t, filepath.Join(r.dir, "capture.pcapng"), "ip.src == 10.0.0.1", "frame.interface_name", "frame.time_epoch", "frame.len") {
+	for _, f := range tshark(t, filepath.Join(r.dir, "capture.pcapng"), "ip.src == 10.0.0.1", "frame.interface_name",
+		"frame.time_epoch", "frame.len") {
 		end := 0
 		if f[0] == "s0-eth1" {
 			end = 1

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestCheckIsWhatRunsRefuse: of random scenarios that can be read, runs refuse those that Check refuses, before anything is
-// written, and no others; and what Check lets through comes to its end.
+// TestCheckIsWhatRunsRefuse: of random scenarios that can be read, runs refuse those that Check refuses, before
+// anything is written, and no others; and what Check lets through comes to its end.
 func TestCheckIsWhatRunsRefuse(t *testing.T) {
 	testenv.WholeScenario(t)
 	const scenarios = 250
@@ -35,7 +35,10 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 		var wrong []error
 		for _, controller := range s.Controllers {
 			dir := t.TempDir()
-			_, err := Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: s.Seed, Directory: dir})
+			_, err := Run(context.Background(), s, Options{
+				Controller: controller, Plane: wasmplane.Open, Seed: s.Seed,
+				Directory: dir,
+			})
 			if err == nil {
 				continue
 			}
@@ -50,7 +53,8 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 	}
 	t.Logf("%d of %d could be read, %d of them were refused", read, scenarios, refused)
 	if read < scenarios/3 || refused < 5 || refused > read/2 {
-		t.Errorf("%d of %d random scenarios could be read, and %d of them were refused: that tests little", read, scenarios, refused)
+		t.Errorf("%d of %d random scenarios could be read, and %d of them were refused: that tests little", read, scenarios,
+			refused)
 	}
 }
 
@@ -69,10 +73,12 @@ func randomScenario(r *rand.Rand) string {
 	shape := fmt.Sprintf("star: {hosts: %d}, rate: %s", 4+r.IntN(3), rate())
 	hosts, link := 4, "s0:h0"
 	if r.IntN(2) > 0 {
-		shape = fmt.Sprintf("leafspine: {spines: %d, leaves: 2, hosts_per_leaf: 2, host_rate: %s, fabric_rate: %s}", 1+r.IntN(2), rate(), rate())
+		shape = fmt.Sprintf("leafspine: {spines: %d, leaves: 2, hosts_per_leaf: 2, host_rate: %s, fabric_rate: %s}",
+			1+r.IntN(2), rate(), rate())
 		link = "leaf0:spine0"
 	}
-	line("topology: {%s, delay: %s, mtu: %s, framing: %s}", shape, pick("1us", "100ns", "5us"), pick("1000", "256", "4096", "9056", "1500"), pick("ethernet", "ns3"))
+	line("topology: {%s, delay: %s, mtu: %s, framing: %s}", shape, pick("1us", "100ns", "5us"),
+		pick("1000", "256", "4096", "9056", "1500"), pick("ethernet", "ns3"))
 
 	names := cc.Names()
 	var controllers []string
@@ -84,7 +90,8 @@ func randomScenario(r *rand.Rand) string {
 	first := controllers[0]
 	if r.IntN(4) == 0 {
 		controllers = append(controllers, fmt.Sprintf("{name: own, cc: %s, switch: {%s}}", pick(names...),
-			pick("flow_control: cbfc", "pfc: {xoff: 64KB}", "detector: tcd", "pfc: {watchdog: {detect: 10us, restore: 20us}}", "pfc: {priorities: []}")))
+			pick("flow_control: cbfc", "pfc: {xoff: 64KB}", "detector: tcd", "pfc: {watchdog: {detect: 10us, restore: 20us}}",
+				"pfc: {priorities: []}")))
 	}
 	line("controllers: [%s]", strings.Join(controllers, ", "))
 	if spec, err := cc.Lookup(first); err == nil && len(spec.Parameters) > 0 && r.IntN(3) == 0 {
@@ -104,23 +111,32 @@ func randomScenario(r *rand.Rand) string {
 		}
 		line("cc: {%s: {%s: %q}}", first, p.Name, value)
 	}
-	line("host: {data_priority: %s%s%s%s}", pick("3", "3", "4", "0"), maybe(30, ", cnp_interval: "+pick("0s", "4us", "100us")),
+	line("host: {data_priority: %s%s%s%s}", pick("3", "3", "4", "0"),
+		maybe(30, ", cnp_interval: "+pick("0s", "4us", "100us")),
 		maybe(30, ", ack_every: "+pick("1", "4", "256")), maybe(20, ", retransmit_timeout: "+pick("0s", "100us", "1ms")))
-	line("switch: {pfc: {xoff: %s%s%s%s}%s%s%s%s}", pick("320KB", "100KB", "20KB"), maybe(20, ", alpha: 1/8"), maybe(20, ", per_rate: 100Gbps"),
-		maybe(20, ", priorities: "+pick("[]", "[3]", "[4]", "[0, 3]")), maybe(25, ", flow_control: cbfc, cbfc: {buffer: "+pick("280KB", "64KB", "8KB")+"}"),
-		maybe(30, ", ecn: {mode: "+pick("red", "step", "pcn", "off")+"}"), maybe(20, ", detector: tcd"), maybe(20, ", scheduler: {dwrr: {3: 3KB}}"))
+	line("switch: {pfc: {xoff: %s%s%s%s}%s%s%s%s}", pick("320KB", "100KB", "20KB"), maybe(20, ", alpha: 1/8"),
+		maybe(20, ", per_rate: 100Gbps"),
+		maybe(20, ", priorities: "+pick("[]", "[3]", "[4]", "[0, 3]")),
+		maybe(25, ", flow_control: cbfc, cbfc: {buffer: "+pick("280KB", "64KB", "8KB")+"}"),
+		maybe(30, ", ecn: {mode: "+pick("red", "step", "pcn", "off")+"}"), maybe(20, ", detector: tcd"), maybe(20,
+			", scheduler: {dwrr: {3: 3KB}}"))
 	line("flows:")
 	for i := range 1 + r.IntN(3) {
-		line("  - {tag: f%d, from: h%d, to: h%d, size: %s%s%s}", i, r.IntN(hosts-1), hosts-1, pick("20KB", "1B", "100KB", "unbounded"),
-			maybe(20, ", constant_rate: "+pick("1Gbps", "2.5Gbps", "30Gbps")), maybe(15, ", via: ["+pick("spine0", "spine1", "leaf0", "s0")+"]"))
+		line("  - {tag: f%d, from: h%d, to: h%d, size: %s%s%s}", i, r.IntN(hosts-1), hosts-1,
+			pick("20KB", "1B", "100KB", "unbounded"),
+			maybe(20, ", constant_rate: "+pick("1Gbps", "2.5Gbps", "30Gbps")), maybe(15,
+				", via: ["+pick("spine0", "spine1", "leaf0", "s0")+"]"))
 	}
 	if r.IntN(4) == 0 {
-		line("workloads: [{tag: w, %s}]", pick("poisson: {sizes: websearch, load: 0.5, of: hosts}", "incast: {degree: 3, size: 5KB, interval: 20us}",
+		line("workloads: [{tag: w, %s}]", pick("poisson: {sizes: websearch, load: 0.5, of: hosts}",
+			"incast: {degree: 3, size: 5KB, interval: 20us}",
 			"all-to-all: {size: 3KB}", "permutation: {size: 3KB}", "poisson: {size: 1KB, load: 0.3, of: core, flows: 20}"))
 	}
 	if r.IntN(3) == 0 {
-		fault := pick("link: \""+link+"\", rate: "+rate(), "link: \""+link+"\", down: true", "link: \""+link+"\", down: true, reroute: 5us",
-			"link: \""+link+"\", loss: 50%", "link: \""+link+"\", ber: 1e-6", "link: \""+link+"\", delay: "+pick("50ns", "20us"), "host: h3, pause: [3]",
+		fault := pick("link: \""+link+"\", rate: "+rate(), "link: \""+link+"\", down: true",
+			"link: \""+link+"\", down: true, reroute: 5us",
+			"link: \""+link+"\", loss: 50%", "link: \""+link+"\", ber: 1e-6", "link: \""+link+"\", delay: "+pick("50ns", "20us"),
+			"host: h3, pause: [3]",
 			"host: h3, receiver: {rate: 1Gbps}", "host: h3, receiver: {rate: 1Gbps, buffer: 20KB, xoff: 5KB}")
 		line("faults: [{at: %s%s, %s}]", pick("0s", "5us", "10us"), maybe(50, ", for: "+pick("5us", "20us")), fault)
 	}

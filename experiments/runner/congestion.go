@@ -11,14 +11,14 @@ import (
 
 // congestion finds out when an egress port of a switch was congested, and when it was paused by PFC.
 //
-// A port is *congested* while its queue is at or above a threshold though nothing but its own link keeps it from sending:
-// the root of a congestion. The threshold is where ECN always marks (kmax), whether the controller listens or not, so that
-// controllers compare; without ECN it is XOFF. A port that PAUSE holds is not congested, however long its queue. Nor is it
-// afterwards while it clears what was stopped, here and at the ports before it: until its queue has once been below the
-// threshold, but for no longer than it had been paused.
+// A port is *congested* while its queue is at or above a threshold though nothing but its own link keeps it from
+// sending: the root of a congestion. The threshold is where ECN always marks (kmax), whether the controller listens or
+// not, so that controllers compare; without ECN it is XOFF. A port that PAUSE holds is not congested, however long its
+// queue. Nor is it afterwards while it clears what was stopped, here and at the ports before it: until its queue has
+// once been below the threshold, but for no longer than it had been paused.
 //
-// The longest queue comes from the port's own counter, which is taken every so often, and just before a PAUSE arrives. So no
-// congestion is missed, however short; when it began and ended is known to that time.
+// The longest queue comes from the port's own counter, which is taken every so often, and just before a PAUSE arrives.
+// So no congestion is missed, however short; when it began and ended is known to that time.
 type congestion struct {
 	scenario *scenario.Scenario
 	// Its switch settings, whatever the controller makes of them: shared buffers by switch, and thresholds by port.
@@ -130,8 +130,8 @@ func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 	c.ports[id].paused.end(now + c.scenario.Topology.Ports[id].Delay)
 }
 
-// came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of another it says
-// only how long the queue has been: the port's counter has begun anew.
+// came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of
+// another it says only how long the queue has been: the port's counter has begun anew.
 func (c *congestion) came(a engine.PFCArrival, data bool) {
 	id := topologies.PortID(a.Port)
 	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)

@@ -19,7 +19,10 @@ import (
 
 // TestFiles holds the CSV files against the design's table, and against each other and the summary.
 func TestFiles(t *testing.T) {
-	o := run(t, parse(t, lab.Small), "dcqcn", Options{Version: "v1", Command: "pausenet run small", Sets: []string{"seed=1"}})
+	o := run(t, parse(t, lab.Small), "dcqcn", Options{
+		Version: "v1", Command: "pausenet run small",
+		Sets: []string{"seed=1"},
+	})
 	tables := map[string]testenv.Table{}
 	for name, header := range map[string]string{
 		"flows.csv": "flow,tag,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns,slowdown,retransmitted_bytes",
@@ -48,7 +51,8 @@ func TestFiles(t *testing.T) {
 	}
 	// Flows: the scenario's, in order.
 	flows := tables["flows.csv"].Rows
-	if len(flows) != 13 || flows[0]["src"] != "h0" || flows[0]["dst"] != "h7" || flows[6]["start_ns"] != "20000" || flows[12]["tag"] != "other" {
+	if len(flows) != 13 || flows[0]["src"] != "h0" || flows[0]["dst"] != "h7" || flows[6]["start_ns"] != "20000" ||
+		flows[12]["tag"] != "other" {
 		t.Errorf("%v", flows)
 	}
 	mean := 0.0
@@ -77,7 +81,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%v", row)
 		}
 	}
-	if p := o.Summary.PFC; p.Pauses != pauses || p.Resumes != resumes || pauses == 0 || pauses != resumes || p.PausedNS == 0 {
+	if p := o.Summary.PFC; p.Pauses != pauses || p.Resumes != resumes || pauses == 0 || pauses != resumes ||
+		p.PausedNS == 0 {
 		t.Errorf("%d PAUSEs and %d RESUMEs in pfc.csv, in the summary %+v", pauses, resumes, p)
 	}
 	// Rates: what was delivered in the samples is what the flow is long, but for what came after the last.
@@ -110,7 +115,10 @@ func TestFiles(t *testing.T) {
 // TestManifestAndSummary: what the design names is there, and enough to repeat the run.
 func TestManifestAndSummary(t *testing.T) {
 	s := parse(t, lab.Small)
-	o := run(t, s, "dcqcn", Options{Version: "v1", Command: "pausenet run small --seed 7", Seed: 7, Sets: []string{"seed=1"}})
+	o := run(t, s, "dcqcn", Options{
+		Version: "v1", Command: "pausenet run small --seed 7", Seed: 7,
+		Sets: []string{"seed=1"},
+	})
 	m := o.json("manifest.json")
 	for key, want := range map[string]any{
 		"status": "complete", "scenario": "small", "controller": "dcqcn", "seed": 7.0, "version": "v1",
@@ -134,7 +142,8 @@ func TestManifestAndSummary(t *testing.T) {
 	}
 	sum := o.json("summary.json")
 	for _, key := range []string{
-		"scenario", "controller", "seed", "plane", "verdict", "partial", "fingerprint", "virtual_ns", "flows", "by_tag", "by_size",
+		"scenario", "controller", "seed", "plane", "verdict", "partial", "fingerprint", "virtual_ns", "flows", "by_tag",
+		"by_size",
 		"pfc", "ecn_marks", "cnps", "cnms", "rtt", "rtt_sampled", "drops", "peak_ingress_bytes", "switches", "speed",
 	} {
 		if _, ok := sum[key]; !ok {
@@ -169,7 +178,8 @@ func TestManifestAndSummary(t *testing.T) {
 // TestCancelled: a run that is stopped keeps its rows and says partial everywhere.
 func TestCancelled(t *testing.T) {
 	testenv.NeedRoot(t)
-	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1", "flows.0.interval=0")
+	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1",
+		"flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
 		Controller: "dcqcn", Seed: 1, Plane: kernel.Opener(plane.Kernel), Directory: t.TempDir(),
@@ -190,7 +200,8 @@ func TestCancelled(t *testing.T) {
 	if m := got.json("manifest.json"); m["status"] != "partial" || m["verdict"] != "FAIL" {
 		t.Errorf("manifest: %v, %v", m["status"], m["verdict"])
 	}
-	if v := r.Summary.Verdict; v.Status != measure.Fail || len(v.Messages) != 1 || !strings.HasPrefix(v.Messages[0], "interrupted at ") {
+	if v := r.Summary.Verdict; v.Status != measure.Fail || len(v.Messages) != 1 ||
+		!strings.HasPrefix(v.Messages[0], "interrupted at ") {
 		t.Errorf("%+v", v)
 	}
 	ns := (100 * vtime.Microsecond).RoundNanoseconds()
@@ -205,7 +216,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestCancelledDraining: who stops a run that goes on after its duration to drain is told so, and not that 5 of 1 ms are over.
+// TestCancelledDraining: who stops a run that goes on after its duration to drain is told so, and not that 5 of 1 ms
+// are over.
 func TestCancelledDraining(t *testing.T) {
 	s := parse(t, lab.Small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -220,7 +232,8 @@ func TestCancelledDraining(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil {
 		t.Fatalf("%v, %v", r, err)
 	}
-	if m := r.Summary.Verdict.Messages; len(m) != 1 || !strings.HasSuffix(m[0], ", while draining: the results are partial") {
+	if m := r.Summary.Verdict.Messages; len(m) != 1 ||
+		!strings.HasSuffix(m[0], ", while draining: the results are partial") {
 		t.Errorf("%q", m)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestConvergence: what the convergence scenarios are for. The flows share the link about evenly just before the last to
-// come leaves, and it is full; the flow that was there first has the link back at the end.
+// TestConvergence: what the convergence scenarios are for. The flows share the link about evenly just before the last
+// to come leaves, and it is full; the flow that was there first has the link back at the end.
 func TestConvergence(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct {
@@ -46,7 +46,8 @@ func TestConvergence(t *testing.T) {
 					sum, squares = sum+v, squares+v*v
 				}
 				const payload = 40e9 * 1000 / 1048
-				if jain := sum * sum / (float64(len(share)) * squares); len(share) != c.flows || jain < c.jain || sum < c.full*payload || sum > 1.001*payload {
+				if jain := sum * sum / (float64(len(share)) * squares); len(share) != c.flows || jain < c.jain ||
+					sum < c.full*payload || sum > 1.001*payload {
 					t.Errorf("Jain's index %.3f, %.2f Gb/s: %.2e", jain, sum/1e9, share)
 				}
 				if r.Summary.Flows.Completed != 1 {

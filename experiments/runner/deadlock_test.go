@@ -12,8 +12,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestDeadlock: around a ring of five switches each flow goes two links on, so that every queue waits for the next and the last
-// for the first. The fabric stands still for good, flow control's messages go on, and the run ends and says so.
+// TestDeadlock: around a ring of five switches each flow goes two links on, so that every queue waits for the next and
+// the last for the first. The fabric stands still for good, flow control's messages go on, and the run ends and says
+// so.
 func TestDeadlock(t *testing.T) {
 	testenv.WholeScenario(t)
 	const around = "s0-eth2 (to s1) waits for s1-eth3 (to s2) waits for s2-eth3 (to s3) waits for s3-eth3 (to s4) waits for s4-eth3 (to s0) waits for s0-eth2 (to s1), priority 3"
@@ -52,14 +53,18 @@ drain: true
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{
+				Controller: "none", Plane: wasmplane.Open, Seed: 1,
+				Directory: t.TempDir(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.Summary.Flows.Completed != 0 || r.Summary.VirtualNS > int64(vtime.Second/vtime.Nanosecond) {
 				t.Errorf("%d flows ended, at %d ns", r.Summary.Flows.Completed, r.Summary.VirtualNS)
 			}
-			if v := r.Summary.Verdict; v.Status != measure.Fail || len(v.Messages) != 2 || !strings.Contains(v.Messages[0], around) ||
+			if v := r.Summary.Verdict; v.Status != measure.Fail || len(v.Messages) != 2 ||
+				!strings.Contains(v.Messages[0], around) ||
 				!strings.Contains(v.Messages[1], "stopped for good") {
 				t.Errorf("%s: %q", v.Status, v.Messages)
 			}

@@ -22,8 +22,8 @@ var rateKeys = map[string][]string{
 	"hpcc-fat":  {"fattree.host_rate"},
 }
 
-// incastOn is an incast on a built-in topology at a rate and a delay, of which nothing but that is stated: one host of the
-// receiver's rack and three of others send enough for PAUSE to reach them all.
+// incastOn is an incast on a built-in topology at a rate and a delay, of which nothing but that is stated: one host of
+// the receiver's rack and three of others send enough for PAUSE to reach them all.
 func incastOn(t *testing.T, topology string, gigabits int, delay vtime.Time) *scenario.Scenario {
 	t.Helper()
 	rate := units.Rate(gigabits) * units.Gbps
@@ -60,8 +60,8 @@ func incastOn(t *testing.T, topology string, gigabits int, delay vtime.Time) *sc
 	return s
 }
 
-// The defaults work at any rate: on every built-in topology, from 10 to 800 Gb/s and from 100 ns to 20 us a cable, an incast loses
-// nothing, with and without congestion control.
+// The defaults work at any rate: on every built-in topology, from 10 to 800 Gb/s and from 100 ns to 20 us a cable, an
+// incast loses nothing, with and without congestion control.
 func TestDefaultsAtAnyRate(t *testing.T) {
 	testenv.WholeScenario(t)
 	rates := []int{10, 25, 40, 100, 200, 400, 800}
@@ -96,7 +96,10 @@ func TestDefaultsOfControllers(t *testing.T) {
 
 func checkDefaults(t *testing.T, s *scenario.Scenario, controller string) {
 	t.Helper()
-	r, err := Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{
+		Controller: controller, Plane: wasmplane.Open, Seed: 1,
+		Directory: t.TempDir(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +118,8 @@ func checkDefaults(t *testing.T, s *scenario.Scenario, controller string) {
 	}
 }
 
-// So do credits and TCD of which nothing is stated: a flow alone has its line at any rate, as far as the 2048 frames reach that can
-// be granted at a time, and an incast loses nothing and is told.
+// So do credits and TCD of which nothing is stated: a flow alone has its line at any rate, as far as the 2048 frames
+// reach that can be granted at a time, and an incast loses nothing and is told.
 func TestCreditsAtAnyRate(t *testing.T) {
 	rates := []int{10, 40, 100, 400, 800}
 	if testing.Short() {
@@ -126,7 +129,10 @@ func TestCreditsAtAnyRate(t *testing.T) {
 		for _, delay := range []vtime.Time{100 * vtime.Nanosecond, 20 * vtime.Microsecond} {
 			t.Run(fmt.Sprintf("%dGbps/%v", gigabits, delay), func(t *testing.T) {
 				t.Parallel()
-				link := []string{fmt.Sprintf("topology.rate=%dGbps", gigabits), "topology.delay=" + delay.String(), "switch={flow_control: cbfc, detector: tcd}"}
+				link := []string{
+					fmt.Sprintf("topology.rate=%dGbps", gigabits), "topology.delay=" + delay.String(),
+					"switch={flow_control: cbfc, detector: tcd}",
+				}
 				rate := units.Rate(gigabits) * units.Gbps
 				size := rate.BytesIn(100*vtime.Microsecond + 4*delay) // of four, three quarters fill a port's buffer and more
 				s := mustLoad(t, "line-rate", append(link, fmt.Sprintf("flows.0.size=%dB", size))...)

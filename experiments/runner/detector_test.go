@@ -33,7 +33,10 @@ report:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+	r, err := Run(context.Background(), s, Options{
+		Controller: "none", Plane: wasmplane.Open, Seed: 1,
+		Directory: t.TempDir(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,8 @@ report:
 	}
 }
 
-// A scenario's flow control is a setting away: the same incast by credits loses nothing and sends no PAUSE, and says so.
+// A scenario's flow control is a setting away: the same incast by credits loses nothing and sends no PAUSE, and says
+// so.
 func TestFlowControlSetting(t *testing.T) {
 	const loaded = `
 topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}}
@@ -67,12 +71,19 @@ flows:
   - {tag: in, from: [h0, h1, h2, h4], to: h3, size: 300KB}
 controllers: [none]
 `
-	for _, sets := range [][]string{nil, {"switch.flow_control=cbfc"}, {"switch.flow_control=cbfc", "switch.cbfc.buffer=64KB", "switch.cbfc.block=256B"}} {
+	for _, sets := range [][]string{
+		nil,
+		{"switch.flow_control=cbfc"},
+		{"switch.flow_control=cbfc", "switch.cbfc.buffer=64KB", "switch.cbfc.block=256B"},
+	} {
 		s, err := scenario.Parse("t.yaml", []byte(loaded), sets)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{
+			Controller: "none", Plane: wasmplane.Open, Seed: 1,
+			Directory: t.TempDir(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +94,8 @@ controllers: [none]
 		if (sum.PFC.Pauses == 0) != credits || (sum.Credits != nil) != credits {
 			t.Errorf("%v: %d PAUSEs, credits %+v", sets, sum.PFC.Pauses, sum.Credits)
 		}
-		if credits && (sum.Credits.Messages == 0 || sum.Credits.Stalls == 0 || sum.Credits.SwitchStalls > sum.Credits.Stalls) {
+		if credits && (sum.Credits.Messages == 0 || sum.Credits.Stalls == 0 ||
+			sum.Credits.SwitchStalls > sum.Credits.Stalls) {
 			t.Errorf("%v: credits %+v", sets, sum.Credits)
 		}
 	}

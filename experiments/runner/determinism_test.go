@@ -49,7 +49,8 @@ func TestTenRuns(t *testing.T) {
 		}
 		if wasm := run(t, s, controller, Options{Plane: wasmplane.Open}); wasm.Summary.Fingerprint != first.Summary.Fingerprint ||
 			wasm.content() != first.content() {
-			t.Errorf("%s: %s on the kernel plane, %s on the wasm plane", controller, first.Summary.Fingerprint, wasm.Summary.Fingerprint)
+			t.Errorf("%s: %s on the kernel plane, %s on the wasm plane", controller, first.Summary.Fingerprint,
+				wasm.Summary.Fingerprint)
 		}
 	}
 }
@@ -61,7 +62,8 @@ func TestUnderLoad(t *testing.T) {
 	s := parse(t, lab.Small)
 	quiet := run(t, s, "dcqcn", Options{})
 	for range runtime.GOMAXPROCS(0) {
-		spin := exec.Command("sh", "-c", "while [ -d /proc/$PPID ]; do :; done") // it ends with this process, whatever ends that
+		// it ends with this process, whatever ends that
+		spin := exec.Command("sh", "-c", "while [ -d /proc/$PPID ]; do :; done")
 		if err := spin.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// drive runs the engine. A congestion control that panics ends the run as any other failure does: the error is an engine.PanicError then.
+// drive runs the engine. A congestion control that panics ends the run as any other failure does: the error is an
+// engine.PanicError then.
 func (r *runner) drive(ctx context.Context, progress engine.Progress) (err error) {
 	defer func() {
 		recovered := recover()

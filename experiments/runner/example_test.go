@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A built-in scenario with a setting of one's own: it is loaded and checked, run without root, and its summary read. The files
-// that reports are made of are in the folder afterwards.
+// A built-in scenario with a setting of one's own: it is loaded and checked, run without root, and its summary read.
+// The files that reports are made of are in the folder afterwards.
 func Example() {
 	s, err := scenario.Load("incast", []string{"switch.pfc.xoff=80KB"})
 	if err != nil {
@@ -39,7 +39,8 @@ func Example() {
 	}
 	sum := &result.Summary
 	fmt.Printf("%s under %s: %s\n", sum.Scenario, sum.Controller, sum.Verdict.Status)
-	fmt.Printf("%d of %d flows done, the mean after %v\n", sum.Flows.Completed, sum.Flows.Count, vtime.Time(sum.Flows.FCT.Mean)*vtime.Nanosecond)
+	fmt.Printf("%d of %d flows done, the mean after %v\n", sum.Flows.Completed, sum.Flows.Count,
+		vtime.Time(sum.Flows.FCT.Mean)*vtime.Nanosecond)
 	fmt.Printf("%d PAUSE frames, %d ECN marks, %d frames dropped\n", sum.PFC.Pauses, sum.ECNMarks, sum.Drops.Frames)
 	// Output:
 	// incast under dcqcn: PASS

@@ -10,9 +10,9 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestFairWithItself: four flows under one congestion control that start together share the port that they meet at evenly, in
-// each of forty windows, and leave little of it. (Whether one that comes later gets its share too is another matter: the
-// figures of docs/controllers.md.)
+// TestFairWithItself: four flows under one congestion control that start together share the port that they meet at
+// evenly, in each of forty windows, and leave little of it. (Whether one that comes later gets its share too is another
+// matter: the figures of docs/controllers.md.)
 func TestFairWithItself(t *testing.T) {
 	testenv.WholeScenario(t)
 	s, err := scenario.Parse("fair.yaml", []byte(`
@@ -28,7 +28,10 @@ sample: {interval: 1ms}
 	for _, name := range cc.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Run(context.Background(), s, Options{Controller: name, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{
+				Controller: name, Plane: wasmplane.Open, Seed: 1,
+				Directory: t.TempDir(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,10 @@ type windows struct {
 
 // newWindows returns the windows of a scenario: count of them in its duration, as far as sampling intervals allow.
 func newWindows(s *scenario.Scenario, order []int32, count vtime.Time) windows {
-	w := windows{index: map[string]int32{}, waiting: starting{flows: s.Flows, order: order, of: func(*scenario.Flow) bool { return true }}}
+	w := windows{index: map[string]int32{}, waiting: starting{
+		flows: s.Flows, order: order,
+		of: func(*scenario.Flow) bool { return true },
+	}}
 	if step := s.Sample.Interval; step > 0 {
 		w.window = step * max(1, s.Duration/count/step)
 	}
@@ -31,7 +34,8 @@ func newWindows(s *scenario.Scenario, order []int32, count vtime.Time) windows {
 	return w
 }
 
-// end ends a window if it is time, and reports whether it did. It calls add with what each flow that was active all through the window delivered in it.
+// end ends a window if it is time, and reports whether it did. It calls add with what each flow that was active all
+// through the window delivered in it.
 func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, delivered float64)) bool {
 	if w.window == 0 || now%w.window != 0 {
 		return false
@@ -56,9 +60,9 @@ func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, deliver
 }
 
 // fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's flows while they
-// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more. The
-// index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in which
-// nothing was delivered have none.
+// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more.
+// The index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in
+// which nothing was delivered have none.
 type fairness struct {
 	windows
 	shares []shares // by tag
@@ -118,7 +122,8 @@ func (f *fairness) summary() measure.FairnessSummary {
 	return sum
 }
 
-// lowest measures the least mean goodput of a tag's flows in any window, over the flows that were active all through it.
+// lowest measures the least mean goodput of a tag's flows in any window, over the flows that were active all through
+// it.
 type lowest struct {
 	windows
 	shares []shares  // by tag

@@ -58,8 +58,9 @@ func TestLSTMFatTree(t *testing.T) {
 	}
 }
 
-// TestFatTreeSizes: the sizes and the load of the fat-trees' workloads: Kolmogorov-Smirnov, which a right sample exceeds by
-// 2.23/sqrt(n) once in 10 000 times, and the payload over so many seeds that 1 % is three standard deviations.
+// TestFatTreeSizes: the sizes and the load of the fat-trees' workloads: Kolmogorov-Smirnov, which a right sample
+// exceeds by 2.23/sqrt(n) once in 10 000 times, and the payload over so many seeds that 1 % is three standard
+// deviations.
 func TestFatTreeSizes(t *testing.T) {
 	testenv.WholeScenario(t)
 	t.Parallel()
@@ -126,7 +127,8 @@ func part(sizes *workload.Sizes, size float64) float64 {
 	return low
 }
 
-// TestFatTreePaths: a flow's packets take one of the equal paths, as ECMP has it, and flows between two pods use them all.
+// TestFatTreePaths: a flow's packets take one of the equal paths, as ECMP has it, and flows between two pods use them
+// all.
 func TestFatTreePaths(t *testing.T) {
 	for name, cores := range map[string]int{"hpcc-fat": 16, "tcd-fat": 25} {
 		plan, err := topologies.Builtin(name)
@@ -153,7 +155,8 @@ func TestDCONVariants(t *testing.T) {
 	base := mustLoad(t, "dcon-websearch")
 	for _, name := range []string{"dcon-qcnm", "dcon-window"} {
 		s := mustLoad(t, name)
-		if s.Switch != base.Switch || s.Host != base.Host || s.Topology.Name != base.Topology.Name || s.Duration != base.Duration ||
+		if s.Switch != base.Switch || s.Host != base.Host || s.Topology.Name != base.Topology.Name ||
+			s.Duration != base.Duration ||
 			!reflect.DeepEqual(s.Flows, base.Flows) || !reflect.DeepEqual(s.ControllerSettings, base.ControllerSettings) {
 			t.Errorf("%s is not dcon-websearch", name)
 		}

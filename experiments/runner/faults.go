@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or later.
+// ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or
+// later.
 func ScheduleFaults(e *engine.Engine, s *scenario.Scenario, begin vtime.Time) {
 	for i := range s.Faults {
 		scheduleFault(e, &s.Faults[i], begin+s.Faults[i].At, 1, begin+s.Duration)

@@ -38,7 +38,8 @@ func TestLinkFailure(t *testing.T) {
 	if got := strings.Join(o.kinds(), " "); got != "link_down reroute link_up reroute" {
 		t.Errorf("events %s", got)
 	}
-	if row := o.table("events.csv").Rows[0]; row["time_ns"] != "500000" || row["node"] != "leaf0" || row["peer"] != "spine0" {
+	if row := o.table("events.csv").Rows[0]; row["time_ns"] != "500000" || row["node"] != "leaf0" ||
+		row["peer"] != "spine0" {
 		t.Errorf("%v", row)
 	}
 	f := o.Summary.Faults
@@ -57,7 +58,8 @@ func TestLinkFailure(t *testing.T) {
 		t.Error("the second run differs")
 	}
 	never := runWasm(t, "link-failure", "dcqcn", "faults.cut.reroute=never")
-	if got := strings.Join(never.kinds(), " "); got != "link_down link_up" || never.Summary.Faults.Lost["port_down"].Frames <= f.Lost["port_down"].Frames {
+	if got := strings.Join(never.kinds(), " "); got != "link_down link_up" ||
+		never.Summary.Faults.Lost["port_down"].Frames <= f.Lost["port_down"].Frames {
 		t.Errorf("without new routes: events %s, %+v lost", got, never.Summary.Faults.Lost)
 	}
 }
@@ -65,7 +67,8 @@ func TestLinkFailure(t *testing.T) {
 // TestPFCStorm: the storm stops everybody; the watchdog ends it for all but those who sent into it.
 func TestPFCStorm(t *testing.T) {
 	testenv.WholeScenario(t)
-	none, dog, forward := runWasm(t, "pfc-storm", "none"), runWasm(t, "pfc-storm", "watchdog"), runWasm(t, "pfc-storm", "forward")
+	none, dog, forward := runWasm(t, "pfc-storm", "none"), runWasm(t, "pfc-storm", "watchdog"), runWasm(t, "pfc-storm",
+		"forward")
 	for _, o := range []*outcome{none, dog, forward} {
 		if o.Summary.Verdict.Status != measure.Pass {
 			t.Errorf("%s: %+v", o.Controller, o.Summary.Verdict)
@@ -79,9 +82,11 @@ func TestPFCStorm(t *testing.T) {
 	}
 	fct := func(o *outcome, tag string) float64 { return o.Summary.ByTag[tag].FCT.Mean }
 	if fct(dog, "victim") > 0.8*fct(none, "victim") || fct(forward, "victim") > 0.8*fct(none, "victim") {
-		t.Errorf("victims take %v, with the watchdog %v and %v", fct(none, "victim"), fct(dog, "victim"), fct(forward, "victim"))
+		t.Errorf("victims take %v, with the watchdog %v and %v", fct(none, "victim"), fct(dog, "victim"),
+			fct(forward, "victim"))
 	}
-	if none.Summary.Drops.Frames != 0 || dog.Summary.Faults.Lost["watchdog"].Frames == 0 || forward.Summary.Drops.Frames != 0 {
+	if none.Summary.Drops.Frames != 0 || dog.Summary.Faults.Lost["watchdog"].Frames == 0 ||
+		forward.Summary.Drops.Frames != 0 {
 		t.Error("what is dropped is not as it should be")
 	}
 	if got := strings.Join(dog.kinds(), " "); got != "injected_storm storm injected_storm storm_end" {
@@ -97,7 +102,8 @@ func TestDeadlockBuiltin(t *testing.T) {
 	if v := none.Summary.Verdict; v.Status != measure.Fail || !strings.Contains(v.Messages[0], around) {
 		t.Errorf("%+v", v)
 	}
-	if d := none.Summary.Faults.Deadlocks; len(d) != 1 || d[0].EndedNS != 0 || len(d[0].Cycle) != 4 || d[0].Cycle[1].Node != "spine0" || d[0].SinceNS < 150_000 {
+	if d := none.Summary.Faults.Deadlocks; len(d) != 1 || d[0].EndedNS != 0 || len(d[0].Cycle) != 4 ||
+		d[0].Cycle[1].Node != "spine0" || d[0].SinceNS < 150_000 {
 		t.Errorf("%+v", d)
 	}
 	if v := dog.Summary.Verdict; v.Status != measure.Pass || dog.Summary.Flows.Completed != len(dog.Scenario.Flows) {
@@ -127,7 +133,8 @@ func TestRepeatedFault(t *testing.T) {
 		"times: 3, ": "1000000 1100000 3000000 3100000 5000000 5100000",
 		"":           "1000000 1100000 3000000 3100000 5000000 5100000 7000000 7100000 9000000 9100000",
 	} {
-		s := parse(t, lab.WithFaults("  - {at: 1ms, for: 100us, every: 2ms, "+times+"link: \"leaf0:spine0\", rate: 10Gbps, one_way: true}"))
+		s := parse(t, lab.WithFaults("  - {at: 1ms, for: 100us, every: 2ms, "+times+
+			"link: \"leaf0:spine0\", rate: 10Gbps, one_way: true}"))
 		o := run(t, s, "none", Options{Plane: wasmplane.Open})
 		var at []string
 		for _, row := range o.table("events.csv").Rows {
@@ -147,8 +154,10 @@ func TestFaultsWhateverIsLookedAt(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, name := range []string{"link-failure", "pfc-storm", "deadlock"} {
 		controller := mustLoad(t, name).Controllers[1]
-		often, seldom := runWasm(t, name, controller, "report=[]", "sample.interval=1700ns"), runWasm(t, name, controller, "report=[]", "sample.interval=1ms")
-		if often.Summary.Fingerprint != seldom.Summary.Fingerprint || strings.Join(often.kinds(), " ") != strings.Join(seldom.kinds(), " ") {
+		often, seldom := runWasm(t, name, controller, "report=[]", "sample.interval=1700ns"), runWasm(t, name, controller,
+			"report=[]", "sample.interval=1ms")
+		if often.Summary.Fingerprint != seldom.Summary.Fingerprint ||
+			strings.Join(often.kinds(), " ") != strings.Join(seldom.kinds(), " ") {
 			t.Errorf("%s: looked at often %s, seldom %s", name, often.Summary.Fingerprint, seldom.Summary.Fingerprint)
 		}
 	}
@@ -157,7 +166,8 @@ func TestFaultsWhateverIsLookedAt(t *testing.T) {
 // TestEveryFault: each kind of the table happens, and is undone.
 func TestEveryFault(t *testing.T) {
 	values := map[schema.Kind]string{
-		schema.Flag: "true", schema.Number: "1/2", schema.Integer: "2", schema.Time: "3us", schema.Rate: "10Gbps", schema.Size: "10KB",
+		schema.Flag: "true", schema.Number: "1/2", schema.Integer: "2", schema.Time: "3us", schema.Rate: "10Gbps",
+		schema.Size:       "10KB",
 		schema.Priorities: "[3]", schema.Group: "{rate: 10Gbps}",
 	}
 	table := settings.Fault(new(settings.Effect))

@@ -28,7 +28,8 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 	return Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: dir})
 }
 
-// TestGuestsAreTheBuiltIns: the examples come to the fingerprints of the built-in controllers that they are written after.
+// TestGuestsAreTheBuiltIns: the examples come to the fingerprints of the built-in controllers that they are written
+// after.
 func TestGuestsAreTheBuiltIns(t *testing.T) {
 	testenv.WholeScenario(t)
 	for builtIn, c := range map[string]struct{ scenarios, languages []string }{
@@ -48,14 +49,16 @@ func TestGuestsAreTheBuiltIns(t *testing.T) {
 					t.Fatal(err)
 				}
 				if guest.Summary.Fingerprint != native.Summary.Fingerprint {
-					t.Errorf("%s%s in %s: fingerprint %s, want %s", builtIn, language, name, guest.Summary.Fingerprint, native.Summary.Fingerprint)
+					t.Errorf("%s%s in %s: fingerprint %s, want %s", builtIn, language, name, guest.Summary.Fingerprint,
+						native.Summary.Fingerprint)
 				}
 			}
 		}
 	}
 }
 
-// TestGuestIsKept: the run's folder has the file, the manifest its hash, and the copy runs to the same fingerprint under the same name.
+// TestGuestIsKept: the run's folder has the file, the manifest its hash, and the copy runs to the same fingerprint
+// under the same name.
 func TestGuestIsKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := runFile(t, "incast", examples+"aimd.star", dir, "cc.aimd.star.factor=3/4")
@@ -66,7 +69,8 @@ func TestGuestIsKept(t *testing.T) {
 	if err := rundir.ReadJSON(filepath.Join(dir, rundir.ManifestFile), &m); err != nil {
 		t.Fatal(err)
 	}
-	if m.File == nil || m.File.Name != "aimd.star" || len(m.File.SHA256) != 64 || m.Constants[0].Values["factor"] != "0.75" {
+	if m.File == nil || m.File.Name != "aimd.star" || len(m.File.SHA256) != 64 ||
+		m.Constants[0].Values["factor"] != "0.75" {
 		t.Errorf("manifest: %+v, %v", m.File, m.Constants)
 	}
 	again, err := runFile(t, "incast", filepath.Join(dir, "aimd.star"), t.TempDir(), "cc.aimd.star.factor=3/4")
@@ -88,7 +92,10 @@ func TestGuestFails(t *testing.T) {
 		t.Fatalf("%v, %v", result, err)
 	}
 	said := strings.Join(result.Summary.Verdict.Messages, "\n")
-	for _, want := range []string{"wrong.star, flow 0 (h0 to h4) at ", "wrong.star:7:13: in on_ack: the rate would be -4e+10 b/s"} {
+	for _, want := range []string{
+		"wrong.star, flow 0 (h0 to h4) at ",
+		"wrong.star:7:13: in on_ack: the rate would be -4e+10 b/s",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the verdict does not say %q: %s", want, said)
 		}

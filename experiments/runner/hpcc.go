@@ -44,8 +44,8 @@ func (r *runner) export() error {
 	return r.exportHPCC()
 }
 
-// exportHPCC writes fct.txt and pfc.txt as HPCC's simulator does (simulation/scratch/third.cc: qp_finish and get_pfc), for the
-// scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
+// exportHPCC writes fct.txt and pfc.txt as HPCC's simulator does (simulation/scratch/third.cc: qp_finish and get_pfc),
+// for the scripts that read them. Times are nanoseconds on the clock of the flow file, if the flows come from one.
 func (r *runner) exportHPCC() error {
 	return errors.Join(
 		writeLines(r.folder, rundir.HPCCFlowsFile, r.hpccFCT),
@@ -63,8 +63,8 @@ func writeLines(folder *files.Folder, name string, lines func(*bufio.Writer)) er
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports, bytes,
-// start, completion time, and the completion time alone on the path.
+// hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports,
+// bytes, start, completion time, and the completion time alone on the path.
 func (r *runner) hpccFCT(w *bufio.Writer) {
 	flows := r.flows()
 	byEnd := []int{}
@@ -80,12 +80,13 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 		f := &s.Flows[i]
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", paths.HPCCAddress(f.Source), paths.HPCCAddress(f.Destination),
 			ports[i].Source, ports[i].Destination, f.Size, (flows.start(i) + s.Origin).RoundNanoseconds(),
-			(flows.finished(i) - flows.start(i)).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination, flows.qps[i].Ports.Pair, int64(f.Size)))
+			(flows.finished(i) - flows.start(i)).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination,
+				flows.qps[i].Ports.Pair, int64(f.Size)))
 	}
 }
 
-// hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a host (0)
-// or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
+// hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a
+// host (0) or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
 func (r *runner) hpccPFC(w *bufio.Writer) {
 	frames, plan := r.recorder.hpcc.frames, r.Scenario.Topology
 	slices.SortStableFunc(frames, func(a, b hpccPFC) int { return cmp.Compare(a.at, b.at) })

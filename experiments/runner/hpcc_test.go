@@ -15,7 +15,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own files.
+// TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own
+// files.
 func TestHPCCExport(t *testing.T) {
 	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
 	o := run(t, s, "none", Options{Plane: wasmplane.Open, Export: ExportHPCC})
@@ -48,7 +49,8 @@ func TestHPCCExport(t *testing.T) {
 		for id, w := range want {
 			if w == line {
 				known = true
-				end := testenv.Number(t, map[string]string{"v": fct[id]}, "v") + int64(s.Flows[testenv.Number(t, map[string]string{"v": id}, "v")].Start/1000)
+				end := testenv.Number(t, map[string]string{"v": fct[id]},
+					"v") + int64(s.Flows[testenv.Number(t, map[string]string{"v": id}, "v")].Start/1000)
 				if end < last {
 					t.Errorf("%s comes after a flow that ended later", line)
 				}
@@ -100,8 +102,8 @@ func TestHPCCExport(t *testing.T) {
 	}
 }
 
-// TestImportTellsOfEachMark: in an imported scenario's run receivers tell of every marked packet, as the simulator's do; those of
-// DCQCN's paper at most once in 50 us.
+// TestImportTellsOfEachMark: in an imported scenario's run receivers tell of every marked packet, as the simulator's
+// do; those of DCQCN's paper at most once in 50 us.
 func TestImportTellsOfEachMark(t *testing.T) {
 	dir := t.TempDir()
 	topology, flows := filepath.Join(dir, "topo.txt"), filepath.Join(dir, "flow.txt")
@@ -134,8 +136,8 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	}
 }
 
-// TestHPCCRouting: with the simulator's hash, flows have the ports that they have there: the source's in the order of starts, the
-// destination's from the file whatever the tag. Without, ports are the seed's.
+// TestHPCCRouting: with the simulator's hash, flows have the ports that they have there: the source's in the order of
+// starts, the destination's from the file whatever the tag. Without, ports are the seed's.
 func TestHPCCRouting(t *testing.T) {
 	const topology = "8 4 8\n4 5 6 7\n0 4 40Gbps 1us 0\n1 4 40Gbps 1us 0\n2 5 40Gbps 1us 0\n3 5 40Gbps 1us 0\n" +
 		"4 6 40Gbps 1us 0\n4 7 40Gbps 1us 0\n5 6 40Gbps 1us 0\n5 7 40Gbps 1us 0\n"

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestIdealFCT compares the ideal of a flow of any size with the one by hand. Middle packets are added up past the first
-// few, which the sizes beyond 64 packets show.
+// TestIdealFCT compares the ideal of a flow of any size with the one by hand. Middle packets are added up past the
+// first few, which the sizes beyond 64 packets show.
 func TestIdealFCT(t *testing.T) {
 	const delay = 1500 * vtime.Nanosecond
 	for _, c := range []struct {
@@ -22,19 +22,29 @@ func TestIdealFCT(t *testing.T) {
 	}{
 		{"rate: 40Gbps\nstar: {hosts: 2}", []int64{40, 40}},
 		{"rate: 100Gbps\nstar: {hosts: 2}", []int64{100, 100}},
-		{"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 100Gbps}", []int64{10, 100, 100, 10}},
-		{"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 100Gbps, fabric_rate: 25Gbps}", []int64{100, 25, 25, 100}},
+		{
+			"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 100Gbps}",
+			[]int64{10, 100, 100, 10},
+		},
+		{
+			"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 100Gbps, fabric_rate: 25Gbps}",
+			[]int64{100, 25, 25, 100},
+		},
 		{"rate: 25Gbps\nfattree: {k: 2}", []int64{25, 25, 25, 25, 25, 25}},
 	} {
 		for _, framing := range []string{"ethernet", "ns3"} {
 			for _, mtu := range []int64{256, 1000, 4096, 9056} {
-				plan, err := topologies.Parse("t.yaml", fmt.Appendf(nil, "framing: %s\nmtu: %d\ndelay: %v\n%s", framing, mtu, delay, c.shape))
+				plan, err := topologies.Parse("t.yaml", fmt.Appendf(nil, "framing: %s\nmtu: %d\ndelay: %v\n%s", framing, mtu, delay,
+					c.shape))
 				if err != nil {
 					t.Fatal(err)
 				}
 				path := paths.Forward(plan, plan.Hosts[0], plan.Hosts[1], paths.Ports{Source: 0xc000})
 				back := paths.Forward(plan, plan.Hosts[1], plan.Hosts[0], paths.Ports{Source: 0xc000})
-				for _, size := range []int64{1, 4, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 3*mtu - 1, 66 * mtu, 67*mtu + 1, 1_000_000} {
+				for _, size := range []int64{
+					1, 4, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 3*mtu - 1, 66 * mtu, 67*mtu + 1,
+					1_000_000,
+				} {
 					want := lab.ByHand(framing, mtu, size, c.gigabits, delay)
 					if got := measure.IdealFCT(plan, path, back, size); got != want {
 						t.Errorf("%s, %s, MTU %d: %d B: %v, by hand %v", c.shape, framing, mtu, size, got, want)
@@ -53,7 +63,10 @@ func TestLoneFlowIsIdeal(t *testing.T) {
 		gigabits []int64
 	}{
 		{"{rate: 40Gbps, delay: 1us, star: {hosts: 2}}", []int64{40, 40}},
-		{"{delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}}", []int64{25, 100, 100, 25}},
+		{
+			"{delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}}",
+			[]int64{25, 100, 100, 25},
+		},
 	} {
 		s := parse(t, `
 name: lone
@@ -69,8 +82,10 @@ drain: true
 		for _, controller := range []string{"none", "dcqcn", "dcon"} {
 			o := run(t, s, controller, Options{})
 			for _, row := range o.table("flows.csv").Rows {
-				want := lab.ByHand("ethernet", 1000, testenv.Number(t, row, "size_bytes"), c.gigabits, vtime.Microsecond).RoundNanoseconds()
-				if testenv.Number(t, row, "fct_ns") != want || testenv.Number(t, row, "ideal_fct_ns") != want || row["slowdown"] != "1.000000" {
+				want := lab.ByHand("ethernet", 1000, testenv.Number(t, row, "size_bytes"), c.gigabits,
+					vtime.Microsecond).RoundNanoseconds()
+				if testenv.Number(t, row, "fct_ns") != want || testenv.Number(t, row, "ideal_fct_ns") != want ||
+					row["slowdown"] != "1.000000" {
 					t.Errorf("%s: %v; by hand %d ns", controller, row, want)
 				}
 			}

@@ -30,8 +30,8 @@ func (looping) OnSent(now vtime.Time, payload int) {
 	}
 }
 
-// TestLoopingController: a run whose congestion control does not come back ends on a signal, and is marked partial. It is made in a
-// process of its own, which is this test once more.
+// TestLoopingController: a run whose congestion control does not come back ends on a signal, and is marked partial. It
+// is made in a process of its own, which is this test once more.
 func TestLoopingController(t *testing.T) {
 	const variable = "PAUSENET_LOOPING_TEST"
 	if folder := os.Getenv(variable); folder != "" {
@@ -66,7 +66,8 @@ func TestLoopingController(t *testing.T) {
 	if !watchdog.Stop() {
 		t.Fatalf("it had to be killed after %v", endless)
 	}
-	if c.ProcessState.ExitCode() != 7 || !strings.Contains(said, "interrupted: the results so far are kept and marked partial") {
+	if c.ProcessState.ExitCode() != 7 || !strings.Contains(said,
+		"interrupted: the results so far are kept and marked partial") {
 		t.Errorf("%v: %q", c.ProcessState, said)
 	}
 	manifest, err := os.ReadFile(filepath.Join(folder, "manifest.json"))

@@ -26,7 +26,8 @@ faults:
   - {name: cut, link: "leaf0:spine0", at: 50us, for: 100us, down: true, reroute: 20us}
 `
 
-// TestProcessorsChangeNoFile: a run's files are the same, byte for byte, on any number of processors, but for what tells of wall-clock time.
+// TestProcessorsChangeNoFile: a run's files are the same, byte for byte, on any number of processors, but for what
+// tells of wall-clock time.
 func TestProcessorsChangeNoFile(t *testing.T) {
 	s := parse(t, busyFabric)
 	var want map[string]string

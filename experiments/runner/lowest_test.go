@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestLowestGoodput: a flow alone has its line's share of payload in each tenth of a run, 0 in one in which its link is down all through, and a tag
-// whose flows end within a tenth has none.
+// TestLowestGoodput: a flow alone has its line's share of payload in each tenth of a run, 0 in one in which its link is
+// down all through, and a tag whose flows end within a tenth has none.
 func TestLowestGoodput(t *testing.T) {
 	for _, c := range []struct {
 		name, faults string
@@ -30,7 +30,10 @@ sample: {interval: 10us}
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{
+			Controller: "none", Plane: wasmplane.Open, Seed: 1,
+			Directory: t.TempDir(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

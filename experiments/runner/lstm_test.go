@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The incast of the thesis' section 4.1.2 (the first 20 lines of HPCC's simulator's mix/flow.txt): 635 MB, an empty fabric's RTT of 4.16 us but for the ACK's own bytes.
+// The incast of the thesis' section 4.1.2 (the first 20 lines of HPCC's simulator's mix/flow.txt): 635 MB, an empty
+// fabric's RTT of 4.16 us but for the ACK's own bytes.
 func TestLSTMIncast(t *testing.T) {
 	s := mustLoad(t, "lstm-incast")
 	var sizes units.Bytes
@@ -27,19 +28,21 @@ func TestLSTMIncast(t *testing.T) {
 	if len(s.Flows) != 20 || len(perSender) != 20 || sizes != 635*units.MB {
 		t.Errorf("%d flows of %d hosts, %v", len(s.Flows), len(perSender), sizes)
 	}
-	if rtt := scenario.Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}).BaseRTT; rtt < 4160*vtime.Nanosecond || rtt > 4200*vtime.Nanosecond {
+	if rtt := scenario.Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}).BaseRTT; rtt < 4160*vtime.Nanosecond ||
+		rtt > 4200*vtime.Nanosecond {
 		t.Errorf("RTT %v", rtt)
 	}
 }
 
-// unexplained are the thesis' figures that are further than a quarter from ours; docs/results/lstm-pid.md says what is known.
+// unexplained are the thesis' figures that are further than a quarter from ours; docs/results/lstm-pid.md says what is
+// known.
 var unexplained = map[[2]string]bool{
 	{"timely", "rtt_sampled_max"}:       true,
 	{"lstm-pid-7us", "rtt_sampled_max"}: true,
 }
 
-// TestLSTMFigures: every figure of the thesis that the scenario carries is within a quarter of what its settings give, but
-// for those known not to be, which must not come right unnoticed.
+// TestLSTMFigures: every figure of the thesis that the scenario carries is within a quarter of what its settings give,
+// but for those known not to be, which must not come right unnoticed.
 func TestLSTMFigures(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "lstm-incast")
@@ -63,8 +66,8 @@ func TestLSTMFigures(t *testing.T) {
 	}
 }
 
-// TestDynamicThresholdLosesNothing: without congestion control twenty ports are paused and resumed against a threshold that
-// each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
+// TestDynamicThresholdLosesNothing: without congestion control twenty ports are paused and resumed against a threshold
+// that each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
 func TestDynamicThresholdLosesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
 	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: wasmplane.Open})

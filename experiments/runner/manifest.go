@@ -39,7 +39,8 @@ func newManifest(r *runner) *rundir.Manifest {
 	m.Files = map[string]string{rundir.SummaryFile: "the run in numbers"}
 	name := func(t *table.Schema) { m.Files[t.Name] = t.Title }
 	for _, t := range []*table.Schema{
-		&rundir.Flows.Schema, &rundir.Ports.Schema, &rundir.PFC.Schema, &rundir.Rates.Schema, &rundir.Links.Schema, &rundir.Events.Schema,
+		&rundir.Flows.Schema, &rundir.Ports.Schema, &rundir.PFC.Schema, &rundir.Rates.Schema, &rundir.Links.Schema,
+		&rundir.Events.Schema,
 	} {
 		name(t)
 	}

@@ -32,7 +32,8 @@ func ended(t *testing.T, yaml string, look func(s *scenario.Scenario, e *engine.
 	}
 }
 
-// TestOwnController: each flow is under its own congestion control, and carries what that needs, beside flows that carry nothing of it.
+// TestOwnController: each flow is under its own congestion control, and carries what that needs, beside flows that
+// carry nothing of it.
 func TestOwnController(t *testing.T) {
 	ended(t, `
 topology: {delay: 1us, star: {hosts: 4, rate: 40Gbps}}
@@ -64,8 +65,8 @@ flows:
 	})
 }
 
-// TestTwoQPs: on two spines of half the host's rate, a flow that has one QP a spine has twice of what it has with one, and its FCT is the last QP's.
-// Alone, it takes no longer than it needs: its slowdown is 1.
+// TestTwoQPs: on two spines of half the host's rate, a flow that has one QP a spine has twice of what it has with one,
+// and its FCT is the last QP's. Alone, it takes no longer than it needs: its slowdown is 1.
 func TestTwoQPs(t *testing.T) {
 	fct := map[string]float64{}
 	for _, qps := range []string{"", ", qps: {count: 2, via: [spine0, spine1]}", ", qps: {count: 2, via: [spine0]}"} {
@@ -102,7 +103,8 @@ flows: [{from: h0, to: h1, size: 5MB`+qps+`}]
 	}
 }
 
-// TestWeight: two flows of one NIC have its line in the proportion of their weights, 2 to 1, where nothing else keeps them.
+// TestWeight: two flows of one NIC have its line in the proportion of their weights, 2 to 1, where nothing else keeps
+// them.
 func TestWeight(t *testing.T) {
 	ended(t, `
 topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
@@ -119,7 +121,8 @@ flows:
 	})
 }
 
-// TestPriorities: a switch's DWRR shares its port out between two data priorities of one NIC, 3 to 1, and PAUSE stops each by itself.
+// TestPriorities: a switch's DWRR shares its port out between two data priorities of one NIC, 3 to 1, and PAUSE stops
+// each by itself.
 func TestPriorities(t *testing.T) {
 	ended(t, `
 topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
@@ -141,7 +144,8 @@ flows:
 	})
 }
 
-// TestStop: a flow sends nothing from its stop on, and ends when what it had sent is acknowledged; it has no completion time, and is no fault.
+// TestStop: a flow sends nothing from its stop on, and ends when what it had sent is acknowledged; it has no completion
+// time, and is no fault.
 func TestStop(t *testing.T) {
 	const stop = 200 * vtime.Microsecond
 	for _, size := range []string{"unbounded", "10MB"} {
@@ -158,7 +162,8 @@ flows:
 		ended(t, yaml, func(_ *scenario.Scenario, e *engine.Engine) {
 			f := &e.Flows()[0]
 			// The last packet leaves before the stop; its way and its ACK's take less than 20 us with the queue of two.
-			if f.Finished < stop-20*vtime.Microsecond || f.Finished > stop+100*vtime.Microsecond || f.Delivered() != f.Size || f.Size >= 10_000_000 || f.Size == 0 {
+			if f.Finished < stop-20*vtime.Microsecond || f.Finished > stop+100*vtime.Microsecond || f.Delivered() != f.Size ||
+				f.Size >= 10_000_000 || f.Size == 0 {
 				t.Errorf("%s: ended at %v with %d of %d B", size, f.Finished, f.Delivered(), f.Size)
 			}
 		})

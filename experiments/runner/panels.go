@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which queues were longest
-// is not known before. A nil overview keeps none.
+// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which
+// queues were longest is not known before. A nil overview keeps none.
 type overview struct {
 	scenario *scenario.Scenario
 	data     []uint8             // priorities of data
@@ -51,8 +51,8 @@ type group struct {
 	apart    bool // the tag has flows of another priority too
 }
 
-// history is a number over time, without the samples at which it stayed the same. Bytes in queues, of which there are many histories, have
-// 32 bits.
+// history is a number over time, without the samples at which it stayed the same. Bytes in queues, of which there are
+// many histories, have 32 bits.
 type history[V uint32 | int64] struct {
 	from    int // the sample at which it begins
 	changes []change[V]
@@ -92,7 +92,8 @@ func newOverview(s *scenario.Scenario, r *recorder) *overview {
 			o.ports = append(o.ports, id)
 		}
 	}
-	o.queues, o.ingress = make([]history[uint32], len(o.ports)*len(o.data)), make([]history[uint32], len(o.ports)*len(o.data))
+	o.queues, o.ingress = make([]history[uint32], len(o.ports)*len(o.data)), make([]history[uint32],
+		len(o.ports)*len(o.data))
 	o.groupOf = make([]uint8, len(s.Flows))
 	index := map[group]uint8{}
 	priorities := map[string]uint8{} // of each tag
@@ -318,14 +319,19 @@ func (o *overview) goodput() chosen {
 func (o *overview) perPriority() int { return max(1, shownPorts/len(o.data)) }
 
 // series is a line about a port. With several priorities of data it is about one.
-func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority uint8, reference string) scenario.Series {
+func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority uint8,
+	reference string,
+) scenario.Series {
 	plan := o.scenario.Topology
 	way := "to"
 	if q == scenario.IngressBytes {
 		way = "from"
 	}
 	p := &plan.Ports[port]
-	s := scenario.Series{Label: fmt.Sprintf("%s %s %s", plan.Nodes[p.Node].Name, way, plan.PeerNode(port).Name), Quantity: q, Port: port}
+	s := scenario.Series{
+		Label:    fmt.Sprintf("%s %s %s", plan.Nodes[p.Node].Name, way, plan.PeerNode(port).Name),
+		Quantity: q, Port: port,
+	}
 	if len(plan.PortBetween(p.Node, plan.PeerNode(port).ID)) > 1 {
 		s.Label += fmt.Sprintf(" (%s)", p.Name)
 	}
@@ -337,8 +343,8 @@ func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority 
 	return s
 }
 
-// highest returns the indexes into histories, which are queues or ingress, whose keys are highest, some of each priority, in the order of
-// priorities. Those that stayed far below the highest of the priority say nothing.
+// highest returns the indexes into histories, which are queues or ingress, whose keys are highest, some of each
+// priority, in the order of priorities. Those that stayed far below the highest of the priority say nothing.
 func (o *overview) highest(histories []history[uint32], key func(i int) int64) (all []int) {
 	for k := range o.data {
 		most := uint32(0)
@@ -373,8 +379,8 @@ func (o *overview) longestQueues() chosen {
 
 const bufferedNote = "bytes that a switch buffers of what came in by a port"
 
-// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the switches buffered the
-// most.
+// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the
+// switches buffered the most.
 func (o *overview) bufferedIngress(title, note, reference string) chosen {
 	c := chosen{Panel: scenario.Panel{Title: title, Note: note}}
 	most := int64(0)
@@ -403,7 +409,8 @@ func (o *overview) bufferedIngress(title, note, reference string) chosen {
 func (o *overview) pauseRates() chosen {
 	window := o.window()
 	c := o.averaged("PAUSE frames", window)
-	c.add(scenario.Series{Label: "all ports", Quantity: scenario.PauseRate, Port: scenario.AllPorts}, o.growth(&o.all, window))
+	c.add(scenario.Series{Label: "all ports", Quantity: scenario.PauseRate, Port: scenario.AllPorts},
+		o.growth(&o.all, window))
 	for _, priority := range o.data {
 		var own []*portPauses
 		for i := range o.pauses {
@@ -419,7 +426,8 @@ func (o *overview) pauseRates() chosen {
 	return c
 }
 
-// timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have lines of their own.
+// timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have
+// lines of their own.
 func (o *overview) timeline(rows []collectiveRun) chosen {
 	c := chosen{Panel: scenario.Panel{Title: "Collective operations"}}
 	c.Note = "each from its beginning to its end, one above the other in the order of collectives.csv"
@@ -439,7 +447,8 @@ func (o *overview) timeline(rows []collectiveRun) chosen {
 			}
 			at = len(lanes)
 			free[label] = append(lanes, len(c.Series))
-			c.add(scenario.Series{Label: label, Quantity: scenario.Collective, Tag: r.tag}, rundir.Points{Time: []int64{0}, Value: []float64{0}})
+			c.add(scenario.Series{Label: label, Quantity: scenario.Collective, Tag: r.tag},
+				rundir.Points{Time: []int64{0}, Value: []float64{0}})
 		}
 		p := &c.points[free[label][at]]
 		p.Time, p.Value = append(p.Time, from, to), append(p.Value, float64(i+1), 0)
@@ -455,8 +464,8 @@ type tallied struct {
 
 func talliedBy(s *scenario.Series) tallied { return tallied{s.Tag, s.Priority} }
 
-// tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there are:
-// of a workload that is a few hundred of a hundred thousand.
+// tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there
+// are: of a workload that is a few hundred of a hundred thousand.
 type tally struct {
 	waiting starting
 	active  []int32 // flows that had started and not ended when last looked at

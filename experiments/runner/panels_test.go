@@ -31,7 +31,10 @@ func runText(t *testing.T, text string) (*rundir.Manifest, *Result, string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r, err := Run(context.Background(), s, Options{Controller: s.Controllers[0], Plane: wasmplane.Open, Seed: 1, Directory: dir})
+	r, err := Run(context.Background(), s, Options{
+		Controller: s.Controllers[0], Plane: wasmplane.Open, Seed: 1,
+		Directory: dir,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,10 @@ func checkQueues(t *testing.T, m *rundir.Manifest, r *Result, dir string) {
 	compared := 0
 	for i, p := range m.Configuration.Report {
 		for k, s := range p.Series {
-			from := map[scenario.Quantity]map[sample]float64{scenario.QueueBytes: queues, scenario.IngressBytes: ingress}[s.Quantity]
+			from := map[scenario.Quantity]map[sample]float64{
+				scenario.QueueBytes:   queues,
+				scenario.IngressBytes: ingress,
+			}[s.Quantity]
 			if from == nil || strings.Contains(s.Label, "(") {
 				continue
 			}
@@ -208,7 +214,10 @@ func TestTimelineOfOverlappingCollectives(t *testing.T) {
 	for k := range c.Series {
 		got = append(got, fmt.Sprint(c.Series[k].Label, c.points[k].Time, c.points[k].Value))
 	}
-	want := []string{"a: allreduce[0 10 20 20 25] [0 1 0 4 0]", "a: allreduce[0 15 25] [0 2 0]", "b: allreduce[0 0 5] [0 3 0]"}
+	want := []string{
+		"a: allreduce[0 10 20 20 25] [0 1 0 4 0]", "a: allreduce[0 15 25] [0 2 0]",
+		"b: allreduce[0 0 5] [0 3 0]",
+	}
 	for i := range got {
 		got[i] = strings.Replace(got[i], "][", "] [", 1)
 	}
@@ -217,7 +226,8 @@ func TestTimelineOfOverlappingCollectives(t *testing.T) {
 	}
 }
 
-// TestForgetfulOverview: where histories are long, the queues that stayed shortest lose their past, and a queue that grows later has the rest.
+// TestForgetfulOverview: where histories are long, the queues that stayed shortest lose their past, and a queue that
+// grows later has the rest.
 func TestForgetfulOverview(t *testing.T) {
 	o := &overview{queues: make([]history[uint32], 4), ingress: make([]history[uint32], 4)}
 	for sample := range 10 {

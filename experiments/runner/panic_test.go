@@ -40,8 +40,8 @@ func (p *panicky) OnAck(s *cc.Sample)           { p.maybe("OnAck"); p.Controller
 func (p *panicky) Window() int64                { p.maybe("Window"); return p.Controller.Window() }
 func (p *panicky) Deadline() vtime.Time         { p.maybe("Deadline"); return p.Controller.Deadline() }
 
-// TestPanic: a congestion control that panics fails its run. The verdict names the controller, the flow and the time, the results so far are
-// there, and the stack is in a file beside them.
+// TestPanic: a congestion control that panics fails its run. The verdict names the controller, the flow and the time,
+// the results so far are there, and the stack is in a file beside them.
 func TestPanic(t *testing.T) {
 	for _, c := range []struct{ in, at string }{
 		{"OnSent", "us: runtime error: index out of range"},
@@ -82,7 +82,8 @@ func TestPanic(t *testing.T) {
 			}
 			v := result.Summary.Verdict
 			said := strings.Join(v.Messages, "\n")
-			if v.Status != measure.Fail || !result.Summary.Partial || !strings.Contains(said, "the congestion control panicked: mine, flow 2 (h2 to h4) at ") ||
+			if v.Status != measure.Fail || !result.Summary.Partial ||
+				!strings.Contains(said, "the congestion control panicked: mine, flow 2 (h2 to h4) at ") ||
 				!strings.Contains(said, c.at) || !strings.Contains(said, rundir.PanicFile) {
 				t.Errorf("verdict %+v", v)
 			}
@@ -90,7 +91,8 @@ func TestPanic(t *testing.T) {
 			if err != nil || !strings.Contains(string(stack), "panic_test.go:") {
 				t.Errorf("stack %q, %v", stack, err)
 			}
-			if m := testenv.ReadJSON(t, filepath.Join(dir, rundir.ManifestFile)); m["status"] != rundir.StatusPartial || m["verdict"] != string(measure.Fail) {
+			if m := testenv.ReadJSON(t, filepath.Join(dir, rundir.ManifestFile)); m["status"] != rundir.StatusPartial ||
+				m["verdict"] != string(measure.Fail) {
 				t.Errorf("manifest: status %v, verdict %v", m["status"], m["verdict"])
 			}
 			if flows := testenv.ReadTable(t, filepath.Join(dir, "flows.csv")); len(flows.Rows) != 4 {

@@ -20,8 +20,9 @@ var (
 	under     = flag.String("projection.cc", "dcqcn", "its congestion control")
 )
 
-// stopwatch is a crew of one goroutine, which works on one region after the other as if there were several workers. It says how long they
-// would have taken: each takes its own share and then what nobody has begun, and all wait for the last.
+// stopwatch is a crew of one goroutine, which works on one region after the other as if there were several workers. It
+// says how long they would have taken: each takes its own share and then what nobody has begun, and all wait for the
+// last.
 type stopwatch struct {
 	workers int
 	clocks  []time.Duration // of each worker's, in the present call
@@ -89,7 +90,10 @@ func BenchmarkProjection(b *testing.B) {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {
 			for b.Loop() {
 				dir := filepath.Join(b.TempDir(), "run")
-				r, err := newRunner(s, Options{Controller: *under, Plane: wasmplane.Open, Seed: s.Seed, Directory: dir, Processors: workers})
+				r, err := newRunner(s, Options{
+					Controller: *under, Plane: wasmplane.Open, Seed: s.Seed, Directory: dir,
+					Processors: workers,
+				})
 				if err != nil {
 					b.Fatal(err)
 				}

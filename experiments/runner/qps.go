@@ -154,7 +154,8 @@ func (r *runner) writeQPs(folder *files.Folder) error {
 			for k, q := range append([]int32{flow}, s.more[flow]...) {
 				f := &s.qps[q]
 				row := rundir.QPRow{
-					Flow: int(flow), QP: k, Port: int(f.Ports.Source), Size: f.Size, FCT: -1, Delivered: f.Delivered(), Retransmitted: f.Retransmitted(),
+					Flow: int(flow), QP: k, Port: int(f.Ports.Source), Size: f.Size, FCT: -1, Delivered: f.Delivered(),
+					Retransmitted: f.Retransmitted(),
 				}
 				if f.Finished != vtime.Never {
 					row.FCT = (f.Finished - f.Start).RoundNanoseconds()

@@ -7,9 +7,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestRails: over rails a ring's flows have their links to themselves, but for the ACKs of those that come in: 84 B of line time beside 1106 B of a full
-// packet's (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 and 24 on the wire each; 1000 of payload, or an AETH of 4), which makes 1.076 times the time alone.
-// On the plain leaf-spine two flows of some leaf have one link up, so that one of them at least takes twice that time.
+// TestRails: over rails a ring's flows have their links to themselves, but for the ACKs of those that come in: 84 B of
+// line time beside 1106 B of a full packet's (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 and 24 on the wire each; 1000
+// of payload, or an AETH of 4), which makes 1.076 times the time alone. On the plain leaf-spine two flows of some leaf
+// have one link up, so that one of them at least takes twice that time.
 func TestRails(t *testing.T) {
 	most := func(name string) (most float64) {
 		s, err := scenario.Load(name, nil)
@@ -34,7 +35,8 @@ expect_unused: [pfc, controller]
 flows: [{from: h0.2, to: h2.2, size: 1MB}]
 duration: 10ms
 `
-	sum := verdictOf(t, rails, "none", "host.recovery=selective", "faults=[{at: 100us, link: \"h0:leaf1\", loss: 5%}, {at: 700us, for: 2ms, link: \"h0:leaf1\", down: true}]")
+	sum := verdictOf(t, rails, "none", "host.recovery=selective",
+		"faults=[{at: 100us, link: \"h0:leaf1\", loss: 5%}, {at: 700us, for: 2ms, link: \"h0:leaf1\", down: true}]")
 	if of := sum.Recovery; of == nil || of.Timeouts == 0 || of.Naks == 0 {
 		t.Errorf("%+v, want timeouts and NAKs", of)
 	}
@@ -43,8 +45,12 @@ duration: 10ms
 		strings.Contains(text, " 0 NAKs") {
 		t.Errorf("notes %q, want one of reordered packets", text)
 	}
-	for reorder, want := range map[string]string{"1": "though they were not lost: with host.selective.reorder 1, ", "64": "", "auto": ""} {
-		sum = verdictOf(t, rails, "none", "switch.load_balancing.mode=spray", "host.recovery=selective", "host.selective.reorder="+reorder, "flows.+={from: h1.2, to: h3.2, size: 1MB}")
+	for reorder, want := range map[string]string{
+		"1":  "though they were not lost: with host.selective.reorder 1, ",
+		"64": "", "auto": "",
+	} {
+		sum = verdictOf(t, rails, "none", "switch.load_balancing.mode=spray", "host.recovery=selective",
+			"host.selective.reorder="+reorder, "flows.+={from: h1.2, to: h3.2, size: 1MB}")
 		if text := strings.Join(sum.Verdict.Messages, "; "); strings.Contains(text, "reordered") != (want != "") ||
 			!strings.Contains(text, want) {
 			t.Errorf("reorder %s: notes %q, want %q", reorder, text, want)

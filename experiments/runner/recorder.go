@@ -64,15 +64,18 @@ type portPause struct {
 	paused          vtime.Time
 	since           [8]vtime.Time
 	on              [8]bool
-	until           [8]vtime.Time // when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
+	// when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
+	until [8]vtime.Time
 }
 
 func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports, tallies: map[tallied]*tally{},
-		rtt: newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
-		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s), fairness: newFairness(s, order), lowest: newLowest(s, order),
+		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports,
+		tallies: map[tallied]*tally{},
+		rtt:     newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s),
+		fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
 	some := func(of func(*scenario.Flow) bool) starting {
 		return starting{flows: s.Flows, order: order, of: of, begun: &r.begun}
@@ -140,7 +143,8 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 	r.flows.sample(now, r.all(), func(flow int, rate, goodput float64, rtt vtime.Time) {
 		r.keep(r.out.Rates.Write(&rundir.RateRow{
-			Time: now.RoundNanoseconds(), Flow: flow, Rate: int64(rate + 0.5), Goodput: int64(goodput + 0.5), RTT: rtt.RoundNanoseconds(),
+			Time: now.RoundNanoseconds(), Flow: flow, Rate: int64(rate + 0.5), Goodput: int64(goodput + 0.5),
+			RTT: rtt.RoundNanoseconds(),
 		}))
 		r.trace.rate(now, flow, rate)
 	})
@@ -159,8 +163,8 @@ func (r *recorder) sample(now vtime.Time) {
 // stillSamples is how many samples in a row a draining fabric may stand still before it is no longer sampled.
 const stillSamples = 1000
 
-// moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good would
-// otherwise fill the disk with samples of nothing.
+// moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good
+// would otherwise fill the disk with samples of nothing.
 func (r *recorder) moves() bool {
 	if r.engine.OpenFlows() == 0 && r.engine.OpenOperations() == 0 {
 		return false
@@ -181,8 +185,10 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 	for _, priority := range r.data {
 		class, tx := &reg.Class[priority], r.engine.TxBytes(int(id), priority)
 		r.keep(r.out.Ports.Write(&rundir.PortRow{
-			Time: now.RoundNanoseconds(), Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(id).Name, Priority: int(priority),
-			Queue: int64(class.QueueBytes), Ingress: int64(class.Buffered), Paused: r.engine.State().Paused(int(id), priority, now), Sent: tx,
+			Time: now.RoundNanoseconds(), Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(id).Name,
+			Priority: int(priority),
+			Queue:    int64(class.QueueBytes), Ingress: int64(class.Buffered),
+			Paused: r.engine.State().Paused(int(id), priority, now), Sent: tx,
 		}))
 		queue, ingress, sent = queue+class.QueueBytes, ingress+class.Buffered, sent+tx
 	}
@@ -282,7 +288,8 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		p.pauses++
 		p.sent[priority]++
 		r.pfc.pauses++
-		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch && plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
+		if plan.Nodes[plan.Ports[port].Node].Kind == topologies.Switch &&
+			plan.PeerNode(topologies.PortID(port)).Kind == topologies.Switch {
 			r.pfc.switchPauses++
 		}
 		r.expire(now, topologies.PortID(port), priority)
@@ -304,7 +311,8 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	}
 	at := &plan.Ports[port]
 	r.keep(r.out.PFC.Write(&rundir.PFCRow{
-		Time: now.RoundNanoseconds(), Node: plan.Nodes[at.Node].Name, Port: at.Name, Peer: plan.PeerNode(topologies.PortID(port)).Name,
+		Time: now.RoundNanoseconds(), Node: plan.Nodes[at.Node].Name, Port: at.Name,
+		Peer:     plan.PeerNode(topologies.PortID(port)).Name,
 		Priority: int(priority), Event: event,
 	}))
 }

@@ -22,7 +22,10 @@ func (r *runner) newRecording() *recording {
 	s := r.Scenario
 	rec := &recording{Record: replay.NewRecord(s.Topology, s.Host.DataPriority, len(s.Flows)), data: prioritiesOf(s)}
 	rec.flows.interval = s.Sample.Interval
-	rec.flows.waiting = starting{flows: s.Flows, order: byStart(s.Flows), of: func(*scenario.Flow) bool { return rec.Flows() }, begun: &r.recorder.begun}
+	rec.flows.waiting = starting{
+		flows: s.Flows, order: byStart(s.Flows),
+		of: func(*scenario.Flow) bool { return rec.Flows() }, begun: &r.recorder.begun,
+	}
 	if rec.Flows() {
 		for i := range s.Flows {
 			f := &s.Flows[i]

@@ -29,7 +29,8 @@ func (r *runner) flowRecords() flowRecords {
 		case end == vtime.Never || r.cut(i):
 		case flows.others(i) != nil:
 			size := int64(r.Scenario.Flows[i].Size)
-			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair, size)) * vtime.Nanosecond}
+			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair,
+				size)) * vtime.Nanosecond}
 		default:
 			path := paths.Forward(plan, f.Source, f.Destination, f.Ports)
 			back := paths.Back(plan, f.Source, f.Destination, f.Ports)
@@ -49,7 +50,8 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	end, cut := s.finished(flow), r.run.cut(flow)
 	v := measure.FlowRecord{
 		Tag: spec.Tag, Size: int64(spec.Size), Start: s.start(flow), End: end, Ended: end != vtime.Never && !cut,
-		Expected: spec.ExpectUnfinished || cut, Started: s.started(flow), Delivered: s.delivered(flow), Retransmitted: s.retransmitted(flow),
+		Expected: spec.ExpectUnfinished || cut, Started: s.started(flow), Delivered: s.delivered(flow),
+		Retransmitted: s.retransmitted(flow),
 	}
 	if spec.Waits() && !v.Started {
 		v.Start = r.run.engine.Now() // it is at least as late
@@ -145,9 +147,11 @@ type flowSamples struct {
 	active   []underWay
 }
 
-// sample tells of each flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has ended, what it
-// delivered since, both in bit/s, and its last RTT.
-func (s *flowSamples) sample(now vtime.Time, flows flowSet, tell func(flow int, rate, goodput float64, rtt vtime.Time)) {
+// sample tells of each flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has
+// ended, what it delivered since, both in bit/s, and its last RTT.
+func (s *flowSamples) sample(now vtime.Time, flows flowSet,
+	tell func(flow int, rate, goodput float64, rtt vtime.Time),
+) {
 	for i, ok := s.waiting.before(now); ok; i, ok = s.waiting.before(now) {
 		s.active = append(s.active, underWay{flow: int32(i)})
 	}

@@ -13,7 +13,8 @@ type rttRecorders struct {
 	sampled laneRTTs // one at a time of each flow
 }
 
-// laneRTTs are the recorders of the engine's lanes, which may be told at once. In what lane a sample was does not show in their sum.
+// laneRTTs are the recorders of the engine's lanes, which may be told at once. In what lane a sample was does not show
+// in their sum.
 type laneRTTs []*rttRecorder
 
 // newRTTRecorders are those of the flows in an engine of so many lanes.
@@ -39,9 +40,10 @@ func (l laneRTTs) sum() *rttRecorder {
 	return sum
 }
 
-// flowRTT is told of the RTTs of one flow. Beside taking them all it samples one per RTT, as the LSTM-PID thesis does: the
-// first packet sent while no sample is pending is timed until its ACK. Which packet that is shows in its RTT: it is the
-// first that was sent when the ACK of the sample before it had come, or later. So sampling costs nothing as packets are sent.
+// flowRTT is told of the RTTs of one flow. Beside taking them all it samples one per RTT, as the LSTM-PID thesis does:
+// the first packet sent while no sample is pending is timed until its ACK. Which packet that is shows in its RTT: it is
+// the first that was sent when the ACK of the sample before it had come, or later. So sampling costs nothing as packets
+// are sent.
 type flowRTT struct {
 	all  *rttRecorders
 	from vtime.Time                // when the last sample's ACK came

@@ -50,7 +50,8 @@ func TestSampledRTT(t *testing.T) {
 			sum += rtt
 		}
 		every, sampled := all.every.sum(), all.sampled.sum()
-		if len(want) < 5 || every.count != 300 || sampled.count != int64(len(want)) || sampled.sum != sum || sampled.max != slices.Max(want) {
+		if len(want) < 5 || every.count != 300 || sampled.count != int64(len(want)) || sampled.sum != sum ||
+			sampled.max != slices.Max(want) {
 			t.Errorf("seed %d: %d samples of %d, want %d", seed, sampled.count, every.count, len(want))
 		}
 	}

@@ -37,7 +37,8 @@ type Options struct {
 	Seed  uint64
 	// Directory is where the run's files go; it is made.
 	Directory string
-	// Within is the part of Directory that the user named: below it, no link is followed that leads out of it. Empty: all of it.
+	// Within is the part of Directory that the user named: below it, no link is followed that leads out of it. Empty: all
+	// of it.
 	Within string
 	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
 	Export string
@@ -51,25 +52,26 @@ type Options struct {
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets []string
-	// CheckSets has each of Sets that is about a mechanism checked: the scenario runs again without it, up to the first sample at which the two runs differ.
+	// CheckSets has each of Sets that is about a mechanism checked: the scenario runs again without it, up to the first
+	// sample at which the two runs differ.
 	CheckSets bool
 	// Compared says that the same settings are for runs under other congestion controls too.
 	Compared bool
 
 	Progress engine.Progress
-	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and with Capture, it uses
-	// one.
+	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and with
+	// Capture, it uses one.
 	Processors int
 
 	// Why has the run record where each flow's time goes, into why.csv and causes.csv.
 	Why bool
 
-	// Beside writes what is to stand beside a run's files, such as their Parquet form, when these are there and the run has reached its
-	// end; nil: nothing does.
+	// Beside writes what is to stand beside a run's files, such as their Parquet form, when these are there and the run
+	// has reached its end; nil: nothing does.
 	Beside func(folder *files.Folder) error
 
-	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are the same, byte
-	// for byte.
+	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are
+	// the same, byte for byte.
 	Anywhere bool
 
 	Begun func() // is called before anything of an earlier run is removed
@@ -82,8 +84,8 @@ type Result struct {
 	Summary    measure.Summary
 	// Panels are the points of the scenario's panels, one slice of series a panel.
 	Panels [][]rundir.Points
-	// Unlike is the fingerprint of the run whose place this one took, if that was of the same configuration, seed and version and should
-	// have been this one's; empty: there was none, or it was.
+	// Unlike is the fingerprint of the run whose place this one took, if that was of the same configuration, seed and
+	// version and should have been this one's; empty: there was none, or it was.
 	Unlike string
 	// Idle are the user's settings that changed nothing, of those that were checked (Options.CheckSets).
 	Idle []string
@@ -122,9 +124,9 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	return result, errors.Join(environmental(err), r.plane.Close())
 }
 
-// collect frees what a large fabric no longer needs: as it begins to run, what served to set it up; as it ends, its frames; after the run,
-// engine and plane. By itself the garbage collector comes when as much again as is in use has been allocated, and the process is twice as
-// large then.
+// collect frees what a large fabric no longer needs: as it begins to run, what served to set it up; as it ends, its
+// frames; after the run, engine and plane. By itself the garbage collector comes when as much again as is in use has
+// been allocated, and the process is twice as large then.
 func collect(plan *topologies.Plan) {
 	const large = 10_000 // ports
 	if len(plan.Ports) >= large {
@@ -377,7 +379,8 @@ func (r *runner) addFlows() {
 		send, receive := r.operations.Of(flow)
 		r.engine.AddFlow(engine.FlowConfig{
 			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
-			Ports: ports, Entropy: draws(flow, qp), Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt, Controller: r.nameOf(flow), NewController: controller,
+			Ports: ports, Entropy: draws(flow, qp), Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt,
+			Controller: r.nameOf(flow), NewController: controller,
 		})
 	}
 	for i := range r.Scenario.Flows {

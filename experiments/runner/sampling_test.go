@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each poll, with its
-// regions at one time, and must not bring anything up to date then that it would otherwise bring later.
+// TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each poll,
+// with its regions at one time, and must not bring anything up to date then that it would otherwise bring later.
 func TestSamplingChangesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
 	for name, text := range map[string]string{
@@ -40,7 +40,8 @@ flows: [{tag: incast, from: h0..h3, to: h4, size: 90KB, count: 4, interval: 71us
 		t.Run(name, func(t *testing.T) {
 			var first *Result
 			for _, interval := range []string{"1us", "7us", "20us", "1ms"} {
-				s, err := scenario.Parse("t.yaml", []byte(text+"duration: 3ms\ndrain: true\nsample: {interval: "+interval+"}\n"), nil)
+				s, err := scenario.Parse("t.yaml", []byte(text+"duration: 3ms\ndrain: true\nsample: {interval: "+interval+"}\n"),
+					nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,8 +68,8 @@ flows: [{tag: incast, from: h0..h3, to: h4, size: 90KB, count: 4, interval: 71us
 	}
 }
 
-// TestLateFlow: a flow that starts after a long silence, as the last thing before the run's time is up, is not taken for stuck;
-// nor is one whose next packet is far off, or whose retransmission is.
+// TestLateFlow: a flow that starts after a long silence, as the last thing before the run's time is up, is not taken
+// for stuck; nor is one whose next packet is far off, or whose retransmission is.
 func TestLateFlow(t *testing.T) {
 	for name, text := range map[string]string{
 		"late": `
@@ -93,7 +94,10 @@ duration: 1ms
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(context.Background(), s, Options{Controller: "none", Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+			r, err := Run(context.Background(), s, Options{
+				Controller: "none", Plane: wasmplane.Open, Seed: 1,
+				Directory: t.TempDir(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestLargestFabrics: in fabrics of as many hosts as there may be, each sends to one and is sent to by one, and all of it arrives.
+// TestLargestFabrics: in fabrics of as many hosts as there may be, each sends to one and is sent to by one, and all of
+// it arrives.
 func TestLargestFabrics(t *testing.T) {
 	testenv.WholeScenario(t)
 	for name, topology := range map[string]string{
@@ -21,7 +22,8 @@ func TestLargestFabrics(t *testing.T) {
 				"workloads: [{tag: all, permutation: {size: 2KB}}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, ecn, controller]\nsample: {flows: none}\n")
 			o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
 			flows := o.table("flows.csv").Rows
-			if o.Summary.Flows.Completed != topologies.MaxHosts || len(flows) != topologies.MaxHosts || o.Summary.Verdict.Status != measure.Pass {
+			if o.Summary.Flows.Completed != topologies.MaxHosts || len(flows) != topologies.MaxHosts ||
+				o.Summary.Verdict.Status != measure.Pass {
 				t.Errorf("%d flows have ended, %d are written down: %+v", o.Summary.Flows.Completed, len(flows), o.Summary.Verdict)
 			}
 			receivers := map[string]bool{}

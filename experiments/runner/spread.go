@@ -10,13 +10,14 @@ import (
 
 // spread follows PAUSE from switch to switch, from the PFC frames alone.
 //
-// When a switch B sends PAUSE from its port towards A, A's egress port towards B is *paused*, from the time at which the
-// frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is paused for that
-// priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop further from the
-// root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root, and the hold is the first hop. So a hold's
-// *depth* is the length of the longest chain of egress ports, each paused by the switch of the next, whose holds overlap as
-// each began. Switches do not say for which egress port the bytes are that made them send PAUSE: where one has a root and a
-// paused port at a time, depth is an upper bound. A chain passes no port twice.
+// When a switch B sends PAUSE from its port towards A, A's egress port towards B is *paused*, from the time at which
+// the frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is paused for
+// that priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop
+// further from the root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root,
+// and the hold is the first hop. So a hold's *depth* is the length of the longest chain of egress ports, each paused by
+// the switch of the next, whose holds overlap as each began. Switches do not say for which egress port the bytes are
+// that made them send PAUSE: where one has a root and a paused port at a time, depth is an upper bound. A chain passes
+// no port twice.
 type spread struct {
 	plan    *topologies.Plan
 	anyWay  bool         // routes are no longer the plan's: packets may go any way
@@ -55,7 +56,8 @@ func (s *spread) hold(port topologies.PortID, priority uint8) *hold {
 	return nil
 }
 
-// goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the way's beginning.
+// goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the
+// way's beginning.
 func (s *spread) goes(w way) bool {
 	goes, known := s.ways[w]
 	if s.anyWay || known {
@@ -87,7 +89,8 @@ func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8)
 	}
 	for _, id := range others {
 		c := s.hold(id, priority)
-		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) || !s.goes(way{sender, id}) {
+		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) ||
+			!s.goes(way{sender, id}) {
 			continue
 		}
 		h.by, h.depth = c, c.depth+1

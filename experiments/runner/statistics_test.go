@@ -59,7 +59,12 @@ func TestSpread(t *testing.T) {
 			"s2 s1",
 		},
 		"from end to end": {
-			[]event{{10, "s2", "s1", 3, false}, {11, "s1", "s0", 3, false}, {12, "s1", "b", 3, false}, {20, "s0", "a", 3, false}},
+			[]event{
+				{10, "s2", "s1", 3, false},
+				{11, "s1", "s0", 3, false},
+				{12, "s1", "b", 3, false},
+				{20, "s0", "a", 3, false},
+			},
 			[]int64{1, 2, 1},
 			"s2 s1 s0 a",
 		},
@@ -136,8 +141,8 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 	}
 }
 
-// TestSpreadGoesWherePacketsGo: what comes down to a leaf does not go up again, so a hold above the leaf is not the cause of another one
-// above it; once routes have changed it may be.
+// TestSpreadGoesWherePacketsGo: what comes down to a leaf does not go up again, so a hold above the leaf is not the
+// cause of another one above it; once routes have changed it may be.
 func TestSpreadGoesWherePacketsGo(t *testing.T) {
 	plan, err := topologies.Parse("leafspine", []byte("leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 1}"))
 	if err != nil {
@@ -167,7 +172,8 @@ func TestSpreadGoesWherePacketsGo(t *testing.T) {
 	}
 }
 
-// TestSpreadEndsAtHosts: a host of several ports that is paused at one, and sends PAUSE by another as it is slow or malfunctions, passes nothing on.
+// TestSpreadEndsAtHosts: a host of several ports that is paused at one, and sends PAUSE by another as it is slow or
+// malfunctions, passes nothing on.
 func TestSpreadEndsAtHosts(t *testing.T) {
 	plan, err := topologies.Parse("planes", []byte("planes: {planes: 2, leaves: 2, spines: 2, hosts_per_leaf: 2}"))
 	if err != nil {
@@ -267,7 +273,8 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestVictimsOfSlowReceiver: of a host's two flows the one to the slow receiver slows the other, whose receiver is idle.
+// TestVictimsOfSlowReceiver: of a host's two flows the one to the slow receiver slows the other, whose receiver is
+// idle.
 func TestVictimsOfSlowReceiver(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 25Gbps, delay: 1us, star: {hosts: 3}}
@@ -280,12 +287,13 @@ duration: 5ms
 drain: true
 `), "none", Options{Plane: wasmplane.Open})
 	if got, want := o.Summary.Victims.ByTag, map[string]int{"idle": 1}; !maps.Equal(got, want) {
-		t.Errorf("victims %v, want %v (slowdowns: slow %.1f, idle %.1f)", got, want, o.Summary.ByTag["slow"].Slowdown.Mean, o.Summary.ByTag["idle"].Slowdown.Mean)
+		t.Errorf("victims %v, want %v (slowdowns: slow %.1f, idle %.1f)", got, want, o.Summary.ByTag["slow"].Slowdown.Mean,
+			o.Summary.ByTag["idle"].Slowdown.Mean)
 	}
 }
 
-// TestVictims: in DCON's burst f0 passes only ports that PAUSE stopped and is slowed by that alone: it is the victim under
-// DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
+// TestVictims: in DCON's burst f0 passes only ports that PAUSE stopped and is slowed by that alone: it is the victim
+// under DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst")
@@ -299,10 +307,12 @@ func TestVictims(t *testing.T) {
 	} {
 		o := run(t, s, controller, Options{Plane: wasmplane.Open})
 		spread, victims := o.Summary.PFC.Spread, o.Summary.Victims
-		if spread.Depth != c.depth || c.chain != "" && strings.Join(spread.Chain, " ") != c.chain || spread.Time < burstStart {
+		if spread.Depth != c.depth || c.chain != "" && strings.Join(spread.Chain, " ") != c.chain ||
+			spread.Time < burstStart {
 			t.Errorf("%s: %+v", controller, spread)
 		}
-		if len(victims.ByTag) != len(c.victims) || victims.ByTag["f0"] != c.victims["f0"] || victims.Count != c.victims["f0"] {
+		if len(victims.ByTag) != len(c.victims) || victims.ByTag["f0"] != c.victims["f0"] ||
+			victims.Count != c.victims["f0"] {
 			t.Errorf("%s: victims %+v", controller, victims)
 		}
 		if c.victims["f0"] == 1 && (victims.Worst[0].Flow != 0 || victims.Worst[0].Slowdown <= victims.Over) {
@@ -315,20 +325,22 @@ func TestVictims(t *testing.T) {
 		if paused == 0 || paused > o.Summary.PFC.Pauses {
 			t.Errorf("%s: paused %d times by %d PAUSEs", controller, paused, o.Summary.PFC.Pauses)
 		}
-		// The root is L2's port towards R1, for as long as the burst takes to drain. Under DCON that of S1 is, once it is over:
-		// C/N each is what f0 and f1 have there, and a queue does not drain by that.
-		at := slices.IndexFunc(o.Summary.Links.Congested, func(l measure.Link) bool { return l.Node == "L2" && l.Peer == "R1" })
+		// The root is L2's port towards R1, for as long as the burst takes to drain. Under DCON that of S1 is, once it is
+		// over: C/N each is what f0 and f1 have there, and a queue does not drain by that.
+		at := slices.IndexFunc(o.Summary.Links.Congested,
+			func(l measure.Link) bool { return l.Node == "L2" && l.Peer == "R1" })
 		if at < 0 {
 			t.Fatalf("%s: congested %+v", controller, o.Summary.Links.Congested)
 		}
-		if root := o.Summary.Links.Congested[at]; controller == "dcqcn" && at != 0 || root.CongestedNS < 6e6 || root.CongestedNS > 8e6 {
+		if root := o.Summary.Links.Congested[at]; controller == "dcqcn" && at != 0 || root.CongestedNS < 6e6 ||
+			root.CongestedNS > 8e6 {
 			t.Errorf("%s: congested %+v", controller, o.Summary.Links.Congested)
 		}
 	}
 }
 
-// TestLinksByCredits: under credits the time that links were stopped is the ports', as the samples of ports.csv have it, the same on
-// both planes, and no PAUSE's.
+// TestLinksByCredits: under credits the time that links were stopped is the ports', as the samples of ports.csv have
+// it, the same on both planes, and no PAUSE's.
 func TestLinksByCredits(t *testing.T) {
 	s := parse(t, lab.Small)
 	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
@@ -366,7 +378,8 @@ func TestLinksByCredits(t *testing.T) {
 			}
 		}
 		c := o.Summary.Credits
-		if c == nil || c.StalledNS != sum || sum == 0 || o.Summary.PFC.PausedNS != 0 || measure.MetricByName("paused").Of(&o.Summary, nil) != float64(sum) {
+		if c == nil || c.StalledNS != sum || sum == 0 || o.Summary.PFC.PausedNS != 0 ||
+			measure.MetricByName("paused").Of(&o.Summary, nil) != float64(sum) {
 			t.Errorf("%s: %+v, links were stopped for %d ns", plane, c, sum)
 		}
 		if len(o.Summary.Links.Paused) == 0 {
@@ -375,7 +388,8 @@ func TestLinksByCredits(t *testing.T) {
 	}
 }
 
-// TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its utilisation.
+// TestLinks holds links.csv against the other files and against arithmetic: a link's bytes and frames give its
+// utilisation.
 func TestLinks(t *testing.T) {
 	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: wasmplane.Open})
 	rows := o.table("links.csv")
@@ -419,13 +433,14 @@ func TestLinks(t *testing.T) {
 		t.Error("links.csv.tmp is left")
 	}
 	l := o.Summary.Links
-	if l.Busiest[0].Node != "leaf1" || l.Busiest[0].Peer != "h7" || l.BetweenSwitches.Max <= 0 || l.ToHosts.Max != l.Busiest[0].Utilisation {
+	if l.Busiest[0].Node != "leaf1" || l.Busiest[0].Peer != "h7" || l.BetweenSwitches.Max <= 0 ||
+		l.ToHosts.Max != l.Busiest[0].Utilisation {
 		t.Errorf("%+v", l)
 	}
 }
 
-// TestCongestionThreshold: the port that congests is found whatever the controller listens to, and with PFC alone by XOFF;
-// a queue below is no congestion.
+// TestCongestionThreshold: the port that congests is found whatever the controller listens to, and with PFC alone by
+// XOFF; a queue below is no congestion.
 func TestCongestionThreshold(t *testing.T) {
 	text := `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
@@ -453,8 +468,8 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestQueuesUnderPAUSEOfAnotherPriority: PAUSEs that hold no data take nothing from what is known of a port's queue, nor from when it
-// was congested.
+// TestQueuesUnderPAUSEOfAnotherPriority: PAUSEs that hold no data take nothing from what is known of a port's queue,
+// nor from when it was congested.
 func TestQueuesUnderPAUSEOfAnotherPriority(t *testing.T) {
 	text := `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
@@ -486,8 +501,8 @@ expect_unused: [pfc, ecn, controller, faults]
 	}
 }
 
-// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as those of a malfunctioning NIC do without a RESUME, is as free as
-// any.
+// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as those of a malfunctioning NIC do without a
+// RESUME, is as free as any.
 func TestCongestionAfterPAUSERanOut(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
@@ -505,7 +520,8 @@ expect_unused: [pfc, ecn, controller, faults]
 	if len(c) != 1 || c[0].Peer != "h3" {
 		t.Fatalf("congested %+v", c)
 	}
-	// The first PAUSE leaves at 1 us, the last 15 us later; that takes 17 ns on the line, and 65535 quanta of 512 bits 838 848 ns.
+	// The first PAUSE leaves at 1 us, the last 15 us later; that takes 17 ns on the line, and 65535 quanta of 512 bits 838
+	// 848 ns.
 	if ns := o.Summary.PFC.PausedNS; ns < 838_848+15_000 || ns > 838_848+15_020 {
 		t.Errorf("paused for %d ns", ns)
 	}

@@ -53,7 +53,8 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 	return all
 }
 
-// Of are the engine's numbers of the operations that send and receive a flow of the scenario, each plus 1; 0 of one that starts at a time.
+// Of are the engine's numbers of the operations that send and receive a flow of the scenario, each plus 1; 0 of one
+// that starts at a time.
 func (o *Operations) Of(flow int) (send, receive int32) {
 	if !o.s.Flows[flow].Waits() {
 		return 0, 0
@@ -85,7 +86,8 @@ func (g *graphRun) parts(message int32) (parts []measure.Part) {
 	for _, q := range append([]int32{int32(flow)}, flows.others(flow)...) {
 		f := &flows.qps[q]
 		parts = append(parts, measure.Part{
-			Size: f.Size, Path: paths.Forward(plan, f.Source, f.Destination, f.Ports), Back: paths.Back(plan, f.Source, f.Destination, f.Ports),
+			Size: f.Size, Path: paths.Forward(plan, f.Source, f.Destination, f.Ports),
+			Back: paths.Back(plan, f.Source, f.Destination, f.Ports),
 		})
 	}
 	return parts
@@ -127,8 +129,9 @@ type collectiveRun struct {
 // row returns the row of collectives.csv.
 func (c *collectiveRun) row(number int) rundir.CollectiveRow {
 	row := rundir.CollectiveRow{
-		Number: number, Tag: c.tag, Kind: c.Kind, Algorithm: c.Algorithm, Ranks: c.ranks, Size: c.Size, Iteration: c.Iteration,
-		Begin: -1, Completion: -1, Limit: -1, AlgBW: -1, BusBW: -1, Skew: -1, Late: -1,
+		Number: number, Tag: c.tag, Kind: c.Kind, Algorithm: c.Algorithm, Ranks: c.ranks, Size: c.Size,
+		Iteration: c.Iteration,
+		Begin:     -1, Completion: -1, Limit: -1, AlgBW: -1, BusBW: -1, Skew: -1, Late: -1,
 	}
 	if c.Ended {
 		row.Begin, row.Completion, row.Limit = c.Start.RoundNanoseconds(), c.Time.RoundNanoseconds(), c.Limit.RoundNanoseconds()
@@ -153,7 +156,8 @@ func writeCollectives(folder *files.Folder, all []collectiveRun) error {
 // collective is what a collective came to.
 func (g *graphRun) collective(c *steps.Collective) measure.CollectiveRun {
 	run := measure.CollectiveRun{
-		Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Factor: c.Factor, Iteration: max(c.Iteration, 0), Ended: true, Start: vtime.Never,
+		Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Factor: c.Factor, Iteration: max(c.Iteration, 0), Ended: true,
+		Start: vtime.Never,
 	}
 	last := vtime.Time(0)
 	left := make([]vtime.Time, len(c.Ranks))

@@ -31,7 +31,8 @@ workloads: [%s]
 `, hosts, workload)
 }
 
-// on is how long a frame takes on a wire of 40 Gbps: its bytes without FCS, and FCS 4, preamble 8 and gap 12 (IEEE 802.3 clause 4).
+// on is how long a frame takes on a wire of 40 Gbps: its bytes without FCS, and FCS 4, preamble 8 and gap 12 (IEEE
+// 802.3 clause 4).
 func on(frame int64) vtime.Time { return (40 * units.Gbps).TimeFor(frame + 24) }
 
 const (
@@ -41,9 +42,9 @@ const (
 	cable   = vtime.Microsecond
 )
 
-// delivery is how long a message takes over two links by itself: all of its packets of 1000 bytes leave one after the other, and the last goes
-// on from the switch when it has arrived there. That is so if no packet takes longer than the last, or the first does and is the only other
-// such: each waits at the switch for nothing.
+// delivery is how long a message takes over two links by itself: all of its packets of 1000 bytes leave one after the
+// other, and the last goes on from the switch when it has arrived there. That is so if no packet takes longer than the
+// last, or the first does and is the only other such: each waits at the switch for nothing.
 func delivery(size int64) vtime.Time {
 	t, last := vtime.Time(0), int64(0)
 	first := vtime.Time(0)
@@ -63,12 +64,14 @@ func delivery(size int64) vtime.Time {
 	return t + cable + late + on(last) + cable
 }
 
-// TestClosedForms: on an idle fabric, all-reduces take what their authors' cost models say, with this fabric's times in place of alpha and beta, to the
-// picosecond. A step begins as its rank has the message of the one before: the acknowledgement of that leaves first, as it has priority, and what it takes at
-// the sender's port comes on top. The collective ends as the last message has been acknowledged.
+// TestClosedForms: on an idle fabric, all-reduces take what their authors' cost models say, with this fabric's times in
+// place of alpha and beta, to the picosecond. A step begins as its rank has the message of the one before: the
+// acknowledgement of that leaves first, as it has priority, and what it takes at the sender's port comes on top. The
+// collective ends as the last message has been acknowledged.
 //
-// Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n. Halving-doubling (Thakur, Rabenseifner and Gropp 2005, section 4.5): log2 n steps of
-// size/2, size/4 ... size/n, and the same in reverse. All-to-all by pairwise exchange (the same, section 4.2): n-1 rounds of size/n.
+// Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n. Halving-doubling (Thakur, Rabenseifner and Gropp 2005,
+// section 4.5): log2 n steps of size/2, size/4 ... size/n, and the same in reverse. All-to-all by pairwise exchange
+// (the same, section 4.2): n-1 rounds of size/n.
 func TestClosedForms(t *testing.T) {
 	ack := on(ackWire)
 	back := 2 * (ack + cable)
@@ -82,7 +85,8 @@ func TestClosedForms(t *testing.T) {
 			}
 			pairwise := vtime.Time(n-1)*(ack+delivery(block)) - ack + back
 			for of, want := range map[string]vtime.Time{
-				"kind: allreduce, algorithm: ring": ring, "kind: allreduce, algorithm: halving-doubling": halving, "kind: alltoall, algorithm: ring": pairwise,
+				"kind: allreduce, algorithm: ring": ring, "kind: allreduce, algorithm: halving-doubling": halving,
+				"kind: alltoall, algorithm: ring": pairwise,
 			} {
 				t.Run(fmt.Sprintf("%s/%d/%d", of, n, block), func(t *testing.T) {
 					s := parse(t, idle(int(n), fmt.Sprintf("{collective: {%s, size: %dB}}", of, size)))
@@ -100,9 +104,9 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestTimesOnAStar: collectives take what testdata/collectives.py of package collective computes: where all ranks do the same at once, its
-// closed forms to the picosecond; where messages share ports, its packet-by-packet model of the star to within 2 %, as turns at a host's
-// port may begin with another message.
+// TestTimesOnAStar: collectives take what testdata/collectives.py of package collective computes: where all ranks do
+// the same at once, its closed forms to the picosecond; where messages share ports, its packet-by-packet model of the
+// star to within 2 %, as turns at a host's port may begin with another message.
 func TestTimesOnAStar(t *testing.T) {
 	f, err := os.Open("../collective/testdata/times.csv")
 	if err != nil {
@@ -143,21 +147,22 @@ func TestTimesOnAStar(t *testing.T) {
 	}
 }
 
-// TestLimitOfDirect: the limit of ranks that all send to all has in it what the last packet and its ACK take on their ways, beside all
-// packets at a host's port.
+// TestLimitOfDirect: the limit of ranks that all send to all has in it what the last packet and its ACK take on their
+// ways, beside all packets at a host's port.
 func TestLimitOfDirect(t *testing.T) {
 	const n, block = 8, 16_000
 	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))),
 		"dcqcn", Options{Plane: wasmplane.Open})
 	packet := on(roce + 1000)
 	want := (n-1)*(16*packet+on(roce+1000+reth)-packet) + cable + packet + cable + 2*(on(ackWire)+cable)
-	if c := &r.Summary.Collectives[0]; vtime.Time(c.Limit)*vtime.Nanosecond != want/vtime.Nanosecond*vtime.Nanosecond || c.Time.Max < float64(c.Limit) {
+	if c := &r.Summary.Collectives[0]; vtime.Time(c.Limit)*vtime.Nanosecond != want/vtime.Nanosecond*vtime.Nanosecond ||
+		c.Time.Max < float64(c.Limit) {
 		t.Errorf("a limit of %d ns, want %v; it takes %v ns", c.Limit, want, c.Time.Max)
 	}
 }
 
-// TestDoubleTreeBandwidth: two trees in a pipeline reduce 16 MB at more than 80 % of the rate of 16 ranks' ports. One tree in one piece has
-// 14 %.
+// TestDoubleTreeBandwidth: two trees in a pipeline reduce 16 MB at more than 80 % of the rate of 16 ranks' ports. One
+// tree in one piece has 14 %.
 func TestDoubleTreeBandwidth(t *testing.T) {
 	testenv.WholeScenario(t)
 	text := idle(16, "{collective: {kind: allreduce, algorithm: tree, size: 16MB}}")

@@ -9,8 +9,8 @@ import (
 // stretch is a stretch of virtual time, from included, to not.
 type stretch struct{ from, to vtime.Time }
 
-// stretches are stretches of time in order. Those that lie closer than a gap count as one, so their number is bounded by
-// the run's length however often something goes on and off.
+// stretches are stretches of time in order. Those that lie closer than a gap count as one, so their number is bounded
+// by the run's length however often something goes on and off.
 type stretches []stretch
 
 // begin opens a stretch that has no end yet, unless one is open.

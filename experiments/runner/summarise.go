@@ -57,7 +57,10 @@ func (r *runner) summarisePFC(sum *measure.Summary) {
 	plan, p := r.Scenario.Topology, &r.recorder.pfc
 	now := r.engine.Now()
 	seconds := now.Seconds()
-	sum.PFC = measure.PFCSummary{Pauses: p.pauses, Resumes: p.resumes, SwitchPauses: p.switchPauses, Links: []measure.PFCLink{}}
+	sum.PFC = measure.PFCSummary{
+		Pauses: p.pauses, Resumes: p.resumes, SwitchPauses: p.switchPauses,
+		Links: []measure.PFCLink{},
+	}
 	if seconds > 0 {
 		sum.PFC.Rate = float64(p.pauses) / seconds
 	}
@@ -133,7 +136,10 @@ func (r *runner) summariseSwitches(sum *measure.Summary) {
 // summariseFaults is nil for a run in which nothing went wrong and nothing was to.
 func (r *runner) summariseFaults() *measure.FaultSummary {
 	e, plan := r.engine, r.Scenario.Topology
-	s := &measure.FaultSummary{Events: r.recorder.events, Lost: map[string]measure.Lost{}, Deadlocks: []measure.DeadlockSummary{}}
+	s := &measure.FaultSummary{
+		Events: r.recorder.events, Lost: map[string]measure.Lost{},
+		Deadlocks: []measure.DeadlockSummary{},
+	}
 	for why, n := range e.Lost() {
 		if n.Frames > 0 {
 			s.Lost[engine.LossNames[why]] = measure.Lost{Frames: n.Frames, Bytes: n.Bytes}
@@ -146,7 +152,10 @@ func (r *runner) summariseFaults() *measure.FaultSummary {
 		}
 		for _, h := range d.Cycle {
 			p := &plan.Ports[h.Port]
-			row.Cycle = append(row.Cycle, measure.CycleQueue{Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(p.ID).Name, Priority: h.Priority})
+			row.Cycle = append(row.Cycle, measure.CycleQueue{
+				Node: plan.Nodes[p.Node].Name, Port: p.Name,
+				Peer: plan.PeerNode(p.ID).Name, Priority: h.Priority,
+			})
 		}
 		s.Deadlocks = append(s.Deadlocks, row)
 	}

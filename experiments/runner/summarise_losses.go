@@ -18,7 +18,8 @@ import (
 // dropCauses name the drops of traffic managers that no fault explains, as engine.LossNames name those of faults.
 var dropCauses = map[switchagent.Drop]string{
 	switchagent.DropHeadroom: measure.LosslessHeadroom, switchagent.DropBuffer: measure.LosslessBuffer,
-	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold, switchagent.DropFull: measure.LossyBuffer,
+	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold,
+	switchagent.DropFull: measure.LossyBuffer,
 }
 
 // Places of drops that a summary and a verdict name.
@@ -35,7 +36,10 @@ func (r *runner) dropPlaces() []measure.DropPlace {
 		node := &plan.Nodes[plan.Ports[i].Node]
 		add := func(cause string, frames int64) {
 			if frames > 0 {
-				all = append(all, measure.DropPlace{Cause: cause, Node: node.Name, Peer: plan.PeerNode(plan.Ports[i].ID).Name, Frames: frames})
+				all = append(all, measure.DropPlace{
+					Cause: cause, Node: node.Name, Peer: plan.PeerNode(plan.Ports[i].ID).Name,
+					Frames: frames,
+				})
 			}
 		}
 		for why, n := range r.engine.LostAt(i) {
@@ -132,7 +136,8 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 		for i := range flows.n {
 			met := flows.recovery(i)
 			if !yield(&rundir.RecoveryRow{
-				Flow: i, Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent, Trimmed: met.Trimmed,
+				Flow: i, Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent,
+				Trimmed: met.Trimmed,
 			}) {
 				return
 			}

@@ -24,7 +24,10 @@ duration: 5ms
 		sets                  []string
 	}{
 		{text: storm, note: "dropped by the PFC watchdog: ", cause: "watchdog", at: "leaf1 to h3"},
-		{text: lossy, note: "dropped beyond switch.lossy_limit: ", cause: measure.LossyQueue, at: "s0 to h4", sets: []string{"duration=60us"}},
+		{
+			text: lossy, note: "dropped beyond switch.lossy_limit: ", cause: measure.LossyQueue, at: "s0 to h4",
+			sets: []string{"duration=60us"},
+		},
 	} {
 		sum := verdictOf(t, c.text, "none", c.sets...)
 		if !slices.ContainsFunc(sum.Verdict.Notes, func(note string) bool {

@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could carry.
+// victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could
+// carry.
 const victimSlowdown = 2
 
 // mostVictims is how many victim flows the summary names.
@@ -18,7 +19,8 @@ const mostVictims = 10
 
 func (r *runner) victims() measure.VictimSummary {
 	sum := measure.VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []measure.VictimFlow{}}
-	if r.recorder.pfc.pauses == 0 || len(r.recorder.data) > 1 { // when ports were congested and paused is known of one priority
+	// when ports were congested and paused is known of one priority
+	if r.recorder.pfc.pauses == 0 || len(r.recorder.data) > 1 {
 		return sum
 	}
 	plan, ports := r.Scenario.Topology, r.recorder.congestion.ports
@@ -40,7 +42,8 @@ func (r *runner) victims() measure.VictimSummary {
 			for _, id := range met {
 				stopped := ports[id].paused.meet(f.Start, end)
 				paused = paused || stopped
-				own = own || ports[id].congested.meet(f.Start, end) || stopped && plan.Ports[plan.Ports[id].Peer].Node == f.Destination
+				own = own || ports[id].congested.meet(f.Start, end) || stopped &&
+					plan.Ports[plan.Ports[id].Peer].Node == f.Destination
 			}
 		}
 		look(f)

@@ -32,7 +32,10 @@ expect_unused: [pfc, ecn]
 	if err := r.build(); err != nil {
 		t.Fatal(err)
 	}
-	sum := &tally{waiting: starting{flows: s.Flows, order: byStart(s.Flows), of: func(f *scenario.Flow) bool { return f.Tag == "a" }}}
+	sum := &tally{waiting: starting{
+		flows: s.Flows, order: byStart(s.Flows),
+		of: func(f *scenario.Flow) bool { return f.Tag == "a" },
+	}}
 	seen := map[string]bool{}
 	var look func(now vtime.Time)
 	look = func(now vtime.Time) {

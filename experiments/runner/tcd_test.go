@@ -11,15 +11,18 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestTCDScenarios: the states and marks that the patent tells of its two scenarios (paragraphs 0100 and 0101), and what a
-// threshold makes of the same.
+// TestTCDScenarios: the states and marks that the patent tells of its two scenarios (paragraphs 0100 and 0101), and
+// what a threshold makes of the same.
 func TestTCDScenarios(t *testing.T) {
 	testenv.WholeScenario(t)
 	const noncongested, undetermined, congested = 0, 1, 2
 	run := func(t *testing.T, loaded, variant string) (r *Result, p1, p2, p3 []float64) {
 		t.Helper()
 		s := mustLoad(t, loaded)
-		r, err := Run(context.Background(), s, Options{Controller: variant, Plane: wasmplane.Open, Seed: 1, Directory: t.TempDir()})
+		r, err := Run(context.Background(), s, Options{
+			Controller: variant, Plane: wasmplane.Open, Seed: 1,
+			Directory: t.TempDir(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +43,8 @@ func TestTCDScenarios(t *testing.T) {
 			}
 			for name, states := range map[string][]float64{"P1": p1, "P2": p2} {
 				if slices.Max(states) != undetermined || last(states) != noncongested {
-					t.Errorf("%s: greatest state %g, last %g; want undetermined, then not congested", name, slices.Max(states), last(states))
+					t.Errorf("%s: greatest state %g, last %g; want undetermined, then not congested", name, slices.Max(states),
+						last(states))
 				}
 			}
 			for _, f := range passersBy {
@@ -64,7 +68,8 @@ func TestTCDScenarios(t *testing.T) {
 				t.Error("P3 is not congested")
 			}
 			first := slices.Index(p2, congested)
-			if first < 0 || slices.Index(p2, undetermined) < 0 || slices.Index(p2, undetermined) > first || last(p2) != congested {
+			if first < 0 || slices.Index(p2, undetermined) < 0 || slices.Index(p2, undetermined) > first ||
+				last(p2) != congested {
 				t.Errorf("P2 is not first undetermined and then congested: %v", slices.Compact(slices.Clone(p2)))
 			}
 			if slices.Max(p1) != undetermined || last(p1) != undetermined {
@@ -79,8 +84,8 @@ func TestTCDScenarios(t *testing.T) {
 	}
 }
 
-// TestTCDSparesVictims: told which ports only wait, DCQCN slows flows less that do no more than pass by: at the median over six
-// seeds, and at 99 per cent under each.
+// TestTCDSparesVictims: told which ports only wait, DCQCN slows flows less that do no more than pass by: at the median
+// over six seeds, and at 99 per cent under each.
 func TestTCDSparesVictims(t *testing.T) {
 	testenv.WholeScenario(t)
 	const seeds = 6

@@ -14,9 +14,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// trace is a run's --perfetto: a process a node; below it a track a port and priority, on which each time that the port was paused is a slice,
-// with an arrow from the pause that brought it about, as spread.go has it; below that, what the port was sampled to be. Flows are slices and rates of
-// the host that sends them, faults instants. Times are rounded to nanoseconds.
+// trace is a run's --perfetto: a process a node; below it a track a port and priority, on which each time that the port
+// was paused is a slice, with an arrow from the pause that brought it about, as spread.go has it; below that, what the
+// port was sampled to be. Flows are slices and rates of the host that sends them, faults instants. Times are rounded to
+// nanoseconds.
 type trace struct {
 	writer *perfetto.Writer
 	file   io.Closer
@@ -84,7 +85,8 @@ func (t *trace) queue(q queueOf) perfetto.Track {
 	track, known := t.queues[q]
 	if !known {
 		p := &t.plan.Ports[q.port]
-		track = t.writer.Track(t.node(int(p.Node)), fmt.Sprintf("%s to %s, priority %d", p.Name, t.plan.PeerNode(q.port).Name, q.priority))
+		track = t.writer.Track(t.node(int(p.Node)), fmt.Sprintf("%s to %s, priority %d", p.Name, t.plan.PeerNode(q.port).Name,
+			q.priority))
 		t.queues[q] = track
 	}
 	return track
@@ -98,7 +100,9 @@ func (t *trace) set(c *counter, now vtime.Time, v int64) {
 }
 
 // sample takes a sample of a port.
-func (t *trace) sample(now vtime.Time, id topologies.PortID, priority uint8, queue, ingress uint64, sent, marked int64) {
+func (t *trace) sample(now vtime.Time, id topologies.PortID, priority uint8, queue, ingress uint64, sent,
+	marked int64,
+) {
 	if t == nil {
 		return
 	}
@@ -127,7 +131,8 @@ func (t *trace) rate(now vtime.Time, flow int, bps float64) {
 	c := t.rates[flow]
 	if c == nil {
 		f := &t.run.Scenario.Flows[flow]
-		c = &counter{track: t.writer.Counter(t.node(int(f.Source)), fmt.Sprintf("rate of flow %d (%s)", flow, f.Tag), perfetto.Other, "bit/s")}
+		c = &counter{track: t.writer.Counter(t.node(int(f.Source)), fmt.Sprintf("rate of flow %d (%s)", flow, f.Tag),
+			perfetto.Other, "bit/s")}
 		t.rates[flow] = c
 	}
 	t.set(c, now, int64(math.Round(bps)))
@@ -140,8 +145,12 @@ func (t *trace) pause(h *hold, priority uint8) {
 	}
 	by := &t.plan.Ports[t.plan.Ports[h.port].Peer]
 	s := &perfetto.Slice{
-		Track: t.queue(queueOf{h.port, priority}), Name: "paused by " + t.plan.Nodes[by.Node].Name, From: h.from.RoundNanoseconds(),
-		Notes: []perfetto.Note{{Name: "PAUSE sent by port", Text: by.Name}, {Name: "hops from the root", Whole: int64(h.depth)}},
+		Track: t.queue(queueOf{h.port, priority}), Name: "paused by " + t.plan.Nodes[by.Node].Name,
+		From: h.from.RoundNanoseconds(),
+		Notes: []perfetto.Note{
+			{Name: "PAUSE sent by port", Text: by.Name},
+			{Name: "hops from the root", Whole: int64(h.depth)},
+		},
 	}
 	t.holds[h] = s
 	if h.by == nil {
@@ -205,15 +214,23 @@ type row struct {
 func (t *trace) flows(now vtime.Time) {
 	rows := map[topologies.NodeID][]row{} // by host
 	flows, specs := t.run.flows(), t.run.Scenario.Flows
-	all := starting{flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true }, begun: &t.run.recorder.begun}
+	all := starting{
+		flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true },
+		begun: &t.run.recorder.begun,
+	}
 	for i, ok := all.before(now); ok; i, ok = all.before(now) {
 		spec := &specs[i]
 		if !flows.started(i) {
 			continue
 		}
 		s := perfetto.Slice{
-			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: flows.start(i).RoundNanoseconds(),
-			Notes: []perfetto.Note{{Name: "flow", Whole: int64(i)}, {Name: "size in bytes", Whole: int64(spec.Size)}, {Name: "delivered bytes", Whole: flows.delivered(i)}},
+			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name),
+			From: flows.start(i).RoundNanoseconds(),
+			Notes: []perfetto.Note{
+				{Name: "flow", Whole: int64(i)},
+				{Name: "size in bytes", Whole: int64(spec.Size)},
+				{Name: "delivered bytes", Whole: flows.delivered(i)},
+			},
 		}
 		end := flows.finished(i)
 		if end == vtime.Never {

@@ -36,8 +36,8 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 	return trace, path
 }
 
-// TestTrace: the trace has what the CSV files have: each pause as it was sent, a link's delay later, an arrow to each that was further from the
-// root, queues and rates as they were sampled, and the flows. It changes no result.
+// TestTrace: the trace has what the CSV files have: each pause as it was sent, a link's delay later, an arrow to each
+// that was further from the root, queues and rates as they were sampled, and the flows. It changes no result.
 func TestTrace(t *testing.T) {
 	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
 	without := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
@@ -138,7 +138,8 @@ func TestTrace(t *testing.T) {
 	for _, row := range o.table("rates.csv").Rows {
 		flow := testenv.Number(t, row, "flow")
 		f := &s.Flows[flow]
-		same(fmt.Sprintf("%s/rate of flow %d (%s)", s.Topology.Nodes[f.Source].Name, flow, f.Tag), testenv.Number(t, row, "time_ns"), testenv.Number(t, row, "rate_bps"))
+		same(fmt.Sprintf("%s/rate of flow %d (%s)", s.Topology.Nodes[f.Source].Name, flow, f.Tag),
+			testenv.Number(t, row, "time_ns"), testenv.Number(t, row, "rate_bps"))
 	}
 }
 
@@ -168,7 +169,8 @@ duration: 1ms
 		if node == "" {
 			node = fabricName
 		}
-		if want := fmt.Sprint(node, "/events ", strings.ReplaceAll(row["event"], "_", " "), " ", vtime.Time(testenv.Number(t, row, "time_ns"))*vtime.Nanosecond); !got[want] {
+		if want := fmt.Sprint(node, "/events ", strings.ReplaceAll(row["event"], "_", " "), " ",
+			vtime.Time(testenv.Number(t, row, "time_ns"))*vtime.Nanosecond); !got[want] {
 			t.Errorf("missing: %s of %v", want, got)
 		}
 	}

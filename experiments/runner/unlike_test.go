@@ -11,15 +11,18 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestUnlike: a repetition that comes to something else than the results whose place it takes is told of, and one of other settings, of
-// another version, or of a run that had not ended is none.
+// TestUnlike: a repetition that comes to something else than the results whose place it takes is told of, and one of
+// other settings, of another version, or of a run that had not ended is none.
 func TestUnlike(t *testing.T) {
 	s := mustLoad(t, "incast")
 	dir := filepath.Join(t.TempDir(), "run")
 	manifest := filepath.Join(dir, rundir.ManifestFile)
 	run := func(version string) *Result {
 		t.Helper()
-		r, err := Run(context.Background(), s, Options{Controller: "dcqcn", Plane: wasmplane.Open, Seed: 1, Directory: dir, Version: version})
+		r, err := Run(context.Background(), s, Options{
+			Controller: "dcqcn", Plane: wasmplane.Open, Seed: 1, Directory: dir,
+			Version: version,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,10 @@ import (
 func TestVariants(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := parse(t, lab.Variants)
-	if want := []string{"dcqcn", "dcqcn-half", "dcqcn-xoff", "dcqcn-acks", "dcqcn-class"}; !reflect.DeepEqual(s.Controllers, want) {
+	if want := []string{
+		"dcqcn", "dcqcn-half", "dcqcn-xoff", "dcqcn-acks",
+		"dcqcn-class",
+	}; !reflect.DeepEqual(s.Controllers, want) {
 		t.Fatalf("controllers %q, want %q", s.Controllers, want)
 	}
 	wasm := func(s *scenario.Scenario, controller string) *outcome {
@@ -34,7 +37,8 @@ func TestVariants(t *testing.T) {
 		}
 		seen[got.Summary.Fingerprint] = name
 		m := got.json("manifest.json")
-		if got.Summary.Controller != name || got.Controller != name || m["controller"] != name || m["congestion_control"] != "dcqcn" {
+		if got.Summary.Controller != name || got.Controller != name || m["controller"] != name ||
+			m["congestion_control"] != "dcqcn" {
 			t.Errorf("%s: summary of %s, manifest of %v", name, got.Summary.Controller, m["controller"])
 		}
 		// The manifest has the constants that apply: the variant's, the scenario's, the defaults.
@@ -43,7 +47,8 @@ func TestVariants(t *testing.T) {
 		if name == "dcqcn-half" {
 			alpha = "0.5"
 		}
-		if constants["initial_alpha"] != alpha || constants["g"] != "0.0078125" || constants["rai"] != "80Mbps" || constants["alpha_timer"] != "55us" {
+		if constants["initial_alpha"] != alpha || constants["g"] != "0.0078125" || constants["rai"] != "80Mbps" ||
+			constants["alpha_timer"] != "55us" {
 			t.Errorf("%s: constants %v", name, constants)
 		}
 	}

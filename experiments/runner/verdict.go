@@ -89,7 +89,8 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		late, naks, units.Bytes(again))
 }
 
-// isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot be checked.
+// isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot
+// be checked.
 func isHalfway(runErr error) bool {
 	var machine *plane.MachineError
 	var panicked *engine.PanicError

@@ -58,7 +58,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 	}
 }
 
-// cutOff counts the flows that have begun, are to end, and cannot get on, since links are down; and says of the first where.
+// cutOff counts the flows that have begun, are to end, and cannot get on, since links are down; and says of the first
+// where.
 func (r *runner) cutOff() (count int, text string) {
 	if len(r.Scenario.Faults) == 0 {
 		return 0, ""
@@ -123,12 +124,14 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	}
 	remedy := "try a longer duration, or drain: true (or expect_unfinished: true for flows that may outlast the run)"
 	if cutOff, text := r.cutOff(); cutOff >= open {
-		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), r.lost(sum), of, text)
+		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(),
+			r.lost(sum), of, text)
 		return
 	} else if cutOff > 0 {
 		remedy = text + "; for the others, " + remedy
 	}
-	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(), late, r.lost(sum), of, remedy)
+	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count),
+		r.engine.Now(), late, r.lost(sum), of, remedy)
 }
 
 // judgeUndelivered names the flows that began and of which no byte has arrived, whatever the scenario expects of them.
@@ -138,8 +141,10 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 	for i := range flows.n {
 		f := &r.Scenario.Flows[i]
 		// A flow that has just begun may have its first packet on the way, behind a queue.
-		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Flows[i].Env.BaseRTT && age > r.engine.Now()/10 {
-			names = append(names, fmt.Sprintf("flow %d (%s), %s to %s", i, f.Tag, plan.EndName(f.Source, f.Pair.From), plan.EndName(f.Destination, f.Pair.To)))
+		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Flows[i].Env.BaseRTT &&
+			age > r.engine.Now()/10 {
+			names = append(names, fmt.Sprintf("flow %d (%s), %s to %s", i, f.Tag, plan.EndName(f.Source, f.Pair.From),
+				plan.EndName(f.Destination, f.Pair.To)))
 		}
 	}
 	if len(names) > 0 {

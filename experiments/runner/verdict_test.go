@@ -22,8 +22,8 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	return &run(t, s, controller, Options{Plane: wasmplane.Open, Sets: sets}).Summary
 }
 
-// says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what is given
-// in it.
+// says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what
+// is given in it.
 func says(t *testing.T, v measure.Verdict, status measure.Status, messages, notes []string) {
 	t.Helper()
 	ok := v.Status == status && len(v.Messages) == len(messages) && len(v.Notes) == len(notes)
@@ -48,7 +48,8 @@ flows:
 duration: 1ms
 `
 
-// TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast it.
+// TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast
+// it.
 func TestUnfinished(t *testing.T) {
 	sum := verdictOf(t, eightIntoOne, "none")
 	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs cover only " +
@@ -117,7 +118,8 @@ topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
 workloads: [{tag: search, poisson: {sizes: websearch, interval: 100ms}}]
 duration: 100us
 `, "dcqcn")
-	says(t, sum.Verdict, measure.Warn, []string{"workload search has no flows: with seed 1 none starts before its end"}, nil)
+	says(t, sum.Verdict, measure.Warn, []string{"workload search has no flows: with seed 1 none starts before its end"},
+		nil)
 }
 
 // lossy drops what four senders send too much, and has no timer that would miss it.
@@ -132,10 +134,13 @@ duration: 20ms
 // overrun is what a verdict notes of losses that are a lossy class's own.
 const overrun = "dropped beyond switch.lossy_limit: "
 
-// TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as long as
-// anything of theirs is under way, or a timer runs, they may.
+// TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as
+// long as anything of theirs is under way, or a timer runs, they may.
 func TestStopped(t *testing.T) {
-	never := []string{"flows stopped for good, with nothing in flight and no timer to retransmit (", "(try host.retransmit_timeout)"}
+	never := []string{
+		"flows stopped for good, with nothing in flight and no timer to retransmit (",
+		"(try host.retransmit_timeout)",
+	}
 	for _, sets := range [][]string{nil, {"flows.incast.expect_unfinished=true"}, {"drain=true"}} {
 		sum := verdictOf(t, lossy, "none", sets...)
 		says(t, sum.Verdict, measure.Fail, never[:1], []string{overrun})
@@ -151,11 +156,14 @@ func TestStopped(t *testing.T) {
 			t.Errorf("%v: %+v", sets, u)
 		}
 	}
-	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]", "switch.lossy_limit=2KB")
-	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered (try host.retransmit_timeout)"}, []string{overrun})
+	sum := verdictOf(t, lossy, "none+win", "flows.incast.size=unbounded", "flows.incast.from=[h0, h1, h2, h3]",
+		"switch.lossy_limit=2KB")
+	says(t, sum.Verdict, measure.Fail, []string{" of unbounded delivered (try host.retransmit_timeout)"},
+		[]string{overrun})
 	sum = verdictOf(t, lossy, "none", "duration=60us", "drain=true", "host.retransmit_timeout=1ms")
 	says(t, sum.Verdict, measure.Pass, nil, []string{overrun})
-	sum = verdictOf(t, lossy, "none", "flows.incast.from=h0", "flows.incast.cc=swift", "flows.incast.size=1KB", "switch.lossy_limit=1MB")
+	sum = verdictOf(t, lossy, "none", "flows.incast.from=h0", "flows.incast.cc=swift", "flows.incast.size=1KB",
+		"switch.lossy_limit=1MB")
 	says(t, sum.Verdict, measure.Pass, nil, []string{"no flow changed its rate or window"})
 }
 
@@ -200,7 +208,11 @@ duration: 2ms
 		want   []string
 	}{
 		{nil, measure.Fail, []string{limit, one + "there is no route from leaf2 to h2:leaf2, whose link is down"}},
-		{[]string{"faults.cut.reroute=never"}, measure.Fail, []string{limit, one + "its packets go through leaf2:h2, whose link is down"}},
+		{
+			[]string{"faults.cut.reroute=never"},
+			measure.Fail,
+			[]string{limit, one + "its packets go through leaf2:h2, whose link is down"},
+		},
 		{
 			[]string{"switch.load_balancing.mode=spray"},
 			measure.Fail,
@@ -255,7 +267,13 @@ func TestUnused(t *testing.T) {
 	}{
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
-		{"incast", "swift", []string{"switch.pfc.xoff=90KB"}, measure.Warn, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC}, nil},
+		{
+			"incast", "swift",
+			[]string{"switch.pfc.xoff=90KB"},
+			measure.Warn,
+			[]string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC},
+			nil,
+		},
 		{
 			"incast", "swift",
 			[]string{"switch.pfc.xoff=90KB", "switch.ecn.kmax=300KB"},
@@ -276,7 +294,12 @@ func TestUnused(t *testing.T) {
 		{"incast", "none", []string{"switch={pfc: {xoff: 100KB, priorities: [5]}}"}, measure.Warn, []string{
 			"PFC had no effect: it protects priorities [5], and data has priority 3 (change switch.pfc.priorities)",
 		}, []string{overrun}},
-		{"incast", "none", []string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"}, measure.Pass, nil, []string{overrun}},
+		{
+			"incast", "none",
+			[]string{"switch.pfc.priorities=[5]", "expect_unused=[pfc, controller]"},
+			measure.Pass, nil,
+			[]string{overrun},
+		},
 		{"incast", "dcqcn", nil, measure.Pass, nil, nil},
 		{"incast", "none", nil, measure.Pass, nil, []string{"no congestion control: only PAUSE slowed senders"}},
 		{
@@ -286,7 +309,13 @@ func TestUnused(t *testing.T) {
 			[]string{"no congestion control: only lack of credits slowed senders"},
 		},
 		{"incast", "dcon", nil, measure.Warn, []string{reacted}, nil},
-		{"incast", "dcqcn", []string{"switch.ecn.mode=off"}, measure.Warn, []string{"no flow changed its rate or window: ECN is off"}, nil},
+		{
+			"incast", "dcqcn",
+			[]string{"switch.ecn.mode=off"},
+			measure.Warn,
+			[]string{"no flow changed its rate or window: ECN is off"},
+			nil,
+		},
 		{"line-rate", "none", nil, measure.Pass, nil, nil},
 		{"line-rate", "none+win", nil, measure.Pass, nil, nil},
 		{"line-rate", "dcon", nil, measure.Pass, nil, []string{reacted}},
@@ -296,7 +325,13 @@ func TestUnused(t *testing.T) {
 			measure.Pass, nil,
 			[]string{"ECN was not needed: no packet was marked", "CNMs were not needed"},
 		},
-		{"line-rate", "dcon", []string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"}, measure.Warn, []string{"--set switch.cnm.repeat=60us had no effect: CNMs"}, nil},
+		{
+			"line-rate", "dcon",
+			[]string{"expect_unused=[controller, ecn]", "switch.cnm.repeat=60us"},
+			measure.Warn,
+			[]string{"--set switch.cnm.repeat=60us had no effect: CNMs"},
+			nil,
+		},
 		{
 			"line-rate", "dcon",
 			[]string{"expect_unused=[controller, cnm, ecn, pfc]", "switch.pfc.priorities=[3]"},
@@ -314,9 +349,11 @@ func TestUnused(t *testing.T) {
 	// controls a setting may be for those.
 	sets := []string{"switch.pfc.xoff=90KB"}
 	s := mustLoad(t, "incast", sets...)
-	says(t, run(t, s, "swift", Options{Plane: wasmplane.Open, Sets: sets}).Summary.Verdict, measure.Pass, nil, []string{noPFC})
+	says(t, run(t, s, "swift", Options{Plane: wasmplane.Open, Sets: sets}).Summary.Verdict, measure.Pass, nil,
+		[]string{noPFC})
 	beside := Options{Plane: wasmplane.Open, Sets: sets, CheckSets: true, Compared: true}
-	says(t, run(t, s, "swift", beside).Summary.Verdict, measure.Pass, nil, []string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC})
+	says(t, run(t, s, "swift", beside).Summary.Verdict, measure.Pass, nil,
+		[]string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC})
 }
 
 // TestVariantSetting: a setting of a variant's is asked for in its own run only.
@@ -334,7 +371,8 @@ duration: 1ms
 		t.Fatal(err)
 	}
 	options := Options{Plane: wasmplane.Open, Sets: []string{sets}, CheckSets: true}
-	says(t, run(t, s, "early", options).Summary.Verdict, measure.Warn, []string{"--set " + sets + " had no effect: PFC"}, nil)
+	says(t, run(t, s, "early", options).Summary.Verdict, measure.Warn, []string{"--set " + sets + " had no effect: PFC"},
+		nil)
 	says(t, verdictOf(t, two, "early").Verdict, measure.Pass, nil, []string{"PFC was not needed"})
 }
 
@@ -350,15 +388,19 @@ duration: 1ms
 	want := []string{"1 flow delivered nothing: flow 0 (dead), h0 to h2"}
 	notes := []string{"dropped as their port's link was down: "}
 	says(t, verdictOf(t, cut, "none").Verdict, measure.Warn, want, notes)
-	says(t, verdictOf(t, cut, "none", "flows.dead.size=1MB", "flows.dead.expect_unfinished=true").Verdict, measure.Warn, want, notes)
-	says(t, verdictOf(t, cut, "none", "faults.cut.at=500us").Verdict, measure.Pass, nil, append(notes, "dropped as their link went down: "))
+	says(t, verdictOf(t, cut, "none", "flows.dead.size=1MB", "flows.dead.expect_unfinished=true").Verdict, measure.Warn,
+		want, notes)
+	says(t, verdictOf(t, cut, "none", "faults.cut.at=500us").Verdict, measure.Pass, nil,
+		append(notes, "dropped as their link went down: "))
 	says(t, verdictOf(t, cut, "none", "flows.dead.start=999us").Verdict, measure.Pass, nil, nil)
 }
 
 // TestNothingToReactTo: a congestion control that never reacts is a note where nothing was congested.
 func TestNothingToReactTo(t *testing.T) {
 	const alone = "topology: {star: {hosts: 3}, rate: 10Gbps, delay: 1us}\nexpect_unused: [pfc]\nflows: [{from: h0, to: h2, size: 100KB}]\nduration: 1ms\n"
-	says(t, verdictOf(t, alone, "dcqcn").Verdict, measure.Pass, nil, []string{"nothing was congested: no PAUSE, no marks, no drops"})
-	says(t, verdictOf(t, alone, "dcqcn", "flows.+={from: h1, to: h2, size: 100KB}", "switch.pfc.xoff=10KB", "switch.ecn.mode=off").Verdict, measure.Warn,
+	says(t, verdictOf(t, alone, "dcqcn").Verdict, measure.Pass, nil,
+		[]string{"nothing was congested: no PAUSE, no marks, no drops"})
+	says(t, verdictOf(t, alone, "dcqcn", "flows.+={from: h1, to: h2, size: 100KB}", "switch.pfc.xoff=10KB",
+		"switch.ecn.mode=off").Verdict, measure.Warn,
 		[]string{"the congestion control did not react: no flow changed its rate or window: ECN is off"}, nil)
 }

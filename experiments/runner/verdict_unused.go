@@ -16,9 +16,9 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// judgeUnused says what the run had no use for. That a mechanism stood by and was not needed is a note, and often what a good
-// congestion control is for. It is a warning where the run was to show it: the congestion control itself, a fault, and what
-// the user has changed for this run (--set).
+// judgeUnused says what the run had no use for. That a mechanism stood by and was not needed is a note, and often what
+// a good congestion control is for. It is a warning where the run was to show it: the congestion control itself, a
+// fault, and what the user has changed for this run (--set).
 func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 	started := false
 	for i := range r.engine.Flows() {
@@ -28,7 +28,8 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		r.judgeFlowControl(v, sum)
 		r.judgeController(v, sum)
 	}
-	if plan := r.Scenario.Topology; !slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 }) {
+	if plan := r.Scenario.Topology; !slices.ContainsFunc(plan.Routes().Groups,
+		func(g []topologies.PortID) bool { return len(g) > 1 }) {
 		if plan.Hash != topologies.HashOwn {
 			r.unused(v, "", "routing", "routing.hash was not needed: no switch has equal-cost ports")
 		}
@@ -43,7 +44,8 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		}
 	}
 	if late > 0 && !r.mayBeUnused(scenario.UnusedFaults) {
-		v.Worsen(measure.Warn, "%s did not happen: the run ended before, at %v", topologies.Plural(late, "fault"), r.engine.Now())
+		v.Worsen(measure.Warn, "%s did not happen: the run ended before, at %v", topologies.Plural(late, "fault"),
+			r.engine.Now())
 	}
 }
 
@@ -66,10 +68,12 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		if sum.Credits != nil {
 			what = "no port ran out of credits"
 		}
-		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port buffered more than %v", name, what, units.Bytes(sum.PeakIngress))
+		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port buffered more than %v", name, what,
+			units.Bytes(sum.PeakIngress))
 	}
 	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[engine.EventStorm] == 0 {
-		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: no queue was paused for %v", w.Detect)
+		r.unused(v, scenario.UnusedPFC, "switch.pfc.watchdog", "the PFC watchdog was not needed: no queue was paused for %v",
+			w.Detect)
 	}
 	if h := &s.Host; h.ACKsWhenPaused && (sum.Credits != nil || s.Switch.PFC.Priorities>>h.ACKPriority()&1 == 0) {
 		r.unused(v, scenario.UnusedPFC, "host.ack_when_paused",
@@ -127,7 +131,8 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 
 // congested reports whether anything happened that a congestion control is there for.
 func (r *runner) congested(sum *measure.Summary) bool {
-	return sum.PFC.Pauses > 0 || sum.ECNMarks+sum.UEMarks > 0 || sum.Drops.Frames > 0 || sum.Credits != nil && sum.Credits.Stalls > 0
+	return sum.PFC.Pauses > 0 || sum.ECNMarks+sum.UEMarks > 0 || sum.Drops.Frames > 0 || sum.Credits != nil &&
+		sum.Credits.Stalls > 0
 }
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.
@@ -171,7 +176,8 @@ func (r *runner) setBelow(section string) string {
 	return last
 }
 
-// checkpoints are a run's fingerprints at its samples. A second run is compared with those of the first, and stopped at the first that differs.
+// checkpoints are a run's fingerprints at its samples. A second run is compared with those of the first, and stopped at
+// the first that differs.
 type checkpoints struct {
 	all  []string
 	with *checkpoints // of the first run; nil: this is the first
@@ -188,11 +194,12 @@ func (c *checkpoints) sample(e *engine.Engine) {
 	}
 }
 
-// mechanisms are the sections of a scenario whose settings say how the fabric works, and so may have no effect on what it carries.
+// mechanisms are the sections of a scenario whose settings say how the fabric works, and so may have no effect on what
+// it carries.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 
-// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same fingerprint. Those
-// that the scenario has by itself are r.already.
+// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same
+// fingerprint. Those that the scenario has by itself are r.already.
 func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	if r.recorder.checks == nil {
 		return nil
@@ -201,7 +208,8 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 		path, _, _ := strings.Cut(set, "=")
 		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
 		section, _, _ := strings.Cut(path, ".")
-		if !slices.Contains(mechanisms, section) && section != "set" || slices.Contains(idle, set) || slices.Contains(r.already, set) {
+		if !slices.Contains(mechanisms, section) && section != "set" || slices.Contains(idle, set) ||
+			slices.Contains(r.already, set) {
 			continue
 		}
 		switch same, already := r.isSameWithout(ctx, set); {
@@ -214,8 +222,8 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	return idle
 }
 
-// isSameWithout reports whether the run has the same fingerprint without one of the user's settings, and whether its settings are already
-// the same.
+// isSameWithout reports whether the run has the same fingerprint without one of the user's settings, and whether its
+// settings are already the same.
 func (r *runner) isSameWithout(ctx context.Context, set string) (same, already bool) {
 	s, err := r.Scenario.Without(set)
 	if err != nil {
@@ -249,14 +257,16 @@ func (r *runner) judgeSettings(v *measure.Verdict) {
 		v.Note("--set %s changes nothing: the scenario already has this value", set)
 	}
 	for _, set := range r.idle {
-		if slices.ContainsFunc(slices.Concat(v.Messages, v.Notes), func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
+		if slices.ContainsFunc(slices.Concat(v.Messages, v.Notes),
+			func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
 		r.hadNoEffect(v, set, "the run is the same without it, frame by frame"+r.whyIdle(set))
 	}
 }
 
-// hadNoEffect warns of a setting that changed nothing. Beside other congestion controls it is a note, as the setting may be for those.
+// hadNoEffect warns of a setting that changed nothing. Beside other congestion controls it is a note, as the setting
+// may be for those.
 func (r *runner) hadNoEffect(v *measure.Verdict, set, why string) {
 	if text := "--set " + set + " had no effect: " + why; r.options.Compared {
 		v.Note("%s", text)

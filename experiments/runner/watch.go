@@ -23,8 +23,8 @@ type Watching struct {
 	// Controller makes a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
 	Progress   engine.Progress
-	// Processors is how many the run may use at once; 0: one. With several, what is told of flows, and what makes their controllers, is called
-	// by several goroutines at once.
+	// Processors is how many the run may use at once; 0: one. With several, what is told of flows, and what makes their
+	// controllers, is called by several goroutines at once.
 	Processors int
 	// Ended is told of the engine when the run has ended, before its plane is closed; nil: nobody is.
 	Ended func(e *engine.Engine)

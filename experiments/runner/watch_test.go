@@ -36,7 +36,8 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := run(t, s, "timely", Options{Plane: wasmplane.Open})
-	if sum.Fingerprint != plain.Summary.Fingerprint || sum.Verdict.Status != plain.Summary.Verdict.Status || sum.PFC.Pauses == 0 {
+	if sum.Fingerprint != plain.Summary.Fingerprint || sum.Verdict.Status != plain.Summary.Verdict.Status ||
+		sum.PFC.Pauses == 0 {
 		t.Errorf("watched %s %v, run %s %v", sum.Fingerprint, sum.Verdict, plain.Summary.Fingerprint, plain.Summary.Verdict)
 	}
 	most, total := int64(0), int64(0)
@@ -44,7 +45,8 @@ func TestWatch(t *testing.T) {
 		most, total = max(most, v), total+v
 	}
 	r := plain.Summary.RTTSampled
-	if r != sum.RTTSampled || r.Samples != int64(len(samples)) || int64(r.Max) != most || r.Samples < 10 || r.Samples > plain.Summary.RTT.Samples/4 {
+	if r != sum.RTTSampled || r.Samples != int64(len(samples)) || int64(r.Max) != most || r.Samples < 10 ||
+		r.Samples > plain.Summary.RTT.Samples/4 {
 		t.Errorf("%d samples of up to %d; summary %+v of %+v", len(samples), most, r, plain.Summary.RTT)
 	}
 	if mean := float64(total) / float64(len(samples)); mean < r.Mean-1 || mean > r.Mean+1 {
@@ -76,7 +78,8 @@ func TestWatchController(t *testing.T) {
 }
 
 func TestWatchRefuses(t *testing.T) {
-	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense", Watching{Plane: wasmplane.Open}); err == nil {
+	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense",
+		Watching{Plane: wasmplane.Open}); err == nil {
 		t.Error("an unknown congestion control was taken")
 	}
 }
@@ -94,7 +97,8 @@ func TestRoundTrips(t *testing.T) {
 	if len(timed) != 2 || timed[0] != 4200*vtime.Nanosecond || timed[1] != 5499*vtime.Nanosecond {
 		t.Errorf("timed: %v", timed)
 	}
-	if a, s := all.every.sum().summary(), all.sampled.sum().summary(); a.Samples != 5 || s.Samples != 2 || s.Mean != (4200+5499)/2. || s.Max != 5499 || a.Max != 8000 {
+	if a, s := all.every.sum().summary(), all.sampled.sum().summary(); a.Samples != 5 || s.Samples != 2 ||
+		s.Mean != (4200+5499)/2. || s.Max != 5499 || a.Max != 8000 {
 		t.Errorf("all %+v, timed %+v", a, s)
 	}
 }

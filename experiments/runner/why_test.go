@@ -61,7 +61,8 @@ func (o *outcome) whyOf() (flows map[int]map[string]int64) {
 	return flows
 }
 
-// twoSwitches: h2, behind s1, sends one PAUSE for 65535 quanta; what goes there fills s1, and stops what goes from h1 to h3 too.
+// twoSwitches: h2, behind s1, sends one PAUSE for 65535 quanta; what goes there fills s1, and stops what goes from h1
+// to h3 too.
 const twoSwitches = `
 name: two
 topology:
@@ -82,17 +83,18 @@ expect_unused: [controller]
 sample: {flows: none}
 `
 
-// TestWhyByHand works out on paper where the time of two flows goes. A byte takes 800 ps. A data packet is 1048 B, 838.4 ns; a flow's first has 16 B
-// more (RETH), 851.2 ns; an ACK and a PFC frame are 60 B, 48 ns; a cable takes 1 us.
+// TestWhyByHand works out on paper where the time of two flows goes. A byte takes 800 ps. A data packet is 1048 B,
+// 838.4 ns; a flow's first has 16 B more (RETH), 851.2 ns; an ACK and a PFC frame are 60 B, 48 ns; a cable takes 1 us.
 func TestWhyByHand(t *testing.T) {
 	const (
 		first, data, ack, cable = 851_200, 838_400, 48_000, 1_000_000
 		us                      = 1_000_000
 		// h2's PAUSE comes to s1 and holds its port for 65535 times 512 bits.
 		released = 5*us + ack + cable + 65535*51_200
-		// The first packet is in s1's queue to h2 by then, and more come. The fourth takes s1's account of s0 to XOFF. Its PAUSE is there 2886.4 ns
-		// after s0 began to send that packet; three more have left by then, at 838.4, 1676.8 and 2515.2 ns. So seven wait at s1, and three at s0. One of
-		// the seven is below XON: as the sixth begins to leave, RESUME goes to s0.
+		// The first packet is in s1's queue to h2 by then, and more come. The fourth takes s1's account of s0 to XOFF. Its
+		// PAUSE is there 2886.4 ns after s0 began to send that packet; three more have left by then, at 838.4, 1676.8 and
+		// 2515.2 ns. So seven wait at s1, and three at s0. One of the seven is below XON: as the sixth begins to leave,
+		// RESUME goes to s0.
 		resumed = released + first + 4*data + ack + cable
 	)
 	o := run(t, parse(t, twoSwitches), "none", Options{Plane: wasmplane.Open, Why: true})
@@ -115,8 +117,8 @@ func TestWhyByHand(t *testing.T) {
 		"last serialisation ack s0-eth3":           ack,
 		"last propagation ack s0-eth3":             cable,
 	}
-	// The last of the stuck flow's ten packets left h0 after nine, and was the last of the three that waited at s0. At s1 all that was before it has
-	// gone by then.
+	// The last of the stuck flow's ten packets left h0 after nine, and was the last of the three that waited at s0. At s1
+	// all that was before it has gone by then.
 	lastAtS0 := int64(10*us + first + 9*data + cable)
 	stuck := map[string]int64{
 		"sending serialisation h0-eth1":            first + 8*data,
@@ -148,10 +150,12 @@ func TestWhyByHand(t *testing.T) {
 	}
 }
 
-// TestWhyOfTheStuck: of flows that wait for an answer as the run ends, why what would bring it stands still, by hand as above. The storm goes on.
+// TestWhyOfTheStuck: of flows that wait for an answer as the run ends, why what would bring it stands still, by hand as
+// above. The storm goes on.
 func TestWhyOfTheStuck(t *testing.T) {
 	const first, data, cable, us, end = 851_200, 838_400, 1_000_000, 1_000_000, 2_000_000_000
-	text := strings.NewReplacer("for: 1us", "for: 5ms", "interval: 1ms", "interval: 100us", "duration: 5ms\ndrain: true", "duration: 2ms").Replace(twoSwitches)
+	text := strings.NewReplacer("for: 1us", "for: 5ms", "interval: 1ms", "interval: 100us", "duration: 5ms\ndrain: true",
+		"duration: 2ms").Replace(twoSwitches)
 	flows := run(t, parse(t, text), "none", Options{Plane: wasmplane.Open, Why: true}).whyOf()
 	const storm = " < pause s1-eth2 < pfc_storm h2-eth1"
 	for flow, want := range []map[string]int64{{
@@ -169,7 +173,8 @@ func TestWhyOfTheStuck(t *testing.T) {
 	}
 }
 
-// TestWhyOfASlowReceiver: a flow that only passes by a slow receiver's switch waits because of it, for as long as PAUSE stops the link by pfc.csv.
+// TestWhyOfASlowReceiver: a flow that only passes by a slow receiver's switch waits because of it, for as long as PAUSE
+// stops the link by pfc.csv.
 func TestWhyOfASlowReceiver(t *testing.T) {
 	text := strings.Replace(twoSwitches, "{name: storm, at: 5us, for: 1us, host: h2, pause: [3], interval: 1ms}",
 		"{name: slow, at: 5us, host: h2, receiver: {rate: 100Mbps, buffer: 100KB, xoff: 2KB, xon: 1KB}}", 1)
@@ -186,8 +191,10 @@ func TestWhyOfASlowReceiver(t *testing.T) {
 	flows := o.whyOf()
 	const root = " < pause s0-eth1 < pause s1-eth2 < slow_receiver h2-eth1"
 	want := resumed - (50*us + first + cable)
-	if got := flows[1]["last paused s0-eth1"+root]; resumed == 0 || got < want-500 || got > want+500 { // pfc.csv has whole ns
-		t.Errorf("the victim was stopped for %d ps because of the slow receiver, and by pfc.csv for %d: %v", got, want, flows[1])
+	// pfc.csv has whole ns
+	if got := flows[1]["last paused s0-eth1"+root]; resumed == 0 || got < want-500 || got > want+500 {
+		t.Errorf("the victim was stopped for %d ps because of the slow receiver, and by pfc.csv for %d: %v", got, want,
+			flows[1])
 	}
 	var buffered int64
 	for part, ps := range flows[0] {
@@ -205,7 +212,10 @@ func TestWhyOfASlowReceiver(t *testing.T) {
 
 // TestWhyAddsUp: what why.csv has of each flow is its completion time, and recording changes nothing of the run.
 func TestWhyAddsUp(t *testing.T) {
-	for _, name := range []string{"incast", "line-rate", "deadlock", "pfc-storm", "link-failure", "tcd-single", "dcon-burst"} {
+	for _, name := range []string{
+		"incast", "line-rate", "deadlock", "pfc-storm", "link-failure", "tcd-single",
+		"dcon-burst",
+	} {
 		s := mustLoad(t, name)
 		if name == "dcon-burst" {
 			s.Controllers = []string{"swift", "dcon"}
@@ -259,7 +269,8 @@ func TestWhyOfTheBurst(t *testing.T) {
 	if want := int64(o.Scenario.Duration); sum != want {
 		t.Errorf("f0's parts are %d ps, want the run's %d: it does not end", sum, want)
 	}
-	// By pfc.csv, L0 paused H0 for so long. In each such time f0 waited for its pace besides, a packet's at most: at 2 Gb/s or more, 5 us.
+	// By pfc.csv, L0 paused H0 for so long. In each such time f0 waited for its pace besides, a packet's at most: at 2
+	// Gb/s or more, 5 us.
 	var total, since int64
 	for _, row := range o.table("pfc.csv").Rows {
 		if row["node"] != "L0" || row["peer"] != "H0" {
@@ -297,9 +308,15 @@ func TestWhyTwice(t *testing.T) {
 	}
 }
 
-// TestWhyAgreesWithSpread: what is followed from pause to pause is what summary.json's spread and victims, and pfc.csv, have of it.
+// TestWhyAgreesWithSpread: what is followed from pause to pause is what summary.json's spread and victims, and pfc.csv,
+// have of it.
 func TestWhyAgreesWithSpread(t *testing.T) {
-	for _, c := range []struct{ scenario, controller string }{{"dcon-burst", "dcqcn"}, {"pfc-storm", "none"}, {"link-failure", "none"}, {"deadlock", "none"}} {
+	for _, c := range []struct{ scenario, controller string }{
+		{"dcon-burst", "dcqcn"},
+		{"pfc-storm", "none"},
+		{"link-failure", "none"},
+		{"deadlock", "none"},
+	} {
 		t.Run(c.scenario, func(t *testing.T) {
 			t.Parallel()
 			o := run(t, mustLoad(t, c.scenario), c.controller, Options{Plane: wasmplane.Open, Why: true})

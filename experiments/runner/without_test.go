@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSettingsWithoutEffect: a setting of the user without which a run has the same fingerprint is named, whatever it is of; one that changes the run is
-// not, be it that it keeps a threshold from being reached.
+// TestSettingsWithoutEffect: a setting of the user without which a run has the same fingerprint is named, whatever it
+// is of; one that changes the run is not, be it that it keeps a threshold from being reached.
 func TestSettingsWithoutEffect(t *testing.T) {
 	for _, c := range []struct {
 		controller, set, why string // why is empty where it has an effect
@@ -35,11 +35,13 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		}
 		v := run(t, s, c.controller, Options{Plane: wasmplane.Open, Sets: []string{c.set}, CheckSets: true}).Summary.Verdict
 		all := strings.Join(v.Messages, "\n")
-		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") && strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
+		if named := strings.Contains(all, "--set "+c.set+" had no effect: ") &&
+			strings.Contains(all, c.why); named != (c.why != "") || named && v.Status != measure.Warn {
 			t.Errorf("%s under %s: %+v", c.set, c.controller, v)
 		}
 		as := c.set == "host.cnp_interval=50us" || c.set == "cc.dcqcn.g=1/256"
-		if note := "--set " + c.set + " changes nothing: the scenario already has this value"; slices.Contains(v.Notes, note) != as {
+		if note := "--set " + c.set + " changes nothing: the scenario already has this value"; slices.Contains(v.Notes,
+			note) != as {
 			t.Errorf("%s: notes %q", c.set, v.Notes)
 		}
 	}

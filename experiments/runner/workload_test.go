@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them again.
+// TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them
+// again.
 func TestSameFlowsUnderAnyController(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "../scenario/testdata/workloads/all.yaml")
@@ -33,7 +34,8 @@ func TestSameFlowsUnderAnyController(t *testing.T) {
 	if got := column(run(t, s, "dcqcn", Options{Plane: wasmplane.Open}).table("flows.csv").Rows); got == want {
 		t.Error("seeds 1 and 5 give the same flows")
 	}
-	if status := first.Summary.Verdict; status.Status == measure.Fail || first.Summary.Flows.Completed != len(s.Flows)-countTag(s, "search")+first.Summary.ByTag["search"].Count {
+	if status := first.Summary.Verdict; status.Status == measure.Fail ||
+		first.Summary.Flows.Completed != len(s.Flows)-countTag(s, "search")+first.Summary.ByTag["search"].Count {
 		t.Errorf("%+v, %d flows ended", status, first.Summary.Flows.Completed)
 	}
 	var manifest struct {
@@ -47,7 +49,8 @@ func TestSameFlowsUnderAnyController(t *testing.T) {
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if v := manifest.Configuration.Workloads; len(v) != 7 || v[0].Flows != first.Summary.ByTag["search"].Count || len(manifest.Paths) != 1 {
+	if v := manifest.Configuration.Workloads; len(v) != 7 || v[0].Flows != first.Summary.ByTag["search"].Count ||
+		len(manifest.Paths) != 1 {
 		t.Errorf("%d workloads, %d paths: %+v", len(v), len(manifest.Paths), v[0])
 	}
 	replayed := parse(t, fmt.Sprintf("topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 4}}\n"+

@@ -33,7 +33,8 @@ func TestBalancingOfAVariant(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := u.Resolution()
-		if u.Scenario.Topology.Balancing.Moving != moving || (m.Paths[0].Path == nil) != moving || (m.Paths[0].May != nil) != moving {
+		if u.Scenario.Topology.Balancing.Moving != moving || (m.Paths[0].Path == nil) != moving ||
+			(m.Paths[0].May != nil) != moving {
 			t.Errorf("%s: %+v", name, m.Paths[0])
 		}
 		if moving && strings.Join(m.Paths[0].May, " ") != "h0 leaf0 spine0 spine1 leaf1 h2" {
@@ -58,7 +59,11 @@ func TestBalancingRefused(t *testing.T) {
 		{[]string{"switch.load_balancing.mode=spray"}, "hpcc", "hpcc compares the telemetry"},
 		{[]string{"switch.load_balancing.mode=adaptive"}, "hpcc", "hpcc compares the telemetry"},
 		{[]string{"switch.load_balancing.mode=spray"}, "dcon", "dcon has switches know the one queue"},
-		{[]string{"switch.load_balancing.mode=spray", "routing.hash=hpcc"}, "dcqcn", "load_balancing has no say where routing.hash is hpcc"},
+		{
+			[]string{"switch.load_balancing.mode=spray", "routing.hash=hpcc"},
+			"dcqcn",
+			"load_balancing has no say where routing.hash is hpcc",
+		},
 		{[]string{"switch.load_balancing.mode=spray", "flows.0.via=[spine1]"}, "dcqcn", "has via"},
 		{[]string{"flows.0.via=[spine1]"}, "dcqcn", ""},
 		{[]string{"switch.load_balancing.seed=own"}, "dcqcn", ""},
@@ -99,7 +104,8 @@ func TestWarningsOfBalancing(t *testing.T) {
 
 // The words of a file come back out of show.
 func TestBalancingIsShown(t *testing.T) {
-	s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing={mode: adaptive, by: flowlet, gap: 5us}"})
+	s, err := Parse("balanced.yaml", []byte(balanced),
+		[]string{"switch.load_balancing={mode: adaptive, by: flowlet, gap: 5us}"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +116,8 @@ func TestBalancingIsShown(t *testing.T) {
 	if !strings.Contains(text.String(), "load_balancing: mode adaptive, seed own, fields 5-tuple, gap 5us, order random, by flowlet") {
 		t.Errorf("%s", &text)
 	}
-	if b := s.Switch.Balancing; b.Mode != switchagent.BalanceAdaptive || !b.ByFlowlet || !slices.Contains(switchagent.BalancingNames, "adaptive") {
+	if b := s.Switch.Balancing; b.Mode != switchagent.BalanceAdaptive || !b.ByFlowlet ||
+		!slices.Contains(switchagent.BalancingNames, "adaptive") {
 		t.Errorf("%+v", b)
 	}
 }
@@ -127,12 +134,28 @@ func TestEntropyOfHosts(t *testing.T) {
 		{[]string{"host.entropy=flow"}, "dcon", false, "", ""},
 		{[]string{"host.entropy=reps"}, "dcon", true, "dcon has switches know the one queue", ""},
 		{[]string{"host.entropy=random"}, "hpcc", true, "hpcc compares the telemetry", ""},
-		{[]string{"host.entropy=random", "routing.hash=hpcc", "controllers=[dcqcn]"}, "dcqcn", true, "host.entropy has packets with other source ports", ""},
+		{
+			[]string{"host.entropy=random", "routing.hash=hpcc", "controllers=[dcqcn]"},
+			"dcqcn", true,
+			"host.entropy has packets with other source ports", "",
+		},
 		{[]string{"host.ip=ipv6"}, "hpcc", false, "", ""},
-		{[]string{"host.ip=ipv6", "routing.hash=hpcc", "controllers=[dcqcn]"}, "dcqcn", false, "packets carry as their IPv4 identification, which those of host.ip: ipv6 have not", ""},
+		{
+			[]string{"host.ip=ipv6", "routing.hash=hpcc", "controllers=[dcqcn]"},
+			"dcqcn", false,
+			"packets carry as their IPv4 identification, which those of host.ip: ipv6 have not", "",
+		},
 		{[]string{"host.entropy=reps", "flows.0.via=[spine1]"}, "dcqcn", true, "has via", ""},
-		{[]string{"host.entropy=reps", "switch.load_balancing.mode=spray"}, "dcqcn", true, "", "host.entropy reps has no effect: switches choose by load_balancing.mode spray, and not by a hash"},
-		{[]string{"host.entropy=reps", "switch.load_balancing.fields=addresses"}, "dcqcn", true, "", "host.entropy reps has no effect: switches hash addresses only, and not the source port"},
+		{
+			[]string{"host.entropy=reps", "switch.load_balancing.mode=spray"},
+			"dcqcn", true, "",
+			"host.entropy reps has no effect: switches choose by load_balancing.mode spray, and not by a hash",
+		},
+		{
+			[]string{"host.entropy=reps", "switch.load_balancing.fields=addresses"},
+			"dcqcn", true, "",
+			"host.entropy reps has no effect: switches hash addresses only, and not the source port",
+		},
 	} {
 		s, err := Parse("balanced.yaml", []byte(balanced), c.sets)
 		if err != nil {
@@ -141,7 +164,8 @@ func TestEntropyOfHosts(t *testing.T) {
 		if s.Topology.Balancing.Moving != c.moving {
 			t.Errorf("%v: moving %v", c.sets, !c.moving)
 		}
-		if err := Check(s, []string{c.controller}); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+		if err := Check(s, []string{c.controller}); (err == nil) != (c.refused == "") || err != nil &&
+			!strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%v under %s: %v, want %q", c.sets, c.controller, err, c.refused)
 		}
 		if got := strings.Join(Warnings(s, []string{c.controller}), "\n"); c.refused == "" && got != c.warn {
@@ -150,13 +174,17 @@ func TestEntropyOfHosts(t *testing.T) {
 	}
 }
 
-// Of a few flows, too, that one switch has chosen and the next by the same hash; not of those that each chooses by its own, nor on the first choice.
+// Of a few flows, too, that one switch has chosen and the next by the same hash; not of those that each chooses by its
+// own, nor on the first choice.
 func TestWarningsOfFewFlows(t *testing.T) {
 	const flows = "name: few\ntopology: {fattree: {k: 4}}\nduration: 1ms\ncontrollers: [dcqcn]\nworkloads: [{permutation: {size: 100KB, rounds: 2, interval: 10us}}]\n"
 	told := map[string]int{}
 	for _, set := range []string{"seed: 7", "seed: own", "fields: addresses"} {
 		for seed := range 20 {
-			s, err := Parse("few.yaml", []byte(flows), []string{"switch.load_balancing={" + set + "}", fmt.Sprintf("seed=%d", seed+1)})
+			s, err := Parse("few.yaml", []byte(flows), []string{
+				"switch.load_balancing={" + set + "}",
+				fmt.Sprintf("seed=%d", seed+1),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +217,10 @@ func TestWarningsOfNoChoice(t *testing.T) {
 			fabric + "[" + link + ", {from: leaf0..leaf1, to: spine1, weight: 2}]}\n", "seed=2",
 			"the topology's weights of links have no effect: no two links of equal cost have different ones",
 		},
-		{strings.Replace(fabric, "spines: 2", "spines: 1", 1) + "[" + link + "]}\n", "seed=2", "the topology's weights of links have no effect: " + none},
+		{
+			strings.Replace(fabric, "spines: 2", "spines: 1", 1) + "[" + link + "]}\n", "seed=2",
+			"the topology's weights of links have no effect: " + none,
+		},
 	} {
 		s, err := Parse("plain.yaml", []byte(flows+c.topology), []string{c.set})
 		if err != nil {
@@ -201,7 +232,8 @@ func TestWarningsOfNoChoice(t *testing.T) {
 	}
 }
 
-// One seed for all polarises a fat-tree's second choice, and a hash of addresses alone that of flows between one pair; hashes of one's own do not.
+// One seed for all polarises a fat-tree's second choice, and a hash of addresses alone that of flows between one pair;
+// hashes of one's own do not.
 func TestWarningsOfPolarisation(t *testing.T) {
 	const flows = `
 name: polarised
@@ -231,16 +263,22 @@ workloads:
 			t.Errorf("%s: %q", c.set, got)
 		}
 	}
-	s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing.fields=addresses", "flows=[{from: h0, to: h2, size: 100KB, count: 40, interval: 0s}]"})
+	s, err := Parse("balanced.yaml", []byte(balanced),
+		[]string{
+			"switch.load_balancing.fields=addresses",
+			"flows=[{from: h0, to: h2, size: 100KB, count: 40, interval: 0s}]",
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); !strings.HasPrefix(got, "hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which take 1 of them; they hash addresses only") {
+	if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); !strings.HasPrefix(got,
+		"hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which take 1 of them; they hash addresses only") {
 		t.Errorf("%q", got)
 	}
 }
 
-// The logarithm of a probability that can be worked out by hand: of 10 flows over 4 ports, all take one of 4 with 4*(1/4)^10.
+// The logarithm of a probability that can be worked out by hand: of 10 flows over 4 ports, all take one of 4 with
+// 4*(1/4)^10.
 func TestChance(t *testing.T) {
 	once := math.Log(0.05)
 	for n, want := range map[int]float64{1: 0.05, 2: 0.05 * 0.05 * (1 - 2*once)} { // the sum of two is Erlang's

@@ -12,8 +12,9 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Check finds every mistake that shows only once a scenario meets its controllers and its seeds: what a run, a sweep and validate
-// refuse is what Check refuses, and nothing else of a scenario that could be read. Without seeds it is the scenario's own.
+// Check finds every mistake that shows only once a scenario meets its controllers and its seeds: what a run, a sweep
+// and validate refuse is what Check refuses, and nothing else of a scenario that could be read. Without seeds it is the
+// scenario's own.
 func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 	if len(seeds) == 0 {
 		seeds = []uint64{s.Seed}
@@ -38,7 +39,8 @@ func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 
 // Fits says what of a scenario does not go with a congestion control, in a run as in a live fabric.
 func Fits(s *Scenario, spec *cc.Spec) error {
-	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s), balancingFits(s, spec)); err != nil {
+	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s),
+		balancingFits(s, spec)); err != nil {
 		return err
 	}
 	if err := HostSettings(s, spec.Needs).Validate(); err != nil {
@@ -81,7 +83,8 @@ func (f *Flow) LiveFits() error {
 		return fmt.Errorf("a flow with %s (%s): a live fabric's flows have none of their own; leave it out", what, f.Tag)
 	}
 	if own.Priority > 0 {
-		return fmt.Errorf("a flow of priority %d (%s): a live fabric's flows have host.data_priority; leave priority out", own.Priority-1, f.Tag)
+		return fmt.Errorf("a flow of priority %d (%s): a live fabric's flows have host.data_priority; leave priority out",
+			own.Priority-1, f.Tag)
 	}
 	return nil
 }
@@ -131,7 +134,8 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	return nil
 }
 
-// balancingFits refuses load balancing by the packet under a controller whose switches or hosts know a flow by its path.
+// balancingFits refuses load balancing by the packet under a controller whose switches or hosts know a flow by its
+// path.
 func balancingFits(s *Scenario, spec *cc.Spec) error {
 	entropy := s.Host.Entropy != hostagent.EntropyFlow
 	if entropy && s.Topology.Hash == topologies.HashHPCC {
@@ -146,14 +150,16 @@ func balancingFits(s *Scenario, spec *cc.Spec) error {
 	const packets = "and each packet may take another, by switch.load_balancing or host.entropy: take flowlets, or another congestion control"
 	switch {
 	case spec.Needs.INT:
-		return fmt.Errorf("%s compares the telemetry of a packet with that of the one before on the same path, %s", spec.Name, packets)
+		return fmt.Errorf("%s compares the telemetry of a packet with that of the one before on the same path, %s", spec.Name,
+			packets)
 	case spec.Needs.CNM:
 		return fmt.Errorf("%s has switches know the one queue that a flow's packets are in, %s", spec.Name, packets)
 	}
 	return nil
 }
 
-const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" + wire.INTRates + ")"
+const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" +
+	wire.INTRates + ")"
 
 // trimFits refuses trimming where there is nothing that it may cut, or no lossy priority for what is left.
 func trimFits(s *Scenario) error {

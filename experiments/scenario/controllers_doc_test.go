@@ -17,9 +17,9 @@ import (
 
 const controllersDocument = "../../docs/controllers.md"
 
-// TestControllersDocument: docs/controllers.md has a section for every controller of the registry, the constants that the
-// registry has, the files that it quotes as they are, and figures that exist. With -update the tables and the quoted files
-// are written anew.
+// TestControllersDocument: docs/controllers.md has a section for every controller of the registry, the constants that
+// the registry has, the files that it quotes as they are, and figures that exist. With -update the tables and the
+// quoted files are written anew.
 func TestControllersDocument(t *testing.T) {
 	data, err := os.ReadFile(controllersDocument)
 	if err != nil {
@@ -119,8 +119,8 @@ func departureLine(t *testing.T, name, beyond string) []string {
 // shownPath is the path that relative defaults are worked out for.
 var shownPath = cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 
-// constantsTables are a controller's constants, or those that another has not: one table, or one a value of the constant that
-// decides which of the others apply.
+// constantsTables are a controller's constants, or those that another has not: one table, or one a value of the
+// constant that decides which of the others apply.
 func constantsTables(t *testing.T, name, beyond string) []string {
 	t.Helper()
 	spec, err := cc.Lookup(name)
@@ -169,7 +169,8 @@ func constantsTables(t *testing.T, name, beyond string) []string {
 		if when != "" {
 			lines = append(lines, fmt.Sprintf("With `%s: %s`:", spec.Selector, when), "")
 		}
-		lines = append(lines, "| constant | default | at 40 Gb/s, 40 us | kind | bounds | meaning |", "|---|---|---|---|---|---|")
+		lines = append(lines, "| constant | default | at 40 Gb/s, 40 us | kind | bounds | meaning |",
+			"|---|---|---|---|---|---|")
 		lines = append(lines, rows[when]...)
 	}
 	return lines

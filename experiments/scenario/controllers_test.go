@@ -27,7 +27,8 @@ func TestControllerNames(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", given, got, want)
 		}
 	}
-	if _, err := s.ControllerNames([]string{"zzz"}); err == nil || !strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff, dcqcn-acks, dcqcn-class") {
+	if _, err := s.ControllerNames([]string{"zzz"}); err == nil ||
+		!strings.HasSuffix(err.Error(), "; small has the variants dcqcn-half, dcqcn-xoff, dcqcn-acks, dcqcn-class") {
 		t.Errorf("zzz: %v", err)
 	}
 	if err := Check(s, []string{"dcqcn-half", "nobody"}); err == nil || strings.Count(err.Error(), "\n") != 0 {

@@ -1,5 +1,5 @@
-// Package scenario is the language of experiments: scenario files, the scenarios that come with the program, and what a scenario
-// comes to under one congestion control and one seed.
+// Package scenario is the language of experiments: scenario files, the scenarios that come with the program, and what a
+// scenario comes to under one congestion control and one seed.
 //
 // A scenario's life:
 //
@@ -10,21 +10,25 @@
 //
 // A Scenario is not changed once it has been read: WithSeed and Under give another.
 //
-//   - Load alone does not make a scenario that runs: what depends on the controller, such as its constants, is found by Check. The runner,
+//   - Load alone does not make a scenario that runs: what depends on the controller, such as its constants, is found by
+//     Check. The runner,
 //     the sweep and validate refuse what Check refuses, and nothing more.
 //   - Load and Parse read the files that a scenario names, in the folder of the scenario's own name.
 //   - A Scenario may be read by several goroutines, and by several runs at once. Nobody may write to it.
 //   - Warnings are no errors: what is off but can be run. Whoever runs a scenario for people shows them.
 //
-// Of the engine the package uses what decides a flow's path and a port's thresholds; it runs nothing and opens no fabric.
+// Of the engine the package uses what decides a flow's path and a port's thresholds; it runs nothing and opens no
+// fabric.
 //
 // Where what is:
 //
-//   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and seeds); sources.go
+//   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and
+//     seeds); sources.go
 //     has those that come with the program, and what any was read from, to be read again.
 //   - Under one controller and seed: setup.go, and needs.go (what the controller has switches and hosts be).
 //   - What is wrong with it: check.go. What is off: warnings.go.
-//   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with spec_workload_parts.go
+//   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with
+//     spec_workload_parts.go
 //     and spec_steps.go (flows that wait), spec_controllers.go (with settings of switches and hosts), spec_faults.go
 //     with spec_faults_check.go, spec_end.go (how it ends), spec_report.go with reference.go (levels in
 //     plots), spec_published.go and spec_quick.go (the quick form).

@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestDraws: flows of the same tag and ends, of the other direction and of another tag, and QPs of one flow, draw ports of their own. One
-// more flow, put first, changes none. Messages of one connection have its port, and draw others.
+// TestDraws: flows of the same tag and ends, of the other direction and of another tag, and QPs of one flow, draw ports
+// of their own. One more flow, put first, changes none. Messages of one connection have its port, and draw others.
 func TestDraws(t *testing.T) {
 	const top = "topology: {star: {hosts: 4}, rate: 100Gbps}\ncontrollers: none\nduration: 1ms\n"
 	read := func(text string) *scenario.Scenario {
@@ -19,7 +19,8 @@ func TestDraws(t *testing.T) {
 		return s
 	}
 	const flows = "{tag: a, from: h0, to: h1, size: 1MB, count: 2, interval: 1us}, {tag: a, from: h1, to: h0, size: 1MB}, {tag: b, from: h0, to: h1, size: 1MB}]\n"
-	alone, more := read("flows: ["+flows).Draws(1), read("flows: [{tag: first, from: h2, to: h3, size: 1KB}, "+flows).Draws(1)
+	alone, more := read("flows: ["+flows).Draws(1), read("flows: [{tag: first, from: h2, to: h3, size: 1KB}, "+
+		flows).Draws(1)
 	seen := map[uint64]bool{}
 	for flow := range 4 {
 		for qp := range 2 {

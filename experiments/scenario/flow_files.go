@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowTable reads flows from a file like flows.csv: a line of column names, then a line a flow. Columns that it does not
-// know are passed over.
+// flowTable reads flows from a file like flows.csv: a line of column names, then a line a flow. Columns that it does
+// not know are passed over.
 func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	name := ""
 	if !v.String(&name) {
@@ -175,8 +175,8 @@ func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	}
 }
 
-// The destination ports by which the scripts of HPCC's simulator tell flows apart (its analysis/fct_analysis.py), and the
-// tags that flows of these ports have here. Flows of another port N have the tag "portN".
+// The destination ports by which the scripts of HPCC's simulator tell flows apart (its analysis/fct_analysis.py), and
+// the tags that flows of these ports have here. Flows of another port N have the tag "portN".
 const (
 	HPCCNormalPort, hpccNormal = 100, "normal"
 	hpccIncastPort, hpccIncast = 200, "incast"
@@ -194,10 +194,11 @@ func hpccTag(port int) string {
 	return hpccPortPrefix + strconv.Itoa(port)
 }
 
-// hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt): its name, or {file: NAME, origin: TIME} with
-// the time in the file at which the run begins. The file is words between blanks: the number of flows; and for each its
-// source, its destination, priority group, destination port, bytes, and start in seconds. What follows is not read. Hosts are
-// named by their numbers: a node's place in the topology, which in one of the simulator's is the node's own number.
+// hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt): its name, or {file: NAME, origin: TIME}
+// with the time in the file at which the run begins. The file is words between blanks: the number of flows; and for
+// each its source, its destination, priority group, destination port, bytes, and start in seconds. What follows is not
+// read. Hosts are named by their numbers: a node's place in the topology, which in one of the simulator's is the node's
+// own number.
 func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	before := v.Report().Count()
 	file, name := v, ""
@@ -285,8 +286,8 @@ func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	return n.Kind == topologies.Host
 }
 
-// hpccPort is a flow's destination port in the simulator: its file's, or what the simulator's scripts expect, 200 of an incast and
-// 100 of others.
+// hpccPort is a flow's destination port in the simulator: its file's, or what the simulator's scripts expect, 200 of an
+// incast and 100 of others.
 func (s *Scenario) hpccPort(flow int) int {
 	if port := s.Flows[flow].hpccPort; port > 0 {
 		return int(port) - 1
@@ -302,7 +303,8 @@ func (s *Scenario) hpccPort(flow int) int {
 	return HPCCNormalPort
 }
 
-// fixed gives a workload the graph of a file, for ranks at hosts. Of more hosts than the graph has ranks the first have them.
+// fixed gives a workload the graph of a file, for ranks at hosts. Of more hosts than the graph has ranks the first have
+// them.
 func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts []int) bool {
 	switch {
 	case len(hosts) < g.Ranks:
@@ -408,8 +410,8 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 	})
 }
 
-// messages reads a table of messages that wait for each other: a line of column names, id, src, dst, size_bytes and after, perhaps start_ns and
-// compute_ns, and a line a message.
+// messages reads a table of messages that wait for each other: a line of column names, id, src, dst, size_bytes and
+// after, perhaps start_ns and compute_ns, and a line a message.
 func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	name := ""
 	if !v.String(&name) {
@@ -421,7 +423,10 @@ func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) 
 	}
 	before := v.Report().Count()
 	w.View.file(name, data)
-	t := messageReader{flowReader: flowReader{decoder: d, w: w}, g: &steps.Graph{Ranks: len(d.s.Topology.Hosts)}, byID: map[string]int{}}
+	t := messageReader{
+		flowReader: flowReader{decoder: d, w: w}, g: &steps.Graph{Ranks: len(d.s.Topology.Hosts)},
+		byID: map[string]int{},
+	}
 	for row := range v.Report().Rows(path, data, ",") {
 		if t.columns == nil {
 			if !t.header(row) {
@@ -519,7 +524,10 @@ func (t *messageReader) add(row yamlspec.Row) {
 		return
 	}
 	nodes := t.s.Topology.Nodes
-	m := messageRow{source: int32(nodes[source].Index), destination: int32(nodes[destination].Index), start: times["start_ns"], after: at("after")}
+	m := messageRow{
+		source: int32(nodes[source].Index), destination: int32(nodes[destination].Index),
+		start: times["start_ns"], after: at("after"),
+	}
 	m.begins = int32(len(t.g.Operations))
 	var compute []steps.Wait
 	if took := times["compute_ns"]; took > 0 {
@@ -564,7 +572,8 @@ func (t *messageReader) join() {
 				waits = append(waits, steps.Wait{Operation: on.send})
 			default:
 				host := t.s.Topology.Nodes[t.s.Topology.Hosts[m.source]].Name
-				m.after.Errorf("message %s is neither to %s nor of it: a message waits for what its own source gets and sends", id, host)
+				m.after.Errorf("message %s is neither to %s nor of it: a message waits for what its own source gets and sends", id,
+					host)
 			}
 		}
 		if len(waits) > 0 {

@@ -28,8 +28,8 @@ type HPCCImport struct {
 	Time     vtime.Time // for which flows arrive, with a CDF
 }
 
-// hpccControls are the congestion controls of run.py that there are here, by our names. ackPrio is what run.py gives ACK_HIGH_PRIO: 1 has a paused host send
-// its ACKs.
+// hpccControls are the congestion controls of run.py that there are here, by our names. ackPrio is what run.py gives
+// ACK_HIGH_PRIO: 1 has a paused host send its ACKs.
 var hpccControls = []struct {
 	name    string
 	ackPrio bool
@@ -76,8 +76,9 @@ func checkLoad(v *yamlspec.Value, load float64) bool {
 	return false
 }
 
-// Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they are. The
-// switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can say it.
+// Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they
+// are. The switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can
+// say it.
 func (h HPCCImport) Scenario(folder string) (string, error) {
 	at := slices.Index(HPCCControls(), cmp.Or(h.CC, "dcqcn"))
 	if at < 0 {
@@ -149,8 +150,9 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 	case strings.HasPrefix(control.name, "dcqcn"):
 		constants = fmt.Sprintf("cc:\n  %s: {profile: b}\n", control.name)
 	}
-	// The simulator's threshold is (buffer - headrooms - reserves - used beyond the reserves) / 8, and a queue comes to it with its own reserve besides
-	// (switch-mmu.cc). The headrooms come off here, too. For one port that fills, the rest is a buffer that is less by all reserves but nine.
+	// The simulator's threshold is (buffer - headrooms - reserves - used beyond the reserves) / 8, and a queue comes to it
+	// with its own reserve besides (switch-mmu.cc). The headrooms come off here, too. For one port that fills, the rest is
+	// a buffer that is less by all reserves but nine.
 	ports := 0
 	for _, id := range plan.Switch {
 		ports = max(ports, len(plan.Nodes[id].Ports))
@@ -194,8 +196,8 @@ func scenarioNameOf(text string) string {
 	return name
 }
 
-// hpccSpan is the first and the last start in a flow file of the simulator. Other mistakes in it are found as the scenario is
-// read.
+// hpccSpan is the first and the last start in a flow file of the simulator. Other mistakes in it are found as the
+// scenario is read.
 func hpccSpan(path string) (first, last vtime.Time, err error) {
 	data, err := files.Read(path, yamlspec.TableFile)
 	if err != nil {
@@ -211,7 +213,10 @@ func hpccSpan(path string) (first, last vtime.Time, err error) {
 	first = vtime.Never
 	for range count {
 		var start *yamlspec.Value
-		for _, what := range []string{"source of a flow", "destination of a flow", "priority group", "destination port", "size in bytes", "start in seconds"} {
+		for _, what := range []string{
+			"source of a flow", "destination of a flow", "priority group", "destination port",
+			"size in bytes", "start in seconds",
+		} {
 			if start = w.Next(what); start == nil {
 				return 0, 0, report.Err()
 			}

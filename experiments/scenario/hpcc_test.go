@@ -18,13 +18,15 @@ func TestHPCCFlows(t *testing.T) {
 	var got []string
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		got = append(got, fmt.Sprintf("%s %s %s %d %d", f.Tag, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, f.Size, f.Start))
+		got = append(got, fmt.Sprintf("%s %s %s %d %d", f.Tag, s.Topology.Nodes[f.Source].Name,
+			s.Topology.Nodes[f.Destination].Name, f.Size, f.Start))
 	}
 	const want = "normal h0 h3 1500 0\nincast h4 h3 300000 1000000\nport4791 h1 h3 300000 1000000\nnormal h0 h4 1 10000500"
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("flows\n%s\nwant\n%s", text, want)
 	}
-	tagged := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, strings.Replace(lab.HPCCScenario, "{hpcc: {file: flow.txt, origin: 2s}}", "{tag: mine, hpcc: flow.txt}", 1)),
+	tagged := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows,
+		strings.Replace(lab.HPCCScenario, "{hpcc: {file: flow.txt, origin: 2s}}", "{tag: mine, hpcc: flow.txt}", 1)),
 		"duration=3s")
 	if f := tagged.Flows[1]; f.Tag != "mine" || f.Start != 2*vtime.Second+vtime.Microsecond {
 		t.Errorf("%+v", f)
@@ -58,8 +60,9 @@ func TestHPCCFlowProblems(t *testing.T) {
 	}
 }
 
-// TestHPCCSwitches: an imported switch pauses a port where the simulator's does (GetPfcThreshold, GetSharedUsed and ConfigNPort of its switch-mmu.cc,
-// third.cc's headroom, run.py's buffer in whole MiB), and its hosts send ACKs when paused as run.py's ack_prio has it.
+// TestHPCCSwitches: an imported switch pauses a port where the simulator's does (GetPfcThreshold, GetSharedUsed and
+// ConfigNPort of its switch-mmu.cc, third.cc's headroom, run.py's buffer in whole MiB), and its hosts send ACKs when
+// paused as run.py's ack_prio has it.
 func TestHPCCSwitches(t *testing.T) {
 	for _, c := range []struct {
 		hosts, gigabits int
@@ -71,8 +74,14 @@ func TestHPCCSwitches(t *testing.T) {
 		}
 		path := lab.HPCCFolder(t, topology, "1\n1 2 3 100 1000 2\n", "")
 		dir := filepath.Dir(path)
-		for control, ack := range map[string]bool{"dcqcn": true, "dcqcn+win": false, "hpcc": false, "dctcp": false, "timely": true, "timely+win": true} {
-			text, err := HPCCImport{Topology: filepath.Join(dir, "topo.txt"), Flows: filepath.Join(dir, "flow.txt"), CC: control}.Scenario(dir)
+		for control, ack := range map[string]bool{
+			"dcqcn": true, "dcqcn+win": false, "hpcc": false, "dctcp": false,
+			"timely": true, "timely+win": true,
+		} {
+			text, err := HPCCImport{
+				Topology: filepath.Join(dir, "topo.txt"), Flows: filepath.Join(dir, "flow.txt"),
+				CC: control,
+			}.Scenario(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +132,10 @@ duration: 20us
 }
 
 func FuzzHPCCFlows(f *testing.F) {
-	for _, seed := range []string{lab.HPCCFlows, "", "1", "9999999999 0 1", "1 0 1 3 100 1 1e-6", "2\n0 1 3 100 5 2 1 0 3 100 5 -1", "1 0 1 3 100 5 2s"} {
+	for _, seed := range []string{
+		lab.HPCCFlows, "", "1", "9999999999 0 1", "1 0 1 3 100 1 1e-6",
+		"2\n0 1 3 100 5 2 1 0 3 100 5 -1", "1 0 1 3 100 5 2s",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, flows string) {
@@ -144,7 +156,10 @@ func FuzzHPCCFlows(f *testing.F) {
 
 // TestHPCCTimes: flows of a distribution arrive for a time that a scenario can have.
 func TestHPCCTimes(t *testing.T) {
-	for text, good := range map[string]bool{"1ps": true, "0s": false, "-1us": false, maxDuration.String(): true, (maxDuration + vtime.Nanosecond).String(): false} {
+	for text, good := range map[string]bool{
+		"1ps": true, "0s": false, "-1us": false, maxDuration.String(): true,
+		(maxDuration + vtime.Nanosecond).String(): false,
+	} {
 		if err := new(HPCCImport).SetTime(text); (err == nil) != good {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -51,7 +51,8 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	if own.CoalesceACKs > 0 && !needs.ACK {
 		own.AckEvery = own.CoalesceACKs
 	}
-	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC // without credits nothing may be sent
+	// without credits nothing may be sent
+	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC
 	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Cap == hostagent.AutoCap {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
 	}
@@ -194,17 +195,21 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 			if from.Node == to.Node || !plan.Joined(a, b) {
 				continue
 			}
-			env := Environment(plan, &Flow{Source: from.Node, Destination: to.Node, Pair: topologies.Pair{From: place(from), To: place(to)}}, needs)
+			env := Environment(plan, &Flow{
+				Source: from.Node, Destination: to.Node,
+				Pair: topologies.Pair{From: place(from), To: place(to)},
+			}, needs)
 			packets = max(packets, env.LineRate.BytesIn(env.BaseRTT)/env.LineMTU+1)
 		}
 	}
 	return units.Bytes(packets * int64(plan.MTU))
 }
 
-// tolerance is what auto stands for in selective.reorder, under a cap. On one path packets keep their order, and a gap is a loss. Where trimmed packets tell
-// of losses gaps say nothing, as in Ultra Ethernet's reference simulator. Else it is how many packets a flow sends at line rate while one is in the
-// longest queues that others pass by: of lossy priorities their limit, of others a bandwidth-delay product, at each port that load balancing chooses.
-// With losses it is three quarters of the cap at most, as no more is sent behind a gap than the cap lets.
+// tolerance is what auto stands for in selective.reorder, under a cap. On one path packets keep their order, and a gap
+// is a loss. Where trimmed packets tell of losses gaps say nothing, as in Ultra Ethernet's reference simulator. Else it
+// is how many packets a flow sends at line rate while one is in the longest queues that others pass by: of lossy
+// priorities their limit, of others a bandwidth-delay product, at each port that load balancing chooses. With losses it
+// is three quarters of the cap at most, as no more is sent behind a gap than the cap lets.
 func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
 	plan := s.Topology
 	if !plan.Balancing.Moving {
@@ -260,8 +265,9 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	return settings
 }
 
-// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC simulator,
-// run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of rate per.
+// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC
+// simulator, run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of
+// rate per.
 func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
 	if per == 0 {
 		per = plan.Ports[plan.Nodes[node].Ports[0]].Rate
@@ -280,7 +286,10 @@ type Thresholds struct {
 
 // ResolveThresholds is what settings of switches, by index, come to.
 func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) *Thresholds {
-	r := &Thresholds{Buffers: make([]units.Bytes, len(plan.Switch)), Ports: make([]switchagent.Thresholds, len(plan.Ports))}
+	r := &Thresholds{
+		Buffers: make([]units.Bytes, len(plan.Switch)),
+		Ports:   make([]switchagent.Thresholds, len(plan.Ports)),
+	}
 	for i, id := range plan.Switch {
 		buffer, ports := settings[i].Resolve(fill.Cables(plan, id, false))
 		r.Buffers[i] = buffer

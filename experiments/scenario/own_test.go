@@ -18,18 +18,21 @@ func TestWeightAlone(t *testing.T) {
 	for second, want := range map[string]bool{
 		"from: h0, to: h2": false, "from: h2, to: h1": true, "from: h0, to: h2, priority: 4": true,
 	} {
-		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB, weight: 2}, {"+second+", size: 1KB}]\n"), nil)
+		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB, weight: 2}, {"+
+			second+", size: 1KB}]\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		warned := strings.Contains(strings.Join(Warnings(s, s.Controllers), "\n"), "the weight of flow 0 (flow) has no effect: no other flow of h0 has its priority")
+		warned := strings.Contains(strings.Join(Warnings(s, s.Controllers), "\n"),
+			"the weight of flow 0 (flow) has no effect: no other flow of h0 has its priority")
 		if warned != want {
 			t.Errorf("%s: warned %v", second, warned)
 		}
 	}
 }
 
-// TestTelemetryWithoutLeastRate: a controller that reads telemetry and has no parameter min_rate is warned of like any other.
+// TestTelemetryWithoutLeastRate: a controller that reads telemetry and has no parameter min_rate is warned of like any
+// other.
 func TestTelemetryWithoutLeastRate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.star")
 	const source = "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    for hop in ack.hops:\n        flow.rate = hop.rate\n"
@@ -50,7 +53,8 @@ func TestTelemetryWithoutLeastRate(t *testing.T) {
 // TestOwnTogether: which congestion controls flows of one run may have, and what does not go with flows of their own.
 func TestOwnTogether(t *testing.T) {
 	text := func(run, own string) string {
-		return "topology: star\nduration: 1ms\ncontrollers: [" + run + "]\nflows: [{from: h0, to: h1, size: 1KB}, {from: h0, to: h1, size: 1KB, " + own + "}]\n"
+		return "topology: star\nduration: 1ms\ncontrollers: [" + run +
+			"]\nflows: [{from: h0, to: h1, size: 1KB}, {from: h0, to: h1, size: 1KB, " + own + "}]\n"
 	}
 	for _, c := range []struct{ run, own, want string }{
 		{"dcqcn", "cc: hpcc", ""},
@@ -91,8 +95,8 @@ func TestOwnTogether(t *testing.T) {
 	}
 }
 
-// TestBrokenControllerFile: the mistakes of a controller's file are reported where it is named, and nothing else, wherever a name may
-// stand.
+// TestBrokenControllerFile: the mistakes of a controller's file are reported where it is named, and nothing else,
+// wherever a name may stand.
 func TestBrokenControllerFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.star")
 	if err := os.WriteFile(path, []byte("def init(flow)\n"), 0o600); err != nil {

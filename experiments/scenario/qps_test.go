@@ -53,11 +53,13 @@ func TestWarningsOfQPs(t *testing.T) {
 		flow + "80KB, qps: {count: 4, message: 40KB}}":           "flows flow have 4 QPs, and the longest is 80KB, 2 messages of 40KB: the others carry nothing; qps 2 is enough",
 		flow + "2KB, qps: 1}":                                    "",
 	} {
-		s, err := Parse("x.yaml", []byte("topology: {star: {hosts: 2}}\ncontrollers: [none]\nduration: 1ms\nflows: ["+flows+"]\n"), nil)
+		s, err := Parse("x.yaml", []byte("topology: {star: {hosts: 2}}\ncontrollers: [none]\nduration: 1ms\nflows: ["+flows+
+			"]\n"), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", flows, err)
 		}
-		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") || !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
+			!strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: %q, want %q", flows, got, want)
 		}
 	}

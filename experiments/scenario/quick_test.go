@@ -22,7 +22,8 @@ quick:
   switch.pfc.xoff: 9KB
 `
 
-// TestQuick: only a quick run has a scenario's quick changes, under a name of its own; --set takes precedence over them.
+// TestQuick: only a quick run has a scenario's quick changes, under a name of its own; --set takes precedence over
+// them.
 func TestQuick(t *testing.T) {
 	full := parse(t, quickText)
 	quick, err := Reading{Quick: true, Sets: []string{"switch.pfc.xoff=8KB"}}.Parse("test.yaml", []byte(quickText))
@@ -42,7 +43,8 @@ func TestQuick(t *testing.T) {
 		s := c.s
 		if s.Name != c.name || s.Duration != c.duration || s.Flows[0].Size != units.MB || s.Flows[1].Size != c.b ||
 			s.Switch.PFC.XOFF != c.xoff || s.Topology.Links[0].Delay != c.delay || !s.HasQuick {
-			t.Errorf("%s: duration %v, flows of %v and %v, XOFF %v, delay %v", s.Name, s.Duration, s.Flows[0].Size, s.Flows[1].Size,
+			t.Errorf("%s: duration %v, flows of %v and %v, XOFF %v, delay %v", s.Name, s.Duration, s.Flows[0].Size,
+				s.Flows[1].Size,
 				s.Switch.PFC.XOFF, s.Topology.Links[0].Delay)
 		}
 	}
@@ -54,7 +56,8 @@ func TestQuick(t *testing.T) {
 
 // TestQuickProblems point at the quick change that is wrong.
 func TestQuickProblems(t *testing.T) {
-	text := strings.Replace(quickText, "flows.b.size: 3KB", "flows.c.size: 3KB\n  flows.0.sise: 1KB\n  drain: maybe\n  a..b: 1", 1)
+	text := strings.Replace(quickText, "flows.b.size: 3KB",
+		"flows.c.size: 3KB\n  flows.0.sise: 1KB\n  drain: maybe\n  a..b: 1", 1)
 	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
 	const want = `test.yaml in its quick form, which is with what quick changes:
 test.yaml:9:9: no item "c" in the list (test.yaml line 4): did you mean "a"?
@@ -85,8 +88,8 @@ func TestBuiltinsAreSound(t *testing.T) {
 	}
 }
 
-// TestQuickFormIsNamed: a mistake that only the quick form makes stands where the file is fine otherwise, so it is said to be
-// of the quick form; --set cannot change the quick form, and says what can be done instead.
+// TestQuickFormIsNamed: a mistake that only the quick form makes stands where the file is fine otherwise, so it is said
+// to be of the quick form; --set cannot change the quick form, and says what can be done instead.
 func TestQuickFormIsNamed(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0, to: h1, size: 1KB, start: 500us}]\nduration: 1ms\nquick: {duration: 100us}\n"
 	if _, err := Parse("test.yaml", []byte(text), nil); err != nil {
@@ -98,11 +101,13 @@ func TestQuickFormIsNamed(t *testing.T) {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 	for setting, want := range map[string]string{
-		"quick.duration=2ms": "as --set duration=2ms", "quick.flows.0.size=3KB": "as --set flows.0.size=3KB", "quick=x": "as --set path=x",
+		"quick.duration=2ms": "as --set duration=2ms", "quick.flows.0.size=3KB": "as --set flows.0.size=3KB",
+		"quick=x": "as --set path=x",
 	} {
 		for _, quick := range []bool{false, true} {
 			_, err := Reading{Quick: quick, Sets: []string{setting}}.Parse("test.yaml", []byte(text))
-			if err == nil || !strings.Contains(err.Error(), "--set: quick is what --quick changes, before --set does") || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), "--set: quick is what --quick changes, before --set does") ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", setting, err)
 			}
 		}

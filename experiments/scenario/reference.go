@@ -84,11 +84,19 @@ var referables = []referable{
 		}
 		return float64(at.port.QLen)
 	}},
-	{"line", "line rate", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 { return float64(at.env.LineRate) }},
+	{
+		"line", "line rate",
+		[]Quantity{Throughput, SendingRate},
+		func(at *referencePlace) float64 { return float64(at.env.LineRate) },
+	},
 	{"payload", "line rate, payload", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 {
 		return float64(at.env.LineRate) * float64(at.env.MTU) / float64(at.env.LineMTU)
 	}},
-	{"constant_rate", "constant rate", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 { return float64(at.flow.Extra().ConstantRate) }},
+	{
+		"constant_rate", "constant rate",
+		[]Quantity{Throughput, SendingRate},
+		func(at *referencePlace) float64 { return float64(at.flow.Extra().ConstantRate) },
+	},
 }
 
 // lossless is a level of PFC's, 0 where PFC does not act on data.
@@ -215,7 +223,9 @@ func (u *Setup) references(panels []Panel, views []PanelView) {
 }
 
 // referencePlace is what a series shows; nil if no flow has its tag.
-func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings, ports []switchagent.Thresholds) *referencePlace {
+func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
+	ports []switchagent.Thresholds,
+) *referencePlace {
 	s := u.Scenario
 	if series.Tag == "" {
 		data := s.Host.DataPriority
@@ -223,7 +233,8 @@ func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
 			data = series.Priority - 1
 		}
 		return &referencePlace{
-			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port], data: data, cnm: u.Needs.CNM,
+			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port],
+			data: data, cnm: u.Needs.CNM,
 		}
 	}
 	at := slices.IndexFunc(s.Flows, func(f Flow) bool { return f.Tag == series.Tag })

@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 )
 
-// TestReferences: a reference that is a setting is the run's, as --set, a variant or the controller have made it; where the run
-// has none, there is none.
+// TestReferences: a reference that is a setting is the run's, as --set, a variant or the controller have made it; where
+// the run has none, there is none.
 func TestReferences(t *testing.T) {
 	const payload = 25e9 * 1000 / 1082 / 2 // Ethernet's framing around 1000 B
 	levels := func(name string, sets ...string) (values [3][]float64, labels string) {
@@ -41,7 +41,11 @@ func TestReferences(t *testing.T) {
 		{"dcqcn", nil, [3][]float64{{100e3, 98e3, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
 		{"none", nil, [3][]float64{{100e3, 98e3, 0}, {0, 0, 0, 0, 0, 0}, rates}},
 		{"dcon", nil, [3][]float64{{100e3, 98e3, 0}, {60e3, 240e3, 0, 60e3, 0, 0}, rates}},
-		{"dcon", []string{"switch.cnm.threshold=90KB"}, [3][]float64{{100e3, 98e3, 0}, {60e3, 240e3, 0, 60e3, 90e3, 0}, rates}},
+		{"dcon", []string{"switch.cnm.threshold=90KB"}, [3][]float64{
+			{100e3, 98e3, 0},
+			{60e3, 240e3, 0, 60e3, 90e3, 0},
+			rates,
+		}},
 		{"dcqcn+tcd", nil, [3][]float64{{100e3, 98e3, 0}, {80e3, 320e3, 80e3, 0, 0, 7e3}, rates}},
 		{"dcqcn+tcd", []string{"switch.ecn.mode=step"}, [3][]float64{{100e3, 98e3, 0}, {0, 0, 0, 0, 0, 7e3}, rates}},
 		{"hpcc", nil, [3][]float64{{100e3, 98e3, 0}, {0, 0, 0, 0, 0, 0}, {25e9 * 1000 / 1124 / 2, 25e9, 2e9, 3e9}}},
@@ -49,10 +53,18 @@ func TestReferences(t *testing.T) {
 		{"deep", []string{"switch.pfc.xoff=640KB"}, [3][]float64{{200e3, 198e3, 0}, {90e3, 360e3, 80e3, 0, 0, 0}, rates}},
 		{"dcqcn", []string{"switch.pfc.xoff=640KB"}, [3][]float64{{640e3, 638e3, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
 		{"dynamic", nil, [3][]float64{{100e3, 0, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
-		{"dynamic", []string{"controllers.dynamic.switch.pfc.xoff=0B"}, [3][]float64{{0, 0, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
+		{
+			"dynamic",
+			[]string{"controllers.dynamic.switch.pfc.xoff=0B"},
+			[3][]float64{{0, 0, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates},
+		},
 		{"lossy", nil, [3][]float64{{0, 0, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
 		{"credits", nil, [3][]float64{{0, 0, 200e3}, {80e3, 320e3, 80e3, 0, 0, 0}, rates}},
-		{"dcqcn", []string{"flows.other.constant_rate=5Gbps"}, [3][]float64{{100e3, 98e3, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, {payload, 25e9, 5e9, 3e9}}},
+		{
+			"dcqcn",
+			[]string{"flows.other.constant_rate=5Gbps"},
+			[3][]float64{{100e3, 98e3, 0}, {80e3, 320e3, 80e3, 0, 0, 0}, {payload, 25e9, 5e9, 3e9}},
+		},
 	} {
 		got, labels := levels(c.controller, c.sets...)
 		for i := range got {

@@ -44,8 +44,8 @@ type Scenario struct {
 	Panels   []Panel
 	// DefaultPanels has each run choose its panels by what it measured: the file has no report.
 	DefaultPanels bool
-	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them: the scenario is not about
-	// them.
+	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them:
+	// the scenario is not about them.
 	ExpectUnused []string
 	// Published are figures that a source gives for the scenario, to be put beside what runs measure.
 	Published []measure.PublishedTable
@@ -79,7 +79,8 @@ type Flow struct {
 	Extras *FlowExtras
 	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
 	ExpectUnfinished bool
-	// Pair are the interfaces of its ends. Those of Named are what the scenario says; the others follow by topologies.Pairs.
+	// Pair are the interfaces of its ends. Those of Named are what the scenario says; the others follow by
+	// topologies.Pairs.
 	Pair  topologies.Pair
 	Named topologies.Ends
 
@@ -106,7 +107,8 @@ type FlowExtras struct {
 	listedStart vtime.Time // without the jitter; of a flow with jitter, whose extras are its own
 }
 
-// Own is what a flow may have instead of what the run's flows have, by its entry or its workload's. The zero Own is what they have.
+// Own is what a flow may have instead of what the run's flows have, by its entry or its workload's. The zero Own is
+// what they have.
 type Own struct {
 	// CC is the name of its congestion control; empty: the run's.
 	CC string
@@ -163,7 +165,8 @@ func (s *Scenario) dataOf(host uint8) (set uint8) {
 	return set
 }
 
-// QPs are the queue pairs of a flow, each with a UDP source port and a congestion control of its own. The flow's end is that of the last.
+// QPs are the queue pairs of a flow, each with a UDP source port and a congestion control of its own. The flow's end is
+// that of the last.
 type QPs struct {
 	Count int // 0: one
 	// Message is the size of the messages that they take in turn; 0: each has an equal share of the flow's packets.
@@ -249,7 +252,8 @@ const (
 	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
 	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
 	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
-	// Collective is the number, from 1, of the collective operation of a tag that is under way, 0 between two. Only default panels show it.
+	// Collective is the number, from 1, of the collective operation of a tag that is under way, 0 between two. Only
+	// default panels show it.
 	Collective Quantity = "collective"
 )
 

@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Setup is a scenario as a run under one congestion control and one seed meets it: all that decides what the run comes to.
+// Setup is a scenario as a run under one congestion control and one seed meets it: all that decides what the run comes
+// to.
 type Setup struct {
 	Scenario *Scenario // with the variant's settings, and the flows that Seed draws
 	Name     string    // of the congestion control or variant
@@ -24,7 +25,8 @@ type Setup struct {
 	Needs    cc.SwitchNeeds // what all flows' congestion controls together need of switches
 	Seed     uint64
 	Flows    []FlowSetup // by flow
-	// QPs are those of flows with several, but for each flow's first. The engine has them as flows, after all flows' first ones.
+	// QPs are those of flows with several, but for each flow's first. The engine has them as flows, after all flows' first
+	// ones.
 	QPs  []QPSetup
 	more map[int32][]int32 // them, by flow: the engine's numbers
 }
@@ -72,7 +74,8 @@ type ControllerSetup struct {
 	Settings cc.Settings
 }
 
-// NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only there.
+// NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only
+// there.
 func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
 	own, name, spec, err := s.Under(controller)
 	if err != nil {
@@ -143,7 +146,8 @@ func (u *Setup) resolveFlows() error {
 func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)) error {
 	s := u.Scenario
 	if s.Topology.Hash == topologies.HashHPCC {
-		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator has none of: leave qps out, or routing.hash", flow, s.Flows[flow].Tag)
+		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator has none of: leave qps out, or routing.hash",
+			flow, s.Flows[flow].Tag)
 	}
 	own := s.Flows[flow].own()
 	for k, size := range own.QPs.Split(s.Flows[flow].Size, s.Topology.MTU) {
@@ -172,8 +176,8 @@ func (u *Setup) NewController(number int) (cc.Controller, error) {
 	return u.NewControllerBy(flow, u.Flows[flow].CC.New)
 }
 
-// NewControllerBy makes the controller of a QP of a flow, where build makes what the congestion control itself would. QPs have equal parts of the
-// flow's rates.
+// NewControllerBy makes the controller of a QP of a flow, where build makes what the congestion control itself would.
+// QPs have equal parts of the flow's rates.
 func (u *Setup) NewControllerBy(flow int, build func(cc.Env, cc.Settings) (cc.Controller, error)) (cc.Controller, error) {
 	f, set := &u.Scenario.Flows[flow], &u.Flows[flow]
 	extra, qps := f.Extra(), float64(1+len(u.more[int32(flow)]))
@@ -222,8 +226,8 @@ type constants struct {
 	Values      map[string]string `json:"values"`
 }
 
-// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it. Where load balancing has its packets take several
-// ways, it is the nodes that they may pass.
+// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it. Where load balancing has its
+// packets take several ways, it is the nodes that they may pass.
 type flowPath struct {
 	Port uint16   `json:"udp_source_port"`
 	Path []string `json:"path,omitempty"`
@@ -239,7 +243,8 @@ func (m *Resolution) Own() Resolution {
 	return own
 }
 
-// pathNames are the nodes along a path, source and destination included, these by their interfaces if they have several.
+// pathNames are the nodes along a path, source and destination included, these by their interfaces if they have
+// several.
 func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 	names := make([]string, 0, len(path)+1)
 	for _, p := range path {
@@ -294,7 +299,8 @@ func (u *Setup) Resolution() Resolution {
 			if s.Topology.Balancing.Moving {
 				return flowPath{Port: ports.Source, May: wayNames(s.Topology, f)}
 			}
-			return flowPath{Port: ports.Source, Path: pathNames(s.Topology, paths.Forward(s.Topology, f.Source, f.Destination, ports))}
+			return flowPath{Port: ports.Source, Path: pathNames(s.Topology,
+				paths.Forward(s.Topology, f.Source, f.Destination, ports))}
 		}
 		path := pathOf(set.Ports)
 		for _, q := range u.more[int32(i)] {
@@ -354,7 +360,8 @@ func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (paths.Ports, error
 	}
 }
 
-// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; the others' follow in the order of their starts.
+// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; the others' follow in the order of their
+// starts.
 const HPCCFirstPort = 10000
 
 // HPCCPorts are the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).

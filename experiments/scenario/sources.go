@@ -35,11 +35,12 @@ func BuiltinSweepSource(name string) ([]byte, error) { return sweepLibrary.Sourc
 
 // Recipe is what a scenario was read from: enough to read it again, wherever that is.
 type Recipe struct {
-	File        string         `json:"file"` // the scenario's, among Sources
-	Quick       bool           `json:"quick,omitempty"`
-	Settings    []string       `json:"set,omitempty"`         // of --set
-	Controllers []string       `json:"controllers,omitempty"` // files of congestion controls that the user gave beside the scenario
-	Sources     []files.Source `json:"sources"`               // of a Recipe that was written out
+	File     string   `json:"file"` // the scenario's, among Sources
+	Quick    bool     `json:"quick,omitempty"`
+	Settings []string `json:"set,omitempty"` // of --set
+	// files of congestion controls that the user gave beside the scenario
+	Controllers []string       `json:"controllers,omitempty"`
+	Sources     []files.Source `json:"sources"` // of a Recipe that was written out
 
 	sources *files.Sources
 }
@@ -54,8 +55,8 @@ func (r *Recipe) Written() *Recipe {
 	return &w
 }
 
-// Load reads the scenario of a recipe that was written out. Nothing else is read, but for files that were too large to be kept: an error says
-// which of them have changed.
+// Load reads the scenario of a recipe that was written out. Nothing else is read, but for files that were too large to
+// be kept: an error says which of them have changed.
 func (r *Recipe) Load() (*Scenario, error) {
 	sources := files.Recorded(r.Sources)
 	data, err := sources.Read(r.File, yamlspec.SpecFile)

@@ -32,17 +32,21 @@ var NamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // Nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
 func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 
-// reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test of what writes them
-// sees to it that none is missing.
+// reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test
+// of what writes them sees to it that none is missing.
 var reserved = []string{
-	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv", "panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
-	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json", "figures", "sweep.csv", "sweep.html", "times.csv", "shard.json",
+	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv",
+	"panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
+	"figure.svg", "figure.png", "figure.pdf", "fct.txt", "pfc.txt", "report.html", "published.json", "runs.json",
+	"figures", "sweep.csv", "sweep.html", "times.csv", "shard.json",
 	"comparison.html", "panic.txt", "why.csv", "causes.csv", "recovery.csv", "qps.csv", "collectives.csv", "SHA256SUMS",
-	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet", "why.parquet", "causes.parquet", "recovery.parquet",
+	"flows.parquet", "ports.parquet", "pfc.parquet", "rates.parquet", "links.parquet", "events.parquet", "panels.parquet",
+	"why.parquet", "causes.parquet", "recovery.parquet",
 	"qps.parquet", "collectives.parquet", "sweep.parquet",
 }
 
-// Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart or not.
+// Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart
+// or not.
 func Reserved(name string) bool {
 	return slices.ContainsFunc(reserved, func(file string) bool { return strings.EqualFold(file, name) })
 }
@@ -60,10 +64,11 @@ type Reading struct {
 	Quick bool     // with its quick changes, if it has any
 	Sets  []string // of --set; they come after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
-	// Controllers are names that the user gives beside the scenario. Those that are files' are read, relative to the working directory: the
-	// scenario has them as it has the built-in ones.
+	// Controllers are names that the user gives beside the scenario. Those that are files' are read, relative to the
+	// working directory: the scenario has them as it has the built-in ones.
 	Controllers []string
-	// Count has the flows of workloads counted and not made, but for the first of each: for lists. Scenario.FlowCount has their number.
+	// Count has the flows of workloads counted and not made, but for the first of each: for lists. Scenario.FlowCount has
+	// their number.
 	Count bool
 	// Sources, if they are there, are what files are read from (files.Recorded), the scenario's own among them.
 	Sources *files.Sources
@@ -88,8 +93,8 @@ func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 	return r.Parse(filename, data)
 }
 
-// ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin, and what it
-// names is relative to the working directory. A stream can be read once.
+// ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin,
+// and what it names is relative to the working directory. A stream can be read once.
 func ReadSpec(path string) (filename string, data []byte, err error) {
 	if err := notASpec(path); err != nil {
 		return path, nil, err
@@ -129,7 +134,8 @@ func asPath(name string) string {
 
 // LooksLikePath says that a reference means a file: it is there, or it is written like one.
 func LooksLikePath(s string) bool {
-	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") || strings.HasSuffix(s, ".yml") || IsFile(s)
+	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") ||
+		strings.HasSuffix(s, ".yml") || IsFile(s)
 }
 
 // IsFile says that a path is that of a file, or of what else is there and no folder.
@@ -144,10 +150,14 @@ func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 	return Reading{Sets: sets}.Parse(filename, data)
 }
 
-// settingsNamed returns the settings of switches and hosts whose path ends in name: "switch.pfc.xoff" for "xoff" and for "pfc.xoff".
+// settingsNamed returns the settings of switches and hosts whose path ends in name: "switch.pfc.xoff" for "xoff" and
+// for "pfc.xoff".
 func settingsNamed(name string) (paths []string) {
 	host := settings.DefaultHost()
-	for section, table := range map[string]keys.Table{"switch": settings.Switch(new(switchagent.Settings)), "host": settings.Host(&host)} {
+	for section, table := range map[string]keys.Table{
+		"switch": settings.Switch(new(switchagent.Settings)),
+		"host":   settings.Host(&host),
+	} {
 		for i := range table {
 			if path := section + "." + table[i].Name; strings.HasSuffix(path, "."+name) {
 				paths = append(paths, path)

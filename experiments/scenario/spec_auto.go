@@ -107,8 +107,8 @@ func DescribeDefaults(w io.Writer, plan *topologies.Plan) error {
 	return err
 }
 
-// describeAuto writes for people what auto comes to on a topology, by kind of port, with the parts of the headroom. Where nothing is
-// auto it writes nothing.
+// describeAuto writes for people what auto comes to on a topology, by kind of port, with the parts of the headroom.
+// Where nothing is auto it writes nothing.
 func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *switchagent.Settings, cnm bool) {
 	auto := automatic(s, cnm)
 	if len(auto) == 0 {
@@ -186,7 +186,8 @@ func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC
 		}
 		told[cable{c.Rate, c.Delay}] = true
 		f := c.InFlight(pfc)
-		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.Response, f.Sum())
+		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC,
+			f.Peer, f.Response, f.Sum())
 	}
 	t.Flush() // Writes to a strings.Builder, which does not fail.
 }
@@ -255,8 +256,9 @@ func (v *AutoView) Settings() (all [][2]string) {
 		for i := range v.Ports {
 			k := &v.Ports[i]
 			of, known := map[string]units.Bytes{
-				"pfc.xoff": k.XOFF, "pfc.xon": k.XON, "pfc.headroom": k.Headroom, "ecn.kmin": k.KMin, "ecn.kmax": k.KMax, "cnm.ecn_threshold": k.QECN,
-				"cbfc.buffer": k.CreditBuffer, "tcd.q_len": k.QLen,
+				"pfc.xoff": k.XOFF, "pfc.xon": k.XON, "pfc.headroom": k.Headroom, "ecn.kmin": k.KMin, "ecn.kmax": k.KMax,
+				"cnm.ecn_threshold": k.QECN,
+				"cbfc.buffer":       k.CreditBuffer, "tcd.q_len": k.QLen,
 			}[key]
 			if known {
 				note(fmt.Sprintf("at %v, %g ns", k.Rate, k.Delay), of)
@@ -266,7 +268,10 @@ func (v *AutoView) Settings() (all [][2]string) {
 			var periods []string
 			for i := range v.Ports {
 				k := &v.Ports[i]
-				period := [2]string{fmt.Sprintf("%s_ns at %v, %g ns", key, k.Rate, k.Delay), strconv.FormatFloat(k.CreditPeriod, 'g', -1, 64)}
+				period := [2]string{
+					fmt.Sprintf("%s_ns at %v, %g ns", key, k.Rate, k.Delay),
+					strconv.FormatFloat(k.CreditPeriod, 'g', -1, 64),
+				}
 				if !slices.Contains(periods, period[0]) { // it follows from the cable
 					periods, all = append(periods, period[0]), append(all, period)
 				}
@@ -297,18 +302,23 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 			Switches: k.switches, Ports: k.ports, Rate: k.cable.Rate, Delay: nanoseconds(k.cable.Delay),
 			XOFF: k.thresholds.XOFF, XON: k.thresholds.XON, Alpha: k.thresholds.Alpha, Headroom: k.thresholds.Headroom,
 			KMin: k.thresholds.KMin, KMax: k.thresholds.KMax, QECN: k.thresholds.QECN,
-			QLen: k.thresholds.QLen, CreditBuffer: k.thresholds.Credits.Buffer, CreditPeriod: nanoseconds(k.thresholds.Credits.Period),
+			QLen: k.thresholds.QLen, CreditBuffer: k.thresholds.Credits.Buffer,
+			CreditPeriod: nanoseconds(k.thresholds.Credits.Period),
 		}
 		if s.PFC.Headroom == switchagent.Auto {
 			f := k.cable.InFlight(&s.PFC)
 			kind.Parts = &PartsView{
-				Cable: f.Cable, PastXOFF: f.PastXOFF, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer, Response: f.Response, Cells: f.Sum() - f.Line(),
+				Cable: f.Cable, PastXOFF: f.PastXOFF, Sending: f.Sending, PFC: f.PFC, Peer: f.Peer, Response: f.Response,
+				Cells: f.Sum() - f.Line(),
 			}
 		}
 		v.Ports = append(v.Ports, kind)
 	}
 	for i := range buffers {
-		v.Buffers = append(v.Buffers, BufferKindView{Switches: buffers[i].switches, Buffer: buffers[i].buffer, Lossless: buffers[i].lossless})
+		v.Buffers = append(v.Buffers, BufferKindView{
+			Switches: buffers[i].switches, Buffer: buffers[i].buffer,
+			Lossless: buffers[i].lossless,
+		})
 	}
 	return v
 }

@@ -110,7 +110,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		_, err := d.s.lookup(variant.Name)
 		switch {
 		case Reserved(variant.Name):
-			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another", variant.Name)
+			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another",
+				variant.Name)
 		case err == nil:
 			name.Errorf("%q is a congestion control itself: give the variant a name of its own", variant.Name)
 		case strings.EqualFold(variant.Name, AllControllers):

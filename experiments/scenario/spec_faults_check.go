@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// checkOverlap reports a fault that would happen while another of its kind, which is undone afterwards, holds at the same place.
+// checkOverlap reports a fault that would happen while another of its kind, which is undone afterwards, holds at the
+// same place.
 func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 	for i := range d.s.Faults {
 		g := &d.s.Faults[i]
@@ -65,8 +66,8 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 	return shareAny(link(a), link(b))
 }
 
-// repairs sees to it that flows recover from what faults and watchdogs lose, from what lossy queues drop, and from what go-back-N refuses as
-// packets overtake each other: a lost tail would never be missed.
+// repairs sees to it that flows recover from what faults and watchdogs lose, from what lossy queues drop, and from what
+// go-back-N refuses as packets overtake each other: a lost tail would never be missed.
 func (d *decoder) repairs(host *yamlspec.Value) {
 	faults := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }

@@ -32,18 +32,26 @@ func TestParseFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Fault{
-		Name:       "cut",
-		Occurrence: settings.Occurrence{At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond, Times: 3},
-		Ports:      ports, Effect: settings.Effect{Kind: settings.FaultDown, Reroute: 100 * vtime.Microsecond},
+		Name: "cut",
+		Occurrence: settings.Occurrence{
+			At: vtime.Millisecond, For: 500 * vtime.Microsecond, Every: 2 * vtime.Millisecond,
+			Times: 3,
+		},
+		Ports: ports, Effect: settings.Effect{Kind: settings.FaultDown, Reroute: 100 * vtime.Microsecond},
 	}
 	if len(f) != 9 || !reflect.DeepEqual(f[0], want) {
 		t.Fatalf("%d faults; the first %+v, want %+v", len(f), f[0], want)
 	}
-	if f[1].Kind != settings.FaultLoss || f[1].Probability != 0.01 || !f[1].OneWay || len(f[1].Ports) != 2 || f[2].Kind != settings.FaultCorrupt ||
-		f[2].Probability != 0.01 || f[3].Kind != settings.FaultBER || f[3].Probability != 1e-9 || f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
+	if f[1].Kind != settings.FaultLoss || f[1].Probability != 0.01 || !f[1].OneWay || len(f[1].Ports) != 2 ||
+		f[2].Kind != settings.FaultCorrupt ||
+		f[2].Probability != 0.01 || f[3].Kind != settings.FaultBER || f[3].Probability != 1e-9 ||
+		f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
 		t.Errorf("faults of links: %+v", f[1:6])
 	}
-	if r := (engine.Receiver{Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB, XON: 25 * units.KB}); f[6].Receiver != r || len(f[6].NICs) != 2 {
+	if r := (engine.Receiver{
+		Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB,
+		XON: 25 * units.KB,
+	}); f[6].Receiver != r || len(f[6].NICs) != 2 {
 		t.Errorf("receiver %+v", f[6])
 	}
 	if f[7].Priorities != 1<<3|1<<4 || f[7].Interval != 50*vtime.Microsecond || !f[8].Up || f[8].Reroute != vtime.Never {
@@ -126,8 +134,8 @@ func TestFaultMistakes(t *testing.T) {
 	}
 }
 
-// TestRetransmitTimeout: where a frame may be lost, or refused by go-back-N as others overtake it, flows get a timeout unless they have been given one;
-// variants that have host settings of their own, too.
+// TestRetransmitTimeout: where a frame may be lost, or refused by go-back-N as others overtake it, flows get a timeout
+// unless they have been given one; variants that have host settings of their own, too.
 func TestRetransmitTimeout(t *testing.T) {
 	const fault = "  - {at: 1ms, link: \"leaf0:spine0\", loss: 1}\n"
 	ms := vtime.Millisecond
@@ -138,7 +146,10 @@ func TestRetransmitTimeout(t *testing.T) {
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", 0, 0},
 		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", ms, ms},
 		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 2ms}}]", ms, 2 * ms},
-		{fault, "host: {retransmit_timeout: 3ms}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", 3 * ms, 3 * ms},
+		{
+			fault, "host: {retransmit_timeout: 3ms}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {ack_every: 2}}]", 3 * ms,
+			3 * ms,
+		},
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {pfc: {priorities: []}}}]", 0, ms},
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", 0, ms},
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}, host: {recovery: selective}}]", 0, 0},
@@ -155,7 +166,8 @@ func TestRetransmitTimeout(t *testing.T) {
 			variant = &s.Host
 		}
 		if s.Host.RetransmitTimeout != c.base || variant.RetransmitTimeout != c.variant {
-			t.Errorf("%s%s: retransmit_timeout %v, of the variant %v, want %v and %v", c.faults, c.text, s.Host.RetransmitTimeout, variant.RetransmitTimeout, c.base, c.variant)
+			t.Errorf("%s%s: retransmit_timeout %v, of the variant %v, want %v and %v", c.faults, c.text,
+				s.Host.RetransmitTimeout, variant.RetransmitTimeout, c.base, c.variant)
 		}
 	}
 	const overtake, lost = "has packets overtake each other", "with faults or a PFC watchdog that lose frames"
@@ -163,7 +175,10 @@ func TestRetransmitTimeout(t *testing.T) {
 		{"", "switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}", "x.yaml:5:28:", overtake},
 		{"", "host: {entropy: reps, retransmit_timeout: 0s}", "x.yaml:4:43:", overtake},
 		{"", "switch: {load_balancing: {mode: spray}}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:5:70:", overtake},
-		{"", "host: {retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "x.yaml:4:28:", overtake},
+		{
+			"", "host: {retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]",
+			"x.yaml:4:28:", overtake,
+		},
 		{"", "host: {recovery: selective, retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "", ""},
 		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:6:70:", lost},
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}, switch: {pfc: {watchdog: {detect: 1ms}}}}]", "x.yaml:4:70:", lost},
@@ -173,7 +188,9 @@ func TestRetransmitTimeout(t *testing.T) {
 			text = strings.Replace(text, "faults:\n", "", 1)
 		}
 		_, err := Parse("x.yaml", []byte(text+c.text), nil)
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.place) || strings.Count(err.Error(), "x.yaml:") > 1) {
+		if (err == nil) != (c.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.place) ||
+				strings.Count(err.Error(), "x.yaml:") > 1) {
 			t.Errorf("%s%s: %v, want one about %q at %s", c.faults, c.text, err, c.want, c.place)
 		}
 	}
@@ -185,7 +202,10 @@ func TestFaultSettings(t *testing.T) {
 	if s.Faults[0].At != 2*vtime.Millisecond || s.Faults[0].Reroute != vtime.Never {
 		t.Errorf("%+v", s.Faults[0])
 	}
-	if w := (switchagent.Watchdog{Detect: vtime.Millisecond, Restore: 200 * vtime.Millisecond}); s.Switch.PFC.Watchdog != w {
+	if w := (switchagent.Watchdog{
+		Detect:  vtime.Millisecond,
+		Restore: 200 * vtime.Millisecond,
+	}); s.Switch.PFC.Watchdog != w {
 		t.Errorf("watchdog %+v", s.Switch.PFC.Watchdog)
 	}
 	if s := mustLoad(t, "link-failure", "switch.pfc.watchdog=off"); s.Switch.PFC.Watchdog.On() {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FaultView is a fault of a View: name, kind, when it happens, links (each by one of its ports, "node:peer"), one_way and hosts, as far as it
-// has them, and what it does. When and what are the fields that package settings has.
+// FaultView is a fault of a View: name, kind, when it happens, links (each by one of its ports, "node:peer"), one_way
+// and hosts, as far as it has them, and what it does. When and what are the fields that package settings has.
 type FaultView struct{ json.RawMessage }
 
 func (s *Scenario) viewFaults() []FaultView {
@@ -27,7 +27,8 @@ func (s *Scenario) viewFaults() []FaultView {
 			OneWay bool     `json:"one_way,omitempty"`
 			Hosts  []string `json:"hosts,omitempty"`
 		}{f.links(s.Topology), f.OneWay, f.hosts(s.Topology)}
-		views = append(views, FaultView{joinObjects(viewOf(what), viewOf(settings.FaultTimes(&f.Occurrence)), viewOf(where), viewOf(f.Shown()))})
+		views = append(views, FaultView{joinObjects(viewOf(what), viewOf(settings.FaultTimes(&f.Occurrence)), viewOf(where),
+			viewOf(f.Shown()))})
 	}
 	return views
 }
@@ -61,7 +62,8 @@ func (f *Fault) links(plan *topologies.Plan) (names []string) {
 func (f *Fault) hosts(plan *topologies.Plan) (names []string) {
 	for i := 0; i < len(f.NICs); i++ {
 		p := &plan.Ports[f.NICs[i]]
-		if n := &plan.Nodes[p.Node]; len(f.NICs) >= i+len(n.Ports) && slices.Equal(f.NICs[i:i+len(n.Ports)], n.Ports) { // all of the host's
+		// all of the host's
+		if n := &plan.Nodes[p.Node]; len(f.NICs) >= i+len(n.Ports) && slices.Equal(f.NICs[i:i+len(n.Ports)], n.Ports) {
 			names = append(names, n.Name)
 			i += len(n.Ports) - 1
 		} else {

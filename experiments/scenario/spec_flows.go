@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// maxFlows bounds the flows of a scenario, by memory: a flow takes some 0.3 KB in a run. The experiments of the DCON paper's section 6.2 have 10 000.
+// maxFlows bounds the flows of a scenario, by memory: a flow takes some 0.3 KB in a run. The experiments of the DCON
+// paper's section 6.2 have 10 000.
 const maxFlows = 4_000_000
 
 // Unbounded is the size, as users write it, of a flow that sends until the run ends.
@@ -109,7 +110,8 @@ func (d *decoder) flow(v *yamlspec.Value) {
 			return
 		}
 	}
-	if extras.Jitter > 0 || len(via) > 0 || len(extras.QPVia) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 || extras.Own != (Own{}) {
+	if extras.Jitter > 0 || len(via) > 0 || len(extras.QPVia) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 ||
+		extras.Own != (Own{}) {
 		f.Extras = &extras
 	}
 	// Chronological within the entry, so that a flow's number says something about its start.
@@ -315,7 +317,8 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 	}
 }
 
-// checkPath reports rates above the sender's line rate, interfaces that switches do not join, and vias that no shortest path goes through.
+// checkPath reports rates above the sender's line rate, interfaces that switches do not join, and vias that no shortest
+// path goes through.
 func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool {
 	plan := d.s.Topology
 	from, to := &plan.Nodes[ends.Source], &plan.Nodes[ends.Destination]

@@ -88,8 +88,9 @@ func (d *decoder) ports(v *yamlspec.Value) []topologies.PortID {
 	return ports
 }
 
-// FindPorts is the ports that users mean by "node:peer", all of them if links run in parallel, or by "node:n", the node's
-// port n. Where a node or peer can stand, so can one port of it: "h0.2", or its interface's name, "h0-eth2"; that may also be all of the text.
+// FindPorts is the ports that users mean by "node:peer", all of them if links run in parallel, or by "node:n", the
+// node's port n. Where a node or peer can stand, so can one port of it: "h0.2", or its interface's name, "h0-eth2";
+// that may also be all of the text.
 func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) {
 	name, peer, found := strings.Cut(text, ":")
 	node, own, err := portOf(plan, name)
@@ -139,7 +140,8 @@ func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) 
 
 const noPort topologies.PortID = -1
 
-// portOf is the node that a name stands for, or the node and the one port of it: "h0.2", "h0-eth2", "leaf0-eth5"; noPort without.
+// portOf is the node that a name stands for, or the node and the one port of it: "h0.2", "h0-eth2", "leaf0-eth5";
+// noPort without.
 func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.PortID, error) {
 	if node := plan.NodeByName(name); node != nil {
 		return node, noPort, nil
@@ -152,8 +154,10 @@ func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.Po
 			return nil, noPort, fmt.Errorf("no port %s: %s has ports 1..%d", name, node.Name, len(node.Ports))
 		}
 	}
-	if node, number, _ := strings.Cut(name, "."); plan.NodeByName(node) != nil && plan.NodeByName(node).Kind == topologies.Switch {
-		return nil, noPort, fmt.Errorf("%s is a switch: its ports are %s:%s, or %s:peer", node, node, cmp.Or(number, "1"), node)
+	if node, number, _ := strings.Cut(name, "."); plan.NodeByName(node) != nil &&
+		plan.NodeByName(node).Kind == topologies.Switch {
+		return nil, noPort, fmt.Errorf("%s is a switch: its ports are %s:%s, or %s:peer", node, node, cmp.Or(number, "1"),
+			node)
 	}
 	host, place, err := plan.End(name)
 	if err != nil {

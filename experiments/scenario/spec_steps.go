@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// placements say which host each rank is at: as they are listed; one rack after the other; each at another rack than the one before; or as the seed
-// has it.
+// placements say which host each rank is at: as they are listed; one rack after the other; each at another rack than
+// the one before; or as the seed has it.
 var placements = []string{"given", "packed", "across-racks", "random"}
 
 // Placements are the names of placements.
@@ -171,7 +171,9 @@ func defaultAlgorithm(kind string) string {
 }
 
 // collectiveStep reads what a collective is; nil if that cannot be.
-func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int, placement string) *step {
+func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int,
+	placement string,
+) *step {
 	spec := &collective.Spec{}
 	s := &step{Step: collective.Step{Collective: spec}}
 	before := v.Report().Count()
@@ -207,7 +209,10 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 	if v.Report().Count() != before {
 		return nil
 	}
-	view := StepView{Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Parts(len(hosts)), Group: spec.Group}
+	view := StepView{
+		Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Parts(len(hosts)),
+		Group: spec.Group,
+	}
 	if spec.Kind == collective.Broadcast {
 		view.Root = d.s.Topology.Nodes[s.root].Name
 	}
@@ -244,8 +249,11 @@ func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.No
 	return found
 }
 
-// someRanks reads which ranks of a job take part in one of its collectives, in the order named: their hosts' indexes, and their nodes, nil for all.
-func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int, placement string) (members []int, of []topologies.NodeID, as string) {
+// someRanks reads which ranks of a job take part in one of its collectives, in the order named: their hosts' indexes,
+// and their nodes, nil for all.
+func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int,
+	placement string,
+) (members []int, of []topologies.NodeID, as string) {
 	at := m.Get("ranks")
 	if at == nil || hosts == nil {
 		return hosts, nil, placement
@@ -278,7 +286,8 @@ func (d *decoder) rackGroup(hosts []int, placement string) int {
 	seen := map[int32]bool{}
 	for i := 0; i < len(order); i += size {
 		rack := of[order[i]]
-		if seen[rack] || i+size > len(order) || slices.ContainsFunc(order[i:i+size], func(h int) bool { return of[h] != rack }) {
+		if seen[rack] || i+size > len(order) || slices.ContainsFunc(order[i:i+size],
+			func(h int) bool { return of[h] != rack }) {
 			return 0
 		}
 		seen[rack] = true

@@ -60,7 +60,8 @@ func TestEverything(t *testing.T) {
 	}
 	testenv.Golden(t, "testdata/good.txt", b.String())
 
-	if s.Switch.PFC.Priorities != 1<<3|1<<4 || s.Switch.ECN.Priorities != 1<<4 || s.Switch.ECN.Mode != switchagent.ECNStep ||
+	if s.Switch.PFC.Priorities != 1<<3|1<<4 || s.Switch.ECN.Priorities != 1<<4 ||
+		s.Switch.ECN.Mode != switchagent.ECNStep ||
 		s.Switch.PFC.XON != 96*units.KB || s.Switch.PFC.Alpha != 0.125 || s.Switch.ECN.PMax != 0.2 {
 		t.Errorf("switch %+v", s.Switch)
 	}
@@ -99,8 +100,10 @@ func TestFollowingDefaults(t *testing.T) {
 // A scenario's credit_periods reach the switches, and make T_max.
 func TestCreditPeriods(t *testing.T) {
 	for text, want := range map[string]vtime.Time{"1": 40 * vtime.Microsecond, "5/2": 100 * vtime.Microsecond} {
-		s := mustLoad(t, "incast", "switch={flow_control: cbfc, cbfc: {period: 40us}, detector: tcd, tcd: {credit_periods: "+text+"}}")
-		if got := s.Switch.UndeterminedTime(2*units.KB, s.Switch.CBFC.Period, 40*units.Gbps, vtime.Microsecond, 1000); got != want {
+		s := mustLoad(t, "incast", "switch={flow_control: cbfc, cbfc: {period: 40us}, detector: tcd, tcd: {credit_periods: "+
+			text+"}}")
+		if got := s.Switch.UndeterminedTime(2*units.KB, s.Switch.CBFC.Period, 40*units.Gbps, vtime.Microsecond,
+			1000); got != want {
 			t.Errorf("credit_periods %s: T_max %v, want %v", text, got, want)
 		}
 	}
@@ -114,11 +117,13 @@ func TestDCONBurst(t *testing.T) {
 	port := func(node, peer string) topologies.PortID { return p.PortBetween(id(node), id(peer))[0] }
 
 	sw := s.Switch
-	if sw.Buffer != 22*units.MB || sw.PFC.XOFF != 320*units.KB || sw.PFC.XON != 318*units.KB || sw.PFC.Headroom != 75*units.KB ||
+	if sw.Buffer != 22*units.MB || sw.PFC.XOFF != 320*units.KB || sw.PFC.XON != 318*units.KB ||
+		sw.PFC.Headroom != 75*units.KB ||
 		sw.PFC.Alpha != 0 || sw.CNM.QECN != 200*units.KB || sw.CNM.QCNM != 0 || sw.ECN.KMax != 200*units.KB {
 		t.Errorf("switch %+v", sw)
 	}
-	// The paper's switches are what the defaults come to at its rate, but for the headroom, which is less where the cable needs less.
+	// The paper's switches are what the defaults come to at its rate, but for the headroom, which is less where the cable
+	// needs less.
 	defaults := switchagent.Default()
 	stated := ResolveThresholds(p, EverySwitch(p, &sw))
 	for i, got := range ResolveThresholds(p, EverySwitch(p, &defaults)).Ports {
@@ -146,7 +151,8 @@ func TestDCONBurst(t *testing.T) {
 	for i, f := range s.Flows[2:] {
 		perSender[f.Source]++
 		burst += f.Size
-		if start := 20*vtime.Millisecond + vtime.Time(i/14)*15*vtime.Microsecond; f.Tag != "burst" || f.Destination != id("R1") ||
+		if start := 20*vtime.Millisecond + vtime.Time(i/14)*15*vtime.Microsecond; f.Tag != "burst" ||
+			f.Destination != id("R1") ||
 			f.Size != 64*units.KB || f.Start != start || f.Extras != nil {
 			t.Fatalf("burst flow %d is %+v", i, f)
 		}
@@ -160,7 +166,8 @@ func TestDCONBurst(t *testing.T) {
 	if s.Duration < drained+10*vtime.Millisecond || s.Duration > (20*units.Gbps).TimeFor(250e6) {
 		t.Errorf("duration %v; the burst has drained at %v", s.Duration, drained)
 	}
-	if got := []Series{s.Panels[0].Series[0], s.Panels[1].Series[0], s.Panels[1].Series[1]}; got[0].Port != port("L2", "R1") ||
+	if got := []Series{s.Panels[0].Series[0], s.Panels[1].Series[0], s.Panels[1].Series[1]}; got[0].Port != port("L2",
+		"R1") ||
 		got[0].Quantity != QueueBytes || got[1].Port != port("L2", "S1") || got[1].Quantity != IngressBytes ||
 		got[1].Reference.Setting != "pfc.xoff" || got[2].Port != port("S1", "L2") || got[2].Quantity != QueueBytes {
 		t.Errorf("queues %+v", got)
@@ -191,13 +198,16 @@ func TestBuiltins(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	s := mustLoad(t, "dcon-burst", "switch.pfc.xoff=256KB", "cc.dcqcn.g=1/128", "flows.2.count=10", "flows.f0.size=unbounded",
+	s := mustLoad(t, "dcon-burst", "switch.pfc.xoff=256KB", "cc.dcqcn.g=1/128", "flows.2.count=10",
+		"flows.f0.size=unbounded",
 		"topology.rate=100Gbps", "topology.nodes.0.buffer=9MB", "seed=5")
 	if s.Switch.PFC.XOFF != 256*units.KB || s.ControllerSettings["dcqcn"]["g"] != "1/128" || len(s.Flows) != 2+140 ||
-		s.Flows[0].Size != 0 || s.Topology.Links[0].Rate != 100*units.Gbps || s.Topology.NodeByName("L2").Buffer != 9*units.MB || s.Seed != 5 {
+		s.Flows[0].Size != 0 || s.Topology.Links[0].Rate != 100*units.Gbps ||
+		s.Topology.NodeByName("L2").Buffer != 9*units.MB || s.Seed != 5 {
 		t.Errorf("settings did not arrive: %+v", s.View())
 	}
-	if s := mustLoad(t, "incast", "topology=leafspine", "topology.leafspine.leaves=2", "flows.0.to=h7", "report=[]"); len(s.Topology.Hosts) != 8 {
+	if s := mustLoad(t, "incast", "topology=leafspine", "topology.leafspine.leaves=2", "flows.0.to=h7",
+		"report=[]"); len(s.Topology.Hosts) != 8 {
 		t.Errorf("topology %s", s.Topology.Summary())
 	}
 	_, err := Load("dcon-burst", []string{
@@ -243,7 +253,8 @@ func TestControllers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse("x.yaml", []byte(start+"cc: {timely+win: {t_low: 600us}, timely: {t_high: 700us}}"), nil); err != nil {
+	if _, err := Parse("x.yaml", []byte(start+"cc: {timely+win: {t_low: 600us}, timely: {t_high: 700us}}"),
+		nil); err != nil {
 		t.Errorf("constants that only fit together: %v", err)
 	}
 	if s.Controllers[0] != "dcqcn" || s.ControllerSettings["dcqcn"]["g"] != "1/16" {
@@ -267,7 +278,8 @@ func TestEnd(t *testing.T) {
 		}
 	}
 	// A size that is none is one mistake, and not also a flow that never ends.
-	if _, err := Parse("x.yaml", []byte(start+"drain: true\nduration: 1ms"), []string{"flows.one.size=-4MB"}); err == nil ||
+	if _, err := Parse("x.yaml", []byte(start+"drain: true\nduration: 1ms"),
+		[]string{"flows.one.size=-4MB"}); err == nil ||
 		!strings.HasPrefix(err.Error(), `--set: size "-4MB" is negative`) || strings.Contains(err.Error(), "drain") {
 		t.Errorf("%v", err)
 	}
@@ -343,8 +355,8 @@ func TestHostSettings(t *testing.T) {
 		if got := *HostSettings(own, spec.Needs); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry, or 8 of a timestamp, in data and in
-		// ACKs. Two links of 40 Gb/s and 1 us each way.
+		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry, or 8 of a timestamp, in data and
+		// in ACKs. Two links of 40 Gb/s and 1 us each way.
 		line, rtt := int64(1082), 4*vtime.Microsecond+2*200*(1082+86)
 		switch {
 		case name == "hpcc":
@@ -366,9 +378,13 @@ controllers: [nscc]
 flows: [{from: h0, to: h1, size: 1KB}, {from: h0, to: h4, size: 1KB}]
 duration: 1ms
 `)
-	near, far := Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}), Environment(s.Topology, &s.Flows[1], cc.SwitchNeeds{})
+	near, far := Environment(s.Topology, &s.Flows[0], cc.SwitchNeeds{}), Environment(s.Topology, &s.Flows[1],
+		cc.SwitchNeeds{})
 	// Two and four links of 1 us each way, frames of 1082 and 86 B of line.
-	want := [3]vtime.Time{4*vtime.Microsecond + 2*200*(1082+86), 8*vtime.Microsecond + 4*200*(1082+86), 8*vtime.Microsecond + 4*200*(1082+86)}
+	want := [3]vtime.Time{
+		4*vtime.Microsecond + 2*200*(1082+86), 8*vtime.Microsecond + 4*200*(1082+86),
+		8*vtime.Microsecond + 4*200*(1082+86),
+	}
 	if got := [3]vtime.Time{near.BaseRTT, far.BaseRTT, near.NetworkRTT}; got != want || far.NetworkRTT != near.NetworkRTT {
 		t.Errorf("RTTs %v, want %v", got, want)
 	}
@@ -408,8 +424,8 @@ duration: 1ms
 	}
 }
 
-// TestCNPInterval: receivers tell of marks as often as those of the simulator that the controller's constants are of, unless the
-// scenario says how often.
+// TestCNPInterval: receivers tell of marks as often as those of the simulator that the controller's constants are of,
+// unless the scenario says how often.
 func TestCNPInterval(t *testing.T) {
 	const us = vtime.Microsecond
 	for _, c := range []struct {
@@ -417,7 +433,10 @@ func TestCNPInterval(t *testing.T) {
 		want map[string]vtime.Time
 	}{
 		{nil, map[string]vtime.Time{"dcqcn": 50 * us, "dcon": 50 * us, "pcn": 50 * us, "none": 50 * us}},
-		{[]string{"cc.dcqcn.profile=B"}, map[string]vtime.Time{"dcqcn": 0, "dcqcn+win": 0, "dcqcn+tcd": 0, "dcqcn+tcd+win": 0, "dcon": 50 * us, "pcn": 50 * us}},
+		{[]string{"cc.dcqcn.profile=B"}, map[string]vtime.Time{
+			"dcqcn": 0, "dcqcn+win": 0, "dcqcn+tcd": 0, "dcqcn+tcd+win": 0,
+			"dcon": 50 * us, "pcn": 50 * us,
+		}},
 		{[]string{"cc.dcqcn+win.profile=b"}, map[string]vtime.Time{"dcqcn": 50 * us, "dcqcn+win": 0}},
 		{[]string{"cc.dcqcn.profile=b", "host.cnp_interval=50us"}, map[string]vtime.Time{"dcqcn": 50 * us}},
 		{[]string{"cc.dcqcn.profile=b", "host.cnp_interval=auto"}, map[string]vtime.Time{"dcqcn": 0}},

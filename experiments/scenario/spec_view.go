@@ -49,9 +49,9 @@ type RoutingView struct {
 	Hash string `json:"hash"`
 }
 
-// SettingsView is the settings of switches or hosts in a View: an object with the fields that package settings has. Those of switches
-// that are auto have a number if it is the same for all ports, or switches, and are absent if it is not: the field auto, an AutoView,
-// has each.
+// SettingsView is the settings of switches or hosts in a View: an object with the fields that package settings has.
+// Those of switches that are auto have a number if it is the same for all ports, or switches, and are absent if it is
+// not: the field auto, an AutoView, has each.
 type SettingsView struct{ json.RawMessage }
 
 // Auto is what is automatic in the view of a switch, nil if nothing is.
@@ -106,9 +106,10 @@ type OnOffView struct {
 
 // QPView are several QPs of a flow.
 type QPView struct {
-	Count   int         `json:"count"`
-	Message units.Bytes `json:"message_bytes,omitempty"` // that they take in turn; absent: they have equal shares of the packets
-	Via     []string    `json:"via,omitempty"`           // that their paths go through, one each in turn
+	Count int `json:"count"`
+	// that they take in turn; absent: they have equal shares of the packets
+	Message units.Bytes `json:"message_bytes,omitempty"`
+	Via     []string    `json:"via,omitempty"` // that their paths go through, one each in turn
 }
 
 func (o *Own) view() OwnView {
@@ -176,8 +177,8 @@ type SeriesView struct {
 	Quantity Quantity `json:"quantity"`
 	Subject  string   `json:"subject"`
 	Priority *uint8   `json:"priority,omitempty"` // absent: all that data has
-	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without a
-	// controller has none.
+	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without
+	// a controller has none.
 	Reference      float64 `json:"reference,omitempty"`
 	ReferenceTo    string  `json:"reference_to,omitempty"`
 	ReferenceLabel string  `json:"reference_label,omitempty"`
@@ -224,7 +225,8 @@ func (s *Scenario) View() View {
 	for i := range listed {
 		f, extra := &listed[i], listed[i].Extra()
 		flow := FlowView{
-			Tag: f.Tag, From: f.from(s.Topology), To: f.to(s.Topology), Size: f.Size, Start: nanoseconds(f.Start), Jitter: nanoseconds(extra.Jitter),
+			Tag: f.Tag, From: f.from(s.Topology), To: f.to(s.Topology), Size: f.Size, Start: nanoseconds(f.Start),
+			Jitter:    nanoseconds(extra.Jitter),
 			StartRate: extra.StartRate, ConstantRate: extra.ConstantRate, Unfinished: f.ExpectUnfinished, OwnView: extra.view(),
 		}
 		for _, id := range extra.Via {
@@ -299,7 +301,8 @@ func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
 			return s.CBFC.BlockSize(k.thresholds.Credits.Buffer, measure.FullSize(plan))
 		}
 		own.CBFC.Block = max(0, sameFor(switchagent.Auto, ports, block))
-		if s.CBFC.Period == switchagent.AutoPeriod && !slices.ContainsFunc(ports, func(k portKind) bool { return k.thresholds.Credits.Period != ports[0].thresholds.Credits.Period }) {
+		if s.CBFC.Period == switchagent.AutoPeriod && !slices.ContainsFunc(ports,
+			func(k portKind) bool { return k.thresholds.Credits.Period != ports[0].thresholds.Credits.Period }) {
 			own.CBFC.Period = ports[0].thresholds.Credits.Period
 		}
 	}

@@ -151,7 +151,8 @@ func (d *decoder) incast(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		clock := d.readClock(m, &p.Clock, "events", w)
 		rate := d.readLoad(m, w)
 		degree := m.Need("degree")
-		if !degree.Int(&p.Degree, 1, topologies.MaxHosts) || p.Sizes == nil || from == nil || to == nil || rate == nil || !clock {
+		if !degree.Int(&p.Degree, 1, topologies.MaxHosts) || p.Sizes == nil || from == nil || to == nil || rate == nil ||
+			!clock {
 			return false
 		}
 		w.View.Degree = p.Degree

@@ -52,7 +52,8 @@ func (d *decoder) sizes(m *yamlspec.Mapping, w *Workload) *workload.Sizes {
 	return sizes
 }
 
-// read is the file that v names, relative to the scenario's folder. unknown is what to say if it does not look like one.
+// read is the file that v names, relative to the scenario's folder. unknown is what to say if it does not look like
+// one.
 func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path string, data []byte) {
 	path = name
 	if !filepath.IsAbs(name) {
@@ -119,8 +120,8 @@ func (d *decoder) relation(m *yamlspec.Mapping, w *Workload) workload.Relation {
 	return workload.Anywhere
 }
 
-// readClock reads when a workload begins and ends: until a time, or after a number of events, whose key is given. Without
-// either it ends with the run. It says whether what it read can be used.
+// readClock reads when a workload begins and ends: until a time, or after a number of events, whose key is given.
+// Without either it ends with the run. It says whether what it read can be used.
 func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string, w *Workload) bool {
 	start, until, number := m.Get("start"), m.Get("until"), m.Get(count)
 	before := d.root.Report().Count()

@@ -57,7 +57,8 @@ workloads: [{collective: {kind: allreduce, size: 1MB, ranks: [h0, h3, h1, h4, h2
 	}
 }
 
-// TestFlowsThatWait: each message is a flow between its ranks' hosts without a time to start, and all messages of a connection take one way.
+// TestFlowsThatWait: each message is a flow between its ranks' hosts without a time to start, and all messages of a
+// connection take one way.
 func TestFlowsThatWait(t *testing.T) {
 	s, err := Parse("x.yaml", []byte(`
 topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 2}}
@@ -95,7 +96,8 @@ workloads:
 	}
 }
 
-// TestCollectivesOfSomeRanks: a step of a job may name the ranks that take part, by their hosts, wherever the placement has them.
+// TestCollectivesOfSomeRanks: a step of a job may name the ranks that take part, by their hosts, wherever the placement
+// has them.
 func TestCollectivesOfSomeRanks(t *testing.T) {
 	const text = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}\nduration: 1ms\nworkloads:\n  - job: {ranks: h0..h5, placement: random, steps: [" +
 		"{collective: {kind: allreduce, size: 1KB, ranks: [h4, h1]}}, {collective: {kind: broadcast, size: 1KB, ranks: [h0, h2, h3]%s}}]}\n"
@@ -117,7 +119,8 @@ func TestCollectivesOfSomeRanks(t *testing.T) {
 		}
 	}
 	for ranks, want := range map[string]string{
-		"[h0, h6, h2]": "h6 is none of the ranks", "[h0, h2, h0]": "h0 stands twice", "h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is none of the ranks",
+		"[h0, h6, h2]": "h6 is none of the ranks", "[h0, h2, h0]": "h0 stands twice",
+		"h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is none of the ranks",
 	} {
 		_, err := Parse("x.yaml", []byte(strings.Replace(fmt.Sprintf(text, ""), "[h0, h2, h3]", ranks, 1)), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -134,7 +137,8 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sources := files.Recorded(nil)
 		sources.Add("m.csv", data)
-		s, err := Reading{Sources: sources}.Parse("x.yaml", []byte("topology: {star: {hosts: 3}}\nduration: 1ms\nworkloads: [{messages: m.csv}]\n"))
+		s, err := Reading{Sources: sources}.Parse("x.yaml",
+			[]byte("topology: {star: {hosts: 3}}\nduration: 1ms\nworkloads: [{messages: m.csv}]\n"))
 		if err != nil {
 			return
 		}
@@ -173,20 +177,23 @@ func TestChakraFiles(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 	dangling := protowire.AppendVarint(protowire.AppendTag(node, 5, protowire.VarintType), 9) // data_deps
-	if err := os.WriteFile(filepath.Join(dir, "t.1.et"), protowire.AppendBytes(protowire.AppendBytes(nil, nil), dangling), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "t.1.et"), protowire.AppendBytes(protowire.AppendBytes(nil, nil), dangling),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s, err = Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err != nil {
 		t.Fatal(err)
 	}
 	texts := Warnings(s, []string{"dcqcn"})
-	if len(texts) != 1 || !strings.HasPrefix(texts[0], "x: dependencies on nodes that the traces do not have are ignored (1)") {
+	if len(texts) != 1 || !strings.HasPrefix(texts[0],
+		"x: dependencies on nodes that the traces do not have are ignored (1)") {
 		t.Errorf("%q", texts)
 	}
 	if err := os.Remove(filepath.Join(dir, "t.1.et")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err == nil || !strings.Contains(err.Error(), "there is t.2.et, and no t.1.et") {
+	if _, err := Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err == nil ||
+		!strings.Contains(err.Error(), "there is t.2.et, and no t.1.et") {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,7 +10,10 @@ import (
 
 // A controller that needs telemetry does not run over links that telemetry has no code for; others do.
 func TestTelemetryNeedsCodedRates(t *testing.T) {
-	for rate, fits := range map[string]bool{"40Gbps": true, "400Gbps": true, "1Gbps": true, "2500Mbps": true, "800Gbps": true, "1600Gbps": true, "56Gbps": false, "20Gbps": false} {
+	for rate, fits := range map[string]bool{
+		"40Gbps": true, "400Gbps": true, "1Gbps": true, "2500Mbps": true,
+		"800Gbps": true, "1600Gbps": true, "56Gbps": false, "20Gbps": false,
+	} {
 		plan, err := topologies.Parse("star.yaml", []byte("star: {hosts: 2}\nrate: "+rate))
 		if err != nil {
 			t.Fatal(err)

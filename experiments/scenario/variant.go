@@ -40,8 +40,8 @@ func (s *Scenario) variant(name string) *Variant {
 	return nil
 }
 
-// ControllerNames are the names of the runs that a user means by a list of controllers: names of the scenario's variants
-// and of the registry, in any case, or AllControllers.
+// ControllerNames are the names of the runs that a user means by a list of controllers: names of the scenario's
+// variants and of the registry, in any case, or AllControllers.
 func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 	var names []string
 	for _, g := range given {
@@ -92,7 +92,8 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	return "", nil, err
 }
 
-// Under is the scenario as a run of the named controller or variant meets it, the run's name, and the congestion control.
+// Under is the scenario as a run of the named controller or variant meets it, the run's name, and the congestion
+// control.
 func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 	name, spec, err := s.Controller(name)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Warnings are what is off with a scenario under these controllers or variants, though it can be run: settings by which lossless
-// frames may be lost, and such that cannot act. Each is a sentence with its numbers. Of several controllers it says which is meant,
-// unless all are.
+// Warnings are what is off with a scenario under these controllers or variants, though it can be run: settings by which
+// lossless frames may be lost, and such that cannot act. Each is a sentence with its numbers. Of several controllers it
+// says which is meant, unless all are.
 func Warnings(s *Scenario, controllers []string) []string {
 	var texts []string
 	under := map[string][]string{} // the controllers that a text is about
@@ -48,8 +48,9 @@ func Warnings(s *Scenario, controllers []string) []string {
 	return append(texts, s.idleSettings(controllers)...)
 }
 
-// idleSettings warns of settings of switches and hosts that differ from their defaults and act neither under these controllers nor under any that the
-// scenario lists: what some of a comparison's runs have no use for is nothing to warn of.
+// idleSettings warns of settings of switches and hosts that differ from their defaults and act neither under these
+// controllers nor under any that the scenario lists: what some of a comparison's runs have no use for is nothing to
+// warn of.
 func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 	idle := map[string]string{} // why; by key
 	var keys []string
@@ -92,8 +93,8 @@ func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 	return texts
 }
 
-// LiveWarnings are those of a live fabric under a congestion control, of the switches with some indexes or of all. What its programs send may
-// have any priority.
+// LiveWarnings are those of a live fabric under a congestion control, of the switches with some indexes or of all. What
+// its programs send may have any priority.
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
 	w.buffers()
@@ -198,12 +199,14 @@ func (w *warner) reordering() {
 	}
 }
 
-// trimming warns of incasts whose trimmed packets alone can fill the port that they meet at, where nothing is left for data then.
+// trimming warns of incasts whose trimmed packets alone can fill the port that they meet at, where nothing is left for
+// data then.
 func (w *warner) trimming() {
 	s := w.s
 	quantum := &s.Switch.Scheduler.Quantum
 	data, control := s.Host.DataPriority, s.Host.ControlPriority
-	if !s.Switch.Trim || quantum[data] > 0 && quantum[control] > 0 || quantum[data] == 0 && (quantum[control] > 0 || data >= control) {
+	if !s.Switch.Trim || quantum[data] > 0 && quantum[control] > 0 || quantum[data] == 0 &&
+		(quantum[control] > 0 || data >= control) {
 		return
 	}
 	op := wire.OpWriteMiddle
@@ -225,7 +228,8 @@ func (w *warner) trimming() {
 		w.warn("switch.trim: %d hosts send to %s, and %d of them at once fill its link with trimmed packets (%d bytes of %d), which go in priority %d: "+
 			"that is strict, and leaves nothing for data, so that flows may never end. Weights leave each a share, such as NDP's 10 headers a packet "+
 			"(section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
-			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op, s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
+			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op,
+				s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
 	}
 }
 
@@ -299,8 +303,8 @@ func (w *warner) pauses() {
 	}
 }
 
-// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then learns of the queue
-// by losses alone. It also warns of lossless queues that never get long enough for marks.
+// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then
+// learns of the queue by losses alone. It also warns of lossless queues that never get long enough for marks.
 func (w *warner) marks() {
 	plan := w.s.Topology
 	type kind struct {
@@ -349,7 +353,8 @@ func (w *warner) marks() {
 	}
 	for _, k := range all {
 		if !k.lossy {
-			w.warn("%s: %s is %v, and the shared buffer is %v: no packet is marked; lower %s, or raise %s", Few(ports[k]), k.name, k.at, k.most, k.by, k.key)
+			w.warn("%s: %s is %v, and the shared buffer is %v: no packet is marked; lower %s, or raise %s", Few(ports[k]),
+				k.name, k.at, k.most, k.by, k.key)
 			continue
 		}
 		w.warn("%s: %s is %v, and a lossy queue holds at most %v (%s): packets are %s before %s marked; lower %s, or raise %s",
@@ -446,7 +451,8 @@ type ChangedCable struct {
 	Fault int
 }
 
-// ChangedCables are the cable c of a switch's port as each fault by itself makes it that gives it another delay or rate.
+// ChangedCables are the cable c of a switch's port as each fault by itself makes it that gives it another delay or
+// rate.
 func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cables []ChangedCable) {
 	peer := s.Topology.Ports[id].Peer
 	for i := range s.Faults {
@@ -479,7 +485,8 @@ func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cab
 // mostReroutes bounds how many states of the links are searched for a cycle.
 const mostReroutes = 64
 
-// cycles warns of routes by which queues can wait for one another in a cycle: the plan's own, and those that follow faults.
+// cycles warns of routes by which queues can wait for one another in a cycle: the plan's own, and those that follow
+// faults.
 func (w *warner) cycles() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := s.PFC.Priorities
@@ -519,8 +526,8 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 		"deadlock. Routes that never lead down and up again have no cycle%s", when, strings.Join(names, " > "), remedy)
 }
 
-// trips are the pairs of interfaces of which one may send to the other, those of them that go by any shortest path, and the paths of the others. In a
-// live fabric anybody may send to anybody.
+// trips are the pairs of interfaces of which one may send to the other, those of them that go by any shortest path, and
+// the paths of the others. In a live fabric anybody may send to anybody.
 func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	plan := w.s.Topology
 	if w.live {
@@ -690,7 +697,8 @@ func (w *warner) priorities() {
 	}
 }
 
-// unmarked warns of priorities that programs on a live fabric may choose for RDMA, and in which no congestion control hears of a queue.
+// unmarked warns of priorities that programs on a live fabric may choose for RDMA, and in which no congestion control
+// hears of a queue.
 func (w *warner) unmarked() {
 	e := &w.s.Switch.ECN
 	chosen := w.lossless() | 1<<w.s.Host.DataPriority
@@ -758,11 +766,12 @@ func (w *warner) choices() (several, uneven bool) {
 // mostPolarised bounds the flows whose paths polarisation looks at.
 const mostPolarised = 20_000
 
-// polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone would: the switches
-// before them have chosen those flows by the same hash, or what is hashed is the same of all.
+// polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone
+// would: the switches before them have chosen those flows by the same hash, or what is hashed is the same of all.
 func (w *warner) polarisation() {
 	plan, b := w.s.Topology, &w.s.Switch.Balancing
-	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed && plan.Balancing.Fields == 0 {
+	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed &&
+		plan.Balancing.Fields == 0 {
 		return
 	}
 	type choice struct{ sw, group int32 }
@@ -807,7 +816,9 @@ func (w *warner) polarisation() {
 	var example string
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
 		var all, several []float64
-		one, product := true, 0.0 // whether each takes one port for flows that the same hash has dealt out before, and how often that would be, a logarithm
+		// whether each takes one port for flows that the same hash has dealt out before, and how often that would be, a
+		// logarithm
+		one, product := true, 0.0
 		for _, key := range byTier[tier] {
 			c := choices[key]
 			all = append(all, chance(len(routes.Groups[key.group]), len(c.ports), c.flows))
@@ -852,8 +863,8 @@ func chance(n, used, flows int) float64 {
 	return min(0, ways+float64(flows)*math.Log(float64(used)/float64(n)))
 }
 
-// together is how often events with these logarithms of probabilities come together, or rarer ones (Fisher's method): the logarithm of a probability
-// that is uniform has an exponential distribution, and the sum of as many Erlang's.
+// together is how often events with these logarithms of probabilities come together, or rarer ones (Fisher's method):
+// the logarithm of a probability that is uniform has an exponential distribution, and the sum of as many Erlang's.
 func together(logarithms []float64) float64 {
 	sum := 0.0
 	for _, x := range logarithms {
@@ -870,8 +881,8 @@ func together(logarithms []float64) float64 {
 	return p
 }
 
-// scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is served when it
-// would be served anyway.
+// scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is
+// served when it would be served anyway.
 func (w *warner) scheduler() {
 	used, weighted := w.used(), uint8(0)
 	for p, quantum := range w.s.Switch.Scheduler.Quantum {
@@ -896,7 +907,8 @@ func (w *warner) scheduler() {
 // telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.
 func (w *warner) telemetry() {
 	const leastRate = "min_rate" // a controller from a file, or another module, need not have it
-	if !w.spec.Needs.INT || len(w.s.Flows) == 0 || !slices.ContainsFunc(w.spec.Parameters, func(p cc.Parameter) bool { return p.Name == leastRate }) {
+	if !w.spec.Needs.INT || len(w.s.Flows) == 0 || !slices.ContainsFunc(w.spec.Parameters,
+		func(p cc.Parameter) bool { return p.Name == leastRate }) {
 		return
 	}
 	plan := w.s.Topology
@@ -949,7 +961,8 @@ func (w *warner) weights() {
 	for _, i := range slices.Sorted(maps.Values(alone)) {
 		if i > 0 {
 			f := &w.s.Flows[i-1]
-			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1, f.Tag, w.s.Topology.Nodes[f.Source].Name)
+			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1,
+				f.Tag, w.s.Topology.Nodes[f.Source].Name)
 		}
 	}
 }
@@ -962,7 +975,8 @@ func (w *warner) periods() {
 	}
 	for i := range w.s.Flows {
 		if f := &w.s.Flows[i]; f.own().Off > 0 && f.Start+f.own().On >= end {
-			w.warn("on_off of flows %s has no effect: from their start they are on for %v, and the run has ended by then, at %v", f.Tag, f.own().On, end)
+			w.warn("on_off of flows %s has no effect: from their start they are on for %v, and the run has ended by then, at %v",
+				f.Tag, f.own().On, end)
 		}
 	}
 }
@@ -1003,7 +1017,8 @@ func (w *warner) qps() {
 		if used == 1 {
 			unit = strings.Replace(unit, "s of ", " of ", 1)
 		}
-		w.warn("flows %s have %d QPs, and the longest is %v, %s: the others carry nothing; qps %d is enough", k.tag, k.of.Count, longest[k], unit, used)
+		w.warn("flows %s have %d QPs, and the longest is %v, %s: the others carry nothing; qps %d is enough", k.tag,
+			k.of.Count, longest[k], unit, used)
 	}
 }
 
@@ -1060,7 +1075,8 @@ func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
 	if spec.Idle == nil || len(s.Flows) == 0 {
 		return ""
 	}
-	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings), Environment(s.Topology, &s.Flows[0], spec.Needs))
+	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings),
+		Environment(s.Topology, &s.Flows[0], spec.Needs))
 	if err != nil {
 		return "" // Check says so
 	}
@@ -1094,7 +1110,8 @@ func (w *warner) idle() map[string]string {
 			why["switch."+row.Name] = text
 		}
 	}
-	if p := &w.s.Switch.PFC; p.XON != switchagent.Auto && (p.XOFF == switchagent.Auto || p.XON != max(0, p.XOFF-p.XOFFToXON)) && w.s.Switch.FlowControl == switchagent.FlowPFC {
+	if p := &w.s.Switch.PFC; p.XON != switchagent.Auto &&
+		(p.XOFF == switchagent.Auto || p.XON != max(0, p.XOFF-p.XOFFToXON)) && w.s.Switch.FlowControl == switchagent.FlowPFC {
 		switch { // XON has been given
 		case p.Alpha > 0:
 			why["switch.pfc.xon"] = "with switch.pfc.alpha RESUME is sent switch.pfc.xoff_to_xon below what XOFF is then"
@@ -1161,7 +1178,8 @@ func (w *warner) idleOfECN(key string) string {
 		red = own.TCD.RED
 	}
 	switch {
-	case key == "ecn.mode" && set.Mode == switchagent.ECNStep && w.s.Switch.Detector == switchagent.DetectorTCD && !w.needs.PCN:
+	case key == "ecn.mode" && set.Mode == switchagent.ECNStep && w.s.Switch.Detector == switchagent.DetectorTCD &&
+		!w.needs.PCN:
 		return "switch.detector is tcd, which marks by switch.tcd.mark"
 	case key == "ecn.mode", key == "ecn.priorities", key == "ecn.kmin" && set.KMin == set.KMax:
 		return ""
@@ -1175,7 +1193,8 @@ func (w *warner) idleOfECN(key string) string {
 		return "switch.tcd.mark is step: TCD marks by switch.tcd.q_len"
 	case red || key == "ecn.per_rate" || key == "ecn.at" || key == "ecn.ports":
 		return ""
-	case set.Mode == switchagent.ECNRED && w.needs.CNM: // in its place switch.cnm.ecn_threshold counts; these are the others'
+	// in its place switch.cnm.ecn_threshold counts; these are the others'
+	case set.Mode == switchagent.ECNRED && w.needs.CNM:
 		return ""
 	case set.Mode == switchagent.ECNRED:
 		return "the congestion control has switches mark by a step of 30KB for each 10Gbps; switch.ecn.mode: step has them mark above switch.ecn.kmax"
@@ -1220,7 +1239,8 @@ func (w *warner) programs() {
 		}
 	}
 	if len(nodes) > 0 {
-		w.warn("%s of %s: no effect in a run, which has no programs; pausenet up deploys what programs on nodes find", strings.Join(keys, ", "), Few(nodes))
+		w.warn("%s of %s: no effect in a run, which has no programs; pausenet up deploys what programs on nodes find",
+			strings.Join(keys, ", "), Few(nodes))
 	}
 	for _, c := range plan.Commands {
 		verbs = append(verbs, c.Name)
@@ -1233,11 +1253,14 @@ func (w *warner) programs() {
 	}
 	pfc := w.s.Switch.FlowControl == switchagent.FlowPFC && w.s.Switch.PFC.Priorities != 0
 	for i := range plan.Links {
-		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() && (!pfc || a.MTU < plan.UsualInterfaceMTU()) { // headroom counts a longer one
+		// headroom counts a longer one
+		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() &&
+			(!pfc || a.MTU < plan.UsualInterfaceMTU()) {
 			links = append(links, PortLabel(plan, a.ID))
 		}
 	}
 	if len(links) > 0 {
-		w.warn("interface_mtu of %s: no effect in a run, which has no programs; flows' packets go by topology.mtu, %d", Few(links), plan.MTU)
+		w.warn("interface_mtu of %s: no effect in a run, which has no programs; flows' packets go by topology.mtu, %d",
+			Few(links), plan.MTU)
 	}
 }

@@ -31,8 +31,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestWarningsOfMarks covers lossy queues that are shorter than ECN's thresholds, whatever marks by them. At 40 Gb/s auto is 5 KB for kmin
-// and 200 KB for kmax.
+// TestWarningsOfMarks covers lossy queues that are shorter than ECN's thresholds, whatever marks by them. At 40 Gb/s
+// auto is 5 KB for kmin and 200 KB for kmax.
 func TestWarningsOfMarks(t *testing.T) {
 	const lossy, of, dropped = "switch.pfc.priorities=[]", "s0:h0, s0:h1, s0:h2 and 2 others: ", ": packets are dropped before "
 	most := func(size, key string) string {
@@ -118,7 +118,10 @@ func TestWarningsOfACKs(t *testing.T) {
 		{"dcqcn", "host={ack_priority: data}", ""},
 		{"hpcc", "host={}", ""},
 		{"hpcc", "host={ack_priority: data}", "PFC is on priorities [6], which carry nothing: data, ACK and NAK have priority 3; switch.pfc.priorities"},
-		{"dcqcn", "host={ack_priority: data, control_priority: 5}", "PFC is on priorities [6], which carry nothing: data, ACK and NAK have priority 3, CNP 5; "},
+		{
+			"dcqcn", "host={ack_priority: data, control_priority: 5}",
+			"PFC is on priorities [6], which carry nothing: data, ACK and NAK have priority 3, CNP 5; ",
+		},
 		{"pcn", "host={ack_priority: data}", ""},
 	} {
 		s := mustLoad(t, "incast", "switch={pfc: {xoff: 100KB, priorities: [3, 6]}, scheduler: {dwrr: {3: 3KB}}}", c.pfc)
@@ -140,7 +143,8 @@ func TestWarningsOfACKs(t *testing.T) {
 	}
 }
 
-// A cycle of buffers that routes can close is told of with its queues, where the data is lossless and its senders' routes do.
+// A cycle of buffers that routes can close is told of with its queues, where the data is lossless and its senders'
+// routes do.
 func TestWarningsOfCycles(t *testing.T) {
 	const bounces = "the routes from 150us on can close a cycle of buffers: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
 	ring := func(flows string) string {
@@ -164,8 +168,12 @@ func TestWarningsOfCycles(t *testing.T) {
 	}{
 		{"deadlock", string(builtin), nil, bounces},
 		{"static routes", strings.ReplaceAll(string(builtin), "reroute: 50us", "reroute: never"), nil, ""},
-		{"one link", strings.Replace(string(builtin), "{name: cut1, at: 100us", "{name: cut1, at: 9.96ms", 1), nil, "the routes from 10.01ms on"},
-		{"cut and mended", strings.Replace(string(builtin), "down: true, reroute: 50us}", "down: true, reroute: 50us, for: 20us}", 1), nil, ""},
+		{
+			"one link", strings.Replace(string(builtin), "{name: cut1, at: 100us", "{name: cut1, at: 9.96ms", 1), nil,
+			"the routes from 10.01ms on",
+		},
+		{"cut and mended", strings.Replace(string(builtin), "down: true, reroute: 50us}",
+			"down: true, reroute: 50us, for: 20us}", 1), nil, ""},
 		{"lossy", string(builtin), []string{"switch.pfc.priorities=[]"}, ""},
 		{"ring", ring(round), nil, wheel},
 		{"credits", ring(round), []string{"switch.flow_control=cbfc"}, wheel},
@@ -200,7 +208,8 @@ func TestWarningsOfTrimming(t *testing.T) {
 		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 7: 1KB}}}": "scheduler.dwrr weighs priorities [3 7], which has no effect",
 	} {
 		s := mustLoad(t, "trim-incast", set, lossy, "host={recovery: selective}", "controllers=[dcqcn]")
-		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
+			!strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", set, got, want)
 		}
 	}
@@ -215,7 +224,8 @@ func TestWarningsOfTimeouts(t *testing.T) {
 		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}":    "host.selective.rto_low 60us has no effect: there is no timeout",
 	} {
 		s := mustLoad(t, "trim-incast", "switch.pfc.priorities=[]", "host="+host, "controllers=[dcqcn]")
-		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
+			!strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", host, got, want)
 		}
 	}
@@ -240,7 +250,8 @@ func TestRecoveryThatCannotBe(t *testing.T) {
 	}
 }
 
-// The cap that auto stands for fills the longest path: at 40 Gb/s six hops of 2 us each way are 24 us, and the frames' own time on them comes on top.
+// The cap that auto stands for fills the longest path: at 40 Gb/s six hops of 2 us each way are 24 us, and the frames'
+// own time on them comes on top.
 func TestCapIsTheLongestPath(t *testing.T) {
 	s := mustLoad(t, "irn-fattree")
 	own, _, spec, err := s.Under("irn")
@@ -255,9 +266,10 @@ func TestCapIsTheLongestPath(t *testing.T) {
 	}
 }
 
-// TestReorderTolerance: auto is IRN's 1 on one path; on several it is what a bandwidth-delay product of the path and the queues of its two chosen ports hold, in
-// packets, or three quarters of the cap where frames can be dropped; trimmed packets make gaps say nothing. A threshold far below is warned of. The
-// path: 100 Gb/s, 4 links of 1 us each way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte: 8374 ns, or 96.7 packets.
+// TestReorderTolerance: auto is IRN's 1 on one path; on several it is what a bandwidth-delay product of the path and
+// the queues of its two chosen ports hold, in packets, or three quarters of the cap where frames can be dropped;
+// trimmed packets make gaps say nothing. A threshold far below is warned of. The path: 100 Gb/s, 4 links of 1 us each
+// way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte: 8374 ns, or 96.7 packets.
 func TestReorderTolerance(t *testing.T) {
 	const lossy = "switch={pfc: {priorities: []}, lossy_limit: 100KB, "
 	for _, c := range []struct {
@@ -270,9 +282,17 @@ func TestReorderTolerance(t *testing.T) {
 		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: spray}}"}, 3 * 97, ""},
 		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: flowlet}}"}, 3 * 97, ""},
 		{[]string{"host={recovery: selective, entropy: reps}"}, 3 * 97, ""},
-		{[]string{"host={recovery: selective, selective: {bdp_cap: 0B}}", lossy + "load_balancing: {mode: spray}}"}, 97 + 200, ""},
+		{
+			[]string{"host={recovery: selective, selective: {bdp_cap: 0B}}", lossy + "load_balancing: {mode: spray}}"},
+			97 + 200,
+			"",
+		},
 		{[]string{"host={recovery: selective}", lossy + "load_balancing: {mode: spray}}"}, 97 * 3 / 4, ""},
-		{[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"}, 1, "host.selective.reorder 1 takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be 72 late; leave it out, or set 72"},
+		{
+			[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"},
+			1,
+			"host.selective.reorder 1 takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be 72 late; leave it out, or set 72",
+		},
 		{[]string{"host={recovery: selective, entropy: random}", lossy + "trim: true}"}, hostagent.NeverReorder, ""},
 	} {
 		s := mustLoad(t, "load-balancing", append(c.set, "controllers=[dcqcn]", "expect_unused=[pfc, ecn, controller]")...)
@@ -317,11 +337,13 @@ func TestWarningsOfConstants(t *testing.T) {
 	}{
 		{[]string{"cc.rccc.oversubscribed=true"}, ""},
 		{nil, idle + "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; cc.rccc.oversubscribed: true has them do so"},
-		{[]string{"cc.rccc.oversubscribed=false"}, idle + "cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
+		{[]string{"cc.rccc.oversubscribed=false"}, idle +
+			"cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
 		{[]string{"controllers=[dcqcn]"}, ""},
 		{[]string{"controllers=[dcqcn]", "flows.incast.cc=rccc"}, idle + "marks lower a receiver's rate where"},
 	} {
-		sets := append([]string{"controllers=[rccc]", "cc.rccc.mark_gain=0.7", "cc.rccc.decrease=0.3", "cc.rccc.share=0.9"}, c.sets...)
+		sets := append([]string{"controllers=[rccc]", "cc.rccc.mark_gain=0.7", "cc.rccc.decrease=0.3", "cc.rccc.share=0.9"},
+			c.sets...)
 		s := mustLoad(t, "incast", sets...)
 		got := ""
 		for _, text := range Warnings(s, s.Controllers) {
@@ -369,22 +391,43 @@ func TestWarningsOfPrograms(t *testing.T) {
 func TestWarningsOfIdleSettings(t *testing.T) {
 	for _, c := range []struct{ controller, set, want string }{
 		{"dcqcn", "switch={ecn: {kmin: 9KB, kmax: 90KB, pmax: 0.1}}", ""},
-		{"dcqcn", "switch={ecn: {mode: step, kmin: 9KB, kmax: 90KB}}", "switch.ecn.kmin has no effect: switch.ecn.mode is step"},
+		{
+			"dcqcn", "switch={ecn: {mode: step, kmin: 9KB, kmax: 90KB}}",
+			"switch.ecn.kmin has no effect: switch.ecn.mode is step",
+		},
 		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control has switches mark by a step of 30KB for each 10Gbps"},
 		{"dctcp", "switch={ecn: {mode: step, kmax: 90KB}}", ""},
 		{"hpcc", "switch={ecn: {kmax: 90KB}}", ""}, // for who compares it with others by --cc
-		{"hpcc", "host={cnp_interval: 9us, coalesce_acks: 4}", "host.cnp_interval has no effect: no congestion control has receivers send CNPs\nhost.coalesce_acks has no effect"},
+		{
+			"hpcc", "host={cnp_interval: 9us, coalesce_acks: 4}",
+			"host.cnp_interval has no effect: no congestion control has receivers send CNPs\nhost.coalesce_acks has no effect",
+		},
 		{"dcqcn", "host={cnp_interval: 9us, coalesce_acks: 4}", ""},
-		{"dcqcn", "switch={cnm: {window: 9us}, cbfc: {period: 9us}}", "switch.cbfc.period has no effect: switch.flow_control is pfc\nswitch.cnm.window has no effect"},
+		{
+			"dcqcn", "switch={cnm: {window: 9us}, cbfc: {period: 9us}}",
+			"switch.cbfc.period has no effect: switch.flow_control is pfc\nswitch.cnm.window has no effect",
+		},
 		{"dcon", "switch={cnm: {window: 9us}}", ""},
-		{"dcqcn", "switch={flow_control: cbfc, pfc: {xoff: 90KB}}", "switch.pfc.xoff has no effect: switch.flow_control is cbfc"},
+		{
+			"dcqcn", "switch={flow_control: cbfc, pfc: {xoff: 90KB}}",
+			"switch.pfc.xoff has no effect: switch.flow_control is cbfc",
+		},
 		{"dcqcn", "switch={tcd: {q_len: 9KB}}", "switch.tcd.q_len has no effect: switch.detector is threshold"},
 		{"dcqcn+tcd", "switch={tcd: {q_len: 9KB}}", ""},
-		{"dcqcn", "switch={pfc: {per_rate: 40Gbps}, ecn: {per_rate: 40Gbps}}", "switch.ecn.per_rate has no effect: it scales switch.ecn.kmin and switch.ecn.kmax"},
+		{
+			"dcqcn", "switch={pfc: {per_rate: 40Gbps}, ecn: {per_rate: 40Gbps}}",
+			"switch.ecn.per_rate has no effect: it scales switch.ecn.kmin and switch.ecn.kmax",
+		},
 		{"dcqcn", "switch={pfc: {per_rate: 40Gbps, headroom: 75KB}, ecn: {per_rate: 40Gbps, kmin: 9KB, kmax: 90KB}}", ""},
 		{"dcqcn", "switch={detector: tcd, ecn: {mode: step}}", "switch.ecn.mode has no effect: switch.detector is tcd"},
-		{"dcqcn", "switch={pfc: {alpha: 0.1, xoff: 90KB, xon: 9KB}}", "switch.pfc.xon has no effect: with switch.pfc.alpha RESUME is sent"},
-		{"dcqcn", "switch={pfc: {xoff: 90KB, xon: 9KB, xoff_to_xon: 4KB}}", "switch.pfc.xoff_to_xon has no effect: switch.pfc.xon says"},
+		{
+			"dcqcn", "switch={pfc: {alpha: 0.1, xoff: 90KB, xon: 9KB}}",
+			"switch.pfc.xon has no effect: with switch.pfc.alpha RESUME is sent",
+		},
+		{
+			"dcqcn", "switch={pfc: {xoff: 90KB, xon: 9KB, xoff_to_xon: 4KB}}",
+			"switch.pfc.xoff_to_xon has no effect: switch.pfc.xon says",
+		},
 		{"dcqcn", "switch={pfc: {xoff: 90KB, xoff_to_xon: 4KB}}", ""},
 		{"dcqcn", "switch={trim: true}", "switch.trim has no effect: no data is lossy"},
 		{"dcqcn", "host={ack_when_paused: true}", "host.ack_when_paused has no effect: PFC is not on priority 6, which ACK, NAK and CNP have"},
@@ -408,7 +451,8 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 	}
 }
 
-// Flows' priorities are what PFC, credits and ECN are on by default, of which nothing is to be said. Periods longer than the run are none.
+// Flows' priorities are what PFC, credits and ECN are on by default, of which nothing is to be said. Periods longer
+// than the run are none.
 func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 	const text = "name: own\ntopology: star\nduration: 1ms\ncontrollers: [dcqcn]\nflows:\n  - {tag: a, from: h0, to: h3, size: 1MB, priority: 2}\n" +
 		"  - {tag: b, from: h1, to: h3, size: 1MB, on_off: {on: 10us, off: 10us}}\n"

@@ -23,16 +23,16 @@ type Workload struct {
 	rule  rule
 	flows []Flow
 	own   Own // of its flows; those of a file may have more
-	// Of a workload whose flows wait for each other, build makes the graph of a stream and of the hosts by rank, and place these. Each message of the
-	// graph is a flow, in order.
+	// Of a workload whose flows wait for each other, build makes the graph of a stream and of the hosts by rank, and place
+	// these. Each message of the graph is a flow, in order.
 	build    func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
 	place    func(workload.Stream) []topologies.NodeID
 	messages int                 // of the graph
 	Graph    *steps.Graph        // nil: flows have times to start
 	Hosts    []topologies.NodeID // by rank of Graph
 	warning  string              // of the file of Graph
-	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on no
-	// workload of another tag.
+	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on
+	// no workload of another tag.
 	purpose string
 	first   int // of its flows in the scenario's
 }
@@ -48,14 +48,15 @@ func (w *Workload) Delay() vtime.Time {
 // rule is how a workload's flows come to be.
 type rule interface {
 	Flows(workload.Stream) iter.Seq[workload.Flow]
-	// Events is how many events a stream has, Expected how many there are on average, and PerEvent how many flows each starts.
+	// Events is how many events a stream has, Expected how many there are on average, and PerEvent how many flows each
+	// starts.
 	Events(workload.Stream) int
 	Expected() float64
 	PerEvent() int
 }
 
-// WithSeed is the scenario as a run with that seed has it: the flows of its workloads are drawn anew. Nothing but the seed
-// decides them, whatever the controller.
+// WithSeed is the scenario as a run with that seed has it: the flows of its workloads are drawn anew. Nothing but the
+// seed decides them, whatever the controller.
 func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	if s.drawn == seed && s.Seed == seed {
 		return s, nil
@@ -70,8 +71,8 @@ func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	return &own, own.draw(false)
 }
 
-// WithFlows is the scenario with these flows in the place of its own and of its workloads', without faults, for a duration. Nothing of it is sampled
-// or plotted.
+// WithFlows is the scenario with these flows in the place of its own and of its workloads', without faults, for a
+// duration. Nothing of it is sampled or plotted.
 func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	own := *s
 	own.Flows, own.Workloads, own.Faults = flows, nil, nil
@@ -83,8 +84,9 @@ func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	return &own
 }
 
-// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of another, and a listed flow's
-// by those of its tag and source. A flow between interfaces that switches do not join has the first: its file is refused, or its sender told.
+// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of
+// another, and a listed flow's by those of its tag and source. A flow between interfaces that switches do not join has
+// the first: its file is refused, or its sender told.
 func (s *Scenario) join() {
 	if s.Topology.SinglePort() {
 		return
@@ -125,7 +127,8 @@ func (f *Flow) join(plan *topologies.Plan, turn int) {
 // Listed are the flows that the scenario lists, the first of Flows.
 func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
 
-// FlowCount is how many flows there are, listed and drawn, also where those of workloads are only counted (Reading.Count).
+// FlowCount is how many flows there are, listed and drawn, also where those of workloads are only counted
+// (Reading.Count).
 func (s *Scenario) FlowCount() int {
 	n := s.listed
 	for i := range s.Workloads {
@@ -134,7 +137,8 @@ func (s *Scenario) FlowCount() int {
 	return n
 }
 
-// draw delays the listed flows that have jitter, and appends the workloads' flows; of those that are to be counted alone, the first.
+// draw delays the listed flows that have jitter, and appends the workloads' flows; of those that are to be counted
+// alone, the first.
 func (s *Scenario) draw(count bool) error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
@@ -194,7 +198,8 @@ func (s *Scenario) drawFlows(w *Workload, most int) {
 	plan, extras := s.Topology, w.own.extras()
 	for f := range w.rule.Flows(workload.NewStream(s.Seed, w.purpose)) {
 		s.Flows = append(s.Flows, Flow{
-			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start, Extras: extras,
+			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
+			Extras: extras,
 		})
 		if len(s.Flows)-w.first >= most {
 			return
@@ -236,7 +241,10 @@ func (o Own) extras() *FlowExtras {
 // countSteps appends the first of the flows of a workload whose flows wait.
 func (s *Scenario) countSteps(w *Workload) {
 	if hosts := w.place(workload.NewStream(s.Seed, w.purpose).Sub(0)); w.messages > 0 {
-		s.Flows = append(s.Flows, Flow{Tag: w.Tag, Source: hosts[0], Destination: hosts[1], Size: 1, Start: vtime.Never, Extras: w.own.extras()})
+		s.Flows = append(s.Flows, Flow{
+			Tag: w.Tag, Source: hosts[0], Destination: hosts[1], Size: 1, Start: vtime.Never,
+			Extras: w.own.extras(),
+		})
 	}
 }
 
@@ -256,8 +264,9 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	for i := range w.Graph.Messages {
 		m := &w.Graph.Messages[i]
 		s.Flows = append(s.Flows, Flow{
-			Tag: w.Tag, Source: w.Hosts[w.Graph.Operations[m.Send].Rank], Destination: w.Hosts[w.Graph.Operations[m.Receive].Rank],
-			Size: units.Bytes(m.Size), Start: vtime.Never, Extras: extras,
+			Tag: w.Tag, Source: w.Hosts[w.Graph.Operations[m.Send].Rank],
+			Destination: w.Hosts[w.Graph.Operations[m.Receive].Rank],
+			Size:        units.Bytes(m.Size), Start: vtime.Never, Extras: extras,
 		})
 	}
 	return nil
@@ -272,8 +281,9 @@ const (
 	drawJitter
 )
 
-// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the flow's tag and ends, and
-// how many flows before it share these (of interfaces: the tag and the source), and on no other flow.
+// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the
+// flow's tag and ends, and how many flows before it share these (of interfaces: the tag and the source), and on no
+// other flow.
 type Listing struct {
 	seed    uint64
 	tags    map[string]workload.Stream
@@ -289,7 +299,10 @@ type flowEnds struct {
 
 // NewListing returns a Listing that no flow has been added to.
 func NewListing(seed uint64) *Listing {
-	return &Listing{seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{}, senders: map[flowEnds]int{}}
+	return &Listing{
+		seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{},
+		senders: map[flowEnds]int{},
+	}
 }
 
 func (l *Listing) next(f *Flow) workload.Stream {
@@ -307,13 +320,14 @@ func (l *Listing) Add(f *Flow) {
 	l.senders[flowEnds{tag: f.Tag, source: f.Source}]++
 }
 
-// Join chooses the interfaces of a flow's ends. Hosts begin at different interfaces, so that those of one flow each are spread over all.
+// Join chooses the interfaces of a flow's ends. Hosts begin at different interfaces, so that those of one flow each are
+// spread over all.
 func (l *Listing) Join(plan *topologies.Plan, f *Flow) {
 	f.join(plan, plan.Nodes[f.Source].Index+l.senders[flowEnds{tag: f.Tag, source: f.Source}])
 }
 
-// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists the flow after those
-// before.
+// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists
+// the flow after those before.
 func (l *Listing) Salts(f *Flow) func(qp int) uint64 {
 	own := l.next(f).Bits(drawPort)
 	return func(qp int) uint64 { return qpSalt(own, qp) }
@@ -337,8 +351,9 @@ func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
 	return streams
 }
 
-// salts are where the search for a flow's UDP source port begins. Flows have it from a stream of their own, or of their workload, so
-// that they take the same ways whatever other flows there are. Messages that wait go from one host to another by one connection, and so one way.
+// salts are where the search for a flow's UDP source port begins. Flows have it from a stream of their own, or of their
+// workload, so that they take the same ways whatever other flows there are. Messages that wait go from one host to
+// another by one connection, and so one way.
 func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 	streams := make([]workload.Stream, len(s.Workloads))
 	for i := range s.Workloads {
@@ -362,8 +377,8 @@ func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
 	return func(flow, qp int) uint64 { return qpSalt(salt(flow), qp) }
 }
 
-// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one connection draw
-// others, though they have its port.
+// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one
+// connection draw others, though they have its port.
 func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
 	salt := s.salts(seed)
 	return func(flow, qp int) uint64 {
@@ -384,7 +399,8 @@ func (s *Scenario) WorkloadOf(flow int) int {
 	return i
 }
 
-// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes; of a host of several ports that of the first.
+// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes; of a host of several ports that of
+// the first.
 func racks(plan *topologies.Plan) []int32 {
 	of := make([]int32, len(plan.Hosts))
 	for i, id := range plan.Hosts {
@@ -393,8 +409,8 @@ func racks(plan *topologies.Plan) []int32 {
 	return of
 }
 
-// hostCapacity is the line rate of some hosts together; coreCapacity that of the links between the switches of these hosts
-// and other switches, one way.
+// hostCapacity is the line rate of some hosts together; coreCapacity that of the links between the switches of these
+// hosts and other switches, one way.
 func hostCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	var sum units.Rate
 	for _, h := range hosts {

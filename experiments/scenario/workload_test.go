@@ -60,7 +60,10 @@ func TestWorkloads(t *testing.T) {
 	}
 	// Four periods of 5 senders; two events of 3; h0 and h1 to three hosts, h2 and h3 to two; two rounds of 12.
 	delete(counts, "search") // as many as the seed says
-	want := map[string]int{"long": 1, "poisson": 20, "fan": 20, "fans": 6, "all-to-all": 10, "permutation": 24, "traced": 1, "again": 1}
+	want := map[string]int{
+		"long": 1, "poisson": 20, "fan": 20, "fans": 6, "all-to-all": 10, "permutation": 24,
+		"traced": 1, "again": 1,
+	}
 	if fmt.Sprint(counts) != fmt.Sprint(want) {
 		t.Errorf("flows %v, want %v", counts, want)
 	}
@@ -70,8 +73,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestSpecifiedLoads: the workloads of DCON's section 6.2.1 and of the LSTM-PID thesis, section 4.4.2, come to the numbers
-// that were computed apart.
+// TestSpecifiedLoads: the workloads of DCON's section 6.2.1 and of the LSTM-PID thesis, section 4.4.2, come to the
+// numbers that were computed apart.
 func TestSpecifiedLoads(t *testing.T) {
 	dcon := parse(t, `
 topology: {rate: 40Gbps, delay: 5us, leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}}
@@ -106,13 +109,14 @@ duration: 10ms
 		t.Errorf("%+v", v)
 	}
 	// Within 1 % here for what is many and short; the sizes' own tests take as many flows as it needs.
-	if v := thesis.Workloads[0].View; math.Abs(float64(v.Flows)/99_651-1) > 0.01 || math.Abs(float64(v.Bytes)/12e9-1) > 0.02 {
+	if v := thesis.Workloads[0].View; math.Abs(float64(v.Flows)/99_651-1) > 0.01 ||
+		math.Abs(float64(v.Bytes)/12e9-1) > 0.02 {
 		t.Errorf("%d flows, %v", v.Flows, v.Bytes)
 	}
 }
 
-// TestCount: flows that are only counted are as many as those that are drawn, of each kind of workload and of each built-in, and one of each
-// workload is there.
+// TestCount: flows that are only counted are as many as those that are drawn, of each kind of workload and of each
+// built-in, and one of each workload is there.
 func TestCount(t *testing.T) {
 	for _, name := range append(BuiltinNames(), workloadsFile) {
 		all := mustLoad(t, name)
@@ -121,7 +125,8 @@ func TestCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all.FlowCount() != len(all.Flows) || counted.FlowCount() != len(all.Flows) {
-			t.Errorf("%s: %d flows, %d by their count, %d counted alone", name, len(all.Flows), all.FlowCount(), counted.FlowCount())
+			t.Errorf("%s: %d flows, %d by their count, %d counted alone", name, len(all.Flows), all.FlowCount(),
+				counted.FlowCount())
 		}
 		most := len(counted.Listed())
 		for i := range counted.Workloads {
@@ -153,8 +158,8 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	return list
 }
 
-// TestWorkloadsAreIndependent: a workload's flows, and their ways, are the same whatever others there are; with another seed
-// they are others.
+// TestWorkloadsAreIndependent: a workload's flows, and their ways, are the same whatever others there are; with another
+// seed they are others.
 func TestWorkloadsAreIndependent(t *testing.T) {
 	const (
 		base = "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4}}\nduration: 1ms\n"
@@ -203,8 +208,8 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestListedFlowsAreIndependent: a listed flow's ports, interfaces and jitter stay what they are, whatever flows of other tags or ends stand before it;
-// flows of one tag and pair differ from each other, and another seed changes them.
+// TestListedFlowsAreIndependent: a listed flow's ports, interfaces and jitter stay what they are, whatever flows of
+// other tags or ends stand before it; flows of one tag and pair differ from each other, and another seed changes them.
 func TestListedFlowsAreIndependent(t *testing.T) {
 	const base = "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, ports_per_host: 2}}\nduration: 1ms\nflows:\n"
 	listed := []string{
@@ -257,10 +262,12 @@ func TestListedFlowsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestListedFlowsTakeInterfacesInTurn: flows of one sender, and one flow each of several senders, are spread over all interfaces evenly.
+// TestListedFlowsTakeInterfacesInTurn: flows of one sender, and one flow each of several senders, are spread over all
+// interfaces evenly.
 func TestListedFlowsTakeInterfacesInTurn(t *testing.T) {
 	for _, flows := range []string{
-		"{from: h0, to: h1, size: 1MB, count: 8, interval: 0s}", "{from: h0, to: h1..h8, size: 1MB}", "{from: h1..h8, to: h0, size: 1MB}",
+		"{from: h0, to: h1, size: 1MB, count: 8, interval: 0s}", "{from: h0, to: h1..h8, size: 1MB}",
+		"{from: h1..h8, to: h0, size: 1MB}",
 	} {
 		s := parse(t, "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, ports_per_host: 4}}\nduration: 1ms\nflows: ["+flows+"]\n")
 		used := map[uint8]int{}
@@ -289,7 +296,8 @@ duration: 1ms
 	}
 }
 
-// TestJitter: the seed delays the flows that have it, within it, and no others; another seed does not add to an earlier one's.
+// TestJitter: the seed delays the flows that have it, within it, and no others; another seed does not add to an earlier
+// one's.
 func TestJitter(t *testing.T) {
 	s := parse(t, lab.Small, "flows.incast.jitter=1us", "flows.incast.start=5us")
 	starts := func(s *Scenario, tag string) (all []vtime.Time) {
@@ -326,7 +334,8 @@ func TestJitter(t *testing.T) {
 	if o := starts(s, "other"); len(o) != 1 || o[0] != 0 {
 		t.Errorf("a flow without jitter starts at %v", o)
 	}
-	if _, err := Parse("x.yaml", []byte(lab.Small), []string{"flows.incast.jitter=400us"}); err == nil || !strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
+	if _, err := Parse("x.yaml", []byte(lab.Small), []string{"flows.incast.jitter=400us"}); err == nil ||
+		!strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,40 +12,43 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does not have
-// is absent.
+// WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does
+// not have is absent.
 type WorkloadView struct {
-	Tag        string      `json:"tag"`
-	Kind       string      `json:"kind"`
-	Sizes      *SizesView  `json:"sizes,omitempty"`
-	Size       units.Bytes `json:"size_bytes,omitempty"`
-	Load       float64     `json:"load,omitempty"`
-	Of         string      `json:"of,omitempty"`
-	Capacity   units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
-	Interval   float64     `json:"interval_ns,omitempty"`  // between flows, events or rounds; on average if they are random
-	Arrivals   string      `json:"arrivals,omitempty"`
-	Degree     int         `json:"degree,omitempty"`
-	Pairs      string      `json:"pairs,omitempty"`
-	From       []string    `json:"from,omitempty"` // absent, like To: all hosts
-	To         []string    `json:"to,omitempty"`
-	Start      float64     `json:"start_ns"`
-	Until      float64     `json:"until_ns,omitempty"`
-	Count      int         `json:"count,omitempty"` // at most so many flows, events or rounds
-	File       string      `json:"file,omitempty"`
-	SHA256     string      `json:"sha256,omitempty"`    // of the file
-	Origin     float64     `json:"origin_ns,omitempty"` // of the run on the file's clock
-	Unfinished bool        `json:"expect_unfinished,omitempty"`
+	Tag      string      `json:"tag"`
+	Kind     string      `json:"kind"`
+	Sizes    *SizesView  `json:"sizes,omitempty"`
+	Size     units.Bytes `json:"size_bytes,omitempty"`
+	Load     float64     `json:"load,omitempty"`
+	Of       string      `json:"of,omitempty"`
+	Capacity units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
+	// between flows, events or rounds; on average if they are random
+	Interval   float64  `json:"interval_ns,omitempty"`
+	Arrivals   string   `json:"arrivals,omitempty"`
+	Degree     int      `json:"degree,omitempty"`
+	Pairs      string   `json:"pairs,omitempty"`
+	From       []string `json:"from,omitempty"` // absent, like To: all hosts
+	To         []string `json:"to,omitempty"`
+	Start      float64  `json:"start_ns"`
+	Until      float64  `json:"until_ns,omitempty"`
+	Count      int      `json:"count,omitempty"` // at most so many flows, events or rounds
+	File       string   `json:"file,omitempty"`
+	SHA256     string   `json:"sha256,omitempty"`    // of the file
+	Origin     float64  `json:"origin_ns,omitempty"` // of the run on the file's clock
+	Unfinished bool     `json:"expect_unfinished,omitempty"`
 	OwnView
-	// Of a workload whose flows wait: who takes part, in the order given or by Placement, and what each does Iterations times.
+	// Of a workload whose flows wait: who takes part, in the order given or by Placement, and what each does Iterations
+	// times.
 	Ranks      []string   `json:"ranks,omitempty"`
 	Placement  string     `json:"placement,omitempty"`
 	Iterations int        `json:"iterations,omitempty"`
 	Steps      []StepView `json:"steps,omitempty"`
 	Operations int        `json:"operations,omitempty"`
-	Calc       float64    `json:"calc_ns,omitempty"`   // how long a calc of 1 takes in a file of GOAL
-	Algorithm  string     `json:"algorithm,omitempty"` // of a trace's collectives, like what follows; absent: each kind's default
-	Chunks     int        `json:"chunks,omitempty"`
-	Group      int        `json:"group,omitempty"`
+	Calc       float64    `json:"calc_ns,omitempty"` // how long a calc of 1 takes in a file of GOAL
+	// of a trace's collectives, like what follows; absent: each kind's default
+	Algorithm string `json:"algorithm,omitempty"`
+	Chunks    int    `json:"chunks,omitempty"`
+	Group     int    `json:"group,omitempty"`
 	// Flows and Bytes are what the seed gives.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`

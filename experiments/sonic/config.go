@@ -1,5 +1,5 @@
-// Package sonic reads the buffer, PFC and ECN settings of a SONiC switch's config_db.json, as the fields are documented in sonic-buildimage
-// (src/sonic-yang-models/doc/Configuration.md), and writes a scenario of a switch that has them.
+// Package sonic reads the buffer, PFC and ECN settings of a SONiC switch's config_db.json, as the fields are documented
+// in sonic-buildimage (src/sonic-yang-models/doc/Configuration.md), and writes a scenario of a switch that has them.
 //
 //   - The file: config.go (tables and fields), lookup.go (pg_profile_lookup.ini).
 //   - What it means here: switch.go (one group of ports' settings), scenario.go (the text).
@@ -36,7 +36,8 @@ type Port struct {
 
 // Tables that are read. A file has many others.
 var tables = []string{
-	"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "SCHEDULER", "PFC_WD", "CABLE_LENGTH",
+	"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "PORT_QOS_MAP", "WRED_PROFILE", "QUEUE", "SCHEDULER", "PFC_WD",
+	"CABLE_LENGTH",
 	"DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN", "DEVICE_METADATA",
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Lookup is a platform's pg_profile_lookup.ini: the lossless profile of a port by its speed and cable. SONiC makes BUFFER_PG's lossless rows of it as ports
-// come up, so that a configuration need not have them.
+// Lookup is a platform's pg_profile_lookup.ini: the lossless profile of a port by its speed and cable. SONiC makes
+// BUFFER_PG's lossless rows of it as ports come up, so that a configuration need not have them.
 type Lookup map[lookupKey]map[string]string
 
 type lookupKey struct {

@@ -17,16 +17,19 @@ const mostSenders = 8
 // headers is the most bytes that are beside a packet's payload, of IP and above.
 const headers = 160
 
-// quantum is what a weight of 1 stands for: schedulers share in proportion, and a round of small quanta is fair at once.
+// quantum is what a weight of 1 stands for: schedulers share in proportion, and a round of small quanta is fair at
+// once.
 const quantum = 100 // bytes
 
-// Scenario is the text of a scenario, and what of the settings it cannot say or says otherwise. With a topology, the name of a built-in one or a file's
-// path, its switches have the settings; without one it is of the switch alone, with a host at each port.
+// Scenario is the text of a scenario, and what of the settings it cannot say or says otherwise. With a topology, the
+// name of a built-in one or a file's path, its switches have the settings; without one it is of the switch alone, with
+// a host at each port.
 func (s *Switch) Scenario(from, name, topology string) (text string, notes []string) {
 	notes = slices.Clone(s.Notes)
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, by pausenet import sonic: what its ports %s have.\nname: %s\n", from, portRange(s.Ports), name)
+	fmt.Fprintf(&b, "# From %s, by pausenet import sonic: what its ports %s have.\nname: %s\n", from, portRange(s.Ports),
+		name)
 	fmt.Fprintf(&b, "description: Buffers, PFC and ECN of a SONiC switch\n")
 	senders := mostSenders
 	if topology != "" {
@@ -51,7 +54,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		case s.MTU >= usual:
 			mtu += fmt.Sprintf("interface_mtu: %d, ", s.MTU)
 		case s.MTU > 0:
-			note("PORT's mtu %d is left out: frames of lossless packets of %d B and their headers are taken to be the longest", s.MTU, cmp.Or(s.LosslessMTU, 1000))
+			note("PORT's mtu %d is left out: frames of lossless packets of %d B and their headers are taken to be the longest",
+				s.MTU, cmp.Or(s.LosslessMTU, 1000))
 		}
 		fmt.Fprintf(&b, "topology: {%sstar: {hosts: %d, rate: %v, delay: %v}}\n", mtu, max(2, len(s.Ports)), s.rate(), delay)
 		senders = min(senders, max(2, len(s.Ports))-1)
@@ -73,7 +77,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if topology == "" {
 			fmt.Fprintf(&b, "  buffer: %dB\n", buffer)
 		} else {
-			note("the buffer is what the topology's switches need (auto): the file's %v are for %d ports", units.Bytes(buffer), len(s.Ports))
+			note("the buffer is what the topology's switches need (auto): the file's %v are for %d ports", units.Bytes(buffer),
+				len(s.Ports))
 		}
 	} else if len(s.Lossless) > 0 {
 		note("BUFFER_POOL has no size of the pool that lossless traffic comes in by: the buffer is what these ports need (auto)")
@@ -111,7 +116,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		}
 	}
 	if e := s.ECN; e != nil {
-		fmt.Fprintf(&b, "  ecn: {mode: red, priorities: %s, kmin: %dB, kmax: %dB, pmax: %g}\n", list(e.Priorities), e.KMin, e.KMax, e.PMax)
+		fmt.Fprintf(&b, "  ecn: {mode: red, priorities: %s, kmin: %dB, kmax: %dB, pmax: %g}\n", list(e.Priorities), e.KMin,
+			e.KMax, e.PMax)
 	} else {
 		fmt.Fprintf(&b, "  ecn: {mode: \"off\"}\n")
 	}
@@ -200,7 +206,8 @@ func Others(groups []*Switch, chosen *Switch) (notes []string) {
 			if len(g.Ports) == 1 {
 				format = "%s (%v) has other settings (%s) and is left out: --port %s imports it"
 			}
-			notes = append(notes, fmt.Sprintf(format, portRange(g.Ports), g.rate(), strings.Join(differ(g, chosen), ", "), g.Ports[0].Name))
+			notes = append(notes, fmt.Sprintf(format, portRange(g.Ports), g.rate(), strings.Join(differ(g, chosen), ", "),
+				g.Ports[0].Name))
 		}
 	}
 	return notes

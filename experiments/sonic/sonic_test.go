@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// defaults are what sonic-buildimage gives an Arista-7050CX3-32S-C28S4 (BALANCED, t0) whose ports run at 100 Gb/s: buffers_defaults_t0.j2 and
-// pg_profile_lookup.ini of the platform, and the default qos_config.j2.
+// defaults are what sonic-buildimage gives an Arista-7050CX3-32S-C28S4 (BALANCED, t0) whose ports run at 100 Gb/s:
+// buffers_defaults_t0.j2 and pg_profile_lookup.ini of the platform, and the default qos_config.j2.
 func defaults(t testing.TB) (config, lookup []byte) {
 	t.Helper()
 	config, err := os.ReadFile("testdata/config_db.json")
@@ -40,7 +40,8 @@ func switches(config, lookup string) ([]*Switch, error) {
 	return all, err
 }
 
-// TestDefaults: the platform's defaults, each number as its template has it, make a scenario that can run and whose switch has them.
+// TestDefaults: the platform's defaults, each number as its template has it, make a scenario that can run and whose
+// switch has them.
 func TestDefaults(t *testing.T) {
 	config, lookup := defaults(t)
 	all, err := switches(string(config), string(lookup))
@@ -105,7 +106,8 @@ const small = `{
 "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}}
 }`
 
-// TestGroups: ports with equal settings are together; older forms of keys and references are read; static thresholds stay static.
+// TestGroups: ports with equal settings are together; older forms of keys and references are read; static thresholds
+// stay static.
 func TestGroups(t *testing.T) {
 	all, err := switches(small, "")
 	if err != nil {
@@ -113,10 +115,12 @@ func TestGroups(t *testing.T) {
 	}
 	var groups []string
 	for _, g := range all {
-		groups = append(groups, fmt.Sprint(portRange(g.Ports), g.Delay, g.Headroom, g.XOFF, g.XON, g.Alpha, g.ECN != nil, len(g.Weights)))
+		groups = append(groups, fmt.Sprint(portRange(g.Ports), g.Delay, g.Headroom, g.XOFF, g.XON, g.Alpha, g.ECN != nil,
+			len(g.Weights)))
 	}
 	want := []string{
-		"Ethernet0202.02ns 40560 50000 18432 0 true 0", "Ethernet4202.02ns 40560 50000 18432 0 false 0", "Ethernet1225.252ns 40560 50000 18432 0 false 0",
+		"Ethernet0202.02ns 40560 50000 18432 0 true 0", "Ethernet4202.02ns 40560 50000 18432 0 false 0",
+		"Ethernet1225.252ns 40560 50000 18432 0 false 0",
 	}
 	if !slices.Equal(groups, want) {
 		t.Errorf("%q, want %q", groups, want)
@@ -124,15 +128,20 @@ func TestGroups(t *testing.T) {
 	if g := With(all, "Ethernet12"); g != all[2] || With(all, "Ethernet8") != nil {
 		t.Errorf("%+v", g)
 	}
-	if notes := Others(all, all[2]); len(notes) != 2 || notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is left out: --port Ethernet0 imports it" {
+	if notes := Others(all, all[2]); len(notes) != 2 ||
+		notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is left out: --port Ethernet0 imports it" {
 		t.Errorf("%q", notes)
 	}
 	most, err := switches(strings.Replace(small, `"Ethernet12": "5m"`, `"Ethernet12": "40m"`, 1), "")
-	if err != nil || len(most) != 2 || portRange(most[0].Ports) != "Ethernet4 to Ethernet12 (2)" || portRange(most[1].Ports) != "Ethernet0" {
+	if err != nil || len(most) != 2 || portRange(most[0].Ports) != "Ethernet4 to Ethernet12 (2)" ||
+		portRange(most[1].Ports) != "Ethernet0" {
 		t.Errorf("the group with most ports is not first: %s, %v", portRange(most[0].Ports), err)
 	}
 	text, _ := all[0].Scenario("x", "x", "")
-	for _, line := range []string{"xoff: 50000B", "xon: 18432B", "headroom: 40560B", "buffer: 1040560B", "kmin: 5000B, kmax: 200000B, pmax: 0.01"} {
+	for _, line := range []string{
+		"xoff: 50000B", "xon: 18432B", "headroom: 40560B", "buffer: 1040560B",
+		"kmin: 5000B, kmax: 200000B, pmax: 0.01",
+	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}
@@ -142,7 +151,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestServicePorts: two 10 Gb/s ports without a lossless profile, and one with two, are left out with their reasons, and the others imported.
+// TestServicePorts: two 10 Gb/s ports without a lossless profile, and one with two, are left out with their reasons,
+// and the others imported.
 func TestServicePorts(t *testing.T) {
 	config, lookup := defaults(t)
 	text := strings.Replace(string(config), `"PORT": {`, `"PORT": {
@@ -171,7 +181,8 @@ func TestServicePorts(t *testing.T) {
 		t.Errorf("%q, want %q", notes, want)
 	}
 	malformed := strings.Replace(text, `"speed": "10000"`, `"speed": "10G"`, 1)
-	if _, err := switches(malformed, string(lookup)); err == nil || !strings.Contains(err.Error(), "PORT|Ethernet128|speed") {
+	if _, err := switches(malformed, string(lookup)); err == nil ||
+		!strings.Contains(err.Error(), "PORT|Ethernet128|speed") {
 		t.Errorf("a malformed port: %v", err)
 	}
 }
@@ -179,17 +190,33 @@ func TestServicePorts(t *testing.T) {
 // TestForms: what else a configuration may say.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, old, with, text, note string }{
-		{"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n", "which the file does not have: give switch.pfc.cell_size and switch.pfc.response"},
+		{
+			"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n",
+			"which the file does not have: give switch.pfc.cell_size and switch.pfc.response",
+		},
 		{"MTUs", `"PORT": {"Ethernet0": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {"Ethernet0": {"mtu": "9100", `, "mtu: 1024, interface_mtu: 9100, star", ""},
 		{"small packets", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {`, "small_packets: 0.5\n", ""},
-		{"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star", "PORT's mtu 1400 is left out"},
+		{
+			"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star",
+			"PORT's mtu 1400 is left out",
+		},
 		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is left out"},
 		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
-		{"the largest MTU", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "9216"}}, "PORT": {`, "mtu: 9056, ", ""}, // and headers of 160 B
+		// and headers of 160 B
+		{
+			"the largest MTU", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "9216"}}, "PORT": {`, "mtu: 9056, ",
+			"",
+		},
 		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
 		{"forward", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `, "{detect: 200ms, restore: 400ms, action: forward}", ""},
-		{"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}", "PORT_QOS_MAP has no pfc_enable for these ports"},
-		{"no pool", `"BUFFER_POOL": {`, `"BUFFER_POOL": {}, "X": {`, "headroom: 40560B", "BUFFER_POOL has no size of the pool"},
+		{
+			"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}",
+			"PORT_QOS_MAP has no pfc_enable for these ports",
+		},
+		{
+			"no pool", `"BUFFER_POOL": {`, `"BUFFER_POOL": {}, "X": {`, "headroom: 40560B",
+			"BUFFER_POOL has no size of the pool",
+		},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)
 		if c.name == "dynamic model" {
@@ -201,7 +228,8 @@ func TestForms(t *testing.T) {
 			continue
 		}
 		text, notes := With(all, "Ethernet0").Scenario("x", "x", "")
-		if !strings.Contains(text, c.text) || !strings.Contains(strings.Join(notes, "\n"), c.note) || (c.note == "") != (len(notes) == 0) {
+		if !strings.Contains(text, c.text) || !strings.Contains(strings.Join(notes, "\n"), c.note) ||
+			(c.note == "") != (len(notes) == 0) {
 			t.Errorf("%s: %q\n%s", c.name, notes, text)
 		}
 		if _, err := scenario.Parse("x.yaml", []byte(text), nil); err != nil {
@@ -220,14 +248,23 @@ func TestMistakes(t *testing.T) {
 		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mb/s`},
 		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
 		{`"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "64K", `, `PORT|Ethernet0|mtu: "64K" is no MTU`},
-		{`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "0"}}, "PORT": {`, `LOSSLESS_TRAFFIC_PATTERN|AZURE|mtu: "0" is no MTU`},
-		{`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"small_packet_percentage": "all"}}, "PORT": {`, `small_packet_percentage: "all" is no number of percent`},
+		{
+			`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "0"}}, "PORT": {`,
+			`LOSSLESS_TRAFFIC_PATTERN|AZURE|mtu: "0" is no MTU`,
+		},
+		{
+			`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"small_packet_percentage": "all"}}, "PORT": {`,
+			`small_packet_percentage: "all" is no number of percent`,
+		},
 		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "8"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "8" is no list of priorities`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "Ethernet0: BUFFER_PG has no profile for its lossless priorities [4]"},
 		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is no number or range`},
-		{`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`, "BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have"},
+		{
+			`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`,
+			"BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have",
+		},
 		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is no number of bytes`},
 		{`"xoff": "40560", `, ``, "BUFFER_PROFILE|mine: xoff, the headroom, is not in it"},
 		{`"static_th": "50000"`, `"dynamic_th": "77"`, `BUFFER_PROFILE|mine|dynamic_th: "77" is no exponent of -8 to 6`},
@@ -236,12 +273,24 @@ func TestMistakes(t *testing.T) {
 		{`, "static_th": "50000"`, ``, "BUFFER_PROFILE|mine: neither dynamic_th nor static_th"},
 		{`"size": "1000000"`, `"size": "-1"`, `BUFFER_POOL|ingress_lossless_pool|size: "-1" is no number of bytes`},
 		{`"WRED_PROFILE": {"W"`, `"WRED_PROFILE": {"V"`, "QUEUE: Ethernet0 has W, which WRED_PROFILE does not have"},
-		{`"green_max_threshold": "200000"`, `"green_max_threshold": "2000"`, "WRED_PROFILE|W: green_max_threshold 2000 is below green_min_threshold 5000"},
-		{`"green_drop_probability": "1"`, `"green_drop_probability": "101"`, `WRED_PROFILE|W|green_drop_probability: "101" is no number of percent`},
+		{
+			`"green_max_threshold": "200000"`, `"green_max_threshold": "2000"`,
+			"WRED_PROFILE|W: green_max_threshold 2000 is below green_min_threshold 5000",
+		},
+		{
+			`"green_drop_probability": "1"`, `"green_drop_probability": "101"`,
+			`WRED_PROFILE|W|green_drop_probability: "101" is no number of percent`,
+		},
 		{`"type": "STRICT"`, `"type": "DWRR"`, `SCHEDULER|strict|weight: "" is no weight of 1 to 100`},
 		{`"SCHEDULER": {`, `"SCHEDULER": {}, "X": {`, "QUEUE: Ethernet0 has strict, which SCHEDULER does not have"},
-		{`"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th, and the file does not have that"},
-		{`"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "0"}, `, `PFC_WD|Ethernet0|detection_time: "0" is no time of 1 to 10000 ms`},
+		{
+			`"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`,
+			"DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th, and the file does not have that",
+		},
+		{
+			`"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "0"}, `,
+			`PFC_WD|Ethernet0|detection_time: "0" is no time of 1 to 10000 ms`,
+		},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)
 		if config == small {
@@ -262,7 +311,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a file has, there is an error that says where, or a scenario that its reader does not refuse but for what a scenario cannot have.
+// FuzzParse: whatever a file has, there is an error that says where, or a scenario that its reader does not refuse but
+// for what a scenario cannot have.
 func FuzzParse(f *testing.F) {
 	config, lookup := defaults(f)
 	f.Add(config, lookup)

@@ -19,12 +19,13 @@ type Switch struct {
 	Speed int64      // Mb/s
 	Delay vtime.Time // of their cables
 	MTU   int        // of the ports, in bytes of a packet of IP; 0: the file does not say
-	// LosslessMTU and SmallPackets are what SONiC takes lossless traffic for as it works out headroom; 0: the file does not say.
+	// LosslessMTU and SmallPackets are what SONiC takes lossless traffic for as it works out headroom; 0: the file does
+	// not say.
 	LosslessMTU  int
 	SmallPackets float64 // part of the packets
 	Lossless     []int   // priorities
-	// Headroom, XOFF and Alpha are those of a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is how far below XOFF RESUME is sent,
-	// XON where it is by itself; negative: the file does not say.
+	// Headroom, XOFF and Alpha are those of a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is how far
+	// below XOFF RESUME is sent, XON where it is by itself; negative: the file does not say.
 	Headroom, XOFF, XONOffset, XON int64
 	Alpha                          float64
 	Auto                           bool  // SONiC works headroom out itself (dynamic buffer model)
@@ -62,9 +63,10 @@ func unsupported(p Port, format string, args ...any) error {
 	return &Unsupported{p, fmt.Sprintf(format, args...)}
 }
 
-// Switches returns the settings of all ports, one Switch for all ports that have equal settings, most ports first. A lookup, which may be nil, has the
-// profiles of ports whose lossless priority groups the configuration leaves out. Ports that cannot be imported are left out and returned beside the
-// others; if all ports are, Switches returns the first one's error.
+// Switches returns the settings of all ports, one Switch for all ports that have equal settings, most ports first. A
+// lookup, which may be nil, has the profiles of ports whose lossless priority groups the configuration leaves out.
+// Ports that cannot be imported are left out and returned beside the others; if all ports are, Switches returns the
+// first one's error.
 func (c *Config) Switches(lookup Lookup) (all []*Switch, left []*Unsupported, err error) {
 	by := map[string]*Switch{}
 	for _, p := range c.Ports {
@@ -137,7 +139,10 @@ func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
 		s.Delay = vtime.Microsecond * vtime.Time(m) / lightspeed
 	}
 	var without error // of an unsupported setting; a malformed one comes first
-	for _, err := range []error{c.lossless(s, p), c.pattern(s), c.profile(s, p, lookup), c.marking(s, p), c.watchdog(s, p)} {
+	for _, err := range []error{
+		c.lossless(s, p), c.pattern(s), c.profile(s, p, lookup), c.marking(s, p),
+		c.watchdog(s, p),
+	} {
 		if u := (*Unsupported)(nil); errors.As(err, &u) {
 			without = cmp.Or(without, err)
 		} else if err != nil {
@@ -209,7 +214,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		}
 		of := reference(pg["profile"])
 		if name != "" && of != name {
-			return unsupported(p, "BUFFER_PG has profile %s for a lossless priority and %s for another: here all have one", min(of, name), max(of, name))
+			return unsupported(p, "BUFFER_PG has profile %s for a lossless priority and %s for another: here all have one",
+				min(of, name), max(of, name))
 		}
 		name = of
 	}
@@ -226,7 +232,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		row = lookup[lookupKey{p.Speed, p.Cable}]
 		at = fmt.Sprintf("the lookup's line %d %s", p.Speed, p.Cable)
 		if row == nil && lookup != nil {
-			return unsupported(p, "BUFFER_PG has no lossless priority group, and the lookup has no line for %d %s", p.Speed, cmp.Or(p.Cable, "(no CABLE_LENGTH)"))
+			return unsupported(p, "BUFFER_PG has no lossless priority group, and the lookup has no line for %d %s", p.Speed,
+				cmp.Or(p.Cable, "(no CABLE_LENGTH)"))
 		}
 		if row == nil {
 			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC makes those by its platform's pg_profile_lookup.ini: "+
@@ -303,7 +310,8 @@ func (c *Config) marking(s *Switch, p Port) error {
 		all = slices.DeleteFunc(all, func(n int) bool { return n > 7 })
 		if of := reference(row["wred_profile"]); of != "" {
 			if profile != "" && profile != of {
-				return unsupported(p, "QUEUE has WRED profile %s for a queue and %s for another: here all marked queues have one", profile, of)
+				return unsupported(p, "QUEUE has WRED profile %s for a queue and %s for another: here all marked queues have one",
+					profile, of)
 			}
 			profile = of
 			if s.ECN == nil {

@@ -2,14 +2,17 @@ package steps
 
 import "github.com/pausenet/pausenet/vtime"
 
-// Alone is what a message takes by itself, from its start: until its last packet leaves, until it has been delivered, and until that has
-// been acknowledged.
+// Alone is what a message takes by itself, from its start: until its last packet leaves, until it has been delivered,
+// and until that has been acknowledged.
 type Alone struct{ Sent, Delivered, Acknowledged vtime.Time }
 
-// Critical is the least time that some operations can take, however fast all others are: what their longest chain takes if every message has the fabric to
-// itself. The operations are those from first to before end, in an order that Order gave, or nil if they stand in such an order; what they wait for of
-// others has happened at 0. alone is called once for each message, with the earliest that it can begin.
-func (g *Graph) Critical(order []int32, first, end int32, alone func(message int32, begun vtime.Time) Alone) vtime.Time {
+// Critical is the least time that some operations can take, however fast all others are: what their longest chain takes
+// if every message has the fabric to itself. The operations are those from first to before end, in an order that Order
+// gave, or nil if they stand in such an order; what they wait for of others has happened at 0. alone is called once for
+// each message, with the earliest that it can begin.
+func (g *Graph) Critical(order []int32, first, end int32,
+	alone func(message int32, begun vtime.Time) Alone,
+) vtime.Time {
 	type times struct{ begun, sent, ended vtime.Time }
 	at := make([]times, end-first)
 	longest := vtime.Time(0)

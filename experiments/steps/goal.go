@@ -49,10 +49,12 @@ type goalRequire struct {
 	line     int
 }
 
-// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin have it), or in the binary form that these write. The text is num_ranks, and for each rank a block of send, recv and calc,
-// with labels, and "requires" (begins when the other has ended) or "irequires" (when it has begun). unit is how long a calc of 1 takes. calcs of one
-// cpu of a rank are done one after the other. Sends and receives take no time of a cpu, and nic is read and not used. Messages match in order, by their
-// ranks and tags; one of 0 bytes is sent as 1. What a rank sends to itself is there at once. An error of a text is a *LineError, or says which operations wait for each other.
+// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin have it), or in the binary form that
+// these write. The text is num_ranks, and for each rank a block of send, recv and calc, with labels, and "requires"
+// (begins when the other has ended) or "irequires" (when it has begun). unit is how long a calc of 1 takes. calcs of
+// one cpu of a rank are done one after the other. Sends and receives take no time of a cpu, and nic is read and not
+// used. Messages match in order, by their ranks and tags; one of 0 bytes is sent as 1. What a rank sends to itself is
+// there at once. An error of a text is a *LineError, or says which operations wait for each other.
 func ReadGOAL(data []byte, unit vtime.Time) (*Graph, error) {
 	g := goal{unit: unit, rank: -1, seen: map[int]bool{}}
 	switch cookie := goalCookieOf(data); {
@@ -345,7 +347,8 @@ func (g *goal) graph() (*Graph, error) {
 		}
 		c := channel{o.peer, int(o.Rank), o.tag}
 		if len(sends[c]) == 0 {
-			return nil, o.mistake(fmt.Sprintf("no send of rank %d to rank %d with tag %d is left for this receive", o.peer, o.Rank, o.tag))
+			return nil, o.mistake(fmt.Sprintf("no send of rank %d to rank %d with tag %d is left for this receive", o.peer,
+				o.Rank, o.tag))
 		}
 		send := sends[c][0]
 		sends[c] = sends[c][1:]
@@ -355,7 +358,8 @@ func (g *goal) graph() (*Graph, error) {
 		if o := &g.operations[i]; o.Kind == Send {
 			if left := sends[channel{int(o.Rank), o.peer, o.tag}]; len(left) > 0 {
 				first := &g.operations[left[0]]
-				return nil, first.mistake(fmt.Sprintf("rank %d has no receive left for this send of rank %d with tag %d", first.peer, first.Rank, first.tag))
+				return nil, first.mistake(fmt.Sprintf("rank %d has no receive left for this send of rank %d with tag %d",
+					first.peer, first.Rank, first.tag))
 			}
 		}
 	}

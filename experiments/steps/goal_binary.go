@@ -8,10 +8,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The binary form of GOAL, as LogGOPSim's txt2bin writes it (serialize_mmap, src/LogGOPSim/Parser.hpp), little-endian without padding: a
-// cookie of 8 bytes; the number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank where its schedule begins and ends, 8
-// each, from the cookie's end on. A schedule is the number of operations, 4; that of the operations that wait for none, 4, and these, 4
-// each; the operations; and the numbers of operations, 4 each, that others name as those that wait for them.
+// The binary form of GOAL, as LogGOPSim's txt2bin writes it (serialize_mmap, src/LogGOPSim/Parser.hpp), little-endian
+// without padding: a cookie of 8 bytes; the number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank
+// where its schedule begins and ends, 8 each, from the cookie's end on. A schedule is the number of operations, 4; that
+// of the operations that wait for none, 4, and these, 4 each; the operations; and the numbers of operations, 4 each,
+// that others name as those that wait for them.
 const (
 	goalCookie      = 4223
 	goalSpentCookie = 2342 // LogGOPSim --save-mem has counted down in it
@@ -44,7 +45,8 @@ func (g *goal) readBinary(data []byte) error {
 	for g.rank = range g.ranks {
 		from, to := binary.LittleEndian.Uint64(table[16*g.rank:]), binary.LittleEndian.Uint64(table[16*g.rank+8:])
 		if from > to || to > uint64(len(data)) {
-			return fmt.Errorf("the schedule of rank %d is said to be at bytes %d to %d of %d: the file is not whole", g.rank, from, to, len(data))
+			return fmt.Errorf("the schedule of rank %d is said to be at bytes %d to %d of %d: the file is not whole", g.rank,
+				from, to, len(data))
 		}
 		if err := g.readSchedule(data[from:to]); err != nil {
 			return fmt.Errorf("rank %d: %w", g.rank, err)
@@ -94,8 +96,8 @@ func (g *goal) readSchedule(data []byte) error {
 	return nil
 }
 
-// node reads an operation without its lists: how many operations it waits for, 4 bytes, its kind, 1, peer, 4, size, 8, tag, 4, cpu and nic,
-// 1 each.
+// node reads an operation without its lists: how many operations it waits for, 4 bytes, its kind, 1, peer, 4, size, 8,
+// tag, 4, cpu and nic, 1 each.
 func (g *goal) node(data []byte) (goalOperation, error) {
 	o := goalOperation{Operation: Operation{Rank: int32(g.rank)}}
 	kind, peer := data[4], binary.LittleEndian.Uint32(data[5:])

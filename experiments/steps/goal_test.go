@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The schedule is a dissemination among three ranks, in GOAL's text as LogGOPSim's Schedgen writes it, with comments as its txt2bin reads them.
+// The schedule is a dissemination among three ranks, in GOAL's text as LogGOPSim's Schedgen writes it, with comments as
+// its txt2bin reads them.
 const schedule = `
 num_ranks 3
 

@@ -1,6 +1,6 @@
-// Package steps has graphs of operations: what ranks send, receive and compute, each once others of the same rank have happened, as in GOAL
-// (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads such graphs from files: GOAL's text and binary form, Chakra's
-// execution traces, and tables of messages. It is pure.
+// Package steps has graphs of operations: what ranks send, receive and compute, each once others of the same rank have
+// happened, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads
+// such graphs from files: GOAL's text and binary form, Chakra's execution traces, and tables of messages. It is pure.
 package steps
 
 import (
@@ -69,9 +69,11 @@ type Graph struct {
 type Collective struct {
 	Kind, Algorithm string
 	Size            int64 // as nccl-tests have it: see package collective
-	// Factor makes a bus bandwidth of the algorithm's (nccl-tests, doc/PERFORMANCE.md); 0: the collective has no bandwidth.
+	// Factor makes a bus bandwidth of the algorithm's (nccl-tests, doc/PERFORMANCE.md); 0: the collective has no
+	// bandwidth.
 	Factor float64
-	// Ranks take part. Enter and Leave are the operations, by their place in Ranks, that join what a rank waits for before and does in it.
+	// Ranks take part. Enter and Leave are the operations, by their place in Ranks, that join what a rank waits for before
+	// and does in it.
 	Ranks        []int32
 	Enter, Leave []int32
 	// First is the first of its operations, End the one after the last.
@@ -115,9 +117,9 @@ func (g *Graph) Waits(operation int32) []Wait {
 	return g.waits[o.first:][:o.waits]
 }
 
-// Order is the operations in an order in which each comes after those that must begin before it can: those that it waits for, and where it
-// waits for a message's end, the message's send. If there is no such order, some wait for each other: cycle is such, each waiting for the next and the
-// last for the first.
+// Order is the operations in an order in which each comes after those that must begin before it can: those that it
+// waits for, and where it waits for a message's end, the message's send. If there is no such order, some wait for each
+// other: cycle is such, each waiting for the next and the last for the first.
 func (g *Graph) Order() (order, cycle []int32) {
 	n := len(g.Operations)
 	needs := make([]int32, n) // what an operation still waits for
@@ -207,9 +209,11 @@ func (g *Graph) Describe(operation int32) string {
 	}
 	m := &g.Messages[o.Message]
 	if o.Kind == Send {
-		return fmt.Sprintf("operation %d (rank %d sends %d bytes to rank %d)", operation, o.Rank, m.Size, g.Operations[m.Receive].Rank)
+		return fmt.Sprintf("operation %d (rank %d sends %d bytes to rank %d)", operation, o.Rank, m.Size,
+			g.Operations[m.Receive].Rank)
 	}
-	return fmt.Sprintf("operation %d (rank %d receives %d bytes from rank %d)", operation, o.Rank, m.Size, g.Operations[m.Send].Rank)
+	return fmt.Sprintf("operation %d (rank %d receives %d bytes from rank %d)", operation, o.Rank, m.Size,
+		g.Operations[m.Send].Rank)
 }
 
 // mostDescribed is how many operations of a cycle are named.

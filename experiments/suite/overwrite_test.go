@@ -67,10 +67,15 @@ func TestOverwrites(t *testing.T) {
 		"one of them":        {s, 1, "v1", []string{"dcqcn"}, ""},
 		"another controller": {s, 2, "v1", []string{"timely"}, ""},
 		"what is shown": {
-			replaced("Two hosts.", "Hosts.", "title: Queues", "title: A queue", "duration: 100us", "duration: 100us\nexpect_unused: [pfc]"), 1, "v1", all, "",
+			replaced("Two hosts.", "Hosts.", "title: Queues", "title: A queue", "duration: 100us",
+				"duration: 100us\nexpect_unused: [pfc]"), 1, "v1", all, "",
 		},
 		"others' constants": {replaced("rai: line/100", "rai: line/50"), 1, "v1", []string{"none", "dcqcn"}, ""},
-		"the seed":          {s, 2, "v1", []string{"dcqcn"}, "small/dcqcn holds results that were made otherwise, and would be overwritten:\n  seed: 1 there, 2 here"},
+		"the seed": {
+			s, 2, "v1",
+			[]string{"dcqcn"},
+			"small/dcqcn holds results that were made otherwise, and would be overwritten:\n  seed: 1 there, 2 here",
+		},
 		"a setting": {
 			parseText(t, overwriteText, "switch.pfc.xoff=64KB"), 1, "v1", all,
 			"small (none, dcqcn, fast) hold results that were made otherwise, and would be overwritten:\n  switches, pfc.xoff_bytes: 100000 there, 64000 here",
@@ -82,7 +87,9 @@ func TestOverwrites(t *testing.T) {
 		},
 		"the source": {replaced("size: 20KB", "size: 30KB"), 1, "v1", []string{"none"}, "traffic, flows listed: 2 (sha256 "},
 		"a fault": {
-			replaced("duration: 100us", "duration: 100us\nfaults: [{at: 10us, link: 'h0:s0', down: true}]"), 1, "v1", []string{"none"}, "  faults: nothing there, [{",
+			replaced("duration: 100us", "duration: 100us\nfaults: [{at: 10us, link: 'h0:s0', down: true}]"), 1, "v1",
+			[]string{"none"},
+			"  faults: nothing there, [{",
 		},
 	} {
 		err := suite(c.s, c.seed, c.version, c.cc...).Overwrites()
@@ -103,12 +110,21 @@ func TestOverwritesOdd(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no manifest":           {map[string]string{"flows.csv": ""}, "there is flows.csv and no manifest.json, which says what made it"},
-		"somebody's file":       {map[string]string{"notes.txt": ""}, ""},
-		"damaged":               {map[string]string{"manifest.json": "{"}, "manifest.json:1: unexpected end of JSON input"},
-		"killed":                {map[string]string{"manifest.json": `{"status": "running"}`, "ports.csv": ""}, ""},
-		"killed at its end":     {map[string]string{"manifest.json": `{"status": "running"}`, "summary.json": ""}, "made otherwise"},
-		"partial, of other two": {map[string]string{"manifest.json": `{"status": "partial", "seed": 7}`}, "seed: 7 there, 1 here"},
+		"no manifest": {
+			map[string]string{"flows.csv": ""},
+			"there is flows.csv and no manifest.json, which says what made it",
+		},
+		"somebody's file": {map[string]string{"notes.txt": ""}, ""},
+		"damaged":         {map[string]string{"manifest.json": "{"}, "manifest.json:1: unexpected end of JSON input"},
+		"killed":          {map[string]string{"manifest.json": `{"status": "running"}`, "ports.csv": ""}, ""},
+		"killed at its end": {
+			map[string]string{"manifest.json": `{"status": "running"}`, "summary.json": ""},
+			"made otherwise",
+		},
+		"partial, of other two": {
+			map[string]string{"manifest.json": `{"status": "partial", "seed": 7}`},
+			"seed: 7 there, 1 here",
+		},
 	} {
 		dir := t.TempDir()
 		folder := filepath.Join(dir, "small", "none")
@@ -120,7 +136,10 @@ func TestOverwritesOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := (&Suite{Directory: dir, Scenarios: []Scenario{{Scenario: s, Controllers: []string{"none"}, Seed: 1}}}).Overwrites()
+		err := (&Suite{Directory: dir, Scenarios: []Scenario{{
+			Scenario: s, Controllers: []string{"none"},
+			Seed: 1,
+		}}}).Overwrites()
 		var other *rundir.OverwriteError
 		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &other) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

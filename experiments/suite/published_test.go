@@ -65,9 +65,12 @@ func TestCompare(t *testing.T) {
 		}
 		all := []measure.Comparison{first}
 		if relative.Measured != "" {
-			all = append(all, measure.Comparison{Title: "Table 2", Note: "with a note", Columns: []string{"dcqcn"}, Rows: []measure.ComparisonRow{
-				{Label: "FCT, mean: other, against none", Unit: "%", Cells: cells{relative}},
-			}})
+			all = append(all, measure.Comparison{
+				Title: "Table 2", Note: "with a note", Columns: []string{"dcqcn"},
+				Rows: []measure.ComparisonRow{
+					{Label: "FCT, mean: other, against none", Unit: "%", Cells: cells{relative}},
+				},
+			})
 		}
 		return all
 	}
@@ -79,7 +82,10 @@ func TestCompare(t *testing.T) {
 			[]*measure.Summary{dcqcn, none},
 			want(
 				measure.ComparisonCell{Published: "-47", Measured: "-40", Difference: "+7.0 points"},
-				cells{{Published: "50.0", Measured: "45.0", Difference: "-10.0 %"}, {Published: "40", Measured: "4000", Difference: "+9900 %"}},
+				cells{
+					{Published: "50.0", Measured: "45.0", Difference: "-10.0 %"},
+					{Published: "40", Measured: "4000", Difference: "+9900 %"},
+				},
 				cells{{}, {Published: "123.45", Measured: "123.40", Difference: "-0.0 %"}},
 				cells{{Published: "2.50", Measured: "2.51", Difference: "+0.2 %"}, {}},
 				cells{{Published: "0", Measured: "7", Difference: ""}, {Published: "10", Measured: "3", Difference: "-70.0 %"}},
@@ -89,7 +95,10 @@ func TestCompare(t *testing.T) {
 			[]*measure.Summary{nil, none},
 			want(
 				measure.ComparisonCell{},
-				cells{{Published: "50.0", Measured: "", Difference: ""}, {Published: "40", Measured: "4000", Difference: "+9900 %"}},
+				cells{
+					{Published: "50.0", Measured: "", Difference: ""},
+					{Published: "40", Measured: "4000", Difference: "+9900 %"},
+				},
 				cells{{}, {Published: "123.45", Measured: "123.40", Difference: "-0.0 %"}},
 				cells{{Published: "2.50", Measured: "", Difference: ""}, {}},
 				cells{{Published: "0", Measured: "", Difference: ""}, {Published: "10", Measured: "3", Difference: "-70.0 %"}},
@@ -163,11 +172,13 @@ func TestFigures(t *testing.T) {
 	// A run's own summary has its own claims, what the command prints also those that compare runs.
 	alone := testenv.ReadJSON(t, filepath.Join(dir, "small", "dcqcn", "summary.json"))["published"].([]any)
 	if len(alone) != 3 || len(results[0][0].Summary.Published) != 4 || len(results[0][1].Summary.Published) != 3 {
-		t.Errorf("%d claims in dcqcn's summary.json, %d and %d in the summaries", len(alone), len(results[0][0].Summary.Published), len(results[0][1].Summary.Published))
+		t.Errorf("%d claims in dcqcn's summary.json, %d and %d in the summaries", len(alone),
+			len(results[0][0].Summary.Published), len(results[0][1].Summary.Published))
 	}
 }
 
-// TestPublishedSizeBins: figures of a 5 % bin of a tag's flows, and by each idea of a slowdown, worked out again from flows.csv.
+// TestPublishedSizeBins: figures of a 5 % bin of a tag's flows, and by each idea of a slowdown, worked out again from
+// flows.csv.
 func TestPublishedSizeBins(t *testing.T) {
 	text := `
 topology: {name: s, rate: 40Gbps, delay: 1us, framing: ns3, star: {hosts: 6}}
@@ -228,7 +239,8 @@ published:
 		}
 		slices.Sort(values)
 		want := values[int(math.Ceil(0.95*float64(len(values))))-1]
-		if c.SizeBin != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 { // files have whole ns, and rounded slowdowns
+		// files have whole ns, and rounded slowdowns
+		if c.SizeBin != k+1 || c.Measured == nil || math.Abs(*c.Measured/want-1) > 2e-3 {
 			t.Errorf("%s, size_bin %d: measured %v, want %g", c.Title, c.SizeBin, *c.Measured, want)
 		}
 	}

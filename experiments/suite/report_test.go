@@ -38,7 +38,10 @@ func TestReport(t *testing.T) {
 	if found := lab.Outside.Find(page); found != nil {
 		t.Errorf("the report is not self-contained: %s", found)
 	}
-	for _, want := range []string{"<!doctype html", "<svg", "dcqcn", "none", "Queues", "Throughput", results[0][0].Summary.Fingerprint, results[0][1].Summary.Fingerprint} {
+	for _, want := range []string{
+		"<!doctype html", "<svg", "dcqcn", "none", "Queues", "Throughput",
+		results[0][0].Summary.Fingerprint, results[0][1].Summary.Fingerprint,
+	} {
 		if !strings.Contains(strings.ToLower(string(page)), strings.ToLower(want)) {
 			t.Errorf("the report has no %q", want)
 		}
@@ -59,7 +62,8 @@ func TestReferencesDrawn(t *testing.T) {
 	low, _ := runSuite(t, lab.Referring, []string{"dcqcn"}, []uint64{1})
 	high, _ := runSuite(t, lab.Referring, []string{"dcqcn", "deep"}, []uint64{1}, "switch.pfc.xoff=150KB")
 	page := contentOf(t, high)[filepath.Join(high, "small", "report.html")]
-	if !strings.Contains(page, "Reference XOFF 150\u00a0KB") || !strings.Contains(page, "Reference XOFF 200\u00a0KB") || strings.Contains(page, "XOFF 100\u00a0KB") {
+	if !strings.Contains(page, "Reference XOFF 150\u00a0KB") || !strings.Contains(page, "Reference XOFF 200\u00a0KB") ||
+		strings.Contains(page, "XOFF 100\u00a0KB") {
 		t.Error("the page's lines are not the runs'")
 	}
 	c, err := results.Compare([]string{low, filepath.Join(high, "small", "dcqcn")})
@@ -85,7 +89,8 @@ func TestReferencesDrawn(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	s := parse(t, lab.Small)
 	testenv.NeedRoot(t)
-	alone, err := runner.Watch(context.Background(), s, "dcqcn", runner.Watching{Plane: kernel.Opener(plane.Kernel), Seed: s.Seed})
+	alone, err := runner.Watch(context.Background(), s, "dcqcn",
+		runner.Watching{Plane: kernel.Opener(plane.Kernel), Seed: s.Seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +98,10 @@ func TestSideBySide(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		copied := *s
 		copied.Name = name
-		suite.Scenarios = append(suite.Scenarios, Scenario{Scenario: &copied, Controllers: []string{"dcqcn", "none"}, Seed: 1})
+		suite.Scenarios = append(suite.Scenarios, Scenario{
+			Scenario: &copied, Controllers: []string{"dcqcn", "none"},
+			Seed: 1,
+		})
 	}
 	results, err := suite.Run(context.Background())
 	if err != nil {
@@ -103,7 +111,8 @@ func TestSideBySide(t *testing.T) {
 		if got := r[0].Summary.Fingerprint; got != alone.Fingerprint {
 			t.Errorf("run %d: %s, alone %s", i, got, alone.Fingerprint)
 		}
-		if r[1].Summary.Fingerprint != results[0][1].Summary.Fingerprint || r[1].Summary.Fingerprint == r[0].Summary.Fingerprint {
+		if r[1].Summary.Fingerprint != results[0][1].Summary.Fingerprint ||
+			r[1].Summary.Fingerprint == r[0].Summary.Fingerprint {
 			t.Errorf("run %d under none: %s", i, r[1].Summary.Fingerprint)
 		}
 	}

@@ -29,7 +29,8 @@ type Suite struct {
 	Scenarios []Scenario
 	Directory string
 	Jobs      int
-	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same time.
+	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same
+	// time.
 	Processors int
 	Plane      plane.Opener // as in Options
 	Version    string
@@ -70,7 +71,10 @@ func (s *Suite) Places(c *Scenario) []rundir.Place {
 	var places []rundir.Place
 	for _, seed := range seeds {
 		for _, controller := range c.Controllers {
-			places = append(places, rundir.Place{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: seed, Several: len(seeds) > 1, Controller: controller})
+			places = append(places, rundir.Place{
+				Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: seed,
+				Several: len(seeds) > 1, Controller: controller,
+			})
 		}
 	}
 	return places
@@ -98,10 +102,10 @@ func (s *Suite) ReportPath(scenario string) string {
 	return filepath.Join(s.Directory, scenario, rundir.ReportFile)
 }
 
-// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came to
-// none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the others
-// came to. If a run panics, the others are cancelled, and then Run panics with the first panic: a *blame.Carried, which its caller can
-// recover from.
+// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came
+// to none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the
+// others came to. If a run panics, the others are cancelled, and then Run panics with the first panic: a
+// *blame.Carried, which its caller can recover from.
 func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -182,8 +186,11 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))
 	}
 	r, err := runner.Run(ctx, c.Scenario, runner.Options{
-		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory, Capture: c.Capture, Perfetto: s.Perfetto,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1, Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun, Processors: s.processors(),
+		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory,
+		Capture: c.Capture, Perfetto: s.Perfetto,
+		Version: s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1,
+		Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun,
+		Processors: s.processors(),
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)
@@ -213,7 +220,8 @@ func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 		return err
 	}
 	defer folder.Close()
-	if err := results.Write(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0 || c.Scenario.DefaultPanels); err != nil {
+	if err := results.Write(folder, s.Directory, have, list, s.Figures, len(c.Scenario.Panels) > 0 ||
+		c.Scenario.DefaultPanels); err != nil {
 		return fmt.Errorf("report of %s: %w", c.Scenario.Name, err)
 	}
 	c.Reported = true
@@ -238,7 +246,10 @@ func (s *Suite) writePublished(c *Scenario, results []*runner.Result) error {
 		return err
 	}
 	defer folder.Close()
-	file := &measure.Published{Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...), Claims: all}
+	file := &measure.Published{
+		Scenario: c.Scenario.Name, Seed: c.Seed, Settings: append([]string{}, s.Sets...),
+		Claims: all,
+	}
 	if len(c.Seeds) > 1 {
 		file.Seeds = c.Seeds
 	}

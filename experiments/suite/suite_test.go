@@ -35,9 +35,11 @@ look_at: [The queue.]
 spans: [{from: 10us, to: 100us, label: incast}]
 `
 
-// runSuite runs scenario text under controllers and seeds on the wasm plane and returns the results' folder. What reads that is not for the
-// race detector; that runs are beside each other, it sees in TestSideBySide.
-func runSuite(t *testing.T, text string, controllers []string, seeds []uint64, sets ...string) (string, [][]*runner.Result) {
+// runSuite runs scenario text under controllers and seeds on the wasm plane and returns the results' folder. What reads
+// that is not for the race detector; that runs are beside each other, it sees in TestSideBySide.
+func runSuite(t *testing.T, text string, controllers []string, seeds []uint64,
+	sets ...string,
+) (string, [][]*runner.Result) {
 	t.Helper()
 	testenv.WholeScenario(t)
 	s := parse(t, text, sets...)
@@ -84,15 +86,17 @@ func contentOf(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// TestRebuild: a report that is made again from the files is the one that the run made, byte for byte, with its figures: for
-// one seed and for several, in the order in which the user named the controllers, whatever else is in the folder.
+// TestRebuild: a report that is made again from the files is the one that the run made, byte for byte, with its
+// figures: for one seed and for several, in the order in which the user named the controllers, whatever else is in the
+// folder.
 func TestRebuild(t *testing.T) {
 	for name, seeds := range map[string][]uint64{"one seed": {1}, "three seeds": {3, 1, 2}} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := runSuite(t, somePanels, []string{"none", "dcqcn"}, seeds)
 			folder := filepath.Join(dir, "small")
 			before := contentOf(t, dir)
-			if len(before[filepath.Join(folder, "report.html")]) == 0 || len(before[filepath.Join(folder, "figures", "panel-1-queue.csv")]) == 0 {
+			if len(before[filepath.Join(folder, "report.html")]) == 0 ||
+				len(before[filepath.Join(folder, "figures", "panel-1-queue.csv")]) == 0 {
 				t.Fatalf("no report, or no figures")
 			}
 			for path := range before {
@@ -107,7 +111,8 @@ func TestRebuild(t *testing.T) {
 				if err != nil || len(all) != 1 {
 					t.Fatalf("%d, %v", len(all), err)
 				}
-				if path, err := all[0].Write("", results.FigureFormats); err != nil || path != filepath.Join(folder, "report.html") {
+				if path, err := all[0].Write("", results.FigureFormats); err != nil ||
+					path != filepath.Join(folder, "report.html") {
 					t.Fatalf("%s, %v", path, err)
 				}
 				if len(all[0].Missing())+len(all[0].Notes) > 0 {
@@ -169,7 +174,8 @@ func TestRepetitions(t *testing.T) {
 			continue
 		}
 		found++
-		if c.Measured == nil || c.Half == nil || c.Runs != 3 || math.Abs(*c.Measured-m) > 0.01 || math.Abs(*c.Half-half) > 0.01+half/1000 || half == 0 {
+		if c.Measured == nil || c.Half == nil || c.Runs != 3 || math.Abs(*c.Measured-m) > 0.01 ||
+			math.Abs(*c.Half-half) > 0.01+half/1000 || half == 0 {
 			t.Errorf("%+v: want %g ± %g", c, m, half)
 		}
 	}
@@ -181,15 +187,22 @@ func TestRepetitions(t *testing.T) {
 			t.Errorf("result %d is of %s, seed %d", i, s.Controller, s.Seed)
 		}
 	}
-	rows := results.Headline([]results.HeadlineColumn{{Name: "dcqcn", Runs: runner.Summaries([]*runner.Result{made[0][0], made[0][2], made[0][4]})}})
-	if i := slices.IndexFunc(rows, func(r results.HeadlineRow) bool { return r.Label == "FCT mean" }); i < 0 || !strings.Contains(rows[i].Cells[0], " ± ") {
+	rows := results.Headline([]results.HeadlineColumn{{
+		Name: "dcqcn",
+		Runs: runner.Summaries([]*runner.Result{made[0][0], made[0][2], made[0][4]}),
+	}})
+	if i := slices.IndexFunc(rows, func(r results.HeadlineRow) bool { return r.Label == "FCT mean" }); i < 0 ||
+		!strings.Contains(rows[i].Cells[0], " ± ") {
 		t.Errorf("%+v", rows)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "small", "report.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1, 2, 3: means with 95 % confidence intervals", "seed 2: fingerprint", made[0][2].Summary.Fingerprint, " ± "} {
+	for _, want := range []string{
+		"1, 2, 3: means with 95 % confidence intervals", "seed 2: fingerprint",
+		made[0][2].Summary.Fingerprint, " ± ",
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the report has no %q", want)
 		}
@@ -221,7 +234,8 @@ func TestFailedSeeds(t *testing.T) {
 	}
 }
 
-// TestOldFolders: a folder without what later versions write still has a report, which says what is missing and what to do.
+// TestOldFolders: a folder without what later versions write still has a report, which says what is missing and what to
+// do.
 func TestOldFolders(t *testing.T) {
 	dir, _ := runSuite(t, somePanels, []string{"dcqcn", "none"}, []uint64{1})
 	folder := filepath.Join(dir, "small")
@@ -235,7 +249,10 @@ func TestOldFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(all[0].Missing(), "\n")
-	for _, want := range []string{"no panels.csv, so there are no plots over time of this run: run it again", "no links.csv", "no flows.csv"} {
+	for _, want := range []string{
+		"no panels.csv, so there are no plots over time of this run: run it again",
+		"no links.csv", "no flows.csv",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
@@ -248,21 +265,24 @@ func TestOldFolders(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "none", "summary.json")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "runs.json"), []byte(`{"runs": ["dcqcn", "none", "swift"]}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "runs.json"), []byte(`{"runs": ["dcqcn", "none", "swift"]}`),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = results.Read(folder); err != nil {
 		t.Fatal(err)
 	}
 	got = strings.Join(all[0].Missing(), "\n")
-	if !strings.Contains(got, "none: no summary.json, the run is still going on or was killed") || !strings.Contains(got, "swift: the run is gone") {
+	if !strings.Contains(got, "none: no summary.json, the run is still going on or was killed") ||
+		!strings.Contains(got, "swift: the run is gone") {
 		t.Errorf("%s", got)
 	}
 	// Runs of another command are named, not mixed in.
 	if err := os.WriteFile(filepath.Join(folder, "runs.json"), []byte(`{"runs": ["dcqcn"]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = results.Read(folder); err != nil || len(all[0].Notes) != 1 || !strings.Contains(all[0].Notes[0], "none is of another command") {
+	if all, err = results.Read(folder); err != nil || len(all[0].Notes) != 1 ||
+		!strings.Contains(all[0].Notes[0], "none is of another command") {
 		t.Errorf("%v, %v", all[0].Notes, err)
 	}
 	if err := os.RemoveAll(filepath.Join(folder, "dcqcn")); err != nil {
@@ -330,7 +350,10 @@ func TestCompareFolders(t *testing.T) {
 	first, made := runSuite(t, somePanels, []string{"dcqcn", "none"}, []uint64{1})
 	second, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
 	changed, other := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1}, "switch.ecn.kmax=50KB")
-	c, err := results.Compare([]string{first, filepath.Join(second, "small", "dcqcn"), filepath.Join(changed, "small"), first})
+	c, err := results.Compare([]string{
+		first, filepath.Join(second, "small", "dcqcn"), filepath.Join(changed, "small"),
+		first,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,10 +362,12 @@ func TestCompareFolders(t *testing.T) {
 	for _, r := range v.Runs {
 		names = append(names, r.Name)
 	}
-	if len(names) != 4 || names[1] != "none" || !strings.HasSuffix(names[0], "/small/dcqcn") || names[0] == names[2] || names[0] == names[3] {
+	if len(names) != 4 || names[1] != "none" || !strings.HasSuffix(names[0], "/small/dcqcn") || names[0] == names[2] ||
+		names[0] == names[3] {
 		t.Fatalf("%q", names)
 	}
-	if len(v.Findings) != 1 || v.Findings[0] != names[0]+" and "+names[2]+" are equal, frame by frame: their fingerprints are the same." {
+	if len(v.Findings) != 1 || v.Findings[0] != names[0]+" and "+names[2]+
+		" are equal, frame by frame: their fingerprints are the same." {
 		t.Errorf("%q", v.Findings)
 	}
 	differ := map[string][]string{}
@@ -356,11 +381,13 @@ func TestCompareFolders(t *testing.T) {
 		t.Errorf("controller differs as %q", got)
 	}
 	for name := range differ {
-		if name != "Switches ecn.kmax_bytes" && !strings.HasPrefix(name, "Run ") && !strings.HasPrefix(name, "Controller's constants") {
+		if name != "Switches ecn.kmax_bytes" && !strings.HasPrefix(name, "Run ") &&
+			!strings.HasPrefix(name, "Controller's constants") {
 			t.Errorf("%s does not differ: %q", name, differ[name])
 		}
 	}
-	if got := v.Runs[3].Metrics["fct_mean"].Mean; got != other[0][0].Summary.Flows.FCT.Mean || got == made[0][0].Summary.Flows.FCT.Mean {
+	if got := v.Runs[3].Metrics["fct_mean"].Mean; got != other[0][0].Summary.Flows.FCT.Mean ||
+		got == made[0][0].Summary.Flows.FCT.Mean {
 		t.Errorf("mean FCT %g", got)
 	}
 	path := filepath.Join(t.TempDir(), "page.html")
@@ -371,14 +398,18 @@ func TestCompareFolders(t *testing.T) {
 	if len(page) < 5 || lab.Outside.FindString(page[path]) != "" {
 		t.Errorf("%d files", len(page))
 	}
-	for _, want := range []string{"pausenet comparison", names[3], "ecn.kmax_bytes", "<b>as " + names[0] + "</b>", "<small>=</small>"} {
+	for _, want := range []string{
+		"pausenet comparison", names[3], "ecn.kmax_bytes", "<b>as " + names[0] + "</b>",
+		"<small>=</small>",
+	} {
 		if !strings.Contains(page[path], want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
 }
 
-// TestPanelsFile: the plots' points are what ports.csv samples, under the numbers that the manifest gives panels and series.
+// TestPanelsFile: the plots' points are what ports.csv samples, under the numbers that the manifest gives panels and
+// series.
 func TestPanelsFile(t *testing.T) {
 	dir, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
 	table := func(name string) []map[string]string {
@@ -408,12 +439,16 @@ func TestPanelsFile(t *testing.T) {
 	}
 }
 
-// TestPanic: a run that panics cancels the others, whose results are kept as partial, and Run panics with the value and the stack.
+// TestPanic: a run that panics cancels the others, whose results are kept as partial, and Run panics with the value and
+// the stack.
 func TestPanic(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\n"
 	s := parse(t, text)
 	panicking := make(chan struct{})
-	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Scenarios: []Scenario{{Scenario: s, Controllers: []string{"none", "dcqcn"}, Seed: 1}}}
+	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Scenarios: []Scenario{{
+		Scenario:    s,
+		Controllers: []string{"none", "dcqcn"}, Seed: 1,
+	}}}
 	suite.Started = func(_, run string) (engine.Progress, func(*runner.Result, error)) {
 		return func(now vtime.Time, _ *engine.Totals) {
 			if run == "none" {
@@ -437,7 +472,8 @@ func TestPanic(t *testing.T) {
 	if carried == nil || carried.Value != "no sense" || !bytes.Contains(carried.Stack, []byte("TestPanic")) {
 		t.Fatalf("%+v", carried)
 	}
-	if m := testenv.ReadJSON(t, filepath.Join(suite.Directory, s.Name, "dcqcn", rundir.ManifestFile)); m["status"] != rundir.StatusPartial {
+	if m := testenv.ReadJSON(t, filepath.Join(suite.Directory, s.Name, "dcqcn",
+		rundir.ManifestFile)); m["status"] != rundir.StatusPartial {
 		t.Errorf("status %v of the other run", m["status"])
 	}
 }

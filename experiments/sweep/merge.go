@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Check sees to it that each point is in its shard's folder, complete and as its run left it; an error says which are not. With partial, points
-// that are not there are no mistake.
+// Check sees to it that each point is in its shard's folder, complete and as its run left it; an error says which are
+// not. With partial, points that are not there are no mistake.
 func (m *Merged) Check(partial bool) error {
 	var errs []error
 	of := map[string]Outcome{} // by name, of points that others are to equal
@@ -38,8 +38,9 @@ func (m *Merged) Check(partial bool) error {
 				missing = append(missing, p.Name())
 				continue
 			}
-			controller, _, _ := strings.Cut(job.Controller, "+")                // a variant's follows +
-			if err := rundir.CheckOnly(job.Directory, controller); err != nil { // a controller that is a file stands beside the run's
+			controller, _, _ := strings.Cut(job.Controller, "+") // a variant's follows +
+			// a controller that is a file stands beside the run's
+			if err := rundir.CheckOnly(job.Directory, controller); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -69,7 +70,8 @@ func (m *Merged) Runner(directory string) *Runner {
 		for _, part := range m.parts {
 			if part.Has(k) {
 				own := new(rundir.Manifest)
-				return own, rundir.ReadJSON(filepath.Join(part.Plan.runner(part.directory).Job(k).Directory, rundir.ManifestFile), own)
+				return own, rundir.ReadJSON(filepath.Join(part.Plan.runner(part.directory).Job(k).Directory, rundir.ManifestFile),
+					own)
 			}
 		}
 		return nil, fs.ErrNotExist
@@ -77,7 +79,8 @@ func (m *Merged) Runner(directory string) *Runner {
 	return r
 }
 
-// Merge copies the points into a folder, and returns what they came to. Shards stay as they are. When ctx is cancelled the rest is left out.
+// Merge copies the points into a folder, and returns what they came to. Shards stay as they are. When ctx is cancelled
+// the rest is left out.
 func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error) {
 	all := m.Runner(directory)
 	outcomes := make([]Outcome, len(all.Points))
@@ -114,7 +117,8 @@ func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error)
 	return outcomes, nil
 }
 
-// CopyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is there for a whole run.
+// CopyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is
+// there for a whole run.
 func CopyRun(from, within, below string) error {
 	to, err := files.OpenFolder(within, filepath.Join(within, below))
 	if err != nil {
@@ -161,7 +165,8 @@ func copyFile(path string, to *files.Folder, name string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if name == rundir.SumsFile || name == rundir.ManifestFile { // with both on the disk, other files that a crash damages are found
+	// with both on the disk, other files that a crash damages are found
+	if name == rundir.SumsFile || name == rundir.ManifestFile {
 		err = errors.Join(err, out.Sync())
 	}
 	shutdown.Alive()

@@ -10,11 +10,12 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// mostCompared is how many points are compared with what is in their folders, to say how they differ: whoever is asked has seen enough then.
+// mostCompared is how many points are compared with what is in their folders, to say how they differ: whoever is asked
+// has seen enough then.
 const mostCompared = 20
 
-// Overwrites is a rundir.OverwriteError if points would take the place of results that came of another configuration, or of nobody knows
-// what. Those of another program are made again without a word.
+// Overwrites is a rundir.OverwriteError if points would take the place of results that came of another configuration,
+// or of nobody knows what. Those of another program are made again without a word.
 func (r *Runner) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	found := 0

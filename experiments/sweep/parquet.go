@@ -23,8 +23,8 @@ const (
 	parquetFile = "sweep.parquet"
 )
 
-// WriteParquet writes sweep.parquet into the sweep's folder: what sweep.csv there has, with the types of its columns. A parameter's values are texts,
-// or numbers if all of them are.
+// WriteParquet writes sweep.parquet into the sweep's folder: what sweep.csv there has, with the types of its columns. A
+// parameter's values are texts, or numbers if all of them are.
 func (s *Sweep) WriteParquet(directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {
@@ -38,7 +38,8 @@ func (s *Sweep) WriteParquet(directory string) error {
 	}
 	if err == nil {
 		columns := tableColumns(rows[0], rows[1:])
-		err = parquet.Write(folder, parquetFile, columns, func(w *parquet.Writer) error { return writeRows(w, columns, rows[1:]) })
+		err = parquet.Write(folder, parquetFile, columns,
+			func(w *parquet.Writer) error { return writeRows(w, columns, rows[1:]) })
 	}
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)

@@ -25,7 +25,8 @@ func compareParquet(t *testing.T, path string, records [][]string) {
 		}
 		kinds[field.Name()] = field.Type().Kind()
 	}
-	if kinds["switch.pfc.xoff"] != parquet.ByteArray || kinds["switch.pfc.xoff_bytes"] != parquet.Double || kinds["seed"] != parquet.Int64 ||
+	if kinds["switch.pfc.xoff"] != parquet.ByteArray || kinds["switch.pfc.xoff_bytes"] != parquet.Double ||
+		kinds["seed"] != parquet.Int64 ||
 		kinds["pauses"] != parquet.Double || kinds["verdict"] != parquet.ByteArray {
 		t.Errorf("%v", kinds)
 	}

@@ -49,7 +49,8 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
 				continue
 			}
-			err := fmt.Errorf("parameter %s has no effect: %s sets the same place (%s) after it", p.Path, s.Parameters[k].Path, places[i][0])
+			err := fmt.Errorf("parameter %s has no effect: %s sets the same place (%s) after it", p.Path, s.Parameters[k].Path,
+				places[i][0])
 			if p.key == nil {
 				return err
 			}
@@ -82,7 +83,8 @@ func Duplicates(points []Point) []string {
 	return same
 }
 
-// Idle returns the paths of parameters that change nothing: all points made that differ by such a value alone have the same fingerprint.
+// Idle returns the paths of parameters that change nothing: all points made that differ by such a value alone have the
+// same fingerprint.
 func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	var idle []string
 	for k, parameter := range s.Varying() {

@@ -25,7 +25,8 @@ func (s *Sweep) note(path string, sum [sha256.Size]byte) {
 // read takes note of what points were resolved from.
 func (s *Sweep) read(sources []files.Source) {
 	for i := range sources {
-		at, known := slices.BinarySearchFunc(s.Sources, sources[i].Path, func(f FileSource, path string) int { return cmp.Compare(f.Path, path) })
+		at, known := slices.BinarySearchFunc(s.Sources, sources[i].Path,
+			func(f FileSource, path string) int { return cmp.Compare(f.Path, path) })
 		if !known {
 			s.Sources = slices.Insert(s.Sources, at, FileSource{sources[i].Path, sources[i].SHA256})
 		}
@@ -57,7 +58,8 @@ func (p *Plan) Hash() string {
 // runner makes the plan's points in a folder.
 func (p *Plan) runner(directory string) *Runner {
 	return &Runner{
-		Points: p.Points, Quick: p.Quick, Directory: directory, Plane: p.Plane, Version: p.Version, Build: p.Build, Command: p.Command,
+		Points: p.Points, Quick: p.Quick, Directory: directory, Plane: p.Plane, Version: p.Version, Build: p.Build,
+		Command: p.Command,
 	}
 }
 
@@ -78,7 +80,8 @@ func (p *Plan) Unlike(other *Plan) string {
 		}
 	}
 	for _, f := range other.Sources {
-		if k := slices.IndexFunc(p.Sources, func(own FileSource) bool { return own.Path == f.Path }); k >= 0 && p.Sources[k] != f {
+		if k := slices.IndexFunc(p.Sources, func(own FileSource) bool { return own.Path == f.Path }); k >= 0 &&
+			p.Sources[k] != f {
 			return fmt.Sprintf("%s is not the same file: its SHA-256 is %.12s, not %.12s", f.Path, f.SHA256, p.Sources[k].SHA256)
 		}
 	}

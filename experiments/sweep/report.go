@@ -14,8 +14,9 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// shownIn is what sweep.html shows: a chart a metric shown, with the first parameter that varies along its axis and a line for each
-// controller with the other parameters' values. Without such a parameter the controllers stand along the axis.
+// shownIn is what sweep.html shows: a chart a metric shown, with the first parameter that varies along its axis and a
+// line for each controller with the other parameters' values. Without such a parameter the controllers stand along the
+// axis.
 func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	rows := s.Rows(r.Points, outcomes)
 	out := &report.Sweep{
@@ -68,9 +69,13 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 }
 
 // acronyms are parts of settings' names that are written in capitals.
-var acronyms = []string{"pfc", "xoff", "xon", "ecn", "cnp", "cnm", "tcd", "cbfc", "rtt", "mtu", "qps", "ack", "bdp", "ip"}
+var acronyms = []string{
+	"pfc", "xoff", "xon", "ecn", "cnp", "cnm", "tcd", "cbfc", "rtt", "mtu", "qps", "ack", "bdp",
+	"ip",
+}
 
-// inWords is a parameter's path for people: "switch.pfc.xoff_to_xon" is "PFC XOFF to XON", "flows.burst.interval" is "burst interval".
+// inWords is a parameter's path for people: "switch.pfc.xoff_to_xon" is "PFC XOFF to XON", "flows.burst.interval" is
+// "burst interval".
 func inWords(path string) string {
 	section, rest, found := strings.Cut(path, ".")
 	if !found {
@@ -86,7 +91,10 @@ func inWords(path string) string {
 }
 
 // unitSuffixes end the names of columns of CSV files.
-var unitSuffixes = map[report.Unit]string{report.Nanoseconds: "_ns", report.Bytes: "_bytes", report.BitsPerSecond: "_bps"}
+var unitSuffixes = map[report.Unit]string{
+	report.Nanoseconds: "_ns", report.Bytes: "_bytes",
+	report.BitsPerSecond: "_bps",
+}
 
 func (s *Sweep) facts(r *Runner) []report.Fact {
 	facts := []report.Fact{{Label: "Scenario", Text: strings.Join(s.Scenarios, ", ")}}
@@ -126,7 +134,8 @@ func (s *Sweep) Describe(w io.Writer, points []Point) error {
 			controllers = append(controllers, c)
 		}
 	}
-	fmt.Fprintf(t, "  controllers\t%s\n  metrics\t%s\n", strings.Join(controllers, ", "), strings.Join(s.MetricLabels(), "; "))
+	fmt.Fprintf(t, "  controllers\t%s\n  metrics\t%s\n", strings.Join(controllers, ", "),
+		strings.Join(s.MetricLabels(), "; "))
 	return t.Flush()
 }
 
@@ -141,7 +150,8 @@ func problemsOf(points []Point, outcomes []Outcome) []string {
 		case !o.Complete():
 			problems = append(problems, name+": not made, the sweep was interrupted")
 		case o.Verdict.Status == measure.Fail:
-			problems = append(problems, fmt.Sprintf("%s: checks %s: %s", name, measure.Fail.Word(), strings.Join(o.Verdict.Messages, "; ")))
+			problems = append(problems, fmt.Sprintf("%s: checks %s: %s", name, measure.Fail.Word(),
+				strings.Join(o.Verdict.Messages, "; ")))
 		}
 	}
 	return problems

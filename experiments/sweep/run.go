@@ -71,18 +71,19 @@ type Runner struct {
 	Quick     bool   // the scenarios are in their quick form
 	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
 	Jobs      int
-	// Processors is how many each point uses at once; 0: the machine's, shared by as many points as there are at the same time.
+	// Processors is how many each point uses at once; 0: the machine's, shared by as many points as there are at the same
+	// time.
 	Processors int
 	Plane      string
 	// By says who makes the points, in times.csv.
 	By string
 	// Version and Build are the program's: results of another are not kept.
 	Version, Build, Command string
-	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It may
-	// call progress from another goroutine.
+	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It
+	// may call progress from another goroutine.
 	Make func(ctx context.Context, job *Job, progress engine.Progress) error
-	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept ones
-	// too. Calls come from several goroutines.
+	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept
+	// ones too. Calls come from several goroutines.
 	Begun func(point int) engine.Progress
 	Ended func(point int, o *Outcome)
 
@@ -121,7 +122,8 @@ func (j *Job) Portable() (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed) // which reads what the congestion control's constants name
+	// which reads what the congestion control's constants name
+	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +161,8 @@ func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progre
 	return err
 }
 
-// Run makes the points that are not there yet, and returns what each came to. A point that fails does not keep the others
-// from being made. When ctx is cancelled those that run are ended, and no other begins.
+// Run makes the points that are not there yet, and returns what each came to. A point that fails does not keep the
+// others from being made. When ctx is cancelled those that run are ended, and no other begins.
 func (r *Runner) Run(ctx context.Context) []Outcome {
 	outcomes := make([]Outcome, len(r.Points))
 	var all errgroup.Group
@@ -198,8 +200,8 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	start := time.Now()
 	made := r.Make(ctx, job, progress)
 	wall := time.Since(start)
-	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it is fine
-	// may have left nothing.
+	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it
+	// is fine may have left nothing.
 	o, err := job.Result()
 	o.Wall, o.MadeBy = wall, r.By
 	switch {
@@ -280,7 +282,8 @@ func (j *Job) Result() (Outcome, error) {
 // mostText is the length, in characters, to which Printable cuts a text.
 const mostText = 1000
 
-// Printable makes a text from elsewhere, such as a worker's, safe for a terminal: it cuts a long text and replaces control characters.
+// Printable makes a text from elsewhere, such as a worker's, safe for a terminal: it cuts a long text and replaces
+// control characters.
 func Printable(text string) string {
 	if short := []rune(text); len(short) > mostText {
 		text = string(short[:mostText]) + "..."

@@ -42,7 +42,8 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Number, s.Of) }
 
-// Has says whether the k-th point, from 0, is of the shard. Points are dealt in turn: neighbours, which take equally long, go to different shards.
+// Has says whether the k-th point, from 0, is of the shard. Points are dealt in turn: neighbours, which take equally
+// long, go to different shards.
 func (s Shard) Has(k int) bool { return k%s.Of == s.Number-1 }
 
 // Points are those of the shard.
@@ -104,10 +105,13 @@ func readShard(directory string) (*shardInfo, error) {
 			fits = slices.Contains(varying[k].Values, p.Values[k])
 		}
 		if !fits {
-			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q has other values than the sweep: make the shard again", p.Name())}
+			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
+				"point %q has other values than the sweep: make the shard again", p.Name())}
 		}
-		if !filepath.IsLocal(p.Folder) || !filepath.IsLocal(p.Controller) || strings.ContainsAny(p.Folder+p.Controller, `/\`) {
-			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is no folder's name: make the shard again", p.Name())}
+		if !filepath.IsLocal(p.Folder) || !filepath.IsLocal(p.Controller) ||
+			strings.ContainsAny(p.Folder+p.Controller, `/\`) {
+			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is no folder's name: make the shard again",
+				p.Name())}
 		}
 	}
 	return in, nil
@@ -147,9 +151,11 @@ func Shards(directories []string) (*Merged, error) {
 		case unlike != "":
 			errs = append(errs, fmt.Errorf("%s is not of the sweep of %s: %s: make the shard again with the same program and files", directory, first, unlike))
 		case in.Of != len(m.parts):
-			errs = append(errs, fmt.Errorf("%s is shard %s, and %s is one of %d: make all of them again with one number", directory, in.Shard, first, len(m.parts)))
+			errs = append(errs, fmt.Errorf("%s is shard %s, and %s is one of %d: make all of them again with one number",
+				directory, in.Shard, first, len(m.parts)))
 		case m.parts[in.Number-1].shardInfo != nil:
-			errs = append(errs, fmt.Errorf("shard %s is there twice, in %s and in %s: leave one of them out", in.Shard, m.parts[in.Number-1].directory, directory))
+			errs = append(errs, fmt.Errorf("shard %s is there twice, in %s and in %s: leave one of them out", in.Shard,
+				m.parts[in.Number-1].directory, directory))
 		default:
 			m.parts[in.Number-1] = part{directory, in}
 		}
@@ -164,7 +170,8 @@ func Shards(directories []string) (*Merged, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("no folder of shard %s: name it, or make it with\n  %s --shard %s", strings.Join(missing, ", "), m.Plan.Command, missing[0])
+		return nil, fmt.Errorf("no folder of shard %s: name it, or make it with\n  %s --shard %s",
+			strings.Join(missing, ", "), m.Plan.Command, missing[0])
 	}
 	return &m, nil
 }

@@ -22,13 +22,19 @@ func TestReadShard(t *testing.T) {
 		"one more parameter": {func(s *shardInfo) {
 			s.Plan.Sweep.Parameters = append(s.Plan.Sweep.Parameters, s.Plan.Sweep.Parameters[0])
 		}, "other values than the sweep"},
-		"a parameter of one value": {func(s *shardInfo) { s.Plan.Sweep.Parameters[0].Values = []string{"1"} }, "other values than the sweep"},
-		"a folder elsewhere":       {func(s *shardInfo) { s.Plan.Points[0].Folder = "../x" }, "no folder's name"},
+		"a parameter of one value": {
+			func(s *shardInfo) { s.Plan.Sweep.Parameters[0].Values = []string{"1"} },
+			"other values than the sweep",
+		},
+		"a folder elsewhere": {func(s *shardInfo) { s.Plan.Points[0].Folder = "../x" }, "no folder's name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &shardInfo{Shard: Shard{Number: 1, Of: 2}, Plan: &Plan{
-				Sweep:  &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{{Path: "x", Values: []string{"1", "2"}}}},
-				Points: []Point{{Folder: "x=1", Controller: "none", Values: []string{"1"}}, {Folder: "x=2", Controller: "none", Values: []string{"2"}}},
+				Sweep: &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{{Path: "x", Values: []string{"1", "2"}}}},
+				Points: []Point{
+					{Folder: "x=1", Controller: "none", Values: []string{"1"}},
+					{Folder: "x=2", Controller: "none", Values: []string{"2"}},
+				},
 			}}
 			c.change(s)
 			s.Hash = s.Plan.Hash()
@@ -37,7 +43,8 @@ func TestReadShard(t *testing.T) {
 				t.Fatal(err)
 			}
 			folder := t.TempDir()
-			if err := os.WriteFile(filepath.Join(folder, ShardFile), []byte(strings.Replace(string(data), "{", `{"schema": 1, `, 1)), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, ShardFile),
+				[]byte(strings.Replace(string(data), "{", `{"schema": 1, `, 1)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			switch _, err := readShard(folder); {

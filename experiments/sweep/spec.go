@@ -112,7 +112,8 @@ func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
 		return
 	}
 	if _, err := scenario.BuiltinSource(loaded); err != nil {
-		if path := filepath.Join(dir, loaded); !filepath.IsAbs(loaded) && (scenario.LooksLikePath(loaded) || scenario.IsFile(path)) {
+		if path := filepath.Join(dir, loaded); !filepath.IsAbs(loaded) &&
+			(scenario.LooksLikePath(loaded) || scenario.IsFile(path)) {
 			loaded = path
 		} else if !scenario.LooksLikePath(loaded) {
 			v.Errorf("%v", err)
@@ -192,7 +193,8 @@ func Load(nameOrPath string) (*Sweep, error) {
 		return Parse(filename, data)
 	}
 	if files.IsStream(nameOrPath) {
-		return nil, fmt.Errorf("%s is a scenario, which a sweep reads once for each point: write it to a file first", filename)
+		return nil, fmt.Errorf("%s is a scenario, which a sweep reads once for each point: write it to a file first",
+			filename)
 	}
 	s, err := scenario.Parse(filename, data, nil)
 	if err != nil {

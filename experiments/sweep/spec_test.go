@@ -46,10 +46,12 @@ sweep:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "mine" || len(points) != 2*3*2*3 || len(s.Varying()) != 3 || points[0].Folder != "size=60KB,xoff=20KB,priorities=_3_,seed=1" {
+	if s.Name != "mine" || len(points) != 2*3*2*3 || len(s.Varying()) != 3 ||
+		points[0].Folder != "size=60KB,xoff=20KB,priorities=_3_,seed=1" {
 		t.Errorf("%+v: %d points, the first %+v", s, len(points), points[0])
 	}
-	if last := points[len(points)-1]; last.Seed != 9 || strings.Join(last.Values, " ") != "100KB 40KB [3, 4]" || len(last.Hash) != 64 {
+	if last := points[len(points)-1]; last.Seed != 9 || strings.Join(last.Values, " ") != "100KB 40KB [3, 4]" ||
+		len(last.Hash) != 64 {
 		t.Errorf("%+v", last)
 	}
 	hashes := map[string]bool{}
@@ -110,7 +112,8 @@ incast 100KB: incast,size=100KB gentle`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := gentle.Variants[len(gentle.Variants)-1]; v.Name != "gentle" || v.CC != "dcqcn" || v.Constants["g"] != "1/16" || v.Switch.ECN.KMin != 2000 || v.Switch.PFC.XOFF != 100_000 {
+	if v := gentle.Variants[len(gentle.Variants)-1]; v.Name != "gentle" || v.CC != "dcqcn" || v.Constants["g"] != "1/16" ||
+		v.Switch.ECN.KMin != 2000 || v.Switch.PFC.XOFF != 100_000 {
 		t.Errorf("gentle is %+v with %+v", v, v.Switch)
 	}
 	if s.Varying()[0].Path != "scenario" || len(s.Varying()) != 2 {
@@ -118,7 +121,8 @@ incast 100KB: incast,size=100KB gentle`
 	}
 }
 
-// TestQuickSweep: scenarios with a quick form are in it, others are as they are, and neither's results pass for the other's.
+// TestQuickSweep: scenarios with a quick form are in it, others are as they are, and neither's results pass for the
+// other's.
 func TestQuickSweep(t *testing.T) {
 	s := &Sweep{Scenarios: []string{"tcd-fattree", "incast"}, Controllers: []string{"dcqcn"}, Quick: true}
 	quick, err := s.Points(2)
@@ -162,7 +166,8 @@ func TestBuiltinSweeps(t *testing.T) {
 			t.Errorf("%s makes runs twice: %q", name, same)
 		}
 	}
-	if _, err := scenario.Load("dcon-readings", nil); err == nil || !strings.Contains(err.Error(), "run it with pausenet sweep dcon-readings") {
+	if _, err := scenario.Load("dcon-readings", nil); err == nil ||
+		!strings.Contains(err.Error(), "run it with pausenet sweep dcon-readings") {
 		t.Errorf("a sweep as a scenario: %v", err)
 	}
 	if _, err := Load("dcon-readngs"); err == nil || !strings.Contains(err.Error(), `did you mean "dcon-readings"?`) {

@@ -25,14 +25,16 @@ import (
 
 // Sweep is scenarios to be run at every combination of their parameters' values, their seeds and their controllers.
 type Sweep struct {
-	Name        string      `json:"name"` // for people
-	Description string      `json:"description,omitempty"`
-	Scenarios   []string    `json:"scenarios"`       // built-ins' names or files' paths; of several the scenario is the first that varies
+	Name        string `json:"name"` // for people
+	Description string `json:"description,omitempty"`
+	// built-ins' names or files' paths; of several the scenario is the first that varies
+	Scenarios   []string    `json:"scenarios"`
 	Quick       bool        `json:"quick,omitempty"` // with the scenarios' quick changes, where they have any
 	Parameters  []Parameter `json:"parameters,omitempty"`
 	Controllers []string    `json:"controllers,omitempty"` // as a user names them; empty: the scenario's
 	Seeds       []uint64    `json:"seeds,omitempty"`       // empty: the scenario's
-	Metrics     []string    `json:"metrics,omitempty"`     // that tables and charts show, of docs/scenarios.md; empty: defaultMetrics
+	// that tables and charts show, of docs/scenarios.md; empty: defaultMetrics
+	Metrics []string `json:"metrics,omitempty"`
 	// File is what it was read from, and what its points were resolved from as they were; none of what came from flags.
 	File    string       `json:"file,omitempty"`
 	Sources []FileSource `json:"sources,omitempty"`
@@ -65,9 +67,11 @@ type Point struct {
 	Scenario   string   `json:"scenario"` // a built-in's name or a file's path
 	Controller string   `json:"controller"`
 	Seed       uint64   `json:"seed"`
-	Values     []string `json:"values,omitempty"`           // by what varies
-	Sets       []string `json:"set,omitempty"`              // the settings that make the scenario the point's, the seed among them
-	Files      []string `json:"controller_files,omitempty"` // with congestion controls that the sweep names beside the scenario, by path
+	Values     []string `json:"values,omitempty"` // by what varies
+	// the settings that make the scenario the point's, the seed among them
+	Sets []string `json:"set,omitempty"`
+	// with congestion controls that the sweep names beside the scenario, by path
+	Files []string `json:"controller_files,omitempty"`
 	// Hash is that of the resolved configuration, as in the run's manifest.
 	Hash string `json:"configuration_sha256"`
 	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
@@ -109,8 +113,9 @@ func scenarioLabel(nameOrPath string) string {
 	return strings.TrimSuffix(filepath.Base(nameOrPath), filepath.Ext(nameOrPath))
 }
 
-// Points are the sweep's runs: by scenario, then by the parameters' values, the first parameter slowest, then by controller, then by seed.
-// Every point is resolved, jobs at a time, so the error has the mistakes of all of them, each once.
+// Points are the sweep's runs: by scenario, then by the parameters' values, the first parameter slowest, then by
+// controller, then by seed. Every point is resolved, jobs at a time, so the error has the mistakes of all of them, each
+// once.
 func (s *Sweep) Points(jobs int) ([]Point, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -242,7 +247,10 @@ func (s *Sweep) cells() []cell {
 		var next []cell
 		for _, c := range cells {
 			for _, seed := range s.Seeds {
-				next = append(next, cell{scenario: c.scenario, values: c.values, sets: append(slices.Clip(c.sets), fmt.Sprintf("seed=%d", seed))})
+				next = append(next, cell{
+					scenario: c.scenario, values: c.values,
+					sets: append(slices.Clip(c.sets), fmt.Sprintf("seed=%d", seed)),
+				})
 			}
 		}
 		cells = next
@@ -323,7 +331,8 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	tags := loaded.Tags()
 	for _, m := range s.shown() {
 		if m.Tag != "" && !slices.Contains(tags, m.Tag) {
-			return nil, nil, fmt.Errorf("metric %s: no flow has the tag %q (the tags are %s)", m.Name, m.Tag, strings.Join(tags, ", "))
+			return nil, nil, fmt.Errorf("metric %s: no flow has the tag %q (the tags are %s)", m.Name, m.Tag,
+				strings.Join(tags, ", "))
 		}
 	}
 	points, lanes := make([]Point, len(controllers)), engine.MostLanes(loaded.Topology)
@@ -334,7 +343,8 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 		}
 		points[i] = Point{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
-			Sets: c.sets, Files: slices.DeleteFunc(slices.Clone(s.Controllers), func(name string) bool { return !ccfile.Is(name) }), Hash: hash, Duration: loaded.Duration,
+			Sets: c.sets, Files: slices.DeleteFunc(slices.Clone(s.Controllers),
+				func(name string) bool { return !ccfile.Is(name) }), Hash: hash, Duration: loaded.Duration,
 			Lanes: lanes, Warnings: scenario.Warnings(loaded, []string{controller}),
 		}
 	}
@@ -398,7 +408,8 @@ func (s *Sweep) mistakes(errs []error) error {
 				continue
 			}
 			key := p.Error()
-			if path, _, isSetting := strings.Cut(p.Source, "="); isSetting && p.File == yamlspec.SettingName { // what is wrong with a path is so for each value
+			// what is wrong with a path is so for each value
+			if path, _, isSetting := strings.Cut(p.Source, "="); isSetting && p.File == yamlspec.SettingName {
 				key = path + ": " + p.Message
 			}
 			add(key, p)
@@ -450,7 +461,8 @@ func ParseSetting(setting string) (Parameter, error) {
 	return Parameter{Path: strings.TrimSpace(path), Values: values}, report.Err()
 }
 
-// Set gives the sweep parameters of flags, as ParseSetting reads them; each takes the place of the file's own of its path.
+// Set gives the sweep parameters of flags, as ParseSetting reads them; each takes the place of the file's own of its
+// path.
 func (s *Sweep) Set(settings []string) error {
 	var errs []error
 	for _, setting := range settings {

@@ -99,7 +99,10 @@ func TestSweepFolders(t *testing.T) {
 		{Sweep{Seeds: []uint64{4, 2}}, "seed=4 seed=2"},
 		{Sweep{Parameters: []Parameter{p("duration", "1ms")}}, "point"},
 		{
-			Sweep{Parameters: []Parameter{p("switch.pfc.xoff", "1KB", "2KB"), p("host.ack_every", "1"), p("drain", "true", "false")}},
+			Sweep{Parameters: []Parameter{
+				p("switch.pfc.xoff", "1KB", "2KB"), p("host.ack_every", "1"),
+				p("drain", "true", "false"),
+			}},
 			"xoff=1KB,drain=true xoff=1KB,drain=false xoff=2KB,drain=true xoff=2KB,drain=false",
 		},
 		{
@@ -111,10 +114,12 @@ func TestSweepFolders(t *testing.T) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	names := folders(Sweep{Parameters: []Parameter{p("cc.dcqcn.g", "1/16", "1_16", "1 16", "a", "A", strings.Repeat("x", 300), "../../x")}})
+	names := folders(Sweep{Parameters: []Parameter{p("cc.dcqcn.g", "1/16", "1_16", "1 16", "a", "A",
+		strings.Repeat("x", 300), "../../x")}})
 	taken := map[string]bool{}
 	for _, name := range names {
-		if taken[strings.ToLower(name)] || len(name) > 200 || strings.ContainsAny(name, "/\\ :*?") || strings.HasPrefix(name, ".") {
+		if taken[strings.ToLower(name)] || len(name) > 200 || strings.ContainsAny(name, "/\\ :*?") ||
+			strings.HasPrefix(name, ".") {
 			t.Errorf("folder %q of %q", name, names)
 		}
 		taken[strings.ToLower(name)] = true
@@ -215,7 +220,8 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 	again := runner.Run(context.Background())
 	for i := range again {
-		if again[i].State != Kept || again[i].Fingerprint != first[i].Fingerprint || again[i].Figures["fct_p99"] != first[i].Figures["fct_p99"] {
+		if again[i].State != Kept || again[i].Fingerprint != first[i].Fingerprint ||
+			again[i].Figures["fct_p99"] != first[i].Figures["fct_p99"] {
 			t.Errorf("point %d: %+v", i, again[i])
 		}
 	}
@@ -259,10 +265,12 @@ func TestSweepGoesOn(t *testing.T) {
 		}
 	}
 	// A change of the scenario is one of every point; one of a value alone is one of its points.
-	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
+	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	outcomes := runner.Run(context.Background()) // of the points as they were: nothing is made of what changed behind the sweep's back
+	// of the points as they were: nothing is made of what changed behind the sweep's back
+	outcomes := runner.Run(context.Background())
 	if states(outcomes) != allKept {
 		t.Error(states(outcomes))
 	}
@@ -283,8 +291,8 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepLosesNothing: a point that fails, one that ends as if killed, and one whose process lies about it, are reported,
-// and no other is lost.
+// TestSweepLosesNothing: a point that fails, one that ends as if killed, and one whose process lies about it, are
+// reported, and no other is lost.
 func TestSweepLosesNothing(t *testing.T) {
 	_, runner := sweepLab(t)
 	whole := runner.Make
@@ -300,7 +308,8 @@ func TestSweepLosesNothing(t *testing.T) {
 			if err := os.MkdirAll(job.Directory, 0o755); err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(job.Directory, "manifest.json"), []byte(`{"status": "running"}`), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(job.Directory, "manifest.json"), []byte(`{"status": "running"}`),
+				0o644); err != nil {
 				return err
 			}
 			return errors.New("signal: killed")
@@ -317,7 +326,10 @@ func TestSweepLosesNothing(t *testing.T) {
 		t.Errorf("%v, %v, %v", outcomes[1].Err, outcomes[4].Err, ended)
 	}
 	err := Err(runner.Points, outcomes)
-	for _, want := range []string{runner.Points[1].Name() + ": out of memory", runner.Points[2].Name() + ": signal: killed", runner.Points[4].Name()} {
+	for _, want := range []string{
+		runner.Points[1].Name() + ": out of memory",
+		runner.Points[2].Name() + ": signal: killed", runner.Points[4].Name(),
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v has no %q", err, want)
 		}
@@ -351,7 +363,8 @@ func TestSweepInterrupted(t *testing.T) {
 		t.Errorf("%d were begun", made)
 	}
 	runner.Make = whole
-	if got := states(runner.Run(context.Background())); !strings.HasPrefix(got, "kept kept") || strings.Count(got, "done") < 5 {
+	if got := states(runner.Run(context.Background())); !strings.HasPrefix(got, "kept kept") ||
+		strings.Count(got, "done") < 5 {
 		t.Error(got)
 	}
 }
@@ -359,11 +372,13 @@ func TestSweepInterrupted(t *testing.T) {
 // TestSweepJobChanged: a job makes nothing of a scenario that is no longer what the sweep resolved.
 func TestSweepJobChanged(t *testing.T) {
 	_, runner := sweepLab(t)
-	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)), 0o644); err != nil {
+	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	job := runner.Job(0)
-	if err := job.Run(context.Background(), nil, nil); err == nil || !strings.Contains(err.Error(), "no longer what it was") {
+	if err := job.Run(context.Background(), nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "no longer what it was") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(job.Directory); err == nil {
@@ -371,8 +386,8 @@ func TestSweepJobChanged(t *testing.T) {
 	}
 }
 
-// TestSweepTextsFromElsewhere: what a run's summary says goes into tables and onto terminals. Its fingerprint and status are words of
-// ours, and its messages have no control characters.
+// TestSweepTextsFromElsewhere: what a run's summary says goes into tables and onto terminals. Its fingerprint and
+// status are words of ours, and its messages have no control characters.
 func TestSweepTextsFromElsewhere(t *testing.T) {
 	_, runner := sweepLab(t)
 	job := runner.Job(0)
@@ -397,16 +412,19 @@ func TestSweepTextsFromElsewhere(t *testing.T) {
 			t.Fatalf("no %s in the summary", old)
 		}
 		for name, text := range texts {
-			if err := os.WriteFile(filepath.Join(job.Directory, name), []byte(strings.Replace(text, old, by, 1)), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(job.Directory, name), []byte(strings.Replace(text, old, by, 1)),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return job.Result()
 	}
-	if _, err := result(`"`+o.Fingerprint+`"`, `"\u001b[2J"`); err == nil || !strings.Contains(err.Error(), "not hexadecimal") {
+	if _, err := result(`"`+o.Fingerprint+`"`, `"\u001b[2J"`); err == nil ||
+		!strings.Contains(err.Error(), "not hexadecimal") {
 		t.Errorf("a fingerprint: %v", err)
 	}
-	if _, err := result(`"status": "PASS"`, `"status": "PASS\u001b[2J"`); err == nil || strings.Contains(err.Error(), "\x1b") {
+	if _, err := result(`"status": "PASS"`, `"status": "PASS\u001b[2J"`); err == nil ||
+		strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a status: %v", err)
 	}
 	got, err := result(`"messages": []`, `"messages": ["a\u001b[2J\nb", "`+strings.Repeat("x", mostText+1)+`"]`)
@@ -426,12 +444,16 @@ func TestTableIsHarmless(t *testing.T) {
 	}
 	defer folder.Close()
 	s := &Sweep{Parameters: []Parameter{{Path: "description", Values: []string{"=cmd", "\x1b[31m"}}}}
-	points := []Point{{Folder: "a", Controller: "none", Values: []string{"=cmd"}}, {Folder: "b", Controller: "none", Values: []string{"\x1b[31m"}}}
+	points := []Point{
+		{Folder: "a", Controller: "none", Values: []string{"=cmd"}},
+		{Folder: "b", Controller: "none", Values: []string{"\x1b[31m"}},
+	}
 	if err := s.writeCSV(folder, points, make([]Outcome, 2)); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, tableFile))
-	if text := string(data); err != nil || !strings.Contains(text, "\na,'=cmd,none,") || !strings.Contains(text, "\nb,\\u001b[31m,none,") {
+	if text := string(data); err != nil || !strings.Contains(text, "\na,'=cmd,none,") ||
+		!strings.Contains(text, "\nb,\\u001b[31m,none,") {
 		t.Errorf("%v, %q", err, text)
 	}
 }
@@ -445,7 +467,10 @@ func TestSweepRows(t *testing.T) {
 	var outcomes []Outcome
 	add := func(value string, seed uint64, state State, verdict measure.Status, figures map[string]float64) {
 		points = append(points, Point{Folder: "xoff=" + value, Controller: "dcqcn", Seed: seed, Values: []string{value}})
-		o := Outcome{State: state, Figures: figures, Verdict: measure.Verdict{Status: verdict}, Fingerprint: "f" + strconv.Itoa(len(outcomes))}
+		o := Outcome{
+			State: state, Figures: figures, Verdict: measure.Verdict{Status: verdict},
+			Fingerprint: "f" + strconv.Itoa(len(outcomes)),
+		}
 		if seed < 3 {
 			o.byTag = map[string]measure.FlowStatistics{"victim": {Goodput: float64(seed) * 1e9}}
 		}
@@ -461,7 +486,8 @@ func TestSweepRows(t *testing.T) {
 	add("2KB", 2, Done, measure.Fail, map[string]float64{"fct_mean": 1, "pauses": 1000})
 	add("2KB", 3, Failed, "", nil)
 	rows := s.Rows(points, outcomes)
-	if len(rows) != 2 || rows[0].Verdicts.String() != "2 ok, 1 incomplete" || rows[1].Verdicts.String() != "1 ok, 1 broken, 1 missing" {
+	if len(rows) != 2 || rows[0].Verdicts.String() != "2 ok, 1 incomplete" ||
+		rows[1].Verdicts.String() != "1 ok, 1 broken, 1 missing" {
 		t.Fatalf("%+v", rows)
 	}
 	// 1, 2, 3: the standard deviation is 1, Student's t for two degrees of freedom 4.303; 4.303/sqrt(3) = 2.484.
@@ -495,7 +521,8 @@ func TestSweepRows(t *testing.T) {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
 	column := func(row int, name string) string { return records[row][slices.Index(records[0], name)] }
-	if column(1, "switch.pfc.xoff") != "1KB" || column(2, "seed") != "2" || column(2, "verdict") != "WARN" || column(3, "fct_mean_ns") != "3000000" ||
+	if column(1, "switch.pfc.xoff") != "1KB" || column(2, "seed") != "2" || column(2, "verdict") != "WARN" ||
+		column(3, "fct_mean_ns") != "3000000" ||
 		column(4, "fct_mean_ns") != "" || column(2, "goodput_bps:victim") != "2000000000" ||
 		column(3, "goodput_bps:victim") != "" || column(4, "pauses") != "7" || column(1, "state") != "complete" ||
 		column(6, "state") != "failed" ||
@@ -514,12 +541,15 @@ func TestSweepRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") || !strings.Contains(text, "xoff=2KB dcqcn: checks broken: ") ||
-		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text, points[2].Name()+" is the same run as "+points[0].Name()) || lab.Outside.Find(page) != nil {
+	if text := string(page); !strings.Contains(text, "xoff=2KB dcqcn: gone") ||
+		!strings.Contains(text, "xoff=2KB dcqcn: checks broken: ") ||
+		!strings.Contains(text, "2.0 ± 2.5") || !strings.Contains(text,
+		points[2].Name()+" is the same run as "+points[0].Name()) || lab.Outside.Find(page) != nil {
 		t.Errorf("page: %s", text)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "figures", "fct-mean.csv"))
-	if want := "line,switch.pfc.xoff_bytes,fct_mean_ns,half_width_95\n"; err != nil || !strings.HasPrefix(string(table), want) || !strings.Contains(string(table), "\ndcqcn,1000,2") {
+	if want := "line,switch.pfc.xoff_bytes,fct_mean_ns,half_width_95\n"; err != nil ||
+		!strings.HasPrefix(string(table), want) || !strings.Contains(string(table), "\ndcqcn,1000,2") {
 		t.Errorf("%v: figure's table %s", err, table)
 	}
 	for _, name := range []string{"fct-mean.svg", "fct-mean.png"} {
@@ -565,16 +595,19 @@ sweep: {scenario: some.yaml, parameters: {cc.dcqcn.rai: [40Mbps, 80Mbps]}, contr
 			t.Errorf("%s is the same as %q, want %q", points[i].Name(), points[i].SameAs, same)
 		}
 	}
-	if lines := Duplicates(points); len(points) != len(want) || len(lines) != 2 || lines[0] != "rai=80Mbps dcon is the same run as rai=40Mbps dcon" {
+	if lines := Duplicates(points); len(points) != len(want) || len(lines) != 2 ||
+		lines[0] != "rai=80Mbps dcon is the same run as rai=40Mbps dcon" {
 		t.Errorf("%d points, %q", len(points), lines)
 	}
 }
 
-// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were made; it has one if two
-// differ.
+// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were
+// made; it has one if two differ.
 func TestIdle(t *testing.T) {
 	s := &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{
-		{Path: "x", Values: []string{"1", "2"}}, {Path: "one", Values: []string{"7"}}, {Path: "y", Values: []string{"1", "2"}},
+		{Path: "x", Values: []string{"1", "2"}},
+		{Path: "one", Values: []string{"7"}},
+		{Path: "y", Values: []string{"1", "2"}},
 	}}
 	var points []Point
 	for _, x := range []string{"1", "2"} {
@@ -609,7 +642,8 @@ func TestIdle(t *testing.T) {
 
 func TestParametersInWords(t *testing.T) {
 	for path, want := range map[string]string{
-		"switch.pfc.xoff_to_xon": "PFC XOFF to XON", "flows.burst.interval": "burst interval", "host.cnp_interval": "CNP interval", "seed": "seed",
+		"switch.pfc.xoff_to_xon": "PFC XOFF to XON", "flows.burst.interval": "burst interval",
+		"host.cnp_interval": "CNP interval", "seed": "seed",
 	} {
 		if got := inWords(path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)

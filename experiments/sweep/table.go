@@ -51,8 +51,9 @@ func (s *Sweep) figures(o *Outcome) map[string]float64 {
 	return all
 }
 
-// writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point has
-// none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers beside that of its texts.
+// writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point
+// has none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers
+// beside that of its texts.
 func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -87,7 +88,8 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 				row = append(row, numbers[k][v])
 			}
 		}
-		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state, escape.Cell(string(o.Verdict.Status)),
+		row = append(row, escape.Cell(p.Controller), strconv.FormatUint(p.Seed, 10), state,
+			escape.Cell(string(o.Verdict.Status)),
 			escape.Cell(o.Fingerprint), escape.Cell(p.SameAs))
 		for _, m := range metrics {
 			text := ""
@@ -190,7 +192,8 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 	for i := range points {
 		p, o := &points[i], &outcomes[i]
 		v := View{
-			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs, State: o.State,
+			Point: p.Folder, Parameters: map[string]string{}, Controller: p.Controller, Seed: p.Seed, SameAs: p.SameAs,
+			State:       o.State,
 			Fingerprint: o.Fingerprint, Metrics: s.figures(o),
 		}
 		for k, parameter := range s.Varying() {
@@ -207,8 +210,8 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 	return views
 }
 
-// Write writes sweep.csv, sweep.html and times.csv into the sweep's folder, and the page's figures in the given formats into a folder
-// beside them.
+// Write writes sweep.csv, sweep.html and times.csv into the sweep's folder, and the page's figures in the given formats
+// into a folder beside them.
 func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats []string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// TimesFile says of each point how long it took, and who made it. It is the one file of a sweep's folder that is not the same, byte for byte,
-// wherever and however the sweep is made.
+// TimesFile says of each point how long it took, and who made it. It is the one file of a sweep's folder that is not
+// the same, byte for byte, wherever and however the sweep is made.
 const TimesFile = "times.csv"
 
 // timeRow is how long a point took.

@@ -14,9 +14,9 @@ const mostValues = 10_000
 // rangeText is a range of a sweep, "10us..30us:5us": the ends with their units, and the step after the colon.
 var rangeText = regexp.MustCompile(`^([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)\.\.([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)(?:\s*:\s*(x?)([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*))?$`)
 
-// ParseValues are the values that a list such as "32KB,64KB" or a range such as "10us..30us:5us" stands for, in its order. A
-// range has both its ends, if the step meets the second; ":x2" doubles; without a step it is of whole numbers. Commas
-// within brackets, parentheses and quotes belong to a value.
+// ParseValues are the values that a list such as "32KB,64KB" or a range such as "10us..30us:5us" stands for, in its
+// order. A range has both its ends, if the step meets the second; ":x2" doubles; without a step it is of whole numbers.
+// Commas within brackets, parentheses and quotes belong to a value.
 func ParseValues(text string) ([]string, error) {
 	var all []string
 	for _, item := range splitValues(text) {

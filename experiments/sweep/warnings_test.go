@@ -9,12 +9,14 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestNoFalseAlarm: what comes with the program is warned of nothing, in a run, in a sweep and in a live fabric, but for what deadlock is about.
+// TestNoFalseAlarm: what comes with the program is warned of nothing, in a run, in a sweep and in a live fabric, but
+// for what deadlock is about.
 func TestNoFalseAlarm(t *testing.T) {
 	none := func(name string, warnings []string) {
 		t.Helper()
 		for _, text := range warnings {
-			if strings.HasPrefix(name, "spray-reorder") && strings.Contains(text, "under spray-selective: host.selective.reorder 1 ") {
+			if strings.HasPrefix(name, "spray-reorder") && strings.Contains(text,
+				"under spray-selective: host.selective.reorder 1 ") {
 				continue
 			}
 			if strings.HasPrefix(name, "deadlock") && strings.Contains(text, "can close a cycle of buffers") {

@@ -10,8 +10,9 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// comparedCells are the networks that the thesis chooses among (section 3.4.1): it says that the simple RNN predicts worst,
-// with a large loss after much training, that the GRU predicts well but not as well as wanted, and the LSTM best.
+// comparedCells are the networks that the thesis chooses among (section 3.4.1): it says that the simple RNN predicts
+// worst, with a large loss after much training, that the GRU predicts well but not as well as wanted, and the LSTM
+// best.
 var comparedCells = []lstm.Cell{lstm.LSTM, lstm.GRU, lstm.SimpleRNN}
 
 // CellsResult is what each kind of network came to, trained on the same pairs.
@@ -38,7 +39,10 @@ func Cells(ctx context.Context, o *Options) (*CellsResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Cells = append(r.Cells, TrainedCell{Cell: cell, Parameters: len(f.trainer.Parameters), MAPE: f.mape, Loss: f.loss, Unseen: f.unseen})
+		r.Cells = append(r.Cells, TrainedCell{
+			Cell: cell, Parameters: len(f.trainer.Parameters), MAPE: f.mape, Loss: f.loss,
+			Unseen: f.unseen,
+		})
 	}
 	return r, nil
 }
@@ -58,7 +62,8 @@ func (r *CellsResult) Write(w io.Writer) error {
 		for _, l := range c.Loss[len(c.Loss)-lossParts:] {
 			loss += l / lossParts
 		}
-		fmt.Fprintf(t, "%v\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t", c.Cell, c.Parameters, loss, last.Train, last.Test, c.Unseen.All, c.Unseen.Strata)
+		fmt.Fprintf(t, "%v\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t", c.Cell, c.Parameters, loss, last.Train, last.Test,
+			c.Unseen.All, c.Unseen.Strata)
 		for _, v := range c.Unseen.Under {
 			fmt.Fprintf(t, "%.4f\t", v)
 		}
@@ -68,7 +73,8 @@ func (r *CellsResult) Write(w io.Writer) error {
 		return err
 	}
 	u := &r.Cells[0].Unseen
-	_, err := fmt.Fprintf(w, "\n%d samples of runs of other seeds; expecting the last RTT again: %.4f\n", u.Pairs, u.Standstill)
+	_, err := fmt.Fprintf(w, "\n%d samples of runs of other seeds; expecting the last RTT again: %.4f\n", u.Pairs,
+		u.Standstill)
 	return err
 }
 
@@ -87,5 +93,8 @@ func (r *CellsResult) Drawings() ([]Drawing, error) {
 		}
 		test.Lines, loss.Lines = append(test.Lines, a), append(loss.Lines, b)
 	}
-	return draw("cells", &report.Lines{Title: "Three kinds of network on the same pairs", Charts: []report.LineChart{test, loss}})
+	return draw("cells", &report.Lines{
+		Title:  "Three kinds of network on the same pairs",
+		Charts: []report.LineChart{test, loss},
+	})
 }

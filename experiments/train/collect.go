@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// untrained are the constants of the PID control that RTTs are collected under: its gains before their training (thesis,
-// section 3.5.3).
+// untrained are the constants of the PID control that RTTs are collected under: its gains before their training
+// (thesis, section 3.5.3).
 var untrained = map[string]string{"target": "5us", "kp": "-0.2", "ki": "-0.05", "kd": "0.1"}
 
 // collectedUnder are the controllers that RTTs are collected under (thesis, end of section 3.3.1).

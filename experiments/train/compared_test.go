@@ -30,7 +30,8 @@ func TestComparedCells(t *testing.T) {
 			t.Errorf("%v does not learn: %+v, loss %v", c.Cell, c.Unseen, c.Loss)
 		}
 	}
-	if c := &r.Cells[0]; c.Cell != lstm.LSTM || c.Unseen.All != alone.Unseen.All || c.MAPE[2] != alone.Weights.Provenance.MAPE[2] {
+	if c := &r.Cells[0]; c.Cell != lstm.LSTM || c.Unseen.All != alone.Unseen.All ||
+		c.MAPE[2] != alone.Weights.Provenance.MAPE[2] {
 		t.Errorf("the LSTM is another one beside others: %+v, alone %+v", c.Unseen, alone.Unseen)
 	}
 	var text bytes.Buffer
@@ -50,8 +51,8 @@ func TestComparedCells(t *testing.T) {
 	}
 }
 
-// TestFeatures: |K| by hand, the distribution, and that under the thesis' four controllers it is as its text says: HPCC's RTTs hardly
-// change, TIMELY's do.
+// TestFeatures: |K| by hand, the distribution, and that under the thesis' four controllers it is as its text says:
+// HPCC's RTTs hardly change, TIMELY's do.
 func TestFeatures(t *testing.T) {
 	k := sequence{4.2, 4.4, 5, 6, 9, 7}.changes()
 	for i, want := range []float64{.037735849, .138433515, .272912424, .615543684, .195211505} {

@@ -65,8 +65,9 @@ func permutation(random *lstm.Random, n int) []int {
 	return indices
 }
 
-// deck deals a dataset's pairs in random order, each once before any comes again: 19 rounds of 800 and 200 pairs are the
-// 19 000 of 19 058 that whole rounds can be made of, which is why the thesis says that the amount limits it to 19 rounds.
+// deck deals a dataset's pairs in random order, each once before any comes again: 19 rounds of 800 and 200 pairs are
+// the 19 000 of 19 058 that whole rounds can be made of, which is why the thesis says that the amount limits it to 19
+// rounds.
 type deck struct {
 	pairs  []lstm.Pair
 	random *lstm.Random

@@ -12,8 +12,8 @@ type Drawing struct {
 	SVG  []byte
 }
 
-// Drawings are the loss (the thesis' figure 11), the MAPE beside the thesis' (its table 1) and predicted beside measured
-// RTTs (its figure 17).
+// Drawings are the loss (the thesis' figure 11), the MAPE beside the thesis' (its table 1) and predicted beside
+// measured RTTs (its figure 17).
 func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	loss := report.NumberLine{Label: "measured"}
 	for i, v := range r.Loss {
@@ -33,7 +33,8 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	predictions := &report.Lines{Title: "RTT of flows in unseen runs, and what was predicted one sample before"}
 	for i := range r.Predictions {
 		p := &r.Predictions[i]
-		predictions.Charts = append(predictions.Charts, p.chart(fmt.Sprintf("%s, flow %d, %s", p.Scenario, p.Flow, p.Controller)))
+		predictions.Charts = append(predictions.Charts, p.chart(fmt.Sprintf("%s, flow %d, %s", p.Scenario, p.Flow,
+			p.Controller)))
 	}
 	return draw(
 		"loss", &report.Lines{Title: "Mean absolute error while training", Charts: []report.LineChart{
@@ -49,7 +50,10 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 
 // chart is the measured RTTs and the predicted ones, by the samples' numbers.
 func (p *Prediction) chart(name string) report.LineChart {
-	measured, predicted := report.NumberLine{Label: "measured", Y: p.Measured}, report.NumberLine{Label: "predicted", Y: p.Predicted}
+	measured, predicted := report.NumberLine{Label: "measured", Y: p.Measured}, report.NumberLine{
+		Label: "predicted",
+		Y:     p.Predicted,
+	}
 	for k := range p.Measured {
 		measured.X = append(measured.X, float64(p.From+k))
 	}
@@ -69,7 +73,9 @@ func (r *GainsResult) Drawings() ([]Drawing, error) {
 	return draw("gains", &report.Lines{Title: "Gains of the PID control while training", Charts: []report.LineChart{{
 		Name: fmt.Sprintf("flow %d", f.Flow), XTitle: "updates", Lines: lines[:],
 		Levels: []report.Level{
-			{Value: PublishedGains.P, Label: "Kp, thesis"}, {Value: PublishedGains.I, Label: "Ki, thesis"}, {Value: PublishedGains.D, Label: "Kd, thesis"},
+			{Value: PublishedGains.P, Label: "Kp, thesis"},
+			{Value: PublishedGains.I, Label: "Ki, thesis"},
+			{Value: PublishedGains.D, Label: "Kd, thesis"},
 		},
 	}}})
 }

@@ -20,8 +20,8 @@ var featuresUnder = []string{"hpcc", "dctcp", "timely", "pid"}
 // publishedFeatures are what the thesis says of figure 8, which has no numbers otherwise: the part of |K| below 0.04.
 var publishedFeatures = map[string]float64{"hpcc": 0.90, "dctcp": 0.87}
 
-// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3): in the random incasts that
-// pairs are collected in, and in the thesis' own. Its figure 8 does not say which traffic it is of.
+// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3): in the
+// random incasts that pairs are collected in, and in the thesis' own. Its figure 8 does not say which traffic it is of.
 type FeaturesResult struct{ Under, Incast []FeaturesUnder }
 
 // FeaturesUnder is that of the runs under one controller.

@@ -17,8 +17,8 @@ var (
 	PublishedGains = cc.PIDGains{P: -0.358, I: -0.060, D: 0.040}
 )
 
-// GainsRounds is how many incasts the gains are trained in. The gains never converge, they only move less and less; after
-// one incast its long flows are where the thesis' training ended.
+// GainsRounds is how many incasts the gains are trained in. The gains never converge, they only move less and less;
+// after one incast its long flows are where the thesis' training ended.
 const GainsRounds = 1
 
 // GainsResult is what the training of the gains came to: by flow, those with the most updates first.
@@ -42,9 +42,9 @@ type GainsStep struct {
 // pathDensity is the points of a path for each doubling of the updates, roughly.
 const pathDensity = 32
 
-// Gains trains the PID control's gains while the thesis' incast runs under it, with 5 us for the target. Each flow trains
-// gains of its own, and goes on with them from round to round. The thesis does not say whether flows share their gains: if
-// they do, there are five times as many updates in an incast, and Kp ends at -0.54.
+// Gains trains the PID control's gains while the thesis' incast runs under it, with 5 us for the target. Each flow
+// trains gains of its own, and goes on with them from round to round. The thesis does not say whether flows share their
+// gains: if they do, there are five times as many updates in an incast, and Kp ends at -0.54.
 func Gains(ctx context.Context, o *Options) (*GainsResult, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

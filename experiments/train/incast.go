@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// fabric is the thesis' star: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B. XOFF is at most
-// 320 KB, where lstm-incast has no bound: over seeds of the training the errors are the same without it.
+// fabric is the thesis' star: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B. XOFF
+// is at most 320 KB, where lstm-incast has no bound: over seeds of the training the errors are the same without it.
 const fabric = `name: %s
 topology: {name: star%[2]d, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: %[2]d}}
 switch: {buffer: 32MB, pfc: {alpha: 0.125, xoff: 320KB, xoff_to_xon: 2KB, headroom: 37500B}, ecn: {mode: red, kmin: 400KB, kmax: 1600KB, pmax: 0.2}}

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// loopTargets are the thesis' targets (its tables 4 and 5), and loopUnder what its incast runs under with each: the same control
-// law on the measured RTT, where nothing acts on the network, and on the predicted one.
+// loopTargets are the thesis' targets (its tables 4 and 5), and loopUnder what its incast runs under with each: the
+// same control law on the measured RTT, where nothing acts on the network, and on the predicted one.
 var (
 	loopTargets = []vtime.Time{5 * vtime.Microsecond, 6 * vtime.Microsecond, 7 * vtime.Microsecond}
 	loopUnder   = []string{"pid", "lstm-pid"}
@@ -28,14 +28,15 @@ const loopFrom = 500 * vtime.Microsecond
 // LoopResult is how the built-in network predicts RTTs that its own predictions make, beside RTTs that they do not.
 type LoopResult struct{ Runs []LoopRun }
 
-// LoopRun is one run of the thesis' incast. Errors are relative to the RTT that came. The samples are those from 0.5 ms on until all
-// flows but one have ended: one flow alone finds no queue, whatever its target.
+// LoopRun is one run of the thesis' incast. Errors are relative to the RTT that came. The samples are those from 0.5 ms
+// on until all flows but one have ended: one flow alone finds no queue, whatever its target.
 type LoopRun struct {
 	Controller string
 	Target     vtime.Time
 	Samples    int
 	MAPE, Bias float64 // means of |predicted - true| / true, and of (predicted - true) / true
-	// Mean and MeanPredicted are of the RTTs and of what was predicted of them, in us; Alone is how long the last flow was alone.
+	// Mean and MeanPredicted are of the RTTs and of what was predicted of them, in us; Alone is how long the last flow was
+	// alone.
 	Mean, MeanPredicted float64
 	Alone               vtime.Time
 	shown               Prediction

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// The thesis' training (section 3.4.2), and how we fill what it leaves open: the optimiser is Adam; a step takes one pair;
-// a round goes over its 800 pairs so often that the prediction gets as good as the thesis reports for round 19.
+// The thesis' training (section 3.4.2), and how we fill what it leaves open: the optimiser is Adam; a step takes one
+// pair; a round goes over its 800 pairs so often that the prediction gets as good as the thesis reports for round 19.
 const (
 	Rounds     = 19
 	Batch      = 1
@@ -112,18 +112,21 @@ func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
 // recipe is the part of the provenance that is known before the training.
 func recipe(o *Options) lstm.Provenance {
 	return lstm.Provenance{
-		Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch, o.Passes),
-		Version: o.Version, Seed: o.Seed, Rounds: o.Rounds, Train: trainPairs, Test: testPairs, Passes: o.Passes, Batch: o.Batch,
+		Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch,
+			o.Passes),
+		Version: o.Version, Seed: o.Seed, Rounds: o.Rounds, Train: trainPairs, Test: testPairs, Passes: o.Passes,
+		Batch:        o.Batch,
 		LearningRate: learning, Loss: "mean absolute error", Optimiser: "Adam(0.9, 0.999, 1e-8)",
 	}
 }
 
-// trialSeeds are two of the incasts that the built-in weights were trained on: of 26 flows and of 5. Under TIMELY both see PAUSE.
+// trialSeeds are two of the incasts that the built-in weights were trained on: of 26 flows and of 5. Under TIMELY both
+// see PAUSE.
 var trialSeeds = [...]uint64{1004, 1012}
 
 // Trial is the checksum of the network's parameters after one round of one pass over pairs of two incasts, under each
-// controller. Weights whose provenance has another one are not what this program would train: what it simulates, draws or
-// computes has changed. plane does not change it.
+// controller. Weights whose provenance has another one are not what this program would train: what it simulates, draws
+// or computes has changed. plane does not change it.
 func Trial(ctx context.Context, plane plane.Opener) (string, error) {
 	o := Options{Plane: plane, Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
 	var c collection
@@ -190,9 +193,9 @@ func (c *collection) fit(ctx context.Context, o *Options, cell lstm.Cell) (*fitt
 // lossParts is how many values of the loss a round gives.
 const lossParts = 5
 
-// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is of the first pass,
-// each predicted before the step that learns from it, as a training loop counts it on the way; that of the test pairs is
-// after the round.
+// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is of the first
+// pass, each predicted before the step that learns from it, as a training loop counts it on the way; that of the test
+// pairs is after the round.
 func (f *fitted) round(drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
 	train, test := slices.Clone(drawn[:trainPairs]), drawn[trainPairs:]
 	var m lstm.MAPE

@@ -25,10 +25,12 @@ func TestLSTM(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &r.Weights.Provenance
-	if p.Pairs != 19058 || p.Rounds != 3 || len(p.MAPE) != 3 || len(r.Loss) != 15 || len(p.Scenarios) != 4 || lines != 2*2+2+3 {
+	if p.Pairs != 19058 || p.Rounds != 3 || len(p.MAPE) != 3 || len(r.Loss) != 15 || len(p.Scenarios) != 4 ||
+		lines != 2*2+2+3 {
 		t.Errorf("%+v, %d losses, %d lines", p, len(r.Loss), lines)
 	}
-	if p.MAPE[2].Test > .11 || p.MAPE[0].Train < 2*p.MAPE[2].Train || !(r.Unseen.All < r.Unseen.Smoothed/3) || p.UnseenMAPE != r.Unseen.All {
+	if p.MAPE[2].Test > .11 || p.MAPE[0].Train < 2*p.MAPE[2].Train || !(r.Unseen.All < r.Unseen.Smoothed/3) ||
+		p.UnseenMAPE != r.Unseen.All {
 		t.Errorf("it does not learn: %+v, %+v", p.MAPE, r.Unseen)
 	}
 	if r.Loss[0] < 1.5*r.Loss[14] {
@@ -38,7 +40,10 @@ func TestLSTM(t *testing.T) {
 	if err := r.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"4 runs, 19058 pairs", "4765 of", "0.113        0.081", "on runs of other seeds", "  under timely: 0.", "  under pid: 0."} {
+	for _, want := range []string{
+		"4 runs, 19058 pairs", "4765 of", "0.113        0.081", "on runs of other seeds",
+		"  under timely: 0.", "  under pid: 0.",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
@@ -71,9 +76,9 @@ func TestLSTM(t *testing.T) {
 	}
 }
 
-// TestBuiltIn: the weights that come with the program are what it would train. Where this fails, the simulations, the drawing of
-// pairs or the optimiser have changed: train again (pausenet train lstm --out hostagent/lstm/weights.json), and measure again what
-// docs/lstm-pid.md and docs/results/lstm-pid.md report.
+// TestBuiltIn: the weights that come with the program are what it would train. Where this fails, the simulations, the
+// drawing of pairs or the optimiser have changed: train again (pausenet train lstm --out hostagent/lstm/weights.json),
+// and measure again what docs/lstm-pid.md and docs/results/lstm-pid.md report.
 func TestBuiltIn(t *testing.T) {
 	w, err := lstm.BuiltIn()
 	if err != nil {
@@ -129,7 +134,8 @@ func TestGains(t *testing.T) {
 	near(t, "Kp", f.Gains.P, -0.358, .02)
 	near(t, "Ki", f.Gains.I, -0.060, .01)
 	near(t, "Kd", f.Gains.D, 0.040, .01)
-	if last := f.Path[len(f.Path)-1]; len(r.Flows) != 20 || f.Path[0].Gains != FirstGains || last.Gains != f.Gains || last.Updates != f.Updates {
+	if last := f.Path[len(f.Path)-1]; len(r.Flows) != 20 || f.Path[0].Gains != FirstGains || last.Gains != f.Gains ||
+		last.Updates != f.Updates {
 		t.Errorf("%d flows, path from %+v to %+v", len(r.Flows), f.Path[0], last)
 	}
 	for i := 1; i < len(f.Path); i++ {

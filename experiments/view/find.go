@@ -16,8 +16,8 @@ import (
 // mostRuns is how many runs a page has at most: a browser holds all of them.
 const mostRuns = 12
 
-// Read makes the replays of the runs below folders: of runs, scenarios or results. The title is the scenario's, or of several all.
-// The warnings name files that were changed after their run.
+// Read makes the replays of the runs below folders: of runs, scenarios or results. The title is the scenario's, or of
+// several all. The warnings name files that were changed after their run.
 func Read(folders []string) (title string, runs [][]byte, warnings []string, err error) {
 	var places []rundir.Place
 	for _, folder := range folders {
@@ -29,7 +29,8 @@ func Read(folders []string) (title string, runs [][]byte, warnings []string, err
 		places = append(places, found...)
 	}
 	if len(places) > mostRuns {
-		return "", nil, nil, fmt.Errorf("there are %d runs below %s, and a page takes %d: name the folders of fewer", len(places), strings.Join(folders, ", "), mostRuns)
+		return "", nil, nil, fmt.Errorf("there are %d runs below %s, and a page takes %d: name the folders of fewer",
+			len(places), strings.Join(folders, ", "), mostRuns)
 	}
 	var titles []string
 	for i, label := range labels(places) {
@@ -53,7 +54,8 @@ func sorted(places []rundir.Place) {
 		list, known := lists[p.Scenario]
 		if !known {
 			list = &rundir.Runs{}
-			if err := rundir.ReadJSON(filepath.Join(p.Scenario, rundir.RunsFile), list); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := rundir.ReadJSON(filepath.Join(p.Scenario, rundir.RunsFile), list); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				list.Runs = nil // the order alone is lost
 			}
 			lists[p.Scenario] = list

@@ -113,7 +113,8 @@ func press(b *browser.Tab, key string) {
 	b.Do(chromedp.KeyEvent(key))
 }
 
-// TestPlays: two runs side by side play, stop, step and scrub; what is shown of a moment is what the CSV files have of it.
+// TestPlays: two runs side by side play, stop, step and scrub; what is shown of a moment is what the CSV files have of
+// it.
 func TestPlays(t *testing.T) {
 	folder := run(t, burst, true, "dcqcn", "dcon")
 	b := open(t, "", folder)
@@ -190,7 +191,12 @@ func TestPlays(t *testing.T) {
 	}
 	// From sample to sample.
 	scrub("195000")
-	for _, step := range [][2]string{{kb.ArrowRight, "200000"}, {kb.ArrowRight, "210000"}, {kb.ArrowLeft, "200000"}, {kb.ArrowLeft, "190000"}} {
+	for _, step := range [][2]string{
+		{kb.ArrowRight, "200000"},
+		{kb.ArrowRight, "210000"},
+		{kb.ArrowLeft, "200000"},
+		{kb.ArrowLeft, "190000"},
+	} {
 		press(b, step[0])
 		shows(b, step[1])
 	}
@@ -207,7 +213,8 @@ func TestPlays(t *testing.T) {
 	scrub("205000")
 	b.Wait("document.querySelectorAll('#fabrics figure').length === 2")
 	figure := "[...document.querySelectorAll('#plots figure')].find((f) => f.querySelector('figcaption span').textContent === 'Queue')"
-	b.Wait(fmt.Sprintf("[...%s.querySelectorAll('em')].map((e) => e.dataset.raw).join() === %q", figure, told[0]+","+told[1]))
+	b.Wait(fmt.Sprintf("[...%s.querySelectorAll('em')].map((e) => e.dataset.raw).join() === %q", figure,
+		told[0]+","+told[1]))
 	press(b, "?")
 	b.Wait("document.querySelector('#keys').open")
 	press(b, "\x1b")
@@ -238,7 +245,8 @@ func TestTable(t *testing.T) {
 	}
 	order := func(want ...string) {
 		b.Helper()
-		b.Wait(fmt.Sprintf("[...document.querySelectorAll('tr[data-flow]')].map((r) => r.dataset.flow).join() === %q", strings.Join(want, ",")))
+		b.Wait(fmt.Sprintf("[...document.querySelectorAll('tr[data-flow]')].map((r) => r.dataset.flow).join() === %q",
+			strings.Join(want, ",")))
 	}
 	order("0", "1", "2", "3", "4", "5")
 	fct := "[...document.querySelectorAll('th button')].find((e) => e.textContent === 'FCT').click()"
@@ -254,8 +262,8 @@ func TestTable(t *testing.T) {
 	b.Wait("document.querySelectorAll('#selected .path button').length === 4")
 }
 
-// TestFits: at the widths of a laptop and of a phone nothing is cut at the right edge: no plot, no column of the table. What a wide window
-// does not show of the plots, the page says.
+// TestFits: at the widths of a laptop and of a phone nothing is cut at the right edge: no plot, no column of the table.
+// What a wide window does not show of the plots, the page says.
 func TestFits(t *testing.T) {
 	panels := ""
 	for i := range 4 { // with the one of ports that are paused five
@@ -298,7 +306,8 @@ func TestMoment(t *testing.T) {
 	b.Wait("!document.querySelector('#play').classList.contains('on')")
 	press(b, " ")
 	b.Value("(() => { for (let i = 1; i <= 16; i++) window.frame(window.begin + 300 * i); })()")
-	if got, spoken := b.Text("#moment"), b.Text("#spoken"); !strings.HasPrefix(got, "6 flows under way") || !strings.HasPrefix(spoken, "1 flow under way") {
+	if got, spoken := b.Text("#moment"), b.Text("#spoken"); !strings.HasPrefix(got, "6 flows under way") ||
+		!strings.HasPrefix(spoken, "1 flow under way") {
 		t.Errorf("at %s the page says %q, to screen readers %q", b.Text("#clock"), got, spoken)
 	}
 }
@@ -317,7 +326,8 @@ func TestExport(t *testing.T) {
 	b := browser.Open(t, "file://"+file, "#t=150000&port=leaf1-eth3", 390, 844)
 	b.Wait("!document.body.classList.contains('loading')")
 	shows(b, "150000")
-	if got := b.Value("document.title") + ": " + b.Text("#notice"); !strings.HasPrefix(got, "burst · pausenet: Only 2 ports of 24 were sampled") {
+	if got := b.Value("document.title") + ": " + b.Text("#notice"); !strings.HasPrefix(got,
+		"burst · pausenet: Only 2 ports of 24 were sampled") {
 		t.Errorf("the page says %q", got)
 	}
 }
@@ -351,7 +361,10 @@ func TestHostile(t *testing.T) {
 	}
 	b := browser.Open(t, "file://"+file, "#flow=1", 1024, 768)
 	b.Wait("!document.body.classList.contains('loading')")
-	for _, selector := range []string{"#scenario", "#description", "tr[data-flow='0']", "tr[data-flow='1']", "#selected h2", "#plots figcaption", "#bookmarks"} {
+	for _, selector := range []string{
+		"#scenario", "#description", "tr[data-flow='0']", "tr[data-flow='1']",
+		"#selected h2", "#plots figcaption", "#bookmarks",
+	} {
 		if got := b.Text(selector); !strings.Contains(got, tag) {
 			t.Errorf("%s is %q", selector, got)
 		}

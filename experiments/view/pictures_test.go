@@ -24,7 +24,8 @@ import (
 // mostPicture is how many bytes a picture of the documents may have.
 const mostPicture = 150_000
 
-// pictures lists the documents' pictures of the page: of which runs, at which address. An address names flows and places as the scenario does.
+// pictures lists the documents' pictures of the page: of which runs, at which address. An address names flows and
+// places as the scenario does.
 var pictures = []struct {
 	file, scenario string
 	controllers    []string
@@ -45,7 +46,10 @@ func TestPictures(t *testing.T) {
 		browser.Need(t)
 	}
 	documents := ""
-	for _, name := range []string{"../../README.md", "../../docs/view.md", "../../docs/why.md", "../../docs/faults.md", experiment} {
+	for _, name := range []string{
+		"../../README.md", "../../docs/view.md", "../../docs/why.md", "../../docs/faults.md",
+		experiment,
+	} {
 		documents += string(read(t, name))
 	}
 	for _, p := range pictures {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Server serves runs, or a live fabric, to the browsers of this machine's user: on the loopback interface, on a port that the kernel chooses, below a token
-// that only who is told the address has.
+// Server serves runs, or a live fabric, to the browsers of this machine's user: on the loopback interface, on a port
+// that the kernel chooses, below a token that only who is told the address has.
 //
-// Another page that the same browser has open reaches the port too, by a name that it has resolve to 127.0.0.1 (DNS rebinding), or across
-// origins. So what names another host, or comes from another origin, is refused, token or not.
+// Another page that the same browser has open reaches the port too, by a name that it has resolve to 127.0.0.1 (DNS
+// rebinding), or across origins. So what names another host, or comes from another origin, is refused, token or not.
 type Server struct {
 	listener net.Listener
 	token    string
@@ -30,16 +30,17 @@ type Server struct {
 type Live struct {
 	// Changes says that the page offers to change the fabric.
 	Changes bool
-	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by POST has brought the token
-	// in its header TokenHeader too.
+	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by
+	// POST has brought the token in its header TokenHeader too.
 	Handler http.Handler
-	// Guests bounds the connections that a listener gives out, as the fabric's own process may serve the page. State learns whether a
-	// request is under way on one of them.
+	// Guests bounds the connections that a listener gives out, as the fabric's own process may serve the page. State
+	// learns whether a request is under way on one of them.
 	Guests func(net.Listener) net.Listener
 	State  func(net.Conn, http.ConnState)
 }
 
-// TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser would ask first.
+// TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser
+// would ask first.
 const TokenHeader = "Pausenet-Token"
 
 // Listen makes a server, whose address is known from then on; Serve serves.
@@ -72,8 +73,9 @@ const farewell = time.Second
 func (s *Server) Serve(ctx context.Context) error {
 	// What a local program may hold open by not going on is bounded; runs are sent in one go.
 	server := &http.Server{
-		Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 16,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 	if s.live != nil {
 		server.ConnState = s.live.State

@@ -30,7 +30,8 @@ func serve(t *testing.T, title string, runs ...[]byte) *view.Server {
 	return s
 }
 
-// TestServer: only who has the address gets anything, and no other page does, be it by another name of this machine or across origins.
+// TestServer: only who has the address gets anything, and no other page does, be it by another name of this machine or
+// across origins.
 func TestServer(t *testing.T) {
 	url := serve(t, "a<b>", []byte("run 0")).URL()
 	root := url[:strings.LastIndexByte(url[:len(url)-1], '/')+1]
@@ -92,10 +93,12 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s %s: %s, %.200s", c.method, c.url, answer.Status, text)
 		}
 		h := answer.Header
-		if p := h.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || !strings.Contains(p, "frame-ancestors 'none'") || strings.Contains(p, "unsafe") {
+		if p := h.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") ||
+			!strings.Contains(p, "frame-ancestors 'none'") || strings.Contains(p, "unsafe") {
 			t.Errorf("%s: the policy is %q", c.url, p)
 		}
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Access-Control-Allow-Origin") != "" {
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+			h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: headers %v", c.url, h)
 		}
 	}

@@ -1,8 +1,9 @@
-// Package view shows runs in a browser: a page that plays them again, from a server of this process for this machine alone (Serve), or as
-// one file that needs none (Export). What it plays is package replay's. The same page shows live fabrics (ListenLive), fed by package liveview.
+// Package view shows runs in a browser: a page that plays them again, from a server of this process for this machine
+// alone (Serve), or as one file that needs none (Export). What it plays is package replay's. The same page shows live
+// fabrics (ListenLive), fed by package liveview.
 //
-// The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js and
-// bundle/view.css: make pages.
+// The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js
+// and bundle/view.css: make pages.
 package view
 
 import (
@@ -41,8 +42,8 @@ func policy(scripts, styles, data string) string {
 // Export returns the page with its runs in it: one file that a browser opens without a server.
 func Export(title string, runs [][]byte) []byte { return single(title, strconv.Itoa(len(runs)), runs) }
 
-// Embed returns the page for a frame of another page of the same origin. It posts "ready" to that page, which answers with {runs, play}: a
-// list of byte arrays, and whether the page is to play them at once.
+// Embed returns the page for a frame of another page of the same origin. It posts "ready" to that page, which answers
+// with {runs, play}: a list of byte arrays, and whether the page is to play them at once.
 func Embed() []byte { return single("run", "posted", nil) }
 
 // single puts the page into one file, with runs in it. number is what it is told of how many there are.
@@ -51,7 +52,8 @@ func single(title, number string, runs [][]byte) []byte {
 		sum := sha256.Sum256(text)
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	meta := `<meta http-equiv="Content-Security-Policy" content="` + html.EscapeString(policy(hash(script), hash(style), "'none'")) + `">`
+	meta := `<meta http-equiv="Content-Security-Policy" content="` +
+		html.EscapeString(policy(hash(script), hash(style), "'none'")) + `">`
 	before, behind, _ := strings.Cut(page(title, number, meta), scriptPlace)
 	var b bytes.Buffer
 	b.WriteString(strings.Replace(before, stylePlace, "<style>"+string(style)+"</style>", 1))

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
-// told are the nodes that why has of a flow's tree, a line each: depth, picoseconds and words, of the larger ones or of all.
+// told are the nodes that why has of a flow's tree, a line each: depth, picoseconds and words, of the larger ones or of
+// all.
 func told(parts []*why.Node, all bool) (lines []string) {
 	var sum int64
 	for _, p := range parts {
@@ -39,8 +40,8 @@ const trees = `(() => {
 	return [...document.querySelectorAll("#selected .why")[%d].querySelectorAll(":scope > ul")].map((ul) => told(ul, 0).join("\n")).join("\n\n");
 })()`
 
-// TestWhy: the shares that the page has of a flow's time are those of pausenet why, also of a file, and of two runs; a click on a cause has
-// the drawing show its place.
+// TestWhy: the shares that the page has of a flow's time are those of pausenet why, also of a file, and of two runs; a
+// click on a cause has the drawing show its place.
 func TestWhy(t *testing.T) {
 	browser.Need(t)
 	s, text := []string{"dcqcn", "dcon"}, burst
@@ -72,12 +73,14 @@ func TestWhy(t *testing.T) {
 					if all {
 						b.Value(fmt.Sprintf("document.querySelectorAll('#selected .why')[%d].querySelector('.all')?.click()", run))
 					}
-					want := strings.Join(told(recorded.Roots(flows).Parts, all), "\n") + "\n\n" + strings.Join(told(recorded.Tree(flows).Parts, all), "\n")
+					want := strings.Join(told(recorded.Roots(flows).Parts, all), "\n") + "\n\n" +
+						strings.Join(told(recorded.Tree(flows).Parts, all), "\n")
 					if got := b.Value(fmt.Sprintf(trees, run)); got != want {
 						t.Fatalf("flow %d under %s, all %v: the page has\n%s\nwant\n%s", flow, name, all, got, want)
 					}
 				}
-				if got := b.Value(fmt.Sprintf("document.querySelectorAll('#selected .why')[%d].dataset.ps", run)); got != fmt.Sprint(flows[0].Picoseconds) {
+				if got := b.Value(fmt.Sprintf("document.querySelectorAll('#selected .why')[%d].dataset.ps",
+					run)); got != fmt.Sprint(flows[0].Picoseconds) {
 					t.Errorf("flow %d under %s: %s ps, want %d", flow, name, got, flows[0].Picoseconds)
 				}
 			}
@@ -100,7 +103,8 @@ func TestWhy(t *testing.T) {
 // TestWhyMissing: of a run that has not recorded it the page says how to come by it.
 func TestWhyMissing(t *testing.T) {
 	b := open(t, "#flow=0", run(t, burst, true, "dcqcn"))
-	if got := b.Text("#selected"); !strings.Contains(got, "It is not recorded: run with --why, by pausenet run burst --why.") {
+	if got := b.Text("#selected"); !strings.Contains(got,
+		"It is not recorded: run with --why, by pausenet run burst --why.") {
 		t.Errorf("the page says %q", got)
 	}
 }

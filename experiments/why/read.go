@@ -63,8 +63,8 @@ func Read(folder string) (*Run, error) {
 	})
 }
 
-// ReadSlowest reads of the record in a run's folder the flow alone that has the largest slowdown. That of one that has not ended is its time so far over the
-// time in which its bytes go onto its host's link. nil: no flow has started.
+// ReadSlowest reads of the record in a run's folder the flow alone that has the largest slowdown. That of one that has
+// not ended is its time so far over the time in which its bytes go onto its host's link. nil: no flow has started.
 func ReadSlowest(folder string) (*Run, *Flow, error) {
 	r, err := open(folder)
 	if err != nil {
@@ -159,7 +159,8 @@ func (r *Run) eachRow(f func(*rundir.WhyRow) error) error {
 	})
 }
 
-// Flows are the flows that a word means: a tag's, or that with a number; all that have started of an empty word. The slowest come first.
+// Flows are the flows that a word means: a tag's, or that with a number; all that have started of an empty word. The
+// slowest come first.
 func (r *Run) Flows(word string) ([]*Flow, error) {
 	var some []*Flow
 	for i := range r.flows {
@@ -174,7 +175,8 @@ func (r *Run) Flows(word string) ([]*Flow, error) {
 		some = append(some, &r.flows[n])
 	}
 	if len(some) == 0 && word != "" {
-		return nil, fmt.Errorf("%q is neither a tag of a flow that has started nor a flow's number, 0 to %d; tags: %s", word, len(r.flows)-1, r.tags())
+		return nil, fmt.Errorf("%q is neither a tag of a flow that has started nor a flow's number, 0 to %d; tags: %s", word,
+			len(r.flows)-1, r.tags())
 	}
 	slices.SortStableFunc(some, func(a, b *Flow) int { return cmp.Compare(b.Picoseconds, a.Picoseconds) })
 	return some, nil

@@ -27,7 +27,8 @@ type Share struct {
 	Picoseconds int64
 }
 
-// ReadShares reads the record in a run's folder. each is given each flow that has started, by number, and its parts, which are the caller's.
+// ReadShares reads the record in a run's folder. each is given each flow that has started, by number, and its parts,
+// which are the caller's.
 func ReadShares(folder string, each func(flow int, parts []Share)) (*Shares, error) {
 	r, err := open(folder)
 	if err != nil {

@@ -77,7 +77,8 @@ func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 	}
 	n := int64(len(flows))
 	tree, roots := r.Tree(flows), r.Roots(flows)
-	fmt.Fprintf(w, "; mean time %s, median %s, max %s\n\n", span(tree.Picoseconds/n), span(flows[n/2].Picoseconds), span(flows[0].Picoseconds))
+	fmt.Fprintf(w, "; mean time %s, median %s, max %s\n\n", span(tree.Picoseconds/n), span(flows[n/2].Picoseconds),
+		span(flows[0].Picoseconds))
 	slow := flows[:(n+9)/10]
 	slowest := r.Roots(slow)
 	fmt.Fprintf(w, "Root causes, as %% of the time of all flows, and of the slowest %d:\n\n", len(slow))
@@ -91,10 +92,12 @@ func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 			restAll, restSlow, rest = restAll+p.Picoseconds, restSlow+other[p.What], rest+1
 			continue
 		}
-		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(p.Picoseconds, roots.Picoseconds), 100*fraction(other[p.What], slowest.Picoseconds), p.What)
+		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(p.Picoseconds, roots.Picoseconds),
+			100*fraction(other[p.What], slowest.Picoseconds), p.What)
 	}
 	if rest > 0 {
-		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(restAll, roots.Picoseconds), 100*fraction(restSlow, slowest.Picoseconds), smaller(rest))
+		fmt.Fprintf(w, "  %5.1f  %5.1f  %s\n", 100*fraction(restAll, roots.Picoseconds),
+			100*fraction(restSlow, slowest.Picoseconds), smaller(rest))
 	}
 	fmt.Fprint(w, "\nWhere the time went, mean per flow:\n\n")
 	writeParts(w, tree, all, n)
@@ -122,7 +125,8 @@ func smaller(n int) string {
 func writeParts(w io.Writer, top *Node, all bool, flows int64) {
 	var write func(n *Node, depth int)
 	line := func(ps int64, depth int, what string) {
-		fmt.Fprintf(w, "  %8s  %5.1f %%  %s%s\n", span(ps/flows), 100*fraction(ps, top.Picoseconds), strings.Repeat("  ", depth), what)
+		fmt.Fprintf(w, "  %8s  %5.1f %%  %s%s\n", span(ps/flows), 100*fraction(ps, top.Picoseconds),
+			strings.Repeat("  ", depth), what)
 	}
 	write = func(n *Node, depth int) {
 		rest, count := int64(0), 0

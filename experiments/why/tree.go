@@ -13,7 +13,8 @@ type Node struct {
 	Parts       []*Node `json:"parts,omitempty"`
 }
 
-// part is that with some words, made if there is none. Cables side by side have the same words: it has the port of the first that comes.
+// part is that with some words, made if there is none. Cables side by side have the same words: it has the port of the
+// first that comes.
 func (n *Node) part(w word) *Node {
 	for _, p := range n.Parts {
 		if p.What == w.what {
@@ -67,7 +68,8 @@ func (r *Run) Roots(flows []*Flow) *Node {
 	return top
 }
 
-// View is where flows' time went, as JSON. Picoseconds are whole; the parts of each flow's tree add up to its time, and so do its roots.
+// View is where flows' time went, as JSON. Picoseconds are whole; the parts of each flow's tree add up to its time, and
+// so do its roots.
 type View struct {
 	Scenario   string     `json:"scenario"`
 	Controller string     `json:"cc"`

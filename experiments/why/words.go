@@ -49,7 +49,8 @@ func (r *Run) sending(x *rundir.WhyRow) []word {
 	case "serialisation":
 		return []word{{"sending at line rate", x.Port}}
 	case "pacing":
-		return append([]word{about("paced below line rate by the congestion control"), r.signal(x)}, r.chain(x.SignalCause)...)
+		return append([]word{about("paced below line rate by the congestion control"), r.signal(x)},
+			r.chain(x.SignalCause)...)
 	case "paused":
 		c := &r.causes[x.Cause]
 		return append([]word{about("NIC paused"), {"by " + r.ports[c.Port].peer, c.Port}}, r.chain(c.Because)...)

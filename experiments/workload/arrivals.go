@@ -75,8 +75,8 @@ const (
 	purposeSecond
 )
 
-// Poisson starts flows between random pairs of hosts, independent of each other. It has four streams of its own, so that
-// with another load the same flows come at other times, and with other sizes the same pairs at the same times.
+// Poisson starts flows between random pairs of hosts, independent of each other. It has four streams of its own, so
+// that with another load the same flows come at other times, and with other sizes the same pairs at the same times.
 type Poisson struct {
 	Clock
 	Sizes *Sizes
@@ -176,7 +176,8 @@ func (w *AllToAll) PerEvent() int {
 	return n
 }
 
-// Permutation has every host send to one other and receive from one other, all at once, again and again with other partners.
+// Permutation has every host send to one other and receive from one other, all at once, again and again with other
+// partners.
 type Permutation struct {
 	Clock
 	Sizes *Sizes
@@ -202,8 +203,8 @@ func (w *Permutation) Flows(s Stream) iter.Seq[Flow] {
 // PerEvent is how many flows start at once.
 func (w *Permutation) PerEvent() int { return len(w.Hosts) }
 
-// derangement is a permutation of 0 to n-1, n at least 2, that leaves nothing in its place, each equally likely: shuffled
-// until there is one, which takes e = 2.7 tries on average.
+// derangement is a permutation of 0 to n-1, n at least 2, that leaves nothing in its place, each equally likely:
+// shuffled until there is one, which takes e = 2.7 tries on average.
 func derangement(n int, s Stream) []int {
 	p := make([]int, n)
 	for try := uint64(0); ; try++ {

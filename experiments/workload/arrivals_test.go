@@ -19,8 +19,8 @@ func fabric() (hosts []int, racks []int32) {
 	return hosts, racks
 }
 
-// kolmogorov is the Kolmogorov-Smirnov statistic of values against a distribution function, times the root of their number:
-// its distribution does not depend on theirs, and it exceeds 1.63 once in 100 samples and 2.23 once in 10 000.
+// kolmogorov is the Kolmogorov-Smirnov statistic of values against a distribution function, times the root of their
+// number: its distribution does not depend on theirs, and it exceeds 1.63 once in 100 samples and 2.23 once in 10 000.
 func kolmogorov(values []float64, f func(float64) float64) float64 {
 	slices.Sort(values)
 	n, most := float64(len(values)), 0.0
@@ -31,8 +31,8 @@ func kolmogorov(values []float64, f func(float64) float64) float64 {
 	return most * math.Sqrt(n)
 }
 
-// improbable is a Kolmogorov-Smirnov statistic that one right sample in 10 000 exceeds. Seeds are fixed: a test that passes
-// once passes always.
+// improbable is a Kolmogorov-Smirnov statistic that one right sample in 10 000 exceeds. Seeds are fixed: a test that
+// passes once passes always.
 const improbable = 2.23
 
 // TestKolmogorov: the statistic finds a distribution that is off by little, and that it is right.
@@ -53,7 +53,8 @@ func TestKolmogorov(t *testing.T) {
 	}
 }
 
-// TestOfferedLoad: the payload that a Poisson workload sends between racks, as part of the capacity, is the load asked for.
+// TestOfferedLoad: the payload that a Poisson workload sends between racks, as part of the capacity, is the load asked
+// for.
 func TestOfferedLoad(t *testing.T) {
 	hosts, racks := fabric()
 	pairs := NewPairs(hosts, hosts, racks, Anywhere)
@@ -78,7 +79,10 @@ func TestOfferedLoad(t *testing.T) {
 		if math.Abs(rate/c.perSecond-1) > 1e-4 {
 			t.Errorf("%s %g: %.0f flows a second, want %.0f", c.sizes, c.load, rate, c.perSecond)
 		}
-		w := &Poisson{Clock: Clock{Every: 1e12 / rate, Random: true, Until: vtime.Never, Count: c.flows}, Sizes: s, Pairs: pairs}
+		w := &Poisson{
+			Clock: Clock{Every: 1e12 / rate, Random: true, Until: vtime.Never, Count: c.flows}, Sizes: s,
+			Pairs: pairs,
+		}
 		var across int64
 		var last vtime.Time
 		for f := range w.Flows(NewStream(1, "test")) {
@@ -156,7 +160,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// chi is the chi-square statistic of counts that should be equal, as deviations from its mean in its standard deviation.
+// chi is the chi-square statistic of counts that should be equal, as deviations from its mean in its standard
+// deviation.
 func chi(counts []int) float64 {
 	sum, square := 0, 0.0
 	for _, c := range counts {
@@ -179,7 +184,12 @@ func TestPairsAreUniform(t *testing.T) {
 		from, to []int
 		across   float64
 	}{
-		{"anywhere", Anywhere, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, []int{8, 7, 6, 5, 4, 3, 2, 1, 0, 0}, (3*6 + 2*7 + 4*5) / 72.0},
+		{
+			"anywhere", Anywhere,
+			[]int{0, 1, 2, 3, 4, 5, 6, 7, 8},
+			[]int{8, 7, 6, 5, 4, 3, 2, 1, 0, 0},
+			(3*6 + 2*7 + 4*5) / 72.0,
+		},
 		{"across", Across, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, 1},
 		{"within", Within, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, 0},
 		{"two sets", Anywhere, []int{8, 0, 3}, []int{3, 4}, 2.0 / 3}, // 8 and 0 to both, 3 to 4 alone
@@ -196,7 +206,10 @@ func TestPairsAreUniform(t *testing.T) {
 			if got := pairs.AcrossPart(); math.Abs(got-c.across) > 1e-12 {
 				t.Errorf("%g across racks, want %g", got, c.across)
 			}
-			w := &Poisson{Clock: Clock{Every: 1e6, Random: true, Until: vtime.Never, Count: 60_000}, Sizes: Fixed(1), Pairs: pairs}
+			w := &Poisson{
+				Clock: Clock{Every: 1e6, Random: true, Until: vtime.Never, Count: 60_000}, Sizes: Fixed(1),
+				Pairs: pairs,
+			}
 			counts := map[[2]int]int{}
 			for f := range w.Flows(NewStream(1, c.name)) {
 				counts[[2]int{f.From, f.To}]++
@@ -289,7 +302,10 @@ func TestDerangements(t *testing.T) {
 
 func TestAllToAll(t *testing.T) {
 	racks := []int32{0, 0, 1}
-	w := &AllToAll{Clock: Clock{Start: 3, Every: 10, Count: 2, Until: vtime.Never}, Sizes: Fixed(9), Pairs: NewPairs([]int{0, 1, 2}, []int{0, 1, 2}, racks, Anywhere)}
+	w := &AllToAll{
+		Clock: Clock{Start: 3, Every: 10, Count: 2, Until: vtime.Never}, Sizes: Fixed(9),
+		Pairs: NewPairs([]int{0, 1, 2}, []int{0, 1, 2}, racks, Anywhere),
+	}
 	want := []Flow{{3, 9, 0, 1}, {3, 9, 0, 2}, {3, 9, 1, 0}, {3, 9, 1, 2}, {3, 9, 2, 0}, {3, 9, 2, 1}}
 	for _, f := range want[:6] {
 		f.Start = 13
@@ -300,8 +316,8 @@ func TestAllToAll(t *testing.T) {
 	}
 }
 
-// TestProperties: whatever the parameters, flows come by start, within the time and the number asked for, between hosts that
-// may; twice the same from one stream; and what one parameter says leaves alone what it is not about.
+// TestProperties: whatever the parameters, flows come by start, within the time and the number asked for, between hosts
+// that may; twice the same from one stream; and what one parameter says leaves alone what it is not about.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "hosts")
@@ -338,7 +354,8 @@ func TestProperties(t *testing.T) {
 		longer.Sizes = Fixed(6)
 		for name, w := range map[string]interface{ Flows(Stream) iter.Seq[Flow] }{
 			"poisson": poisson, "incast": &Incast{Clock: clock, Sizes: Fixed(5), Pairs: swapped, Degree: degree},
-			"all": &AllToAll{Clock: clock, Sizes: Fixed(5), Pairs: pairs}, "permutation": &Permutation{Clock: clock, Sizes: Fixed(5), Hosts: hosts},
+			"all":         &AllToAll{Clock: clock, Sizes: Fixed(5), Pairs: pairs},
+			"permutation": &Permutation{Clock: clock, Sizes: Fixed(5), Hosts: hosts},
 		} {
 			flows := slices.Collect(w.Flows(stream))
 			if !slices.Equal(flows, slices.Collect(w.Flows(stream))) {
@@ -356,7 +373,8 @@ func TestProperties(t *testing.T) {
 					continue
 				}
 				same := racks[f.From] == racks[f.To]
-				if !slices.Contains(from, f.From) || !slices.Contains(to, f.To) || relation == Across && same || relation == Within && !same {
+				if !slices.Contains(from, f.From) || !slices.Contains(to, f.To) || relation == Across && same ||
+					relation == Within && !same {
 					t.Fatalf("%s: %+v", name, f)
 				}
 			}

@@ -14,8 +14,9 @@ const (
 	Within                   // two hosts of one rack
 )
 
-// Pairs draws a host of one set, and others for it of a second set: the sender and the receiver of a flow, the receiver and
-// the senders of an incast. Every first host is as likely as any other, and so is every second host that a first one may have.
+// Pairs draws a host of one set, and others for it of a second set: the sender and the receiver of a flow, the receiver
+// and the senders of an incast. Every first host is as likely as any other, and so is every second host that a first
+// one may have.
 type Pairs struct {
 	first  []int32 // hosts that have somebody
 	second []int32 // by rack
@@ -25,8 +26,8 @@ type Pairs struct {
 	relation          Relation
 }
 
-// NewPairs are pairs of hosts of two sets. racks says which rack each host is in, from 0. Hosts that have nobody to go with
-// are left out; Pairs are empty if all are.
+// NewPairs are pairs of hosts of two sets. racks says which rack each host is in, from 0. Hosts that have nobody to go
+// with are left out; Pairs are empty if all are.
 func NewPairs(first, second []int, racks []int32, relation Relation) *Pairs {
 	p := &Pairs{racks: racks, relation: relation, second: unique(second), place: slices.Repeat([]int32{-1}, len(racks))}
 	slices.SortStableFunc(p.second, func(a, b int32) int { return int(racks[a] - racks[b]) })

@@ -27,9 +27,9 @@ type Point struct {
 	Percent float64 `json:"percent"`
 }
 
-// Sizes is a distribution of flow sizes: an empirical one, given by points between which it is taken to be uniform, as the
-// simulators of HPCC, pFabric and others do. A first point above 0 % is the size of that part of the flows. Get one from
-// ParseSizes, BuiltinSizes or Fixed; it is read-only.
+// Sizes is a distribution of flow sizes: an empirical one, given by points between which it is taken to be uniform, as
+// the simulators of HPCC, pFabric and others do. A first point above 0 % is the size of that part of the flows. Get one
+// from ParseSizes, BuiltinSizes or Fixed; it is read-only.
 type Sizes struct {
 	Name   string
 	Points []Point
@@ -84,7 +84,8 @@ func ParseSizes(report *yamlspec.Report, name, filename string, data []byte) *Si
 			break
 		}
 		var p Point
-		if !number(row.Fields[0], &p.Bytes, "a size in bytes", maxSize) || !number(row.Fields[1], &p.Percent, "a percentage", 100) {
+		if !number(row.Fields[0], &p.Bytes, "a size in bytes", maxSize) ||
+			!number(row.Fields[1], &p.Percent, "a percentage", 100) {
 			continue
 		}
 		if n := len(s.Points); n > 0 {
@@ -150,8 +151,8 @@ func (s *Sizes) average() float64 {
 	return sum / 100
 }
 
-// Quantile is the size that a part u, in [0, 1), of the flows does not exceed, by inverse transform: whole bytes, at least
-// one.
+// Quantile is the size that a part u, in [0, 1), of the flows does not exceed, by inverse transform: whole bytes, at
+// least one.
 func (s *Sizes) Quantile(u float64) int64 {
 	percent := float64(u * 100)
 	i := sort.Search(len(s.Points)-1, func(i int) bool { return s.Points[i].Percent >= percent })

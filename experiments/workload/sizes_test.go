@@ -54,7 +54,8 @@ func TestBuiltinSizes(t *testing.T) {
 		if m, p := s.Quantile(0.5), s.Quantile(0.99); abs(m-c.median) > 1 || abs(p-c.p99) > 1 {
 			t.Errorf("%s: median %d, 99 %% %d, want %d, %d", c.name, m, p, c.median, c.p99)
 		}
-		if below, over := 100*distribution(s, 100e3), 100-100*distribution(s, 1e6); math.Abs(below-c.upTo100K) > 0.001 || math.Abs(over-c.over1MB) > 0.001 {
+		if below, over := 100*distribution(s, 100e3), 100-100*distribution(s, 1e6); math.Abs(below-c.upTo100K) > 0.001 ||
+			math.Abs(over-c.over1MB) > 0.001 {
 			t.Errorf("%s: %.3f %% up to 100 KB, %.3f %% over 1 MB, want %.3f, %.3f", c.name, below, over, c.upTo100K, c.over1MB)
 		}
 	}
@@ -159,8 +160,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestQuantileProperties: quantiles ascend, lie within the points, and the part of the flows up to a quantile is what was
-// asked for, but for the rounding to whole bytes.
+// TestQuantileProperties: quantiles ascend, lie within the points, and the part of the flows up to a quantile is what
+// was asked for, but for the rounding to whole bytes.
 func TestQuantileProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "points")
@@ -195,7 +196,10 @@ func TestQuantileProperties(t *testing.T) {
 }
 
 func FuzzParseSizes(f *testing.F) {
-	for _, seed := range []string{"", "0 0\n10 100", "1 100", "# c\n 1e3\t50\r\n2e3 100 # x", "0 0\n0 100", "5 50\n5 100", "\xff", "1 2 3", "0x10 100", "1_0 100", "Inf 100", "3 1e2"} {
+	for _, seed := range []string{
+		"", "0 0\n10 100", "1 100", "# c\n 1e3\t50\r\n2e3 100 # x", "0 0\n0 100", "5 50\n5 100",
+		"\xff", "1 2 3", "0x10 100", "1_0 100", "Inf 100", "3 1e2",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

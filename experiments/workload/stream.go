@@ -1,7 +1,7 @@
-// Package workload makes flows: sizes from empirical distributions, arrivals, and who sends to whom. It is pure: what comes
-// out depends on the parameters and the seed alone, on every machine down to the last bit. So floating-point operations
-// that a compiler may fuse into one with a single rounding (x*y + z, on arm64 and others) are kept apart by conversions, and
-// no function of package math is used that has an assembly version of its own somewhere.
+// Package workload makes flows: sizes from empirical distributions, arrivals, and who sends to whom. It is pure: what
+// comes out depends on the parameters and the seed alone, on every machine down to the last bit. So floating-point
+// operations that a compiler may fuse into one with a single rounding (x*y + z, on arm64 and others) are kept apart by
+// conversions, and no function of package math is used that has an assembly version of its own somewhere.
 package workload
 
 import (
@@ -43,11 +43,14 @@ func (s Stream) Below(i uint64, n int) int {
 func (s Stream) Exponential(i uint64) float64 { return -logarithm(1 - s.Uniform(i)) }
 
 // reciprocals are 1/21, 1/19, ... 1.
-var reciprocals = [11]float64{1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1}
+var reciprocals = [11]float64{
+	1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5,
+	1.0 / 3, 1,
+}
 
-// logarithm is the natural logarithm of x > 0, within 1e-15 of it or of 1e-15 of its value. math.Log is assembly on some
-// machines and may be fused on others. With x = f*2^e and f from 0.71 to 1.41, ln f is 2 artanh((f-1)/(f+1)): its series in
-// powers of at most 0.172 has done after 11 terms.
+// logarithm is the natural logarithm of x > 0, within 1e-15 of it or of 1e-15 of its value. math.Log is assembly on
+// some machines and may be fused on others. With x = f*2^e and f from 0.71 to 1.41, ln f is 2 artanh((f-1)/(f+1)): its
+// series in powers of at most 0.172 has done after 11 terms.
 func logarithm(x float64) float64 {
 	f, e := math.Frexp(x)
 	if f < math.Sqrt2/2 {

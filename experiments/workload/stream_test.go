@@ -32,7 +32,10 @@ func TestLogarithm(t *testing.T) {
 // TestStream: SplitMix64's published first outputs for seed 1234567 (Rosetta Code, "Pseudo-random numbers/Splitmix64").
 func TestStream(t *testing.T) {
 	s := Stream(1234567)
-	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821} {
+	for i, want := range []uint64{
+		6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+		16408922859458223821,
+	} {
 		if got := s.Bits(uint64(i)); got != want {
 			t.Errorf("number %d is %d, want %d", i, got, want)
 		}
@@ -63,8 +66,8 @@ func TestStreamsDiffer(t *testing.T) {
 	}
 }
 
-// TestPortable: the same bits on every machine. These were computed on amd64; a compiler that fuses, as GOAMD64=v3 allows it
-// to, must come to them too.
+// TestPortable: the same bits on every machine. These were computed on amd64; a compiler that fuses, as GOAMD64=v3
+// allows it to, must come to them too.
 func TestPortable(t *testing.T) {
 	h := uint64(0)
 	s := NewStream(7, "portable")

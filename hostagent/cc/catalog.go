@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Catalog is the congestion controls that names may mean: those of the registry, and others beside them. The zero value has the registry's
-// alone. A Catalog is a value: With gives another, and runs that have different ones do not meet.
+// Catalog is the congestion controls that names may mean: those of the registry, and others beside them. The zero value
+// has the registry's alone. A Catalog is a value: With gives another, and runs that have different ones do not meet.
 type Catalog struct{ more []*Spec }
 
-// With is the catalog with one congestion control more, which Define has made. It is an error if its name is taken by another; one from
-// an equal file of the same name is the same.
+// With is the catalog with one congestion control more, which Define has made. It is an error if its name is taken by
+// another; one from an equal file of the same name is the same.
 func (c Catalog) With(spec *Spec) (Catalog, error) {
 	folded := foldName(spec.Name)
 	if find(registry, folded) != nil {
@@ -22,19 +22,22 @@ func (c Catalog) With(spec *Spec) (Catalog, error) {
 		if spec.File != nil && other.File != nil && spec.File.SHA256 == other.File.SHA256 {
 			return c, nil
 		}
-		return c, fmt.Errorf("two congestion controls are called %s, and results go by that name: rename one of them", spec.Name)
+		return c, fmt.Errorf("two congestion controls are called %s, and results go by that name: rename one of them",
+			spec.Name)
 	}
 	return Catalog{append(slices.Clip(c.more), spec)}, nil
 }
 
-// Register adds a congestion control of another module's, which Define has made, to the registry: then it is where every built-in one is, for
-// the whole program. Call it from an init function, before any name is looked up; it is not safe beside that. It panics if the name is
-// taken or is no name, or if the Spec is not whole: then the program is wrong, whatever it is run with.
+// Register adds a congestion control of another module's, which Define has made, to the registry: then it is where
+// every built-in one is, for the whole program. Call it from an init function, before any name is looked up; it is not
+// safe beside that. It panics if the name is taken or is no name, or if the Spec is not whole: then the program is
+// wrong, whatever it is run with.
 func Register(spec *Spec) {
 	if err := spec.check(); err != nil {
 		panic(fmt.Sprintf("cc.Register: %v", err))
 	}
-	i, taken := slices.BinarySearchFunc(registry, spec.Name, func(s *Spec, name string) int { return strings.Compare(s.Name, name) })
+	i, taken := slices.BinarySearchFunc(registry, spec.Name,
+		func(s *Spec, name string) int { return strings.Compare(s.Name, name) })
 	if taken || find(registry, foldName(spec.Name)) != nil {
 		panic(fmt.Sprintf("cc.Register: there is a congestion control %s already: give yours another name", spec.Name))
 	}
@@ -70,8 +73,10 @@ func (spec *Spec) check() error {
 	seen := map[string]bool{}
 	for i := range spec.Parameters {
 		p := &spec.Parameters[i]
-		if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || p.Name == "" || (p.Kind == ChoiceKind) != (p.Choices != nil) {
-			return fmt.Errorf("%s: parameter %q lacks its Doc, its Default, its Choices, or a name in small letters and _", spec.Name, p.Name)
+		if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || p.Name == "" ||
+			(p.Kind == ChoiceKind) != (p.Choices != nil) {
+			return fmt.Errorf("%s: parameter %q lacks its Doc, its Default, its Choices, or a name in small letters and _",
+				spec.Name, p.Name)
 		}
 		if seen[p.Name+"\n"+p.When] || seen[p.Name+"\n"] {
 			return fmt.Errorf("%s: parameter %s is there twice", spec.Name, p.Name)
@@ -99,8 +104,8 @@ func (c Catalog) Names() []string {
 	return names
 }
 
-// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept within a
-// window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
+// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept
+// within a window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
 func (c Catalog) Lookup(name string) (*Spec, error) {
 	folded := foldName(name)
 	if s := c.find(folded); s != nil {

@@ -13,9 +13,10 @@ import (
 // Draw is where a history's random choices come from: a whole number of lowest to highest, both included.
 type Draw func(what string, lowest, highest int64) int64
 
-// Conform plays a random history of a flow, of so many events at most, to two controllers of a congestion control, and says what they do that the NIC cannot rely on: a
-// rate that is no number, not above 0 (or below min_rate, if there is such a constant) or above the line's, a negative window, a timer that
-// leaves time where it is, states that differ after equal events. A panic is the caller's to recover from. settings are Resolve's for env.
+// Conform plays a random history of a flow, of so many events at most, to two controllers of a congestion control, and
+// says what they do that the NIC cannot rely on: a rate that is no number, not above 0 (or below min_rate, if there is
+// such a constant) or above the line's, a negative window, a timer that leaves time where it is, states that differ
+// after equal events. A panic is the caller's to recover from. settings are Resolve's for env.
 func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) error {
 	a, err := spec.New(env, settings)
 	if err != nil {
@@ -65,7 +66,8 @@ func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) erro
 	return nil
 }
 
-// same says whether two controllers are in one state, as far as that can be seen: those from files keep it where Go does not look.
+// same says whether two controllers are in one state, as far as that can be seen: those from files keep it where Go
+// does not look.
 func same(spec *Spec, a, b Controller) bool {
 	if spec.File != nil {
 		return a.Rate() == b.Rate() && a.Window() == b.Window() && a.Deadline() == b.Deadline()
@@ -83,9 +85,11 @@ type history struct {
 func (h *history) holds(c Controller, after string) error {
 	switch r := c.Rate(); {
 	case r > h.line:
-		return fmt.Errorf("after %s the rate is %g b/s, above the line's %g: keep it within, as min(line rate, ...) does", after, r, h.line)
+		return fmt.Errorf("after %s the rate is %g b/s, above the line's %g: keep it within, as min(line rate, ...) does",
+			after, r, h.line)
 	case r < h.lowest && r > 0:
-		return fmt.Errorf("after %s the rate is %g b/s, below min_rate, %g: keep it within, as max(min_rate, ...) does", after, r, h.lowest)
+		return fmt.Errorf("after %s the rate is %g b/s, below min_rate, %g: keep it within, as max(min_rate, ...) does",
+			after, r, h.lowest)
 	case !(r > 0):
 		return fmt.Errorf("after %s the rate is %g b/s: it is to be above 0", after, r)
 	case c.Window() < 0:
@@ -137,11 +141,12 @@ func drawEvent(draw Draw) event {
 		late:  flag("late"),
 		sample: Sample{
 			Hops: drawHops(draw), PathID: uint16(pick("path", 0, 7)),
-			Received:      int(pick("received", 0, 1, 50, 65535)),
-			ReceivingRate: units.Rate(pick("receiving rate", 0, int64(102*units.Mbps), int64(8*units.Gbps), int64(1<<32*units.Mbps))),
-			RTT:           drawRTT(draw),
-			AckedBytes:    1000,
-			CE:            flag("ce"), UE: flag("ue"),
+			Received: int(pick("received", 0, 1, 50, 65535)),
+			ReceivingRate: units.Rate(pick("receiving rate", 0, int64(102*units.Mbps), int64(8*units.Gbps),
+				int64(1<<32*units.Mbps))),
+			RTT:        drawRTT(draw),
+			AckedBytes: 1000,
+			CE:         flag("ce"), UE: flag("ue"),
 			CNMFlows: int(pick("flows", 0, 1, 2, 15, 490, 65535)),
 			CNMRate:  units.Rate(pick("port", 0, int64(units.Gbps), int64(40*units.Gbps), int64(400*units.Gbps))),
 		},

@@ -39,7 +39,14 @@ var variants = map[string][]map[string]string{
 		{"increase": "halve"},
 		{"cnp_in_hold": "keep-target", "hold": "0s"},
 	},
-	"dcqcn+tcd": {{"ce_alpha": "1"}, {"order": "paper", "ce_alpha": "1/2"}, {"profile": "b"}, {"ue": "hold"}, {"ue": "none"}, {"profile": "b", "ue": "hold"}},
+	"dcqcn+tcd": {
+		{"ce_alpha": "1"},
+		{"order": "paper", "ce_alpha": "1/2"},
+		{"profile": "b"},
+		{"ue": "hold"},
+		{"ue": "none"},
+		{"profile": "b", "ue": "hold"},
+	},
 	"dcqcn+win": {{"profile": "b", "window": "1B"}},
 	"dctcp":     {{"window": "1B"}, {"ai": "line", "g": "1"}},
 	"hpcc":      {{"max_stage": "5"}, {"window": "1B", "rtt": "1ns", "eta": "1/1000", "ai": "line"}},
@@ -88,7 +95,8 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 		return c
 	}
 	if !slices.Contains([]Departure{DepartureStays, DepartureMoves, DepartureMovesInWindow}, spec.Departure) {
-		t.Errorf("its Departure is %q: say what a change of the rate does to a departure that is already timed", spec.Departure)
+		t.Errorf("its Departure is %q: say what a change of the rate does to a departure that is already timed",
+			spec.Departure)
 	}
 	again, err := Resolve(name, set.Map(), env)
 	if err != nil || !reflect.DeepEqual(again, set) {
@@ -110,26 +118,34 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	allocatesNothing(t, build(t))
 }
 
-// TestACKWithoutRTT: a controller by delay takes no step for an ACK that tells no RTT, and one for the same ACK with a long RTT.
+// TestACKWithoutRTT: a controller by delay takes no step for an ACK that tells no RTT, and one for the same ACK with a
+// long RTT.
 func TestACKWithoutRTT(t *testing.T) {
 	for _, name := range []string{"lstm-pid", "nscc", "pid", "pid+rttch", "swift", "timely"} {
 		build := func() Controller {
 			c := mustBuild(t, name, nil, env100)
 			for i := range vtime.Time(100) {
-				c.OnAck(&Sample{Now: i * us, RTT: 6 * us, AckedBytes: 1000, AckSequence: int64(i) * 1000, NextSend: int64(i)*1000 + 4000})
+				c.OnAck(&Sample{
+					Now: i * us, RTT: 6 * us, AckedBytes: 1000, AckSequence: int64(i) * 1000,
+					NextSend: int64(i)*1000 + 4000,
+				})
 			}
 			return c
 		}
 		before, none, long := build(), build(), build()
 		for i := range vtime.Time(50) {
-			s := Sample{Now: (1 + i) * vtime.Millisecond, CE: true, AckedBytes: 1000, AckSequence: int64(100+i) * 1000, NextSend: int64(100+i)*1000 + 4000}
+			s := Sample{
+				Now: (1 + i) * vtime.Millisecond, CE: true, AckedBytes: 1000, AckSequence: int64(100+i) * 1000,
+				NextSend: int64(100+i)*1000 + 4000,
+			}
 			none.OnAck(&s)
 			s.RTT = 600 * us
 			long.OnAck(&s)
 		}
 		if w, ok := none.(*nscc); ok { // its quadrants take the average for the delay
 			if b := before.(*nscc); w.average != b.average || long.(*nscc).average <= b.average {
-				t.Errorf("nscc: an average delay of %g after ACKs without an RTT, %g before and %g after long ones", w.average, b.average, long.(*nscc).average)
+				t.Errorf("nscc: an average delay of %g after ACKs without an RTT, %g before and %g after long ones", w.average,
+					b.average, long.(*nscc).average)
 			}
 			continue
 		}
@@ -140,7 +156,8 @@ func TestACKWithoutRTT(t *testing.T) {
 	}
 }
 
-// TestNSCCLosses: each packet that is lost leaves the window and what is in flight (vectors: uec.cpp's processNack and rtxTimerExpired).
+// TestNSCCLosses: each packet that is lost leaves the window and what is in flight (vectors: uec.cpp's processNack and
+// rtxTimerExpired).
 func TestNSCCLosses(t *testing.T) {
 	w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)
 	w.cwnd = 10_000
@@ -163,8 +180,9 @@ func allocatesNothing(t *testing.T, c Controller) {
 	t.Helper()
 	var now vtime.Time
 	s := &Sample{
-		RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps, Received: 50, ReceivingRate: 8 * units.Gbps,
-		Hops: []wire.INTHop{{Rate: 40 * units.Gbps}, {Rate: 100 * units.Gbps}},
+		RTT: 50 * us, AckedBytes: 1000, CE: true, CNMFlows: 16, CNMRate: 40 * units.Gbps, Received: 50,
+		ReceivingRate: 8 * units.Gbps,
+		Hops:          []wire.INTHop{{Rate: 40 * units.Gbps}, {Rate: 100 * units.Gbps}},
 	}
 	n := testing.AllocsPerRun(300, func() {
 		now += 7 * us

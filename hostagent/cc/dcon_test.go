@@ -56,8 +56,8 @@ func TestDCONSeveralCNMs(t *testing.T) {
 	expect(t, "R_C after 50us", d.rate, 4)
 }
 
-// A CNM that raises the rate beyond what increases lead back to takes that along: they never lower it. In algorithm 1's word
-// it leaves the target alone.
+// A CNM that raises the rate beyond what increases lead back to takes that along: they never lower it. In algorithm 1's
+// word it leaves the target alone.
 func TestDCONRaisedRate(t *testing.T) {
 	d := dcon40(t, map[string]string{"hold": "55us"})
 	d.Preset(0, 5e9)

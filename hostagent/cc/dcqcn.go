@@ -36,7 +36,8 @@ type dcqcnConstants struct {
 	mlx *mlxConstants
 }
 
-// reactionPointParameters returns the constants of the paper's reaction point, with clamp for the default of clamp_target.
+// reactionPointParameters returns the constants of the paper's reaction point, with clamp for the default of
+// clamp_target.
 func reactionPointParameters(when, clamp string) []Parameter {
 	return []Parameter{
 		{
@@ -153,14 +154,14 @@ func (d *dcqcn) init(c *rpConstants) {
 // Rate is R_C.
 func (d *dcqcn) Rate() float64 { return d.rate }
 
-// Retimes is false: its authors' simulator times a packet's departure as the packet before leaves, and no CNP, timer or byte
-// counter moves it.
+// Retimes is false: its authors' simulator times a packet's departure as the packet before leaves, and no CNP, timer or
+// byte counter moves it.
 func (d *dcqcn) Retimes() bool { return false }
 
-// Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state: a
-// flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as each
-// CNP adds g and each alpha timer takes g*alpha; hence alpha^2 = 2*R_AI/R. An alpha of 1, a new flow's, would have a
-// converged flow halve its rate at the first mark.
+// Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state:
+// a flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as
+// each CNP adds g and each alpha timer takes g*alpha; hence alpha^2 = 2*R_AI/R. An alpha of 1, a new flow's, would have
+// a converged flow halve its rate at the first mark.
 func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.rate = clamp(rate, d.c.min, d.c.line)
 	d.target = d.rate

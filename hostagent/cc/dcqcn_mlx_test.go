@@ -108,11 +108,15 @@ func TestMLXAgainstEagerTimers(t *testing.T) {
 		}
 		c := set.constants.(*dcqcnConstants).mlx
 		m := newMLX(c)
-		e := &eager{c: c, rate: c.line, target: c.line, alpha: 1, alphaAt: vtime.Never, lookAt: vtime.Never, raiseAt: vtime.Never}
+		e := &eager{
+			c: c, rate: c.line, target: c.line, alpha: 1, alphaAt: vtime.Never, lookAt: vtime.Never,
+			raiseAt: vtime.Never,
+		}
 		var now vtime.Time
 		for range rapid.IntRange(1, 60).Draw(t, "CNPs") {
 			now += vtime.Time(rapid.OneOf(
-				rapid.Int64Range(0, 30_000), rapid.SampledFrom([]int64{0, 1, 1000, 3999, 4000, 4001, 12000}), rapid.Int64Range(0, 2_000_000),
+				rapid.Int64Range(0, 30_000), rapid.SampledFrom([]int64{0, 1, 1000, 3999, 4000, 4001, 12000}),
+				rapid.Int64Range(0, 2_000_000),
 			).Draw(t, "ns")) * vtime.Nanosecond
 			m.OnTimer(now - 1) // CNPs come before timers of the same instant
 			e.run(now - 1)
@@ -149,7 +153,10 @@ func TestMLXUndetermined(t *testing.T) {
 	m.OnTimer(500 * us)
 	expect(t, "R_C: half the way back to the line", m.rate, (50.776684273+100)/2)
 
-	for name, given := range map[string]map[string]string{"dcqcn": {"profile": "b"}, "dcqcn+tcd": {"profile": "b", "ue": "none"}} {
+	for name, given := range map[string]map[string]string{
+		"dcqcn":     {"profile": "b"},
+		"dcqcn+tcd": {"profile": "b", "ue": "none"},
+	} {
 		m = mustBuild(t, name, given, env100).(*mlx)
 		m.OnCNP(cnp(0))
 		m.OnTimer(5 * us)

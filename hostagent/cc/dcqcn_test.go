@@ -224,7 +224,8 @@ func TestDCQCNFloorAndScaling(t *testing.T) {
 		{"b", 100 * units.Gbps, 0, 20e6, 200e6, 1e9},
 		{"b", 1 * units.Gbps, 0, 200e3, 2e6, 40e6},
 	} {
-		s, err := Resolve("dcqcn", map[string]string{"profile": c.profile}, Env{LineRate: c.line, MinRate: c.floor, MTU: 1000, LineMTU: 1048})
+		s, err := Resolve("dcqcn", map[string]string{"profile": c.profile},
+			Env{LineRate: c.line, MinRate: c.floor, MTU: 1000, LineMTU: 1048})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,8 @@ func TestDCQCNFloorAndScaling(t *testing.T) {
 	}
 }
 
-// A preset flow cuts as a converged one does: alpha = sqrt(2*0.04/20) = 0.063246, raised by g to 0.066905 before the cut.
+// A preset flow cuts as a converged one does: alpha = sqrt(2*0.04/20) = 0.063246, raised by g to 0.066905 before the
+// cut.
 func TestPreset(t *testing.T) {
 	for _, name := range []string{"dcqcn", "dcon"} {
 		c := mustBuild(t, name, nil, env40)
@@ -299,8 +301,8 @@ func TestLateTimers(t *testing.T) {
 	}
 }
 
-// The rules of the paper have no time of their own beside their timers: dividing rates and multiplying times by k leaves the
-// trajectory as it was.
+// The rules of the paper have no time of their own beside their timers: dividing rates and multiplying times by k
+// leaves the trajectory as it was.
 func TestDCQCNTimeDilation(t *testing.T) {
 	const k = 8
 	slow := env40

@@ -99,8 +99,9 @@ func (d *dctcp) OnAck(s *Sample) {
 	}
 }
 
-// endRTT updates alpha if the ACK is the first for a packet that was sent after the last update, and says whether it is.
-// The first ACK of a flow only begins the first RTT; as in the simulator that one takes in the marks since the start.
+// endRTT updates alpha if the ACK is the first for a packet that was sent after the last update, and says whether it
+// is. The first ACK of a flow only begins the first RTT; as in the simulator that one takes in the marks since the
+// start.
 func (d *dctcp) endRTT(s *Sample) bool {
 	if !d.started {
 		d.started = true

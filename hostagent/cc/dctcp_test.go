@@ -7,7 +7,8 @@ func dctcp40(t *testing.T, given map[string]string) *dctcp {
 	return mustBuild(t, "dctcp", given, env40).(*dctcp)
 }
 
-// acks gives the flow ACKs of one packet each up to sequence number to, the first ones marked; 26 packets are in flight.
+// acks gives the flow ACKs of one packet each up to sequence number to, the first ones marked; 26 packets are in
+// flight.
 func (d *dctcp) acks(from, to int64, marked int) {
 	for sequence := from + 1000; sequence <= to; sequence += 1000 {
 		d.OnAck(&Sample{AckedBytes: 1000, AckSequence: sequence, NextSend: sequence + 25_000, CE: marked > 0})
@@ -15,7 +16,8 @@ func (d *dctcp) acks(from, to int64, marked int) {
 	}
 }
 
-// DCTCP paper, section 3.1, equations 1 and 2, once an RTT (vectors, DCTCP): RTTs of 26 packets with 0, 13 and 26 marks.
+// DCTCP paper, section 3.1, equations 1 and 2, once an RTT (vectors, DCTCP): RTTs of 26 packets with 0, 13 and 26
+// marks.
 func TestDCTCPAlphaAndCut(t *testing.T) {
 	d := dctcp40(t, nil)
 	d.acks(0, 1000, 0)

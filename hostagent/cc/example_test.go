@@ -59,7 +59,8 @@ func ExampleLookup() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%s: ECN %t, CNM %t, INT %t; a timed departure %s\n", name, spec.Needs.ECN, spec.Needs.CNM, spec.Needs.INT, spec.Departure)
+		fmt.Printf("%s: ECN %t, CNM %t, INT %t; a timed departure %s\n", name, spec.Needs.ECN, spec.Needs.CNM, spec.Needs.INT,
+			spec.Departure)
 	}
 	// Output:
 	// dcon: ECN true, CNM true, INT false; a timed departure stays

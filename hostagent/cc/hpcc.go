@@ -109,8 +109,8 @@ func (h *hpcc) OnAck(s *Sample) {
 	}
 }
 
-// comparable says whether the ACK's telemetry continues that of the ACK before: the same path, and not so long ago that a
-// hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the limit.
+// comparable says whether the ACK's telemetry continues that of the ACK before: the same path, and not so long ago that
+// a hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the limit.
 func (h *hpcc) comparable(s *Sample) bool {
 	if len(s.Hops) != h.hopCount || s.PathID != h.pathID {
 		return false
@@ -128,7 +128,8 @@ func (h *hpcc) comparable(s *Sample) bool {
 }
 
 // busiest is the use of the busiest link since the ACK before, and over which time that was, in picoseconds; known is
-// false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within a full window.
+// false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within a full
+// window.
 func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
 	for i := range hops {
 		now, before := &hops[i], &h.hops[i]
@@ -146,8 +147,8 @@ func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
 	return use, elapsed, known
 }
 
-// react takes in a new use of the busiest link and sets the rate. It always starts from R_c, which moves once per RTT: the
-// ACKs of one RTT tell of the same packets in flight.
+// react takes in a new use of the busiest link and sets the rate. It always starts from R_c, which moves once per RTT:
+// the ACKs of one RTT tell of the same packets in flight.
 func (h *hpcc) react(s *Sample, use, elapsed float64) {
 	c := h.c
 	elapsed = min(elapsed, c.rtt)

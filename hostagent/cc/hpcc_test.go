@@ -80,8 +80,8 @@ func TestHPCCOncePerRTT(t *testing.T) {
 	}
 }
 
-// TestHPCCBusiest: the busiest of the hops counts, with its own time and rate; one whose clock stood still, or whose rate
-// is unknown, does not.
+// TestHPCCBusiest: the busiest of the hops counts, with its own time and rate; one whose clock stood still, or whose
+// rate is unknown, does not.
 func TestHPCCBusiest(t *testing.T) {
 	slow := func(departed vtime.Time, sent int64) wire.INTHop {
 		return wire.INTHop{Rate: 25 * units.Gbps, Departed: departed, TxBytes: sent}
@@ -99,8 +99,18 @@ func TestHPCCBusiest(t *testing.T) {
 			[]wire.INTHop{link(4160*vtime.Nanosecond, 12_500, 0), slow(2080*vtime.Nanosecond, 6500)},
 			1,
 		},
-		{"clock stands", []wire.INTHop{link(us, 0, 9), link(us, 0, 0)}, []wire.INTHop{link(us, 99_000, 9), link(us+4160*vtime.Nanosecond, 26_000, 0)}, 0.5},
-		{"rate unknown", []wire.INTHop{{}, link(0, 0, 0)}, []wire.INTHop{unknown, link(4160*vtime.Nanosecond, 26_000, 0)}, 0.5},
+		{
+			"clock stands",
+			[]wire.INTHop{link(us, 0, 9), link(us, 0, 0)},
+			[]wire.INTHop{link(us, 99_000, 9), link(us+4160*vtime.Nanosecond, 26_000, 0)},
+			0.5,
+		},
+		{
+			"rate unknown",
+			[]wire.INTHop{{}, link(0, 0, 0)},
+			[]wire.INTHop{unknown, link(4160*vtime.Nanosecond, 26_000, 0)},
+			0.5,
+		},
 		// Over more than T, the new use is all that counts.
 		{"long", []wire.INTHop{link(0, 0, 0)}, []wire.INTHop{link(10*us, 62_500, 0)}, 0.5},
 		{"nothing known", []wire.INTHop{{}}, []wire.INTHop{unknown}, 1},
@@ -119,8 +129,8 @@ func TestHPCCBusiest(t *testing.T) {
 	}
 }
 
-// TestHPCCDiscards: telemetry of another path, or from before the counters may have gone round, is not compared; the next
-// is, with this one.
+// TestHPCCDiscards: telemetry of another path, or from before the counters may have gone round, is not compared; the
+// next is, with this one.
 func TestHPCCDiscards(t *testing.T) {
 	full := func(now vtime.Time, sequence int64) *Sample { // sends at line rate from time 0 on
 		return acked(now, sequence, link(now%wire.INTTimeWrap, int64(now/80)%wire.INTTxWrap, 0))
@@ -182,7 +192,8 @@ func TestHPCCConstants(t *testing.T) {
 		{env40, map[string]string{"rtt": "50us", "window": "2bdp", "min_rate": "100Mbps"}, 16e6, 50, 100e6, 400_000},
 	} {
 		h := mustBuild(t, "hpcc", c.given, c.env).(*hpcc)
-		if h.c.ai != c.ai || h.c.rtt != c.rtt*1e6 || h.c.min != c.min || h.Window() != c.window || h.c.eta != 0.95 || h.c.maxStage != 0 {
+		if h.c.ai != c.ai || h.c.rtt != c.rtt*1e6 || h.c.min != c.min || h.Window() != c.window || h.c.eta != 0.95 ||
+			h.c.maxStage != 0 {
 			t.Errorf("%v: %+v, window %d", c.given, h.c, h.Window())
 		}
 		h.rate /= 4

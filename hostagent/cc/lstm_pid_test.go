@@ -33,7 +33,8 @@ func files(content map[string][]byte) Resolver {
 // TestLSTMPIDActsOnThePrediction has a network say that the next RTT will be 1.1 times the smoothed one.
 func TestLSTMPIDActsOnThePrediction(t *testing.T) {
 	r := files(map[string][]byte{"w.json": flat(t, .1)})
-	set, err := r.Resolve(lstmPIDSpec, map[string]string{"target": "5us", "weights": "w.json", "ki": "0", "kd": "0"}, env100)
+	set, err := r.Resolve(lstmPIDSpec, map[string]string{"target": "5us", "weights": "w.json", "ki": "0", "kd": "0"},
+		env100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func TestLSTMPIDBuiltIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := w.Provenance; p.Command == "" || p.Version == "" || p.Pairs < 10_000 || len(p.MAPE) != p.Rounds || !(p.UnseenMAPE <= .05) {
+	if p := w.Provenance; p.Command == "" || p.Version == "" || p.Pairs < 10_000 || len(p.MAPE) != p.Rounds ||
+		!(p.UnseenMAPE <= .05) {
 		t.Errorf("provenance %+v", p)
 	}
 }
@@ -106,7 +108,8 @@ func TestWeightsFile(t *testing.T) {
 			t.Errorf("%q: %v", given, err)
 		}
 	}
-	if _, err := Resolve("lstm-pid", map[string]string{"weights": "w.json"}, env100); err == nil || !strings.Contains(err.Error(), "cannot be read here") {
+	if _, err := Resolve("lstm-pid", map[string]string{"weights": "w.json"}, env100); err == nil ||
+		!strings.Contains(err.Error(), "cannot be read here") {
 		t.Errorf("without a reader: %v", err)
 	}
 	if set, err := resolve("built-in"); err != nil || set.Map()["weights"] != "built-in" {

@@ -99,7 +99,8 @@ var nsccSpec = define(Spec{
 	c := &nsccConstants{
 		line: float64(env.LineRate), mtu: mtu, bdp: float64(float64(env.LineRate)*float64(env.BaseRTT)) / 8e12,
 		baseRTT: env.BaseRTT, nakDelay: float64(network), target: target,
-		alpha: float64(float64(s.Number("proportional")*mtu)*scale) / float64(s.Time("reference_rtt")), // b is the target over this, and alpha is over the target
+		// b is the target over this, and alpha is over the target
+		alpha: float64(float64(s.Number("proportional")*mtu)*scale) / float64(s.Time("reference_rtt")),
 		fair:  float64(float64(s.Number("fair")*mtu) * scale), eta: float64(float64(s.Number("eta")*mtu) * scale),
 		fast: float64(s.Number("fast") * scale), fastDelay: float64(s.Time("fast_delay")),
 		gamma: s.Number("gamma"), least: 1 - s.Number("max_cut"), gain: s.Number("delay_gain"),
@@ -238,8 +239,8 @@ func (w *nscc) OnLoss(now vtime.Time, payload int64, timeout bool) {
 
 func (w *nscc) bounded(cwnd float64) float64 { return clamp(cwnd, w.c.mtu, w.c.maxCwnd) }
 
-// measure takes a packet's delay into the average. One that is late and not marked counts for a quarter of an RTT: its queue is about to
-// drain (update_delay).
+// measure takes a packet's delay into the average. One that is late and not marked counts for a quarter of an RTT: its
+// queue is about to drain (update_delay).
 func (w *nscc) measure(delay float64, marked bool) {
 	if !marked && delay > w.c.target {
 		delay = float64(w.c.baseRTT) / 4
@@ -247,8 +248,8 @@ func (w *nscc) measure(delay float64, marked bool) {
 	w.average = float64(w.c.gain*delay) + float64((1-w.c.gain)*w.average)
 }
 
-// adapt sets the window to what was delivered in a period, if that is little and there was a loss or a long delay; answers to
-// what was in flight then say nothing more. It says whether the answer is to be passed over (quick_adapt).
+// adapt sets the window to what was delivered in a period, if that is little and there was a loss or a long delay;
+// answers to what was in flight then say nothing more. It says whether the answer is to be passed over (quick_adapt).
 func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	if !w.c.quick {
 		return false
@@ -271,7 +272,8 @@ func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	return over
 }
 
-// increase is the proportional increase, or after a window without delay the fast one (proportional_increase, fast_increase).
+// increase is the proportional increase, or after a window without delay the fast one (proportional_increase,
+// fast_increase).
 func (w *nscc) increase(newly, delay float64) {
 	if delay < w.c.fastDelay {
 		w.smooth += newly

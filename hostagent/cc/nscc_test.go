@@ -85,12 +85,16 @@ func TestNSCCHistory(t *testing.T) {
 	}
 }
 
-// A flow of a short path: its delay, cuts and largest window are by its own RTT, all else by the network's (vectors, NSCC).
+// A flow of a short path: its delay, cuts and largest window are by its own RTT, all else by the network's (vectors,
+// NSCC).
 func TestNSCCNetworkRTT(t *testing.T) {
 	env := Env{LineRate: 100 * units.Gbps, BaseRTT: 5 * us, NetworkRTT: 9 * us, MTU: 1000, LineMTU: 1048}
 	given := env
 	given.NetworkRTT = 20 * us
-	for name, w := range map[string]*nscc{"the fabric's": newNSCC(t, nil, env), "a given one": newNSCC(t, map[string]string{"base_rtt": "9us"}, given)} {
+	for name, w := range map[string]*nscc{
+		"the fabric's": newNSCC(t, nil, env),
+		"a given one":  newNSCC(t, map[string]string{"base_rtt": "9us"}, given),
+	} {
 		t.Run(name, func(t *testing.T) {
 			near(t, "alpha", w.c.alpha*1e6, 250, 0.6e-6)
 			near(t, "fair", w.c.fair, 3750, 1e-9)
@@ -178,8 +182,8 @@ func TestNSCCTimeoutAndPreset(t *testing.T) {
 	near(t, "cwnd at half the line", w.cwnd, 75000, 1e-9)
 }
 
-// TestNSCCQuickAdaptEdges puts each condition of quick adapt to either side of its edge. The path's numbers, by hand: a target of 12 us, so
-// that a period lasts 12+12 us and a long delay is above 48 us; the gate is 225000/8 = 28125 bytes.
+// TestNSCCQuickAdaptEdges puts each condition of quick adapt to either side of its edge. The path's numbers, by hand: a
+// target of 12 us, so that a period lasts 12+12 us and a long delay is above 48 us; the gate is 225000/8 = 28125 bytes.
 func TestNSCCQuickAdaptEdges(t *testing.T) {
 	ack := func(w *nscc, at, rtt vtime.Time, bytes int64) {
 		w.OnAck(&Sample{Now: at, RTT: rtt, AckedBytes: bytes, InFlight: 3000})
@@ -235,15 +239,16 @@ func TestNSCCQuickAdaptEdges(t *testing.T) {
 	})
 }
 
-// TestNSCCNakDelay: a lost packet counts with the network's RTT, 12 us, also above the target, where an unmarked one counts for a quarter.
+// TestNSCCNakDelay: a lost packet counts with the network's RTT, 12 us, also above the target, where an unmarked one
+// counts for a quarter.
 func TestNSCCNakDelay(t *testing.T) {
 	w := newNSCC(t, map[string]string{"target_delay": "6us", "quick_adapt": "false"}, uecPath)
 	w.OnNak(us)
 	near(t, "average delay", w.average, 0.0125*12e6, 1e-6)
 }
 
-// TestNSCCEdges: by hand, on a path where the target is 12 us, alpha 4000 B over it (333.3 B/us), fast 1/4, eta 150 B and fair 5000 B; a
-// window of 60000 B.
+// TestNSCCEdges: by hand, on a path where the target is 12 us, alpha 4000 B over it (333.3 B/us), fast 1/4, eta 150 B
+// and fair 5000 B; a window of 60000 B.
 func TestNSCCEdges(t *testing.T) {
 	flow := func() *nscc {
 		w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)

@@ -16,8 +16,9 @@ import (
 type Kind = schema.Kind
 
 // Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
-// "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of several: "min(100Mbps, line/400)".
-// "0.75netrtt" and "1.5netbdp" are by the network's RTT: the longest path's, or what the Spec's NetworkRTT has.
+// "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of
+// several: "min(100Mbps, line/400)". "0.75netrtt" and "1.5netbdp" are by the network's RTT: the longest path's, or what
+// the Spec's NetworkRTT has.
 const (
 	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 b/s
 	TimeKind    = schema.Time    // "55us"; rounded to 1 ps
@@ -32,8 +33,8 @@ const (
 // Parameter is one constant of a congestion control, as users may set it. When is of the Spec's Selector.
 type Parameter = schema.Parameter
 
-// value is a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, with a choice's
-// index.
+// value is a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, with a
+// choice's index.
 type value struct {
 	number  float64
 	integer int64

@@ -28,7 +28,10 @@ var pcnSpec = define(Spec{
 		},
 	},
 }, func(env Env, s *Settings) (*pcnConstants, error) {
-	c := &pcnConstants{line: float64(env.LineRate), min: s.Rate(minRateName), wMin: s.Number("w_min"), wMax: s.Number("w_max")}
+	c := &pcnConstants{
+		line: float64(env.LineRate), min: s.Rate(minRateName), wMin: s.Number("w_min"),
+		wMax: s.Number("w_max"),
+	}
 	if c.wMin > c.wMax {
 		return nil, schema.Errorf("w_min", "%g is above w_max, %g", c.wMin, c.wMax)
 	}
@@ -41,8 +44,8 @@ type pcnConstants struct {
 	wMin, wMax float64
 }
 
-// pcn is PCN's sender. It has no timer: the receiver's reports are its clock, so that a flow whose packets wait in paused
-// queues keeps its rate.
+// pcn is PCN's sender. It has no timer: the receiver's reports are its clock, so that a flow whose packets wait in
+// paused queues keeps its rate.
 type pcn struct {
 	Base
 	c *pcnConstants

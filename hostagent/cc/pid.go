@@ -105,7 +105,9 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 	c := &pidConstants{
 		target: float64(target), gains: PIDGains{set.Number("kp"), set.Number("ki"), set.Number("kd")},
 		initial: set.Rate("initial_rate"), min: set.Rate(minRateName), max: float64(env.LineRate),
-		rttch: set.Flag("rttch"), printed: set.Choice("rttch_count") == "printed", deviations: set.Choice("rttch_mean") == "deviation", controlFrom: int(set.Integer("control_from")), mostTarget: max(float64(target), rttchMost*float64(env.BaseRTT)), network: network,
+		rttch: set.Flag("rttch"), printed: set.Choice("rttch_count") == "printed",
+		deviations: set.Choice("rttch_mean") == "deviation", controlFrom: int(set.Integer("control_from")),
+		mostTarget: max(float64(target), rttchMost*float64(env.BaseRTT)), network: network,
 	}
 	switch {
 	case target <= env.BaseRTT && !set.Flag("any_target"):
@@ -138,8 +140,8 @@ type pid struct {
 // Rate is the rate, between min_rate and that of the line.
 func (p *pid) Rate() float64 { return p.rate }
 
-// Retimes is true. The thesis does not say; its law, once per RTT, takes the rate for what is on the path now, and at the least
-// rate a departure would stay for two RTTs of the thesis' path.
+// Retimes is true. The thesis does not say; its law, once per RTT, takes the rate for what is on the path now, and at
+// the least rate a departure would stay for two RTTs of the thesis' path.
 func (p *pid) Retimes() bool { return true }
 
 // Preset sets the rate; the target stays.
@@ -162,8 +164,8 @@ func (p *pid) OnAck(s *Sample) {
 	}
 }
 
-// sample is the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is then the first
-// such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
+// sample is the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is then the
+// first such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
 func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
 	if s.RTT == 0 || s.Now-s.RTT < p.sampledAt {
 		return 0, false

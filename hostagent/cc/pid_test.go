@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// roundTrips hands a controller one ACK a round trip, each of a packet sent as the ACK before came, and calls after each.
+// roundTrips hands a controller one ACK a round trip, each of a packet sent as the ACK before came, and calls after
+// each.
 func roundTrips(c Controller, rtts []float64, after func(i int)) {
 	var now vtime.Time
 	for i, rtt := range rtts {
@@ -47,7 +48,13 @@ func TestPIDSampling(t *testing.T) {
 		sent, acknowledged vtime.Time // ns
 		timed              bool
 	}{
-		{0, 4200, true}, {1000, 9000, false}, {2000, 9500, false}, {4199, 9600, false}, {4201, 9700, true}, {9699, 14000, false}, {9700, 14100, true},
+		{0, 4200, true},
+		{1000, 9000, false},
+		{2000, 9500, false},
+		{4199, 9600, false},
+		{4201, 9700, true},
+		{9699, 14000, false},
+		{9700, 14100, true},
 	}
 	for i, p := range packets {
 		before := c.errors.count
@@ -98,7 +105,8 @@ func TestPIDTargetAdjustment(t *testing.T) {
 
 func TestPIDConstants(t *testing.T) {
 	c := mustBuild(t, "pid", nil, env100).(*pid).c
-	if c.target != 4.992e6 || c.gains != (PIDGains{-0.358, -0.060, 0.040}) || c.initial != 10e9 || c.min != 1e9 || c.max != 100e9 || c.rttch {
+	if c.target != 4.992e6 || c.gains != (PIDGains{-0.358, -0.060, 0.040}) || c.initial != 10e9 || c.min != 1e9 ||
+		c.max != 100e9 || c.rttch {
 		t.Errorf("%+v", c)
 	}
 	c = mustBuild(t, "lstm-pid+rttch+win", nil, env40).(*windowed).Controller.(*pid).c

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// PIDTraining trains a PID control's gains while a flow runs under it (thesis, sections 3.5.2 and 3.5.3). Several flows may
-// share one, or a flow go on with another's.
+// PIDTraining trains a PID control's gains while a flow runs under it (thesis, sections 3.5.2 and 3.5.3). Several flows
+// may share one, or a flow go on with another's.
 type PIDTraining struct {
 	Gains   PIDGains
 	Updates int // t of equation 26
@@ -22,8 +22,8 @@ const (
 	perBit        = 1e-9 // Gb
 )
 
-// update makes one step down the gradient of half the squared error that the next RTT turned out to have (equations 21 to
-// 26): error in us, rate, before the terms changed it, in Gb/s.
+// update makes one step down the gradient of half the squared error that the next RTT turned out to have (equations 21
+// to 26): error in us, rate, before the terms changed it, in Gb/s.
 func (g *PIDTraining) update(miss, rate float64, t pidTerms) {
 	mu := pidLearning / math.Sqrt(float64(g.Updates+1))
 	slope := miss * pidBeta * rate
@@ -35,8 +35,8 @@ func (g *PIDTraining) update(miss, rate float64, t pidTerms) {
 
 func clip(gradient float64) float64 { return min(max(gradient, -pidClip), pidClip) }
 
-// Controller is a flow's PID control that trains. The settings, which must be those of a PID control without prediction,
-// give everything but the gains.
+// Controller is a flow's PID control that trains. The settings, which must be those of a PID control without
+// prediction, give everything but the gains.
 func (g *PIDTraining) Controller(set Settings) (Controller, error) {
 	c, ok := set.constants.(*pidConstants)
 	if !ok || c.network != nil {

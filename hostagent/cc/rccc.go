@@ -84,8 +84,9 @@ var rcccSpec = define(Spec{
 	}
 	c := &rcccConstants{line: float64(env.LineRate), Grants: Grants{
 		Share: s.Number("share"), Each: int64(s.Integer("grant_packets")) * int64(env.MTU),
-		Initial: int64(min(s.Size("initial_credit"), s.Size("max_cwnd"))), Most: int64(s.Size("max_cwnd")), Timeout: s.Time("request_timeout"),
-		Period: s.Time("adjust_period"), Target: s.Number("target_marks"), Gain: s.Number("mark_gain"),
+		Initial: int64(min(s.Size("initial_credit"), s.Size("max_cwnd"))), Most: int64(s.Size("max_cwnd")),
+		Timeout: s.Time("request_timeout"),
+		Period:  s.Time("adjust_period"), Target: s.Number("target_marks"), Gain: s.Number("mark_gain"),
 		Decrease: s.Number("decrease"), Increase: s.Number("increase"), Least: s.Number("min_share"),
 	}}
 	oversubscribed := env.Oversubscription > 1
@@ -117,8 +118,8 @@ type ByGrants interface {
 	Grants() *Grants
 }
 
-// Grants is how receivers hand out grants, and what senders make of them. Sizes are payload bytes. The names in parentheses are the
-// simulator's.
+// Grants is how receivers hand out grants, and what senders make of them. Sizes are payload bytes. The names in
+// parentheses are the simulator's.
 type Grants struct {
 	Share   float64    // of the line rate, 0 to 1 (pull_rate_modifier)
 	Each    int64      // most that one grant is for (_credit_per_pull)
@@ -135,7 +136,8 @@ type Grants struct {
 	Least    float64 // _min_rate
 }
 
-// GrantRate is the part of its rate at which a receiver grants, by how many packets come with a mark (OversubscribedCC::doCongestionControl).
+// GrantRate is the part of its rate at which a receiver grants, by how many packets come with a mark
+// (OversubscribedCC::doCongestionControl).
 type GrantRate struct {
 	share   float64
 	average float64 // part of packets that are marked (_g)
@@ -175,7 +177,8 @@ type rcccConstants struct {
 	line float64 // b/s
 }
 
-// rccc is RCCC's sender, as far as it is a controller: package hostagent keeps account of what has been granted, and sends no more.
+// rccc is RCCC's sender, as far as it is a controller: package hostagent keeps account of what has been granted, and
+// sends no more.
 type rccc struct {
 	Base
 	c *rcccConstants

@@ -37,7 +37,8 @@ func TestRCCCConstants(t *testing.T) {
 	}
 }
 
-// Marks lower the rate where the fabric is oversubscribed, by r to 0.9/r at most (main_uec.cpp, OversubscribedCC::setOversubscriptionRatio).
+// Marks lower the rate where the fabric is oversubscribed, by r to 0.9/r at most (main_uec.cpp,
+// OversubscribedCC::setOversubscriptionRatio).
 func TestRCCCOversubscribed(t *testing.T) {
 	for _, c := range []struct {
 		ratio           float64

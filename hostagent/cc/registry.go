@@ -43,13 +43,13 @@ type Spec struct {
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
 	// Parameter.When); empty: all do.
 	Selector string `json:"selector,omitempty"`
-	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it: their netrtt and netbdp are by it. Empty: they
-	// are by the longest path of the fabric.
+	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it: their netrtt and netbdp
+	// are by it. Empty: they are by the longest path of the fabric.
 	NetworkRTT string `json:"network_rtt,omitempty"`
 	// File is the file that the congestion control was read from; nil: it is built in.
 	File *File `json:"file,omitempty"`
-	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the constants
-	// are of; empty: at most one CNP an interval.
+	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the
+	// constants are of; empty: at most one CNP an interval.
 	EachMark string `json:"each_mark,omitempty"`
 	// New builds the controller of one flow. The settings must come from Resolve for this controller and for an Env
 	// that differs from this one in its Seed at most. It is cheap: it looks nothing up and parses nothing.
@@ -76,7 +76,8 @@ type SwitchNeeds struct {
 	// ECNStep says that ECN should mark every packet above one queue length (the switch settings' step mode) and not by
 	// RED: the algorithm takes the fraction of marks for the fraction of time that the queue was longer.
 	ECNStep bool `json:"ecn_step"`
-	// ECNInside says that marks of links to hosts are of no use to the algorithm, so that by default only ports to switches mark.
+	// ECNInside says that marks of links to hosts are of no use to the algorithm, so that by default only ports to
+	// switches mark.
 	ECNInside bool `json:"ecn_inside"`
 	// CNP says that receivers tell senders of marks by congestion notification packets, as DCQCN's do. Without it, and
 	// without PCN, they send none: what the algorithm needs is the ACKs' echo.
@@ -84,15 +85,17 @@ type SwitchNeeds struct {
 	// ACK says that the algorithm works by what ACKs bring: RTTs, marks, telemetry, the room in its window. Without it
 	// receivers may answer many packets by one ACK (the scenario's host.coalesce_acks).
 	ACK bool `json:"ack"`
-	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from that.
+	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from
+	// that.
 	Timestamps bool `json:"timestamps"`
-	// Grants has senders tell receivers what they still have to send, and send no more than receivers grant (RCCC). Its controllers are
-	// ByGrants, and need neither INT nor Timestamps.
+	// Grants has senders tell receivers what they still have to send, and send no more than receivers grant (RCCC). Its
+	// controllers are ByGrants, and need neither INT nor Timestamps.
 	Grants bool `json:"grants"`
 
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
-	TCD bool `json:"tcd"` // mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
+	// mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
+	TCD bool `json:"tcd"`
 	PCN bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
 }
 
@@ -119,8 +122,9 @@ func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(
 	return Define(s, compile, func(env Env, p *P) (Controller, error) { return build(env, p), nil })
 }
 
-// Define completes the Spec of a congestion control that is not of the registry. compile turns resolved settings into the constants P that
-// all flows of an Env share, and must not change; build makes one flow's controller of them. A Catalog takes what it returns.
+// Define completes the Spec of a congestion control that is not of the registry. compile turns resolved settings into
+// the constants P that all flows of an Env share, and must not change; build makes one flow's controller of them. A
+// Catalog takes what it returns.
 func Define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) (Controller, error)) *Spec {
 	if s.Parameters == nil {
 		s.Parameters = []Parameter{} // [] in JSON, not null
@@ -137,7 +141,8 @@ func complete(spec Spec) *Spec {
 			return nil, fmt.Errorf("%s: these settings were not resolved for it", spec.Name)
 		}
 		if shared(env) != set.env {
-			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", spec.Name, set.env, env)
+			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", spec.Name,
+				set.env, env)
 		}
 		return spec.build(env, set.constants)
 	}
@@ -186,7 +191,8 @@ func (spec *Spec) Constants(given map[string]map[string]string) map[string]strin
 	return all
 }
 
-// TellsEachMark says whether receivers tell of every marked packet under the given constants, unless they are told otherwise.
+// TellsEachMark says whether receivers tell of every marked packet under the given constants, unless they are told
+// otherwise.
 func (spec *Spec) TellsEachMark(given map[string]string) bool {
 	if spec.EachMark == "" {
 		return false
@@ -201,12 +207,12 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 	return err == nil && spell(p, v) == spec.EachMark
 }
 
-// Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and reports
-// everything that is wrong at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Do it once per run, or
-// once per distinct Env if paths differ; env.Seed is ignored.
+// Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and
+// reports everything that is wrong at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Do it
+// once per run, or once per distinct Env if paths differ; env.Seed is ignored.
 //
-// A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Files cannot be given: for that
-// there is a Resolver.
+// A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Files cannot be given: for
+// that there is a Resolver.
 func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	spec, err := Lookup(name)
 	if err != nil {
@@ -218,7 +224,8 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 // Resolve is as the function of this name, of any congestion control and with files.
 func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Settings, error) {
 	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
-		return Settings{}, fmt.Errorf("%s: cannot work with %+v: it needs a line rate, an MTU and a line MTU no smaller", spec.Name, env)
+		return Settings{}, fmt.Errorf("%s: cannot work with %+v: it needs a line rate, an MTU and a line MTU no smaller",
+			spec.Name, env)
 	}
 	s := Settings{spec: spec, env: shared(env)}
 	texts, errs := spec.texts(given)
@@ -278,7 +285,8 @@ func (spec *Spec) texts(given map[string]string) (map[string]string, []error) {
 		name := foldName(key)
 		if !slices.ContainsFunc(spec.Parameters, func(p Parameter) bool { return p.Name == name }) {
 			errs = append(errs, &schema.FieldError{
-				Path: spec.Name + "." + key, Key: true, Err: fmt.Errorf("= %q: there is no such parameter%s", given[key], spec.near(name)),
+				Path: spec.Name + "." + key, Key: true, Err: fmt.Errorf("= %q: there is no such parameter%s", given[key],
+					spec.near(name)),
 			})
 			continue
 		}

@@ -73,9 +73,15 @@ func TestResolveErrors(t *testing.T) {
 		cc, parameter, value string
 		want                 []string
 	}{
-		{"dcqn", "", "", []string{`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`, "(there are dcon, dcqcn, "}},
+		{"dcqn", "", "", []string{
+			`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`,
+			"(there are dcon, dcqcn, ",
+		}},
 		{"zzz", "", "", []string{"there are dcon"}},
-		{"dcqcn", "alpha_timr", "55us", []string{`dcqcn.alpha_timr = "55us"`, "no such parameter", `did you mean "alpha_timer"`}},
+		{"dcqcn", "alpha_timr", "55us", []string{
+			`dcqcn.alpha_timr = "55us"`, "no such parameter",
+			`did you mean "alpha_timer"`,
+		}},
 		{"dcqcn", "timer", "55us", []string{`did you mean "alpha_timer" or`}},
 		{"none", "g", "1/256", []string{`none.g = "1/256"`, "it has none"}},
 		{"dcqcn", "alpha_timer", "55", []string{`dcqcn.alpha_timer = "55"`, "write 55us or 55ms"}},
@@ -119,7 +125,8 @@ func TestResolveErrors(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("not every mistake is reported: %v", err)
 	}
-	if _, err := Resolve("dcqcn", map[string]string{"alpha-timer": "1us", "Alpha_Timer": "2us"}, env40); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := Resolve("dcqcn", map[string]string{"alpha-timer": "1us", "Alpha_Timer": "2us"}, env40); err == nil ||
+		!strings.Contains(err.Error(), "twice") {
 		t.Errorf("a parameter given twice: %v", err)
 	}
 	if _, err := Resolve("dcqcn", nil, Env{}); err == nil {
@@ -136,13 +143,23 @@ func TestNetworkUnits(t *testing.T) {
 		given map[string]string
 		want  map[string]string
 	}{
-		{"dcqcn", map[string]string{"alpha_timer": "0.5netrtt", "byte_counter": "2netbdp"}, map[string]string{"alpha_timer": "50us", "byte_counter": "1MB"}},
+		{
+			"dcqcn",
+			map[string]string{"alpha_timer": "0.5netrtt", "byte_counter": "2netbdp"},
+			map[string]string{"alpha_timer": "50us", "byte_counter": "1MB"},
+		},
 		{"dcqcn", map[string]string{"alpha_timer": "min(0.5netrtt, 1rtt)"}, map[string]string{"alpha_timer": "40us"}},
-		{"nscc", nil, map[string]string{"base_rtt": "100us", "target_delay": "100us", "adjust_period": "100us", "initial_cwnd": "750KB", "max_cwnd": "300KB"}},
+		{"nscc", nil, map[string]string{
+			"base_rtt": "100us", "target_delay": "100us", "adjust_period": "100us",
+			"initial_cwnd": "750KB", "max_cwnd": "300KB",
+		}},
 		{
 			"nscc",
 			map[string]string{"base_rtt": "60us", "target_delay": "0.75netrtt", "quick_delay": "4"},
-			map[string]string{"base_rtt": "60us", "target_delay": "45us", "adjust_period": "60us", "initial_cwnd": "450KB", "max_cwnd": "300KB"},
+			map[string]string{
+				"base_rtt": "60us", "target_delay": "45us", "adjust_period": "60us", "initial_cwnd": "450KB",
+				"max_cwnd": "300KB",
+			},
 		},
 		{"rccc", nil, map[string]string{"base_rtt": "100us", "initial_credit": "750KB", "max_cwnd": "750KB"}},
 	} {
@@ -160,7 +177,8 @@ func TestNetworkUnits(t *testing.T) {
 
 func TestResolveValues(t *testing.T) {
 	s, err := Resolve("DCQCN", map[string]string{
-		"alpha-timer": "1.5rtt", "byte_counter": "2bdp", "rai": "2*line/1000", "min_rate": "max(1Mbps, line/100, 3Mbps)", "g": "0.0625",
+		"alpha-timer": "1.5rtt", "byte_counter": "2bdp", "rai": "2*line/1000", "min_rate": "max(1Mbps, line/100, 3Mbps)",
+		"g":            "0.0625",
 		"clamp_target": "yes", "order": "PAPER",
 	}, env40)
 	if err != nil {
@@ -171,7 +189,8 @@ func TestResolveValues(t *testing.T) {
 		t.Errorf("%v", s.Map())
 	}
 	third, err := Resolve("dcqcn", map[string]string{"rai": "line/3", "alpha_timer": "rtt/7"}, env40)
-	if err != nil || third.Rate("rai") != 13_333_333_333 || third.Time("alpha_timer") != 5_714_286 || third.Map()["rai"] != "13.333333333Gbps" {
+	if err != nil || third.Rate("rai") != 13_333_333_333 || third.Time("alpha_timer") != 5_714_286 ||
+		third.Map()["rai"] != "13.333333333Gbps" {
 		t.Errorf("%v, %v: not rounded to 1 b/s and 1 ps", third.Map(), err)
 	}
 	js, err := json.Marshal(s)
@@ -249,7 +268,8 @@ func TestListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := slices.Index(Names(), "none")
-	if len(list) != len(registry) || list[0].Name != "dcon" || !list[0].Needs.CNM || list[1].Parameters[0].Kind != "choice" || list[none].Parameters == nil {
+	if len(list) != len(registry) || list[0].Name != "dcon" || !list[0].Needs.CNM ||
+		list[1].Parameters[0].Kind != "choice" || list[none].Parameters == nil {
 		t.Errorf("%s", b.String())
 	}
 }

@@ -67,8 +67,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Rate is the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that name and
-// kind applies.
+// Rate is the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that name
+// and kind applies.
 func (s *Settings) Rate(name string) float64 { return s.get(name, RateKind).number }
 
 // Time is the value of a time parameter.

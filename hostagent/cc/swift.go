@@ -156,8 +156,8 @@ func (w *swift) Rate() float64 {
 	return w.rate
 }
 
-// Retimes is false below one packet: the pacer keeps to a packet's time, as Carousel does. From one packet up the window acts at
-// once; htsim, which paces below one packet only, drops the pacer's time there.
+// Retimes is false below one packet: the pacer keeps to a packet's time, as Carousel does. From one packet up the
+// window acts at once; htsim, which paces below one packet only, drops the pacer's time there.
 func (w *swift) Retimes() bool { return w.cwnd >= 1 }
 
 // Window is cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.

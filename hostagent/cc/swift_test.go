@@ -46,7 +46,8 @@ func TestSwiftTarget(t *testing.T) {
 	for cwnd, want := range map[float64]float64{0.1: 60, 1: 52.938989, 16: 50.489831, 100: 50, 200: 50} {
 		near(t, "target at 40G", w.c.target(cwnd)/1e6, want, 0.6e-6)
 	}
-	if w.c.base != float64(50*us) || w.c.fsRange != float64(10*us) || w.c.maxCwnd != 400 || w.c.minCwnd != 0.001 || w.cwnd != 200 {
+	if w.c.base != float64(50*us) || w.c.fsRange != float64(10*us) || w.c.maxCwnd != 400 || w.c.minCwnd != 0.001 ||
+		w.cwnd != 200 {
 		t.Errorf("profile at 40G: %+v", w.c)
 	}
 	w = newSwift(t, nil, env100)
@@ -166,7 +167,8 @@ func TestSwiftRefusals(t *testing.T) {
 	}
 }
 
-// TestSwiftRetimes: below one packet a departure stays where it was timed; as the window reaches a packet it moves, and from there up.
+// TestSwiftRetimes: below one packet a departure stays where it was timed; as the window reaches a packet it moves, and
+// from there up.
 func TestSwiftRetimes(t *testing.T) {
 	for _, pacing := range []string{"always", "below-one"} {
 		w := newSwift(t, map[string]string{"fs_range": "0s", "pacing": pacing}, env40)

@@ -99,13 +99,15 @@ type timely struct {
 // Rate is R.
 func (t *timely) Rate() float64 { return t.rate }
 
-// Retimes is false: HPCC's simulator, as that of DCQCN's authors, sets the rate and leaves the time of the next departure.
+// Retimes is false: HPCC's simulator, as that of DCQCN's authors, sets the rate and leaves the time of the next
+// departure.
 func (t *timely) Retimes() bool { return false }
 
 // Preset sets R.
 func (t *timely) Preset(_ vtime.Time, rate float64) { t.rate = clamp(rate, t.c.min, t.c.line) }
 
-// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update. One without an RTT is no update.
+// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update. One without an RTT
+// is no update.
 func (t *timely) OnAck(s *Sample) {
 	switch {
 	case s.RTT == 0:
@@ -120,8 +122,8 @@ func (t *timely) OnAck(s *Sample) {
 	t.lastRTT, t.updateAt = s.RTT, s.NextSend
 }
 
-// update is TIMELY's decision on a new RTT. Under TCD it is none on the RTT of an undetermined packet, which is no measure
-// of congestion, and a CE packet's RTT does not raise the rate.
+// update is TIMELY's decision on a new RTT. Under TCD it is none on the RTT of an undetermined packet, which is no
+// measure of congestion, and a CE packet's RTT does not raise the rate.
 func (t *timely) update(s *Sample) {
 	c, rtt := t.c, s.RTT
 	t.rttDiff = float64((1-c.alpha)*t.rttDiff) + float64(c.alpha*float64(rtt-t.lastRTT))

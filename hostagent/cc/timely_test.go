@@ -102,7 +102,8 @@ func TestTIMELYOncePerRTT(t *testing.T) {
 
 func TestTIMELYConstants(t *testing.T) {
 	c := timely40(t, nil).c
-	if c.low != 50*us || c.high != 500*us || c.minRTT != 20e6 || c.ai != 40e6 || c.hai != 200e6 || c.min != 1e9 || c.haiAfter != 5 ||
+	if c.low != 50*us || c.high != 500*us || c.minRTT != 20e6 || c.ai != 40e6 || c.hai != 200e6 || c.min != 1e9 ||
+		c.haiAfter != 5 ||
 		c.alpha != 0.875 || c.beta != 0.8 {
 		t.Errorf("%+v", c)
 	}

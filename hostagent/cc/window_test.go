@@ -73,7 +73,8 @@ func TestWindowedLookup(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Resolve("dcqcn+win", map[string]string{"g": "2"}, env40); err == nil || !strings.Contains(err.Error(), "dcqcn+win.g") {
+	if _, err := Resolve("dcqcn+win", map[string]string{"g": "2"}, env40); err == nil ||
+		!strings.Contains(err.Error(), "dcqcn+win.g") {
 		t.Errorf("%v", err)
 	}
 	given, err := Resolve("dcqcn", nil, env40)
@@ -87,7 +88,8 @@ func TestWindowedLookup(t *testing.T) {
 	}
 }
 
-// TestDerivedConstants: NAME's constants are NAME+win's and NAME+tcd's too, under whichever spelling, but for their own.
+// TestDerivedConstants: NAME's constants are NAME+win's and NAME+tcd's too, under whichever spelling, but for their
+// own.
 func TestDerivedConstants(t *testing.T) {
 	given := map[string]map[string]string{
 		"timely":         {"AI": "1Mbps", "t-low": "60us", "beta": "1"},
@@ -114,7 +116,10 @@ func TestDerivedConstants(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := dcqcnTCDSpec.Constants(map[string]map[string]string{"dcqcn+tcd": {"alpha-timer": "1us", "Alpha_Timer": "2us"}}); len(got) != 2 {
+	if got := dcqcnTCDSpec.Constants(map[string]map[string]string{"dcqcn+tcd": {
+		"alpha-timer": "1us",
+		"Alpha_Timer": "2us",
+	}}); len(got) != 2 {
 		t.Errorf("a constant given twice under one name is the user's mistake, not to be hidden: %v", got)
 	}
 }

@@ -3,9 +3,9 @@
 // that. Package star reads Starlark, package wasm WebAssembly: a program that imports one of them, if only for its
 // init, can read controllers in that language (Register).
 //
-// A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with it: the NIC that calls
-// controllers has no way to hear of errors, and whoever drives the engine recovers from a controller's panic and fails the run
-// (internal/blame). What was measured until then is kept.
+// A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with
+// it: the NIC that calls controllers has no way to hear of errors, and whoever drives the engine recovers from a
+// controller's panic and fails the run (internal/blame). What was measured until then is kept.
 package guest
 
 import (
@@ -41,7 +41,10 @@ const (
 	HandlerCount
 )
 
-var handlerNames = [HandlerCount]string{"init", "preset", "on_ack", "on_cnp", "on_cnm", "on_nak", "on_timeout", "on_timer", "on_sent"}
+var handlerNames = [HandlerCount]string{
+	"init", "preset", "on_ack", "on_cnp", "on_cnm", "on_nak", "on_timeout",
+	"on_timer", "on_sent",
+}
 
 // String is what programs call it.
 func (h Handler) String() string { return handlerNames[h] }
@@ -81,7 +84,8 @@ type Reader func(name string, content []byte) (Program, error)
 
 var readers = map[string]Reader{} // by extension
 
-// Register adds the language of the files with an extension, such as ".star". The language's package calls it from init.
+// Register adds the language of the files with an extension, such as ".star". The language's package calls it from
+// init.
 func Register(extension string, read Reader) { readers[extension] = read }
 
 // ReaderOf returns the reader of files with an extension. ok is false if this program does not import its language.
@@ -93,7 +97,8 @@ func ReaderOf(extension string) (read Reader, ok bool) {
 // Extensions returns the extensions of all registered languages, in order.
 func Extensions() []string { return slices.Sorted(maps.Keys(readers)) }
 
-// Bound is a program with the constants of an Env. It is shared by flows that may be called at the same time, each from one goroutine.
+// Bound is a program with the constants of an Env. It is shared by flows that may be called at the same time, each from
+// one goroutine.
 type Bound interface {
 	// Flow is a new flow, whose program's init has run. The error is an *Error.
 	Flow(env cc.Env) (Flow, error)
@@ -126,8 +131,8 @@ type Answer struct {
 	Steps   uint64 // that the last call took, as the language counts them
 }
 
-// Meter is told what the calls of a program take, and bounds it: a call's own limit does not end a run in which each call takes nearly that
-// much. Steps are the same on any machine.
+// Meter is told what the calls of a program take, and bounds it: a call's own limit does not end a run in which each
+// call takes nearly that much. Steps are the same on any machine.
 type Meter struct {
 	MostSteps uint64             // of a flow's calls in all; 0: not bounded
 	Took      func(steps uint64) // by one call of any flow; several goroutines may call it
@@ -141,7 +146,8 @@ func (a *Answer) SetRate(rate float64) error {
 	case rate <= 0:
 		return fmt.Errorf("the rate would be %g b/s: it must be above 0; keep a least rate, as with max(rate, 10 Mb/s)", rate)
 	case rate > MostRate:
-		return fmt.Errorf("the rate would be %g b/s, above %v: no line is faster; rates are in bits per second", rate, units.Rate(MostRate))
+		return fmt.Errorf("the rate would be %g b/s, above %v: no line is faster; rates are in bits per second", rate,
+			units.Rate(MostRate))
 	}
 	a.Rate = rate
 	return nil
@@ -153,7 +159,8 @@ func (a *Answer) SetWindow(window float64) error {
 	case math.IsNaN(window):
 		return fmt.Errorf("the window would be NaN, which is no number (0/0, or inf - inf, makes one)")
 	case window < 0:
-		return fmt.Errorf("the window would be %g B: it is in bytes of payload, and cannot be negative; 0 means no window", window)
+		return fmt.Errorf("the window would be %g B: it is in bytes of payload, and cannot be negative; 0 means no window",
+			window)
 	case window > 1<<53:
 		return fmt.Errorf("the window would be %g B: windows are in bytes of payload", window)
 	}
@@ -234,16 +241,19 @@ func (e *Error) Error() string {
 	return place + ": " + e.Message
 }
 
-// Guest says that a panic with this value is a guest's mistake and not its controller's in Go, and what to keep of where it happened.
+// Guest says that a panic with this value is a guest's mistake and not its controller's in Go, and what to keep of
+// where it happened.
 func (e *Error) Guest() string { return e.Error() + "\n" + e.Trace }
 
-// Spec makes a congestion control of a program. name is the file's, without its folder; content is all of it. The meter may be nil.
+// Spec makes a congestion control of a program. name is the file's, without its folder; content is all of it. The meter
+// may be nil.
 func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 	d := p.Declares()
 	sum := sha256.Sum256(content)
 	spec := cc.Spec{
-		Name: name, Summary: d.Summary, Source: d.Source, Needs: d.Needs, Departure: d.Departure, HasWindow: d.HasWindow, Parameters: d.Parameters,
-		File: &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content},
+		Name: name, Summary: d.Summary, Source: d.Source, Needs: d.Needs, Departure: d.Departure, HasWindow: d.HasWindow,
+		Parameters: d.Parameters,
+		File:       &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content},
 	}
 	if spec.Summary == "" {
 		spec.Summary = "from the file " + name
@@ -291,7 +301,8 @@ func (c *controller) took(err error) {
 	if m := c.meter; m != nil {
 		m.Took(c.answer.Steps)
 		if c.steps += c.answer.Steps; m.MostSteps > 0 && c.steps > m.MostSteps {
-			panic(&Error{File: c.file, Message: fmt.Sprintf("the calls of a flow have made more than %d steps in all, which is the most here: do less in each", m.MostSteps)})
+			panic(&Error{File: c.file, Message: fmt.Sprintf(
+				"the calls of a flow have made more than %d steps in all, which is the most here: do less in each", m.MostSteps)})
 		}
 	}
 }
@@ -368,7 +379,11 @@ func (c *controller) OnTimer(now vtime.Time) {
 		c.took(c.Timer(now))
 	}
 	if c.answer.Timer <= now {
-		panic(&Error{File: c.file, Function: "on_timer", Message: fmt.Sprintf("it leaves the timer at %v, which is not after now, %v: time would stand still", c.answer.Timer, now)})
+		panic(&Error{
+			File: c.file, Function: "on_timer",
+			Message: fmt.Sprintf("it leaves the timer at %v, which is not after now, %v: time would stand still", c.answer.Timer,
+				now),
+		})
 	}
 }
 

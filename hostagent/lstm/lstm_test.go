@@ -13,8 +13,8 @@ func near(t testing.TB, what string, got, want, tolerance float64) {
 	}
 }
 
-// known is the network of the known answer in testdata/vectors.py: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no biases,
-// W_out .05, b_out .01.
+// known is the network of the known answer in testdata/vectors.py: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no
+// biases, W_out .05, b_out .01.
 func known() *Parameters {
 	p := new(Parameters)
 	for i := range rows {
@@ -49,8 +49,8 @@ func TestKnownAnswer(t *testing.T) {
 	}
 }
 
-// TestGateOrder moves one gate's bias at a time, by hand-computed answers: with every other parameter zero, i, f and o are
-// 1/2 and the candidate is 0.
+// TestGateOrder moves one gate's bias at a time, by hand-computed answers: with every other parameter zero, i, f and o
+// are 1/2 and the candidate is 0.
 func TestGateOrder(t *testing.T) {
 	for gate, want := range []float64{
 		0, // an input gate, even open, lets a candidate of zero in

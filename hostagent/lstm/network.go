@@ -1,10 +1,10 @@
 // Package lstm is the neural network of the LSTM-PID congestion control: it predicts a flow's next round-trip time from
-// the last ones (thesis, section 3.4). It infers, trains and reads its weights without IO, and computes the same bits on
-// every machine.
+// the last ones (thesis, section 3.4). It infers, trains and reads its weights without IO, and computes the same bits
+// on every machine.
 package lstm
 
-// The network's shape (thesis, section 3.4.1): one layer of 16 hidden units, three time steps of one feature each, and a
-// linear head with one output.
+// The network's shape (thesis, section 3.4.1): one layer of 16 hidden units, three time steps of one feature each, and
+// a linear head with one output.
 const (
 	Hidden = 16
 	Steps  = 3
@@ -24,8 +24,9 @@ const (
 	parameterCount     = atOutputBias + 1
 )
 
-// Parameters are the 1233 trained numbers, in the order of PyTorch's LSTM(1, 16) and Linear(16, 1): weights of the input,
-// of the recurrence (row by row), biases of both (only their sum matters; PyTorch has two), weights and bias of the head.
+// Parameters are the 1233 trained numbers, in the order of PyTorch's LSTM(1, 16) and Linear(16, 1): weights of the
+// input, of the recurrence (row by row), biases of both (only their sum matters; PyTorch has two), weights and bias of
+// the head.
 type Parameters [parameterCount]float64
 
 // Features are K at the last three samples, the oldest first (see Series).

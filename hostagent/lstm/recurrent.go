@@ -1,10 +1,11 @@
 package lstm
 
-// Recurrent is a network like Network with another kind of cell. The thesis compares its LSTM with a GRU and a simple RNN
-// (section 3.4.1); no congestion control runs on these.
+// Recurrent is a network like Network with another kind of cell. The thesis compares its LSTM with a GRU and a simple
+// RNN (section 3.4.1); no congestion control runs on these.
 type Recurrent struct {
 	cell cell
-	// of weights of the input and of the recurrence (row by row), biases of both, weights and bias of the head, as PyTorch has them
+	// of weights of the input and of the recurrence (row by row), biases of both, weights and bias of the head, as PyTorch
+	// has them
 	parameters []float64
 }
 
@@ -12,11 +13,11 @@ type Recurrent struct {
 type cell interface {
 	// gates is how many products of each kind a unit has.
 	gates() int
-	// forward makes the output h of what the input (in) and the earlier output (re, of from) come to, biases included. What
-	// it leaves in them is for backward.
+	// forward makes the output h of what the input (in) and the earlier output (re, of from) come to, biases included.
+	// What it leaves in them is for backward.
 	forward(in, re []float64, from, h *[Hidden]float64)
-	// backward turns in and re, as forward left them, into the derivatives by the two products, from that by the output, and is
-	// what goes to the earlier output beside the products.
+	// backward turns in and re, as forward left them, into the derivatives by the two products, from that by the output,
+	// and is what goes to the earlier output beside the products.
 	backward(in, re []float64, from, h, dh *[Hidden]float64) (direct [Hidden]float64)
 }
 

@@ -3,7 +3,8 @@ package lstm
 // smoothing is sigma of equation 2, the weight of the newest RTT.
 const smoothing = 0.2
 
-// Series turns a flow's RTT samples into features (thesis, section 3.3.1). Any unit of time will do: features are ratios.
+// Series turns a flow's RTT samples into features (thesis, section 3.3.1). Any unit of time will do: features are
+// ratios.
 type Series struct {
 	Features Features // K_{t-2}, K_{t-1}, K_t; 0, as with an RTT that stands still, before the flow's first sample
 	Smoothed float64  // S_t

@@ -63,7 +63,8 @@ func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	default:
 		t.model = new(Network)
 	}
-	t.Parameters, t.gradient, t.mean, t.square = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	t.Parameters, t.gradient, t.mean, t.square = make([]float64, n), make([]float64, n), make([]float64,
+		n), make([]float64, n)
 	bound := 1 / math.Sqrt(Hidden)
 	for i := range t.Parameters {
 		t.Parameters[i] = random.Between(-bound, bound)
@@ -75,8 +76,8 @@ func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 // Model is the network as trained so far. It is the trainer's: the next Step changes it.
 func (t *Trainer) Model() Model { return t.model }
 
-// Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that error
-// was before the step.
+// Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that
+// error was before the step.
 func (t *Trainer) Step(pairs []Pair) float64 {
 	loss := t.differentiate(pairs)
 	t.meanBias *= adamMean
@@ -142,9 +143,11 @@ func (n *Network) backward(p *Pair, weight float64, g []float64) float64 {
 	return miss
 }
 
-// backwardStep goes back over the step that led from one state to another: it adds to g, turns dc into the derivative by
-// the earlier c, and is the derivative by the earlier h.
-func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64, g []float64) (earlier [Hidden]float64) {
+// backwardStep goes back over the step that led from one state to another: it adds to g, turns dc into the derivative
+// by the earlier c, and is the derivative by the earlier h.
+func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64,
+	g []float64,
+) (earlier [Hidden]float64) {
 	var dz [rows]float64 // by the gates before their activation
 	for j := range dh {
 		i, f, candidate, o := s.gates[j], s.gates[Hidden+j], s.gates[2*Hidden+j], s.gates[3*Hidden+j]

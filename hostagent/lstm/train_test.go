@@ -150,7 +150,8 @@ func TestInitialParameters(t *testing.T) {
 	if lowest < -0.25 || highest > 0.25 || lowest > -0.24 || highest < 0.24 || math.Abs(sum/parameterCount) > 0.02 {
 		t.Errorf("from %g to %g, mean %g", lowest, highest, sum/parameterCount)
 	}
-	if !slices.Equal(p, NewTrainer(LSTM, NewRandom(1), 0.001).Parameters) || slices.Equal(p, NewTrainer(LSTM, NewRandom(2), 0.001).Parameters) {
+	if !slices.Equal(p, NewTrainer(LSTM, NewRandom(1), 0.001).Parameters) ||
+		slices.Equal(p, NewTrainer(LSTM, NewRandom(2), 0.001).Parameters) {
 		t.Error("the seed does not decide the parameters")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// Weights is a weights file: parameters and where they come from. The file is JSON. Its parameters have the names and the
-// order of PyTorch's state_dict, so that a network trained there can be brought here and back.
+// Weights is a weights file: parameters and where they come from. The file is JSON. Its parameters have the names and
+// the order of PyTorch's state_dict, so that a network trained there can be brought here and back.
 type Weights struct {
 	Provenance Provenance
 	Parameters Parameters
@@ -36,8 +36,9 @@ type Provenance struct {
 	Optimiser    string   `json:"optimiser"`
 	MAPE         []MAPE   `json:"mape_per_round"`
 	UnseenMAPE   float64  `json:"mape_on_unseen_runs"`
-	// Trial is the checksum of what a short training of fixed options gave with the same program: it tells, sooner than training
-	// again would, that the simulations, the drawing of pairs or the optimiser have changed since. See train.Trial.
+	// Trial is the checksum of what a short training of fixed options gave with the same program: it tells, sooner than
+	// training again would, that the simulations, the drawing of pairs or the optimiser have changed since. See
+	// train.Trial.
 	Trial string `json:"trial"`
 }
 
@@ -140,7 +141,8 @@ func Parse(filename string, data []byte) (*Weights, error) {
 		if field == "" {
 			field = "the whole"
 		}
-		err = fmt.Errorf("%s: %s is a JSON %s, which it is not in a weights file", position(data, kind.Offset), field, kind.Value)
+		err = fmt.Errorf("%s: %s is a JSON %s, which it is not in a weights file", position(data, kind.Offset), field,
+			kind.Value)
 	}
 	return nil, fmt.Errorf("weights file %s: %w: %s", filename, err,
 		"restore the file, or train another with: pausenet train lstm --out "+filename)

@@ -25,7 +25,8 @@ func TestWeightsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Parameters != w.Parameters || again.Provenance.Pairs != 19058 || again.Provenance.MAPE[0] != w.Provenance.MAPE[0] {
+	if again.Parameters != w.Parameters || again.Provenance.Pairs != 19058 ||
+		again.Provenance.MAPE[0] != w.Provenance.MAPE[0] {
 		t.Errorf("%+v", again.Provenance)
 	}
 	if formatted, err := again.Format(); err != nil || string(formatted) != text {
@@ -64,13 +65,22 @@ func TestDamagedWeights(t *testing.T) {
 		"version":     {swap(`"version": 1`, `"version": 2`), "version: 2, this pausenet reads 1"},
 		"shape":       {swap(`"hidden": 16`, `"hidden": 32`), "shape: {Inputs:1 Steps:3 Hidden:32 Outputs:1}"},
 		"one changed": {swap(first, "0.1,"+first[strings.IndexByte(first, ',')+1:]), "a number was changed"},
-		"one missing": {swap(first, first[strings.IndexByte(first, ',')+1:]), "parameters.weight_ih_l0: 63 numbers instead of 64"},
-		"a group":     {swap(`"linear.bias"`, `"linear.bais"`), "parameters.linear.bias: 0 numbers instead of 1"},
-		"null":        {swap(first, "null,"+first[strings.IndexByte(first, ',')+1:]), `parameters.weight_ih_l0[0]: "" is not a finite number`},
-		"infinite":    {swap(first, "1e999,"+first[strings.IndexByte(first, ',')+1:]), `parameters.weight_ih_l0[0]: "1e999" is not a finite number`},
-		"NaN":         {swap(first, "NaN,"+first[strings.IndexByte(first, ',')+1:]), "invalid character 'N'"},
-		"checksum":    {swap(w.Parameters.Checksum(), "sha256:00"), `checksum: the file says "sha256:00"`},
-		"long":        {text + strings.Repeat(" ", MaxFileSize), "not a weights file"},
+		"one missing": {
+			swap(first, first[strings.IndexByte(first, ',')+1:]),
+			"parameters.weight_ih_l0: 63 numbers instead of 64",
+		},
+		"a group": {swap(`"linear.bias"`, `"linear.bais"`), "parameters.linear.bias: 0 numbers instead of 1"},
+		"null": {
+			swap(first, "null,"+first[strings.IndexByte(first, ',')+1:]),
+			`parameters.weight_ih_l0[0]: "" is not a finite number`,
+		},
+		"infinite": {
+			swap(first, "1e999,"+first[strings.IndexByte(first, ',')+1:]),
+			`parameters.weight_ih_l0[0]: "1e999" is not a finite number`,
+		},
+		"NaN":      {swap(first, "NaN,"+first[strings.IndexByte(first, ',')+1:]), "invalid character 'N'"},
+		"checksum": {swap(w.Parameters.Checksum(), "sha256:00"), `checksum: the file says "sha256:00"`},
+		"long":     {text + strings.Repeat(" ", MaxFileSize), "not a weights file"},
 	} {
 		_, err := Parse("some/w.json", []byte(c.text))
 		if err == nil {

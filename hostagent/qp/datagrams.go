@@ -94,7 +94,8 @@ func (d *Datagrams) PostSend(w *WorkRequest, to *Destination, room func(n int) [
 		return err
 	}
 	m := wire.Message{
-		Op: wire.OpDatagram, PSN: d.psn, Solicited: w.Solicited, Payload: int(length), Imm: w.Imm, QKey: to.QKey, SourceQP: d.Number,
+		Op: wire.OpDatagram, PSN: d.psn, Solicited: w.Solicited, Payload: int(length), Imm: w.Imm, QKey: to.QKey,
+		SourceQP: d.Number,
 	}
 	if w.Op == WorkSendImm {
 		m.Op = wire.OpDatagramImm
@@ -136,7 +137,8 @@ func (d *Datagrams) PostReceive(w *ReceiveRequest) error {
 // receive request, or with one that is too short, is dropped silently (IBTA volume 1 section 9.8.3).
 func (d *Datagrams) Receive(p *wire.Packet) bool {
 	qkey, source, immediate, withImmediate := p.Datagram()
-	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != StateRTR && d.state != StateRTS || qkey != d.qkey || !p.ICRCValid() {
+	if p.Kind != wire.KindDatagram || p.DestQP != d.Number || d.state != StateRTR && d.state != StateRTS ||
+		qkey != d.qkey || !p.ICRCValid() {
 		return false
 	}
 	room, ok := d.Receives.room()
@@ -145,7 +147,8 @@ func (d *Datagrams) Receive(p *wire.Packet) bool {
 	}
 	d.Receives.take(&d.current)
 	done := Completion{
-		ID: d.current.ID, QP: d.Number, Remote: source, Op: CompletionReceive, Length: uint32(wire.GRHLen + p.Payload), Imm: immediate,
+		ID: d.current.ID, QP: d.Number, Remote: source, Op: CompletionReceive, Length: uint32(wire.GRHLen + p.Payload),
+		Imm:     immediate,
 		WithImm: withImmediate, Solicited: p.Solicited(), Receive: true, IP: p.Version(),
 	}
 	header := p.GRH()

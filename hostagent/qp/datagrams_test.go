@@ -24,7 +24,10 @@ func newDatagramPair(t *testing.T) *datagramPair {
 	p := &datagramPair{T: t}
 	for i := range p.pairs {
 		p.memories[i] = &memory{bytes: make([]byte, 4096)}
-		q, err := NewDatagrams(Config{Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4, SignalAll: true}, 1080)
+		q, err := NewDatagrams(Config{
+			Number: uint32(0x800000 + i), Program: p.memories[i], SendDepth: 4, ReceiveDepth: 4,
+			SignalAll: true,
+		}, 1080)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +49,10 @@ func newDatagramPair(t *testing.T) *datagramPair {
 func (p *datagramPair) send(w *WorkRequest, number, qkey uint32) bool {
 	p.Helper()
 	p.frame = nil
-	to := &Destination{FlowParams: wire.FlowParams{Version: p.ip, Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: number, TOS: wire.ControlTOS(3)}, QKey: qkey}
+	to := &Destination{FlowParams: wire.FlowParams{
+		Version: p.ip, Src: wire.Addr{10, 0, 0, 1}, Dst: wire.Addr{10, 0, 0, 2},
+		SrcPort: 0xc001, DestQP: number, TOS: wire.ControlTOS(3),
+	}, QKey: qkey}
 	err := p.pairs[0].PostSend(w, to, func(n int) []byte {
 		p.frame = make([]byte, n)
 		return p.frame
@@ -80,7 +86,10 @@ func TestDatagram(t *testing.T) {
 		wire.V4: {20: 0x45, 21: wire.ControlTOS(3), 23: 20 + 52, 26: 0x40, 28: 64, 29: 17, 32: 10, 35: 1, 36: 10, 39: 2},
 		// RFC 8200 section 3: 52 bytes of UDP follow (8, BTH 12, DETH 8, immediate data 4, 16 of payload, ICRC 4),
 		// and there is no flow label.
-		wire.V6: {0: 0x60 | wire.ControlTOS(3)>>4, 1: wire.ControlTOS(3) & 0xf << 4, 5: 52, 6: 17, 7: 64, 8: 0xfd, 20: 10, 23: 1, 24: 0xfd, 36: 10, 39: 2},
+		wire.V6: {
+			0: 0x60 | wire.ControlTOS(3)>>4, 1: wire.ControlTOS(3) & 0xf << 4, 5: 52, 6: 17, 7: 64, 8: 0xfd, 20: 10,
+			23: 1, 24: 0xfd, 36: 10, 39: 2,
+		},
 	} {
 		t.Run(ip.String(), func(t *testing.T) { sendDatagram(t, ip, header) })
 	}
@@ -91,13 +100,22 @@ func sendDatagram(t *testing.T, ip wire.Version, header []byte) {
 	p.ip = ip
 	copy(p.memories[0].bytes[100:], "lossless or not")
 	p.receive(5, 4096)
-	if !p.send(&WorkRequest{ID: 9, Op: WorkSendImm, Imm: 0xabcd, Solicited: true, SGEs: []SGE{{base + 100, 8, 7}, {base + 108, 7, 7}}}, 0x800001, ownQKey) {
+	if !p.send(&WorkRequest{
+		ID: 9, Op: WorkSendImm, Imm: 0xabcd, Solicited: true,
+		SGEs: []SGE{{base + 100, 8, 7}, {base + 108, 7, 7}},
+	}, 0x800001, ownQKey) {
 		t.Fatal("it is not taken")
 	}
-	if want := []Completion{{ID: 9, QP: 0x800000, Remote: 0x800001, Op: CompletionSend}}; !slices.Equal(p.memories[0].completed, want) {
+	if want := []Completion{{
+		ID: 9, QP: 0x800000, Remote: 0x800001,
+		Op: CompletionSend,
+	}}; !slices.Equal(p.memories[0].completed, want) {
 		t.Errorf("the sender has %+v", p.memories[0].completed)
 	}
-	want := []Completion{{ID: 5, QP: 0x800001, Remote: 0x800000, Op: CompletionReceive, Length: 55, Imm: 0xabcd, WithImm: true, Solicited: true, Receive: true, IP: ip}}
+	want := []Completion{{
+		ID: 5, QP: 0x800001, Remote: 0x800000, Op: CompletionReceive, Length: 55, Imm: 0xabcd,
+		WithImm: true, Solicited: true, Receive: true, IP: ip,
+	}}
 	if !slices.Equal(p.memories[1].completed, want) {
 		t.Errorf("the receiver has %+v", p.memories[1].completed)
 	}
@@ -128,7 +146,10 @@ func TestDatagramRefused(t *testing.T) {
 		t.Error("one with a wrong ICRC is taken")
 	}
 	p.pairs[1].Fail()
-	if want := []Completion{{ID: 1, QP: 0x800001, Status: StatusFlushed, Op: CompletionReceive, Receive: true}}; !slices.Equal(p.memories[1].completed, want) {
+	if want := []Completion{{
+		ID: 1, QP: 0x800001, Status: StatusFlushed, Op: CompletionReceive,
+		Receive: true,
+	}}; !slices.Equal(p.memories[1].completed, want) {
 		t.Errorf("as it fails it has %+v", p.memories[1].completed)
 	}
 	if p.send(inline, 0x800001, ownQKey) {
@@ -155,7 +176,8 @@ func TestDatagramPostErrors(t *testing.T) {
 			t.Errorf("%+v: %v", k.w, err)
 		}
 	}
-	if err := q.PostSend(&WorkRequest{ID: 3, SGEs: []SGE{{1, 8, 7}}}, &Destination{}, none); err != nil || q.State() != StateError {
+	if err := q.PostSend(&WorkRequest{ID: 3, SGEs: []SGE{{1, 8, 7}}}, &Destination{}, none); err != nil ||
+		q.State() != StateError {
 		t.Errorf("of memory that it may not have: %v, %v", err, q.State())
 	}
 	if err := q.PostSend(&WorkRequest{ID: 4}, &Destination{}, none); err != nil {

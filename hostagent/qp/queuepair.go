@@ -53,7 +53,8 @@ type Config struct {
 
 func (c *Config) checkDepths() error {
 	if c.SendDepth < 1 || c.SendDepth > MaxDepth || c.ReceiveDepth < 0 || c.ReceiveDepth > MaxDepth {
-		return fmt.Errorf("queues of %d and %d work requests: 1..%d to send, 0..%d to receive", c.SendDepth, c.ReceiveDepth, MaxDepth, MaxDepth)
+		return fmt.Errorf("queues of %d and %d work requests: 1..%d to send, 0..%d to receive", c.SendDepth, c.ReceiveDepth,
+			MaxDepth, MaxDepth)
 	}
 	return nil
 }
@@ -70,10 +71,11 @@ type Remote struct {
 
 // Requester holds what a queue pair must know to send requests.
 type Requester struct {
-	PSN             uint32 // of the first
-	Reads           int    // maximum number of READs and atomic operations in progress at once
-	Timeout         uint8  // 0..31: without an answer for 4.096 us * 2^Timeout requests are retransmitted; 0: never for that reason
-	Retry, RNRRetry uint8  // 0..7: how often; RNRRetry 7: without end
+	PSN   uint32 // of the first
+	Reads int    // maximum number of READs and atomic operations in progress at once
+	// 0..31: without an answer for 4.096 us * 2^Timeout requests are retransmitted; 0: never for that reason
+	Timeout         uint8
+	Retry, RNRRetry uint8 // 0..7: how often; RNRRetry 7: without end
 }
 
 // MaxReads is the maximum number of READs and atomic operations in progress at once.
@@ -194,7 +196,10 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c hostagent.SenderConfig, 
 	case r.Reads < 0 || r.Reads > MaxReads || r.RNRTimer > 31:
 		return fmt.Errorf("%d READs at once and RNR timer %d: 0..%d and 0..31", r.Reads, r.RNRTimer, MaxReads)
 	}
-	k, err := q.device.nic.Connect(now, &hostagent.ConnectionConfig{SenderConfig: c, Number: q.Number, MTU: r.MTU, Back: back, Messages: q})
+	k, err := q.device.nic.Connect(now, &hostagent.ConnectionConfig{
+		SenderConfig: c, Number: q.Number, MTU: r.MTU,
+		Back: back, Messages: q,
+	})
 	if err != nil {
 		return err
 	}
@@ -233,7 +238,10 @@ func (q *QueuePair) PostReceive(w *ReceiveRequest) error {
 	case q.state == StateReset || !q.own:
 		return ErrState
 	case q.state == StateError:
-		q.Program.Complete(Completion{ID: w.ID, QP: q.Number, Remote: q.Remote.QP, Status: StatusFlushed, Op: CompletionReceive, Receive: true})
+		q.Program.Complete(Completion{
+			ID: w.ID, QP: q.Number, Remote: q.Remote.QP, Status: StatusFlushed,
+			Op: CompletionReceive, Receive: true,
+		})
 		return nil
 	}
 	return q.Receives.Post(w)

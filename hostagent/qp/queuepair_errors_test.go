@@ -12,7 +12,8 @@ import (
 
 // connected are two queue pairs on a wire without faults, which give up after 4 times 131 us, and after 3 RNR NAKs.
 func connected(t *testing.T) *ends {
-	return newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 512, Reads: 2, RNRTimer: 1}, Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
+	return newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 512, Reads: 2, RNRTimer: 1},
+		Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
 }
 
 // outcomes are an end's completions, as "id:status".
@@ -46,18 +47,72 @@ func TestPairErrors(t *testing.T) {
 		events []EventKind
 		state  State // of end 1
 	}{
-		{"a wrong key", change(func(w *WorkRequest) { w.RKey = 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
-		{"beyond the region", change(func(w *WorkRequest) { w.Remote = base + 1<<19 - 999 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
-		{"an address that wraps", change(func(w *WorkRequest) { w.Remote = 1<<64 - 1 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
-		{"a READ of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 9 }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{
+			"a wrong key", change(func(w *WorkRequest) { w.RKey = 9 }), nil,
+			[]string{"0:0", "1:10", "2:5"},
+			nil,
+			[]EventKind{EventAccess},
+			StateError,
+		},
+		{
+			"beyond the region", change(func(w *WorkRequest) { w.Remote = base + 1<<19 - 999 }), nil,
+			[]string{"0:0", "1:10", "2:5"},
+			nil,
+			[]EventKind{EventAccess},
+			StateError,
+		},
+		{
+			"an address that wraps", change(func(w *WorkRequest) { w.Remote = 1<<64 - 1 }), nil,
+			[]string{"0:0", "1:10", "2:5"},
+			nil,
+			[]EventKind{EventAccess},
+			StateError,
+		},
+		{
+			"a READ of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 9 }), nil,
+			[]string{"0:0", "1:10", "2:5"},
+			nil,
+			[]EventKind{EventAccess},
+			StateError,
+		},
 		{"an atomic operation of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey, w.SGEs = WorkFetchAdd, 9, at(0, 8) }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
-		{"memory that is gone there", change(func(w *WorkRequest) { w.RKey = 8 }), nil, []string{"0:0", "1:11", "2:5"}, nil, []EventKind{EventFatal}, StateError},
-		{"a wrong local key", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
-		{"beyond the local region", change(func(w *WorkRequest) { w.SGEs = at(1<<19-999, 1000) }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
-		{"a READ to a wrong local key", change(func(w *WorkRequest) { w.Op, w.SGEs = WorkRead, []SGE{{base, 1000, 9}} }), nil, []string{"0:0", "1:4", "2:5"}, nil, nil, StateRTS},
-		{"local memory that is gone", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 8}} }), nil, []string{"0:0", "1:2", "2:5"}, nil, nil, StateRTS},
-		{"a receiver that is not ready", change(func(w *WorkRequest) { w.Op = WorkSend }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, StateRTS},
-		{"a WRITE with immediate data to one", change(func(w *WorkRequest) { w.Op = WorkWriteImm }), nil, []string{"0:0", "1:13", "2:5"}, nil, nil, StateRTS},
+		{
+			"memory that is gone there", change(func(w *WorkRequest) { w.RKey = 8 }), nil,
+			[]string{"0:0", "1:11", "2:5"},
+			nil,
+			[]EventKind{EventFatal},
+			StateError,
+		},
+		{
+			"a wrong local key", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 9}} }), nil,
+			[]string{"0:0", "1:4", "2:5"},
+			nil, nil, StateRTS,
+		},
+		{
+			"beyond the local region", change(func(w *WorkRequest) { w.SGEs = at(1<<19-999, 1000) }), nil,
+			[]string{"0:0", "1:4", "2:5"},
+			nil, nil, StateRTS,
+		},
+		{
+			"a READ to a wrong local key", change(func(w *WorkRequest) { w.Op, w.SGEs = WorkRead, []SGE{{base, 1000, 9}} }), nil,
+			[]string{"0:0", "1:4", "2:5"},
+			nil, nil, StateRTS,
+		},
+		{
+			"local memory that is gone", change(func(w *WorkRequest) { w.SGEs = []SGE{{base, 1000, 8}} }), nil,
+			[]string{"0:0", "1:2", "2:5"},
+			nil, nil, StateRTS,
+		},
+		{
+			"a receiver that is not ready", change(func(w *WorkRequest) { w.Op = WorkSend }), nil,
+			[]string{"0:0", "1:13", "2:5"},
+			nil, nil, StateRTS,
+		},
+		{
+			"a WRITE with immediate data to one", change(func(w *WorkRequest) { w.Op = WorkWriteImm }), nil,
+			[]string{"0:0", "1:13", "2:5"},
+			nil, nil, StateRTS,
+		},
 		{
 			"a message longer than the receive", change(func(w *WorkRequest) { w.Op = WorkSend }),
 			func(e *ends) {
@@ -85,8 +140,16 @@ func TestPairErrors(t *testing.T) {
 			[]EventKind{EventRequest},
 			StateError,
 		},
-		{"a program that has ended there", change(func(w *WorkRequest) { w.RKey = 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, StateError},
-		{"a READ of one that has ended", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 6 }), nil, []string{"0:0", "1:12", "2:5"}, nil, nil, StateError},
+		{
+			"a program that has ended there", change(func(w *WorkRequest) { w.RKey = 6 }), nil,
+			[]string{"0:0", "1:12", "2:5"},
+			nil, nil, StateError,
+		},
+		{
+			"a READ of one that has ended", change(func(w *WorkRequest) { w.Op, w.RKey = WorkRead, 6 }), nil,
+			[]string{"0:0", "1:12", "2:5"},
+			nil, nil, StateError,
+		},
 		{
 			"a SEND to one that has ended", change(func(w *WorkRequest) { w.Op = WorkSend }),
 			func(e *ends) { e.receive(1, ReceiveRequest{5, []SGE{{base, 1000, 6}}}) },
@@ -95,9 +158,19 @@ func TestPairErrors(t *testing.T) {
 			nil,
 			StateError,
 		},
-		{"an end that is gone", write, func(e *ends) { e.q[1].Reset() }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateReset},
+		{
+			"an end that is gone", write, func(e *ends) { e.q[1].Reset() },
+			[]string{"0:12", "1:5", "2:5"},
+			nil, nil,
+			StateReset,
+		},
 		{"a wire that loses all", write, func(e *ends) { e.loss = 1 }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateRTS},
-		{"an end that is in error", write, func(e *ends) { e.q[1].Fail(0) }, []string{"0:12", "1:5", "2:5"}, nil, nil, StateError},
+		{
+			"an end that is in error", write, func(e *ends) { e.q[1].Fail(0) },
+			[]string{"0:12", "1:5", "2:5"},
+			nil, nil,
+			StateError,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := connected(t)
@@ -115,8 +188,10 @@ func TestPairErrors(t *testing.T) {
 			if got := e.outcomes(0); !slices.Equal(got, c.want) || e.q[0].State() != StateError {
 				t.Errorf("completed %v, want %v; %v", got, c.want, e.q[0].State())
 			}
-			if got := e.outcomes(1); !slices.Equal(got, c.there) || !slices.Equal(e.m[1].events, c.events) || e.q[1].State() != c.state {
-				t.Errorf("there %v, want %v; events %v, want %v; %v, want %v", got, c.there, e.m[1].events, c.events, e.q[1].State(), c.state)
+			if got := e.outcomes(1); !slices.Equal(got, c.there) || !slices.Equal(e.m[1].events, c.events) ||
+				e.q[1].State() != c.state {
+				t.Errorf("there %v, want %v; events %v, want %v; %v, want %v", got, c.there, e.m[1].events, c.events,
+					e.q[1].State(), c.state)
 			}
 			e.post(0, WorkRequest{ID: 3, Op: WorkRead, SGEs: at(0, 1)})
 			e.receive(0, ReceiveRequest{ID: 4})
@@ -165,7 +240,8 @@ func TestPairPosting(t *testing.T) {
 		t.Errorf("one receive more than there is room for: %v", err)
 	}
 	q.Reset()
-	if err := errors.Join(q.PostSend(0, &ok), q.PostReceive(&ReceiveRequest{})); !errors.Is(err, ErrState) || len(e.m[0].completed) != 0 {
+	if err := errors.Join(q.PostSend(0, &ok), q.PostReceive(&ReceiveRequest{})); !errors.Is(err, ErrState) ||
+		len(e.m[0].completed) != 0 {
 		t.Errorf("after a reset: %v, %v", err, e.m[0].completed)
 	}
 	if err := q.Start(Requester{}); !errors.Is(err, ErrState) {
@@ -185,7 +261,8 @@ func TestPairSharedReceives(t *testing.T) {
 	e.post(0, WorkRequest{Op: WorkSend, SGEs: at(0, 10), Signaled: true})
 	e.run(func() bool { return e.q[0].count == 0 })
 	e.q[1].Fail(e.now)
-	if got := e.outcomes(1); !slices.Equal(got, []string{"r0:0"}) || e.q[1].Receives.Len() != 1 || e.m[1].events[len(e.m[1].events)-1] != EventLastReceive {
+	if got := e.outcomes(1); !slices.Equal(got, []string{"r0:0"}) || e.q[1].Receives.Len() != 1 ||
+		e.m[1].events[len(e.m[1].events)-1] != EventLastReceive {
 		t.Errorf("%v, %d left, events %v", got, e.q[1].Receives.Len(), e.m[1].events)
 	}
 }
@@ -220,9 +297,11 @@ func TestPairOnTheWire(t *testing.T) {
 		e.run(func() bool { return e.q[0].count == 0 })
 	}
 	want := []string{
-		"1 WRITE_FIRST fffffe", "1 WRITE_MIDDLE ffffff", "0 ACK fffffe 1f msn 0", "1 WRITE_LAST 000000", "0 ACK ffffff 1f msn 0", "0 ACK 000000 1f msn 1",
+		"1 WRITE_FIRST fffffe", "1 WRITE_MIDDLE ffffff", "0 ACK fffffe 1f msn 0", "1 WRITE_LAST 000000",
+		"0 ACK ffffff 1f msn 0", "0 ACK 000000 1f msn 1",
 		"1 SEND_FIRST 000001", "1 SEND_LAST_IMM 000002 SE", "0 ACK 000001 1f msn 1", "0 ACK 000002 1f msn 2",
-		"1 READ_REQUEST 000003", "0 READ_RESPONSE_FIRST 000003 1f msn 3", "0 READ_RESPONSE_MIDDLE 000004", "0 READ_RESPONSE_LAST 000005 1f msn 3",
+		"1 READ_REQUEST 000003", "0 READ_RESPONSE_FIRST 000003 1f msn 3", "0 READ_RESPONSE_MIDDLE 000004",
+		"0 READ_RESPONSE_LAST 000005 1f msn 3",
 		"1 FETCH_ADD 000006", "0 ATOMIC_ACK 000006 1f msn 4",
 		"1 WRITE_ONLY 000007", "0 ACK 000007 1f msn 5",
 	}
@@ -242,8 +321,14 @@ func TestPairStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range []wire.Opcode{wire.OpWriteOnly, wire.OpSendOnly, wire.OpReadRequest, wire.OpFetchAdd, wire.OpAtomicAck, wire.OpReadResponseOnly} {
-		m := wire.Message{Op: op, PSN: 0xfffffe, VA: base, RKey: 7, Length: 4, Payload: map[bool]int{true: 4}[op.IsData() || op.IsReadResponse()]}
+	for _, op := range []wire.Opcode{
+		wire.OpWriteOnly, wire.OpSendOnly, wire.OpReadRequest, wire.OpFetchAdd,
+		wire.OpAtomicAck, wire.OpReadResponseOnly,
+	} {
+		m := wire.Message{
+			Op: op, PSN: 0xfffffe, VA: base, RKey: 7, Length: 4,
+			Payload: map[bool]int{true: 4}[op.IsData() || op.IsReadResponse()],
+		}
 		f := e.Frame(wire.V4.MessageLen(m.Op, m.Payload))
 		wire.BeginMessage(f.Data(), header, &m)
 		wire.EndMessage(f.Data())
@@ -256,8 +341,10 @@ func TestPairStrangers(t *testing.T) {
 		e.nics[1].Receive(e.now, f)
 		e.pool.Put(f)
 	}
-	if e.nics[1].Stray != 8 || len(e.m[1].completed)+len(e.m[1].events) != 0 || e.q[1].State() != StateRTS || e.nics[1].Backlog() != 0 {
-		t.Errorf("%d strays, %v, %v, %v, %d answers", e.nics[1].Stray, e.m[1].completed, e.m[1].events, e.q[1].State(), e.nics[1].Backlog())
+	if e.nics[1].Stray != 8 || len(e.m[1].completed)+len(e.m[1].events) != 0 || e.q[1].State() != StateRTS ||
+		e.nics[1].Backlog() != 0 {
+		t.Errorf("%d strays, %v, %v, %v, %d answers", e.nics[1].Stray, e.m[1].completed, e.m[1].events, e.q[1].State(),
+			e.nics[1].Backlog())
 	}
 }
 
@@ -316,7 +403,8 @@ func TestPairLongestWrite(t *testing.T) {
 		e.look()
 		e.run(func() bool { return len(syndromes) > 0 })
 		if !slices.Equal(syndromes, []uint8{want.syndrome}) || !slices.Equal(e.m[1].events, []EventKind{want.event}) {
-			t.Errorf("%d bytes: syndromes %02x, events %v, want %02x and %v", length, syndromes, e.m[1].events, want.syndrome, want.event)
+			t.Errorf("%d bytes: syndromes %02x, events %v, want %02x and %v", length, syndromes, e.m[1].events, want.syndrome,
+				want.event)
 		}
 	}
 }
@@ -325,7 +413,8 @@ func TestPairLongestWrite(t *testing.T) {
 // an MTU of 256, and a second waits for the first unless it takes at least one less.
 func TestPairPSNsInFlight(t *testing.T) {
 	for second, want := range map[uint32]int{1 << 30: 1, 1<<30 - 256: 2} {
-		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 4, RNRTimer: 1}, Requester{Reads: 4, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
+		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 4, RNRTimer: 1},
+			Requester{Reads: 4, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
 		for _, length := range []uint32{1 << 30, second} {
 			e.post(0, WorkRequest{Op: WorkRead, SGEs: []SGE{{base, length, 7}}, Remote: base, RKey: 7})
 		}

@@ -17,10 +17,14 @@ import (
 // other queue pair of the host goes on.
 func FuzzPairFrames(f *testing.F) {
 	for op := range 32 {
-		f.Add([]byte{byte(op), 0x1f, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0, 0x11, 0x60, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+		f.Add([]byte{
+			byte(op), 0x1f, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0, 0x11, 0x60, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			0, 0,
+		})
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 2, RNRTimer: 1}, Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
+		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 2, RNRTimer: 1},
+			Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
 		q, m := e.q[0], e.m[0]
 		const own = 1 << 16 // what is behind may not be had
 		m.bytes = m.bytes[:own]
@@ -30,7 +34,11 @@ func FuzzPairFrames(f *testing.F) {
 		}
 		posted := 0
 		for i, w := range []WorkRequest{
-			{Op: WorkWrite, SGEs: at(0, 700)}, {Op: WorkRead, SGEs: at(0, 900)}, {Op: WorkFetchAdd, SGEs: at(0, 8)}, {Op: WorkSend, SGEs: at(0, 300)}, {Op: WorkRead, SGEs: at(0, 900)},
+			{Op: WorkWrite, SGEs: at(0, 700)},
+			{Op: WorkRead, SGEs: at(0, 900)},
+			{Op: WorkFetchAdd, SGEs: at(0, 8)},
+			{Op: WorkSend, SGEs: at(0, 300)},
+			{Op: WorkRead, SGEs: at(0, 900)},
 		} {
 			w.ID, w.Signaled, w.Remote, w.RKey = uint64(i), true, base, 7
 			e.post(0, w)
@@ -68,7 +76,8 @@ func FuzzPairFrames(f *testing.F) {
 					size = 0
 				}
 				msg := wire.Message{
-					Op: op, PSN: psn, AckRequest: x[3]&1 != 0, Solicited: x[3]&2 != 0, Payload: size, VA: base + uint64(int64(int32(binary.LittleEndian.Uint32(x[8:])))),
+					Op: op, PSN: psn, AckRequest: x[3]&1 != 0, Solicited: x[3]&2 != 0, Payload: size,
+					VA:   base + uint64(int64(int32(binary.LittleEndian.Uint32(x[8:])))),
 					RKey: 7 + uint32(x[6])&3, Length: binary.LittleEndian.Uint32(x[12:]), Syndrome: x[1],
 				}
 				fr = e.Frame(wire.V4.MessageLen(op, size))
@@ -162,7 +171,8 @@ func TestPairAllocations(t *testing.T) {
 
 // BenchmarkPair sends a WRITE of 64 packets and takes its ACKs.
 func BenchmarkPair(b *testing.B) {
-	e := newLink(b, 1, nil).join(usual, Remote{MTU: 1000, Reads: 4}, Requester{Reads: 4, Retry: 7, RNRRetry: 7}, func() cc.Controller { return cc.Constant(line) })
+	e := newLink(b, 1, nil).join(usual, Remote{MTU: 1000, Reads: 4}, Requester{Reads: 4, Retry: 7, RNRRetry: 7},
+		func() cc.Controller { return cc.Constant(line) })
 	w := WorkRequest{Op: WorkWrite, SGEs: at(0, 64000), Remote: base, RKey: 7}
 	for b.Loop() {
 		if err := e.q[0].PostSend(e.now, &w); err != nil {

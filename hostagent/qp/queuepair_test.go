@@ -304,7 +304,8 @@ func (l *link) join(c Config, r Remote, s Requester, control func() cc.Controlle
 		forward, back := l.ways(i)
 		to := r
 		to.QP, to.PSN = uint32(pairNumber+1-i), r.PSN+uint32(1-i)
-		if err := q.Connect(l.now, to, hostagent.SenderConfig{Flow: i, Controller: control(), Wire: forward}, back); err != nil {
+		if err := q.Connect(l.now, to, hostagent.SenderConfig{Flow: i, Controller: control(), Wire: forward},
+			back); err != nil {
 			l.Fatal(err)
 		}
 		own := s
@@ -408,14 +409,23 @@ func (m *model) place(i, n int) int {
 // add adds a message of end i, and does it.
 func (m *model) add(i, id, length int) {
 	random, there := m.random, m.memory[1-i]
-	w := WorkRequest{ID: uint64(id), Op: WorkOp(random.IntN(int(workOps))), RKey: 7, Imm: random.Uint32(), Signaled: random.IntN(3) > 0, Solicited: random.IntN(2) == 0}
+	w := WorkRequest{
+		ID: uint64(id), Op: WorkOp(random.IntN(int(workOps))), RKey: 7, Imm: random.Uint32(),
+		Signaled: random.IntN(3) > 0, Solicited: random.IntN(2) == 0,
+	}
 	from, remote := random.IntN(constant-length), constant+random.IntN(writtenTo-constant-5000)&^7
 	data := slices.Clone(m.memory[i][from : from+length])
-	w.SGEs = []SGE{{base + uint64(from), uint32(length / 3), 7}, {base + uint64(from+length/3), uint32(length - length/3), 7}}
+	w.SGEs = []SGE{
+		{base + uint64(from), uint32(length / 3), 7},
+		{base + uint64(from+length/3), uint32(length - length/3), 7},
+	}
 	if !w.Op.responds() && length < 200 && random.IntN(2) == 0 {
 		w.Inline, w.SGEs = data, nil
 	}
-	receive := Completion{ID: uint64(len(m.given[1-i])), QP: m.q[1-i].Number, Remote: m.q[i].Number, Length: uint32(length), Receive: true, Solicited: w.Solicited}
+	receive := Completion{
+		ID: uint64(len(m.given[1-i])), QP: m.q[1-i].Number, Remote: m.q[i].Number,
+		Length: uint32(length), Receive: true, Solicited: w.Solicited,
+	}
 	if receive.WithImm = w.Op == WorkSendImm || w.Op == WorkWriteImm; receive.WithImm {
 		receive.Imm = w.Imm
 	}
@@ -457,7 +467,10 @@ func (m *model) add(i, id, length int) {
 	w.Remote = base + uint64(remote)
 	m.posted[i] = append(m.posted[i], w)
 	if w.Signaled {
-		m.want[i] = append(m.want[i], Completion{ID: w.ID, QP: m.q[i].Number, Remote: m.q[1-i].Number, Op: w.Op.completion(), Length: uint32(length)})
+		m.want[i] = append(m.want[i], Completion{
+			ID: w.ID, QP: m.q[i].Number, Remote: m.q[1-i].Number, Op: w.Op.completion(),
+			Length: uint32(length),
+		})
 	}
 }
 
@@ -484,7 +497,8 @@ func (m *model) run() {
 			m.now += us
 		}
 		if n > 3e6 {
-			m.T.Fatalf("it does not end: %d and %d works are left, of %d and %d", m.q[0].count, m.q[1].count, len(m.posted[0]), len(m.posted[1]))
+			m.T.Fatalf("it does not end: %d and %d works are left, of %d and %d", m.q[0].count, m.q[1].count, len(m.posted[0]),
+				len(m.posted[1]))
 		}
 	}
 	for i := range m.q {
@@ -506,9 +520,11 @@ func (m *model) run() {
 		}
 		a, b := m.q[i].Counts, m.q[1-i].Counts
 		if a.BytesSent != a.BytesAcked || a.BytesAcked != b.BytesReceived {
-			m.T.Fatalf("end %d: %d bytes sent, %d acknowledged, %d received there", i, a.BytesSent, a.BytesAcked, b.BytesReceived)
+			m.T.Fatalf("end %d: %d bytes sent, %d acknowledged, %d received there", i, a.BytesSent, a.BytesAcked,
+				b.BytesReceived)
 		}
-		if m.loss == 0 && m.double == 0 && m.jitter == 0 && b.RNRs == 0 && a.Retries == 0 && (b.Duplicates != 0 || b.OutOfOrder != 0) {
+		if m.loss == 0 && m.double == 0 && m.jitter == 0 && b.RNRs == 0 && a.Retries == 0 &&
+			(b.Duplicates != 0 || b.OutOfOrder != 0) {
 			m.T.Fatalf("end %d: %+v, and nothing was lost", 1-i, b)
 		}
 	}

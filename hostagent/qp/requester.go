@@ -55,7 +55,10 @@ func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
 	case err != nil:
 		return err
 	case q.state == StateError:
-		q.Program.Complete(Completion{ID: r.ID, QP: q.Number, Remote: q.Remote.QP, Status: StatusFlushed, Op: r.Op.completion()})
+		q.Program.Complete(Completion{
+			ID: r.ID, QP: q.Number, Remote: q.Remote.QP, Status: StatusFlushed,
+			Op: r.Op.completion(),
+		})
 		return nil
 	case q.state != StateRTS || r.Op.responds() && q.Requester.Reads == 0:
 		return ErrState
@@ -148,7 +151,8 @@ func (q *QueuePair) sendRequest(now vtime.Time) (f *frame.Frame, payload int) {
 	index := packet - w.first
 	last := index == w.packets-1
 	m := wire.Message{
-		PSN: uint32(w.psn+index) & wire.PSNMask, VA: w.Remote, RKey: w.RKey, Length: w.length, Imm: w.Imm, Swap: w.Swap, Compare: w.Compare,
+		PSN: uint32(w.psn+index) & wire.PSNMask, VA: w.Remote, RKey: w.RKey, Length: w.length, Imm: w.Imm, Swap: w.Swap,
+		Compare:    w.Compare,
 		AckRequest: last || k.WantsAck(packet),
 		Solicited:  last && w.Solicited,
 	}
@@ -303,7 +307,10 @@ func (q *QueuePair) finishWork(status Status) {
 	q.count--
 	q.cursor = max(0, q.cursor-1)
 	if w.Signaled || q.SignalAll || status != StatusOK {
-		q.Program.Complete(Completion{ID: w.ID, QP: q.Number, Remote: q.Remote.QP, Status: status, Op: w.Op.completion(), Length: w.length})
+		q.Program.Complete(Completion{
+			ID: w.ID, QP: q.Number, Remote: q.Remote.QP, Status: status, Op: w.Op.completion(),
+			Length: w.length,
+		})
 	}
 }
 

@@ -131,7 +131,8 @@ func (q *QueuePair) take(now vtime.Time, p *wire.Packet) {
 	imm := op.HasImm()
 	full := size == uint32(q.Remote.MTU)
 	switch {
-	case first == q.more, !first && send != (q.open == wire.OpSendFirst), // out of the order of opcodes (section 9.7.4.1.2)
+	// out of the order of opcodes (section 9.7.4.1.2)
+	case first == q.more, !first && send != (q.open == wire.OpSendFirst),
 		!last && !full, size > uint32(q.Remote.MTU), last && !first && size == 0: // or of lengths (section 9.7.4.1.6)
 		q.refuse(now, p, wire.SyndromeNakInvalid, EventRequest)
 		return
@@ -287,7 +288,10 @@ func (q *QueuePair) end(now vtime.Time, p *wire.Packet) {
 
 // completeReceive completes the current receive request. p is the last packet of its message, nil if it failed.
 func (q *QueuePair) completeReceive(status Status, op CompletionOp, length uint32, p *wire.Packet) {
-	c := Completion{ID: q.current.ID, QP: q.Number, Remote: q.Remote.QP, Status: status, Op: op, Length: length, Receive: true, Solicited: p == nil}
+	c := Completion{
+		ID: q.current.ID, QP: q.Number, Remote: q.Remote.QP, Status: status, Op: op, Length: length,
+		Receive: true, Solicited: p == nil,
+	}
 	if p != nil {
 		c.Solicited, c.WithImm, c.Imm = p.Solicited(), p.Opcode.HasImm(), p.Immediate()
 	}

@@ -88,7 +88,8 @@ const (
 // completion returns the operation as completions name it.
 func (o WorkOp) completion() CompletionOp {
 	return [workOps]CompletionOp{
-		CompletionSend, CompletionSend, CompletionWrite, CompletionWrite, CompletionRead, CompletionCompareSwap, CompletionFetchAdd,
+		CompletionSend, CompletionSend, CompletionWrite, CompletionWrite, CompletionRead, CompletionCompareSwap,
+		CompletionFetchAdd,
 	}[o]
 }
 
@@ -238,7 +239,8 @@ func ackTimeout(n uint8) vtime.Time {
 
 // rnrTimes are the delays of RNR NAKs by their timers, in units of 10 us (IBTA volume 1 section 9.7.5.2.8, table 45).
 var rnrTimes = [32]int64{
-	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
+	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144,
+	8192, 12288, 16384,
 	24576, 32768, 49152,
 }
 

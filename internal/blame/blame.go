@@ -16,7 +16,10 @@ const (
 )
 
 // Methods are those that a NIC calls.
-var Methods = []string{"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnLoss", "OnTimer", "Rate", "Window", "Deadline", "Retimes"}
+var Methods = []string{
+	"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnLoss", "OnTimer", "Rate", "Window",
+	"Deadline", "Retimes",
+}
 
 // Carried is a panic of one goroutine that another panics with in its place.
 type Carried struct {
@@ -28,14 +31,16 @@ type Carried struct {
 // Error is the value with the stack of the goroutine that panicked first: what is printed if nobody recovers.
 func (c *Carried) Error() string { return fmt.Sprintf("%v\n\n%s", c.Value, c.Stack) }
 
-// Carry is a panic with this value, for another goroutine. It is to be called by the deferred function that recovers from the panic.
+// Carry is a panic with this value, for another goroutine. It is to be called by the deferred function that recovers
+// from the panic.
 func Carry(value any) *Carried {
 	value, stack, outside := Of(value)
 	return &Carried{value, stack, outside}
 }
 
-// Of is what a panic was about, its stack, and whether it came out of a method of a congestion control, or of what makes one, and not out
-// of the code around it. It is to be called with what was recovered, by the deferred function that did.
+// Of is what a panic was about, its stack, and whether it came out of a method of a congestion control, or of what
+// makes one, and not out of the code around it. It is to be called with what was recovered, by the deferred function
+// that did.
 func Of(recovered any) (value any, stack []byte, outside bool) {
 	if c, ok := recovered.(*Carried); ok {
 		return c.Value, c.Stack, c.Outside

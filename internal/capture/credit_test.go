@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// TestTsharkCredits: with one line of Lua tshark reads credit messages with its own dissector of InfiniBand links. It wants
-// 62 bytes.
+// TestTsharkCredits: with one line of Lua tshark reads credit messages with its own dissector of InfiniBand links. It
+// wants 62 bytes.
 func TestTsharkCredits(t *testing.T) {
 	needTshark(t)
 	dir := t.TempDir()

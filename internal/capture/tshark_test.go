@@ -141,7 +141,8 @@ func TestTshark(t *testing.T) {
 	for _, line := range sound {
 		t.Errorf("malformed: %s", line)
 	}
-	lines := tshark(t, path, "-T", "fields", "-e", "frame.interface_name", "-e", "frame.time_epoch", "-e", "frame.protocols")
+	lines := tshark(t, path, "-T", "fields", "-e", "frame.interface_name", "-e", "frame.time_epoch", "-e",
+		"frame.protocols")
 	if len(lines) != len(kinds) {
 		t.Fatalf("%d frames, want %d", len(lines), len(kinds))
 	}

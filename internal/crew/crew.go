@@ -1,5 +1,5 @@
-// Package crew has goroutines work on a few things at once, again and again, many thousand times a second: too often to start a goroutine each
-// time, or to have one sleep in between.
+// Package crew has goroutines work on a few things at once, again and again, many thousand times a second: too often to
+// start a goroutine each time, or to have one sleep in between.
 package crew
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/blame"
 )
 
-// Crew is workers that wait for work: the goroutine that calls Do, which is worker 0, and others. One goroutine uses it.
+// Crew is workers that wait for work: the goroutine that calls Do, which is worker 0, and others. One goroutine uses
+// it.
 type Crew struct {
 	size     int
 	spins    int
@@ -46,8 +47,8 @@ type sleeper struct {
 	_      [6]int64
 }
 
-// spins is how often a worker looks before it falls asleep: for some tens of microseconds, which is what it takes to wake it. closing is
-// the call that ends it.
+// spins is how often a worker looks before it falls asleep: for some tens of microseconds, which is what it takes to
+// wake it. closing is the call that ends it.
 const (
 	spins   = 1 << 14
 	closing = 1<<workerBits - 1
@@ -77,9 +78,10 @@ func New(size int) *Crew {
 // Size is how many workers there are.
 func (c *Crew) Size() int { return c.size }
 
-// Do has the first workers, so many of them, call work with each item of the shares, and returns when all has been done. A worker begins
-// with its own share, in order, and goes on with what nobody has begun of others': so which worker gets an item is only likely. If work
-// panics for some items, the rest is done all the same, and then Do panics for the least: with a *blame.Carried.
+// Do has the first workers, so many of them, call work with each item of the shares, and returns when all has been
+// done. A worker begins with its own share, in order, and goes on with what nobody has begun of others': so which
+// worker gets an item is only likely. If work panics for some items, the rest is done all the same, and then Do panics
+// for the least: with a *blame.Carried.
 func (c *Crew) Do(workers int, shares [][]int32, work func(worker int, item int32)) {
 	workers = min(workers, c.size)
 	c.shares, c.work = shares, work

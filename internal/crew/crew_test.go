@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestEachItemOnce: whatever the shares and however many workers are asked for, each item is worked on once, by a worker that was asked
-// for, and by one at a time as long as there is one.
+// TestEachItemOnce: whatever the shares and however many workers are asked for, each item is worked on once, by a
+// worker that was asked for, and by one at a time as long as there is one.
 func TestEachItemOnce(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 8, 40} {
 		c := crew.New(workers)
@@ -68,7 +68,8 @@ func TestPanic(t *testing.T) {
 			})
 			return nil
 		}()
-		if carried == nil || carried.Value != "item 6" || !strings.Contains(string(carried.Stack), "culprit") || done.Load() != 5 {
+		if carried == nil || carried.Value != "item 6" || !strings.Contains(string(carried.Stack), "culprit") ||
+			done.Load() != 5 {
 			t.Fatalf("%+v; %d items done", carried, done.Load())
 		}
 		if text := carried.Error(); !strings.HasPrefix(text, "item 6\n\ngoroutine ") {

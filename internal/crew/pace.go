@@ -2,13 +2,14 @@ package crew
 
 import "time"
 
-// pace finds out whether several workers are quicker than one. That depends on how much there is to do at once, on how soon the system lets a
-// worker work that has something to do, and on what else the processors have to do: so it is measured, again and again. Only phases with
-// enough to do for several are.
+// pace finds out whether several workers are quicker than one. That depends on how much there is to do at once, on how
+// soon the system lets a worker work that has something to do, and on what else the processors have to do: so it is
+// measured, again and again. Only phases with enough to do for several are.
 //
-// What several take is what the clock says. What one takes is what the clock would say if it had a processor to itself: on a machine with
-// other work, where both are slow now and then by chance, several have to be quicker than one ever is. There a crew gets no more of the
-// processors than one worker does, and waits besides for those of it that are put aside.
+// What several take is what the clock says. What one takes is what the clock would say if it had a processor to itself:
+// on a machine with other work, where both are slow now and then by chance, several have to be quicker than one ever
+// is. There a crew gets no more of the processors than one worker does, and waits besides for those of it that are put
+// aside.
 type pace struct {
 	several  bool // are at work now
 	better   bool // several are, as far as is known
@@ -50,7 +51,8 @@ const (
 
 var start = time.Now()
 
-// Lanes is how many workers to do a phase of so many events with, most of them in one item. When it is over, Driven is to be called.
+// Lanes is how many workers to do a phase of so many events with, most of them in one item. When it is over, Driven is
+// to be called.
 func (c *Crew) Lanes(events, most int) int {
 	lanes := min(c.size, events/least)
 	if lanes < 2 || events-most < least { // what is left beside the largest item is not worth it
@@ -132,7 +134,8 @@ func (s *sample) follow(o sample) {
 	s.add(o)
 }
 
-// alone makes it what it had been if the one worker had had a processor to itself, of which it had a share; 0: nobody knows.
+// alone makes it what it had been if the one worker had had a processor to itself, of which it had a share; 0: nobody
+// knows.
 func (s *sample) alone(share float64) {
 	if 0 < share && share < 1 {
 		s.took = time.Duration(float64(s.took) * share)

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// machine is a simulated one: what phases of 100 events take on it by one worker and by several, by the clock and of the processors' time.
+// machine is a simulated one: what phases of 100 events take on it by one worker and by several, by the clock and of
+// the processors' time.
 type machine struct {
 	one, several func() (took, used time.Duration)
 
 	now, used, byOne, bySeveral time.Duration
 }
 
-// drive has a pace choose for so many phases. It says which part of them several drove, and how much longer all took than the quicker way
-// alone would have.
+// drive has a pace choose for so many phases. It says which part of them several drove, and how much longer all took
+// than the quicker way alone would have.
 func (m *machine) drive(p *pace, phases int) (part, longer float64) {
 	from := m.now
 	m.byOne, m.bySeveral = 0, 0
@@ -73,7 +74,8 @@ func TestPace(t *testing.T) {
 			m.one, m.several = next.one, next.several
 			part, longer := m.drive(p, 100_000)
 			if part > k.most || part < k.least || longer > k.longer {
-				t.Errorf("%d: %v by one and %v by several: several did %.3f, in all %.3f times as long as the quicker", i, k.one, k.several, part, longer)
+				t.Errorf("%d: %v by one and %v by several: several did %.3f, in all %.3f times as long as the quicker", i, k.one,
+					k.several, part, longer)
 			}
 		}
 	}
@@ -94,13 +96,14 @@ func TestPaceShort(t *testing.T) {
 	} {
 		m := quiet(k.one, k.several, true)
 		if part, longer := m.drive(m.pace(), k.phases); longer > k.longer {
-			t.Errorf("%d phases, %v by one and %v by several: several did %.3f, in all %.3f times as long as the quicker", k.phases, k.one, k.several, part, longer)
+			t.Errorf("%d phases, %v by one and %v by several: several did %.3f, in all %.3f times as long as the quicker",
+				k.phases, k.one, k.several, part, longer)
 		}
 	}
 }
 
-// TestPaceBusy: where the system puts workers aside now and then for long, which several have to wait for, one does the most, and to find
-// out costs little.
+// TestPaceBusy: where the system puts workers aside now and then for long, which several have to wait for, one does the
+// most, and to find out costs little.
 func TestPaceBusy(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, k := range []struct{ one, several, aside time.Duration }{
@@ -127,7 +130,8 @@ func TestPaceBusy(t *testing.T) {
 			// The crew gets no more of the processors than one worker does: its workers' turns are half as long.
 			m := &machine{one: busy(k.one, 1, 3*time.Millisecond), several: busy(k.several, 2, 1500*us)}
 			if part, longer := m.drive(m.pace(), int(4*time.Second/k.one)); longer > 1.04 {
-				t.Errorf("seed %d, %v: several did %.3f, in all %.3f times as long as the quicker; %v by one, %v by several", seed, k, part, longer, m.byOne, m.bySeveral)
+				t.Errorf("seed %d, %v: several did %.3f, in all %.3f times as long as the quicker; %v by one, %v by several", seed,
+					k, part, longer, m.byOne, m.bySeveral)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package escape shows texts that others have written, such as names of files, where a terminal, a table or a spreadsheet would obey them.
-// All of it is in escape.go.
+// Package escape shows texts that others have written, such as names of files, where a terminal, a table or a
+// spreadsheet would obey them. All of it is in escape.go.
 package escape
 
 import (
@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Obeyed reports whether a character does something instead of being seen: a control of ASCII (C0, DEL) or ISO 6429 (C1), or one that turns
-// the direction of what follows.
+// Obeyed reports whether a character does something instead of being seen: a control of ASCII (C0, DEL) or ISO 6429
+// (C1), or one that turns the direction of what follows.
 func Obeyed(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// Line returns a text in one line: characters that are obeyed are written as \u001b is, ends of lines and tabs among them.
+// Line returns a text in one line: characters that are obeyed are written as \u001b is, ends of lines and tabs among
+// them.
 func Line(text string) string {
 	var b strings.Builder
 	for _, r := range text { // bytes that are no UTF-8 become U+FFFD

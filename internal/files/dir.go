@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Dir returns the files of a folder, each read as Read reads it: a named pipe or a device among them keeps nobody waiting.
+// Dir returns the files of a folder, each read as Read reads it: a named pipe or a device among them keeps nobody
+// waiting.
 func Dir(folder string, kind Kind) fs.FS { return dir{folder, kind} }
 
 type dir struct {
@@ -49,8 +50,8 @@ func (d dir) Stat(name string) (fs.FileInfo, error) {
 	return os.Stat(path)
 }
 
-// NoLink returns an error if a name on the way from a folder to a path below it, the path's own included, is a link: a folder that somebody
-// else made may lead anywhere by it. Names that do not exist are no links.
+// NoLink returns an error if a name on the way from a folder to a path below it, the path's own included, is a link: a
+// folder that somebody else made may lead anywhere by it. Names that do not exist are no links.
 func NoLink(folder, path string) error {
 	for at := filepath.Clean(path); at != filepath.Clean(folder); at = filepath.Dir(at) {
 		if at == filepath.Dir(at) {

@@ -38,7 +38,10 @@ func TestNoLink(t *testing.T) {
 	}
 	must(t, os.Symlink("a", filepath.Join(base, "real", "c")))
 	link := filepath.Join(base, "link")
-	for below, fine := range map[string]bool{"": true, "a/b": true, "a/none/x": true, "c": false, "c/b": false, "../x": false} {
+	for below, fine := range map[string]bool{
+		"": true, "a/b": true, "a/none/x": true, "c": false, "c/b": false,
+		"../x": false,
+	} {
 		if err := NoLink(link, filepath.Join(link, below)); (err == nil) != fine {
 			t.Errorf("%s: %v", below, err)
 		}

@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// Folder is an open folder that files are written into. It stays the folder that was opened, whatever its name comes to stand
-// for, and what it writes are new files: never what another has put under their names, such as a link to somebody's file or a
-// pipe. Its methods may be called from several goroutines.
+// Folder is an open folder that files are written into. It stays the folder that was opened, whatever its name comes to
+// stand for, and what it writes are new files: never what another has put under their names, such as a link to
+// somebody's file or a pipe. Its methods may be called from several goroutines.
 type Folder struct {
 	root *os.Root
 	path string
 }
 
-// OpenFolder makes the folder at path, with those above it, and opens it. within is the part of path that the user named: a link
-// on the way to it is followed, but a last one that belongs to another user; below it, none is that leads out of it.
+// OpenFolder makes the folder at path, with those above it, and opens it. within is the part of path that the user
+// named: a link on the way to it is followed, but a last one that belongs to another user; below it, none is that leads
+// out of it.
 func OpenFolder(within, path string) (*Folder, error) {
 	below, err := filepath.Rel(within, path)
 	if err != nil || !filepath.IsLocal(below) {
@@ -80,8 +81,8 @@ func (f *Folder) exclusive(name string) (*os.File, error) {
 	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// Write replaces a file by one with the given content, so that no reader ever sees half of it, not even after a power failure. When it
-// fails, what was there is there still.
+// Write replaces a file by one with the given content, so that no reader ever sees half of it, not even after a power
+// failure. When it fails, what was there is there still.
 func (f *Folder) Write(name string, data []byte) error {
 	file, err := f.Replace(name, data)
 	if err != nil {
@@ -93,8 +94,8 @@ func (f *Folder) Write(name string, data []byte) error {
 // beforeRename is called once a file is written and has not got its name yet. Tests end the process there.
 var beforeRename = func() {}
 
-// Remove removes files of these names, or whatever has them but folders with something in them. Those that are not there are
-// none.
+// Remove removes files of these names, or whatever has them but folders with something in them. Those that are not
+// there are none.
 func (f *Folder) Remove(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -120,7 +121,8 @@ func (f *Folder) RemoveAny(picks func(name string) bool) error {
 	return f.Remove(names...)
 }
 
-// Tidy removes what files of these names were to be as a process that wrote them was killed. Nobody may be writing into the folder.
+// Tidy removes what files of these names were to be as a process that wrote them was killed. Nobody may be writing into
+// the folder.
 func (f *Folder) Tidy(names ...string) error {
 	return f.RemoveAny(func(name string) bool {
 		of, ok := Unfinished(name)
@@ -128,8 +130,8 @@ func (f *Folder) Tidy(names ...string) error {
 	})
 }
 
-// Unfinished is what a file was to be called that a process was writing as it was killed; ok is false if its name is not that of such a
-// file. It is for files whose names do not end in a digit.
+// Unfinished is what a file was to be called that a process was writing as it was killed; ok is false if its name is
+// not that of such a file. It is for files whose names do not end in a digit.
 func Unfinished(name string) (of string, ok bool) {
 	visible, hidden := strings.CutPrefix(name, ".")
 	of = strings.TrimRight(visible, "0123456789")

@@ -52,7 +52,8 @@ func TestFolder(t *testing.T) {
 	must(t, err)
 	_, err = file.WriteString("3")
 	must(t, errors.Join(err, file.Close()))
-	if got := names(t, f.Path()); !slices.Equal(got, []string{"one", "two"}) || f.Path() != filepath.Join(within, "a", "b") {
+	if got := names(t, f.Path()); !slices.Equal(got, []string{"one", "two"}) ||
+		f.Path() != filepath.Join(within, "a", "b") {
 		t.Errorf("%s has %q", f.Path(), got)
 	}
 	if got := content(t, filepath.Join(f.Path(), "one")) + content(t, filepath.Join(f.Path(), "two")); got != "23" {
@@ -78,7 +79,8 @@ func TestFailedWrite(t *testing.T) {
 	f := open(t, base, base)
 	must(t, os.MkdirAll(filepath.Join(base, "taken", "x"), 0o700))
 	err := f.Write("taken", []byte("1"))
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(base, "taken")+":") || strings.Contains(err.Error(), "renameat") {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(base, "taken")+":") ||
+		strings.Contains(err.Error(), "renameat") {
 		t.Errorf("a folder with something in it was replaced: %v", err)
 	}
 	if _, err := f.Create("taken"); err == nil || !strings.Contains(err.Error(), filepath.Join(base, "taken")+":") {
@@ -89,7 +91,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestPlantedLinks: a link under the name of a file that is to be written is replaced, and what it leads to is as it was.
+// TestPlantedLinks: a link under the name of a file that is to be written is replaced, and what it leads to is as it
+// was.
 func TestPlantedLinks(t *testing.T) {
 	base, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
@@ -123,7 +126,8 @@ func TestFolderThatLeadsOut(t *testing.T) {
 	}
 	for _, below := range []string{"scenario", filepath.Join("scenario", "dcqcn")} {
 		_, err := OpenFolder(base, filepath.Join(base, below))
-		if want := filepath.Join(base, "scenario") + " is a link that leads out of " + base; err == nil || err.Error() != want || !IsRefused(err) {
+		if want := filepath.Join(base, "scenario") + " is a link that leads out of " + base; err == nil ||
+			err.Error() != want || !IsRefused(err) {
 			t.Errorf("%s: %v, want %s", below, err, want)
 		}
 	}

@@ -34,13 +34,14 @@ func TestPlantedPipes(t *testing.T) {
 	lock, err := f.Lock()
 	must(t, err)
 	must(t, lock.Release())
-	if err := WriteWhole(filepath.Join(base, "a.tmp"), nil); err == nil || !strings.HasSuffix(err.Error(), "is a named pipe, not a file") {
+	if err := WriteWhole(filepath.Join(base, "a.tmp"), nil); err == nil ||
+		!strings.HasSuffix(err.Error(), "is a named pipe, not a file") {
 		t.Errorf("a file that the user named: %v", err)
 	}
 }
 
-// TestLockOfOthers: a lock on the folder itself, which anybody who can read it may take, keeps nobody from it; the lock's own file
-// nobody else can open.
+// TestLockOfOthers: a lock on the folder itself, which anybody who can read it may take, keeps nobody from it; the
+// lock's own file nobody else can open.
 func TestLockOfOthers(t *testing.T) {
 	testenv.NeedRoot(t)
 	base, err := os.MkdirTemp("", "pausenet-open")
@@ -98,7 +99,8 @@ func asNobody(command string) *exec.Cmd {
 	return c
 }
 
-// TestLinkOfAnother: root does not follow a link that somebody else has put where results go, but one of who it is by sudo.
+// TestLinkOfAnother: root does not follow a link that somebody else has put where results go, but one of who it is by
+// sudo.
 func TestLinkOfAnother(t *testing.T) {
 	testenv.NeedRoot(t)
 	base, elsewhere := t.TempDir(), t.TempDir()
@@ -113,7 +115,8 @@ func TestLinkOfAnother(t *testing.T) {
 	open(t, link, link)
 }
 
-// TestCreate: what a user names to be written as it comes is a new file; a link that somebody has put there leads nowhere.
+// TestCreate: what a user names to be written as it comes is a new file; a link that somebody has put there leads
+// nowhere.
 func TestCreate(t *testing.T) {
 	base, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
@@ -150,7 +153,8 @@ func TestCreate(t *testing.T) {
 	must(t, reader.Close())
 }
 
-// TestPipeOfAnother: root writes into no pipe that somebody else has put in a file's place, nor into one by somebody else's link.
+// TestPipeOfAnother: root writes into no pipe that somebody else has put in a file's place, nor into one by somebody
+// else's link.
 func TestPipeOfAnother(t *testing.T) {
 	testenv.NeedRoot(t)
 	base := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Schema is the version of the form of the JSON files that pausenet writes. It goes up when a key is gone or comes to mean something else; a key
-// that is new changes nothing for who does not know it.
+// Schema is the version of the form of the JSON files that pausenet writes. It goes up when a key is gone or comes to
+// mean something else; a key that is new changes nothing for who does not know it.
 const Schema = 1
 
 // FormatJSON is v, which is an object, as a file of JSON whose first key is the schema.

@@ -21,7 +21,8 @@ func TestSchema(t *testing.T) {
 		`{"schema": 2, "a": 1}`:                    "its schema is 2, and this pausenet knows 1: read it with the version that wrote it",
 		`{"schema": 99999999999999999999, "a": 1}`: "its schema is 9",
 	} {
-		if err := CheckSchema([]byte(text)); err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := CheckSchema([]byte(text)); err == nil != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -13,14 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is a folder locked for this process. It is a lock on a file in it that no other user can open, and so none can hold:
-// anybody who can read a folder could lock the folder itself.
+// Lock is a folder locked for this process. It is a lock on a file in it that no other user can open, and so none can
+// hold: anybody who can read a folder could lock the folder itself.
 type Lock struct {
 	folder *Folder
 	file   *os.File
 }
 
-// Lock locks the folder for this process, until it ends or lets go. The error is a LockedError if another process has it.
+// Lock locks the folder for this process, until it ends or lets go. The error is a LockedError if another process has
+// it.
 func (f *Folder) Lock() (*Lock, error) {
 	const attempts = 64 // each but the last finds that the one who had the lock has just let go
 	for range attempts {

@@ -9,8 +9,8 @@ import (
 // Lock is a folder locked for this process.
 type Lock struct{ file *os.File }
 
-// Lock locks the folder for this process, until it ends or lets go: by a file in it, which stays, as one that is open cannot be
-// removed here. The error is a LockedError if another process has it.
+// Lock locks the folder for this process, until it ends or lets go: by a file in it, which stays, as one that is open
+// cannot be removed here. The error is a LockedError if another process has it.
 func (f *Folder) Lock() (*Lock, error) {
 	file, err := f.root.OpenFile(LockName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// WriteWhole is Folder.Write for a file that the user named. It replaces a link, and refuses what is there and no file, such as a
-// device. Of standard output, or another descriptor that the program was started with, it is what is written next.
+// WriteWhole is Folder.Write for a file that the user named. It replaces a link, and refuses what is there and no file,
+// such as a device. Of standard output, or another descriptor that the program was started with, it is what is written
+// next.
 func WriteWhole(path string, data []byte) error {
 	if isOutput(path) {
 		f, err := openStream(path)
@@ -27,8 +28,9 @@ func WriteWhole(path string, data []byte) error {
 	return inFolderOf(path, func(f *Folder, name string) error { return f.Write(name, data) })
 }
 
-// Create makes a file that the user named, for what is written as it comes. What was there is replaced, also a link: what that led to stays
-// as it was. But a descriptor that the program was started with (/dev/stdout, a shell's >(command)), a device or a named pipe is written into, unless the pipe, or the link to it, is another user's.
+// Create makes a file that the user named, for what is written as it comes. What was there is replaced, also a link:
+// what that led to stays as it was. But a descriptor that the program was started with (/dev/stdout, a shell's
+// >(command)), a device or a named pipe is written into, unless the pipe, or the link to it, is another user's.
 func Create(path string) (*os.File, error) {
 	if isOutput(path) {
 		return openStream(path)
@@ -55,16 +57,19 @@ func inFolderOf(path string, write func(f *Folder, name string) error) error {
 	return errors.Join(write(f, filepath.Base(path)), f.Close())
 }
 
-// isOutput says that a name means something that the program was started with open. It is a link in /dev, which must stay one.
+// isOutput says that a name means something that the program was started with open. It is a link in /dev, which must
+// stay one.
 func isOutput(name string) bool {
 	name = filepath.ToSlash(filepath.Clean(name))
-	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
+	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||
+		strings.HasPrefix(name, "/proc/self/fd/")
 }
 
 // openStream opens what the program was started with open, to write after what is there.
 func openStream(path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) }
 
-// openSpecial opens what is no file, and can be written into. A pipe is open to both sides, as whoever reads it may come later.
+// openSpecial opens what is no file, and can be written into. A pipe is open to both sides, as whoever reads it may
+// come later.
 func openSpecial(path string, info fs.FileInfo) (*os.File, error) {
 	if info.Mode()&(fs.ModeDir|fs.ModeSocket) != 0 {
 		return nil, notRegular(path, info.Mode())

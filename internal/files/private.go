@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// CheckPrivate returns an error if another user owns a file or folder of secrets, or may read it. Where modes do not say who may read a file, as
-// on Windows, it checks nothing.
+// CheckPrivate returns an error if another user owns a file or folder of secrets, or may read it. Where modes do not
+// say who may read a file, as on Windows, it checks nothing.
 func CheckPrivate(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -40,7 +40,8 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Read(path, note)
-	if want := path + " has 1099511627776 bytes: a note has at most 1 KiB"; err == nil || err.Error() != want || !IsRefused(err) {
+	if want := path + " has 1099511627776 bytes: a note has at most 1 KiB"; err == nil || err.Error() != want ||
+		!IsRefused(err) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err = Open(path, note); !IsRefused(err) {
@@ -72,8 +73,9 @@ func TestLinks(t *testing.T) {
 
 func TestIsStream(t *testing.T) {
 	for name, want := range map[string]bool{
-		"-": true, "/dev/stdin": true, "/dev/fd/63": true, "/proc/self/fd/0": true, "/dev//stdin": true, "/dev/fd/../zero": false,
-		"/dev/zero": false, "stdin": false, "": false, "--": false,
+		"-": true, "/dev/stdin": true, "/dev/fd/63": true, "/proc/self/fd/0": true, "/dev//stdin": true,
+		"/dev/fd/../zero": false,
+		"/dev/zero":       false, "stdin": false, "": false, "--": false,
 	} {
 		if IsStream(name) != want {
 			t.Errorf("%q: %t", name, !want)

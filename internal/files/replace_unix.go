@@ -22,8 +22,8 @@ func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	return file, nil
 }
 
-// replace has renameio write a file beside the one of the name, have the disk keep it, and rename it. Beyond that it removes what is half
-// written if the process is forced to end, and has the file stay open.
+// replace has renameio write a file beside the one of the name, have the disk keep it, and rename it. Beyond that it
+// removes what is half written if the process is forced to end, and has the file stay open.
 func (f *Folder) replace(name string, data []byte) (file *os.File, err error) {
 	shutdown.Alive()
 	pending, err := renameio.NewPendingFile(name, renameio.WithRoot(f.root), renameio.WithPermissions(0o644))

@@ -62,13 +62,15 @@ func TestForcedEnd(t *testing.T) {
 			f := open(t, folder, folder)
 			must(t, f.Tidy("new.json"))
 		}
-		if got := names(t, folder); !slices.Equal(got, []string{"new.json"}) || content(t, filepath.Join(folder, "new.json")) != "old" {
+		if got := names(t, folder); !slices.Equal(got, []string{"new.json"}) ||
+			content(t, filepath.Join(folder, "new.json")) != "old" {
 			t.Errorf("%v leaves %q", signal, got)
 		}
 	}
 }
 
-// TestReplaceStaysOpen: what is replaced can be changed in its place, is readable by all as the umask has it, and is no other's file.
+// TestReplaceStaysOpen: what is replaced can be changed in its place, is readable by all as the umask has it, and is no
+// other's file.
 func TestReplaceStaysOpen(t *testing.T) {
 	base := t.TempDir()
 	f := open(t, base, base)

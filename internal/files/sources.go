@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sources are the files that something was read from, so that it can be read again where they are not. Several goroutines may use them.
+// Sources are the files that something was read from, so that it can be read again where they are not. Several
+// goroutines may use them.
 type Sources struct {
 	mutex sync.Mutex
 	list  []Source

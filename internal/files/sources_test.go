@@ -10,12 +10,16 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// TestSources: what was read is read again when it is not there any more; what was too large to be kept has to be, as it was; all else is not read.
+// TestSources: what was read is read again when it is not there any more; what was too large to be kept has to be, as
+// it was; all else is not read.
 func TestSources(t *testing.T) {
 	folder := t.TempDir()
 	kind := files.Kind{Name: "a test's file", Most: 4 << 20}
 	text, binary, large := filepath.Join(folder, "text"), filepath.Join(folder, "binary"), filepath.Join(folder, "large")
-	content := map[string]string{text: "a: é\n", binary: "\x00\xff\xfe", large: strings.Repeat("x", 2<<20), filepath.Join(folder, "empty"): ""}
+	content := map[string]string{
+		text: "a: é\n", binary: "\x00\xff\xfe", large: strings.Repeat("x", 2<<20),
+		filepath.Join(folder, "empty"): "",
+	}
 	var sources files.Sources
 	for path, c := range content {
 		if err := os.WriteFile(path, []byte(c), 0o644); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Frame is a frame on its way through the fabric. It is one cache line: in a large fabric frames are most of what is touched, and what they
-// take of the cache decides what a hop costs. Of most frames that is all there is: a RoCE packet's headers are its Form's, and Brief. The
-// bytes of others lie where Brief does and behind it; see Data.
+// Frame is a frame on its way through the fabric. It is one cache line: in a large fabric frames are most of what is
+// touched, and what they take of the cache decides what a hop costs. Of most frames that is all there is: a RoCE
+// packet's headers are its Form's, and Brief. The bytes of others lie where Brief does and behind it; see Data.
 type Frame struct {
 	next *Frame
 	Form *wire.Form // of a brief frame, else nil
@@ -61,7 +61,8 @@ func (f *Frame) Datagram() bool { return f.flags&datagram != 0 }
 // MakeDatagram makes it such a frame, until it is put back.
 func (f *Frame) MakeDatagram() { f.flags |= datagram | hostStack }
 
-// What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are kept.
+// What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are
+// kept.
 type (
 	withHeader struct {
 		Frame
@@ -90,8 +91,8 @@ type (
 	}
 )
 
-// Note is where a run's recorder keeps what it knows of the frame; nil unless the frame's pool keeps notes (Pool.Notes). It stays as the frame
-// is put back, for whatever the frame is handed out for next.
+// Note is where a run's recorder keeps what it knows of the frame; nil unless the frame's pool keeps notes
+// (Pool.Notes). It stays as the frame is put back, for whatever the frame is handed out for next.
 func (f *Frame) Note() *any {
 	switch {
 	case f.flags&noted == 0:
@@ -141,8 +142,8 @@ func (f *Frame) IsAnswer() bool {
 	return wire.IsAnswer(f.Data())
 }
 
-// Trimmed is the length of what is left of the frame of a RoCE data packet without its payload; ok is false of others, and of what has lost it
-// before.
+// Trimmed is the length of what is left of the frame of a RoCE data packet without its payload; ok is false of others,
+// and of what has lost it before.
 func (f *Frame) Trimmed() (length int32, ok bool) {
 	n := 0
 	if f.Form != nil {
@@ -175,8 +176,8 @@ func (f *Frame) ECN() wire.ECN {
 	return wire.ECNOf(f.Data())
 }
 
-// Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool. One goroutine at a time uses a pool. Frames of one
-// may be put back into another, of the same size.
+// Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool. One goroutine at a time uses a
+// pool. Frames of one may be put back into another, of the same size.
 type Pool struct {
 	size  int
 	place uint8   // of the frames' bytes
@@ -204,8 +205,9 @@ func NewPool(size int) *Pool {
 	return &Pool{size: size, place: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
 }
 
-// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which telemetry and IPv6 take: with what
-// is known of it a frame takes two cache lines, a pair that processors load together, or three. It comes before the first Get.
+// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which telemetry
+// and IPv6 take: with what is known of it a frame takes two cache lines, a pair that processors load together, or
+// three. It comes before the first Get.
 func (p *Pool) HeadersOnly(longer bool) {
 	if p.lists[0].chunk != firstChunk {
 		panic("frame: the pool has been used")
@@ -280,8 +282,9 @@ func (p *Pool) Trim() {
 	}
 }
 
-// Level gives each of some pools about as many frames to hand out as another, so that where frames go from one to another all the time
-// none grows for want of what another has. The first counts what the others have handed out, too, from then on.
+// Level gives each of some pools about as many frames to hand out as another, so that where frames go from one to
+// another all the time none grows for want of what another has. The first counts what the others have handed out, too,
+// from then on.
 func Level(pools []*Pool) {
 	for _, p := range pools[1:] {
 		pools[0].out += p.out

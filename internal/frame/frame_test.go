@@ -49,7 +49,8 @@ func TestPoolAndQueues(t *testing.T) {
 				if out[f] != 0 {
 					t.Fatal("a frame was handed out twice")
 				}
-				if int(f.Length) != n || f.Data() != nil || f.Form != &form || f.Brief != 5 || f.Control || f.InPort != -1 || f.Entry != 0 {
+				if int(f.Length) != n || f.Data() != nil || f.Form != &form || f.Brief != 5 || f.Control || f.InPort != -1 ||
+					f.Entry != 0 {
 					t.Fatalf("a fresh brief frame is %+v", f)
 				}
 				f.Control, f.InPort, f.Entry = true, 7, 9
@@ -62,7 +63,8 @@ func TestPoolAndQueues(t *testing.T) {
 				if out[f] != 0 {
 					t.Fatal("a frame was handed out twice")
 				}
-				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Form != nil || f.Control || f.InPort != -1 || f.Entry != 0 {
+				if int(f.Length) != n || len(f.Data()) != min(n, kept) || f.Form != nil || f.Control || f.InPort != -1 ||
+					f.Entry != 0 {
 					t.Fatalf("a fresh frame is %+v", f)
 				}
 				serial = serial%254 + 1

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Package image makes root folders of container images that are at hand as files: archives as docker save and podman save write them, layouts of
-// the Open Container Initiative (OCI) as skopeo copies them, and archives of a file system as docker export writes them. What it unpacks lies in a
-// cache, by the digest of its content. Registries are skopeo's business.
+// Package image makes root folders of container images that are at hand as files: archives as docker save and podman
+// save write them, layouts of the Open Container Initiative (OCI) as skopeo copies them, and archives of a file system
+// as docker export writes them. What it unpacks lies in a cache, by the digest of its content. Registries are skopeo's
+// business.
 package image
 
 import (
@@ -31,8 +32,8 @@ type Config struct {
 	Command []string // what a container of it runs
 }
 
-// Open gives the image in a file or folder; a root folder is one as it is. Of several images in a file one is named behind a colon. What is wrong with the
-// file is an error that says what to do; one of the cache is a *CacheError.
+// Open gives the image in a file or folder; a root folder is one as it is. Of several images in a file one is named
+// behind a colon. What is wrong with the file is an error that says what to do; one of the cache is a *CacheError.
 func Open(path string) (*Image, error) {
 	path, name, err := split(path)
 	if err != nil {
@@ -85,7 +86,8 @@ func split(path string) (file, name string, err error) {
 			return path[:i], path[i+1:], nil
 		}
 	}
-	return "", "", fmt.Errorf("%w: images are files; skopeo copy docker://NAME oci:%s fetches one from a registry", err, path)
+	return "", "", fmt.Errorf("%w: images are files; skopeo copy docker://NAME oci:%s fetches one from a registry", err,
+		path)
 }
 
 // unpack puts an image's layers into a folder, and compares their digests.

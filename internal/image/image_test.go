@@ -76,17 +76,23 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// layers of an image: the second removes /etc/old and all of /var that the first has, replaces a folder by a file and a link by a folder.
+// layers of an image: the second removes /etc/old and all of /var that the first has, replaces a folder by a file and a
+// link by a folder.
 func layers(t testing.TB) [][]byte {
 	return [][]byte{
 		packed(
-			t, file{Name: "./", Typeflag: tar.TypeDir}, file{Name: "etc/", Typeflag: tar.TypeDir}, plainFile("etc/old", "old"), plainFile("etc/kept", "kept"),
-			plainFile("var/lib/a", "a"), plainFile("var/b", "b"), plainFile("folder/in", "in"), file{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
-			file{Name: "bin/tool", Mode: 0o4755, PAXRecords: map[string]string{"text": "#!"}}, file{Name: "bin/same", Typeflag: tar.TypeLink, Linkname: "bin/tool", Mode: 0o4755},
+			t, file{Name: "./", Typeflag: tar.TypeDir}, file{Name: "etc/", Typeflag: tar.TypeDir}, plainFile("etc/old", "old"),
+			plainFile("etc/kept", "kept"),
+			plainFile("var/lib/a", "a"), plainFile("var/b", "b"), plainFile("folder/in", "in"),
+			file{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
+			file{Name: "bin/tool", Mode: 0o4755, PAXRecords: map[string]string{"text": "#!"}},
+			file{Name: "bin/same", Typeflag: tar.TypeLink, Linkname: "bin/tool", Mode: 0o4755},
 		),
 		packed(
-			t, plainFile("etc/.wh.old", ""), plainFile("var/.wh..wh..opq", ""), plainFile("var/new", "new"), plainFile("folder", "a file"),
-			file{Name: "link/", Typeflag: tar.TypeDir}, plainFile("link/own", "own"), file{Name: "dev/sda", Typeflag: tar.TypeBlock, Devmajor: 8},
+			t, plainFile("etc/.wh.old", ""), plainFile("var/.wh..wh..opq", ""), plainFile("var/new", "new"),
+			plainFile("folder", "a file"),
+			file{Name: "link/", Typeflag: tar.TypeDir}, plainFile("link/own", "own"),
+			file{Name: "dev/sda", Typeflag: tar.TypeBlock, Devmajor: 8},
 		),
 	}
 }
@@ -128,23 +134,31 @@ func configOf(architecture string, all [][]byte) []byte {
 	}
 	text, _ := json.Marshal(map[string]any{
 		"os": "linux", "architecture": architecture, "rootfs": map[string]any{"type": "layers", "diff_ids": ids},
-		"config": map[string]any{"Env": []string{"PATH=/bin", "A=b"}, "WorkingDir": "/var", "User": "nobody:users", "Entrypoint": []string{"/bin/tool"}, "Cmd": []string{"-x"}},
+		"config": map[string]any{
+			"Env": []string{"PATH=/bin", "A=b"}, "WorkingDir": "/var", "User": "nobody:users",
+			"Entrypoint": []string{"/bin/tool"}, "Cmd": []string{"-x"},
+		},
 	})
 	return text
 }
 
-// saved is an archive as docker save wrote it before it wrote OCI layouts: the second layer's file is a link to one of another image.
+// saved is an archive as docker save wrote it before it wrote OCI layouts: the second layer's file is a link to one of
+// another image.
 func saved(t testing.TB, architecture string, tags ...string) []byte {
 	t.Helper()
 	all := layers(t)
 	config := configOf(architecture, all)
 	var manifest []map[string]any
 	for _, tag := range tags {
-		manifest = append(manifest, map[string]any{"Config": sum(config) + ".json", "RepoTags": []string{tag}, "Layers": []string{"a/layer.tar", "b/layer.tar"}})
+		manifest = append(manifest, map[string]any{
+			"Config": sum(config) + ".json", "RepoTags": []string{tag},
+			"Layers": []string{"a/layer.tar", "b/layer.tar"},
+		})
 	}
 	text, _ := json.Marshal(manifest)
 	return packed(
-		t, plainFile(sum(config)+".json", string(config)), plainFile("a/layer.tar", string(all[0])), file{Name: "b/layer.tar", Typeflag: tar.TypeSymlink, Linkname: "../c/layer.tar"},
+		t, plainFile(sum(config)+".json", string(config)), plainFile("a/layer.tar", string(all[0])),
+		file{Name: "b/layer.tar", Typeflag: tar.TypeSymlink, Linkname: "../c/layer.tar"},
 		plainFile("c/layer.tar", string(all[1])), plainFile("manifest.json", string(text)),
 	)
 }
@@ -201,14 +215,18 @@ func TestOpen(t *testing.T) {
 	}
 	docker := saved(t, runtime.GOARCH, "one:1")
 	for name, b := range map[string][]byte{
-		"docker.tar": docker, "docker.tar.gz": gzipped(docker), "docker.tar.zst": zstdOf(docker), "two.tar": saved(t, runtime.GOARCH, "one:1", "x.y/two:2"), "oci.tar": packed(t, entries...),
+		"docker.tar": docker, "docker.tar.gz": gzipped(docker), "docker.tar.zst": zstdOf(docker),
+		"two.tar": saved(t, runtime.GOARCH, "one:1", "x.y/two:2"), "oci.tar": packed(t, entries...),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	roots := map[string]bool{}
-	for _, name := range []string{"docker.tar", "docker.tar.gz", "docker.tar.zst", "two.tar:x.y/two:2", "oci", "oci:latest", "oci.tar", "oci.tar:latest"} {
+	for _, name := range []string{
+		"docker.tar", "docker.tar.gz", "docker.tar.zst", "two.tar:x.y/two:2", "oci",
+		"oci:latest", "oci.tar", "oci.tar:latest",
+	} {
 		i, err := Open(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -216,7 +234,11 @@ func TestOpen(t *testing.T) {
 		if got := tree(t, i.Root); got != wantTree {
 			t.Errorf("%s: %s\nwant %s", name, got, wantTree)
 		}
-		if want := (Config{[]string{"PATH=/bin", "A=b"}, "/var", "nobody:users", []string{"/bin/tool", "-x"}}); fmt.Sprint(i.Config) != fmt.Sprint(want) || !i.Starts() {
+		if want := (Config{
+			[]string{"PATH=/bin", "A=b"},
+			"/var", "nobody:users",
+			[]string{"/bin/tool", "-x"},
+		}); fmt.Sprint(i.Config) != fmt.Sprint(want) || !i.Starts() {
 			t.Errorf("%s: %+v", name, i.Config)
 		}
 		if info, err := os.Stat(filepath.Join(i.Root, "bin/same")); err != nil || info.Mode() != 0o755|os.ModeSetuid {
@@ -272,24 +294,30 @@ func TestRefused(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":        {nil, "empty is no image: an image is a root folder, an archive as docker save"},
-		"text":         {[]byte(strings.Repeat("hello ", 1000)), "text is no image"},
-		"cut":          {saved(t, runtime.GOARCH, "one:1")[:3000], "the archive is damaged"},
-		"cut gzip":     {gzipped(saved(t, runtime.GOARCH, "one:1"))[:300], "decompress "},
-		"damaged":      {damaged, "the image is damaged"},
-		"other":        {saved(t, "s390x", "one:1"), "other is for linux/s390x, and this machine is linux/" + runtime.GOARCH + ": fetch that one, by docker pull --platform"},
-		"several":      {saved(t, runtime.GOARCH, "one:1", "two:2"), "holds several images: write "},
-		"several:3":    {nil, `holds no image "3": write `},
-		"up":           {packed(t, plainFile("../up", "x")), "leads out of the image"},
-		"up by a link": {packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../.."}, file{Name: "in", Typeflag: tar.TypeLink, Linkname: "out/../../etc/passwd"}), "unpack the archive: "},
-		"hard":         {packed(t, file{Name: "out", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}), "unpack the archive: "},
+		"empty":    {nil, "empty is no image: an image is a root folder, an archive as docker save"},
+		"text":     {[]byte(strings.Repeat("hello ", 1000)), "text is no image"},
+		"cut":      {saved(t, runtime.GOARCH, "one:1")[:3000], "the archive is damaged"},
+		"cut gzip": {gzipped(saved(t, runtime.GOARCH, "one:1"))[:300], "decompress "},
+		"damaged":  {damaged, "the image is damaged"},
+		"other": {saved(t, "s390x", "one:1"), "other is for linux/s390x, and this machine is linux/" + runtime.GOARCH +
+			": fetch that one, by docker pull --platform"},
+		"several":   {saved(t, runtime.GOARCH, "one:1", "two:2"), "holds several images: write "},
+		"several:3": {nil, `holds no image "3": write `},
+		"up":        {packed(t, plainFile("../up", "x")), "leads out of the image"},
+		"up by a link": {packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../.."},
+			file{Name: "in", Typeflag: tar.TypeLink, Linkname: "out/../../etc/passwd"}), "unpack the archive: "},
+		"hard": {
+			packed(t, file{Name: "out", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}),
+			"unpack the archive: ",
+		},
 	} {
 		path := filepath.Join(outside, name)
 		if c.content != nil || name == "empty" {
 			if err := os.WriteFile(path, c.content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-		} else if err := os.WriteFile(filepath.Join(outside, "several"), saved(t, runtime.GOARCH, "one:1", "two:2"), 0o644); err != nil {
+		} else if err := os.WriteFile(filepath.Join(outside, "several"), saved(t, runtime.GOARCH, "one:1",
+			"two:2"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		i, err := Open(path)
@@ -300,7 +328,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
 	}
-	if _, err := Open(filepath.Join(outside, "nowhere")); err == nil || !strings.Contains(err.Error(), "no such file or directory: images are files; skopeo copy docker://NAME oci:") {
+	if _, err := Open(filepath.Join(outside, "nowhere")); err == nil ||
+		!strings.Contains(err.Error(), "no such file or directory: images are files; skopeo copy docker://NAME oci:") {
 		t.Error(err)
 	}
 	if left := Left(); len(left) != 0 {
@@ -308,7 +337,8 @@ func TestRefused(t *testing.T) {
 	}
 	// A link to a path of the machine's is one to the image's own.
 	path := filepath.Join(outside, "link")
-	if err := os.WriteFile(path, packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: outside}, plainFile("out/x", "x")), 0o644); err != nil {
+	if err := os.WriteFile(path, packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: outside},
+		plainFile("out/x", "x")), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	i, err := Open(path)
@@ -343,7 +373,8 @@ tar --xattrs --format=pax -cf ../layer.tar .`
 		t.Fatalf("%v: %s", err, out)
 	}
 	path := filepath.Join(from, "layer.tar")
-	if out, err := exec.Command("tar", "--xattrs", "--numeric-owner", "-xpf", path, "-C", want).CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "--xattrs", "--numeric-owner", "-xpf", path, "-C",
+		want).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	f, err := os.Open(path)

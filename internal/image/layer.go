@@ -36,8 +36,8 @@ type layer struct {
 	times   map[string]*tar.Header // of directories, which change while files are put into them
 }
 
-// apply unpacks the archive. It leaves out devices: a node has the machine's /dev and no others. Nothing outside of the folder is read or
-// changed, whatever names and links the archive has.
+// apply unpacks the archive. It leaves out devices: a node has the machine's /dev and no others. Nothing outside of the
+// folder is read or changed, whatever names and links the archive has.
 func apply(folder string, from io.Reader) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -26,7 +26,8 @@ type manifest struct {
 	digests []string // of what is in them, in hexadecimal
 }
 
-// mostText is the most bytes of a manifest, an index or a configuration: registries take 4 MiB (OCI distribution specification, on pushing manifests).
+// mostText is the most bytes of a manifest, an index or a configuration: registries take 4 MiB (OCI distribution
+// specification, on pushing manifests).
 const mostText = 4 << 20
 
 // readText reads a small file; nil: there is none.
@@ -172,7 +173,8 @@ func readBlob(in source, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// index is an image index (OCI image specification, image-index.md); manifests are its siblings, told from it by their config.
+// index is an image index (OCI image specification, image-index.md); manifests are its siblings, told from it by their
+// config.
 type index struct {
 	Manifests []descriptor
 	Config    *descriptor
@@ -247,8 +249,8 @@ func errOther(path, platform string) error {
 		path, platform, runtime.GOARCH, runtime.GOARCH, runtime.GOARCH)
 }
 
-// withConfig makes the manifest of an image with a configuration (OCI image specification, config.md). The configuration has the digests of what is in
-// the layers, and so its own is that of all.
+// withConfig makes the manifest of an image with a configuration (OCI image specification, config.md). The
+// configuration has the digests of what is in the layers, and so its own is that of all.
 func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 	var c struct {
 		OS           string
@@ -272,7 +274,8 @@ func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 		return nil, errOther(path, c.OS+"/"+c.Architecture)
 	}
 	if len(c.RootFS.DiffIDs) != len(layers) {
-		return nil, fmt.Errorf("%s: %d layers, and the digests of %d: the image is damaged", path, len(layers), len(c.RootFS.DiffIDs))
+		return nil, fmt.Errorf("%s: %d layers, and the digests of %d: the image is damaged", path, len(layers),
+			len(c.RootFS.DiffIDs))
 	}
 	id := sha256.Sum256(text)
 	m := &manifest{id: hex.EncodeToString(id[:]), layers: layers}
@@ -286,7 +289,10 @@ func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 	if name, _, _ := strings.Cut(user, ":"); name == "root" || name == "0" {
 		user = ""
 	}
-	m.config = Config{Env: c.Config.Env, Folder: c.Config.WorkingDir, User: user, Command: slices.Concat(c.Config.Entrypoint, c.Config.Cmd)}
+	m.config = Config{
+		Env: c.Config.Env, Folder: c.Config.WorkingDir, User: user,
+		Command: slices.Concat(c.Config.Entrypoint, c.Config.Cmd),
+	}
 	if m.config.Folder == "" {
 		m.config.Folder = "/"
 	}

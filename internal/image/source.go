@@ -211,7 +211,8 @@ func (p *plain) Close() error {
 	return nil
 }
 
-// mostWindow is the most memory for a zstd stream's window: what zstd's own program takes without being told (zstd(1), --memory).
+// mostWindow is the most memory for a zstd stream's window: what zstd's own program takes without being told (zstd(1),
+// --memory).
 const mostWindow = 128 << 20
 
 // decompress reads gzip and zstd, known by how they begin, and all else as it is.

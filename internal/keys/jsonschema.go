@@ -130,7 +130,8 @@ func JSONSchemaKinds() map[string]any {
 			"anyOf": []any{priority, map[string]any{"type": "array", "items": priority}},
 		},
 		"sizes_by_priority": map[string]any{
-			"type": "object", "patternProperties": map[string]any{"^[0-7]$": map[string]any{"$ref": "#/$defs/size"}}, "additionalProperties": false,
+			"type": "object", "patternProperties": map[string]any{"^[0-7]$": map[string]any{"$ref": "#/$defs/size"}},
+			"additionalProperties": false,
 		},
 	}
 }

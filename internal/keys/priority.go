@@ -119,7 +119,8 @@ func (w weights) text() string {
 // ownPriority is 1 + the number of a priority; 0: none is given.
 type ownPriority struct{ priority }
 
-// OwnPriority declares a key whose value is the number of a priority. The variable holds 1 + the number; 0: the key is absent.
+// OwnPriority declares a key whose value is the number of a priority. The variable holds 1 + the number; 0: the key is
+// absent.
 func OwnPriority(name string, field *uint8) Key {
 	return Key{Name: name, Value: ownPriority{priority{field}}}
 }

@@ -34,7 +34,8 @@ func OneOf(name string, field *string, words ...string) Key {
 	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words, many: true}}
 }
 
-// Matching declares a key whose value matches a pattern. The rule says what the pattern asks for: "a tag is letters and digits".
+// Matching declares a key whose value matches a pattern. The rule says what the pattern asks for: "a tag is letters and
+// digits".
 func Matching(name string, field *string, pattern *regexp.Regexp, rule string) Key {
 	return Key{Name: name, Value: &text{of: schema.Text, field: field, pattern: pattern, rule: rule}}
 }

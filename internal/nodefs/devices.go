@@ -11,8 +11,8 @@ import (
 
 const dev = "/dev"
 
-// putDevices makes the devices in folders of the node's own. Where the machine has no such folder, changes of /dev are kept in memory, and what is
-// mounted below it is mounted there again.
+// putDevices makes the devices in folders of the node's own. Where the machine has no such folder, changes of /dev are
+// kept in memory, and what is mounted below it is mounted there again.
 func (b *builder) putDevices() error {
 	if len(b.Devices) == 0 || b.cover == "" {
 		return nil

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package nodefs lays out the files that programs on a node find, in a mount namespace of the node's own: all of it goes with the
-// namespace, however that ends. Changes are kept in memory.
+// Package nodefs lays out the files that programs on a node find, in a mount namespace of the node's own: all of it
+// goes with the namespace, however that ends. Changes are kept in memory.
 package nodefs
 
 import (
@@ -38,14 +38,14 @@ type File struct{ Path, Text string }
 
 // Layout are a node's files.
 type Layout struct {
-	// Devices are paths two folders below /dev at which there is a character device that is of no use, as /dev/null: for programs that want to
-	// see one of theirs. Where /dev cannot be laid over, as in some containers, there are none.
+	// Devices are paths two folders below /dev at which there is a character device that is of no use, as /dev/null: for
+	// programs that want to see one of theirs. Where /dev cannot be laid over, as in some containers, there are none.
 	Devices []string
 	Image   string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
 	Mounts  []Mount // what another is in stands before it
 	Files   []File  // where there is such a file; in an image, always
-	// Kept are folders of the machine's that are found at the same paths, read-only, though an image or a mount is in their place; not below a
-	// bind, in which nothing is made.
+	// Kept are folders of the machine's that are found at the same paths, read-only, though an image or a mount is in
+	// their place; not below a bind, in which nothing is made.
 	Kept []string
 }
 
@@ -59,8 +59,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Make makes the layout. The calling thread must be locked, and have a mount namespace and a root folder of its own. If there is an image
-// it ends up in that as its root, which is returned as an open folder.
+// Make makes the layout. The calling thread must be locked, and have a mount namespace and a root folder of its own. If
+// there is an image it ends up in that as its root, which is returned as an open folder.
 func (l *Layout) Make() (image *os.File, err error) {
 	b := &builder{Layout: l, trees: make([]int, len(l.Mounts)), kept: make([]int, len(l.Kept))}
 	defer b.close()
@@ -130,7 +130,8 @@ func (b *builder) openSources() error {
 		if !m.ReadOnly {
 			continue
 		}
-		err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 		if b.old = err == unix.ENOSYS; err != nil && !b.old { // before Linux 5.12
 			return &Error{i, fmt.Errorf("make %s read-only: %w", m.Source, err)}
 		}
@@ -146,7 +147,9 @@ func (b *builder) openKept() {
 			continue
 		}
 		b.kept[i] = tree + 1
-		_ = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}) // from Linux 5.12 on
+		// from Linux 5.12 on
+		_ = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	}
 }
 
@@ -259,7 +262,8 @@ func likeness(of, folder string) {
 	}
 }
 
-// enterImage has the thread's root be the image, with the kernel's file systems in it. Devices are those of the machine's /dev alone.
+// enterImage has the thread's root be the image, with the kernel's file systems in it. Devices are those of the
+// machine's /dev alone.
 func (b *builder) enterImage() (*os.File, error) {
 	root := b.cover + "/root"
 	if err := os.Mkdir(root, 0o755); err != nil {

@@ -18,7 +18,8 @@ const environment = 3
 func init() {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < least {
-		_, _ = os.Stderr.WriteString("pausenet: the limit on open files is " + strconv.Itoa(int(limit.Cur)) + ": raise it with ulimit -n 1024\n")
+		_, _ = os.Stderr.WriteString("pausenet: the limit on open files is " + strconv.Itoa(int(limit.Cur)) +
+			": raise it with ulimit -n 1024\n")
 		os.Exit(environment)
 	}
 }

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Package pidns runs programs in a PID namespace that ends with the process that made it, whatever ends that: the kernel kills every
-// process of a PID namespace whose first one has ended. That first process, the namespace init, is this program once more, as is, for a
-// moment, each process that becomes a program: importing the package is enough for both.
+// Package pidns runs programs in a PID namespace that ends with the process that made it, whatever ends that: the
+// kernel kills every process of a PID namespace whose first one has ended. That first process, the namespace init, is
+// this program once more, as is, for a moment, each process that becomes a program: importing the package is enough for
+// both.
 package pidns
 
 import (
@@ -123,9 +124,11 @@ func whenReady(initOutput io.Reader) error {
 	return nil
 }
 
-// runInit is what the namespace init does: nothing, until its standard input ends, and the process that made it with that.
+// runInit is what the namespace init does: nothing, until its standard input ends, and the process that made it with
+// that.
 func runInit() {
-	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans that end.
+	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans
+	// that end.
 	signal.Ignore()
 	name(initName)
 	if err := mountProc(); err != nil {
@@ -136,8 +139,9 @@ func runInit() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// mountProc has /proc show the PID namespace, in a mount namespace of the namespace init's own. What is mounted on the machine later appears
-// there too, and what is unmounted vanishes: nothing is kept busy. What is mounted there does not get out.
+// mountProc has /proc show the PID namespace, in a mount namespace of the namespace init's own. What is mounted on the
+// machine later appears there too, and what is unmounted vanishes: nothing is kept busy. What is mounted there does not
+// get out.
 func mountProc() error {
 	switch err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err {
 	case nil:
@@ -159,8 +163,8 @@ func name(s string) {
 // File is the namespace. It is valid until End.
 func (n *Namespace) File() *os.File { return n.file }
 
-// EnterMounts takes the calling thread, and no other, into a mount namespace with the machine's files, whose /proc shows the namespace.
-// The thread is in its root folder then.
+// EnterMounts takes the calling thread, and no other, into a mount namespace with the machine's files, whose /proc
+// shows the namespace. The thread is in its root folder then.
 func (n *Namespace) EnterMounts() error { return EnterMounts(int(n.mounts.Fd()), int(n.root.Fd())) }
 
 // EnterMounts takes the calling thread, and no other, into a mount namespace with a root folder, in which it is then.
@@ -187,7 +191,8 @@ func (n *Namespace) InitPID() int { return n.initPID }
 // Ended is closed when the namespace has ended, and all its programs with it.
 func (n *Namespace) Ended() <-chan struct{} { return n.ended }
 
-// endTimeout is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before that goes on.
+// endTimeout is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before
+// that goes on.
 const endTimeout = 2 * time.Second
 
 // End ends the namespace's programs and the namespace.

@@ -23,7 +23,8 @@ import (
 
 const timeout = 3 * time.Minute
 
-// in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while that thread lives.
+// in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while
+// that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
 	return with(n, AllPowers, cmd, then)
 }
@@ -72,7 +73,8 @@ func marked(variable string) (pids []int) {
 	all, _ := os.ReadDir("/proc")
 	for _, p := range all {
 		pid, err := strconv.Atoi(p.Name())
-		if environ, _ := os.ReadFile("/proc/" + p.Name() + "/environ"); err == nil && bytes.Contains(environ, []byte(variable)) {
+		if environ, _ := os.ReadFile("/proc/" + p.Name() + "/environ"); err == nil &&
+			bytes.Contains(environ, []byte(variable)) {
 			pids = append(pids, pid)
 		}
 	}
@@ -92,7 +94,8 @@ func gone(t *testing.T, variable string) {
 	}
 }
 
-// TestInside: programs see those of their namespace alone, whose first process is the namespace init, by the pids that they have there.
+// TestInside: programs see those of their namespace alone, whose first process is the namespace init, by the pids that
+// they have there.
 func TestInside(t *testing.T) {
 	n := namespace(t)
 	got := output(t, n, `cat /proc/1/comm; echo /proc/[0-9]*; echo $$ $PPID; readlink /proc/self/ns/pid; sleep 1000 >/dev/null 2>&1 & kill $! && echo killed`)
@@ -112,7 +115,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestOrphans: what ends without a parent does not stay as a zombie, and what programs send to process 1 does it no harm.
+// TestOrphans: what ends without a parent does not stay as a zombie, and what programs send to process 1 does it no
+// harm.
 func TestOrphans(t *testing.T) {
 	n := namespace(t)
 	output(t, n, "for s in TERM INT HUP QUIT USR1 CHLD KILL STOP; do kill -$s 1; done; sh -c 'sleep 0.01 & :'")
@@ -234,11 +238,13 @@ func capabilities(t *testing.T, status, set string) Powers {
 	return p
 }
 
-// TestMounts: what is mounted where programs are does not get out, their /proc is not the machine's, and their first process has no network.
+// TestMounts: what is mounted where programs are does not get out, their /proc is not the machine's, and their first
+// process has no network.
 func TestMounts(t *testing.T) {
 	n := namespace(t)
 	folder := t.TempDir()
-	got := output(t, n, "mount -t tmpfs inside "+folder+" && touch "+folder+"/file && ls "+folder+"; nsenter -t 1 -n ip -o -4 addr")
+	got := output(t, n, "mount -t tmpfs inside "+folder+" && touch "+folder+"/file && ls "+folder+
+		"; nsenter -t 1 -n ip -o -4 addr")
 	if want := "file\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -263,7 +269,8 @@ func TestChroot(t *testing.T) {
 	cmd := exec.Command("sh", "-ec", script, t.TempDir(), self)
 	cmd.Env = append(os.Environ(), "PIDNS_CHROOT=1")
 	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // which makes its mounts private
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "start the namespace init: / is no mount point, as in a plain chroot: mount --bind") {
+	if out, err := cmd.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "start the namespace init: / is no mount point, as in a plain chroot: mount --bind") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -272,7 +279,10 @@ func TestChroot(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	n := namespace(t)
 	folder := t.TempDir()
-	for path, want := range map[string]error{"nosuchprogram": exec.ErrNotFound, folder: unix.EACCES, folder + "/none": unix.ENOENT} {
+	for path, want := range map[string]error{
+		"nosuchprogram": exec.ErrNotFound, folder: unix.EACCES,
+		folder + "/none": unix.ENOENT,
+	} {
 		cmd := exec.Command(path)
 		if err := in(n, cmd, cmd.Wait); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
@@ -280,7 +290,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the namespace init, and waits.
+// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the namespace init,
+// and waits.
 func TestRole(t *testing.T) {
 	initPID, there := os.LookupEnv("PIDNS_ROLE")
 	if !there {
@@ -302,8 +313,8 @@ func TestRole(t *testing.T) {
 	t.Fatal(in(n, cmd, cmd.Wait))
 }
 
-// TestKilled: with the process that made a namespace all ends in it, also if the namespace init is stopped; with another that runs a
-// program in it, that program.
+// TestKilled: with the process that made a namespace all ends in it, also if the namespace init is stopped; with
+// another that runs a program in it, that program.
 func TestKilled(t *testing.T) {
 	n := namespace(t)
 	for _, c := range []struct {

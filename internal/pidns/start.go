@@ -21,15 +21,17 @@ var ErrEnded = errors.New("the process that its programs hang on has ended: noth
 // NoRoot is Start's root where that is the calling thread's.
 const NoRoot = -1
 
-// Start starts a command in a PID namespace, with some powers and no others, and returns when it is the program. The command is killed
-// when the calling thread ends. A name without a slash is looked up where the program is to run. root is an open folder that is to be the
-// program's root folder, or NoRoot. With a root, folder is where the program begins, if there is such; empty: the calling process' folder.
+// Start starts a command in a PID namespace, with some powers and no others, and returns when it is the program. The
+// command is killed when the calling thread ends. A name without a slash is looked up where the program is to run. root
+// is an open folder that is to be the program's root folder, or NoRoot. With a root, folder is where the program
+// begins, if there is such; empty: the calling process' folder.
 //
-// The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace whose /proc shows
-// that.
+// The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace
+// whose /proc shows that.
 func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string) error {
 	path := cmd.Path
-	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") && filepath.Base(path) == cmd.Args[0] {
+	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") &&
+		filepath.Base(path) == cmd.Args[0] {
 		path, cmd.Err = cmd.Args[0], nil
 	}
 	if cmd.Err != nil {
@@ -98,8 +100,9 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string)
 	return err
 }
 
-// become makes this process a program. Its arguments are a descriptor of the process that started it, before one that tells that one why
-// it did not, the program's powers, its root folder, the folder it begins in, its file or name, and its arguments.
+// become makes this process a program. Its arguments are a descriptor of the process that started it, before one that
+// tells that one why it did not, the program's powers, its root folder, the folder it begins in, its file or name, and
+// its arguments.
 func become(args []string) {
 	if len(args) < 6 {
 		return
@@ -133,8 +136,8 @@ func become(args []string) {
 		fail("powers", err)
 		return
 	}
-	// Go can have the kernel end a child with its parent, but not in another PID namespace: it looks for the parent's pid, which is 0
-	// there. After the powers: whoever changes those is forgotten about.
+	// Go can have the kernel end a child with its parent, but not in another PID namespace: it looks for the parent's pid,
+	// which is 0 there. After the powers: whoever changes those is forgotten about.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		fail("exec", err)
 		return
@@ -153,8 +156,8 @@ func become(args []string) {
 	fail("exec", unix.Exec(path, args[5:], os.Environ()))
 }
 
-// enterRoot has the process have another root folder, and be in a folder there, by default that of the name where it was, or in the root folder. That
-// is no descriptor of the program's.
+// enterRoot has the process have another root folder, and be in a folder there, by default that of the name where it
+// was, or in the root folder. That is no descriptor of the program's.
 func enterRoot(root int, folder string) error {
 	if folder == "" {
 		folder, _ = os.Getwd()

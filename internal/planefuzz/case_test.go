@@ -29,8 +29,9 @@ type testCase struct {
 	Duration   vtime.Time
 	Seed       uint64
 
-	// What follows is not part of the scenario. Hops is how long the case may get; Finish has it run on until its flows have
-	// ended, if that is not far away. Tap has what is on the wires compared too, Wazero the wasm plane with its reference.
+	// What follows is not part of the scenario. Hops is how long the case may get; Finish has it run on until its flows
+	// have ended, if that is not far away. Tap has what is on the wires compared too, Wazero the wasm plane with its
+	// reference.
 	Hops   int64
 	Finish bool
 	Tap    bool
@@ -115,7 +116,8 @@ func (j *job) write(w func(format string, args ...any)) {
 	w("      placement: %s", j.Placement)
 	w("      steps:")
 	w("        - compute: {time: %dps, jitter: %dps}", j.Compute, j.Jitter)
-	w("        - collective: {kind: %s, algorithm: %s, size: %dB, chunks: %d, overlap: %t%s}", j.Collective.Kind, j.Collective.Algorithm, j.Collective.Size, j.Collective.Chunks, j.Overlap, group)
+	w("        - collective: {kind: %s, algorithm: %s, size: %dB, chunks: %d, overlap: %t%s}", j.Collective.Kind,
+		j.Collective.Algorithm, j.Collective.Size, j.Collective.Chunks, j.Overlap, group)
 	w("        - compute: %dps", j.Compute)
 	if j.Pair {
 		w("        - collective: {kind: allgather, size: 5000B, ranks: [h1, h0]}")
@@ -196,7 +198,8 @@ func (c *testCase) yaml() string {
 		if f.Off > 0 {
 			rest += fmt.Sprintf(", on_off: {on: %dps, off: %dps}", f.On, f.Off)
 		}
-		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort), size, f.Start, rest)
+		w("  - {from: %s, to: %s, size: %s, start: %dps%s}", c.Fabric.end(f.From, f.FromPort), c.Fabric.end(f.To, f.ToPort),
+			size, f.Start, rest)
 	}
 	if c.Job.Ranks > 0 {
 		c.Job.write(w)
@@ -251,6 +254,7 @@ func (f *fabric) write(w func(format string, args ...any)) {
 		}
 	}
 	for _, l := range f.Trunks {
-		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d, weight: %d}", l.A, l.B, l.Rate, l.Delay, l.Count, max(l.Weight, 1))
+		w("    - {from: s%d, to: s%d, rate: %dbps, delay: %dps, count: %d, weight: %d}", l.A, l.B, l.Rate, l.Delay, l.Count,
+			max(l.Weight, 1))
 	}
 }

@@ -71,7 +71,8 @@ type flowOutcome struct {
 
 func outcome(f *engine.Flow) flowOutcome {
 	o := flowOutcome{
-		Started: f.Started(), Finished: int64(f.Finished), LastRTT: int64(f.LastRTT()), Retransmitted: f.Retransmitted(), Delivered: f.Delivered(),
+		Started: f.Started(), Finished: int64(f.Finished), LastRTT: int64(f.LastRTT()), Retransmitted: f.Retransmitted(),
+		Delivered: f.Delivered(),
 	}
 	if f.Sender != nil {
 		o.Rate, o.Sent, o.Acked = f.Sender.Rate(), f.Sender.Sent(), f.Sender.Acked()
@@ -122,8 +123,8 @@ func (d *differ) compare(where string, a, b reflect.Value) {
 	}
 }
 
-// losing is the invariant that a scenario's settings can break: too little headroom, or too small a buffer, or with faults too long a
-// link. With credits none can.
+// losing is the invariant that a scenario's settings can break: too little headroom, or too small a buffer, or with
+// faults too long a link. With credits none can.
 const losing = "nothing is dropped in a lossless class"
 
 // broken are the broken invariants that no settings excuse.
@@ -140,7 +141,8 @@ func broken(r *run) []string {
 			acked = f.Size
 		}
 		if f.Delivered() < acked || f.Size > 0 && f.Delivered() > f.Size {
-			invariants = append(invariants, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size, f.Delivered(), acked))
+			invariants = append(invariants, fmt.Sprintf("flow %d of %d bytes: %d delivered, %d acknowledged", i, f.Size,
+				f.Delivered(), acked))
 		}
 	}
 	return invariants

@@ -190,7 +190,8 @@ func features(r *run) []string {
 	on(ports.Bursts > 0, "burst")
 	on(ports.Bursts > 0 && s.Switch.CNM.QCNM == 0, "burst at a dynamic threshold")
 	on(ports.CnmsSent > 0, "CNM")
-	on(ports.CnmsSent > 0 && s.Switch.CNM.AtOnset && s.Switch.CNM.SharedBy != switchagent.SharedByAny, "CNM by other ports' packets around the onset")
+	on(ports.CnmsSent > 0 && s.Switch.CNM.AtOnset && s.Switch.CNM.SharedBy != switchagent.SharedByAny,
+		"CNM by other ports' packets around the onset")
 	on(ports.CnmsForwarded > 0, "CNM forwarded")
 	on(unknown > 0, "CNM for an ended flow")
 	on(changes > 0, "rate change")
@@ -199,14 +200,17 @@ func features(r *run) []string {
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	balancing := &s.Switch.Balancing
-	on(choices(s.Topology) && balancing.Fields != switchagent.HashFiveTuple && balancing.Mode == switchagent.BalanceECMP, "ECMP by some fields")
+	on(choices(s.Topology) && balancing.Fields != switchagent.HashFiveTuple && balancing.Mode == switchagent.BalanceECMP,
+		"ECMP by some fields")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyREPS, "REPS")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyRandom, "source ports at random")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceFlowlet, "flowlets")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && !balancing.RoundRobin, "spraying at random")
 	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && balancing.RoundRobin, "spraying in turn")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && !balancing.ByFlowlet, "the shortest queue for each packet")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && balancing.ByFlowlet, "the shortest queue for each flowlet")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && !balancing.ByFlowlet,
+		"the shortest queue for each packet")
+	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && balancing.ByFlowlet,
+		"the shortest queue for each flowlet")
 	on(s.Topology.Framing != 0, "framing ns3")
 	on(choices(s.Topology) && s.Topology.Weighted(), "ECMP by weights")
 	several := 0
@@ -255,7 +259,8 @@ func features(r *run) []string {
 			names = append(names, "event "+ev.Kind)
 		}
 	}
-	on(slices.ContainsFunc(r.violations, func(v string) bool { return strings.HasPrefix(v, losing) }), "lossless loss, reported alike")
+	on(slices.ContainsFunc(r.violations, func(v string) bool { return strings.HasPrefix(v, losing) }),
+		"lossless loss, reported alike")
 	return names
 }
 

@@ -1,5 +1,6 @@
 // Package planefuzz compares the planes on random small scenarios: the same scenario, controller and seed must give the
-// same run on the kernel plane and on the wasm plane, to the last register. All of it is tests (package planefuzz_test):
+// same run on the kernel plane and on the wasm plane, to the last register. All of it is tests (package
+// planefuzz_test):
 //
 //	TestTranslation  the wasm plane against wazero running the WebAssembly that it is translated from: no root needed
 //	TestPlanes       a property test over a few cases, with rapid's shrinking

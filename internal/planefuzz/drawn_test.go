@@ -21,8 +21,8 @@ func rows(s *switchagent.Settings, h *hostagent.Settings) keys.Table {
 	return slices.DeleteFunc(slices.Concat(settings.Switch(s), settings.Host(h)), isGroup)
 }
 
-// TestEverySettingIsDrawn generates cases, and fails for a setting that keeps its default in all of them, and for a word that none of them has:
-// the planes would never be compared with it.
+// TestEverySettingIsDrawn generates cases, and fails for a setting that keeps its default in all of them, and for a
+// word that none of them has: the planes would never be compared with it.
 func TestEverySettingIsDrawn(t *testing.T) {
 	s, h := switchagent.Default(), hostagent.Default()
 	defaults := rows(&s, &h)
@@ -44,11 +44,13 @@ func TestEverySettingIsDrawn(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		t.Errorf("%s: not drawn in %d cases: draw it in drawSetting by its kind, or by hand in settings_test.go", name, drawnCases)
+		t.Errorf("%s: not drawn in %d cases: draw it in drawSetting by its kind, or by hand in settings_test.go", name,
+			drawnCases)
 	}
 }
 
-// TestDrawnByHandNamesKeys fails for a name that would keep other keys from being drawn by their rows, or that is no key's any more.
+// TestDrawnByHandNamesKeys fails for a name that would keep other keys from being drawn by their rows, or that is no
+// key's any more.
 func TestDrawnByHandNamesKeys(t *testing.T) {
 	table := rows(new(switchagent.Settings), new(hostagent.Settings))
 	for i, name := range drawnByHand {

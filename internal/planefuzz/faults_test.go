@@ -67,8 +67,8 @@ func (c *testCase) drawFaults(d chooser) {
 	}
 }
 
-// drawEffect draws what a fault does, from what a short run on a small fabric shows. A kind that is not listed is drawn by its rows; ok is
-// false where that is out of bounds.
+// drawEffect draws what a fault does, from what a short run on a small fabric shows. A kind that is not listed is drawn
+// by its rows; ok is false where that is out of bounds.
 func (c *testCase) drawEffect(d chooser, e *settings.Effect) (ok bool) {
 	switch e.Kind {
 	case settings.FaultDown:
@@ -111,7 +111,8 @@ func (c *testCase) drawWatchdog(d chooser) {
 		return
 	}
 	c.Switch.PFC.Watchdog = switchagent.Watchdog{
-		Detect: d.time("detect", vtime.Microsecond, 200*vtime.Microsecond), Restore: d.time("restore", vtime.Microsecond, 200*vtime.Microsecond),
+		Detect:  d.time("detect", vtime.Microsecond, 200*vtime.Microsecond),
+		Restore: d.time("restore", vtime.Microsecond, 200*vtime.Microsecond),
 		Forward: d.chance("forward", 50),
 	}
 	if c.Host.RetransmitTimeout == 0 {
@@ -119,8 +120,8 @@ func (c *testCase) drawWatchdog(d chooser) {
 	}
 }
 
-// fits says whether a fault can stand beside the others: two that are undone must not overlap. It is the scenario's rule, made
-// simpler: no two of a kind at one place if either is undone.
+// fits says whether a fault can stand beside the others: two that are undone must not overlap. It is the scenario's
+// rule, made simpler: no two of a kind at one place if either is undone.
 func (c *testCase) fits(x fault) bool {
 	return !slices.ContainsFunc(c.Faults, func(o fault) bool {
 		return o.Kind == x.Kind && o.Link == x.Link && o.Host == x.Host && (o.For > 0 || x.For > 0)

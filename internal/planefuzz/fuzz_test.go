@@ -82,7 +82,8 @@ func (f *fuzzer) showProgress(stop chan struct{}) {
 			return
 		case <-ticker.C:
 			f.Lock()
-			fmt.Printf("%v: %d cases, %d failures, %d hops\n", time.Since(f.start).Round(time.Second), f.done, f.failures, f.hops)
+			fmt.Printf("%v: %d cases, %d failures, %d hops\n", time.Since(f.start).Round(time.Second), f.done, f.failures,
+				f.hops)
 			f.Unlock()
 		}
 	}
@@ -134,7 +135,8 @@ func (f *fuzzer) over(n int) bool {
 }
 
 func (f *fuzzer) overLocked(n int) bool {
-	return *fuzzCases > 0 && n >= *fuzzCases || *fuzzDuration > 0 && time.Since(f.start) > *fuzzDuration || f.failures >= *fuzzFailures
+	return *fuzzCases > 0 && n >= *fuzzCases || *fuzzDuration > 0 && time.Since(f.start) > *fuzzDuration ||
+		f.failures >= *fuzzFailures
 }
 
 func (f *fuzzer) one(n int, c *testCase, pool *pool) (failed bool) {
@@ -200,7 +202,8 @@ func (f *fuzzer) summarise() {
 	fmt.Printf("%d cases from seed %d in %v (%d left out: no flow starts), %d failures\n",
 		f.done, *fuzzSeed, took.Round(time.Second), f.skipped, f.failures)
 	fmt.Printf("%d frame-hops, %d a case; %v in the kernel and %v on the wasm plane a case; %d fabrics brought up, %v each\n",
-		f.hops, f.hops/int64(ran), (f.kernel / time.Duration(ran)).Round(time.Microsecond), (f.wasm / time.Duration(ran)).Round(time.Microsecond),
+		f.hops, f.hops/int64(ran), (f.kernel / time.Duration(ran)).Round(time.Microsecond),
+		(f.wasm / time.Duration(ran)).Round(time.Microsecond),
 		f.opened, (f.opening / time.Duration(max(f.opened, 1))).Round(time.Microsecond))
 	f.covered.write(os.Stdout, ran)
 }

@@ -21,12 +21,14 @@ var mixtures = flag.Int("planefuzz.mixtures", 20, "scenarios of TestMixtures")
 
 // modern are the congestion controls of mixtures; the first ones are drawn more often.
 var modern = []string{
-	"nscc", "nscc", "rccc", "rccc", "swift", "swift", "dcqcn+win", "dcqcn+win", "dctcp", "dctcp", "dcqcn", "hpcc", "timely+win", "pcn", "dcon", "lstm-pid", "none",
+	"nscc", "nscc", "rccc", "rccc", "swift", "swift", "dcqcn+win", "dcqcn+win", "dctcp", "dctcp", "dcqcn", "hpcc",
+	"timely+win", "pcn", "dcon", "lstm-pid", "none",
 }
 
-// TestMixtures runs scenarios in which today's features meet: windows, grants and rates, trimming, drops, PFC and credits, load balancing by the packet,
-// failed and slow links, collectives, several QPs. No verdict may be FAIL, no run may hang, every flow must end, and the
-// fingerprint must not depend on how many processors a run uses. Scenario n is a function of -planefuzz.seed and n alone.
+// TestMixtures runs scenarios in which today's features meet: windows, grants and rates, trimming, drops, PFC and
+// credits, load balancing by the packet, failed and slow links, collectives, several QPs. No verdict may be FAIL, no
+// run may hang, every flow must end, and the fingerprint must not depend on how many processors a run uses. Scenario n
+// is a function of -planefuzz.seed and n alone.
 func TestMixtures(t *testing.T) {
 	testenv.WholeScenario(t)
 	var verdicts measure.Verdicts
@@ -88,7 +90,8 @@ func drawMixture(d chooser) string {
 	spines, leaves, each := d.Int("spines", 2, 4), d.Int("leaves", 2, 4), d.Int("hosts of a leaf", 2, 4)
 	hosts := leaves * each
 	rate := pick[units.Rate](d, "rate", 100, 25, 400) * units.Gbps
-	w("topology: {delay: %v, leafspine: {spines: %d, leaves: %d, hosts_per_leaf: %d, rate: %v}}", pick(d, "delay", vtime.Microsecond, 500*vtime.Nanosecond), spines, leaves, each, rate)
+	w("topology: {delay: %v, leafspine: {spines: %d, leaves: %d, hosts_per_leaf: %d, rate: %v}}",
+		pick(d, "delay", vtime.Microsecond, 500*vtime.Nanosecond), spines, leaves, each, rate)
 	w("seed: %d", d.Int("seed", 1, 1<<30))
 	controller := pick(d, "controller", modern...)
 	w("controllers: [%s]", controller)
@@ -118,7 +121,8 @@ func drawMixture(d chooser) string {
 		w("  flow_control: cbfc")
 	}
 	kmin := d.size("kmin", part/10, part)
-	w("  ecn: {mode: %s, kmin: %v, kmax: %v, pmax: %s}", pick(d, "ecn", "red", "red", "step"), kmin, 4*kmin, pick(d, "pmax", "0.2", "1", "0.01"))
+	w("  ecn: {mode: %s, kmin: %v, kmax: %v, pmax: %s}", pick(d, "ecn", "red", "red", "step"), kmin, 4*kmin,
+		pick(d, "pmax", "0.2", "1", "0.01"))
 	switch balancing {
 	case "ecmp", "spray", "adaptive", "flowlet":
 		more := ""
@@ -145,7 +149,8 @@ func drawMixture(d chooser) string {
 		if d.chance("reorder", 60) {
 			reorder = fmt.Sprintf(", reorder: %d", d.scale("reorder", 1, 256))
 		}
-		w("  selective: {rto_low: %v, bdp_cap: %s%s}", pick[vtime.Time](d, "rto low", 50, 100)*vtime.Microsecond, pick(d, "bdp cap", "0B", "auto"), reorder)
+		w("  selective: {rto_low: %v, bdp_cap: %s%s}", pick[vtime.Time](d, "rto low", 50, 100)*vtime.Microsecond,
+			pick(d, "bdp cap", "0B", "auto"), reorder)
 	}
 
 	w("flows:")
@@ -169,14 +174,18 @@ func drawMixture(d chooser) string {
 		order[i], order[k] = order[k], order[i]
 	}
 	if d.chance("incast", 80) {
-		w("  - {tag: incast, from: [h%s], to: h%d, size: %v%s}", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(order[1:1+d.Int("senders", 2, hosts-1)]), "[]")), ", h"), order[0], size(), own())
+		w("  - {tag: incast, from: [h%s], to: h%d, size: %v%s}",
+			strings.Join(strings.Fields(strings.Trim(fmt.Sprint(order[1:1+d.Int("senders", 2, hosts-1)]), "[]")), ", h"),
+			order[0], size(), own())
 	}
 	if d.chance("permutation", 60) {
 		for i, from := range order {
-			w("  - {from: h%d, to: h%d, size: %v, start: %v%s}", from, order[(i+1)%hosts], size(), vtime.Time(d.Int("start", 0, 100))*vtime.Microsecond, own())
+			w("  - {from: h%d, to: h%d, size: %v, start: %v%s}", from, order[(i+1)%hosts], size(),
+				vtime.Time(d.Int("start", 0, 100))*vtime.Microsecond, own())
 		}
 	}
-	w("  - {tag: late, from: h%d, to: h%d, size: %v, count: %d, interval: 40us%s}", order[0], order[1], size(), d.Int("late", 1, 4), own())
+	w("  - {tag: late, from: h%d, to: h%d, size: %v, count: %d, interval: 40us%s}", order[0], order[1], size(),
+		d.Int("late", 1, 4), own())
 	if d.chance("job", 40) {
 		spec := collective.Spec{
 			Kind: pick(d, "collective", collective.Kinds...), Algorithm: pick(d, "algorithm", collective.Algorithms...),
@@ -198,7 +207,8 @@ func drawMixture(d chooser) string {
 		kinds = append(kinds, "down: true, reroute: "+fmt.Sprint(pick(d, "reroute", 0, 20, 200))+"us", "loss: 0.001")
 	}
 	if what := pick(d, "fault", kinds...); what != "" {
-		w("faults: [{name: fault, at: %dus, link: \"leaf%d:spine%d\", %s}]", d.Int("fault at", 1, 100), d.Int("leaf", 0, leaves-1), d.Int("spine", 0, spines-1), what)
+		w("faults: [{name: fault, at: %dus, link: \"leaf%d:spine%d\", %s}]", d.Int("fault at", 1, 100),
+			d.Int("leaf", 0, leaves-1), d.Int("spine", 0, spines-1), what)
 	}
 	w("duration: 500us")
 	w("drain: true")

@@ -99,8 +99,8 @@ func compareFitted(c *testCase, pool *pool) (*result, error) {
 	return compare(s, pool, c.Tap, c.Wazero)
 }
 
-// TestReplay runs scenario files on both planes: the one of -planefuzz.case, which TestFuzz or anybody wrote, or else those
-// in testdata, on which the planes once differed.
+// TestReplay runs scenario files on both planes: the one of -planefuzz.case, which TestFuzz or anybody wrote, or else
+// those in testdata, on which the planes once differed.
 func TestReplay(t *testing.T) {
 	testenv.NeedRoot(t)
 	files := []string{*caseFile}

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// pool keeps the fabrics of the last topologies in the kernel: bringing one up takes longer than a case. Before a fabric
-// is used again its tables become what they were when it was new. A pool belongs to one goroutine.
+// pool keeps the fabrics of the last topologies in the kernel: bringing one up takes longer than a case. Before a
+// fabric is used again its tables become what they were when it was new. A pool belongs to one goroutine.
 type pool struct {
 	limit   int
 	fabrics []*kernelFabric // the last used last
@@ -31,8 +31,8 @@ type kernelFabric struct {
 	tables []table
 }
 
-// reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the plane's
-// own final check is made when it is closed, and not with each engine.
+// reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the
+// plane's own final check is made when it is closed, and not with each engine.
 type reusedPlane struct{ plane.Plane }
 
 // Check says nothing yet.

@@ -171,8 +171,8 @@ func featuresOf(s *scenario.Scenario) plane.Features {
 	return f
 }
 
-// fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run on
-// until every flow has ended. Flows that would start later are left out, and so are stops.
+// fit ends the case when it is long enough: by the wasm plane, after about c.Hops frame-hops; with c.Finish it may run
+// on until every flow has ended. Flows that would start later are left out, and so are stops.
 func fit(c *testCase) error {
 	s, err := c.scenario()
 	if err != nil {
@@ -227,8 +227,8 @@ type result struct {
 
 func (r *result) failed() bool { return len(r.differences)+len(r.broken) > 0 }
 
-// compare runs a scenario on both planes, and again if taps or the wasm plane's reference are to be compared too. An error says that it could
-// not be run, which is no difference.
+// compare runs a scenario on both planes, and again if taps or the wasm plane's reference are to be compared too. An
+// error says that it could not be run, which is no difference.
 func compare(s *scenario.Scenario, pool *pool, taps, reference bool) (*result, error) {
 	plane, err := openWasm(s)
 	if err != nil {

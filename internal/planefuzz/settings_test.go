@@ -75,9 +75,12 @@ func (c *testCase) drawJob(d chooser) {
 	}
 	ranks := d.Int("ranks", 2, len(c.Fabric.Hosts))
 	j := job{
-		Ranks: ranks, Iterations: d.Int("iterations", 1, 3), Compute: d.time("compute", vtime.Picosecond, 20*vtime.Microsecond),
-		Jitter: d.time("jitter of a compute", vtime.Picosecond, 5*vtime.Microsecond), Overlap: d.chance("overlap", 40), Barrier: d.chance("barrier", 40), Pair: d.chance("collective of a pair", 30),
-		Placement: pick(d, "placement", "given", "packed", "across-racks", "random"), QPs: pick(d, "QPs of a connection", 1, 1, 1, 2),
+		Ranks: ranks, Iterations: d.Int("iterations", 1, 3),
+		Compute: d.time("compute", vtime.Picosecond, 20*vtime.Microsecond),
+		Jitter:  d.time("jitter of a compute", vtime.Picosecond, 5*vtime.Microsecond), Overlap: d.chance("overlap", 40),
+		Barrier: d.chance("barrier", 40), Pair: d.chance("collective of a pair", 30),
+		Placement: pick(d, "placement", "given", "packed", "across-racks", "random"),
+		QPs:       pick(d, "QPs of a connection", 1, 1, 1, 2),
 		Collective: collective.Spec{
 			Kind: pick(d, "collective", collective.Kinds...), Algorithm: pick(d, "algorithm", collective.Algorithms...),
 			Size: int64(d.size("size of a collective", 1000, 300*units.KB)), Chunks: pick(d, "chunks", 1, 1, 2, 3), Group: 2,
@@ -88,9 +91,11 @@ func (c *testCase) drawJob(d chooser) {
 	}
 }
 
-// waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends them again.
+// waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends
+// them again.
 func (c *testCase) waitsForEver() bool {
-	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN && paths.Balancing(&c.Switch.Balancing, &c.Host).Moving
+	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN &&
+		paths.Balancing(&c.Switch.Balancing, &c.Host).Moving
 }
 
 // balance leaves load balancing out that the congestion controls do not go with.
@@ -116,8 +121,10 @@ func (c *testCase) drawBalancing(d chooser) {
 	if !d.chance("load balancing", 50) {
 		return
 	}
-	b.Mode = pick(d, "mode", switchagent.BalanceECMP, switchagent.BalanceFlowlet, switchagent.BalanceSpray, switchagent.BalanceAdaptive)
-	b.Fields = pick(d, "fields", switchagent.HashFiveTuple, switchagent.HashAddresses, switchagent.HashSource, switchagent.HashDestination, switchagent.HashPorts)
+	b.Mode = pick(d, "mode", switchagent.BalanceECMP, switchagent.BalanceFlowlet, switchagent.BalanceSpray,
+		switchagent.BalanceAdaptive)
+	b.Fields = pick(d, "fields", switchagent.HashFiveTuple, switchagent.HashAddresses, switchagent.HashSource,
+		switchagent.HashDestination, switchagent.HashPorts)
 	if d.chance("one seed", 50) {
 		b.Seed = d.Int("seed of the hash", 0, 1<<32-1)
 	}
@@ -181,7 +188,8 @@ func (c *testCase) drawPFC(d chooser) {
 	}
 }
 
-// drawRecovery draws how losses come about in lossy classes, and how they are repaired. What needs the data to be lossy is drawn where it is.
+// drawRecovery draws how losses come about in lossy classes, and how they are repaired. What needs the data to be lossy
+// is drawn where it is.
 func (c *testCase) drawRecovery(d chooser) {
 	s, h := &c.Switch, &c.Host
 	if d.chance("lossy alpha", 25) {
@@ -244,11 +252,13 @@ func (f *fabric) roundTrip() units.Bytes {
 // drawMarking draws what ECN and DCON's detector go by.
 func (c *testCase) drawMarking(d chooser) {
 	e, n := &c.Switch.ECN, &c.Switch.CNM
-	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNPCN, switchagent.ECNOff)
+	e.Mode = pick(d, "ecn", switchagent.ECNRED, switchagent.ECNRED, switchagent.ECNStep, switchagent.ECNPCN,
+		switchagent.ECNOff)
 	if e.Mode != switchagent.ECNPCN {
 		e.Point = pick(d, "ecn at", switchagent.ECNByMode, switchagent.ECNEnqueue, switchagent.ECNDequeue)
 	}
-	e.Ports = pick(d, "ecn ports", switchagent.ECNPortsAuto, switchagent.ECNPortsAuto, switchagent.ECNPortsAll, switchagent.ECNPortsToSwitches, switchagent.ECNPortsToHosts)
+	e.Ports = pick(d, "ecn ports", switchagent.ECNPortsAuto, switchagent.ECNPortsAuto, switchagent.ECNPortsAll,
+		switchagent.ECNPortsToSwitches, switchagent.ECNPortsToHosts)
 	e.Priorities = 1 << c.Host.DataPriority
 	if d.chance("more marked priorities", 10) {
 		e.Priorities = uint8(d.Int("marked", 0, 255))
@@ -320,7 +330,8 @@ func (c *testCase) drawFlows(d chooser) {
 	}
 }
 
-// drawOwn gives flows what they may have of their own. What does not go with the rest is left out again, and the congestion control at last.
+// drawOwn gives flows what they may have of their own. What does not go with the rest is left out again, and the
+// congestion control at last.
 func (c *testCase) drawOwn(d chooser) {
 	if d.chance("flows differ", 40) {
 		for i := range c.Flows {
@@ -401,8 +412,8 @@ func (c *testCase) drawConstants(d chooser) {
 	}
 }
 
-// drawPerRate has thresholds be those of ports of one of the fabric's rates, and others' in proportion. It is left out again where a switch
-// has ports of too many rates, or no buffer for their headroom.
+// drawPerRate has thresholds be those of ports of one of the fabric's rates, and others' in proportion. It is left out
+// again where a switch has ports of too many rates, or no buffer for their headroom.
 func (c *testCase) drawPerRate(d chooser) {
 	rate := func(label string) units.Rate {
 		if !d.chance(label, 30) {
@@ -422,8 +433,9 @@ func (c *testCase) drawPerRate(d chooser) {
 	}
 }
 
-// drawnByHand names the settings that the functions above draw, so that a short run reaches them, and with each other. The other settings, new
-// ones among them, are drawn by their rows. A name is a key's, never a group's: a new key of a group is not drawn by hand until it is named.
+// drawnByHand names the settings that the functions above draw, so that a short run reaches them, and with each other.
+// The other settings, new ones among them, are drawn by their rows. A name is a key's, never a group's: a new key of a
+// group is not drawn by hand until it is named.
 var drawnByHand = []string{
 	"buffer", "lossy_limit", "lossy_alpha", "trim",
 	"pfc.priorities", "pfc.xoff", "pfc.xon", "pfc.xoff_to_xon", "pfc.alpha", "pfc.headroom", "pfc.per_rate", "pfc.quanta",
@@ -433,8 +445,10 @@ var drawnByHand = []string{
 	"detector", "tcd.q_len", "tcd.t_max", "tcd.epsilon", "tcd.mark",
 	"cnm.ecn_threshold", "cnm.threshold", "cnm.window", "cnm.repeat", "cnm.shared_at", "cnm.shared_by",
 	"scheduler.dwrr",
-	"load_balancing.mode", "load_balancing.seed", "load_balancing.fields", "load_balancing.gap", "load_balancing.order", "load_balancing.by",
-	"data_priority", "control_priority", "ack_priority", "ack_when_paused", "ack_every", "cnp_interval", "retransmit_timeout", "nak_interval",
+	"load_balancing.mode", "load_balancing.seed", "load_balancing.fields", "load_balancing.gap", "load_balancing.order",
+	"load_balancing.by",
+	"data_priority", "control_priority", "ack_priority", "ack_when_paused", "ack_every", "cnp_interval",
+	"retransmit_timeout", "nak_interval",
 	"recovery", "selective.bdp_cap", "selective.rto_low", "selective.rto_low_packets", "selective.reorder",
 }
 
@@ -485,7 +499,10 @@ func (c *testCase) resolves() bool {
 		}
 		given[k.Name] = k.Value
 	}
-	s, err := (&testCase{Fabric: c.Fabric, Switch: c.Switch, Host: c.Host, Controller: c.Controller, Flows: c.Flows, Duration: c.Duration}).scenario()
+	s, err := (&testCase{
+		Fabric: c.Fabric, Switch: c.Switch, Host: c.Host, Controller: c.Controller, Flows: c.Flows,
+		Duration: c.Duration,
+	}).scenario()
 	if err != nil {
 		panic(err)
 	}

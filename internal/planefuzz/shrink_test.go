@@ -47,7 +47,8 @@ func (c *testCase) sound() bool {
 			return false
 		}
 	}
-	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.Job.Ranks <= len(c.Fabric.Hosts) && c.Job.fits() && c.faultsFit()
+	return len(c.Flows) > 0 && len(c.Fabric.Hosts) > 1 && c.Job.Ranks <= len(c.Fabric.Hosts) && c.Job.fits() &&
+		c.faultsFit()
 }
 
 // faultsFit says whether the faults' places are of the fabric and their flows can repair what they lose.

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Socket sends requests to the kernel's network configuration. The kernel deals with them in their order. It is not safe for concurrent use.
+// Socket sends requests to the kernel's network configuration. The kernel deals with them in their order. It is not
+// safe for concurrent use.
 type Socket struct {
 	fd       int
 	sequence uint32    // of the last request
@@ -40,8 +41,8 @@ func Open() (*Socket, error) {
 	return &Socket{fd: fd}, nil
 }
 
-// Add has a request sent with the others, at the latest by Flush. An error says what the request that was refused is to do, and with what
-// ("create the veth pair of", "L2-eth1"); it may be of one before this.
+// Add has a request sent with the others, at the latest by Flush. An error says what the request that was refused is to
+// do, and with what ("create the veth pair of", "L2-eth1"); it may be of one before this.
 func (r *Socket) Add(req *nl.NetlinkRequest, action, name string) error {
 	r.sequence++
 	req.Seq = r.sequence
@@ -57,8 +58,8 @@ func (r *Socket) Add(req *nl.NetlinkRequest, action, name string) error {
 	return r.Flush()
 }
 
-// Flush sends the requests and waits until the kernel has dealt with them. The error is that of the first it refused; those after it are
-// done nevertheless.
+// Flush sends the requests and waits until the kernel has dealt with them. The error is that of the first it refused;
+// those after it are done nevertheless.
 func (r *Socket) Flush() error {
 	if len(r.pending) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestRefused: of more requests than one system call takes, the error names the first that the kernel refused, and the others of the same call
-// are done; the socket serves on.
+// TestRefused: of more requests than one system call takes, the error names the first that the kernel refused, and the
+// others of the same call are done; the socket serves on.
 func TestRefused(t *testing.T) {
 	testenv.NeedRoot(t)
 	done := make(chan struct{})

@@ -1,5 +1,6 @@
-// Package schema declares what users may set: the kind of a value, its default, its bounds and what it means. The constants of
-// congestion controls (package hostagent/cc) and the settings of switches, hosts and faults (package settings) are declared by it.
+// Package schema declares what users may set: the kind of a value, its default, its bounds and what it means. The
+// constants of congestion controls (package hostagent/cc) and the settings of switches, hosts and faults (package
+// settings) are declared by it.
 package schema
 
 import "fmt"
@@ -29,7 +30,8 @@ const (
 )
 
 var kindNames = [...]string{
-	"rate", "time", "size", "number", "integer", "flag", "choice", "file", "priority", "priorities", "sizes by priority", "mapping",
+	"rate", "time", "size", "number", "integer", "flag", "choice", "file", "priority", "priorities", "sizes by priority",
+	"mapping",
 	"text", "list of texts", "names", "list of mappings", "",
 }
 
@@ -67,7 +69,8 @@ func (p *Parameter) Bounds() string {
 	return ""
 }
 
-// FieldError is what is wrong with the setting at a path such as "pfc.xon". Code that has read the settings from a file reports it there.
+// FieldError is what is wrong with the setting at a path such as "pfc.xon". Code that has read the settings from a file
+// reports it there.
 type FieldError struct {
 	Path string
 	Key  bool  // that it is there at all, whatever its value

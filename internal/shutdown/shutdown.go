@@ -1,9 +1,11 @@
-// Package shutdown sees to it that a process that is told to end does, whatever it is doing: reading from a pipe that nobody
-// writes to, writing to one that nobody reads, waiting for a lock, or in a loop that a user's code does not leave.
+// Package shutdown sees to it that a process that is told to end does, whatever it is doing: reading from a pipe that
+// nobody writes to, writing to one that nobody reads, waiting for a lock, or in a loop that a user's code does not
+// leave.
 //
-// A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels, and is left the
-// time to keep it: until nothing has been heard of it (Alive) for the time of quiescence, and for most at the longest. Then, or at once where nothing
-// took a Context, the functions given to Finally and Discard are called and the process exits.
+// A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels,
+// and is left the time to keep it: until nothing has been heard of it (Alive) for the time of quiescence, and for most
+// at the longest. Then, or at once where nothing took a Context, the functions given to Finally and Discard are called
+// and the process exits.
 package shutdown
 
 import (
@@ -48,8 +50,8 @@ var process = struct {
 // user is one that took a Context or gave a Finally or a Discard.
 type user struct{ cancel context.CancelFunc }
 
-// Start has SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that the process was
-// started to ignore, as by nohup, stay ignored. stop gives signals their usual effect back.
+// Start has SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that the
+// process was started to ignore, as by nohup, stay ignored. stop gives signals their usual effect back.
 func Start(code int) (stop func()) {
 	process.mu.Lock()
 	process.code = code
@@ -120,8 +122,8 @@ func Signal() int { return int(process.signal.Load()) }
 // Begun says whether the process has been told to end.
 func Begun() bool { return process.ends.Load() }
 
-// Context is a context that the end of the process cancels. Code that takes it has something to keep, and gets the time to keep it.
-// release gives it back.
+// Context is a context that the end of the process cancels. Code that takes it has something to keep, and gets the time
+// to keep it. release gives it back.
 func Context(parent context.Context) (ctx context.Context, release context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	u := &user{cancel}
@@ -146,8 +148,8 @@ func Alive() {
 	}
 }
 
-// Wait says that others are waited for, such as a child process or the kernel, which see to their own ends: until over is called
-// the end is put off.
+// Wait says that others are waited for, such as a child process or the kernel, which see to their own ends: until over
+// is called the end is put off.
 func Wait() (over func()) {
 	process.waiting.Add(1)
 	return sync.OnceFunc(func() {
@@ -156,8 +158,8 @@ func Wait() (over func()) {
 	})
 }
 
-// Finally has f called if the process has to be forced to end: whatever it was doing then, f finds it in the middle of. f has
-// exitTime. forget takes that back.
+// Finally has f called if the process has to be forced to end: whatever it was doing then, f finds it in the middle of.
+// f has exitTime. forget takes that back.
 func Finally(f func()) (forget func()) { return add(process.finals, f) }
 
 // Discard is Finally for what is not kept: f removes what is half done, such as a file that has not got its name yet.

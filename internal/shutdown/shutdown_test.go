@@ -19,8 +19,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// The tests start this program once more, to do what blocks a process, and send it a signal once it says that it is there. They
-// assert that it ends, and how, but not how fast: the time that a process gets is the machine's.
+// The tests start this program once more, to do what blocks a process, and send it a signal once it says that it is
+// there. They assert that it ends, and how, but not how fast: the time that a process gets is the machine's.
 
 // variable names what the started program does.
 const variable = "PAUSENET_SHUTDOWN_TEST"
@@ -290,8 +290,10 @@ func end(t *testing.T, place string, s syscall.Signal, program ...string) ended 
 // TestEnds: a process ends on each of the signals wherever it is blocked, with the exit code and a line.
 func TestEnds(t *testing.T) {
 	for _, place := range []string{
-		"reads a FIFO", "reads its input", "writes to a full pipe", "keeps, and writes to a full pipe", "waits for a lock", "waits for a mutex",
-		"loops", "is in what is called finally", "has begun what is not kept", "waits for others for ever", "says for ever that it is alive",
+		"reads a FIFO", "reads its input", "writes to a full pipe", "keeps, and writes to a full pipe", "waits for a lock",
+		"waits for a mutex",
+		"loops", "is in what is called finally", "has begun what is not kept", "waits for others for ever",
+		"says for ever that it is alive",
 	} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
@@ -299,11 +301,13 @@ func TestEnds(t *testing.T) {
 			if e.state.ExitCode() != 1 || !strings.HasPrefix(e.stderr, "pausenet: interrupted") {
 				t.Errorf("%v: %q", e.state, e.stderr)
 			}
-			if _, err := os.Lstat(e.file); place == "has begun what is not kept" && (err == nil || strings.Contains(e.stderr, "kept")) {
+			if _, err := os.Lstat(e.file); place == "has begun what is not kept" &&
+				(err == nil || strings.Contains(e.stderr, "kept")) {
 				t.Errorf("it is there still, or said to be kept (%v): %q", err, e.stderr)
 			}
 			if place == "is in what is called finally" {
-				if kept, err := os.ReadFile(e.file + ".kept"); string(kept) != "kept" || !strings.Contains(e.stderr, "kept and marked partial") {
+				if kept, err := os.ReadFile(e.file + ".kept"); string(kept) != "kept" ||
+					!strings.Contains(e.stderr, "kept and marked partial") {
 					t.Errorf("%q, %v: %q", kept, err, e.stderr)
 				}
 			}
@@ -321,7 +325,10 @@ func TestEnds(t *testing.T) {
 
 // TestEndsInOrder: who has something to keep is given the time to keep it.
 func TestEndsInOrder(t *testing.T) {
-	for _, place := range []string{"keeps what it has", "is stopped, and keeps what it has", "waits for a child", "was told before"} {
+	for _, place := range []string{
+		"keeps what it has", "is stopped, and keeps what it has", "waits for a child",
+		"was told before",
+	} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			e := end(t, place, syscall.SIGINT)
@@ -337,10 +344,11 @@ func TestEndsInOrder(t *testing.T) {
 	}
 }
 
-// TestSignalsOfOthers: a signal that the process was started to ignore, as by nohup, stays ignored, and has its usual effect where
-// nobody listens.
+// TestSignalsOfOthers: a signal that the process was started to ignore, as by nohup, stays ignored, and has its usual
+// effect where nobody listens.
 func TestSignalsOfOthers(t *testing.T) {
-	if e := end(t, "ignores the signal", syscall.SIGHUP, "sh", "-c", `trap "" HUP; exec "$0" "$@"`); e.state.ExitCode() != 7 {
+	if e := end(t, "ignores the signal", syscall.SIGHUP, "sh", "-c",
+		`trap "" HUP; exec "$0" "$@"`); e.state.ExitCode() != 7 {
 		t.Errorf("%v: %q", e.state, e.stderr)
 	}
 	e := end(t, "stopped listening", syscall.SIGTERM)

@@ -1,6 +1,7 @@
-// Package splitmix is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), the one
-// generator of random numbers in pausenet. It is a function of a seed and a count, without state: a number does not depend on
-// which others were drawn, nor in which order. The pipelines have the same function in C (ebpf/c/ecn.h).
+// Package splitmix is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+// 2014), the one generator of random numbers in pausenet. It is a function of a seed and a count, without state: a
+// number does not depend on which others were drawn, nor in which order. The pipelines have the same function in C
+// (ebpf/c/ecn.h).
 package splitmix
 
 // increment is 2^64 over the golden ratio, odd.

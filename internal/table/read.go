@@ -161,7 +161,8 @@ func cut(line []byte) (value, rest []byte, more bool) {
 	return line, nil, false
 }
 
-// cutQuoted cuts off a field in quotes, in which a quote is doubled. Without a closing quote the field extends to the end of the line.
+// cutQuoted cuts off a field in quotes, in which a quote is doubled. Without a closing quote the field extends to the
+// end of the line.
 func cutQuoted(line []byte) (value, rest []byte, more bool) {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {

@@ -291,7 +291,8 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// FuzzRead: any file is read, or refused with the line of the mistake; and what was read is written and read again alike.
+// FuzzRead: any file is read, or refused with the line of the mistake; and what was read is written and read again
+// alike.
 func FuzzRead(f *testing.F) {
 	f.Add(someText)
 	f.Add(oldHeader + "\n0,a,1,0,,,,0\n")

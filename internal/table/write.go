@@ -95,7 +95,8 @@ func (c *Column) appendFraction(line []byte, v float64) []byte {
 	return strconv.AppendFloat(line, v, 'f', c.digits, 64)
 }
 
-// appendText appends a text, in quotes if it has a comma or a quote. A row is a line, so a line break in a text becomes a space.
+// appendText appends a text, in quotes if it has a comma or a quote. A row is a line, so a line break in a text becomes
+// a space.
 func appendText(line []byte, s string) []byte {
 	if !needsQuotes(s) {
 		return append(line, s...)

@@ -40,8 +40,8 @@ func ReadTable(t testing.TB, path string) Table {
 	return table
 }
 
-// AddColumns changes the tables of a run's folder as if a later version had written them: each gets a column in the middle
-// and one at the end.
+// AddColumns changes the tables of a run's folder as if a later version had written them: each gets a column in the
+// middle and one at the end.
 func AddColumns(t testing.TB, folder string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.csv"))

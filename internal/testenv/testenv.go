@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// NeedRoot skips a test that loads programs into the kernel or makes namespaces where the user may not. In CI (environment
-// variable CI set) it fails instead: there a skipped test would be a hole that nobody sees.
+// NeedRoot skips a test that loads programs into the kernel or makes namespaces where the user may not. In CI
+// (environment variable CI set) it fails instead: there a skipped test would be a hole that nobody sees.
 func NeedRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -20,8 +20,9 @@ func NeedRoot(t testing.TB) {
 	t.Skip(why)
 }
 
-// WholeScenario skips a test that drives whole scenarios, or renders what came of them, on one goroutine, in the short mode that the race
-// detector's runs use: it makes them ten times as slow, and sees nothing there that shorter tests of the same code do not show it.
+// WholeScenario skips a test that drives whole scenarios, or renders what came of them, on one goroutine, in the short
+// mode that the race detector's runs use: it makes them ten times as slow, and sees nothing there that shorter tests of
+// the same code do not show it.
 func WholeScenario(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -29,8 +30,8 @@ func WholeScenario(t testing.TB) {
 	}
 }
 
-// ShortDir makes a folder for sockets until the test's end. The folder of a test's own may have too long a path for one: a socket's
-// address has 108 bytes.
+// ShortDir makes a folder for sockets until the test's end. The folder of a test's own may have too long a path for
+// one: a socket's address has 108 bytes.
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "pausenet")

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// Form is the headers of RoCE packets over IPv4, up to the BTH, less what each has of its own: one direction of a flow. It never changes, so that any
-// number of packets, which may be anywhere, can share it.
+// Form is the headers of RoCE packets over IPv4, up to the BTH, less what each has of its own: one direction of a flow.
+// It never changes, so that any number of packets, which may be anywhere, can share it.
 type Form struct {
 	header [roceHeaderLen]byte // lengths, checksum, TTL, opcode, flags, PSN and the codepoint of ECN are zero
 	ecn    ECN                 // that packets begin with
@@ -28,13 +28,13 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 	return ^fold(f.sum - uint32(f.header[EthernetLen+ipTOS]) + uint32(tos) + uint32(ttl)<<8 + uint32(length))
 }
 
-// Brief is what one data packet, ACK or NAK has of its own beside its Form and its length, without telemetry, timestamp and what follows
-// the headers. Its MAC addresses are those of the cable that it is on.
+// Brief is what one data packet, ACK or NAK has of its own beside its Form and its length, without telemetry, timestamp
+// and what follows the headers. Its MAC addresses are those of the cable that it is on.
 //
-// From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the bytes of padding 2 and
-// whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of data whether it is trimmed 1, of an answer bit 7
-// of its syndrome 1. Data has in the place of the MSN its priority 3, if it is trimmed, and BTH.SentAgain 1; an answer tells that by its
-// operation.
+// From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the
+// bytes of padding 2 and whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of
+// data whether it is trimmed 1, of an answer bit 7 of its syndrome 1. Data has in the place of the MSN its priority 3,
+// if it is trimmed, and BTH.SentAgain 1; an answer tells that by its operation.
 type Brief uint64
 
 const (
@@ -55,7 +55,8 @@ const (
 // briefOps are the operations that a Brief can tell: a WRITE's packets, and, last, the answers.
 var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck, OpAck}
 
-// In briefOps, an answer to a packet stands at briefAnswer, and one to a packet that was sent again at briefAnswerAgain.
+// In briefOps, an answer to a packet stands at briefAnswer, and one to a packet that was sent again at
+// briefAnswerAgain.
 const (
 	briefAnswer      = 4
 	briefAnswerAgain = 5
@@ -78,7 +79,8 @@ func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Br
 	return b
 }
 
-// BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of selective repeat's.
+// BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of
+// selective repeat's.
 func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 	b := Brief(psn&PSNMask) | Brief(msn&PSNMask)<<briefMSN | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN | briefAnswer<<briefOp
 	switch mark {
@@ -121,7 +123,8 @@ func (b Brief) ECN() ECN { return ECN(b >> briefECN & 3) }
 // BriefLen is how much of a frame Form.Put writes: up to the BTH.
 const BriefLen = roceHeaderLen
 
-// Put writes the headers of a packet in a frame of so many bytes that is on the cable between two ports with these addresses.
+// Put writes the headers of a packet in a frame of so many bytes that is on the cable between two ports with these
+// addresses.
 func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 	ipLen := length - EthernetLen
 	tos := f.header[EthernetLen+ipTOS] | uint8(b>>briefECN&3)
@@ -165,7 +168,8 @@ func (f *Form) Parse(b Brief, length int, p *Packet) {
 	ip, udp, bth := IPv4(h[EthernetLen:]), UDP(h[EthernetLen+IPv4Len:]), BTH(h[roceHeaderLen-BTHLen:])
 	*p = Packet{
 		TOS: ip.TOS() | uint8(b>>briefECN&3), Protocol: ProtocolUDP, Src: ip.Src(), Dst: ip.Dst(),
-		SrcPort: udp.SrcPort(), DstPort: PortRoCE, DestQP: bth.DestQP(), PSN: uint32(b & PSNMask), Opcode: briefOps[b>>briefOp&7],
+		SrcPort: udp.SrcPort(), DstPort: PortRoCE, DestQP: bth.DestQP(), PSN: uint32(b & PSNMask),
+		Opcode: briefOps[b>>briefOp&7],
 	}
 	p.SentAgain = b.sentAgain()
 	if b.IsAnswer() {

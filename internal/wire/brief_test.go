@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBriefIsTheFrame: a brief packet makes the headers that PutData and PutAck write, before and after switches have changed them, and is
-// parsed as they are.
+// TestBriefIsTheFrame: a brief packet makes the headers that PutData and PutAck write, before and after switches have
+// changed them, and is parsed as they are.
 func TestBriefIsTheFrame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var addresses [8]byte
@@ -18,8 +18,9 @@ func TestBriefIsTheFrame(t *testing.T) {
 		mark := ECN(rapid.Uint8Range(0, 3).Draw(t, "mark"))
 		params := FlowParams{
 			SrcMAC: MAC{2, 0, 0, 0, 1, 1}, DstMAC: MAC{2, 0, 0, 0, 2, 2}, Src: Addr(addresses[:4]), Dst: Addr(addresses[4:]),
-			SrcPort: rapid.Uint16().Draw(t, "port"), ID: rapid.Uint16().Draw(t, "id"), DestQP: uint32(rapid.IntRange(0, PSNMask).Draw(t, "qp")),
-			TOS: DataTOS(priority, mark), MTU: 4096, HeadersOnly: true,
+			SrcPort: rapid.Uint16().Draw(t, "port"), ID: rapid.Uint16().Draw(t, "id"),
+			DestQP: uint32(rapid.IntRange(0, PSNMask).Draw(t, "qp")),
+			TOS:    DataTOS(priority, mark), MTU: 4096, HeadersOnly: true,
 		}
 		h, err := NewFlowHeader(params)
 		if err != nil {

@@ -56,8 +56,8 @@ const (
 	OpCNP         Opcode = 0x81
 )
 
-// A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits, three of the
-// range that the standard leaves to manufacturers. One with a demand has four before four (opDemand).
+// A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits,
+// three of the range that the standard leaves to manufacturers. One with a demand has four before four (opDemand).
 const (
 	opINT       Opcode = 0xc0
 	opTimestamp Opcode = 0xe0
@@ -94,7 +94,8 @@ func (o Opcode) HasRETH() bool {
 	return o == OpWriteFirst || o == OpWriteOnly || o == OpWriteOnlyImm
 }
 
-// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or without.
+// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or
+// without.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
 	return o <= OpWriteOnlyImm && dataOpcodes>>o&1 != 0
@@ -134,8 +135,8 @@ const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSend
 // answerLen is how many bytes follow the BTH of an acknowledgement.
 func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
-// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY TS", with a demand
-// "WRITE_ONLY DEMAND".
+// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY
+// TS", with a demand "WRITE_ONLY DEMAND".
 func (o Opcode) String() string {
 	if o.added() > 0 && (o.IsData() || o.Operation() == OpAck) {
 		switch {
@@ -223,15 +224,16 @@ func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 // AckReq says whether the sender asks for an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 
-// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra Ethernet has a flag
-// for it (Specification 1.0, retransmission in its packet delivery headers); the standard reserves this bit.
+// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra
+// Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers); the standard reserves
+// this bit.
 func (b BTH) SentAgain() bool { return b[bthAck]&bthSentAgain != 0 }
 
 // PSN is the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
 
-// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry or timestamp if there is any,
-// of WRITE first and only.
+// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry or timestamp if
+// there is any, of WRITE first and only.
 type RETH []byte
 
 // RETHLen is the header's length.
@@ -270,8 +272,8 @@ const (
 	SyndromeNakSequence uint8 = 0x60 // PSN sequence error: go back to the PSN expected
 )
 
-// Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7; what is below it means the same, and the MSN names the
-// packet that is answered.
+// Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7; what is below it means the same, and
+// the MSN names the packet that is answered.
 const (
 	SyndromeAckAgain   uint8 = syndromeOwn | SyndromeAck         // the packet had come before
 	SyndromeNakTrimmed uint8 = syndromeOwn | SyndromeNakSequence // the packet came without its payload

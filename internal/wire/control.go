@@ -47,10 +47,10 @@ func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT
 	return putICRC(buf, n-ICRCLen, intCRC.after(crcShort(crc, aeth)))
 }
 
-// EchoMark tells, in an ACK that PutAck or PutAckINT wrote, of the strongest mark of the packets that it answers: the FECN
-// bit stands for CE, the BECN bit alone for UE, as in CNPs each direction's own bit stands for CE; other codepoints set none.
-// RC ACKs leave both bits unused, and the ICRC does not cover them. DCTCP's sender needs the mark of each packet, TIMELY's
-// under ternary congestion detection too.
+// EchoMark tells, in an ACK that PutAck or PutAckINT wrote, of the strongest mark of the packets that it answers: the
+// FECN bit stands for CE, the BECN bit alone for UE, as in CNPs each direction's own bit stands for CE; other
+// codepoints set none. RC ACKs leave both bits unused, and the ICRC does not cover them. DCTCP's sender needs the mark
+// of each packet, TIMELY's under ternary congestion detection too.
 func EchoMark(ack []byte, mark ECN) {
 	switch mark {
 	case CE:
@@ -63,8 +63,8 @@ func EchoMark(ack []byte, mark ECN) {
 // CNPFlags are a CNP's congestion bits.
 type CNPFlags uint8
 
-// Flags. A standard CNP has BECN. Under ternary congestion detection BECN stands for CE and FECN alone for "undetermined"
-// (docs/schemes/tcd.md).
+// Flags. A standard CNP has BECN. Under ternary congestion detection BECN stands for CE and FECN alone for
+// "undetermined" (docs/schemes/tcd.md).
 const (
 	CNPFECN CNPFlags = bthFECN
 	CNPBECN CNPFlags = bthBECN

@@ -38,15 +38,16 @@ func (v Version) dataLen(op Opcode, payload int) int {
 	return roceHeaderLen + v.Extra() + op.extensions() + payload + padCount(payload) + ICRCLen
 }
 
-// PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen of the flow's version. op is one of the
-// data opcodes without immediate data, with telemetry (empty, for switches to fill), a timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of
-// them, payload at most MaxPayload; anything else is a mistake of the caller's and panics.
+// PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen of the flow's
+// version. op is one of the data opcodes without immediate data, with telemetry (empty, for switches to fill), a
+// timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of them, payload at most MaxPayload; anything
+// else is a mistake of the caller's and panics.
 //
 // The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
-// unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode of
-// the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and the
-// ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither RETH, payload nor
-// ICRC.
+// unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode
+// of the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and
+// the ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither RETH,
+// payload nor ICRC.
 func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
 	if !op.IsData() || op.HasImm() || payload < 0 || payload > MaxPayload {
 		panic(fmt.Sprintf("wire: PutData of %v with %d B", op, payload))

@@ -8,7 +8,8 @@ const (
 	OpDatagramImm Opcode = 0x65
 )
 
-// DETHLen is the length of a datagram extended transport header (IBTA volume 1 section 9.3.2), which follows the BTH of datagrams.
+// DETHLen is the length of a datagram extended transport header (IBTA volume 1 section 9.3.2), which follows the BTH of
+// datagrams.
 const DETHLen = 8
 
 const (
@@ -16,7 +17,8 @@ const (
 	dethSourceQP = 5
 )
 
-// GRHLen is how many bytes a datagram's receiver has before the payload: an InfiniBand global route header, or what RoCEv2 has in its place.
+// GRHLen is how many bytes a datagram's receiver has before the payload: an InfiniBand global route header, or what
+// RoCEv2 has in its place.
 const GRHLen = 40
 
 // isDatagram says whether the opcode is a datagram's.
@@ -41,7 +43,8 @@ func (p *Packet) parseDatagram(b BTH) error {
 	return nil
 }
 
-// Datagram is what a datagram says of itself: its Q_Key, the queue pair that it comes from, and immediate data, in host order, if it has some.
+// Datagram is what a datagram says of itself: its Q_Key, the queue pair that it comes from, and immediate data, in host
+// order, if it has some.
 func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool) {
 	if p.Kind != KindDatagram {
 		return 0, 0, 0, false
@@ -53,8 +56,8 @@ func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool)
 	return binary.BigEndian.Uint32(h[dethQKey:]), uint24(h[dethSourceQP:]), immediate, p.Opcode == OpDatagramImm
 }
 
-// GRH is what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200 section 3), or in its last 20 bytes the IPv4
-// header, where the standard leaves the others undefined, and they are 0.
+// GRH is what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200 section
+// 3), or in its last 20 bytes the IPv4 header, where the standard leaves the others undefined, and they are 0.
 func (p *Packet) GRH() (header [GRHLen]byte) {
 	if p.Kind == KindDatagram {
 		n := p.headers - BTHLen - UDPLen - EthernetLen
@@ -63,7 +66,8 @@ func (p *Packet) GRH() (header [GRHLen]byte) {
 	return header
 }
 
-// putDatagram writes what follows the BTH of a datagram, at so many bytes into buf, and returns where the payload begins.
+// putDatagram writes what follows the BTH of a datagram, at so many bytes into buf, and returns where the payload
+// begins.
 func putDatagram(buf []byte, at int, m *Message) int {
 	binary.BigEndian.PutUint32(buf[at+dethQKey:], m.QKey)
 	binary.BigEndian.PutUint32(buf[at+dethSourceQP-1:], m.SourceQP&PSNMask)

@@ -22,7 +22,8 @@ var (
 	ip2       = Addr{10, 0, 0, 2}
 )
 
-// exampleData and exampleBack are the flow of testdata/wire.py and its way back. (The script sends both to the same MAC.)
+// exampleData and exampleBack are the flow of testdata/wire.py and its way back. (The script sends both to the same
+// MAC.)
 var (
 	exampleData = FlowParams{
 		SrcMAC: hostMAC, DstMAC: switchMAC, Src: ip1, Dst: ip2, SrcPort: 49153, DestQP: 0x12, TOS: 0x02,
@@ -79,8 +80,8 @@ func dirty() []byte { return bytes.Repeat([]byte{0xee}, MaxFrame+64) }
 // TestWireCapture builds wire.pcap again, by a script that was written from the standards.
 func TestWireCapture(t *testing.T) { testenv.Derived(t, "testdata/wire.py", "testdata/wire.pcap") }
 
-// pcapFrames reads wire.pcap: a 24-byte file header, then 16 bytes before each frame, of which the third word is its length, all
-// little endian.
+// pcapFrames reads wire.pcap: a 24-byte file header, then 16 bytes before each frame, of which the third word is its
+// length, all little endian.
 func pcapFrames(t testing.TB) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/wire.pcap")
@@ -99,14 +100,15 @@ func pcapFrames(t testing.TB) [][]byte {
 	return frames
 }
 
-// TestExamples builds frames byte for byte: PAUSE and RESUME by IEEE 802.1Qbb, the CNP by IBTA annex A17, the CNM by figure 5 of the
-// DCON paper, and those of wire.pcap, which testdata/wire.py builds from the same sources.
+// TestExamples builds frames byte for byte: PAUSE and RESUME by IEEE 802.1Qbb, the CNP by IBTA annex A17, the CNM by
+// figure 5 of the DCON paper, and those of wire.pcap, which testdata/wire.py builds from the same sources.
 func TestExamples(t *testing.T) {
 	pcap := pcapFrames(t)
 	back, backCNP := newHeader(t, exampleBack), newHeader(t, withTOS(exampleBack, ControlTOS(6)))
 	data := newHeader(t, exampleData)
 	data.SetMessage(0x1000, 1000)
-	data6, back6, backCNP6 := newHeader(t, over6(withTOS(exampleData, 0x6a))), newHeader(t, over6(exampleBack)), newHeader(t, over6(withTOS(exampleBack, ControlTOS(6))))
+	data6, back6, backCNP6 := newHeader(t, over6(withTOS(exampleData, 0x6a))), newHeader(t,
+		over6(exampleBack)), newHeader(t, over6(withTOS(exampleBack, ControlTOS(6))))
 	data6.SetMessage(0x1000, 1000)
 	report := PCNReport{RateMbps: 12345, Congested: true, Packets: 40}.Bytes()
 
@@ -140,7 +142,10 @@ func TestExamples(t *testing.T) {
 		{"pcap CNP", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, nil) }, pcap[4], ""},
 		{"pcap PCN", func(b []byte) int { return PutCNP(b, backCNP, CNPBECN, &report) }, pcap[5], ""},
 		{"pcap CNM", func(b []byte) int { return PutCNM(b, hostMAC, switchMAC, 0xbeef, 491, 40000) }, pcap[8], ""},
-		{"pcap data over IPv6", func(b []byte) int { return PutData(b, data6, OpWriteOnly, 0xff, 1000, true, true) }, pcap[10], ""},
+		{
+			"pcap data over IPv6", func(b []byte) int { return PutData(b, data6, OpWriteOnly, 0xff, 1000, true, true) },
+			pcap[10], "",
+		},
 		{"pcap ACK over IPv6", func(b []byte) int { return PutAck(b, back6, SyndromeAck, 0xff, 1) }, pcap[11], ""},
 		{"pcap CNP over IPv6", func(b []byte) int { return PutCNP(b, backCNP6, CNPBECN, nil) }, pcap[12], ""},
 	} {
@@ -290,9 +295,9 @@ func TestPcapParse(t *testing.T) {
 	}
 }
 
-// TestNumbers: lengths are the sums of the standards' headers (Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, AETH 4, ICRC 4; telemetry 42),
-// wraps those of the telemetry's fields (24 bits of ns, 20 of 128 B, 16 of 80 B), quanta 512 bit times (IEEE 802.1Qbb); the check value of
-// CRC-16/ARC is its catalogue's, the flow id of ebpf/testdata/vectors.txt.
+// TestNumbers: lengths are the sums of the standards' headers (Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, AETH 4,
+// ICRC 4; telemetry 42), wraps those of the telemetry's fields (24 bits of ns, 20 of 128 B, 16 of 80 B), quanta 512 bit
+// times (IEEE 802.1Qbb); the check value of CRC-16/ARC is its catalogue's, the flow id of ebpf/testdata/vectors.txt.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -308,7 +313,11 @@ func TestNumbers(t *testing.T) {
 		{"bytes' wrap", int64(INTTxWrap), int64(134_217_728)},
 		{"longest queue", int64(INTQueueMost), int64(5_242_800)},
 		{"telemetry's opcodes", [2]Opcode{OpAck.WithINT(), OpWriteOnly.WithINT()}, [2]Opcode{0xd1, 0xca}},
-		{"without telemetry", [3]Opcode{Opcode(0xc7).Operation(), OpWriteMiddle.Operation(), OpCNP.Operation()}, [3]Opcode{7, 7, 0x81}},
+		{
+			"without telemetry",
+			[3]Opcode{Opcode(0xc7).Operation(), OpWriteMiddle.Operation(), OpCNP.Operation()},
+			[3]Opcode{7, 7, 0x81},
+		},
 		{"empty WRITE_MIDDLE", V4.DataLen(OpWriteMiddle, 0), 60},
 		{"WRITE_ONLY 1000 B over IPv6", V6.DataLen(OpWriteOnly, 1000), 1094},
 		{"empty WRITE_MIDDLE over IPv6", V6.DataLen(OpWriteMiddle, 0), 78},
@@ -326,7 +335,10 @@ func TestNumbers(t *testing.T) {
 		{"PSN wraps", PSNDiff(2, PSNMask), int32(3)},
 		{"PSN behind", PSNDiff(PSNMask, 2), int32(-3)},
 		{"ECN name", fmt.Sprint(NotECT, ECT1, UE, CE), "Not-ECT ECT(1) ECT(0) CE"},
-		{"opcode names", fmt.Sprint(OpWriteOnly, OpAck.WithINT(), Opcode(0x42), Opcode(0xcc)), "WRITE_ONLY ACK INT opcode 0x42 opcode 0xcc"},
+		{
+			"opcode names", fmt.Sprint(OpWriteOnly, OpAck.WithINT(), Opcode(0x42), Opcode(0xcc)),
+			"WRITE_ONLY ACK INT opcode 0x42 opcode 0xcc",
+		},
 		{"addresses", fmt.Sprint(switchMAC, ip1), "02:00:00:00:01:01 10.0.0.1"},
 	} {
 		if c.got != c.want {

@@ -38,8 +38,8 @@ const (
 	roceHeaderLen6 = roceHeaderLen + IPv6Len - IPv4Len
 )
 
-// FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done. It
-// remembers a little between packets, so one goroutine at a time may use it.
+// FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done.
+// It remembers a little between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
 	form   Form                  // over IPv4
 	six    *[roceHeaderLen6]byte // over IPv6: lengths, opcode, flags and PSN are zero; nil: over IPv4
@@ -140,14 +140,15 @@ func (h *FlowHeader) udp() int { return h.length - BTHLen - UDPLen }
 // Form is the headers that all packets of this direction have in common. Over IPv6 there is none.
 func (h *FlowHeader) Form() *Form { return &h.form }
 
-// SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length of
-// the whole message.
+// SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length
+// of the whole message.
 func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va, length }
 
 // SetTOS changes the TOS byte of the packets to come, but not of brief ones. The ICRC does not cover it.
 func (h *FlowHeader) SetTOS(tos uint8) { h.tos = tos }
 
-// SetSourcePort changes the UDP source port of the packets to come. Brief ones refer to the Form, and there must be none.
+// SetSourcePort changes the UDP source port of the packets to come. Brief ones refer to the Form, and there must be
+// none.
 func (h *FlowHeader) SetSourcePort(port uint16) {
 	header := h.form.header[:]
 	if h.six != nil {
@@ -163,7 +164,8 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 	}
 }
 
-// SetSentAgain has the packets that are written next say that they were sent before, or answer such a copy (BTH.SentAgain), or not.
+// SetSentAgain has the packets that are written next say that they were sent before, or answer such a copy
+// (BTH.SentAgain), or not.
 func (h *FlowHeader) SetSentAgain(again bool) {
 	h.again = 0
 	if again {

@@ -2,12 +2,13 @@ package wire
 
 import "encoding/binary"
 
-// Grants, which a receiver-driven congestion control goes by (RCCC). A sender tells its demand: the payload bytes, from the flow's start on, that
-// grants are to come to in all. A grant tells how many they have come to. Both are running sums, so that a later one makes up for any that is lost.
+// Grants, which a receiver-driven congestion control goes by (RCCC). A sender tells its demand: the payload bytes, from
+// the flow's start on, that grants are to come to in all. A grant tells how many they have come to. Both are running
+// sums, so that a later one makes up for any that is lost.
 //
-// Data packets carry the demand in 8 bytes directly after the BTH; the opcode then is one of the range for manufacturers (Opcode.WithDemand).
-// A grant, and a request of a sender that has nothing that it may send, is an ACK whose AETH has a syndrome that the standard
-// reserves, and whose PSN and MSN are the sum's upper and lower 24 bits.
+// Data packets carry the demand in 8 bytes directly after the BTH; the opcode then is one of the range for
+// manufacturers (Opcode.WithDemand). A grant, and a request of a sender that has nothing that it may send, is an ACK
+// whose AETH has a syndrome that the standard reserves, and whose PSN and MSN are the sum's upper and lower 24 bits.
 
 // DemandLen is the length of the demand in a data packet.
 const DemandLen = 8
@@ -21,8 +22,8 @@ const (
 // MostSum is the most that a grant or a request can tell, in bytes.
 const MostSum = 1<<48 - 1
 
-// opDemand is the opcodes of WRITEs' packets with a demand: its upper four bits, and the operation's lower. Those of SENDs there
-// are other packets' (OpAck.WithTimestamp).
+// opDemand is the opcodes of WRITEs' packets with a demand: its upper four bits, and the operation's lower. Those of
+// SENDs there are other packets' (OpAck.WithTimestamp).
 const (
 	opDemand        Opcode = 0xf0
 	opDemandFirst          = opDemand | OpWriteFirst

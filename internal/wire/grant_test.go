@@ -41,7 +41,8 @@ func TestGrantExamples(t *testing.T) {
 			t.Fatalf("%v:\ngot  %x\nwant %x", c.kind, frame, want)
 		}
 		for name, parse := range map[string]func() error{
-			"whole": func() error { return Parse(frame, &p) }, "headers": func() error { return ParseHeaders(frame, len(frame), &p) },
+			"whole":   func() error { return Parse(frame, &p) },
+			"headers": func() error { return ParseHeaders(frame, len(frame), &p) },
 		} {
 			if err := parse(); err != nil || p.Kind != c.kind || p.Sum() != sum || p.DestQP != 0x34 {
 				t.Errorf("%s: %v: %v: %+v", name, c.kind, err, p)

@@ -1,6 +1,7 @@
 package wire
 
-// HeaderBytes is how much of a frame over IPv4 holds every header that ParseHeaders reads, without telemetry; LongHeaderBytes, with it or over IPv6.
+// HeaderBytes is how much of a frame over IPv4 holds every header that ParseHeaders reads, without telemetry;
+// LongHeaderBytes, with it or over IPv6.
 const (
 	HeaderBytes     = 72
 	LongHeaderBytes = 136
@@ -61,7 +62,8 @@ func (p *Packet) parseIPv6Headers(h []byte, length int) error {
 	return p.parseRoCEHeaders(h, roceHeaderLen6, end)
 }
 
-// parseRoCEHeaders reads a frame of UDP whose BTH, if it is RoCEv2, ends so many bytes after its start, and whose packet of IP ends at end.
+// parseRoCEHeaders reads a frame of UDP whose BTH, if it is RoCEv2, ends so many bytes after its start, and whose
+// packet of IP ends at end.
 func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 	read := (*[UDPLen + BTHLen]byte)(h[headers-BTHLen-UDPLen:])
 	udp, b := UDP(read[:UDPLen]), BTH(read[UDPLen:])
@@ -72,7 +74,8 @@ func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
 	p.AckReq, p.SentAgain, p.FECN, p.BECN = b.AckReq(), b.SentAgain(), b.FECN(), b.BECN()
-	if kept := len(h) - headers; p.Opcode.HasINT() && kept < INTLen+ICRCLen || p.Opcode.HasTimestamp() && kept < mostTimestampEnd ||
+	if kept := len(h) - headers; p.Opcode.HasINT() && kept < INTLen+ICRCLen || p.Opcode.HasTimestamp() &&
+		kept < mostTimestampEnd ||
 		p.Opcode.HasDemand() && kept < DemandLen {
 		return ErrTruncated
 	}

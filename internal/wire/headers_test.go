@@ -9,7 +9,10 @@ import (
 
 // ParseHeaders says of what a pool of headers keeps of a frame what Parse says of the whole frame.
 func TestParseHeadersAgreesWithParse(t *testing.T) {
-	params := FlowParams{Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE), MTU: 1000}
+	params := FlowParams{
+		Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE),
+		MTU: 1000,
+	}
 	over := map[Version]*FlowHeader{V4: newHeader(t, params), V6: newHeader(t, over6(params))}
 	rapid.Check(t, func(t *rapid.T) {
 		h := over[rapid.SampledFrom([]Version{V4, V6}).Draw(t, "IP")]
@@ -46,13 +49,15 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 			t.Fatal("wrong ICRC")
 		}
 		kept := min(n, LongHeaderBytes)
-		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil && h.Version() == V4 {
+		if headers := (&Packet{}); ParseHeaders(buf[:kept:kept], n, headers) == nil && headers.INT() == nil &&
+			h.Version() == V4 {
 			kept = min(n, HeaderBytes)
 		}
 		if err := ParseHeaders(buf[:kept:kept], n, &headers); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(whole.INT(), headers.INT()) || !bytes.Equal(whole.AETH(), headers.AETH()) || !bytes.Equal(whole.Reserved(), headers.Reserved()) {
+		if !bytes.Equal(whole.INT(), headers.INT()) || !bytes.Equal(whole.AETH(), headers.AETH()) ||
+			!bytes.Equal(whole.Reserved(), headers.Reserved()) {
 			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
 		}
 		a, stamped := whole.Timestamp()
@@ -60,16 +65,18 @@ func TestParseHeadersAgreesWithParse(t *testing.T) {
 			t.Fatalf("timestamps %d, %t and %d, %t", a, stamped, b, ok)
 		}
 		whole.frame, whole.bth, whole.body, whole.icrc = headers.frame, false, 0, 0
-		if whole.Kind != headers.Kind || whole.Opcode != headers.Opcode || whole.Payload != headers.Payload || whole.PSN != headers.PSN ||
+		if whole.Kind != headers.Kind || whole.Opcode != headers.Opcode || whole.Payload != headers.Payload ||
+			whole.PSN != headers.PSN ||
 			whole.DestQP != headers.DestQP || whole.TOS != headers.TOS || whole.AckReq != headers.AckReq ||
-			whole.MSN != headers.MSN || whole.Syndrome != headers.Syndrome || whole.BECN != headers.BECN || whole.FECN != headers.FECN || whole.Src != headers.Src {
+			whole.MSN != headers.MSN || whole.Syndrome != headers.Syndrome || whole.BECN != headers.BECN ||
+			whole.FECN != headers.FECN || whole.Src != headers.Src {
 			t.Fatalf("whole %+v\nheaders %+v", whole, headers)
 		}
 	})
 }
 
-// TestHeadersFit: a pool of headers keeps all headers of a data packet but the RETH, with telemetry if it keeps that, and those of
-// what the receiver sends.
+// TestHeadersFit: a pool of headers keeps all headers of a data packet but the RETH, with telemetry if it keeps that,
+// and those of what the receiver sends.
 func TestHeadersFit(t *testing.T) {
 	for _, c := range []struct{ most, want, kept int }{
 		{V4.DataLen(OpWriteMiddle, 0) - ICRCLen, 14 + 20 + 8 + 12 + 2, HeaderBytes}, // MinFrame

@@ -8,8 +8,8 @@ import (
 // ICRCLen is the invariant CRC's length. It ends a RoCEv2 packet.
 //
 // It is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, then the packet from the IP header on, with
-// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL and checksum, of IPv6 traffic class, flow label and hop
-// limit, UDP's checksum, the BTH's byte 4, and telemetry. So it survives what switches write.
+// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL and checksum, of IPv6 traffic
+// class, flow label and hop limit, UDP's checksum, the BTH's byte 4, and telemetry. So it survives what switches write.
 const ICRCLen = 4
 
 // rocePrefixLen is the masked part over IPv4: IP, UDP and BTH headers.
@@ -36,8 +36,9 @@ func maskIPUDP(b []byte) int {
 	return n
 }
 
-// ICRC computes the invariant CRC of a RoCEv2 packet from its IP header (without options or extension headers) up to where the ICRC
-// belongs. len(packet) must be at least 40, over IPv6 60: the three headers' length. Put the result least significant byte first.
+// ICRC computes the invariant CRC of a RoCEv2 packet from its IP header (without options or extension headers) up to
+// where the ICRC belongs. len(packet) must be at least 40, over IPv6 60: the three headers' length. Put the result
+// least significant byte first.
 func ICRC(packet []byte) uint32 {
 	var buf [rocePrefixLen + IPv6Len - IPv4Len]byte
 	n := rocePrefixLen

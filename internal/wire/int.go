@@ -7,13 +7,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// INT is the in-band telemetry of HPCC (its paper, section 4.1; our layout is in docs/schemes/hpcc.md): what the switches on a data packet's way write into it about the ports
-// that it leaves by, and what its ACK carries back. nHop(4) pathID(12), then one slot of 8 bytes a switch:
-// B(4) TS(24) txBytes(20) qLen(16).
+// INT is the in-band telemetry of HPCC (its paper, section 4.1; our layout is in docs/schemes/hpcc.md): what the
+// switches on a data packet's way write into it about the ports that it leaves by, and what its ACK carries back.
+// nHop(4) pathID(12), then one slot of 8 bytes a switch: B(4) TS(24) txBytes(20) qLen(16).
 //
-// It is directly after the BTH of a data packet, and after the AETH of an ACK or NAK. The packet's opcode then is one of
-// the range for manufacturers (Opcode.WithINT), so that the standard's opcodes keep their headers. The ICRC takes all of
-// its bytes for 0xff, as switches write them.
+// It is directly after the BTH of a data packet, and after the AETH of an ACK or NAK. The packet's opcode then is one
+// of the range for manufacturers (Opcode.WithINT), so that the standard's opcodes keep their headers. The ICRC takes
+// all of its bytes for 0xff, as switches write them.
 type INT []byte
 
 // INTHops is how many slots there are; switches beyond write nothing.
@@ -60,8 +60,8 @@ var intRates = [...]units.Rate{
 // INTRates names them, in their order.
 const INTRates = "10 and 100 Mb/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s, and 1.6 Tb/s"
 
-// INTRateCode is the code B of a line rate. Other rates than INTRates have none: known is false, and the code then is one that no
-// rate has.
+// INTRateCode is the code B of a line rate. Other rates than INTRates have none: known is false, and the code then is
+// one that no rate has.
 func INTRateCode(r units.Rate) (code uint8, known bool) {
 	for i, rate := range intRates {
 		if rate == r {
@@ -82,8 +82,8 @@ func (t INT) Hop(i int) INTHop {
 	return ParseINTSlot(binary.BigEndian.Uint64(t[intSlots+i*intSlotLen:]))
 }
 
-// Stamp does what a switch does to a data packet that leaves by a port: it fills the next slot, counts it, and adds the low
-// 12 bits of its id to the path's. When all slots are full it does nothing.
+// Stamp does what a switch does to a data packet that leaves by a port: it fills the next slot, counts it, and adds the
+// low 12 bits of its id to the path's. When all slots are full it does nothing.
 func (t INT) Stamp(switchID uint16, h INTHop) {
 	path := binary.BigEndian.Uint16(t[intPath:])
 	n := int(path >> intHopShift)
@@ -102,8 +102,8 @@ type INTHop struct {
 	QueueBytes int64      // that the packet left behind: in units of 80 B, INTQueueMost at most
 }
 
-// Slot is the hop as it is on the wire. Times and counts need not be wrapped, nor in the format's units: what does not make
-// up a whole unit is left out.
+// Slot is the hop as it is on the wire. Times and counts need not be wrapped, nor in the format's units: what does not
+// make up a whole unit is left out.
 func (h INTHop) Slot() uint64 {
 	code, _ := INTRateCode(h.Rate)
 	return uint64(code)<<intRateShift | uint64(h.Departed/vtime.Nanosecond)&intTimeMask<<intTimeShift |

@@ -24,8 +24,14 @@ var intStamps = []struct {
 	id  uint16
 	hop INTHop
 }{
-	{0x101, INTHop{Rate: 40 * units.Gbps, Departed: 123_456_789 * vtime.Nanosecond, TxBytes: 1_000_000, QueueBytes: 16_000}},
-	{0xfa02, INTHop{Rate: 100 * units.Gbps, Departed: 16_777_217 * vtime.Nanosecond, TxBytes: 134_217_856, QueueBytes: 6_000_000}},
+	{0x101, INTHop{
+		Rate: 40 * units.Gbps, Departed: 123_456_789 * vtime.Nanosecond, TxBytes: 1_000_000,
+		QueueBytes: 16_000,
+	}},
+	{0xfa02, INTHop{
+		Rate: 100 * units.Gbps, Departed: 16_777_217 * vtime.Nanosecond, TxBytes: 134_217_856,
+		QueueBytes: 6_000_000,
+	}},
 }
 
 // TestINTExamples builds, stamps, reads and answers the packet of int.py.
@@ -111,7 +117,8 @@ func TestINTSince(t *testing.T) {
 		below := rapid.Int64Range(0, 79).Draw(t, "below")
 		slot := func(ns, units128 int64) INTHop {
 			return ParseINTSlot(INTHop{
-				Departed: vtime.Time(ns)*vtime.Nanosecond + vtime.Time(below), TxBytes: units128*128 + below, QueueBytes: queue*80 + below,
+				Departed: vtime.Time(ns)*vtime.Nanosecond + vtime.Time(below), TxBytes: units128*128 + below,
+				QueueBytes: queue*80 + below,
 			}.Slot())
 		}
 		before, now := slot(at, sent), slot(at+later, sent+more)

@@ -92,7 +92,8 @@ func ECNOf(frame []byte) ECN {
 	return IPv4(frame[EthernetLen:]).ECN()
 }
 
-// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as what pads it.
+// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as what pads
+// it.
 func PriorityOf(frame []byte) uint8 {
 	switch ip := frame[EthernetLen:]; {
 	case Ethernet(frame).Type() == EtherTypeIPv4 && len(ip) > ipTOS:

@@ -2,7 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// Opcodes of the reliable connection service that queue pairs of messages use besides those of flows (IBTA volume 1 section 9.2, table 38).
+// Opcodes of the reliable connection service that queue pairs of messages use besides those of flows (IBTA volume 1
+// section 9.2, table 38).
 const (
 	OpSendLastImm        Opcode = 0x03
 	OpSendOnlyImm        Opcode = 0x05
@@ -54,7 +55,8 @@ const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<
 // IsReadResponse says whether the opcode is one of the four of READ responses.
 func (o Opcode) IsReadResponse() bool { return o >= OpReadResponseFirst && o <= OpReadResponseOnly }
 
-// readResponseExtension is how many bytes of headers a READ response has behind its BTH: all but the middle ones have an AETH.
+// readResponseExtension is how many bytes of headers a READ response has behind its BTH: all but the middle ones have
+// an AETH.
 func (o Opcode) readResponseExtension() int {
 	if o == OpReadResponseMiddle {
 		return 0
@@ -136,7 +138,8 @@ func (p *Packet) Response() []byte {
 	return p.frame[p.body : p.body+p.Payload]
 }
 
-// Message is what the headers of one packet of a queue pair of messages say. What its opcode has no header for is not looked at.
+// Message is what the headers of one packet of a queue pair of messages say. What its opcode has no header for is not
+// looked at.
 type Message struct {
 	Op         Opcode
 	PSN        uint32
@@ -180,8 +183,9 @@ func (v Version) MessageLen(op Opcode, payload int) int {
 	return max(roceHeaderLen+v.Extra()+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
 }
 
-// BeginMessage writes the headers of a packet into buf, of MessageLen of h's version, and zeroes what pads it. It returns the place of the payload, for the
-// caller to fill; EndMessage then writes the ICRC. h must not be of headers only.
+// BeginMessage writes the headers of a packet into buf, of MessageLen of h's version, and zeroes what pads it. It
+// returns the place of the payload, for the caller to fill; EndMessage then writes the ICRC. h must not be of headers
+// only.
 func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 	padding := padCount(m.Payload)
 	flags := bthMigReq | byte(padding)<<bthPadShift

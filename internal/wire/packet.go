@@ -72,7 +72,8 @@ var (
 type Packet struct {
 	Kind Kind
 
-	// Of every IPv4 frame, and of RoCEv2 over IPv6: TOS is the traffic class there, and the addresses are those that the packet's stand for.
+	// Of every IPv4 frame, and of RoCEv2 over IPv6: TOS is the traffic class there, and the addresses are those that the
+	// packet's stand for.
 	TOS      uint8
 	Protocol uint8
 	Src, Dst Addr

@@ -3,8 +3,8 @@ package wire
 // Parse says what frame is and fills in p, whose previous content is lost. Frames that are not ours are no error, just
 // KindOther; an error means that the frame contradicts itself, and p is then not to be used.
 //
-// Parse checks lengths, so that every accessor of p is safe, but neither the ICRC nor the IP checksum: ask ICRCValid and
-// IPv4().ChecksumValid. Bytes after the IP packet (Ethernet padding, an FCS) are ignored.
+// Parse checks lengths, so that every accessor of p is safe, but neither the ICRC nor the IP checksum: ask ICRCValid
+// and IPv4().ChecksumValid. Bytes after the IP packet (Ethernet padding, an FCS) are ignored.
 func Parse(frame []byte, p *Packet) error {
 	*p = Packet{frame: frame}
 	if len(frame) < EthernetLen {
@@ -62,7 +62,8 @@ func (p *Packet) parseIPv4(b []byte) error {
 	return p.parseUDP(UDP(ip[IPv4Len:ip.TotalLen()]), roceHeaderLen)
 }
 
-// parseIPv6 reads RoCEv2 between addresses of the fabric. It has no extension headers; whatever else there is is left to the kernel.
+// parseIPv6 reads RoCEv2 between addresses of the fabric. It has no extension headers; whatever else there is is left
+// to the kernel.
 func (p *Packet) parseIPv6(b []byte) error {
 	ip := IPv6(b)
 	if len(ip) < IPv6Len {

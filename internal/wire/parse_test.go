@@ -85,7 +85,10 @@ func TestParseEdges(t *testing.T) {
 		{"unused opcode with telemetry", "int", set(bth, 0xcc), KindOther, nil},
 		{"unused opcode with a timestamp", "int", set(bth, 0xec), KindOther, nil},
 		{"ACK too short for a timestamp", "ack", set(bth, byte(OpAck.WithTimestamp())), KindOther, ErrLength},
-		{"ACK with telemetry, and an opcode with a timestamp", "aint", set(bth, byte(OpAck.WithTimestamp())), KindOther, ErrLength},
+		{
+			"ACK with telemetry, and an opcode with a timestamp", "aint", set(bth, byte(OpAck.WithTimestamp())), KindOther,
+			ErrLength,
+		},
 		{"data too short for a timestamp", "ack", set(bth, byte(OpWriteOnly.WithTimestamp())), KindOther, ErrLength},
 		{"pad more than payload", "ack", set(bth, byte(OpWriteOnly), 0x70), KindOther, ErrLength},
 		{"payload of 3 B", "ack", set(bth, byte(OpWriteMiddle), 0x50), KindData, nil},

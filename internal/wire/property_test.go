@@ -52,7 +52,8 @@ func parsed(t *rapid.T, frame []byte, kind Kind, fp FlowParams) *Packet {
 		t.Fatalf("UDP %x", u[:UDPLen])
 	}
 	if fp.Version == V6 {
-		if ip := IPv6(frame[EthernetLen:]); p.IPv4() != nil || ip.Version() != 6 || ip.HopLimit() != DefaultTTL || ip.Src() != Map(fp.Src) || ip.Dst() != Map(fp.Dst) {
+		if ip := IPv6(frame[EthernetLen:]); p.IPv4() != nil || ip.Version() != 6 || ip.HopLimit() != DefaultTTL ||
+			ip.Src() != Map(fp.Src) || ip.Dst() != Map(fp.Dst) {
 			t.Fatalf("IPv6 %x", ip[:IPv6Len])
 		}
 		return p
@@ -140,13 +141,15 @@ func TestControlRoundTrip(t *testing.T) {
 			}
 			telemetry := rapid.SliceOfN(rapid.Byte(), INTLen, INTLen).Draw(t, "telemetry")
 			p = parsed(t, buf[:PutAckINT(buf, h, syndrome, psn, msn, telemetry)], kind, fp)
-			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn || !bytes.Equal(p.INT(), telemetry) {
+			if p.Syndrome != syndrome || p.PSN != psn || p.MSN != msn || p.AETH().MSN() != msn ||
+				!bytes.Equal(p.INT(), telemetry) {
 				t.Fatalf("%+v", p)
 			}
 		}
 		timestamp := rapid.Uint64().Draw(t, "timestamp")
 		stamped := parsed(t, buf[:PutAckTimestamp(buf, h, SyndromeAck, psn, msn, timestamp)], KindAck, fp)
-		if at, ok := stamped.Timestamp(); !ok || at != timestamp || stamped.PSN != psn || stamped.MSN != msn || stamped.INT() != nil {
+		if at, ok := stamped.Timestamp(); !ok || at != timestamp || stamped.PSN != psn || stamped.MSN != msn ||
+			stamped.INT() != nil {
 			t.Fatalf("%d, %t: %+v", at, ok, stamped)
 		}
 		report := PCNReport{rapid.Uint32().Draw(t, "rate"), rapid.Bool().Draw(t, "congested"), rapid.Uint16().Draw(t, "n")}
@@ -187,7 +190,8 @@ func TestRewriteInFlight(t *testing.T) {
 			if fp.Version == V6 {
 				ip6.SetECN(ecn)
 				ip6.SetHopLimit(ttl)
-				if ip6.ECN() != ecn || ECNOf(frame) != ecn || ip6.TrafficClass()>>2 != fp.TOS>>2 || ip6.Version() != 6 || !VerifyICRC(frame) {
+				if ip6.ECN() != ecn || ECNOf(frame) != ecn || ip6.TrafficClass()>>2 != fp.TOS>>2 || ip6.Version() != 6 ||
+					!VerifyICRC(frame) {
 					t.Fatalf("a rewrite gives %x", frame)
 				}
 				continue
@@ -241,7 +245,8 @@ func TestCNMRoundTrip(t *testing.T) {
 			t.Fatalf("%v %v", p.Kind, err)
 		}
 		c := p.CNM()
-		if c.FlowID() != id || c.FlowIDLow() != byte(id) || c.Flows() != min(n, 65535) || c.FlowsShort() != byte(min(n, 255)) ||
+		if c.FlowID() != id || c.FlowIDLow() != byte(id) || c.Flows() != min(n, 65535) ||
+			c.FlowsShort() != byte(min(n, 255)) ||
 			c.RateMbps() != rate {
 			t.Fatalf("%x", c)
 		}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Packets after SetSourcePort are those of a flow with that port: ICRC and length of other packets before it do not matter.
+// Packets after SetSourcePort are those of a flow with that port: ICRC and length of other packets before it do not
+// matter.
 func TestSetSourcePort(t *testing.T) {
 	for _, v := range []Version{V4, V6} {
 		t.Run(v.String(), func(t *testing.T) { setSourcePort(t, v) })
@@ -13,7 +14,10 @@ func TestSetSourcePort(t *testing.T) {
 }
 
 func setSourcePort(t *testing.T, v Version) {
-	params := FlowParams{Version: v, Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 50_000, DestQP: 17, TOS: DataTOS(3, ECT0), MTU: 1000}
+	params := FlowParams{
+		Version: v, Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 50_000, DestQP: 17,
+		TOS: DataTOS(3, ECT0), MTU: 1000,
+	}
 	h, err := NewFlowHeader(params)
 	if err != nil {
 		t.Fatal(err)

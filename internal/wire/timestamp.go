@@ -2,9 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// TimestampLen is the length of a timestamp: when a data packet began to leave, in whatever unit its sender counts. It is directly
-// after the BTH of the packet, and the packet's ACK or NAK carries it back after its AETH, as TIMELY's packets do in HPCC's
-// simulator. The packet's opcode then is one of the range for manufacturers (Opcode.WithTimestamp).
+// TimestampLen is the length of a timestamp: when a data packet began to leave, in whatever unit its sender counts. It
+// is directly after the BTH of the packet, and the packet's ACK or NAK carries it back after its AETH, as TIMELY's
+// packets do in HPCC's simulator. The packet's opcode then is one of the range for manufacturers
+// (Opcode.WithTimestamp).
 const TimestampLen = 8
 
 // AckTimestampLen is the length of an ACK with a timestamp, over IPv4.
@@ -16,7 +17,8 @@ const mostTimestampEnd = AETHLen + TimestampLen
 // SetTimestamp is when the following data packets with a timestamp leave.
 func (h *FlowHeader) SetTimestamp(at uint64) { h.timestamp = at }
 
-// PutAckTimestamp is PutAck for the answer to a packet with a timestamp, which it carries back; its length is AckTimestampLen.
+// PutAckTimestamp is PutAck for the answer to a packet with a timestamp, which it carries back; its length is
+// AckTimestampLen.
 func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, timestamp uint64) int {
 	n := h.length + AETHLen + TimestampLen + ICRCLen
 	crc := h.put(buf, n, OpAck.WithTimestamp(), bthMigReq, 0, psn&PSNMask)

@@ -2,10 +2,11 @@ package wire
 
 import "encoding/binary"
 
-// Packet trimming: a switch cuts a data packet that it has no room for to its headers, and sends those on in a priority of their own, so that
-// the receiver learns at once what it will not get. The DSCP of a trimmed packet is its priority times 8, plus 4 (of data: plus 2, of control:
-// plus 0). Its lengths are those of what is left: Ethernet, IPv4, UDP, BTH, telemetry or timestamp, RETH and the ICRC, which is made anew.
-// That a payload is missing the RETH tells too: its DMA length is the packet's, of which each has an RETH of its own (docs/recovery.md).
+// Packet trimming: a switch cuts a data packet that it has no room for to its headers, and sends those on in a priority
+// of their own, so that the receiver learns at once what it will not get. The DSCP of a trimmed packet is its priority
+// times 8, plus 4 (of data: plus 2, of control: plus 0). Its lengths are those of what is left: Ethernet, IPv4, UDP,
+// BTH, telemetry or timestamp, RETH and the ICRC, which is made anew. That a payload is missing the RETH tells too: its
+// DMA length is the packet's, of which each has an RETH of its own (docs/recovery.md).
 
 // TrimmedTOS is the TOS byte of trimmed packets in a priority (0..7).
 func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }
@@ -15,8 +16,8 @@ const dscpTrimmed = 4 // of the lowest three bits
 // Trimmed says whether a data packet came without its payload.
 func (p *Packet) Trimmed() bool { return p.Kind == KindData && p.TOS>>2&7 == dscpTrimmed }
 
-// TrimmedLen is the length of what is left of the frame of a data packet with that opcode: its headers, and 4 bytes of payload where Ethernet's
-// least frame is longer than those.
+// TrimmedLen is the length of what is left of the frame of a data packet with that opcode: its headers, and 4 bytes of
+// payload where Ethernet's least frame is longer than those.
 func (v Version) TrimmedLen(op Opcode) int {
 	if n := v.dataLen(op, 0); n >= MinFrame {
 		return n
@@ -33,8 +34,8 @@ func (b Brief) Trim(priority uint8) Brief {
 	return b | 1<<briefOwn | Brief(priority&7)<<briefMSN
 }
 
-// Trimmable says whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that has its payload, and how long
-// it is without.
+// Trimmable says whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that has
+// its payload, and how long it is without.
 func Trimmable(frame []byte) (length int, ok bool) {
 	v, dscp := V4, uint8(0)
 	switch ip := frame[EthernetLen:]; Ethernet(frame).Type() {
@@ -59,8 +60,8 @@ func Trimmable(frame []byte) (length int, ok bool) {
 	return v.TrimmedLen(op), op.IsData()
 }
 
-// Trim cuts a data packet to what is left of it in a priority, TrimmedLen bytes. frame is the whole frame with its payload, or no more than
-// the headers that are kept of frames, which have no ICRC.
+// Trim cuts a data packet to what is left of it in a priority, TrimmedLen bytes. frame is the whole frame with its
+// payload, or no more than the headers that are kept of frames, which have no ICRC.
 func Trim(frame []byte, priority uint8, whole bool) {
 	v, ip := versionOf(frame), frame[EthernetLen:]
 	udp := frame[bthOf(frame)-UDPLen:]

@@ -7,7 +7,8 @@
 // Where what is:
 //
 //   - From a file to Values: parse.go, and gauge.go (files that are too much for the parser).
-//   - Decoding: value.go (places, lists and mappings), scalar.go (texts, numbers and units), names.go (H2..H15, and what a slip was to
+//   - Decoding: value.go (places, lists and mappings), scalar.go (texts, numbers and units), names.go (H2..H15, and
+//     what a slip was to
 //     be).
 //   - Mistakes: problem.go, abridge.go (what is too long to be read out).
 //   - Changing Values: override.go (--set), merge.go (one mapping laid over another). Writing one on a line: flow.go.

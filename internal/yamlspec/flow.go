@@ -9,7 +9,8 @@ import (
 // plain are scalars that need no quotes within a flow collection, whatever stands around them.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_+./-][A-Za-z0-9_+./%-]*$`)
 
-// Flow is v on one line, as a setting's value or an item of a list in brackets may be written: "{name: a, set: {g: 1/16}}".
+// Flow is v on one line, as a setting's value or an item of a list in brackets may be written: "{name: a, set: {g:
+// 1/16}}".
 func (v *Value) Flow() string {
 	switch {
 	case v == nil:

@@ -6,9 +6,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxSteps bounds what the parser does beside its one way over the tokens. Of n keys of a mapping it copies the n-1 behind the
-// first, then the n-2 behind the second; for a value that is left out it moves all tokens that follow by one; and so for each
-// document of a file. What it copies or moves is counted in pointers, a tenth of a second's worth in all.
+// maxSteps bounds what the parser does beside its one way over the tokens. Of n keys of a mapping it copies the n-1
+// behind the first, then the n-2 behind the second; for a value that is left out it moves all tokens that follow by
+// one; and so for each document of a file. What it copies or moves is counted in pointers, a tenth of a second's worth
+// in all.
 const maxSteps = 1 << 26
 
 // keySteps are the steps of one key copied once, which is into new memory.
@@ -17,8 +18,8 @@ const keySteps = 8
 // maxKeys is how many keys a mapping can have before they are too many.
 const maxKeys = 4096 // keySteps * maxKeys * maxKeys / 2 is maxSteps
 
-// gauge looks at the tokens of a file, in their order, before the parser does: whether they nest deeper than it may go, and
-// whether they take it too long.
+// gauge looks at the tokens of a file, in their order, before the parser does: whether they nest deeper than it may go,
+// and whether they take it too long.
 type gauge struct {
 	tokens token.Tokens
 	blocks []block // collections without brackets, from the outermost
@@ -132,7 +133,8 @@ func (g *gauge) empty(i, column int) {
 			continue
 		}
 		p := next.Position
-		item := next.Type == token.SequenceEntryType && g.tokens[i].Type == token.MappingValueType // "key:" and below it "- item"
+		// "key:" and below it "- item"
+		item := next.Type == token.SequenceEntryType && g.tokens[i].Type == token.MappingValueType
 		if p.Line == g.line || p.Column > column || p.Column == column && item {
 			return
 		}
@@ -144,7 +146,8 @@ func (g *gauge) empty(i, column int) {
 // emptyInFlow counts a value that is left out before a comma or a bracket.
 func (g *gauge) emptyInFlow(i int) {
 	if i+1 < len(g.tokens) {
-		if next := g.tokens[i+1].Type; next == token.CollectEntryType || next == token.MappingEndType || next == token.SequenceEndType {
+		if next := g.tokens[i+1].Type; next == token.CollectEntryType || next == token.MappingEndType ||
+			next == token.SequenceEndType {
 			g.moves += len(g.tokens) - i
 		}
 	}

@@ -55,8 +55,9 @@ func numbered(before, entry, after string) func(n int) string {
 	}
 }
 
-// TestReadingTakesNoSquare: no text makes the reading move or copy more than is in proportion to it. Copies are seen by what is
-// allocated: so many keys took 1 GB, and 40 000 a minute. Moves within a list allocate nothing: the gauge alone counts them.
+// TestReadingTakesNoSquare: no text makes the reading move or copy more than is in proportion to it. Copies are seen by
+// what is allocated: so many keys took 1 GB, and 40 000 a minute. Moves within a list allocate nothing: the gauge alone
+// counts them.
 func TestReadingTakesNoSquare(t *testing.T) {
 	for name, text := range entries {
 		var before, after runtime.MemStats

@@ -9,7 +9,8 @@ func TestOver(t *testing.T) {
 	over := r.Parse("over", []byte("a: {y: 5, z: 6}\nb: [7]\nc: {d: 8}\ne:\n"))
 	got := over.Over(base)
 	for path, want := range map[string]struct{ text, file string }{
-		"a.x": {"1", "base"}, "a.y": {"5", "over"}, "a.z": {"6", "over"}, "b.0": {"7", "over"}, "c.d": {"8", "over"}, "e": {"4", "base"},
+		"a.x": {"1", "base"}, "a.y": {"5", "over"}, "a.z": {"6", "over"}, "b.0": {"7", "over"}, "c.d": {"8", "over"},
+		"e": {"4", "base"},
 	} {
 		if v := got.At(path); v.Raw() != want.text || v.File() != want.file {
 			t.Errorf("%s is %q of %s, want %q of %s", path, v.Raw(), v.File(), want.text, want.file)

@@ -94,7 +94,8 @@ var otherRange = regexp.MustCompile(`^([A-Za-z_-]*[A-Za-z_])[\[{]?([0-9]+)(?:-|\
 // Suggest is the end of a message about an unknown name: ": did you mean ...?" if one of the candidates is near,
 // otherwise the candidates if they are few, otherwise nothing.
 func Suggest(name string, candidates []string) string {
-	if m := otherRange.FindStringSubmatch(name); m != nil && slices.Contains(candidates, m[1]+m[2]) && slices.Contains(candidates, m[1]+m[3]) {
+	if m := otherRange.FindStringSubmatch(name); m != nil && slices.Contains(candidates, m[1]+m[2]) &&
+		slices.Contains(candidates, m[1]+m[3]) {
 		return fmt.Sprintf(": write %s%s..%s%s", m[1], m[2], m[1], m[3])
 	}
 	if series := seriesOf(name, candidates); series != "" {
@@ -109,7 +110,8 @@ func Suggest(name string, candidates []string) string {
 	return ""
 }
 
-// seriesOf is the range of the candidates that are a name's word with another number, "h0..h15" for "h16"; "" if they are fewer than three.
+// seriesOf is the range of the candidates that are a name's word with another number, "h0..h15" for "h16"; "" if they
+// are fewer than three.
 func seriesOf(name string, candidates []string) string {
 	word, number := splitNumber(name)
 	if word == "" || number == "" {

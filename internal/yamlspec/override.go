@@ -11,10 +11,11 @@ import (
 const SettingName = "--set"
 
 // Override is v with one place changed, as "--set path=value" asks for: "switch.pfc.xoff=256KB", "flows.2.count=10". A
-// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag); "+" adds one at
-// the end ("controllers.+=none"). Mappings on the way that are missing are made, and so is a list that "+" adds to; whether the keys are known is the decoder's to say, and it will point into the
-// setting. v itself does not change. Problems are reported; the result is v then. Names that have dots in them, and are one word of a path
-// all the same, are told as whole.
+// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag); "+" adds one
+// at the end ("controllers.+=none"). Mappings on the way that are missing are made, and so is a list that "+" adds to;
+// whether the keys are known is the decoder's to say, and it will point into the setting. v itself does not change.
+// Problems are reported; the result is v then. Names that have dots in them, and are one word of a path all the same,
+// are told as whole.
 func (v *Value) Override(setting string, whole ...string) *Value {
 	s := v.Report().open(SettingName, setting)
 	path, text, found := strings.Cut(setting, "=")
@@ -47,14 +48,17 @@ func words(path string, whole []string) []string {
 	return words
 }
 
-// Change is v with one place changed to value. path, a scalar, names the place as settings of Override do. v itself does not
-// change. Problems are reported; the result is v then.
+// Change is v with one place changed to value. path, a scalar, names the place as settings of Override do. v itself
+// does not change. Problems are reported; the result is v then.
 func (v *Value) Change(path, value *Value, whole ...string) *Value {
 	var parts []*Value
 	column := path.column
 	for _, word := range words(path.text, whole) {
 		width := utf8.RuneCountInString(word)
-		part := &Value{kind: scalar, text: strings.TrimSpace(word), source: path.source, line: path.line, column: column, width: max(1, width)}
+		part := &Value{
+			kind: scalar, text: strings.TrimSpace(word), source: path.source, line: path.line, column: column,
+			width: max(1, width),
+		}
 		if part.text == "" {
 			part.Errorf("a word is missing in the path")
 			return v
@@ -151,8 +155,8 @@ func (v *Value) choose(part *Value) []int {
 	return nil
 }
 
-// Places are the places that Change would change, each as its path with the items of lists by index: "flows.burst.size" is
-// "flows.2.size". A path that fits nowhere has none.
+// Places are the places that Change would change, each as its path with the items of lists by index: "flows.burst.size"
+// is "flows.2.size". A path that fits nowhere has none.
 func (v *Value) Places(path string) []string {
 	places := []string{""}
 	at := []*Value{v}

@@ -105,8 +105,8 @@ func (s *source) parse(text string) (root *Value) {
 	return root
 }
 
-// settle puts tokens where they stand: behind a tab or a tag the lexer counts columns too low. A token stands in its line
-// behind the one before it. It comes after the parser, which takes indentation from the columns.
+// settle puts tokens where they stand: behind a tab or a tag the lexer counts columns too low. A token stands in its
+// line behind the one before it. It comes after the parser, which takes indentation from the columns.
 func settle(tokens token.Tokens, lines []string) {
 	number, rest, column := 0, "", 1 // of the line, what of it is to come and where that begins
 	for _, tk := range tokens {

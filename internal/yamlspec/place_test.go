@@ -12,8 +12,10 @@ import (
 func TestPlaces(t *testing.T) {
 	for _, text := range []string{
 		"a: [b, c]\n", "a: [ b , c ]\n", "a: ['b', \"cc\", d]\n", "- [b, c]\n- {x: [d, e], y: f}\n", "a: [é, \"ü\", z]\n",
-		"a: [b,\tc, d]\n", "a:\t[b, c]\n", "a: [!!str b, c]\n", "a: !!seq [b, c]\n", "a: {b:\tc, d: e}\n", "a: &x [b, c]\ne: [*x, f]\n",
-		"a: [b, # comment, c\n  c,\td]\n", "a: [\n  b, c,\n  d e, f\n]\n", "a:\r\n  - [b,\tc]\r\n  - [d, e]\r\n", "a: [bb, b, b]\n",
+		"a: [b,\tc, d]\n", "a:\t[b, c]\n", "a: [!!str b, c]\n", "a: !!seq [b, c]\n", "a: {b:\tc, d: e}\n",
+		"a: &x [b, c]\ne: [*x, f]\n",
+		"a: [b, # comment, c\n  c,\td]\n", "a: [\n  b, c,\n  d e, f\n]\n", "a:\r\n  - [b,\tc]\r\n  - [d, e]\r\n",
+		"a: [bb, b, b]\n",
 		"rows:\n  - {values: [-47%, ~, 5.0]}\n  - {values: [!!str 5 , 6 , 7]}\n",
 	} {
 		r := new(Report)
@@ -47,8 +49,9 @@ func TestPlaces(t *testing.T) {
 func TestPathPlaces(t *testing.T) {
 	root := new(Report).Parse("f", []byte("a: {b: 1}\nflows:\n  - {tag: x, size: 1}\n  - {tag: y}\n  - {tag: x}\n"))
 	for path, want := range map[string]string{
-		"flows.0.size": "flows.0.size", "flows.x.size": "flows.0.size flows.2.size", "flows.y": "flows.1", "flows. x .size": "flows.0.size flows.2.size",
-		"flows.3.size": "", "flows.z": "", "a.b": "a.b", "a.c.d": "a.c.d", "new.c": "new.c", "a.b.c": "",
+		"flows.0.size": "flows.0.size", "flows.x.size": "flows.0.size flows.2.size", "flows.y": "flows.1",
+		"flows. x .size": "flows.0.size flows.2.size",
+		"flows.3.size":   "", "flows.z": "", "a.b": "a.b", "a.c.d": "a.c.d", "new.c": "new.c", "a.b.c": "",
 	} {
 		if got := strings.Join(root.Places(path), " "); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
@@ -56,7 +59,8 @@ func TestPathPlaces(t *testing.T) {
 	}
 }
 
-// TestLongKeys: a message does not repeat keys and values that nobody could read, and still says what is wrong with them.
+// TestLongKeys: a message does not repeat keys and values that nobody could read, and still says what is wrong with
+// them.
 func TestLongKeys(t *testing.T) {
 	long := strings.Repeat("k", 900_000)
 	for text, want := range map[string]string{
@@ -71,7 +75,8 @@ func TestLongKeys(t *testing.T) {
 		m.Get("size").Bytes(&size)
 		m.Done()
 		err := report.Err()
-		if err == nil || len(err.Error()) > 20_000 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "…") || !utf8.ValidString(err.Error()) {
+		if err == nil || len(err.Error()) > 20_000 || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "…") || !utf8.ValidString(err.Error()) {
 			t.Errorf("%s...: a message of %d bytes, %.200s", text[:10], len(err.Error()), err)
 		}
 	}

@@ -23,7 +23,8 @@ type Problem struct {
 	Column  int // in characters from 1
 	Width   int // characters to underline, at least 1
 	Message string
-	Path    string // of the value or key, as --set names places: "flows.2.size"; empty: the file itself, or no place of its tree
+	// of the value or key, as --set names places: "flows.2.size"; empty: the file itself, or no place of its tree
+	Path    string
 	Source  string // the line, or of one that is very long what is about the place
 	skipped int    // characters of the line before Source
 	given   int    // Column as it was reported, which may be behind the line's end
@@ -114,12 +115,13 @@ func (r *Report) Err() error {
 // Count is how many problems were reported, for a decoder that goes on only if a part was fine.
 func (r *Report) Count() int { return len(r.problems) + r.dropped }
 
-// wants says that a problem is to be kept: it is a new one, and there is room. It looks at no line, since there may be many
-// problems in a very long one.
+// wants says that a problem is to be kept: it is a new one, and there is room. It looks at no line, since there may be
+// many problems in a very long one.
 func (r *Report) wants(p *Problem) bool {
 	// Shared parts (anchors, a name in a range) would report the same mistake again and again.
 	same := func(q Problem) bool {
-		return q.order == p.order && q.given == p.given && q.Width == p.Width && q.Message == p.Message && (q.Line == p.Line || q.Line == 0)
+		return q.order == p.order && q.given == p.given && q.Width == p.Width && q.Message == p.Message &&
+			(q.Line == p.Line || q.Line == 0)
 	}
 	if slices.ContainsFunc(r.problems, same) {
 		return false
@@ -176,7 +178,10 @@ func (s *source) problem(line, column, width int, message string) {
 
 // problemAt is problem with the value that it is of.
 func (s *source) problemAt(v *Value, line, column, width int, message string) {
-	p := Problem{File: s.name, Line: line, Column: column, Width: width, Message: abridge(message), given: column, order: s.order}
+	p := Problem{
+		File: s.name, Line: line, Column: column, Width: width, Message: abridge(message), given: column,
+		order: s.order,
+	}
 	if !s.report.wants(&p) {
 		return
 	}

@@ -85,7 +85,8 @@ func TestLongLines(t *testing.T) {
 	for range r.Rows("table.csv", []byte("a,b\n"+strings.Repeat("1,", 100_000)+"\n3,4\n"), ",") {
 		n++
 	}
-	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(), "table.csv:2:1: a line of 200000 bytes; one of a table has at most 65536") {
+	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(),
+		"table.csv:2:1: a line of 200000 bytes; one of a table has at most 65536") {
 		t.Errorf("a line of a table: %v", err)
 	}
 }

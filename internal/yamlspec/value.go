@@ -45,8 +45,8 @@ func (v *Value) Errorf(format string, args ...any) {
 	}
 }
 
-// Path is where v, a value or a key, is in its file, as --set names places: "flows.2.size". It is empty of the file itself. In a setting
-// of --set it is the setting's path.
+// Path is where v, a value or a key, is in its file, as --set names places: "flows.2.size". It is empty of the file
+// itself. In a setting of --set it is the setting's path.
 func (v *Value) Path() string {
 	if v == nil {
 		return ""
@@ -59,10 +59,12 @@ func (v *Value) Path() string {
 	return strings.Join(path, ".")
 }
 
-// find is the way from v to a value or key below it. What --set or a variant is laid over is copied: a place is what tells.
+// find is the way from v to a value or key below it. What --set or a variant is laid over is copied: a place is what
+// tells.
 func (v *Value) find(what *Value) (path []string, found bool) {
 	is := func(x *Value) bool {
-		return x == what || x.kind == what.kind && x.source == what.source && x.line == what.line && x.column == what.column && x.width == what.width
+		return x == what || x.kind == what.kind && x.source == what.source && x.line == what.line &&
+			x.column == what.column && x.width == what.width
 	}
 	if v == nil || is(v) {
 		return nil, v != nil
@@ -301,6 +303,7 @@ func (m *Mapping) suggest(key string, known []string) string {
 
 // aliases are words of other tools, and of files of results, for keys.
 var aliases = map[string]string{
-	"src": "from", "source": "from", "dst": "to", "dest": "to", "destination": "to", "bytes": "size", "size_bytes": "size", "start_time": "start",
-	"bandwidth": "rate", "latency": "delay",
+	"src": "from", "source": "from", "dst": "to", "dest": "to", "destination": "to", "bytes": "size", "size_bytes": "size",
+	"start_time": "start",
+	"bandwidth":  "rate", "latency": "delay",
 }

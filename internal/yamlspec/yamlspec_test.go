@@ -63,7 +63,8 @@ mode: "red"
 nodes: [H2..H4, R0, n08..n10]
 `[1:])
 	// base is an unknown key here, which is the only problem.
-	if want := "spec.yaml:1:1: unknown key \"base\""; !strings.HasPrefix(problems, want) || strings.Count(problems, "\n") != 2 {
+	if want := "spec.yaml:1:1: unknown key \"base\""; !strings.HasPrefix(problems, want) ||
+		strings.Count(problems, "\n") != 2 {
 		t.Errorf("problems %q, want only %q", problems, want)
 	}
 	if s.name != "12" || s.rate != 40*units.Gbps || s.delay != 7*vtime.Microsecond || s.size != 22*units.MB ||
@@ -292,7 +293,10 @@ func TestOverride(t *testing.T) {
 func TestFlow(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a: 1\nb: [x, 'y, z', {c: ~}]\n", `{a: 1, b: [x, "y, z", {c: ~}]}`},
-		{"name: a-b\nset:\n  g: 1/256\n  rate: min(1Gbps, line/2)\n  part: 5%\n", `{name: a-b, set: {g: 1/256, rate: "min(1Gbps, line/2)", part: 5%}}`},
+		{
+			"name: a-b\nset:\n  g: 1/256\n  rate: min(1Gbps, line/2)\n  part: 5%\n",
+			`{name: a-b, set: {g: 1/256, rate: "min(1Gbps, line/2)", part: 5%}}`,
+		},
 		{"a: \"say \\\"no\\\"\\n: # &x\"\nb: ''\n", `{a: "say \"no\"\n: # \u0026x", b: ""}`},
 		{"[]\n", "[]"},
 	} {
@@ -348,15 +352,18 @@ func TestOverrideProblemsPointIntoTheSetting(t *testing.T) {
 func TestTab(t *testing.T) {
 	r := new(Report)
 	r.Parse("x.yaml", []byte("a:\n\t- b\n"))
-	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(), "x.yaml:2:1: a tab: indent with spaces, YAML takes no tabs there\n") {
+	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(),
+		"x.yaml:2:1: a tab: indent with spaces, YAML takes no tabs there\n") {
 		t.Errorf("%v", err)
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"", "a: 1", "name: a\nnodes: [H2..H4]", "a: &a {b: *a}", "<<: {a: 1}\n", "- - - a", "? a\n: b", "a: |\n  x\n", "%YAML 1.2\n---\na: !!str 1\n...",
-		"{[a]: b, ? c}", "a: 'x", "\t- a", "a: \"\\x\"", "&a a: *a", "*a : b", "a: b\n---\nc: d", "<<: [*a, b]", "# c", "a: ~\nb: .inf\nc: -.nan",
+		"", "a: 1", "name: a\nnodes: [H2..H4]", "a: &a {b: *a}", "<<: {a: 1}\n", "- - - a", "? a\n: b", "a: |\n  x\n",
+		"%YAML 1.2\n---\na: !!str 1\n...",
+		"{[a]: b, ? c}", "a: 'x", "\t- a", "a: \"\\x\"", "&a a: *a", "*a : b", "a: b\n---\nc: d", "<<: [*a, b]", "# c",
+		"a: ~\nb: .inf\nc: -.nan",
 	} {
 		f.Add(seed, "a.b=1")
 	}

@@ -32,7 +32,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			again += e.Flows()[i].Retransmitted()
 		}
 		if e.Dropped < 1000 || again < 1_000_000 || e.NIC(0).OutOfOrder < 1000 {
-			t.Errorf("%d frames dropped, %d bytes sent again, %d packets out of order: too few to tell", e.Dropped, again, e.NIC(0).OutOfOrder)
+			t.Errorf("%d frames dropped, %d bytes sent again, %d packets out of order: too few to tell", e.Dropped, again,
+				e.NIC(0).OutOfOrder)
 		}
 	})
 	t.Run("trimming", func(t *testing.T) {
@@ -47,7 +48,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	})
 }
 
-// steady is a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it until a time.
+// steady is a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it
+// until a time.
 func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) (e *Engine, run func(until vtime.Time)) {
 	t.Helper()
 	plan, err := topologies.Builtin("star")
@@ -65,7 +67,8 @@ func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) 
 		set(&sw, &host)
 	}
 	e = newEngine(t, Config{
-		Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: plane.Features{BurstDetection: true}, Seed: 1,
+		Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host,
+		Features: plane.Features{BurstDetection: true}, Seed: 1,
 	})
 	env := cc.Env{
 		LineRate: plan.Ports[plan.Nodes[plan.Hosts[0]].Ports[0]].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: plan.MTU,
@@ -112,7 +115,8 @@ func steadyState(t *testing.T, set func(*switchagent.Settings, *hostagent.Settin
 	return e
 }
 
-// BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of virtual time.
+// BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of
+// virtual time.
 func BenchmarkHop(b *testing.B) {
 	e, run := steady(b, nil)
 	now := 20 * vtime.Millisecond

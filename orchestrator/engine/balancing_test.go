@@ -46,15 +46,46 @@ func TestBalancingModes(t *testing.T) {
 		set  switchagent.LoadBalancing
 		ok   func(frames []int64) bool // in ascending order
 	}{
-		{"ecmp", switchagent.LoadBalancing{Seed: switchagent.OwnSeed}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
-		{"ecmp of one seed", switchagent.LoadBalancing{Seed: 7}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
-		{"spray at random", switchagent.LoadBalancing{Mode: switchagent.BalanceSpray}, func(f []int64) bool { return f[0] > packets/4-150 && f[3] < packets/4+150 }}, // 5 standard deviations
-		{"spray in turn", switchagent.LoadBalancing{Mode: switchagent.BalanceSpray, RoundRobin: true}, func(f []int64) bool { return f[0] == packets/4 && f[3] == packets/4 }},
-		{"adaptive", switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive}, func(f []int64) bool { return f[0] > packets/5 }},
+		{
+			"ecmp",
+			switchagent.LoadBalancing{Seed: switchagent.OwnSeed},
+			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
+		},
+		{
+			"ecmp of one seed",
+			switchagent.LoadBalancing{Seed: 7},
+			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
+		},
+		// 5 standard deviations
+		{
+			"spray at random",
+			switchagent.LoadBalancing{Mode: switchagent.BalanceSpray},
+			func(f []int64) bool { return f[0] > packets/4-150 && f[3] < packets/4+150 },
+		},
+		{
+			"spray in turn",
+			switchagent.LoadBalancing{Mode: switchagent.BalanceSpray, RoundRobin: true},
+			func(f []int64) bool { return f[0] == packets/4 && f[3] == packets/4 },
+		},
+		{
+			"adaptive",
+			switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive},
+			func(f []int64) bool { return f[0] > packets/5 },
+		},
 		// A full packet takes about 215 ns at 40 Gb/s.
-		{"flowlets of single packets", switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: 100 * vtime.Nanosecond}, func(f []int64) bool { return f[0] > packets/4-150 }},
-		{"a single flowlet", switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: vtime.Microsecond}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
-		{"adaptive by a single flowlet", switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive, ByFlowlet: true, Gap: vtime.Microsecond}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
+		{"flowlets of single packets", switchagent.LoadBalancing{
+			Mode: switchagent.BalanceFlowlet,
+			Gap:  100 * vtime.Nanosecond,
+		}, func(f []int64) bool { return f[0] > packets/4-150 }},
+		{
+			"a single flowlet",
+			switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: vtime.Microsecond},
+			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
+		},
+		{"adaptive by a single flowlet", switchagent.LoadBalancing{
+			Mode: switchagent.BalanceAdaptive, ByFlowlet: true,
+			Gap: vtime.Microsecond,
+		}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t, ways("1us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing = c.set }})
@@ -66,13 +97,15 @@ func TestBalancingModes(t *testing.T) {
 				t.Errorf("the ports sent %v frames", frames)
 			}
 			if f := &l.Flows()[flow]; f.Retransmitted() != 0 || l.NIC(2).OutOfOrder != 0 {
-				t.Errorf("%d bytes sent again, %d packets out of order, of ways that are alike", f.Retransmitted(), l.NIC(2).OutOfOrder)
+				t.Errorf("%d bytes sent again, %d packets out of order, of ways that are alike", f.Retransmitted(),
+					l.NIC(2).OutOfOrder)
 			}
 		})
 	}
 }
 
-// Where ways differ, spraying reorders: go-back-N sends again what was not lost, and delivers all of it once and in order.
+// Where ways differ, spraying reorders: go-back-N sends again what was not lost, and delivers all of it once and in
+// order.
 func TestSprayingReorders(t *testing.T) {
 	for _, mode := range []switchagent.BalancingMode{switchagent.BalanceECMP, switchagent.BalanceSpray} {
 		l := newLab(t, ways("3us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing.Mode = mode }})
@@ -83,15 +116,20 @@ func TestSprayingReorders(t *testing.T) {
 		if f.Delivered() != size || l.Dropped != 0 {
 			t.Errorf("%v: %d bytes delivered, %d frames dropped", mode, f.Delivered(), l.Dropped)
 		}
-		if reordered := n.OutOfOrder > 0 && n.NaksSent > 0 && f.Retransmitted() > 0; reordered != (mode == switchagent.BalanceSpray) {
-			t.Errorf("%v: %d packets out of order, %d NAKs, %d bytes sent again", mode, n.OutOfOrder, n.NaksSent, f.Retransmitted())
+		if reordered := n.OutOfOrder > 0 && n.NaksSent > 0 &&
+			f.Retransmitted() > 0; reordered != (mode == switchagent.BalanceSpray) {
+			t.Errorf("%v: %d packets out of order, %d NAKs, %d bytes sent again", mode, n.OutOfOrder, n.NaksSent,
+				f.Retransmitted())
 		}
 	}
 }
 
 // A way of moving packets is the ports of all shortest paths, and after a reroute of those that are left.
 func TestWaysOfMovingPackets(t *testing.T) {
-	l := newLab(t, ways("1us"), labOptions{reroute: true, sw: func(s *switchagent.Settings) { s.Balancing.Mode = switchagent.BalanceSpray }})
+	l := newLab(t, ways("1us"), labOptions{
+		reroute: true,
+		sw:      func(s *switchagent.Settings) { s.Balancing.Mode = switchagent.BalanceSpray },
+	})
 	flow := l.send("h0", "h2", 4_000_000, 0, 0)
 	names := func() (names []string) {
 		for _, p := range l.Way(flow) {
@@ -115,7 +153,8 @@ func TestWaysOfMovingPackets(t *testing.T) {
 		t.Errorf("after: %s", after)
 	}
 	// Of hosts of one leaf there is one way.
-	if got := l.plan.Ways(l.node("h0").ID, l.node("h1").ID, topologies.Pair{}); len(got) != 2 || len(got[0]) != 1 || len(got[1]) != 1 {
+	if got := l.plan.Ways(l.node("h0").ID, l.node("h1").ID, topologies.Pair{}); len(got) != 2 || len(got[0]) != 1 ||
+		len(got[1]) != 1 {
 		t.Errorf("%v from h0 to h1", got)
 	}
 }
@@ -139,7 +178,8 @@ func TestBalancingAgrees(t *testing.T) {
 	}
 }
 
-// Hosts that give packets other source ports have ECMP spread them; ACKs have the ports of the packets that they answer.
+// Hosts that give packets other source ports have ECMP spread them; ACKs have the ports of the packets that they
+// answer.
 func TestEntropyOfHosts(t *testing.T) {
 	const packets = 4000
 	for _, entropy := range []hostagent.Entropy{hostagent.EntropyRandom, hostagent.EntropyREPS} {

@@ -39,8 +39,8 @@ func (l *lapse) Deadline() vtime.Time {
 
 func (l *lapse) OnTimer(now vtime.Time) { l.now = now }
 
-// TestMisledFlows: the first flows of which the controllers said what cannot be done are named by time, and how many more there are; in
-// a live fabric also those that have ended since.
+// TestMisledFlows: the first flows of which the controllers said what cannot be done are named by time, and how many
+// more there are; in a live fabric also those that have ended since.
 func TestMisledFlows(t *testing.T) {
 	const us = vtime.Microsecond
 	for _, live := range []bool{false, true} {
@@ -67,7 +67,8 @@ func TestMisledFlows(t *testing.T) {
 			{from: 60 * us, back: 70 * us},
 		} {
 			e.AddFlow(FlowConfig{
-				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: paths.Ports{Source: 0xc000}, Controller: "mine",
+				Source: plan.Hosts[i], Destination: plan.Hosts[6], Size: 200_000, Ports: paths.Ports{Source: 0xc000},
+				Controller:    "mine",
 				NewController: func(int) (cc.Controller, error) { l.Controller = cc.Constant(5e9); return &l, nil },
 			})
 		}
@@ -82,7 +83,8 @@ func TestMisledFlows(t *testing.T) {
 			said = append(said, v.String())
 		}
 		want := []string{
-			"controllers say what can be sent: mine, flow 2 (h2 to h6) at 10.", "controllers say what can be sent: mine, flow 3 (h3 to h6) at 20.",
+			"controllers say what can be sent: mine, flow 2 (h2 to h6) at 10.",
+			"controllers say what can be sent: mine, flow 3 (h3 to h6) at 20.",
 			"controllers say what can be sent: mine, flow 0 (h0 to h6) at 31.",
 		}
 		if len(said) != len(want) {

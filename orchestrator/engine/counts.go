@@ -9,11 +9,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What the monitor keeps by port and priority: how long flow control has paused a queue, and in a live fabric what befell frames.
+// What the monitor keeps by port and priority: how long flow control has paused a queue, and in a live fabric what
+// befell frames.
 
-// pauseRecord is what flow control has done to a port and a priority: for how long the egress queue has been paused, by PAUSE or for
-// want of credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by credits, and costs frames nothing:
-// it changes as control frames come and are built.
+// pauseRecord is what flow control has done to a port and a priority: for how long the egress queue has been paused, by
+// PAUSE or for want of credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by
+// credits, and costs frames nothing: it changes as control frames come and are built.
 type pauseRecord struct {
 	total        vtime.Time // of periods before the last
 	since, until vtime.Time // of the last
@@ -42,8 +43,8 @@ func (m *monitor) pausesAt(port int, priority uint8) *pauseRecord {
 	return &m.pauses[port*switchagent.Priorities+int(priority)]
 }
 
-// changed takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was paused by it:
-// a message of credits only switches ON.
+// changed takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was
+// paused by it: a message of credits only switches ON.
 func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
 	if m.tracer != nil {
 		m.traceHolds(now, p, priorities)
@@ -88,8 +89,8 @@ func (m *monitor) built(now vtime.Time, p *port, priority uint8, why PauseCause)
 	}
 }
 
-// PausedTime is for how long flow control has paused the queue of port p and a priority, up to now: PAUSE, or frames that waited for
-// credits. 0 under PFC but in live fabrics.
+// PausedTime is for how long flow control has paused the queue of port p and a priority, up to now: PAUSE, or frames
+// that waited for credits. 0 under PFC but in live fabrics.
 func (e *Engine) PausedTime(p int, priority uint8) vtime.Time {
 	if e.monitor.pauses == nil {
 		return 0
@@ -108,13 +109,14 @@ func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
 	return r.sent, r.received
 }
 
-// Counts are what befell the frames of one port and priority. They are kept in live fabrics: the pipelines count by port alone, and to
-// whom it happened is known as they return.
+// Counts are what befell the frames of one port and priority. They are kept in live fabrics: the pipelines count by
+// port alone, and to whom it happened is known as they return.
 type Counts struct {
 	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
 	// CNMs are the messages built for a burst in the queue of the priority; they themselves are of another.
 	CNMs uint64
-	// Lost are frames that faults cost, but what overran a port or found no route; a PFC frame is of the priority that it is about.
+	// Lost are frames that faults cost, but what overran a port or found no route; a PFC frame is of the priority that it
+	// is about.
 	Lost    [Losses]uint64
 	Refused [switchagent.Drops]uint64 // by the traffic manager, but what it discarded for a fault
 	Dropped [ebpf.Reasons]uint64      // by the pipeline that they came in by

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestPausedTime: the queue to a host that sends PAUSE is paused from the first PAUSE's arrival until the last has run out, and another
-// that its link's going down ended, until then.
+// TestPausedTime: the queue to a host that sends PAUSE is paused from the first PAUSE's arrival until the last has run
+// out, and another that its link's going down ended, until then.
 func TestPausedTime(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	l.monitor.keepPauses() // as in a live fabric
@@ -31,7 +31,10 @@ func TestPausedTime(t *testing.T) {
 	l.Call(4900*vtime.Microsecond, func(vtime.Time) { times[2] = l.PausedTime(p, 3) })
 	l.run(5000 * vtime.Microsecond)
 	first := 850*vtime.Microsecond + longest
-	want := [3]vtime.Time{400*vtime.Microsecond - stormAt, first, first + 3100*vtime.Microsecond - (stormAt + 2900*vtime.Microsecond)}
+	want := [3]vtime.Time{
+		400*vtime.Microsecond - stormAt, first,
+		first + 3100*vtime.Microsecond - (stormAt + 2900*vtime.Microsecond),
+	}
 	if times != want {
 		t.Errorf("paused for %v, want %v", times, want)
 	}
@@ -40,8 +43,8 @@ func TestPausedTime(t *testing.T) {
 	}
 }
 
-// TestPausesOfPriorities: what each priority is paused by is what the observer sees leave, lossy priorities included, whose queues
-// PAUSE pauses too.
+// TestPausesOfPriorities: what each priority is paused by is what the observer sees leave, lossy priorities included,
+// whose queues PAUSE pauses too.
 func TestPausesOfPriorities(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	l.monitor.keepPauses() // as in a live fabric
@@ -73,13 +76,15 @@ func TestPausesOfPriorities(t *testing.T) {
 	}
 	// From its first PAUSE, which left after the other priority's, until the last, which left at once, has run out.
 	const frame = (60 + 24) * 200
-	if got, want := l.PausedTime(toStorm, 5), 580*vtime.Microsecond-frame+wire.PauseTime(wire.PauseMax, 40*units.Gbps); got != want {
+	if got, want := l.PausedTime(toStorm, 5), 580*vtime.Microsecond-frame+wire.PauseTime(wire.PauseMax,
+		40*units.Gbps); got != want {
 		t.Errorf("the lossy priority was paused for %v, want %v", got, want)
 	}
 }
 
-// TestPausedTimeByCredits: under credits a queue is paused while its first frame waits for them. The registers, polled every 100 ns,
-// say the same but for what a poll cannot tell. While a link is down nothing leaves its ports, and that is no pause.
+// TestPausedTimeByCredits: under credits a queue is paused while its first frame waits for them. The registers, polled
+// every 100 ns, say the same but for what a poll cannot tell. While a link is down nothing leaves its ports, and that
+// is no pause.
 func TestPausedTimeByCredits(t *testing.T) {
 	l := newFaultLab(t, chainFabric, func(s *switchagent.Settings, _ *hostagent.Settings) {
 		s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
@@ -132,12 +137,13 @@ func TestPausedTimeByCredits(t *testing.T) {
 		most = max(most, periods[p])
 	}
 	if most < 20 || l.PausedTime(trunk, 3) == 0 {
-		t.Errorf("a port was paused %d times at most, the trunk's for %v: this case tests little", most, l.PausedTime(trunk, 3))
+		t.Errorf("a port was paused %d times at most, the trunk's for %v: this case tests little", most,
+			l.PausedTime(trunk, 3))
 	}
 }
 
-// TestCountsAddUp: what the monitor counts by priority is in all what the registers, the traffic managers and the faults count by port,
-// and of the priority that it befell.
+// TestCountsAddUp: what the monitor counts by priority is in all what the registers, the traffic managers and the
+// faults count by port, and of the priority that it befell.
 func TestCountsAddUp(t *testing.T) {
 	const star = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"
 	incast := func(l *lab) {
@@ -216,7 +222,8 @@ func TestCountsAddUp(t *testing.T) {
 				}
 				r := &l.state.Ports[p]
 				if n.ce != r.EcnMarked || n.cnms != r.CnmsSent {
-					t.Errorf("%s: %d marks and %d CNMs are counted, its registers have %d and %d", l.plan.Ports[p].Name, n.ce, n.cnms, r.EcnMarked, r.CnmsSent)
+					t.Errorf("%s: %d marks and %d CNMs are counted, its registers have %d and %d", l.plan.Ports[p].Name, n.ce, n.cnms,
+						r.EcnMarked, r.CnmsSent)
 				}
 				if l.ports[p].isSwitch {
 					frames := l.Switch(int(l.ports[p].index)).Port(p).DroppedFrames

@@ -11,9 +11,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The patent's two scenarios (paragraphs 0099 to 0101, figure 3): a burst into R1 pauses T2, and T2 pauses T0, which F1 goes
-// through. Then F0 and F2 go to R0. Where that does not congest P2, P1 and P2 turn from undetermined to not congested; where
-// it does, P2 turns to congested and P1, which P2's port pauses, is undetermined.
+// The patent's two scenarios (paragraphs 0099 to 0101, figure 3): a burst into R1 pauses T2, and T2 pauses T0, which F1
+// goes through. Then F0 and F2 go to R0. Where that does not congest P2, P1 and P2 turn from undetermined to not
+// congested; where it does, P2 turns to congested and P1, which P2's port pauses, is undetermined.
 func TestPatentScenarios(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -74,7 +74,8 @@ links:
 			}
 			for i, p := range []int{p1, p2, p3} {
 				r := &l.state.Ports[p]
-				t.Logf("P%d entered its states %v times, state %d, %d packets CE, T_max %v", i+1, r.Entered, state(p), r.EcnMarked, vtime.Time(r.T_max))
+				t.Logf("P%d entered its states %v times, state %d, %d packets CE, T_max %v", i+1, r.Entered, state(p), r.EcnMarked,
+					vtime.Time(r.T_max))
 			}
 		})
 	}

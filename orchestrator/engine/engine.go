@@ -30,7 +30,8 @@ type Config struct {
 	Observer Observer
 	// Tracer is told of every frame's way; nil: nobody is. Not of a live fabric.
 	Tracer Tracer
-	// Crew drives regions at once, if there are several and the plane lets it; nil: nobody does. Results do not depend on it.
+	// Crew drives regions at once, if there are several and the plane lets it; nil: nobody does. Results do not depend on
+	// it.
 	Crew Crew
 }
 
@@ -44,8 +45,8 @@ type Observer interface {
 	PFCCame(c PFCArrival)
 }
 
-// PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were then: by the time
-// that an observer is told, other things have happened there.
+// PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were
+// then: by the time that an observer is told, other things have happened there.
 type PFCArrival struct {
 	At       vtime.Time
 	Port     int
@@ -94,9 +95,10 @@ type Totals struct {
 	Dropped  int64  // of Ended
 	LossLost int64  // of Dropped: in a lossless class
 	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
-	Taken    int64  // frames of programs that switches took for themselves: for their processors, or to be copied for all hosts
-	Missed   int64  // frames of programs that faults cost; of Dropped
-	Built    int64  // frames for programs that switches made: their processors' answers, and copies
+	// frames of programs that switches took for themselves: for their processors, or to be copied for all hosts
+	Taken  int64
+	Missed int64 // frames of programs that faults cost; of Dropped
+	Built  int64 // frames for programs that switches made: their processors' answers, and copies
 }
 
 // Amount counts frames and their bytes.
@@ -139,8 +141,8 @@ type port struct {
 	_         [3]int64
 }
 
-// New is an engine at virtual time 0. It is an error if the plane was opened for other features than it is to have: switches would look
-// for bursts without tables of flows, or telemetry be cut off.
+// New is an engine at virtual time 0. It is an error if the plane was opened for other features than it is to have:
+// switches would look for bursts without tables of flows, or telemetry be cut off.
 func New(c Config) (*Engine, error) {
 	if has := c.Plane.State().Features; has != c.Features {
 		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both must be given the same",
@@ -148,11 +150,15 @@ func New(c Config) (*Engine, error) {
 	}
 	plan, live := c.Plan, c.Features.Live
 	if c.Hosts.IP != plan.IP {
-		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP", c.Hosts.IP, plan.IP)
+		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP",
+			c.Hosts.IP, plan.IP)
 	}
 	e := &Engine{lane: lane{
-		fabric: &fabric{plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed, longest: fill.LongestFrame(plan)},
-		plan:   plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
+		fabric: &fabric{
+			plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed,
+			longest: fill.LongestFrame(plan),
+		},
+		plan: plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
 	e.first, e.driving, e.most = &e.lane, none, maxViolations
@@ -165,14 +171,18 @@ func New(c Config) (*Engine, error) {
 	e.lookahead, e.divided, e.phases = lookahead, regions > 1, drivingPhases(plan, ofPort, regions)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
 	for i := range regions {
-		e.regions = append(e.regions, &region{lane: &e.lane, events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i })})
+		e.regions = append(e.regions, &region{
+			lane:   &e.lane,
+			events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i }),
+		})
 		e.regions[i].hash.deep = e.deep()
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
 		node := &plan.Nodes[p.Node]
 		e.ports[i] = port{
-			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch, index: int32(node.Index),
+			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch,
+			index:  int32(node.Index),
 			wakeAt: vtime.Never, delay: p.Delay,
 		}
 		if node.Kind == topologies.Host {
@@ -191,8 +201,9 @@ func New(c Config) (*Engine, error) {
 		buffer, thresholds := c.Switches[i].Resolve(cables)
 		sw := &e.state.Switches[i]
 		*sw = ebpf.SwitchState{
-			Cnm: fill.OneIf(c.Features.BurstDetection), IntOn: fill.OneIf(c.Features.Telemetry), Uncounted: uint32(plan.Framing.Uncounted()),
-			Seed: splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
+			Cnm: fill.OneIf(c.Features.BurstDetection), IntOn: fill.OneIf(c.Features.Telemetry),
+			Uncounted: uint32(plan.Framing.Uncounted()),
+			Seed:      splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
 		if err := fill.Choice(sw, plan, &c.Switches[i].Balancing, c.Hosts, i); err != nil {
 			return nil, err
@@ -210,7 +221,10 @@ func New(c Config) (*Engine, error) {
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
 	e.newWatchdogs(c.Switches)
 	e.deadlocks.next = deadlockPoll
-	e.monitor = monitor{state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer, flowControl: e.flowControl, apart: e.divided}
+	e.monitor = monitor{
+		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,
+		flowControl: e.flowControl, apart: e.divided,
+	}
 	if live || !e.flowControl.usesPause() {
 		e.monitor.keepPauses()
 	}
@@ -236,8 +250,8 @@ func New(c Config) (*Engine, error) {
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }
 
-// Synchronised is the time that all regions have reached: what happens before it has happened. Of observers and calls it is Now; a Tap may see
-// frames of one region at times after it before those of another.
+// Synchronised is the time that all regions have reached: what happens before it has happened. Of observers and calls
+// it is Now; a Tap may see frames of one region at times after it before those of another.
 func (e *Engine) Synchronised() vtime.Time { return e.synchronised }
 
 // Plan is the topology.

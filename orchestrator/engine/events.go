@@ -8,9 +8,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// event is an entry of a region's queue. Events are ordered by time, and those of one time in the order in which they were scheduled. With
-// several regions, which may schedule arrivals in any order, arrivals come first, in the order of their ports. This is a total order that
-// depends on nothing but the scenario.
+// event is an entry of a region's queue. Events are ordered by time, and those of one time in the order in which they
+// were scheduled. With several regions, which may schedule arrivals in any order, arrivals come first, in the order of
+// their ports. This is a total order that depends on nothing but the scenario.
 type event = calendar.Event
 
 // eventKind is the kind of an event.

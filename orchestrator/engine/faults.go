@@ -10,9 +10,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run does
-// not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks an invariant;
-// everything else must still add up.
+// Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run
+// does not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks
+// an invariant; everything else must still add up.
 
 // Loss is why a fault cost a frame.
 type Loss uint8
@@ -27,12 +27,16 @@ const (
 	LossWatchdog             // it was in a queue in a PFC storm, or sent there
 	LossRoute                // after routes changed there was no way, or it had gone round and round
 	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have kept it back
-	LossDevice               // the interface that it came to was down, or its program gone: somebody's doing in a live fabric
+	// the interface that it came to was down, or its program gone: somebody's doing in a live fabric
+	LossDevice
 	Losses
 )
 
 // LossNames name the causes in files.
-var LossNames = [Losses]string{"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route", "lost_pause", "device"}
+var LossNames = [Losses]string{
+	"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route",
+	"lost_pause", "device",
+}
 
 // portFault is what is wrong, or has been, with a port and the wire from it.
 type portFault struct {
@@ -83,7 +87,8 @@ const (
 
 // EventKinds are all kinds of FaultEvent.
 var EventKinds = []string{
-	EventLinkDown, EventLinkUp, EventLoss, EventCorruption, EventDelay, EventRate, EventReceiver, EventPFCStorm, EventReroute, EventStorm,
+	EventLinkDown, EventLinkUp, EventLoss, EventCorruption, EventDelay, EventRate, EventReceiver, EventPFCStorm,
+	EventReroute, EventStorm,
 	EventStormEnd, EventDeadlock, EventDeadlockEnd,
 }
 
@@ -94,8 +99,8 @@ func (l *lane) note(port int, kind, format string, args ...any) {
 	l.monitor.happened = append(l.monitor.happened, FaultEvent{l.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
-// At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for want of
-// movement before it.
+// At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for
+// want of movement before it.
 func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 	e.pending++
 	e.Call(at, func(now vtime.Time) {
@@ -175,7 +180,8 @@ func (l *lane) lostOnWire(p *port, f *frame.Frame, why Loss) {
 	l.countLoss(p, why, f)
 }
 
-// refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a storm.
+// refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a
+// storm.
 func (l *lane) refused(p *port, f *frame.Frame) {
 	fault := l.faultOf(p)
 	why := LossWatchdog

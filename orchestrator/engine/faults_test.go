@@ -14,8 +14,9 @@ import (
 
 const twoHosts = "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}"
 
-// model is how long a flow of full packets takes between two hosts of one switch, by nothing but arithmetic: its packets leave one
-// after the other, at a rate that may change at a time, and are stored and forwarded once. Ethernet's framing: 24 B beside a frame.
+// model is how long a flow of full packets takes between two hosts of one switch, by nothing but arithmetic: its
+// packets leave one after the other, at a rate that may change at a time, and are stored and forwarded once. Ethernet's
+// framing: 24 B beside a frame.
 type model struct {
 	packets    int
 	delay      vtime.Time
@@ -102,8 +103,8 @@ func TestDelayChange(t *testing.T) {
 	}
 }
 
-// TestRegionsFollowDelays: where regions are driven apart, a delay between them may become shorter than what they went apart for,
-// and longer again: no frame arrives in a region's past, and the run is that of one region.
+// TestRegionsFollowDelays: where regions are driven apart, a delay between them may become shorter than what they went
+// apart for, and longer again: no frame arrives in a region's past, and the run is that of one region.
 func TestRegionsFollowDelays(t *testing.T) {
 	const topology = "delay: 3us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps}"
 	l := newFaultLab(t, topology, nil)
@@ -111,7 +112,10 @@ func TestRegionsFollowDelays(t *testing.T) {
 		l.send([]string{"h0", "h1"}[i], to, 400_000, vtime.Time(i)*777, 0)
 	}
 	p := l.port("leaf0", "spine0")
-	for i, d := range []vtime.Time{200 * vtime.Nanosecond, 9 * vtime.Microsecond, vtime.Nanosecond, 3 * vtime.Microsecond} {
+	for i, d := range []vtime.Time{
+		200 * vtime.Nanosecond, 9 * vtime.Microsecond, vtime.Nanosecond,
+		3 * vtime.Microsecond,
+	} {
 		l.at(vtime.Time(10+10*i)*vtime.Microsecond, func() error { return l.SetDelay(p, d) })
 	}
 	l.run(0)
@@ -146,8 +150,8 @@ func TestLinkDown(t *testing.T) {
 		return l.fct(flow)
 	}
 	undisturbed := run(0)
-	// The pace is rounded to whole bits a second and the first packet is longer: where the fifth would have left is what remains
-	// when its way is taken off.
+	// The pace is rounded to whole bits a second and the first packet is longer: where the fifth would have left is what
+	// remains when its way is taken off.
 	way := func(n int) vtime.Time { return vtime.Time(int64(max(n, 60)+24)*200) + vtime.Microsecond }
 	left := undisturbed - 2*way(wire.V4.DataLen(wire.OpWriteLast, 1000)) - 2*way(wire.AckLen)
 	if left < 4*gap || left > 41*vtime.Microsecond {
@@ -161,7 +165,8 @@ func TestLinkDown(t *testing.T) {
 	}
 }
 
-// TestLinkDownLosses: what is on the wire, in the queue and still to come at the dead port is lost and counted; the flow repairs it.
+// TestLinkDownLosses: what is on the wire, in the queue and still to come at the dead port is lost and counted; the
+// flow repairs it.
 func TestLinkDownLosses(t *testing.T) {
 	l := newFaultLab(t, twoHosts, timeout(100*vtime.Microsecond))
 	flow := l.send("h0", "h1", 1_000_000, 0, 0)
@@ -172,8 +177,8 @@ func TestLinkDownLosses(t *testing.T) {
 	var buffered uint64
 	l.Call(60*vtime.Microsecond, func(vtime.Time) { buffered = l.State().Ports[in].Class[3].Buffered })
 	l.run(0)
-	// The propagation delay and a packet's serialisation hold 1 us / 216.4 ns: four to six packets, and an ACK or two a packet the
-	// other way.
+	// The propagation delay and a packet's serialisation hold 1 us / 216.4 ns: four to six packets, and an ACK or two a
+	// packet the other way.
 	if n := l.lost(LossLink); n < 4+4 || n > 6+6 {
 		t.Errorf("%d frames were on the wires", n)
 	}
@@ -220,7 +225,8 @@ func TestLoss(t *testing.T) {
 			t.Errorf("damaged %v: %d of %d frames lost, %d missing, want %d", damaged, got, sent, missing, want)
 		}
 		if f := &l.Flows()[flow]; f.Delivered() != 1_000_000 || l.NIC(1).OutOfOrder == 0 || l.NIC(1).Corrupted != 0 {
-			t.Errorf("damaged %v: %d delivered, %d out of order, %d with a wrong ICRC", damaged, f.Delivered(), l.NIC(1).OutOfOrder, l.NIC(1).Corrupted)
+			t.Errorf("damaged %v: %d delivered, %d out of order, %d with a wrong ICRC", damaged, f.Delivered(),
+				l.NIC(1).OutOfOrder, l.NIC(1).Corrupted)
 		}
 	}
 }
@@ -241,7 +247,8 @@ func TestBitErrors(t *testing.T) {
 	}
 }
 
-// TestReroute: after a link of two went down, and the routes followed, nothing is sent there any more; unreachable hosts get nothing.
+// TestReroute: after a link of two went down, and the routes followed, nothing is sent there any more; unreachable
+// hosts get nothing.
 func TestReroute(t *testing.T) {
 	const topology = "delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps}"
 	l := newFaultLab(t, topology, timeout(50*vtime.Microsecond))
@@ -295,12 +302,13 @@ func TestCreditsOverAFault(t *testing.T) {
 	}
 }
 
-// TestCreditsAfterAllMessagesAreLost: a sender that has used up its credits and is told of none goes on once messages come through again,
-// though nothing else has moved since.
+// TestCreditsAfterAllMessagesAreLost: a sender that has used up its credits and is told of none goes on once messages
+// come through again, though nothing else has moved since.
 func TestCreditsAfterAllMessagesAreLost(t *testing.T) {
-	l := newFaultLab(t, "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}", func(s *switchagent.Settings, h *hostagent.Settings) {
-		s.FlowControl, s.CBFC.Buffer, h.RetransmitTimeout = switchagent.FlowCBFC, 60*units.KB, 5*vtime.Millisecond
-	})
+	l := newFaultLab(t, "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}",
+		func(s *switchagent.Settings, h *hostagent.Settings) {
+			s.FlowControl, s.CBFC.Buffer, h.RetransmitTimeout = switchagent.FlowCBFC, 60*units.KB, 5*vtime.Millisecond
+		})
 	l.send("h0", "h1", 1_000_000, 0, 0)
 	told := l.port("s0", "h0")
 	l.at(0, func() error { return l.SetLoss(told, 1) })

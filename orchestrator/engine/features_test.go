@@ -27,7 +27,10 @@ func TestFeaturesAgree(t *testing.T) {
 			for _, has := range all {
 				opened := openPlane(t, name, plan, has)
 				for _, wants := range all {
-					e, err := New(Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host, Features: wants})
+					e, err := New(Config{
+						Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host,
+						Features: wants,
+					})
 					if wants == has {
 						if err != nil {
 							t.Errorf("%v: %v", has, err)
@@ -36,7 +39,8 @@ func TestFeaturesAgree(t *testing.T) {
 					}
 					if err == nil || e != nil {
 						t.Errorf("a plane for %v was taken for %v", has, wants)
-					} else if text := err.Error(); !strings.Contains(text, "these features: "+has.String()+",") || !strings.Contains(text, "these: "+wants.String()+";") {
+					} else if text := err.Error(); !strings.Contains(text, "these features: "+has.String()+",") ||
+						!strings.Contains(text, "these: "+wants.String()+";") {
 						t.Errorf("the error does not say what differs: %v", err)
 					}
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fingerprint hashes every frame event of a run, in order: when and where each frame made a pass, what became of it, and the
-// bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
+// fingerprint hashes every frame event of a run, in order: when and where each frame made a pass, what became of it,
+// and the bytes that say which frame it was. Equal fingerprints mean equal runs; it is not meant to resist forgery.
 type fingerprint struct {
 	a, b   uint64
 	events uint64

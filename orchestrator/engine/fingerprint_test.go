@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// TestFingerprintOfTimestamps: where some flows carry telemetry and others timestamps, only the former's 42 bytes are of the packet. What lies
-// there in another's frame depends on which frame its memory was before, and so on lanes.
+// TestFingerprintOfTimestamps: where some flows carry telemetry and others timestamps, only the former's 42 bytes are
+// of the packet. What lies there in another's frame depends on which frame its memory was before, and so on lanes.
 func TestFingerprintOfTimestamps(t *testing.T) {
 	of := func(opcode, left byte) string {
 		h := fingerprint{deep: true}
@@ -25,7 +25,8 @@ func TestFingerprintOfTimestamps(t *testing.T) {
 	}
 }
 
-// TestFingerprintOverIPv6: each byte of the headers up to the BTH's end counts, with the type of the frame, and those of telemetry where there is some.
+// TestFingerprintOverIPv6: each byte of the headers up to the BTH's end counts, with the type of the frame, and those
+// of telemetry where there is some.
 func TestFingerprintOverIPv6(t *testing.T) {
 	frame := make([]byte, wire.LongHeaderBytes)
 	h, err := wire.NewFlowHeader(wire.FlowParams{Version: wire.V6, HeadersOnly: true})

@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowControl is the engine's part of flow control, by which a port keeps its peer from sending more than there is room for. The pipelines
-// decide who may send. A flowControl has PFC frames or credit messages built as they fall due. It says what faults do to them, which
-// queues they stop for good, and what must be true of them in the end. There are two: pfc, whose frames are caused by other frames, and
-// cbfc, whose messages are caused by timers.
+// flowControl is the engine's part of flow control, by which a port keeps its peer from sending more than there is room
+// for. The pipelines decide who may send. A flowControl has PFC frames or credit messages built as they fall due. It
+// says what faults do to them, which queues they stop for good, and what must be true of them in the end. There are
+// two: pfc, whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
 //
 // What every frame touches stands in the ports. A flowControl has the rest, and is given the lane at work at each call.
 type flowControl interface {
@@ -21,17 +21,19 @@ type flowControl interface {
 	// seesBarriers says whether results depend on when barriers are. Synchronisation windows are as short as can be then.
 	seesBarriers() bool
 
-	// countsFrames says whether data frames are counted one by one. If not, departed is told of control frames alone, and gate need not be
-	// asked: most frames then cost no call.
+	// countsFrames says whether data frames are counted one by one. If not, departed is told of control frames alone, and
+	// gate need not be asked: most frames then cost no call.
 	countsFrames() bool
-	// gate has a host's port go OFF for those of the priorities in which it may not send a frame of size bytes now. Switches' ports have
-	// a traffic manager for that.
+	// gate has a host's port go OFF for those of the priorities in which it may not send a frame of size bytes now.
+	// Switches' ports have a traffic manager for that.
 	gate(l *lane, p *port, priorities uint8, size int)
 	// departed is told of each frame that begins to leave port p.
 	departed(l *lane, p *port, f *frame.Frame)
-	// arrived is told of each control frame, and each of a program's, that has come to port in, after the pipelines have dealt with it.
+	// arrived is told of each control frame, and each of a program's, that has come to port in, after the pipelines have
+	// dealt with it.
 	arrived(l *lane, in *port, f *frame.Frame)
-	// freed is told when something is due at a switch (Switch.Due), as frames have gone from it or its thresholds have changed.
+	// freed is told when something is due at a switch (Switch.Due), as frames have gone from it or its thresholds have
+	// changed.
 	freed(l *lane, s *switchagent.Switch) error
 	// pauseWanted does what a pipeline asks for that lets no more of a priority come in by port in.
 	pauseWanted(l *lane, in *port, priority uint8) error
@@ -51,8 +53,8 @@ type flowControl interface {
 
 	// priorityOf is the priority that a control frame is counted for.
 	priorityOf(f *frame.Frame) uint8
-	// staysPaused says whether the egress queue at the peer of account's port stays OFF when nothing is left in account, of an ingress
-	// port and a priority, but so many bytes, and of its switch's shared buffer so many are used.
+	// staysPaused says whether the egress queue at the peer of account's port stays OFF when nothing is left in account,
+	// of an ingress port and a priority, but so many bytes, and of its switch's shared buffer so many are used.
 	staysPaused(d dependencies, account cycle.PortPriority, bytes, used uint64) bool
 	// check is what flow control has of the final check.
 	check(e *Engine)

@@ -17,9 +17,10 @@ import (
 
 // cbfc is credit-based flow control: the ports' message timers, and the hosts' side, whose NICs know nothing of it.
 //
-// A port sends a message about each priority every period, and the ports' timers run at fixed distances from each other: free
-// running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the period. The timers
-// rest while nothing but messages moves and every peer has been told so: nothing would be said but what is known.
+// A port sends a message about each priority every period, and the ports' timers run at fixed distances from each
+// other: free running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the
+// period. The timers rest while nothing but messages moves and every peer has been told so: nothing would be said but
+// what is known.
 type cbfc struct {
 	settings *switchagent.CBFC // of the whole fabric
 	period   []vtime.Time      // of each port
@@ -43,7 +44,8 @@ type creditCounts struct {
 func newCBFC(e *Engine) *cbfc {
 	plan, s := e.plan, &e.settings[0].CBFC
 	c := &cbfc{
-		settings: s, period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)), rests: make([]bool, len(plan.Ports)),
+		settings: s, period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)),
+		rests: make([]bool, len(plan.Ports)),
 	}
 	e.credits.resting = true
 	longest := e.longest
@@ -154,8 +156,8 @@ func (c *cbfc) queue(l *lane, p *port, f *frame.Frame) error {
 	return l.serve(p)
 }
 
-// barrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others. Timers that rest are
-// set going if a frame has left any port.
+// barrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others.
+// Timers that rest are set going if a frame has left any port.
 func (c *cbfc) barrier(e *Engine, now vtime.Time) {
 	if e.credits.resting && e.credits.spent != c.moved {
 		c.wake(&e.lane, now)
@@ -191,8 +193,8 @@ func (c *cbfc) wake(l *lane, after vtime.Time) {
 	}
 }
 
-// phase is a port's place in the period: multiples of the golden ratio are spread evenly, however many ports there are, and
-// ports with adjacent numbers stand far apart.
+// phase is a port's place in the period: multiples of the golden ratio are spread evenly, however many ports there are,
+// and ports with adjacent numbers stand far apart.
 func (c *cbfc) phase(port int) vtime.Time {
 	const golden = 0x9e3779b9 // 2^32 divided by it
 	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.period[port]/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
@@ -201,7 +203,8 @@ func (c *cbfc) phase(port int) vtime.Time {
 // linkDown: until the link comes up there are no credits.
 func (c *cbfc) linkDown(*lane, *port) {}
 
-// linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is granted.
+// linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is
+// granted.
 func (c *cbfc) linkUp(l *lane, ends [2]*port) error {
 	for _, p := range ends {
 		r, far := &l.state.Ports[p.id], &l.state.Ports[p.peer]
@@ -247,8 +250,9 @@ func (e *Engine) CreditMessages() int64 {
 	return e.credits.sent
 }
 
-// check: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has any buffered more
-// than its buffer holds; every message arrives, and none told of anything but what had come. Nobody knows of a PAUSE.
+// check: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has
+// any buffered more than its buffer holds; every message arrives, and none told of anything but what had come. Nobody
+// knows of a PAUSE.
 func (c *cbfc) check(e *Engine) {
 	const invariant = "credits add up"
 	for i := range e.ports {
@@ -292,10 +296,12 @@ func (c *cbfc) check(e *Engine) {
 					priority, sent, flying[priority], received, ebpf.CreditRange)
 			}
 			if left := e.state.Credits(i, priority); left > ebpf.CreditMost {
-				e.fail(invariant, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent, r.Credit[priority].Limit, ebpf.CreditRange)
+				e.fail(invariant, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent,
+					r.Credit[priority].Limit, ebpf.CreditRange)
 			}
 			if most := r.Class[priority].Peak; most > r.CreditBuffer {
-				e.fail(invariant, name, "priority %d: %d bytes were buffered, the buffer is %v", priority, most, units.Bytes(r.CreditBuffer))
+				e.fail(invariant, name, "priority %d: %d bytes were buffered, the buffer is %v", priority, most,
+					units.Bytes(r.CreditBuffer))
 			}
 		}
 	}

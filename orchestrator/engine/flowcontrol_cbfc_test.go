@@ -27,8 +27,8 @@ func byCredits(edit func(*switchagent.CBFC)) func(*switchagent.Settings) {
 	}
 }
 
-// A flow alone takes what it takes under PFC but for the messages' time: the patent's buffer of 280 KB is granted as 227
-// frames of 1058 B, which take 49.1 us at 40 Gb/s, and grants come every 40 us, two delays of 4 us and two frames.
+// A flow alone takes what it takes under PFC but for the messages' time: the patent's buffer of 280 KB is granted as
+// 227 frames of 1058 B, which take 49.1 us at 40 Gb/s, and grants come every 40 us, two delays of 4 us and two frames.
 func TestCreditsKeepALinkBusy(t *testing.T) {
 	const size = 4_000_000
 	run := func(edit func(*switchagent.Settings)) *lab {
@@ -51,18 +51,20 @@ func TestCreditsKeepALinkBusy(t *testing.T) {
 // A buffer that does not cover period and round trip limits the rate to a buffer each period: the credits of a period's
 // messages are all there is to spend until the next.
 func TestCreditsLimitTheRate(t *testing.T) {
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(func(s *switchagent.CBFC) { s.Buffer = 64 * units.KB })})
+	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",
+		labOptions{sw: byCredits(func(s *switchagent.CBFC) { s.Buffer = 64 * units.KB })})
 	l.send("h0", "h1", 0, 0, 0)
 	l.run(4 * vtime.Millisecond)
-	// A frame of 1058 B takes 17 blocks of 64 B of the 1000; the host keeps those that the longest, of 1116 B, would not get.
+	// A frame of 1058 B takes 17 blocks of 64 B of the 1000; the host keeps those that the longest, of 1116 B, would not
+	// get.
 	const frames = (1000 - 18 + 17) / 17
 	if got, most := l.Flows()[0].Delivered(), int64(4000/40+1)*frames*1000; got > most || got < most*97/100 {
 		t.Errorf("%d bytes delivered in 4 ms, by hand %d", got, most)
 	}
 }
 
-// An incast over two hops: nothing is lost, the bottleneck is busy all the time, no port ever holds more than its buffer,
-// and on both planes it is the same run.
+// An incast over two hops: nothing is lost, the bottleneck is busy all the time, no port ever holds more than its
+// buffer, and on both planes it is the same run.
 func TestCreditIncast(t *testing.T) {
 	plan := parsePlan(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 3, hosts_per_leaf: 6}")
 	for _, buffer := range []units.Bytes{280 * units.KB, 100 * units.KB} {
@@ -79,7 +81,8 @@ func TestCreditIncast(t *testing.T) {
 				const flows, size = 17, 300_000
 				for i := range flows {
 					e.AddFlow(FlowConfig{
-						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size, Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: plan.Hosts[i+1], Destination: plan.Hosts[0], Size: size,
+						Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(40e9), nil },
 					})
 				}
@@ -90,7 +93,8 @@ func TestCreditIncast(t *testing.T) {
 					t.Error(v)
 				}
 				if e.OpenFlows() != 0 || e.Dropped != 0 || e.Created != e.Ended {
-					t.Errorf("%s: %d flows open, %d frames dropped, %+v made, %+v ended", name, e.OpenFlows(), e.Dropped, e.Created, e.Ended)
+					t.Errorf("%s: %d flows open, %d frames dropped, %+v made, %+v ended", name, e.OpenFlows(), e.Dropped, e.Created,
+						e.Ended)
 				}
 				var last vtime.Time
 				for i := range e.Flows() {
@@ -156,8 +160,10 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 	l.send("h1", "h2", 0, 0, 0)
 	l.drive(2 * vtime.Millisecond)
 	into := l.port("s1", "s0")
-	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 || uint64(sent) != l.state.Ports[into].Class[3].Buffered {
-		t.Errorf("%d bytes were sent into a buffer of %d, %d are buffered", sent, buffer, l.state.Ports[into].Class[3].Buffered)
+	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 ||
+		uint64(sent) != l.state.Ports[into].Class[3].Buffered {
+		t.Errorf("%d bytes were sent into a buffer of %d, %d are buffered", sent, buffer,
+			l.state.Ports[into].Class[3].Buffered)
 	}
 	for _, host := range []string{"h0", "h1"} {
 		// A host keeps what the longest frame would not get, so that a frame less may come in.
@@ -186,11 +192,12 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 
 // Credits and TCD: t_off is when a grant comes after there was none, T_max the period's multiple.
 func TestCreditsAndTCD(t *testing.T) {
-	l := newLab(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4}", labOptions{sw: func(s *switchagent.Settings) {
-		byCredits(nil)(s)
-		s.ECN = switchagent.Default().ECN
-		s.Detector = switchagent.DetectorTCD
-	}})
+	l := newLab(t, "rate: 40Gbps\ndelay: 4us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4}",
+		labOptions{sw: func(s *switchagent.Settings) {
+			byCredits(nil)(s)
+			s.ECN = switchagent.Default().ECN
+			s.Detector = switchagent.DetectorTCD
+		}})
 	for _, from := range []string{"h0", "h1", "h2", "h3", "h5", "h6"} {
 		l.send(from, "h4", 2_000_000, 0, 0)
 	}
@@ -209,10 +216,11 @@ func TestCreditsAndTCD(t *testing.T) {
 	l.run(0)
 }
 
-// The messages: a frame for each lossless priority every period, at the port's own phase, as docs/schemes/cbfc.md has them;
-// and none while nothing moves.
+// The messages: a frame for each lossless priority every period, at the port's own phase, as docs/schemes/cbfc.md has
+// them; and none while nothing moves.
 func TestCreditMessages(t *testing.T) {
-	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(func(s *switchagent.CBFC) { s.Priorities = 1<<3 | 1<<6 })})
+	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",
+		labOptions{sw: byCredits(func(s *switchagent.CBFC) { s.Priorities = 1<<3 | 1<<6 })})
 	type message struct {
 		at            vtime.Time
 		vl            byte
@@ -302,10 +310,16 @@ func TestCreditInvariantsCatchWrongs(t *testing.T) {
 		{"a block sent", "h0-eth1", func(l *lab) { l.state.Ports[l.port("h0", "s0")].Credit[3].Sent++ }},
 		{"a block received", "h0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Received++ }},
 		{"more sent than granted", "s0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Limit-- }},
-		{"more buffered than there is room for", "s0-eth2", func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 }},
+		{
+			"more buffered than there is room for", "s0-eth2",
+			func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 },
+		},
 		{"a message built", "s0-eth3", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsSent++ }},
 		{"a message received", "h2-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsReceived++ }},
-		{"a message that told of other blocks", "h2-eth1", func(l *lab) { l.state.Ports[l.port("h2", "s0")].CreditRepairs++ }},
+		{
+			"a message that told of other blocks", "h2-eth1",
+			func(l *lab) { l.state.Ports[l.port("h2", "s0")].CreditRepairs++ },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{sw: byCredits(nil)})
@@ -350,12 +364,18 @@ func TestNoPauseUnderCredits(t *testing.T) {
 	}
 }
 
-// TestTimersWakeAfterATime: each timer that rests has its first message at its port's first time after the given one, not at that.
+// TestTimersWakeAfterATime: each timer that rests has its first message at its port's first time after the given one,
+// not at that.
 func TestTimersWakeAfterATime(t *testing.T) {
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
 	c := l.flowControl.(*cbfc)
 	period, phase := c.period[1], c.phase(1)
-	for _, now := range []struct{ after, want vtime.Time }{{phase - 1, phase}, {phase, phase + period}, {phase + 1, phase + period}, {phase + 5*period, phase + 6*period}} {
+	for _, now := range []struct{ after, want vtime.Time }{
+		{phase - 1, phase},
+		{phase, phase + period},
+		{phase + 1, phase + period},
+		{phase + 5*period, phase + 6*period},
+	} {
 		for port := range c.rests {
 			c.rests[port] = port == 1
 		}
@@ -366,7 +386,8 @@ func TestTimersWakeAfterATime(t *testing.T) {
 	}
 }
 
-// TestCreditsOfARepairedLink: the ports of a link that comes up know of each other what they know of a new one, whatever they knew before.
+// TestCreditsOfARepairedLink: the ports of a link that comes up know of each other what they know of a new one,
+// whatever they knew before.
 func TestCreditsOfARepairedLink(t *testing.T) {
 	newly := func() *lab {
 		return newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})

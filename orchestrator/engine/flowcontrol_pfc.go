@@ -11,9 +11,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pfc is flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline asks for a PAUSE as a frame takes its account to XOFF, the
-// traffic manager for a RESUME as one that leaves takes it to XON. A PAUSE is built again when half of its time has passed. What it
-// remembers is the ports'.
+// pfc is flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline asks for a PAUSE as a frame takes its
+// account to XOFF, the traffic manager for a RESUME as one that leaves takes it to XON. A PAUSE is built again when
+// half of its time has passed. What it remembers is the ports'.
 type pfc struct{}
 
 func (pfc) usesPause() bool { return true }
@@ -97,7 +97,8 @@ func (pfc) renew(l *lane, p *port) error {
 	}
 	for m := l.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		if l.state.Ports[p.id].Class[priority].Pausing == 0 || l.state.ResumeDue(int(p.id), priority) { // the RESUME will tell
+		// the RESUME will tell
+		if l.state.Ports[p.id].Class[priority].Pausing == 0 || l.state.ResumeDue(int(p.id), priority) {
 			continue
 		}
 		if err := l.sendPause(p, priority); err != nil {
@@ -129,7 +130,8 @@ func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used u
 		(d.Headroom(account, bytes) != 0 || bytes > d.state.ResumeLevel(account.Port, used))
 }
 
-// sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that renews it.
+// sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that
+// renews it.
 func (l *lane) sendPause(in *port, priority uint8) error {
 	f, _, err := l.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
@@ -189,8 +191,8 @@ func (l *lane) resume(s *switchagent.Switch) error {
 	return nil
 }
 
-// check: each PAUSE and RESUME that was built has left, is queued or was refused, and each that left has arrived, is on the wire or was
-// lost.
+// check: each PAUSE and RESUME that was built has left, is queued or was refused, and each that left has arrived, is on
+// the wire or was lost.
 func (pfc) check(e *Engine) {
 	for i := range e.ports {
 		p, r, far := &e.ports[i], &e.state.Ports[i], &e.state.Ports[e.ports[i].peer]

@@ -22,22 +22,25 @@ type FlowConfig struct {
 	Size                int64       // payload bytes; 0: unbounded
 	Start               vtime.Time  // of a flow that an operation sends: set when it does
 	Ports               paths.Ports // with the addresses they decide the path (ECMP)
-	Entropy             uint64      // seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
-	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows may share them.
+	// seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
+	Entropy uint64
+	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows
+	// may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
-	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is called in messages.
-	// Millions of flows may share it.
+	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is
+	// called in messages. Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
 	Controller    string
 	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
 	RTT func(flow int) hostagent.RTTCounter
-	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its destination. 0: none does,
-	// and a flow without Send starts at Start.
+	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its
+	// destination. 0: none does, and a flow without Send starts at Start.
 	Send, Receive int32
 }
 
-// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes to.
+// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes
+// to.
 func (c *FlowConfig) sourcePort(plan *topologies.Plan) topologies.PortID {
 	return plan.Nodes[c.Source].Ports[c.Ports.From]
 }
@@ -58,7 +61,8 @@ type Flow struct {
 	past     flowOutcome         // once it has ended
 }
 
-// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers take 0.5 KB each.
+// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers
+// take 0.5 KB each.
 type flowOutcome struct {
 	delivered, retransmitted int64 // payload bytes
 	marked, undetermined     uint32
@@ -121,8 +125,8 @@ func (f *Flow) LastRTT() vtime.Time {
 	return f.past.lastRTT
 }
 
-// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control said what cannot be done,
-// which is to be told at the end of the run, or if a count does not fit.
+// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control
+// said what cannot be done, which is to be told at the end of the run, or if a count does not fit.
 func (f *Flow) end(now vtime.Time) {
 	s, r := f.Sender, f.Receiver
 	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
@@ -138,7 +142,8 @@ func (f *Flow) end(now vtime.Time) {
 // Reserve makes room for so many flows more.
 func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 
-// AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make room for others.
+// AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make
+// room for others.
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	id = e.place(c)
 	if c.Size > 0 || c.Traits != nil && c.Traits.Stop > 0 {
@@ -173,8 +178,8 @@ func (e *Engine) place(c FlowConfig) (id int) {
 	return id
 }
 
-// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that are free; whose
-// start and end is vtime.Never.
+// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that
+// are free; whose start and end is vtime.Never.
 func (e *Engine) Flows() []Flow { return e.flows }
 
 // AddedFlows is how many flows there have been so far.
@@ -190,8 +195,9 @@ func (e *Engine) free(id int32) {
 	e.vacant = append(e.vacant, id)
 }
 
-// firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture Specification, volume 1:
-// subnet management and general services), and whoever decodes a capture takes what goes there for that.
+// firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture
+// Specification, volume 1: subnet management and general services), and whoever decodes a capture takes what goes there
+// for that.
 const firstQueuePair = 0x11
 
 // queuePair is the queue pair number of both ends of the flow of a number.
@@ -279,7 +285,8 @@ func (l *lane) flowTimer(id int) error {
 	return l.serve(&l.ports[f.sourcePort(l.plan)])
 }
 
-// reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its place.
+// reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its
+// place.
 func (l *lane) reportTimer(id int) error {
 	f := &l.flows[id]
 	if f.Pair != nil {
@@ -339,8 +346,8 @@ func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
 	}
 }
 
-// ShortenFlow has a flow end with its next packet, unless it has sent its last: its Size becomes what it then comes to. One that has not started yet ends with its
-// first packet. It is for live fabrics, where nothing waits for a flow.
+// ShortenFlow has a flow end with its next packet, unless it has sent its last: its Size becomes what it then comes to.
+// One that has not started yet ends with its first packet. It is for live fabrics, where nothing waits for a flow.
 func (e *Engine) ShortenFlow(id int) {
 	f := &e.flows[id]
 	if f.Pair != nil || f.Finished != vtime.Never {
@@ -370,9 +377,9 @@ func (l *lane) forget(flow int32) {
 	f.end(l.now)
 }
 
-// StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an answer, no
-// timer of its own will have it send again, and nothing of the flow is anywhere that could bring one. It is to be asked between
-// two events.
+// StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an
+// answer, no timer of its own will have it send again, and nothing of the flow is anywhere that could bring one. It is
+// to be asked between two events.
 func (e *Engine) StoppedFlows() []int {
 	waiting := map[uint32]bool{} // by queue pair: nothing of the flow has been found
 	for i := range e.flows {
@@ -402,7 +409,8 @@ func (e *Engine) StoppedFlows() []int {
 	return stopped
 }
 
-// EachQueued calls f with every frame that waits in a switch's queue, and the number of the port. It is to be asked between two events.
+// EachQueued calls f with every frame that waits in a switch's queue, and the number of the port. It is to be asked
+// between two events.
 func (e *Engine) EachQueued(f func(port int, f *frame.Frame)) {
 	for i := range e.ports {
 		if p := &e.ports[i]; p.isSwitch {
@@ -411,7 +419,8 @@ func (e *Engine) EachQueued(f func(port int, f *frame.Frame)) {
 	}
 }
 
-// eachFrame calls f with every frame of the RDMA NICs that is in the fabric: on a wire, in a switch, or at a host's port.
+// eachFrame calls f with every frame of the RDMA NICs that is in the fabric: on a wire, in a switch, or at a host's
+// port.
 func (e *Engine) eachFrame(f func(*frame.Frame)) {
 	for i := range e.ports {
 		p := &e.ports[i]

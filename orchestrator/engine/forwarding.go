@@ -88,7 +88,8 @@ func (l *lane) waiting(p *port) bool {
 	if p.isSwitch {
 		return l.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return l.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil && p.hostStack.packets > 0
+	return l.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil &&
+		p.hostStack.packets > 0
 }
 
 func (p *port) serialise(lineBytes int64) vtime.Time {
@@ -147,8 +148,8 @@ func (l *lane) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) 
 	return f, min(wake, ends)
 }
 
-// arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's ingress
-// pipeline, and to where that sends it.
+// arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's
+// ingress pipeline, and to where that sends it.
 func (l *lane) arrive(p *port) error {
 	if p.faulty {
 		if done, err := l.arriveFaulty(p); done || err != nil {
@@ -291,7 +292,8 @@ func (l *lane) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	}
 	if t := l.monitor.tracer; t != nil {
 		if cut := l.switches[p.index].TakeTrimmed(); cut.Frame != nil {
-			t.Trimmed(l.now, int(out), cut.Frame, cut.Length, cut.Priority, p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
+			t.Trimmed(l.now, int(out), cut.Frame, cut.Length, cut.Priority,
+				p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
 		}
 		t.Enqueued(l.now, int(out), f, p.serialise(l.plan.Framing.LineBytes(int(f.Length))))
 	}
@@ -334,7 +336,8 @@ func (l *lane) follow(in *port, want uint32, priority uint8, egress int32, flow 
 	return nil
 }
 
-// trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants beside.
+// trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants
+// beside.
 func (l *lane) trigger(in *port, kind, argument uint32) (want uint32, err error) {
 	f, want, err := l.build(in, kind, argument, 0, ebpf.FrameMin)
 	if f == nil {
@@ -343,7 +346,8 @@ func (l *lane) trigger(in *port, kind, argument uint32) (want uint32, err error)
 	return want, l.enqueue(int32(l.pass.Egress), f, uint8(l.pass.OutPriority))
 }
 
-// build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil if it builds none.
+// build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil
+// if it builds none.
 func (l *lane) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
 	x := l.pass
 	x.Trigger = kind

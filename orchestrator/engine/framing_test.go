@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What waits in a switch counts there as the framing has it: all bytes of the frames, or those of the simulators' packets, 1048 for
-// a payload of 1000. So do the blocks of credits.
+// What waits in a switch counts there as the framing has it: all bytes of the frames, or those of the simulators'
+// packets, 1048 for a payload of 1000. So do the blocks of credits.
 func TestFramingCountsInSwitches(t *testing.T) {
 	const packets = 10
 	for framing, full := range map[string]uint64{"ethernet": 1058, "ns3": 1048} {
@@ -24,8 +24,10 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			l.run(20 * vtime.Microsecond)
 			queued, frames := l.Switch(0).Port(out).Queue(3)
 			port, sw := &l.State().Ports[in], &l.State().Switches[0]
-			if frames != packets || uint64(queued) != want || port.Class[3].Buffered != want || sw.Used != want || l.Switch(0).Port(out).QueuePeak != int64(want) {
-				t.Errorf("%d frames queued as %d B, %d buffered, %d used; want %d as %d", frames, queued, port.Class[3].Buffered, sw.Used, packets, want)
+			if frames != packets || uint64(queued) != want || port.Class[3].Buffered != want || sw.Used != want ||
+				l.Switch(0).Port(out).QueuePeak != int64(want) {
+				t.Errorf("%d frames queued as %d B, %d buffered, %d used; want %d as %d", frames, queued, port.Class[3].Buffered,
+					sw.Used, packets, want)
 			}
 			if port.PausesSent != 1 { // at XOFF to the byte
 				t.Errorf("%d PAUSEs", port.PausesSent)

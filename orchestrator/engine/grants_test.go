@@ -16,12 +16,13 @@ import (
 
 // newGrantLab is a star of 100 Gb/s whose hosts can send by grants, with ECN as pausenet's switches have it.
 func newGrantLab(t testing.TB, hosts int, set func(*switchagent.Settings, *hostagent.Settings)) *lab {
-	return newLab(t, fmt.Sprintf("rate: 100Gbps\ndelay: 1us\nstar: {hosts: %d}", hosts), labOptions{both: func(s *switchagent.Settings, h *hostagent.Settings) {
-		s.ECN.Mode, h.Grants = switchagent.ECNRED, true
-		if set != nil {
-			set(s, h)
-		}
-	}})
+	return newLab(t, fmt.Sprintf("rate: 100Gbps\ndelay: 1us\nstar: {hosts: %d}", hosts),
+		labOptions{both: func(s *switchagent.Settings, h *hostagent.Settings) {
+			s.ECN.Mode, h.Grants = switchagent.ECNRED, true
+			if set != nil {
+				set(s, h)
+			}
+		}})
 }
 
 // grant adds a flow under RCCC.
@@ -43,8 +44,9 @@ func (l *lab) grant(from, to string, size int64, start vtime.Time, given map[str
 	return l.sendUnder(from, to, size, start, func() (cc.Controller, error) { return spec.New(env, settings) })
 }
 
-// TestIncastsByGrants: however many senders, the queue is never longer than what they may send before they hear of their receiver; nobody is
-// paused; all end together, when 99 % of the port's rate has carried what was not sent in advance; and none has more than its part before.
+// TestIncastsByGrants: however many senders, the queue is never longer than what they may send before they hear of
+// their receiver; nobody is paused; all end together, when 99 % of the port's rate has carried what was not sent in
+// advance; and none has more than its part before.
 func TestIncastsByGrants(t *testing.T) {
 	for _, c := range []struct {
 		senders int
@@ -73,7 +75,8 @@ func TestIncastsByGrants(t *testing.T) {
 			// 1.5 times bandwidth by delay for each, as constants have it: 4 us of cables, two frames, two ACKs.
 			rtt := 4*vtime.Microsecond + 2*(100*units.Gbps).TimeFor(line) + 2*(100*units.Gbps).TimeFor(l.plan.Framing.LineBytes(wire.AckLen))
 			initial := 3 * (100 * units.Gbps).BytesIn(rtt) / 2
-			if most := int64(c.senders) * (initial/mtuBytes + 1) * frame; longest > most || longest < most/2 && c.senders == 100 {
+			if most := int64(c.senders) * (initial/mtuBytes + 1) * frame; longest > most || longest < most/2 &&
+				c.senders == 100 {
 				t.Errorf("the queue had up to %d bytes: a first round trip of all is %d", longest, most)
 			}
 			if len(l.pfc) > 0 {
@@ -95,8 +98,8 @@ func TestIncastsByGrants(t *testing.T) {
 	}
 }
 
-// TestOutcastByGrants: a host that sends to eight has an eighth of its rate for each. What the others at one of these receivers have is the rest: it
-// grants no more than is used, since the flows of a host share what they ask for.
+// TestOutcastByGrants: a host that sends to eight has an eighth of its rate for each. What the others at one of these
+// receivers have is the rest: it grants no more than is used, since the flows of a host share what they ask for.
 func TestOutcastByGrants(t *testing.T) {
 	l := newGrantLab(t, 20, nil)
 	for i := range 8 {
@@ -113,8 +116,8 @@ func TestOutcastByGrants(t *testing.T) {
 	}
 }
 
-// TestGrantsUnderLoss: what is lost, data, grants or requests, is repaired, by go-back-N, by selective repeat and with trimming; with and without a credit
-// to begin with. Several flows have the same ends.
+// TestGrantsUnderLoss: what is lost, data, grants or requests, is repaired, by go-back-N, by selective repeat and with
+// trimming; with and without a credit to begin with. Several flows have the same ends.
 func TestGrantsUnderLoss(t *testing.T) {
 	for name, set := range map[string]func(*switchagent.Settings, *hostagent.Settings){
 		"go-back-n": func(*switchagent.Settings, *hostagent.Settings) {},
@@ -133,7 +136,8 @@ func TestGrantsUnderLoss(t *testing.T) {
 					set(s, h)
 				})
 				for i := range 16 {
-					l.grant(fmt.Sprintf("h%d", i%8), "h9", 100_000, vtime.Time(i)*vtime.Microsecond, map[string]string{"initial_credit": initial, "request_timeout": "50us"})
+					l.grant(fmt.Sprintf("h%d", i%8), "h9", 100_000, vtime.Time(i)*vtime.Microsecond,
+						map[string]string{"initial_credit": initial, "request_timeout": "50us"})
 				}
 				for _, port := range []int{l.port("h9", "s0"), l.port("s0", "h9")} {
 					l.at(0, func() error { return l.SetLoss(port, 0.05) })

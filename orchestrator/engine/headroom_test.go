@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestECNPorts: RED and the step mark at the ports that are selected, in a fabric where an uplink and a port to a host are congested.
+// TestECNPorts: RED and the step mark at the ports that are selected, in a fabric where an uplink and a port to a host
+// are congested.
 func TestECNPorts(t *testing.T) {
 	for ports, want := range map[switchagent.ECNPorts][2]bool{
 		switchagent.ECNPortsAuto: {true, true}, switchagent.ECNPortsAll: {true, true},
@@ -20,7 +21,10 @@ func TestECNPorts(t *testing.T) {
 		for _, mode := range []switchagent.ECNMode{switchagent.ECNRED, switchagent.ECNStep} {
 			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", labOptions{
 				sw: func(s *switchagent.Settings) {
-					s.ECN = switchagent.ECN{Mode: mode, Priorities: 1 << 3, KMin: 2 * units.KB, KMax: 4 * units.KB, PMax: 1, Ports: ports}
+					s.ECN = switchagent.ECN{
+						Mode: mode, Priorities: 1 << 3, KMin: 2 * units.KB, KMax: 4 * units.KB, PMax: 1,
+						Ports: ports,
+					}
 				},
 			})
 			for _, from := range []string{"h1", "h2", "h3"} {
@@ -43,12 +47,14 @@ func drain(l *lab) {
 	}
 }
 
-// The remedy for a headroom that is too small is the number of bytes that the port needs, and with that number nothing is lost.
+// The remedy for a headroom that is too small is the number of bytes that the port needs, and with that number nothing
+// is lost.
 func TestHeadroomRemedy(t *testing.T) {
 	incast := func(headroom units.Bytes) *lab {
-		l := newFaultLab(t, "name: t\nrate: 400Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.PFC.Headroom, s.PFC.XOFF = headroom, 300*units.KB
-		})
+		l := newFaultLab(t, "name: t\nrate: 400Gbps\nstar: {hosts: 4}\n",
+			func(s *switchagent.Settings, _ *hostagent.Settings) {
+				s.PFC.Headroom, s.PFC.XOFF = headroom, 300*units.KB
+			})
 		for _, from := range []string{"h0", "h1", "h2"} {
 			l.send(from, "h3", 2_000_000, 0, 0)
 		}
@@ -61,7 +67,8 @@ func TestHeadroomRemedy(t *testing.T) {
 		"PAUSE waits for, 168B while PFC frames are; 1.14KB that the peer is sending) and its headroom is 50KB: " +
 		"switch.pfc.headroom must be 103.564KB or more here, or auto"
 	broken := l.Check()
-	if len(broken) == 0 || broken[0].Invariant != "nothing is dropped in a lossless class" || !strings.HasSuffix(broken[0].Detail, want) {
+	if len(broken) == 0 || broken[0].Invariant != "nothing is dropped in a lossless class" ||
+		!strings.HasSuffix(broken[0].Detail, want) {
 		t.Errorf("%v\nwant %s", broken, want)
 	}
 	for _, headroom := range []units.Bytes{103_564, switchagent.Auto} {
@@ -73,7 +80,8 @@ func TestHeadroomRemedy(t *testing.T) {
 	}
 }
 
-// Where hosts answer although they are paused, no headroom holds what they send: that is the cause then, and no late PAUSE.
+// Where hosts answer although they are paused, no headroom holds what they send: that is the cause then, and no late
+// PAUSE.
 func TestHeadroomOfPausedAnswers(t *testing.T) {
 	for _, c := range []struct {
 		headroom units.Bytes
@@ -83,11 +91,12 @@ func TestHeadroomOfPausedAnswers(t *testing.T) {
 			"(host.ack_when_paused), without end, and the 13.564KB of headroom"},
 		{5_000, "; and h1 sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top"},
 	} {
-		l := newFaultLab(t, "name: t\nrate: 40Gbps\nmtu: 256\nstar: {hosts: 14}\n", func(s *switchagent.Settings, h *hostagent.Settings) {
-			s.PFC.Headroom, s.PFC.XOFF = c.headroom, 20*units.KB
-			s.PFC.XON = 10 * units.KB
-			h.ACKsWithData, h.ACKsWhenPaused, h.RetransmitTimeout = true, true, 0
-		})
+		l := newFaultLab(t, "name: t\nrate: 40Gbps\nmtu: 256\nstar: {hosts: 14}\n",
+			func(s *switchagent.Settings, h *hostagent.Settings) {
+				s.PFC.Headroom, s.PFC.XOFF = c.headroom, 20*units.KB
+				s.PFC.XON = 10 * units.KB
+				h.ACKsWithData, h.ACKsWhenPaused, h.RetransmitTimeout = true, true, 0
+			})
 		l.send("h0", "h1", 1_000_000, 0, 0)
 		for i := 2; i < 14; i++ {
 			l.send(fmt.Sprintf("h%d", i), "h0", 300_000, 0, 0)
@@ -108,9 +117,10 @@ func TestHeadroomOfPausedAnswers(t *testing.T) {
 // So is that for a buffer that does not hold what XOFF and headroom let in.
 func TestBufferRemedy(t *testing.T) {
 	incast := func(buffer units.Bytes) *lab {
-		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.Buffer, s.PFC.XOFF = buffer, 300*units.KB
-		})
+		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n",
+			func(s *switchagent.Settings, _ *hostagent.Settings) {
+				s.Buffer, s.PFC.XOFF = buffer, 300*units.KB
+			})
 		for _, from := range []string{"h0", "h1", "h2"} {
 			l.send(from, "h3", 1_000_000, 0, 0)
 		}
@@ -130,16 +140,17 @@ func TestBufferRemedy(t *testing.T) {
 	}
 }
 
-// A cable that becomes longer while the fabric works gets the headroom that it needs, if that is auto, and keeps it as it becomes
-// shorter: what is on it arrives all the same.
+// A cable that becomes longer while the fabric works gets the headroom that it needs, if that is auto, and keeps it as
+// it becomes shorter: what is on it arrives all the same.
 func TestHeadroomFollowsTheCable(t *testing.T) {
 	for _, c := range []struct {
 		headroom units.Bytes
 		lost     bool
 	}{{switchagent.Auto, false}, {75 * units.KB, true}} {
-		l := newFaultLab(t, "name: t\nrate: 100Gbps\nstar: {hosts: 4}\n", func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.PFC.Headroom = c.headroom
-		})
+		l := newFaultLab(t, "name: t\nrate: 100Gbps\nstar: {hosts: 4}\n",
+			func(s *switchagent.Settings, _ *hostagent.Settings) {
+				s.PFC.Headroom = c.headroom
+			})
 		h0, s0 := l.port("h0", "s0"), l.port("s0", "h0")
 		set := func(at, delay vtime.Time) {
 			l.At(at, func(vtime.Time) error {

@@ -44,7 +44,8 @@ func (p *port) receiver() *receiver {
 // hostPort is a host's port by its interface index.
 func (l *lane) hostPort(nic int) *port { return &l.ports[l.plan.Interfaces[nic]] }
 
-// SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes what waits at once.
+// SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes
+// what waits at once.
 func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 	p := e.hostPort(nic)
 	if slow == nil {
@@ -179,8 +180,8 @@ func (l *lane) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause
 	}
 }
 
-// InjectPFCStorm has the NIC of an interface send PAUSE for priorities every interval, of the longest time there is, as a NIC does whose receive
-// side hangs; no priority ends it, and the last PAUSE runs out.
+// InjectPFCStorm has the NIC of an interface send PAUSE for priorities every interval, of the longest time there is, as
+// a NIC does whose receive side hangs; no priority ends it, and the last PAUSE runs out.
 func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) error {
 	p := e.hostPort(nic)
 	if !e.flowControl.usesPause() {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSlowReceiver: a NIC that takes frames at 10 Gb/s takes all of them, one after the other from the first on: PAUSE holds the
-// rest back, and nothing is lost.
+// TestSlowReceiver: a NIC that takes frames at 10 Gb/s takes all of them, one after the other from the first on: PAUSE
+// holds the rest back, and nothing is lost.
 func TestSlowReceiver(t *testing.T) {
 	l := newFaultLab(t, twoHosts, nil)
 	flow := l.send("h0", "h1", 1_000_000, 0, 0)
@@ -37,7 +37,8 @@ func TestSlowReceiver(t *testing.T) {
 	}
 }
 
-// TestSlowReceiverOverruns: with a buffer that is full before PAUSE can tell, it drops; and a healthy NIC again takes what waits.
+// TestSlowReceiverOverruns: with a buffer that is full before PAUSE can tell, it drops; and a healthy NIC again takes
+// what waits.
 func TestSlowReceiverOverruns(t *testing.T) {
 	l := newFaultLab(t, twoHosts, timeout(200*vtime.Microsecond))
 	l.send("h0", "h1", 1_000_000, 0, 0)

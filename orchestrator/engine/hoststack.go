@@ -13,12 +13,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Host-stack traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port beside RoCE, by
-// the priority of its DSCP, crosses the fabric as any frame, and goes up the kernel's stack at its destination. Nothing about
-// such a frame's content can be relied on: what becomes of it is counted, and breaks no invariant.
+// Host-stack traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port
+// beside RoCE, by the priority of its DSCP, crosses the fabric as any frame, and goes up the kernel's stack at its
+// destination. Nothing about such a frame's content can be relied on: what becomes of it is counted, and breaks no
+// invariant.
 //
-// What the pipelines do not forward takes the slow path: the switch's processor answers it, sends it on to another switch's, or has it
-// copied along a tree to all hosts. Such frames are in no ingress port's account: queues take them up to the limit of lossy priorities.
+// What the pipelines do not forward takes the slow path: the switch's processor answers it, sends it on to another
+// switch's, or has it copied along a tree to all hosts. Such frames are in no ingress port's account: queues take them
+// up to the limit of lossy priorities.
 
 // hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
 const hostStackQueueLimit = 1000
@@ -74,15 +76,16 @@ func (e *Engine) HostStack(nic int) HostStackCounts {
 	return HostStackCounts{}
 }
 
-// offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false if data is
-// not all of it.
+// offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false
+// if data is not all of it.
 func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
 	if !whole || len(data) < wire.EthernetLen || len(data) > l.mtuOf(p.id)+wire.EthernetLen || !l.carries(data) {
 		o.Unknown++
 		return
 	}
-	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !l.slowPath.querier && switchagent.MembershipOf(data) == switchagent.MembershipReport {
+	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !l.slowPath.querier &&
+		switchagent.MembershipOf(data) == switchagent.MembershipReport {
 		return // of the groups of its addresses, the kernel's own: nobody has asked, and hosts at rest send nothing
 	}
 	priority := wire.PriorityOf(data)
@@ -151,7 +154,8 @@ func (o *hostStack) pop(priority uint8) *frame.Frame {
 	return f
 }
 
-// pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately within one.
+// pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately
+// within one.
 func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
 	o, nic := p.hostStack, l.nics[p.index]
 	registers := &l.state.Ports[p.id]
@@ -276,7 +280,8 @@ func (e *Engine) newProcessors() {
 		return e.interfaceOf(a) >= 0 || e.switchOf(a) >= 0 || a == wire.Addr(topologies.Gateway.As4())
 	}
 	for i := range e.switches {
-		e.slowPath.processors = append(e.slowPath.processors, switchagent.Processor{Address: e.plan.SwitchAddress(i).As4(), Known: known})
+		e.slowPath.processors = append(e.slowPath.processors,
+			switchagent.Processor{Address: e.plan.SwitchAddress(i).As4(), Known: known})
 	}
 	e.findTrees()
 }
@@ -351,8 +356,8 @@ func (l *lane) forProcessor(f *frame.Frame) bool {
 // mtuOf is the MTU of a port.
 func (l *lane) mtuOf(p int32) int { return l.plan.Ports[p].MTU }
 
-// takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not forwarded, or to a port
-// whose MTU it exceeds.
+// takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not
+// forwarded, or to a port whose MTU it exceeds.
 func (l *lane) takeSlowPath(in *port, f *frame.Frame) error {
 	x := l.pass
 	switch x.Verdict {
@@ -444,7 +449,8 @@ func (l *lane) fragment(out int32, f *frame.Frame, priority uint8) error {
 	return nil
 }
 
-// takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has made it.
+// takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has
+// made it.
 func (l *lane) takeFrame(f *frame.Frame, sender *port) {
 	if sender != nil && sender.hostStack != nil {
 		sender.hostStack.Taken++
@@ -469,8 +475,9 @@ func (l *lane) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return l.enqueue(out, f, priority)
 }
 
-// flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches are told, and keep to
-// themselves, as no router asks them: every group goes to all. Once a host has asked itself, it gets the answers (RFC 4541, section 2.1.1).
+// flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches
+// are told, and keep to themselves, as no router asks them: every group goes to all. Once a host has asked itself, it
+// gets the answers (RFC 4541, section 2.1.1).
 func (l *lane) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {
 	case switchagent.MembershipLink:
@@ -502,7 +509,8 @@ func (l *lane) flood(in *port, f *frame.Frame, priority uint8) error {
 	return nil
 }
 
-// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is on its way.
+// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is
+// on its way.
 func (e *Engine) checkHostStack() {
 	if !e.features.Live {
 		return
@@ -523,7 +531,8 @@ func (e *Engine) checkHostStack() {
 	made := sum.Sent.Frames + e.Built
 	ended := sum.Delivered.Frames + sum.RoCE + sum.Datagrams + control + e.Refused + e.Taken + e.Missed
 	if made != ended+left {
-		e.fail("programs' frames are conserved", "fabric", "%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
+		e.fail("programs' frames are conserved", "fabric",
+			"%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
 			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, sum.Datagrams, control, e.Refused, e.Taken, e.Missed, left)
 	}
 }

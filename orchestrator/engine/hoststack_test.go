@@ -171,7 +171,8 @@ func TestMembershipReports(t *testing.T) {
 	p.want("a report that was asked for", 1, 1, 2, 2)
 }
 
-// A queue takes no more copies than its limit, of a lossless priority neither, and nobody is paused for them: the invariants hold.
+// A queue takes no more copies than its limit, of a lossless priority neither, and nobody is paused for them: the
+// invariants hold.
 func TestFloodOfFloods(t *testing.T) {
 	p := newPrograms(t, square, func(s *switchagent.Settings) { s.LossyLimit = 20_000 })
 	for range 200 {
@@ -212,7 +213,8 @@ func TestSwitchesAnswer(t *testing.T) {
 	}
 }
 
-// A packet that is longer than the MTU of the port that it would leave by is cut, or answered, and takes no place in the switch.
+// A packet that is longer than the MTU of the port that it would leave by is cut, or answered, and takes no place in
+// the switch.
 func TestTooLongForPort(t *testing.T) {
 	p := newPrograms(t, square+"\ninterface_mtu: 9000\nchange_links: [{from: leaf1, to: h3, interface_mtu: 1500}]", nil)
 	to := p.plan.NodeByName("h3").Addr.As4()
@@ -295,7 +297,10 @@ func (p *programs) anyFrame(r *rand.Rand, from, to string) []byte {
 	case 0: // IPv6
 		wire.Ethernet(f).SetType(wire.EtherTypeIPv6)
 		clear(f[14:54])
-		f[14], f[15], f[20], f[21] = 0x60|byte(r.IntN(16)), byte(r.Uint32()), []byte{17, 6, 58, 0, 44}[r.IntN(5)], byte(1+r.IntN(4))
+		f[14], f[15], f[20], f[21] = 0x60|byte(r.IntN(16)), byte(r.Uint32()), []byte{
+			17, 6, 58, 0,
+			44,
+		}[r.IntN(5)], byte(1+r.IntN(4))
 		binary.BigEndian.PutUint16(f[18:], uint16(n-54))
 		six := wire.Map(dst)
 		copy(f[22:], src[:])

@@ -5,8 +5,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// sendPFC has port from send a PFC frame for a priority at the given time, as if its own pipeline had asked for it: onto
-// the wire at once, and into every count. When it arrives is known once it is sent: not before what is on the wire.
+// sendPFC has port from send a PFC frame for a priority at the given time, as if its own pipeline had asked for it:
+// onto the wire at once, and into every count. When it arrives is known once it is sent: not before what is on the
+// wire.
 func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (arrival *vtime.Time) {
 	p := &l.ports[from]
 	arrival = new(vtime.Time)

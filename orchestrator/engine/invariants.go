@@ -93,12 +93,14 @@ func (e *Engine) checkFrames() {
 			left.Bytes += bytes
 			cut += p.TrimmedBytes
 			if kept := p.EnqueuedBytes - p.TxBytes; kept != p.QueuedBytes() {
-				e.fail("bytes are conserved", e.plan.Ports[id].Name, "%d bytes came and did not go, %d are queued", kept, p.QueuedBytes())
+				e.fail("bytes are conserved", e.plan.Ports[id].Name, "%d bytes came and did not go, %d are queued", kept,
+					p.QueuedBytes())
 			}
 		}
 	}
 	if e.Created.Frames != e.Ended.Frames+left.Frames || e.Created.Bytes != e.Ended.Bytes+left.Bytes+cut {
-		e.fail("bytes are conserved", "fabric", "%+v made, %+v ended, %+v left, %d bytes trimmed", e.Created, e.Ended, left, cut)
+		e.fail("bytes are conserved", "fabric", "%+v made, %+v ended, %+v left, %d bytes trimmed", e.Created, e.Ended, left,
+			cut)
 	}
 	if out := int64(e.pool.Out()); out != left.Frames+waiting {
 		e.fail("frames are conserved", "fabric", "%d frames are in use, %d can be found", out, left.Frames+waiting)
@@ -109,8 +111,8 @@ func (e *Engine) switchPorts(index int) []topologies.PortID {
 	return e.plan.Nodes[e.plan.Switch[index]].Ports
 }
 
-// checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they are
-// empty.
+// checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they
+// are empty.
 func (e *Engine) checkAccounts() {
 	buffered := make([][switchagent.Priorities]uint64, len(e.ports))
 	for i, s := range e.switches {
@@ -192,13 +194,15 @@ func (e *Engine) checkPorts() {
 // checkFlow: a flow arrived exactly once, in order or, with selective repeat, each packet at its place.
 func (e *Engine) checkFlow(f *Flow) {
 	if f.Finished != vtime.Never && f.Delivered() != f.Size {
-		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered", f.Delivered(), f.Size)
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered",
+			f.Delivered(), f.Size)
 	}
 	if f.Receiver == nil {
 		return
 	}
 	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
-		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d bytes sent, %d delivered, %d acknowledged",
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number),
+			"%d bytes sent, %d delivered, %d acknowledged",
 			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
 	}
 }
@@ -219,8 +223,10 @@ func (e *Engine) checkFlows() {
 	for i, n := range e.nics {
 		port := &e.plan.Ports[e.plan.Interfaces[i]]
 		name := e.plan.EndName(port.Node, uint8(port.Number-1))
-		if e.Dropped == 0 && timeouts == 0 && trimmed == 0 && !e.rerouted && !e.plan.Balancing.Moving && (n.Duplicates != 0 || n.OutOfOrder != 0) {
-			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates, n.OutOfOrder)
+		if e.Dropped == 0 && timeouts == 0 && trimmed == 0 && !e.rerouted && !e.plan.Balancing.Moving &&
+			(n.Duplicates != 0 || n.OutOfOrder != 0) {
+			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates,
+				n.OutOfOrder)
 		}
 		if n.Corrupted != 0 {
 			e.fail("frames arrive as they were sent", name, "%d frames had a wrong ICRC", n.Corrupted)
@@ -231,13 +237,14 @@ func (e *Engine) checkFlows() {
 // grantInvariant is what holds of flows that send only what their receivers grant.
 const grantInvariant = "grants add up"
 
-// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked for, nor
-// spent that was not granted.
+// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked
+// for, nor spent that was not granted.
 func (l *lane) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	place := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted
 	if g.Initial+g.Heard != sent+g.Left {
-		l.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left", g.Initial, g.Heard, sent, g.Left)
+		l.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
+			g.Initial, g.Heard, sent, g.Left)
 	}
 	if g.Heard > g.Granted || g.Granted > g.Demand {
 		l.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
@@ -257,8 +264,8 @@ func (e *Engine) Grants() hostagent.GrantCounts {
 	return sum
 }
 
-// checkGranted: what the NICs have granted in all is what flows have been granted, and one that has not heard of all of it still can: a grant is on
-// its way, unless frames were dropped.
+// checkGranted: what the NICs have granted in all is what flows have been granted, and one that has not heard of all of
+// it still can: a grant is on its way, unless frames were dropped.
 func (e *Engine) checkGranted() {
 	flows, awaited := e.pastGrants.Granted, map[uint32]*Flow{}
 	for i := range e.flows {
@@ -318,8 +325,8 @@ func (e *Engine) checkLosses() {
 	}
 }
 
-// checkDrops: every frame that was dropped is counted at a port, by cause: by a traffic manager, by a pipeline, or as a fault's. A live fabric's programs
-// have frames of their own that are no flow's.
+// checkDrops: every frame that was dropped is counted at a port, by cause: by a traffic manager, by a pipeline, or as a
+// fault's. A live fabric's programs have frames of their own that are no flow's.
 func (e *Engine) checkDrops() {
 	if e.features.Live {
 		return
@@ -341,7 +348,8 @@ func (e *Engine) checkDrops() {
 		}
 	}
 	for why, n := range e.lost {
-		if Loss(why) != LossPause && Loss(why) != LossRoute { // a traffic manager refused the ones, a pipeline ended the others
+		// a traffic manager refused the ones, a pipeline ended the others
+		if Loss(why) != LossPause && Loss(why) != LossRoute {
 			faults += n.Frames
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestInvariantsCatchWrongs injects one wrong at a time and wants the invariant it breaks named, with the place. Each is done to a run
-// of its own, in the midst of it or as it ends.
+// TestInvariantsCatchWrongs injects one wrong at a time and wants the invariant it breaks named, with the place. Each
+// is done to a run of its own, in the midst of it or as it ends.
 func TestInvariantsCatchWrongs(t *testing.T) {
 	const (
 		conserved = "bytes are conserved"
@@ -25,26 +25,59 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 		after            func(l *lab)
 	}{
 		{name: "nothing"},
-		{name: "ingress account", invariant: accounts, place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Class[3].Buffered += 1058 }},
-		{name: "ingress account of another priority", invariant: accounts, place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[6].Buffered++ }},
+		{
+			name: "ingress account", invariant: accounts, place: "s0-eth1",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].Class[3].Buffered += 1058 },
+		},
+		{
+			name: "ingress account of another priority", invariant: accounts, place: "s0-eth2",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[6].Buffered++ },
+		},
 		{name: "shared buffer", invariant: accounts, place: "s0", after: func(l *lab) { l.state.Switches[0].Used++ }},
-		{name: "queue register", invariant: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Class[3].QueueBytes = 1 }},
-		{name: "flow count of an empty switch", invariant: accounts, place: "s0-eth3", after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 }},
-		{name: "frames received", invariant: arrives, place: "h2-eth1", after: func(l *lab) { l.state.Ports[l.port("h2", "s0")].RxFrames-- }},
-		{name: "frames sent", invariant: arrives, place: "s0-eth1", after: func(l *lab) { l.ports[l.port("h0", "s0")].txFrames++ }},
-		{name: "PAUSE sent", invariant: "every pause arrives", place: "s0-eth1", after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ }},
-		{name: "RESUME received", invariant: "every pause arrives", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("h1", "s0")].ResumesReceived++ }},
-		{name: "idle trigger", invariant: "pipelines and traffic managers agree", place: "s0-eth2", after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ }},
+		{
+			name: "queue register", invariant: accounts, place: "s0-eth3",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Class[3].QueueBytes = 1 },
+		},
+		{
+			name: "flow count of an empty switch", invariant: accounts, place: "s0-eth3",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 },
+		},
+		{
+			name: "frames received", invariant: arrives, place: "h2-eth1",
+			after: func(l *lab) { l.state.Ports[l.port("h2", "s0")].RxFrames-- },
+		},
+		{
+			name: "frames sent", invariant: arrives, place: "s0-eth1",
+			after: func(l *lab) { l.ports[l.port("h0", "s0")].txFrames++ },
+		},
+		{
+			name: "PAUSE sent", invariant: "every pause arrives", place: "s0-eth1",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ },
+		},
+		{
+			name: "RESUME received", invariant: "every pause arrives", place: "s0-eth2",
+			after: func(l *lab) { l.state.Ports[l.port("h1", "s0")].ResumesReceived++ },
+		},
+		{
+			name: "idle trigger", invariant: "pipelines and traffic managers agree", place: "s0-eth2",
+			after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ },
+		},
 		{name: "made frames", invariant: conserved, place: "fabric", after: func(l *lab) { l.Created.Frames++ }},
 		{name: "ended bytes", invariant: conserved, place: "fabric", after: func(l *lab) { l.Ended.Bytes-- }},
-		{name: "bytes of a port", invariant: conserved, place: "s0-eth3", after: func(l *lab) { l.Switch(0).Port(l.port("s0", "h2")).TxBytes-- }},
+		{
+			name: "bytes of a port", invariant: conserved, place: "s0-eth3",
+			after: func(l *lab) { l.Switch(0).Port(l.port("s0", "h2")).TxBytes-- },
+		},
 		{name: "lost frame", invariant: "frames are conserved", place: "fabric", after: func(l *lab) { l.pool.Get(60) }},
 		{name: "passes", invariant: agree, place: "plane", after: func(l *lab) { l.pass.Done++ }},
 		{name: "egress pipelines", invariant: agree, place: "plane", after: func(l *lab) { l.pass.Marked-- }},
 		{name: "delivered too much", invariant: once, place: "flow 0", after: func(l *lab) { l.Flows()[0].past.delivered++ }},
 		{name: "delivered twice", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).Duplicates++ }},
 		{name: "out of order", invariant: once, place: "h2", after: func(l *lab) { l.NIC(2).OutOfOrder++ }},
-		{name: "a drop that nobody counted", invariant: "drops are counted by cause", place: "fabric", after: func(l *lab) { l.Dropped++ }},
+		{
+			name: "a drop that nobody counted", invariant: "drops are counted by cause", place: "fabric",
+			after: func(l *lab) { l.Dropped++ },
+		},
 		{name: "bit error", invariant: "frames arrive as they were sent", place: "h2", during: func(l *lab) {
 			l.ports[l.port("h0", "s0")].wire.first().Data()[100] ^= 0x10
 		}},
@@ -58,20 +91,24 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 			l.Ended.add(len(f.Data()))
 			l.pool.Put(f)
 		}},
-		{name: "data through a closed gate", invariant: "no data leaves a paused port", place: "s0-eth3", during: func(l *lab) {
-			// A frame that the gate takes for a control frame.
-			out := l.port("s0", "h2")
-			f, _ := l.Switch(0).Dequeue(l.Now(), out)
-			l.state.Ports[out].Class[3].PausedUntil = uint64(l.Now() + 5*vtime.Microsecond)
-			f.Control = true
-			l.Switch(0).Enqueue(out, f)
-			f.Control = false
-		}},
+		{
+			name: "data through a closed gate", invariant: "no data leaves a paused port", place: "s0-eth3",
+			during: func(l *lab) {
+				// A frame that the gate takes for a control frame.
+				out := l.port("s0", "h2")
+				f, _ := l.Switch(0).Dequeue(l.Now(), out)
+				l.state.Ports[out].Class[3].PausedUntil = uint64(l.Now() + 5*vtime.Microsecond)
+				f.Control = true
+				l.Switch(0).Enqueue(out, f)
+				f.Control = false
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{burst: true, sw: func(s *switchagent.Settings) {
-				s.PFC.XOFF, s.PFC.XON = 50_000, 40_000
-			}})
+			l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}",
+				labOptions{burst: true, sw: func(s *switchagent.Settings) {
+					s.PFC.XOFF, s.PFC.XON = 50_000, 40_000
+				}})
 			l.send("h0", "h2", 200_000, 0, 0)
 			l.send("h1", "h2", 200_000, 0, 0)
 			l.watch(l.port("h2", "s0")) // so that frames are whole, and have an ICRC

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lab is a fabric with an engine on it, and what was seen there. It is on the wasm plane, which needs no root: that the kernel plane
-// does the same to each frame is tested by the built-in scenarios and by package planefuzz.
+// lab is a fabric with an engine on it, and what was seen there. It is on the wasm plane, which needs no root: that the
+// kernel plane does the same to each frame is tested by the built-in scenarios and by package planefuzz.
 type lab struct {
 	testing.TB
 	*Engine

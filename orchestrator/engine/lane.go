@@ -13,8 +13,9 @@ import (
 // none is no region.
 const none = -1
 
-// A lane drives regions, one after the other. It has what changes with every frame and belongs to no region: the time, the pass, the pool
-// of frames, the counts. So several lanes can drive regions at once, and what they have counted is put together when all are done.
+// A lane drives regions, one after the other. It has what changes with every frame and belongs to no region: the time,
+// the pass, the pool of frames, the counts. So several lanes can drive regions at once, and what they have counted is
+// put together when all are done.
 type lane struct {
 	*fabric
 
@@ -94,8 +95,8 @@ type cut struct {
 	making int32 // as the lane's
 }
 
-// fabric is what all lanes drive. What is a region's, a port or one end of a flow, changes as that region is driven; all else does between
-// two events.
+// fabric is what all lanes drive. What is a region's, a port or one end of a flow, changes as that region is driven;
+// all else does between two events.
 type fabric struct {
 	plane    plane.Plane
 	first    *lane

@@ -16,7 +16,9 @@ import (
 )
 
 // laneRun is a run of six flows between three leaves, of the sizes and under the controllers that prepare gives them.
-func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch, prepare func(e *Engine, flow int, f *FlowConfig)) *Engine {
+func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch,
+	prepare func(e *Engine, flow int, f *FlowConfig),
+) *Engine {
 	t.Helper()
 	plan := parsePlan(t, "rate: 25Gbps\ndelay: 20us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}")
 	opened, err := wasmplane.Open(plan, plane.Features{})
@@ -43,8 +45,8 @@ func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch, prepare fun
 	return e
 }
 
-// TestLanesComeToRest: a fabric that PAUSE has stopped for good ends its run when it does by one lane, whichever lane has begun the flows and
-// moved the last frame. Whoever watches is called as often.
+// TestLanesComeToRest: a fabric that PAUSE has stopped for good ends its run when it does by one lane, whichever lane
+// has begun the flows and moved the last frame. Whoever watches is called as often.
 func TestLanesComeToRest(t *testing.T) {
 	var want string
 	for _, lanes := range []int{1, 2, 3} {
@@ -68,7 +70,8 @@ func TestLanesComeToRest(t *testing.T) {
 				})
 			}
 		})
-		got := fmt.Sprintf("at %v, fingerprint %s, %d open, stopped %v", e.Now(), e.Fingerprint(), e.OpenFlows(), e.StoppedFlows())
+		got := fmt.Sprintf("at %v, fingerprint %s, %d open, stopped %v", e.Now(), e.Fingerprint(), e.OpenFlows(),
+			e.StoppedFlows())
 		if want == "" {
 			want = got
 		}
@@ -92,7 +95,8 @@ func (c *culprit) OnAck(s *cc.Sample) {
 	c.Controller.OnAck(s)
 }
 
-// TestLanesBreakInvariants: of the invariants that are broken in a phase, those are kept that one lane finds first, in its order.
+// TestLanesBreakInvariants: of the invariants that are broken in a phase, those are kept that one lane finds first, in
+// its order.
 func TestLanesBreakInvariants(t *testing.T) {
 	var want []string
 	for _, lanes := range []int{1, 2, 3} {

@@ -26,8 +26,8 @@ type eager struct{ *crew.Crew }
 
 func (e eager) Lanes(int, int) int { return e.Size() }
 
-// apart is a crew of which each drives its own share, from its end: so every lane has something to do, however slow the machine is, and regions
-// are driven in another order than by one.
+// apart is a crew of which each drives its own share, from its end: so every lane has something to do, however slow the
+// machine is, and regions are driven in another order than by one.
 type apart int
 
 func (a apart) Size() int { return int(a) }
@@ -70,8 +70,8 @@ type laneCase struct {
 	plane      string
 }
 
-// TestLanesChangeNothing: a run by several lanes comes to what it comes to by one, in all that can be seen of it, and in the order in which
-// observers are told.
+// TestLanesChangeNothing: a run by several lanes comes to what it comes to by one, in all that can be seen of it, and
+// in the order in which observers are told.
 func TestLanesChangeNothing(t *testing.T) {
 	controllers := []string{"dcqcn", "dcon", "pcn", "lstm-pid", "hpcc", "swift", "dcqcn+tcd"}
 	cases, several := uint64(28), []int{2, 3, 8}
@@ -86,7 +86,8 @@ func TestLanesChangeNothing(t *testing.T) {
 				many := c.run(t, lanes)
 				for i := range max(len(one), len(many)) {
 					if i >= len(one) || i >= len(many) || one[i] != many[i] {
-						t.Errorf("%d lanes: line %d of %d is %q, by one %q of %d", lanes, i, len(many), many[min(i, len(many)-1)], one[min(i, len(one)-1)], len(one))
+						t.Errorf("%d lanes: line %d of %d is %q, by one %q of %d", lanes, i, len(many), many[min(i, len(many)-1)],
+							one[min(i, len(one)-1)], len(one))
 						break
 					}
 				}
@@ -139,7 +140,10 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	if c.credits {
 		sw.FlowControl, sw.CBFC.Buffer = switchagent.FlowCBFC, 60*units.KB
 	} else if c.faults {
-		sw.PFC.Watchdog = switchagent.Watchdog{Detect: 30 * vtime.Microsecond, Restore: 50 * vtime.Microsecond, Forward: c.seed%4 == 1}
+		sw.PFC.Watchdog = switchagent.Watchdog{
+			Detect: 30 * vtime.Microsecond, Restore: 50 * vtime.Microsecond,
+			Forward: c.seed%4 == 1,
+		}
 	}
 	if !c.lossless {
 		sw.PFC.Headroom = 1000
@@ -155,8 +159,9 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	}
 	seen := &account{}
 	e := newEngine(t, Config{
-		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host, Features: features,
-		Seed: c.seed, Observer: seen, Crew: by,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
+		Features: features,
+		Seed:     c.seed, Observer: seen, Crew: by,
 	})
 	c.addFlows(t, e, spec, random)
 	c.addOperations(t, e, spec)
@@ -180,7 +185,8 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	if len(violations) > 0 && c.lossless && !c.faults {
 		t.Errorf("violations: %v", violations)
 	}
-	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals, e.OpenFlows(), e.Lost(), e.CreditMessages())
+	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals,
+		e.OpenFlows(), e.Lost(), e.CreditMessages())
 	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.Misled(), e.pool.Out())
 	for _, v := range violations {
 		seen.say("%+v", v)
@@ -204,7 +210,8 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	return seen.told
 }
 
-// addFlows adds flows of all sizes, most of them to one host of two, and at last some that find the fabric at rest, and end at about one time.
+// addFlows adds flows of all sizes, most of them to one host of two, and at last some that find the fabric at rest, and
+// end at about one time.
 func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand.Rand) {
 	t.Helper()
 	for i := range 60 {
@@ -232,7 +239,8 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 	}
 }
 
-// addOperations adds traffic that waits: computes, some of them on units, and messages, each waiting for some of those before at its host.
+// addOperations adds traffic that waits: computes, some of them on units, and messages, each waiting for some of those
+// before at its host.
 func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(c.seed, 9))
@@ -264,7 +272,8 @@ func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 		send, receive := add(host, OperationConfig{Kind: OperationSend}), add(other, OperationConfig{Kind: OperationReceive})
 		for range 1 + random.IntN(2) {
 			e.AddFlow(FlowConfig{
-				Source: e.plan.Hosts[host], Destination: e.plan.Hosts[other], Size: 1 + random.Int64N(30_000), Send: int32(send) + 1, Receive: int32(receive) + 1,
+				Source: e.plan.Hosts[host], Destination: e.plan.Hosts[other], Size: 1 + random.Int64N(30_000),
+				Send: int32(send) + 1, Receive: int32(receive) + 1,
 				Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(random.IntN(1000))},
 				NewController: func(int) (cc.Controller, error) { return spec.New(laneEnv(e), settings) },
 			})
@@ -322,8 +331,8 @@ func (f *faulty) OnAck(s *cc.Sample) {
 	f.Controller.OnAck(s)
 }
 
-// TestPanicOfALane: a congestion control that panics is named by several lanes as by one, and so is one that panics as it is made. Where
-// several do at once it is that of the first region.
+// TestPanicOfALane: a congestion control that panics is named by several lanes as by one, and so is one that panics as
+// it is made. Where several do at once it is that of the first region.
 func TestPanicOfALane(t *testing.T) {
 	for _, making := range []bool{false, true} {
 		var want *PanicError
@@ -338,7 +347,8 @@ func TestPanicOfALane(t *testing.T) {
 			defer members.Close()
 			sw, host := switchagent.Default(), hostagent.Default()
 			e := newEngine(t, Config{
-				Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: eager{members},
+				Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host,
+				Crew: eager{members},
 			})
 			for i, id := range plan.Hosts {
 				e.AddFlow(FlowConfig{

@@ -7,9 +7,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// SetLink takes the link of a port down, both ways, or up again. As it goes down, what is on the wire or being sent is lost,
-// switches flush what waits for it and discard what comes, and NICs keep what they have. Routes do not change: see Reroute. PAUSEs
-// that hold either end are forgotten. As it comes up, PAUSEs that are still due are sent, and credits begin anew.
+// SetLink takes the link of a port down, both ways, or up again. As it goes down, what is on the wire or being sent is
+// lost, switches flush what waits for it and discard what comes, and NICs keep what they have. Routes do not change:
+// see Reroute. PAUSEs that hold either end are forgotten. As it comes up, PAUSEs that are still due are sent, and
+// credits begin anew.
 func (e *Engine) SetLink(id int, up bool) error {
 	ends := [2]*port{&e.ports[id], &e.ports[e.ports[id].peer]}
 	if e.faultOf(ends[0]).down == !up {
@@ -96,8 +97,8 @@ func (e *Engine) LinkUp(port int) bool {
 	return e.ports[port].fault == nil || !e.ports[port].fault.down
 }
 
-// Reroute has the routes avoid the links that are down: shortest paths anew, on every switch at once. A host that no way is left
-// to gets nothing.
+// Reroute has the routes avoid the links that are down: shortest paths anew, on every switch at once. A host that no
+// way is left to gets nothing.
 func (e *Engine) Reroute() error {
 	routes := e.plan.RoutesOver(func(p topologies.PortID) bool { return e.LinkUp(int(p)) })
 	if err := fill.Routes(&routes, e.state); err != nil {

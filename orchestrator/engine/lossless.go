@@ -17,8 +17,8 @@ type overrun struct {
 	why      switchagent.Drop
 }
 
-// failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy, however many
-// follow.
+// failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy,
+// however many follow.
 func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	at := overrun{p.id, f.Priority, why}
 	if why == switchagent.DropHeadroom { // an account of the port that it came by
@@ -41,7 +41,8 @@ func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	r.overruns[at] = l.fail(NothingDropped, l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
-// lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to do.
+// lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to
+// do.
 func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 	_, cable := l.cableOf(p)
 	needed := cable.InFlight(&l.settings[p.index].PFC)
@@ -66,8 +67,10 @@ func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 	return text
 }
 
-// answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is paused.
+// answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is
+// paused.
 func (l *lane) answersPaused(p *port, priority uint8) bool {
 	return !p.isSwitch && l.hosts.ACKsWhenPaused &&
-		(priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority || l.hosts.ACKsWithData && l.data>>priority&1 != 0)
+		(priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority || l.hosts.ACKsWithData &&
+			l.data>>priority&1 != 0)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestLostPauseIsOfItsTime: a frame that overruns a port is a lost PAUSE's fault if it was sent after that should have come, and a
-// broken invariant if before, in whatever order the regions are driven. With a headroom of less than the cable holds there are both.
+// TestLostPauseIsOfItsTime: a frame that overruns a port is a lost PAUSE's fault if it was sent after that should have
+// come, and a broken invariant if before, in whatever order the regions are driven. With a headroom of less than the
+// cable holds there are both.
 func TestLostPauseIsOfItsTime(t *testing.T) {
 	both := 0
 	for headroom := units.Bytes(1000); headroom < 9000; headroom += 400 {

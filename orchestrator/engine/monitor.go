@@ -22,9 +22,9 @@ import (
 //	changed    a control frame has switched priorities of a port ON or OFF; linkDown: its link has gone down
 //	dropped    a traffic manager has refused a frame; lost: a fault has cost one
 //
-// It keeps what an Observer is to be told (tell), and what befell ports by priority (counts.go). It costs a data frame one comparison
-// but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search for deadlocks, which nobody has to
-// tell anything.
+// It keeps what an Observer is to be told (tell), and what befell ports by priority (counts.go). It costs a data frame
+// one comparison but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search
+// for deadlocks, which nobody has to tell anything.
 type monitor struct {
 	state       *ebpf.State
 	pass        *ebpf.Pass
@@ -51,8 +51,9 @@ type pfcSeen struct {
 	pause    bool
 }
 
-// Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told by the lane that drives
-// its region, and so lanes may call it at once, for ports of different regions. Frames have notes for it (frame.Frame.Note).
+// Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told
+// by the lane that drives its region, and so lanes may call it at once, for ports of different regions. Frames have
+// notes for it (frame.Frame.Note).
 type Tracer interface {
 	// NIC is who is told of the flows of a host's interface.
 	NIC(nic int) hostagent.Recorder
@@ -60,20 +61,22 @@ type Tracer interface {
 	Built(now vtime.Time, port int, f *frame.Frame)
 	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.
 	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one that arrives. The headers
-	// take this long to be serialised.
+	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one
+	// that arrives. The headers take this long to be serialised.
 	Trimmed(now vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time)
 	// Departed is told of a frame that begins to leave a port, and how long it takes.
 	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
 	// Arrived is told of a frame that has left a port and come to the far end of its link, before it makes its pass.
 	Arrived(now vtime.Time, port int, f *frame.Frame)
-	// Marked is told of a frame that got an ECN mark in its pass: as it left the port, or else as it is about to join the port's queue.
+	// Marked is told of a frame that got an ECN mark in its pass: as it left the port, or else as it is about to join the
+	// port's queue.
 	Marked(now vtime.Time, port int, f *frame.Frame, left bool)
-	// Paused is told that a port may not send frames of a priority until a time, by a control frame that left the far end at departed, and
-	// free that it may again.
+	// Paused is told that a port may not send frames of a priority until a time, by a control frame that left the far end
+	// at departed, and free that it may again.
 	Paused(now vtime.Time, port int, priority uint8, until, departed vtime.Time)
 	Freed(now vtime.Time, port int, priority uint8)
-	// Pausing is told of each PAUSE that a port has had built, the first or one that renews it; under credits, of each message of a switch's.
+	// Pausing is told of each PAUSE that a port has had built, the first or one that renews it; under credits, of each
+	// message of a switch's.
 	Pausing(now vtime.Time, port int, priority uint8, why PauseCause)
 }
 
@@ -122,7 +125,8 @@ func (m *monitor) traceHolds(now vtime.Time, p *port, priorities uint32) {
 	}
 }
 
-// traceCredits tells the tracer of the priorities of a port that wait for credits. What its peer had to say of them has come a cable's delay late.
+// traceCredits tells the tracer of the priorities of a port that wait for credits. What its peer had to say of them has
+// come a cable's delay late.
 func (l *lane) traceCredits(p *port) {
 	for i := range uint8(switchagent.Priorities) {
 		if until := vtime.Time(l.state.Ports[p.id].Class[i].PausedUntil); until > l.now {

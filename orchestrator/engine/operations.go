@@ -10,9 +10,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Operations are traffic that waits: what a host does once other things have happened at this host. What an operation waits for and what
-// it starts is all at one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009). So it is
-// all of one region, and regions and lanes are driven apart as they are without.
+// Operations are traffic that waits: what a host does once other things have happened at this host. What an operation
+// waits for and what it starts is all at one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation
+// Assembly Language", ICPP 2009). So it is all of one region, and regions and lanes are driven apart as they are
+// without.
 
 // OperationKind says what an operation does.
 type OperationKind uint8
@@ -23,7 +24,8 @@ const (
 	OperationCompute OperationKind = iota
 	// OperationSend starts its flows, and ends as the last byte of each has been acknowledged.
 	OperationSend
-	// OperationReceive ends as all of its flows have been delivered, whoever sent them, and what it waits for has happened.
+	// OperationReceive ends as all of its flows have been delivered, whoever sent them, and what it waits for has
+	// happened.
 	OperationReceive
 )
 
@@ -49,8 +51,8 @@ type OperationConfig struct {
 	Kind OperationKind
 	// Duration is how long an operation computes.
 	Duration vtime.Time
-	// Unit is what computes: a host's operations of one unit above 0 are done one after the other, in the order in which they could begin. Those
-	// of unit 0 wait for nothing but their Waits.
+	// Unit is what computes: a host's operations of one unit above 0 are done one after the other, in the order in which
+	// they could begin. Those of unit 0 wait for nothing but their Waits.
 	Unit int
 }
 
@@ -108,12 +110,14 @@ type point struct {
 	until     Until
 }
 
-// AddOperation adds an operation, which begins when all that it waits for has happened, and returns its number. It may wait for operations
-// that are added later; whether they wait for each other in a cycle is not looked for: then they never begin. It is for before the run.
+// AddOperation adds an operation, which begins when all that it waits for has happened, and returns its number. It may
+// wait for operations that are added later; whether they wait for each other in a cycle is not looked for: then they
+// never begin. It is for before the run.
 func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 	id = len(e.operations)
 	o := operation{
-		duration: c.Duration, began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), unit: -1, kind: c.Kind,
+		duration: c.Duration, began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), unit: -1,
+		kind:  c.Kind,
 		waits: int32(len(after)),
 	}
 	if c.Unit > 0 {
@@ -302,7 +306,8 @@ func (r *region) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	}
 }
 
-// StartObserver is an Observer that is told too when operations start flows, and when queue pairs of programs are connected.
+// StartObserver is an Observer that is told too when operations start flows, and when queue pairs of programs are
+// connected.
 type StartObserver interface {
 	FlowStarted(now vtime.Time, flow int)
 }
@@ -330,7 +335,8 @@ func (e *Engine) Operation(id int) (began, ended vtime.Time) {
 	return e.operations[id].began, e.operations[id].ended
 }
 
-// OpenOperations is how many operations have not ended; Pending is how many flows are to start at a time, and operations compute.
+// OpenOperations is how many operations have not ended; Pending is how many flows are to start at a time, and
+// operations compute.
 func (e *Engine) OpenOperations() int { return e.undone }
 
 // Pending is that.

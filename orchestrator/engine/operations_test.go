@@ -43,9 +43,10 @@ func (l *lab) span(what string, id int, began, ended vtime.Time) {
 	}
 }
 
-// TestOperations: what waits begins as the last of what it waits for happens, to the picosecond. A packet of 1000 bytes payload is a frame of
-// 1058 bytes (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4), the first of a message has 16 more of RETH (IBTA 9.2), and a wire takes 24 more
-// (FCS 4, preamble 8, gap 12: IEEE 802.3 clause 4). An ACK has AETH (4) in place of the payload: 62 bytes; with FCS 66, on the wire 86.
+// TestOperations: what waits begins as the last of what it waits for happens, to the picosecond. A packet of 1000 bytes
+// payload is a frame of 1058 bytes (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4), the first of a message has 16 more of
+// RETH (IBTA 9.2), and a wire takes 24 more (FCS 4, preamble 8, gap 12: IEEE 802.3 clause 4). An ACK has AETH (4) in
+// place of the payload: 62 bytes; with FCS 66, on the wire 86.
 func TestOperations(t *testing.T) {
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 4}", labOptions{})
 	line := func(frame int64) vtime.Time { return (40 * units.Gbps).TimeFor(frame + 24) }
@@ -62,7 +63,8 @@ func TestOperations(t *testing.T) {
 	back, got, answer := l.message("h1", "h2", 1000, []Wait{{think, UntilEnded}}, nil)
 	acked := l.compute("h0", us, 0, Wait{send, UntilEnded})
 	both := l.compute("h0", 0, 0, Wait{send, UntilSent}, Wait{first, UntilBegun})
-	late := l.AddOperation(OperationConfig{Host: l.node("h2").ID, Kind: OperationReceive}, Wait{l.compute("h2", 50*us, 0), UntilEnded})
+	late := l.AddOperation(OperationConfig{Host: l.node("h2").ID, Kind: OperationReceive},
+		Wait{l.compute("h2", 50*us, 0), UntilEnded})
 	l.flowOf("h3", "h2", 1000, l.AddOperation(OperationConfig{Host: l.node("h3").ID, Kind: OperationSend}), late)
 	nothing := l.AddOperation(OperationConfig{Host: l.node("h2").ID, Kind: OperationSend}, Wait{late, UntilEnded})
 	last := l.compute("h3", 100*us, 0)

@@ -174,8 +174,8 @@ func TestPauseIsRefreshed(t *testing.T) {
 	}
 }
 
-// Two hosts send to each other; one's port is paused. Its ACKs wait with its data, or go all the same: then the other's flow ends
-// in time, data stays where it is, and no invariant breaks.
+// Two hosts send to each other; one's port is paused. Its ACKs wait with its data, or go all the same: then the other's
+// flow ends in time, data stays where it is, and no invariant breaks.
 func TestACKsOfAPausedHost(t *testing.T) {
 	for _, goes := range []bool{false, true} {
 		for _, withData := range []bool{false, true} {
@@ -199,7 +199,8 @@ func TestACKsOfAPausedHost(t *testing.T) {
 					goes, withData, ended, l.Flows()[ends].Delivered(), l.Flows()[paused].Sender.MostSent())
 			}
 			if stopped := l.StoppedFlows(); len(stopped) > 0 {
-				t.Errorf("ACKs of a paused host go %v, with the data %v: flows %v count as stopped, though their ACKs wait", goes, withData, stopped)
+				t.Errorf("ACKs of a paused host go %v, with the data %v: flows %v count as stopped, though their ACKs wait", goes,
+					withData, stopped)
 			}
 			priority := map[bool]uint8{false: 6, true: 3}[withData]
 			if acks := l.TxBytes(l.port("h1", "s0"), priority); (acks > 0) != goes {

@@ -10,8 +10,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What holds a port is for the pipeline to say, of the PAUSEs that come to it. So that a pipeline that makes nothing of them does not
-// go unseen, the engine reads them too, as they arrive and whatever becomes of them, and holds what leaves against that.
+// What holds a port is for the pipeline to say, of the PAUSEs that come to it. So that a pipeline that makes nothing of
+// them does not go unseen, the engine reads them too, as they arrive and whatever becomes of them, and holds what
+// leaves against that.
 
 // pausing is what a port knows of the PAUSEs of each priority. Of most ports none is ever sent.
 type pausing struct {
@@ -51,15 +52,15 @@ func isPFC(data []byte) bool {
 		wire.PFC(data).Opcode() == wire.OpcodePFC
 }
 
-// mayNotLeave says whether a data frame leaves a port although its priority is paused there, by the pipeline's word or by the PAUSEs
-// that came.
+// mayNotLeave says whether a data frame leaves a port although its priority is paused there, by the pipeline's word or
+// by the PAUSEs that came.
 func (l *lane) mayNotLeave(p *port, f *frame.Frame) bool {
 	byFrames := p.pauses>>f.Priority&1 != 0 && p.pausing.stopped[f.Priority] > l.now
 	return (byFrames || l.state.Paused(int(p.id), f.Priority, l.now)) && !l.mayLeavePaused(p, f)
 }
 
-// mayLeavePaused says whether a frame may leave a port although its priority is paused there: past a storm that the watchdog has
-// forwarded, or, as an answer, out of a host that answers all the same.
+// mayLeavePaused says whether a frame may leave a port although its priority is paused there: past a storm that the
+// watchdog has forwarded, or, as an answer, out of a host that answers all the same.
 func (l *lane) mayLeavePaused(p *port, f *frame.Frame) bool {
 	if p.isSwitch {
 		return l.switches[p.index].Ignores(int(p.id), f.Priority)
@@ -67,16 +68,16 @@ func (l *lane) mayLeavePaused(p *port, f *frame.Frame) bool {
 	return l.hosts.ACKsWhenPaused && !f.HostStack() && f.IsAnswer()
 }
 
-// lostPause is a PAUSE of a switch's port that a fault lost. Whether it left the wire is known at its far end, in the region there, which
-// may be ahead of the port's own or behind it. So each notes times and not what holds now: what the far end will lose, or has lost
-// already, of the time that the own region is at must not show.
+// lostPause is a PAUSE of a switch's port that a fault lost. Whether it left the wire is known at its far end, in the
+// region there, which may be ahead of the port's own or behind it. So each notes times and not what holds now: what the
+// far end will lose, or has lost already, of the time that the own region is at must not show.
 type lostPause struct {
 	left, at   vtime.Time // when it left the port, and when the peer would have had it
 	priorities uint8
 }
 
-// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been stopped by this would have been
-// by that.
+// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been stopped by this
+// would have been by that.
 func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 	for i := range f.lostPauses {
 		l := &f.lostPauses[i]
@@ -102,8 +103,8 @@ func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 	f.lostPauses = slices.DeleteFunc(f.lostPauses, func(l lostPause) bool { return l.priorities == 0 })
 }
 
-// pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the peer would have
-// had before it sent the frame. That was a cable's delay ago at least, when all regions have been.
+// pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the
+// peer would have had before it sent the frame. That was a cable's delay ago at least, when all regions have been.
 func (l *lane) pauseWasLost(f *frame.Frame) bool {
 	if f.InPort < 0 || !l.ports[f.InPort].faulty {
 		return false

@@ -27,7 +27,8 @@ func peakBound(framing string, gigabits, delayNS int64) (inFlight, bound int64) 
 	return inFlight, inFlight + 2*countedFull(framing) + countedFull(framing)
 }
 
-// TestPeakOccupancy: senders at line rate into one receiver never push an ingress account beyond the bound, and lose nothing.
+// TestPeakOccupancy: senders at line rate into one receiver never push an ingress account beyond the bound, and lose
+// nothing.
 func TestPeakOccupancy(t *testing.T) {
 	const xoff = 50_000
 	for _, c := range []struct {
@@ -43,7 +44,8 @@ func TestPeakOccupancy(t *testing.T) {
 		{40, 5000, "ns3", 7},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %dns\nstar: {hosts: %d}", c.framing, c.gigabits, c.delayNS, c.senders+1),
+			l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %dns\nstar: {hosts: %d}", c.framing, c.gigabits,
+				c.delayNS, c.senders+1),
 				labOptions{sw: func(s *switchagent.Settings) {
 					s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = xoff, xoff-10_000, 300_000
 				}})
@@ -71,8 +73,8 @@ func TestPeakOccupancy(t *testing.T) {
 	}
 }
 
-// TestPeakOccupancyAtItsWorst comes close to the bound: the receiver takes nothing, so the account only fills; XOFF is a byte
-// more than whole frames; and the PAUSE waits behind a full frame that is on its way to the sender.
+// TestPeakOccupancyAtItsWorst comes close to the bound: the receiver takes nothing, so the account only fills; XOFF is
+// a byte more than whole frames; and the PAUSE waits behind a full frame that is on its way to the sender.
 func TestPeakOccupancyAtItsWorst(t *testing.T) {
 	const episodes = 24
 	for _, c := range []struct {
@@ -90,7 +92,8 @@ func TestPeakOccupancyAtItsWorst(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			full := countedFull(c.framing)
 			xoff := 40*full + 16 + 1 // 16: the first frame's RETH
-			l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %dns\nstar: {hosts: 3}", c.framing, c.gigabits, c.delayNS),
+			l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %dns\nstar: {hosts: 3}", c.framing, c.gigabits,
+				c.delayNS),
 				labOptions{
 					sw: func(s *switchagent.Settings) {
 						s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = bytesOf(xoff), bytesOf(xoff-10_000), switchagent.Auto
@@ -126,8 +129,8 @@ func TestPeakOccupancyAtItsWorst(t *testing.T) {
 	}
 }
 
-// TestPauseSpreads: from the receiver's leaf to the spine and on to the senders' leaf and hosts, each account on the way
-// within the bound.
+// TestPauseSpreads: from the receiver's leaf to the spine and on to the senders' leaf and hosts, each account on the
+// way within the bound.
 func TestPauseSpreads(t *testing.T) {
 	const xoff = 40_000
 	l := newLab(t, "delay: 2us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, host_rate: 40Gbps, fabric_rate: 100Gbps}",
@@ -136,7 +139,13 @@ func TestPauseSpreads(t *testing.T) {
 		l.send(from, "h2", 400_000, 0, 0)
 	}
 	l.run(0)
-	for _, hop := range [][2]string{{"leaf1", "spine0"}, {"spine0", "leaf0"}, {"leaf0", "h0"}, {"leaf0", "h1"}, {"leaf1", "h3"}} {
+	for _, hop := range [][2]string{
+		{"leaf1", "spine0"},
+		{"spine0", "leaf0"},
+		{"leaf0", "h0"},
+		{"leaf0", "h1"},
+		{"leaf1", "h3"},
+	} {
 		rate := int64(100)
 		if hop[1][0] == 'h' {
 			rate = 40

@@ -27,8 +27,8 @@ func (l *lab) sendBy(from, to string, pair topologies.Pair, size int64) int {
 	})
 }
 
-// TestFlowOverEachInterface: a flow alone on a rail takes the time of its frames over that rail's two links, to the picosecond, and what one
-// rail carries is no matter to the other.
+// TestFlowOverEachInterface: a flow alone on a rail takes the time of its frames over that rail's two links, to the
+// picosecond, and what one rail carries is no matter to the other.
 func TestFlowOverEachInterface(t *testing.T) {
 	const size = 50_000
 	l := newLab(t, twoRails, labOptions{})
@@ -54,7 +54,8 @@ func TestFlowOverEachInterface(t *testing.T) {
 	}
 }
 
-// TestTwoRailsCarryTwiceTheBytes: in a time two rails alike bring to a host twice what one brings, and two flows by one rail no more than one.
+// TestTwoRailsCarryTwiceTheBytes: in a time two rails alike bring to a host twice what one brings, and two flows by one
+// rail no more than one.
 func TestTwoRailsCarryTwiceTheBytes(t *testing.T) {
 	for _, topology := range []string{
 		"nodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\nlinks: [{from: h0..h1, to: s0..s1}]",
@@ -84,7 +85,8 @@ func twiceTheBytes(t *testing.T, topology string) {
 	}
 }
 
-// TestPlanesAreApart: switches of one plane have no way to interfaces of another, and a flow there would break the invariant that nothing is lost.
+// TestPlanesAreApart: switches of one plane have no way to interfaces of another, and a flow there would break the
+// invariant that nothing is lost.
 func TestPlanesAreApart(t *testing.T) {
 	l := newLab(t, twoRails, labOptions{})
 	if to := l.plan.Interface(l.node("h1").ID, 1); len(l.nextHops(0, to)) != 0 || len(l.nextHops(1, to)) != 1 {

@@ -24,8 +24,8 @@ type PairConfig struct {
 	SignalAll               bool             // every work request has a completion
 }
 
-// Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end. Its methods are to be called
-// between two events.
+// Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end.
+// Its methods are to be called between two events.
 type Pair struct {
 	engine *Engine
 	queue  *qp.QueuePair
@@ -63,7 +63,8 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	case e.divided:
 		return nil, errors.New("queue pairs of programs need a fabric of one region: a live one")
 	case !e.plane.CarriesPayload():
-		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got", e.plane.Name())
+		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got",
+			e.plane.Name())
 	case e.hosts.Recovery == hostagent.SelectiveRepeat:
 		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: bring the fabric up without recovery: selective")
 	}
@@ -94,7 +95,8 @@ func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	}
 	e.start()
 	return qp.Config{
-		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives, SignalAll: c.SignalAll,
+		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives,
+		SignalAll: c.SignalAll,
 	}, nil
 }
 
@@ -139,7 +141,8 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	}
 	hosts := cmp.Or(flow.Hosts, e.hosts)
 	forward := wire.FlowParams{
-		Version: r.IP, SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC, Src: e.plan.Address(port.ID).As4(), Dst: e.plan.Address(back.ID).As4(),
+		Version: r.IP, SrcMAC: port.MAC, DstMAC: e.plan.Ports[port.Peer].MAC, Src: e.plan.Address(port.ID).As4(),
+		Dst:     e.plan.Address(back.ID).As4(),
 		SrcPort: flow.Ports.Source, ID: flow.Ports.Destination, DestQP: r.QP, MTU: e.plan.MTU, TOS: hosts.DataTOS(),
 	}
 	answers := forward
@@ -150,7 +153,10 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	controller, err := flow.NewController(id)
 	e.making = 0
 	if err == nil {
-		err = p.queue.Connect(e.now, r, hostagent.SenderConfig{Flow: id, Controller: controller, Wire: forward, Settings: flow.Hosts}, answers)
+		err = p.queue.Connect(e.now, r, hostagent.SenderConfig{
+			Flow: id, Controller: controller, Wire: forward,
+			Settings: flow.Hosts,
+		}, answers)
 	}
 	f := &e.flows[id]
 	if err != nil {
@@ -218,13 +224,15 @@ func (p *Pair) part() {
 	p.flow = -1
 }
 
-// peer is the queue pair at the other end; nil unless each is connected to the other, for the first time, and both count from one PSN. What programs
-// say of each other may be wrong.
+// peer is the queue pair at the other end; nil unless each is connected to the other, for the first time, and both
+// count from one PSN. What programs say of each other may be wrong.
 func (p *Pair) peer() *Pair {
 	q := p.queue
 	o := p.engine.pairs.open[q.Remote.QP]
-	if o == nil || p.flow < 0 || o.flow < 0 || p.joined != 1 || o.joined != 1 || o.queue.Remote.QP != q.Number || q.Requester.PSN != o.queue.Remote.PSN ||
-		p.engine.flows[p.flow].Destination != p.engine.flows[o.flow].Source || p.engine.flows[o.flow].Destination != p.engine.flows[p.flow].Source {
+	if o == nil || p.flow < 0 || o.flow < 0 || p.joined != 1 || o.joined != 1 || o.queue.Remote.QP != q.Number ||
+		q.Requester.PSN != o.queue.Remote.PSN ||
+		p.engine.flows[p.flow].Destination != p.engine.flows[o.flow].Source ||
+		p.engine.flows[o.flow].Destination != p.engine.flows[p.flow].Source {
 		return nil
 	}
 	return o
@@ -239,14 +247,17 @@ func (e *Engine) checkPair(p *Pair) {
 	a, b := &p.queue.Counts, &o.queue.Counts
 	place := fmt.Sprintf("queue pair %#x, flow %d", p.Number(), e.flows[p.flow].Number)
 	if b.BytesReceived < a.BytesAcked || b.BytesReceived > a.BytesSent {
-		e.fail("flows arrive in order, exactly once", place, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent, b.BytesReceived, a.BytesAcked)
+		e.fail("flows arrive in order, exactly once", place, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent,
+			b.BytesReceived, a.BytesAcked)
 	}
 	var excuses int64
 	for _, n := range e.nics {
 		excuses += n.Timeouts + n.Trimmed + n.RNRs
 	}
-	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Balancing.Moving && a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
-		e.fail("flows arrive in order, exactly once", place, "%d packets came twice, %d out of order", b.Duplicates, b.OutOfOrder)
+	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Balancing.Moving &&
+		a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
+		e.fail("flows arrive in order, exactly once", place, "%d packets came twice, %d out of order", b.Duplicates,
+			b.OutOfOrder)
 	}
 }
 
@@ -260,8 +271,8 @@ func (l *lane) reportOfPair(f *Flow) error {
 	return l.serve(&l.ports[f.sourcePort(l.plan)])
 }
 
-// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to a queue
-// pair alone. Its methods are to be called between two events.
+// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to
+// a queue pair alone. Its methods are to be called between two events.
 type Datagrams struct {
 	*qp.Datagrams
 	engine *Engine
@@ -293,15 +304,20 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 // Number is its number, which no other has.
 func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
 
-// PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an interface belongs to. Where its own host's queue is full, it is lost.
-func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Version, number, qkey uint32, priority uint8) error {
+// PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an
+// interface belongs to. Where its own host's queue is full, it is lost.
+func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Version, number, qkey uint32,
+	priority uint8,
+) error {
 	e := d.engine
 	own, far := &e.plan.Ports[d.port.id], &e.plan.Ports[to]
 	var f *frame.Frame
 	err := d.Datagrams.PostSend(w, &qp.Destination{
 		FlowParams: wire.FlowParams{
-			Version: ip, SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(), Dst: e.plan.Address(far.ID).As4(),
-			SrcPort: paths.FirstPorts(uint64(d.Number())<<32 | uint64(number)).Source, DestQP: number, TOS: wire.ControlTOS(priority),
+			Version: ip, SrcMAC: own.MAC, DstMAC: e.plan.Ports[own.Peer].MAC, Src: e.plan.Address(own.ID).As4(),
+			Dst:     e.plan.Address(far.ID).As4(),
+			SrcPort: paths.FirstPorts(uint64(d.Number())<<32 | uint64(number)).Source, DestQP: number,
+			TOS: wire.ControlTOS(priority),
 		},
 		QKey: qkey,
 	}, func(n int) []byte {
@@ -330,7 +346,8 @@ func (d *Datagrams) Close() {
 	delete(d.engine.datagrams, d.Number())
 }
 
-// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none at this host.
+// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none
+// at this host.
 func (l *lane) takeDatagram(in *port, f *frame.Frame) bool {
 	var p wire.Packet
 	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// deaf is a plane whose pipelines make nothing of a PAUSE into a port from the given time on: what a changed program would leave in
-// the registers, and say of the pass.
+// deaf is a plane whose pipelines make nothing of a PAUSE into a port from the given time on: what a changed program
+// would leave in the registers, and say of the pass.
 type deaf struct {
 	plane.Plane
 	port int
@@ -36,8 +36,9 @@ func (d *deaf) Process(in int, f *frame.Frame) error {
 	return err
 }
 
-// TestPipelineThatIgnoresPause: its word is not what the invariant goes by. Three senders make a switch pause them; the pipeline of a
-// host's port, or of a switch's, is deaf, and on both planes that is seen, with the port and the time of the first frame.
+// TestPipelineThatIgnoresPause: its word is not what the invariant goes by. Three senders make a switch pause them; the
+// pipeline of a host's port, or of a switch's, is deaf, and on both planes that is seen, with the port and the time of
+// the first frame.
 func TestPipelineThatIgnoresPause(t *testing.T) {
 	const fabric = "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}"
 	const invariant = "no data leaves a paused port"
@@ -48,14 +49,18 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	between := func(a, b string) int { return int(plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]) }
 	for _, kind := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(kind, func(t *testing.T) {
-			for name, port := range map[string]int{"nobody": -1, "host": between("h0", "leaf0"), "switch": between("spine0", "leaf1")} {
+			for name, port := range map[string]int{
+				"nobody": -1, "host": between("h0", "leaf0"),
+				"switch": between("spine0", "leaf1"),
+			} {
 				opened := openPlane(t, kind, plan, plane.Features{})
 				defer opened.Close()
 				sw, hosts := switchagent.Default(), hostagent.Default()
 				sw.PFC.XOFF, sw.PFC.XON = 20_000, 10_000
 				sw.ECN.Mode = switchagent.ECNOff
 				e := newEngine(t, Config{
-					Plan: plan, Plane: &deaf{Plane: opened, port: port}, Switches: []*switchagent.Settings{&sw, &sw, &sw}, Hosts: &hosts, Seed: 1,
+					Plan: plan, Plane: &deaf{Plane: opened, port: port}, Switches: []*switchagent.Settings{&sw, &sw, &sw},
+					Hosts: &hosts, Seed: 1,
 				})
 				for i, from := range []string{"h0", "h1", "h4"} {
 					e.AddFlow(FlowConfig{
@@ -91,7 +96,8 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	}
 }
 
-// TestPausesAreReadAsByThePipeline: whatever frame arrives at a port, what the engine takes it for is what the pipeline does.
+// TestPausesAreReadAsByThePipeline: whatever frame arrives at a port, what the engine takes it for is what the pipeline
+// does.
 func TestPausesAreReadAsByThePipeline(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte("rate: 25Gbps\ndelay: 1us\nstar: {hosts: 2}"))
 	if err != nil {
@@ -128,8 +134,10 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		e.pool.Put(f)
 		for k := range registers.Class {
 			want := registers.Class[k].PausedUntil > uint64(e.now)
-			if got := in.pauses>>k&1 != 0 && in.pausings().stopped[k] > e.now; got != want || want && uint64(in.pausings().stopped[k]) != registers.Class[k].PausedUntil {
-				t.Errorf("frame %d, priority %d: %v until %v, the pipeline has it paused until %d", i, k, got, in.pausings().stopped[k], registers.Class[k].PausedUntil)
+			if got := in.pauses>>k&1 != 0 && in.pausings().stopped[k] > e.now; got != want || want &&
+				uint64(in.pausings().stopped[k]) != registers.Class[k].PausedUntil {
+				t.Errorf("frame %d, priority %d: %v until %v, the pipeline has it paused until %d", i, k, got,
+					in.pausings().stopped[k], registers.Class[k].PausedUntil)
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
 		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
 	}
-	if err := errors.Join(settings.CheckSwitch(s), fill.CheckFlowControl(e.plan, s), fill.CheckThresholds(e.plan, s)); err != nil {
+	if err := errors.Join(settings.CheckSwitch(s), fill.CheckFlowControl(e.plan, s),
+		fill.CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}
 	dog := own.PFC.Watchdog
@@ -44,8 +45,8 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	return e.setWatchdog(index, s.PFC.Watchdog)
 }
 
-// fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by them. What
-// does not change while a switch works stays.
+// fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by
+// them. What does not change while a switch works stays.
 func (e *Engine) fitSwitch(index int) {
 	s, node := e.settings[index], &e.plan.Nodes[e.plan.Switch[index]]
 	buffer, ports := s.Resolve(e.cables[index])
@@ -57,8 +58,8 @@ func (e *Engine) fitSwitch(index int) {
 	e.switches[index].Fit(buffer, ports)
 }
 
-// fitHeadroom has a switch's port hold what its cable, which has changed, can have in flight. It never becomes less: what a longer
-// cable holds arrives all the same.
+// fitHeadroom has a switch's port hold what its cable, which has changed, can have in flight. It never becomes less:
+// what a longer cable holds arrives all the same.
 func (e *Engine) fitHeadroom(p *port) {
 	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
 		return

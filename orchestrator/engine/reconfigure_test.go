@@ -9,13 +9,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSetWhatIs: a working switch that is given its own settings stays as it is, with all that the pipelines know of it.
+// TestSetWhatIs: a working switch that is given its own settings stays as it is, with all that the pipelines know of
+// it.
 func TestSetWhatIs(t *testing.T) {
-	l := newFaultLab(t, "framing: ns3\nrate: 40Gbps\ndelay: 1us\nstar: {hosts: 4}", func(s *switchagent.Settings, _ *hostagent.Settings) {
-		s.Detector = switchagent.DetectorTCD
-		s.PFC.Alpha, s.PFC.XOFF, s.PFC.Headroom, s.Buffer = 0.125, 0, 20_000, 200_000
-		s.ECN.Mode, s.ECN.Point = switchagent.ECNStep, switchagent.ECNEnqueue
-	})
+	l := newFaultLab(t, "framing: ns3\nrate: 40Gbps\ndelay: 1us\nstar: {hosts: 4}",
+		func(s *switchagent.Settings, _ *hostagent.Settings) {
+			s.Detector = switchagent.DetectorTCD
+			s.PFC.Alpha, s.PFC.XOFF, s.PFC.Headroom, s.Buffer = 0.125, 0, 20_000, 200_000
+			s.ECN.Mode, s.ECN.Point = switchagent.ECNStep, switchagent.ECNEnqueue
+		})
 	for _, from := range []string{"h1", "h2", "h3"} {
 		l.send(from, "h0", 500_000, 0, 0)
 	}

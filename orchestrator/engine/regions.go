@@ -10,20 +10,21 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A region is a part of the fabric that the engine drives for itself for a while: a switch with its hosts, or the switches that hosts of several
-// ports join, with these. What leaves a
-// region needs at least the delay of the shortest link between regions to reach another. So all regions can be driven one
-// after the other from one time to that much later (the lookahead of a conservative parallel simulation; Chandy and Misra,
-// 1979, Fujimoto, CACM 1990), and a region's ports, queues and frames stay in the processor's cache meanwhile. In a
-// large fabric they would not if the events of all ports were taken in one order.
+// A region is a part of the fabric that the engine drives for itself for a while: a switch with its hosts, or the
+// switches that hosts of several ports join, with these. What leaves a region needs at least the delay of the shortest
+// link between regions to reach another. So all regions can be driven one after the other from one time to that much
+// later (the lookahead of a conservative parallel simulation; Chandy and Misra, 1979, Fujimoto, CACM 1990), and a
+// region's ports, queues and frames stay in the processor's cache meanwhile. In a large fabric they would not if the
+// events of all ports were taken in one order.
 //
-// Where links join regions of two kinds only, as they do in fat-trees and between leaves and spines, the two kinds are driven in two
-// phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first. So each phase takes a region two
-// lookaheads on, and what its memory costs to be loaded is shared by twice as many frames.
+// Where links join regions of two kinds only, as they do in fat-trees and between leaves and spines, the two kinds are
+// driven in two phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first. So
+// each phase takes a region two lookaheads on, and what its memory costs to be loaded is shared by twice as many
+// frames.
 //
-// Time is divided into synchronisation windows of some lookaheads. What concerns more than one region is done at the barrier at the end
-// of a window, when all regions are there. An observer's calls, or a run's end, may have the regions meet within a window; nothing may
-// depend on that.
+// Time is divided into synchronisation windows of some lookaheads. What concerns more than one region is done at the
+// barrier at the end of a window, when all regions are there. An observer's calls, or a run's end, may have the regions
+// meet within a window; nothing may depend on that.
 
 // region is one part's events, and the hash of what came of them.
 type region struct {
@@ -37,8 +38,8 @@ type region struct {
 	_        [4]int64 // so that no two are in one cache line
 }
 
-// divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can be
-// driven apart; vtime.Never if there is but one.
+// divide makes the regions of a plan and says to which one each port belongs. lookahead is the time for which they can
+// be driven apart; vtime.Never if there is but one.
 func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime.Time) {
 	ofSwitch, regions := switchRegions(plan)
 	ofNode := make([]int32, len(plan.Nodes))
@@ -64,8 +65,8 @@ func divide(plan *topologies.Plan) (ofPort []int32, regions int, lookahead vtime
 	return ofPort, regions, lookahead
 }
 
-// switchRegions is the region of each switch, by index. Switches with a host in common share theirs: what a host does at one of its ports may
-// follow from what comes by another.
+// switchRegions is the region of each switch, by index. Switches with a host in common share theirs: what a host does
+// at one of its ports may follow from what comes by another.
 func switchRegions(plan *topologies.Plan) (of []int32, regions int) {
 	of = make([]int32, len(plan.Switch)) // at first the least switch that is known to be in the region
 	for i := range of {
@@ -100,8 +101,8 @@ func switchRegions(plan *topologies.Plan) (of []int32, regions int) {
 // windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
 const windowLookaheads = 16
 
-// drivingPhases divides the regions into those that can be driven together: no link joins two of one phase. There are two phases if regions
-// are of two kinds of which every link joins both.
+// drivingPhases divides the regions into those that can be driven together: no link joins two of one phase. There are
+// two phases if regions are of two kinds of which every link joins both.
 func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) (phases [][]int32) {
 	neighbours := make([][]int32, regions)
 	for i := range plan.Ports {
@@ -110,8 +111,10 @@ func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) (phases [
 		}
 	}
 	phaseOf := slices.Repeat([]int{none}, regions)
-	choose := func(r int32) { // the first of which no neighbour is; in the order of breadth-first search, two suffice where they can
-		for phaseOf[r] = 0; slices.ContainsFunc(neighbours[r], func(n int32) bool { return phaseOf[n] == phaseOf[r] }); phaseOf[r]++ {
+	// the first of which no neighbour is; in the order of breadth-first search, two suffice where they can
+	choose := func(r int32) {
+		for phaseOf[r] = 0; slices.ContainsFunc(neighbours[r],
+			func(n int32) bool { return phaseOf[n] == phaseOf[r] }); phaseOf[r]++ {
 		}
 	}
 	for first := range int32(regions) {
@@ -135,8 +138,8 @@ func drivingPhases(plan *topologies.Plan, ofPort []int32, regions int) (phases [
 	return phases
 }
 
-// send has a frame that leaves a port for a wire with nothing on it arrive. Another region expects it from when that is driven on: its queue is
-// out of the processor's cache now, and may have other regions beside it.
+// send has a frame that leaves a port for a wire with nothing on it arrive. Another region expects it from when that is
+// driven on: its queue is out of the processor's cache now, and may have other regions beside it.
 func (l *lane) send(p *port, arrival vtime.Time) {
 	far := l.ports[p.peer].region
 	switch {
@@ -149,8 +152,8 @@ func (l *lane) send(p *port, arrival vtime.Time) {
 	}
 }
 
-// windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of credits rest, and
-// receivers' reports and grants end, when a window does.
+// windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of
+// credits rest, and receivers' reports and grants end, when a window does.
 func (e *Engine) windowLength() vtime.Time {
 	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN || e.hosts.Grants || e.reports {
 		return e.lookahead
@@ -223,7 +226,8 @@ func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	return nil
 }
 
-// drivePhase takes the regions of a phase to the given time, which no other region may be further behind than the lookahead.
+// drivePhase takes the regions of a phase to the given time, which no other region may be further behind than the
+// lookahead.
 func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
 	if e.together != nil {
 		if lanes := e.together.lanesFor(e.phases[phase], e.due, end); lanes > 1 {
@@ -271,8 +275,9 @@ func (l *lane) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	return l.Events - before, nil
 }
 
-// meet has a region expect what other regions have sent it, and reads what its ports will need up to the given time, as far as their wires
-// tell. Each load waits for the one before only where its address comes from it; in the handlers all would.
+// meet has a region expect what other regions have sent it, and reads what its ports will need up to the given time, as
+// far as their wires tell. Each load waits for the one before only where its address comes from it; in the handlers all
+// would.
 func (l *lane) meet(r *region, end vtime.Time) {
 	sum := 0
 	data, control := l.hosts.DataPriority, l.hosts.ControlPriority

@@ -20,7 +20,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestDivide: a switch and its hosts are one region, and the shortest cable between regions says how long they go apart.
+// TestDivide: a switch and its hosts are one region, and the shortest cable between regions says how long they go
+// apart.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		name, topology string
@@ -59,7 +60,8 @@ links: [{from: h0..h3, to: s0..s1}]`, 1, vtime.Never},
 	}
 }
 
-// TestDrivingPhases: no link joins two regions of one phase, and each region is in one. There are two where that is possible.
+// TestDrivingPhases: no link joins two regions of one phase, and each region is in one. There are two where that is
+// possible.
 func TestDrivingPhases(t *testing.T) {
 	for _, c := range []struct {
 		name, topology string
@@ -189,7 +191,8 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	sw.PFC.XOFF, sw.PFC.XON, sw.PFC.Headroom = 30_000, 28_000, 300_000 // faults make cables longer and faster
 	o := &outcome{}
 	e := newEngine(t, Config{
-		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed, Observer: o,
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed,
+		Observer: o,
 	})
 	if together {
 		unite(e)
@@ -211,8 +214,11 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		}
 		e.AddFlow(FlowConfig{
 			Source: plan.Hosts[a], Destination: plan.Hosts[b], Size: 1 + random.Int64N(200_000),
-			Start:         vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))),
-			Ports:         paths.Ports{Pair: plan.PairOf(plan.Hosts[a], plan.Hosts[b], i), Source: wire.MinEntropyPort + uint16(i)},
+			Start: vtime.Time(random.Int64N(int64(100 * vtime.Microsecond))),
+			Ports: paths.Ports{
+				Pair:   plan.PairOf(plan.Hosts[a], plan.Hosts[b], i),
+				Source: wire.MinEntropyPort + uint16(i),
+			},
 			NewController: func(int) (cc.Controller, error) { return spec.New(env, settings) },
 		})
 	}
@@ -230,8 +236,9 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	return o
 }
 
-// oddFaults has cables become shorter, longer, slower and faster again and again, and NICs slow or malfunctioning, at odd times. Nothing is
-// lost: a packet that comes twice to a flow that has just ended is answered or not by when its receiver is told.
+// oddFaults has cables become shorter, longer, slower and faster again and again, and NICs slow or malfunctioning, at
+// odd times. Nothing is lost: a packet that comes twice to a flow that has just ended is answered or not by when its
+// receiver is told.
 func oddFaults(e *Engine, random *rand.Rand) {
 	at := func(f func() error) {
 		e.At(vtime.Time(random.Int64N(int64(400*vtime.Microsecond))), func(vtime.Time) error { return f() })
@@ -260,7 +267,8 @@ func unite(e *Engine) {
 	e.regions, e.due, e.lookahead, e.phases = []*region{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
 
-// TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from there.
+// TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from
+// there.
 func TestRunEndsAtItsTime(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1}"))
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestGoBackN: what a lossy queue drops is asked for again and arrives in order, each byte once; no invariant is broken.
+// TestGoBackN: what a lossy queue drops is asked for again and arrives in order, each byte once; no invariant is
+// broken.
 func TestGoBackN(t *testing.T) {
 	const size = 300_000
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
@@ -37,7 +38,8 @@ func TestGoBackN(t *testing.T) {
 	naks, repaired := 0, 0
 	for i := range names {
 		f := &l.Flows()[i]
-		if f.Delivered() != size || !f.Started() || f.Sender != nil || f.Receiver != nil || f.LastRTT() < l.plan.Ports[0].Delay {
+		if f.Delivered() != size || !f.Started() || f.Sender != nil || f.Receiver != nil ||
+			f.LastRTT() < l.plan.Ports[0].Delay {
 			t.Errorf("flow %d: %d of %d bytes were delivered; after the end it is %+v", i, f.Delivered(), size, f)
 		}
 		// What left the host again, counted on the wire.
@@ -130,7 +132,8 @@ func TestHeadroomOverrun(t *testing.T) {
 	for _, v := range violations {
 		if v.Invariant != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Place, "s0-eth") || v.Time == 0 ||
 			!strings.HasPrefix(v.Detail, "priority 3: headroom overrun: 53.564KB can be in flight to this port (50KB on the cable") ||
-			!strings.HasSuffix(v.String(), fmt.Sprintf("switch.pfc.headroom must be 53.564KB or more here, or auto (%d times)", v.Times)) {
+			!strings.HasSuffix(v.String(), fmt.Sprintf("switch.pfc.headroom must be 53.564KB or more here, or auto (%d times)",
+				v.Times)) {
 			t.Errorf("%v", v)
 		}
 		if v.Place == "s0-eth1" {
@@ -149,7 +152,8 @@ func TestAckEvery(t *testing.T) {
 	for every, want := range map[int][]uint32{
 		1: {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 4: {3, 7, 9}, 5: {4, 9}, 64: {9},
 	} {
-		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{host: func(h *hostagent.Settings) { h.AckEvery = every }})
+		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",
+			labOptions{host: func(h *hostagent.Settings) { h.AckEvery = every }})
 		seen := l.watch(l.port("s0", "h1"))
 		l.send("h0", "h1", 9*mtuBytes+1, 0, 0)
 		l.run(0)
@@ -169,7 +173,8 @@ func TestAckEvery(t *testing.T) {
 func TestCNPInterval(t *testing.T) {
 	const interval = 50 * vtime.Microsecond
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{sw: func(s *switchagent.Settings) {
-		s.ECN = switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 1 << 3, KMin: 0, KMax: 1, PMax: 1} // every packet that leaves others behind
+		// every packet that leaves others behind
+		s.ECN = switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 1 << 3, KMin: 0, KMax: 1, PMax: 1}
 	}})
 	data, seen := l.watch(l.port("h0", "s0")), l.watch(l.port("s0", "h0"))
 	l.send("h1", "h0", 0, 0, 0)

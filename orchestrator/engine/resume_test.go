@@ -38,13 +38,15 @@ func TestThresholdsAct(t *testing.T) {
 					r := &l.state.Ports[id]
 					// A threshold that falls acts on the next arrival only.
 					if pfc.Alpha == 0 && r.Class[3].Pausing == 0 && r.Class[3].Buffered >= xoff {
-						t.Errorf("%v: %s holds %d B, XOFF %d, and its peer is not paused", now, l.plan.Ports[id].Name, r.Class[3].Buffered, xoff)
+						t.Errorf("%v: %s holds %d B, XOFF %d, and its peer is not paused", now, l.plan.Ports[id].Name,
+							r.Class[3].Buffered, xoff)
 					}
 					if r.Class[3].Pausing != 0 {
 						pausing++
 						paused = max(paused, pausing)
 						if r.Class[3].Buffered <= xon {
-							t.Errorf("%v: %s holds %d B, XON %d, and its peer is paused", now, l.plan.Ports[id].Name, r.Class[3].Buffered, xon)
+							t.Errorf("%v: %s holds %d B, XON %d, and its peer is paused", now, l.plan.Ports[id].Name, r.Class[3].Buffered,
+								xon)
 						}
 					}
 				}

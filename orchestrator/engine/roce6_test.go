@@ -14,8 +14,8 @@ import (
 
 func overIPv6(h *hostagent.Settings) { h.IP = wire.V6 }
 
-// A packet of 1000 bytes in 1094 and its ACK in 82, with 24 bytes of line time each, there and back over two links. (Ethernet 14, IPv6 40, UDP 8,
-// BTH 12, RETH 16 or AETH 4, ICRC 4.)
+// A packet of 1000 bytes in 1094 and its ACK in 82, with 24 bytes of line time each, there and back over two links.
+// (Ethernet 14, IPv6 40, UDP 8, BTH 12, RETH 16 or AETH 4, ICRC 4.)
 func TestFlowOverIPv6TakesItsBytes(t *testing.T) {
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{host: overIPv6})
 	flow := l.send("h0", "h1", 1000, 0, 0)
@@ -26,7 +26,8 @@ func TestFlowOverIPv6TakesItsBytes(t *testing.T) {
 	}
 }
 
-// An incast over IPv6 does what it does over IPv4: ECN, CNPs, PAUSE, and with trimming or selective repeat their repair. Nothing is lost, and all arrives once.
+// An incast over IPv6 does what it does over IPv4: ECN, CNPs, PAUSE, and with trimming or selective repeat their
+// repair. Nothing is lost, and all arrives once.
 func TestIncastOverIPv6(t *testing.T) {
 	const fabric = "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}"
 	for name, set := range map[string]func(*switchagent.Settings, *hostagent.Settings){

@@ -31,14 +31,15 @@ func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
 // Progress is told now and then how far the run is.
 type Progress func(now vtime.Time, t *Totals)
 
-// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns that error.
+// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns
+// that error.
 type Watch func(now vtime.Time, t *Totals) error
 
 // eventsPerPoll is the events between two calls of Watch.
 const eventsPerPoll = 1 << 14
 
-// leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What PAUSE, or a
-// want of credits, stops in a cycle is stopped for good, and the messages go on.
+// leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What
+// PAUSE, or a want of credits, stops in a cycle is stopped for good, and the messages go on.
 const leastQuiescence = 200 * vtime.Millisecond
 
 // quiescenceTimeout is that time in a fabric: longer than any of its timers.
@@ -50,9 +51,9 @@ func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowC
 	return p
 }
 
-// Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it, all flows
-// with a size have ended and no frame is left; and after that time when nothing of the flows has moved for long, or when it has
-// drained for so long. watch, which may be nil, may end it before.
+// Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it,
+// all flows with a size have ended and no frame is left; and after that time when nothing of the flows has moved for
+// long, or when it has drained for so long. watch, which may be nil, may end it before.
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.start()
 	if err := e.addLanes(); err != nil {
@@ -165,8 +166,8 @@ func (e *Engine) earliest() vtime.Time {
 	return at
 }
 
-// quiescent says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none waits for its
-// pace, and no fault is to come or go.
+// quiescent says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none
+// waits for its pace, and no fault is to come or go.
 func (e *Engine) quiescent(now vtime.Time) bool {
 	if now-e.moved <= e.quiescence || e.starting > 0 || e.pending > 0 {
 		return false
@@ -209,8 +210,8 @@ func (p *poll) counts(n int64, e *Engine) error {
 	return p.watch(e.now, &e.Totals)
 }
 
-// What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run. All of this is
-// for a fabric of one region, between two events.
+// What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
+// All of this is for a fabric of one region, between two events.
 
 // Start readies the engine for its first step.
 func (e *Engine) Start() { e.start() }
@@ -247,14 +248,15 @@ func (e *Engine) Step(at vtime.Time) error {
 	return err
 }
 
-// Told tells the observer what a function has done that ran between two events. It returns the error that ends the run, if there is one.
+// Told tells the observer what a function has done that ran between two events. It returns the error that ends the run,
+// if there is one.
 func (e *Engine) Told() error {
 	e.tell()
 	return e.failed
 }
 
-// Offer takes a frame that a program sent out of a port at a virtual time, which may be to come; false if the port is no host's. whole is
-// false if data is not all of the frame.
+// Offer takes a frame that a program sent out of a port at a virtual time, which may be to come; false if the port is
+// no host's. whole is false if data is not all of the frame.
 func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	if port < 0 || port >= len(e.ports) || e.ports[port].hostStack == nil {
 		return false
@@ -263,8 +265,8 @@ func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	return true
 }
 
-// Replies has f called as a program's frame has gone up the stack of a host, by the port that it came to: what the stack has answered is
-// of this moment.
+// Replies has f called as a program's frame has gone up the stack of a host, by the port that it came to: what the
+// stack has answered is of this moment.
 func (e *Engine) Replies(f func(port int)) { e.replies = f }
 
 // PlaneFailed notes that the plane has given up: no invariant can be checked then.
@@ -279,8 +281,8 @@ func (e *Engine) Broken() []Violation {
 	return all
 }
 
-// PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what it has counted, and
-// neither go on nor be checked.
+// PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what
+// it has counted, and neither go on nor be checked.
 type PanicError struct {
 	Place string // the congestion control and its flow
 	Time  vtime.Time
@@ -290,7 +292,8 @@ type PanicError struct {
 	File string
 }
 
-// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps where that was.
+// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps
+// where that was.
 type guest interface {
 	error
 	Guest() string
@@ -307,8 +310,8 @@ func (p *PanicError) Error() string {
 	return text
 }
 
-// Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no congestion control was at
-// work.
+// Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no
+// congestion control was at work.
 func (e *Engine) Panicked(value any, stack []byte) *PanicError {
 	if g, ok := value.(guest); ok {
 		stack = []byte(g.Guest())

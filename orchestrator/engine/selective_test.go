@@ -10,8 +10,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSelectiveRepeat: of what a lossy queue drops, each packet goes again once, and no other: with the queue's drops known by their PSNs from the wire, what
-// left the host twice is what was dropped. Every byte is placed once, and no invariant is broken.
+// TestSelectiveRepeat: of what a lossy queue drops, each packet goes again once, and no other: with the queue's drops
+// known by their PSNs from the wire, what left the host twice is what was dropped. Every byte is placed once, and no
+// invariant is broken.
 func TestSelectiveRepeat(t *testing.T) {
 	const size = 300_000
 	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
@@ -64,8 +65,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	}
 }
 
-// TestTrimming: with trimmed packets and a control priority that has a share, nothing is dropped and no timeout is needed: each trimmed packet draws a NAK and
-// goes again. Under go-back-N it does likewise, and sends more.
+// TestTrimming: with trimmed packets and a control priority that has a share, nothing is dropped and no timeout is
+// needed: each trimmed packet draws a NAK and goes again. Under go-back-N it does likewise, and sends more.
 func TestTrimming(t *testing.T) {
 	const size = 200_000
 	for _, recovery := range []hostagent.Recovery{hostagent.SelectiveRepeat, hostagent.GoBackN} {
@@ -102,11 +103,14 @@ func TestTrimming(t *testing.T) {
 	}
 }
 
-// TestTrimPhase: of two flows whose packets come in step, the one whose packet comes second is always trimmed where the arriving frame is; NDP's coin has
-// both share the cuts, and end together (Handley et al., SIGCOMM 2017, section 3.1).
+// TestTrimPhase: of two flows whose packets come in step, the one whose packet comes second is always trimmed where the
+// arriving frame is; NDP's coin has both share the cuts, and end together (Handley et al., SIGCOMM 2017, section 3.1).
 func TestTrimPhase(t *testing.T) {
 	const size = 400_000
-	for victim, together := range map[switchagent.TrimVictim]bool{switchagent.TrimArriving: false, switchagent.TrimCoin: true} {
+	for victim, together := range map[switchagent.TrimVictim]bool{
+		switchagent.TrimArriving: false,
+		switchagent.TrimCoin:     true,
+	} {
 		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", labOptions{
 			sw: func(s *switchagent.Settings) {
 				s.PFC.Priorities, s.LossyLimit, s.Trim, s.TrimVictim = 0, 30*units.KB, true, victim

@@ -85,7 +85,8 @@ func TestFairShares(t *testing.T) {
 	}
 }
 
-// TestScheduling: two priorities that both want all of a link get what their quanta say, or strictly the higher one first.
+// TestScheduling: two priorities that both want all of a link get what their quanta say, or strictly the higher one
+// first.
 func TestScheduling(t *testing.T) {
 	const window = 300 * vtime.Microsecond
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Three switches stamp a data packet with telemetry, on both planes: one that fits into a page, and one that does not and
-// of which the kernel leaves only the Ethernet header where programs can read it.
+// Three switches stamp a data packet with telemetry, on both planes: one that fits into a page, and one that does not
+// and of which the kernel leaves only the Ethernet header where programs can read it.
 func TestTelemetryAlongAPath(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte(
 		"mtu: 9056\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}"))
@@ -38,7 +38,9 @@ func TestTelemetryAlongAPath(t *testing.T) {
 }
 
 // sendTelemetry has a host send one packet with room for telemetry to the other; it is the packet as it arrives there.
-func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string, payload int) (seen []byte, fingerprint string) {
+func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string,
+	payload int,
+) (seen []byte, fingerprint string) {
 	t.Helper()
 	p := openPlane(t, planeName, plan, plane.Features{Telemetry: true})
 	defer p.Close()
@@ -47,7 +49,10 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string, payloa
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e := newEngine(t, Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: plane.Features{Telemetry: true}})
+	e := newEngine(t, Config{
+		Plan: plan, Plane: p, Switches: settings, Hosts: &host,
+		Features: plane.Features{Telemetry: true},
+	})
 	from, to := &plan.Nodes[plan.Hosts[0]], &plan.Nodes[plan.Hosts[1]]
 	port := &plan.Ports[from.Ports[0]]
 	if err := p.Tap(int(to.Ports[0]), func(frame []byte) { seen = slices.Clone(frame) }); err != nil {
@@ -62,7 +67,8 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string, payloa
 	}
 	e.Call(0, func(now vtime.Time) {
 		buf := make([]byte, wire.MaxFrame)
-		data := slices.Insert(buf[:wire.PutData(buf, h, wire.OpWriteMiddle, 1, payload-42, false, true)], 54, make([]byte, 42)...)
+		data := slices.Insert(buf[:wire.PutData(buf, h, wire.OpWriteMiddle, 1, payload-42, false, true)], 54,
+			make([]byte, 42)...)
 		data[42] |= 0xc0
 		binary.BigEndian.PutUint16(data[16:], uint16(len(data)-wire.EthernetLen))
 		wire.IPv4(data[wire.EthernetLen:]).UpdateChecksum()

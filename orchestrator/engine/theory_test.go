@@ -10,10 +10,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The reference values of this file are worked out by hand from the formats: a RoCEv2 data frame is Ethernet 14, IPv4 20,
-// UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first frame of a WRITE; an ACK has an AETH of 4 instead.
-// A frame costs, with its FCS, preamble and gap, 24 B more on Ethernet and at least 84; 10 B less in the simulators' framing
-// and at least 60.
+// The reference values of this file are worked out by hand from the formats: a RoCEv2 data frame is Ethernet 14, IPv4
+// 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first frame of a WRITE; an ACK has an AETH of
+// 4 instead. A frame costs, with its FCS, preamble and gap, 24 B more on Ethernet and at least 84; 10 B less in the
+// simulators' framing and at least 60.
 
 const (
 	ackBytes = 14 + 20 + 8 + 12 + 4 + 4
@@ -44,8 +44,8 @@ func framesOf(framing string, size int64) []int64 {
 	return frames
 }
 
-// aloneFCT is the time a lone flow takes over links of one rate: the longest way through the lattice of frames and links is
-// all frames over one link, and the longest of them over the others. Then the last ACK comes back.
+// aloneFCT is the time a lone flow takes over links of one rate: the longest way through the lattice of frames and
+// links is all frames over one link, and the longest of them over the others. Then the last ACK comes back.
 func aloneFCT(framing string, size int64, gigabits int64, links int64, delay vtime.Time) vtime.Time {
 	frames := framesOf(framing, size)
 	line := (links - 1) * slices.Max(frames)
@@ -56,8 +56,8 @@ func aloneFCT(framing string, size int64, gigabits int64, links int64, delay vti
 	return vtime.Time(line*8000/gigabits) + vtime.Time(2*links)*delay
 }
 
-// TestLoneFlow: one flow alone takes its ideal time. Only an ACK that waits behind the one before it, when the last frame
-// is shorter than an ACK, is not in the formula.
+// TestLoneFlow: one flow alone takes its ideal time. Only an ACK that waits behind the one before it, when the last
+// frame is shorter than an ACK, is not in the formula.
 func TestLoneFlow(t *testing.T) {
 	const delay = vtime.Microsecond
 	sizes := []int64{1, 999, 1000, 1001, 2000, 2001, 100_000, 1_000_000, 1_000_001}
@@ -71,7 +71,8 @@ func TestLoneFlow(t *testing.T) {
 				{"leafspine", "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}", "h0", "h1", 4},
 			} {
 				t.Run(fmt.Sprintf("%d/%s/%s", gigabits, framing, shape.name), func(t *testing.T) {
-					l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %v\n%s\n", framing, gigabits, delay, shape.topology), labOptions{})
+					l := newLab(t, fmt.Sprintf("framing: %s\nrate: %dGbps\ndelay: %v\n%s\n", framing, gigabits, delay, shape.topology),
+						labOptions{})
 					for i, size := range sizes {
 						l.send(shape.from, shape.to, size, vtime.Time(i)*2*vtime.Millisecond, 0)
 					}
@@ -152,7 +153,8 @@ func TestBaseRTT(t *testing.T) {
 		id := l.send(source.Name, destination.Name, 20*mtuBytes, 0, l.plan.Ports[source.Ports[0]].Rate/3)
 		l.Flows()[id].RTT = func(int) hostagent.RTTCounter { return samples }
 		l.run(0)
-		if got := l.plan.BaseRTT(source.ID, destination.ID, topologies.Pair{}, int(dataBytes(mtuBytes, false)), ackBytes); got != full {
+		if got := l.plan.BaseRTT(source.ID, destination.ID, topologies.Pair{}, int(dataBytes(mtuBytes, false)),
+			ackBytes); got != full {
 			t.Errorf("%s: BaseRTT says %v, by hand %v", c.topology, got, full)
 		}
 		for i, rtt := range *samples {

@@ -10,21 +10,22 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Several lanes drive the regions of a phase at once: no link joins two of them, so that none touches what another does but for what is
-// handed over when all have been driven. The order in which that is done depends on regions and not on lanes, and so nothing else does.
+// Several lanes drive the regions of a phase at once: no link joins two of them, so that none touches what another does
+// but for what is handed over when all have been driven. The order in which that is done depends on regions and not on
+// lanes, and so nothing else does.
 
 // Crew is who drives lanes: goroutines, which this package has none of.
 type Crew interface {
 	// Size is how many lanes there can be.
 	Size() int
-	// Lanes is how many are worth the while for a phase of so many events, by what there was to do of late, the most of them in one region.
-	// It is asked before each phase.
+	// Lanes is how many are worth the while for a phase of so many events, by what there was to do of late, the most of
+	// them in one region. It is asked before each phase.
 	Lanes(events, most int) int
 	// Driven says that the phase is over, and how many events it had.
 	Driven(events int64)
-	// Do has so many lanes, the caller the first of them, call drive with each of the regions in shares, and returns when all have been driven.
-	// A lane begins with its own share, in order, and goes on with what is left of others'. If drive panics, so does Do, when all else
-	// has been driven.
+	// Do has so many lanes, the caller the first of them, call drive with each of the regions in shares, and returns when
+	// all have been driven. A lane begins with its own share, in order, and goes on with what is left of others'. If drive
+	// panics, so does Do, when all else has been driven.
 	Do(lanes int, shares [][]int32, drive func(lane int, region int32))
 }
 
@@ -227,8 +228,8 @@ func (e *Engine) firstCut() (first *cut) {
 	return first
 }
 
-// handOver has other regions know what a phase's have sent them, and puts the invariants that were broken in it, of which so many were
-// before, in the order in which one lane would have found them.
+// handOver has other regions know what a phase's have sent them, and puts the invariants that were broken in it, of
+// which so many were before, in the order in which one lane would have found them.
 func (e *Engine) handOver(before int) {
 	e.fabric.shared, e.most = false, maxViolations
 	for i, l := range e.together.lanes {

@@ -136,7 +136,8 @@ func (l *lane) watchQueue(id int, priority uint8) error {
 func (l *lane) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
 	s := l.switches[p.index]
 	if dog.Forward {
-		l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority, dog.Detect, queued)
+		l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority,
+			dog.Detect, queued)
 		s.Ignore(int(p.id), priority, true)
 		return l.serve(p)
 	}

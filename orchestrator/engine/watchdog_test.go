@@ -31,8 +31,8 @@ func storms(dog switchagent.Watchdog) func(*switchagent.Settings, *hostagent.Set
 // stormAt is when an injected storm that begins at 100 us is felt by the switch: when its first PAUSE has arrived.
 const stormAt = 100*vtime.Microsecond + (60+24)*200 + vtime.Microsecond
 
-// TestInjectedStorm: a host's PAUSEs stop what is for it and, through its switches, what is for others; when they end all goes on after
-// the last has run out.
+// TestInjectedStorm: a host's PAUSEs stop what is for it and, through its switches, what is for others; when they end
+// all goes on after the last has run out.
 func TestInjectedStorm(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	to, victim := l.send("h0", "h2", 2_000_000, 0, 20*units.Gbps), l.send("h1", "h3", 2_000_000, 0, 20*units.Gbps)
@@ -63,8 +63,8 @@ func TestInjectedStorm(t *testing.T) {
 	}
 }
 
-// TestWatchdog: a queue is in a storm when it has been paused for as long as it says, to the picosecond, and until none has for as
-// long as it says.
+// TestWatchdog: a queue is in a storm when it has been paused for as long as it says, to the picosecond, and until none
+// has for as long as it says.
 func TestWatchdog(t *testing.T) {
 	for _, forward := range []bool{false, true} {
 		dog := switchagent.Watchdog{Detect: 200 * vtime.Microsecond, Restore: 300 * vtime.Microsecond, Forward: forward}
@@ -104,7 +104,10 @@ func TestWatchdog(t *testing.T) {
 
 // TestWatchdogSparesShortPauses: queues that are paused often, and never for long, are in no storm.
 func TestWatchdogSparesShortPauses(t *testing.T) {
-	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{Detect: 100 * vtime.Microsecond, Restore: 100 * vtime.Microsecond}))
+	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{
+		Detect:  100 * vtime.Microsecond,
+		Restore: 100 * vtime.Microsecond,
+	}))
 	for _, from := range []string{"h0", "h1", "h3"} {
 		l.send(from, "h2", 2_000_000, 0, 0)
 	}
@@ -134,8 +137,8 @@ links:
   - {from: s3, to: s4}
   - {from: s4, to: s0}`
 
-// TestCycle: flows that go two links on around a ring come to stop each other. It is found, named, timed; and over when the
-// watchdog has emptied one of the queues.
+// TestCycle: flows that go two links on around a ring come to stop each other. It is found, named, timed; and over when
+// the watchdog has emptied one of the queues.
 func TestCycle(t *testing.T) {
 	dog := switchagent.Watchdog{Detect: 2 * vtime.Millisecond, Restore: vtime.Millisecond}
 	l := newFaultLab(t, ringFabric, storms(dog))
@@ -170,8 +173,8 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestCycleEndsWithTheRun: a deadlock that is broken just before the last frame of a drained run, between two searches, is over when
-// the run is.
+// TestCycleEndsWithTheRun: a deadlock that is broken just before the last frame of a drained run, between two searches,
+// is over when the run is.
 func TestCycleEndsWithTheRun(t *testing.T) {
 	l := newFaultLab(t, ringFabric, func(s *switchagent.Settings, h *hostagent.Settings) {
 		storms(switchagent.Watchdog{Detect: 2 * vtime.Millisecond, Restore: vtime.Millisecond, Forward: true})(s, h)
@@ -222,7 +225,8 @@ func TestNoCycle(t *testing.T) {
 	}
 }
 
-// TestInjectedStormBeforeRun: an injected storm may begin before the fabric first runs. It is then the one that begins at time 0.
+// TestInjectedStormBeforeRun: an injected storm may begin before the fabric first runs. It is then the one that begins
+// at time 0.
 func TestInjectedStormBeforeRun(t *testing.T) {
 	begin := func(before bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
@@ -239,19 +243,24 @@ func TestInjectedStormBeforeRun(t *testing.T) {
 	}
 	before, at := begin(true), begin(false)
 	if before.pauses != 10 || before.Fingerprint() != at.Fingerprint() {
-		t.Errorf("%d PAUSEs before, %d in the run; fingerprints %v, %v", before.pauses, at.pauses, before.Fingerprint(), at.Fingerprint())
+		t.Errorf("%d PAUSEs before, %d in the run; fingerprints %v, %v", before.pauses, at.pauses, before.Fingerprint(),
+			at.Fingerprint())
 	}
 }
 
-// TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not happened, though
-// some regions have been driven beyond.
+// TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not
+// happened, though some regions have been driven beyond.
 func TestNothingAfterTheEnd(t *testing.T) {
 	run := func(restore vtime.Time, one bool) *lab {
-		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{Detect: 100 * vtime.Microsecond, Restore: restore, Forward: true}))
+		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{
+			Detect: 100 * vtime.Microsecond, Restore: restore,
+			Forward: true,
+		}))
 		if one {
 			unite(l.Engine)
 		}
-		// The storm's end falls about the end of the flow, whose frames it does not hold up. The sender takes its ACKs slowly.
+		// The storm's end falls about the end of the flow, whose frames it does not hold up. The sender takes its ACKs
+		// slowly.
 		l.send("h0", "h2", 6_000_000, 0, 20*units.Gbps)
 		l.at(0, func() error {
 			return l.SetReceiver(0, &Receiver{Rate: units.Gbps, Buffer: units.MB, XOFF: 900 * units.KB, XON: 100 * units.KB})
@@ -265,7 +274,8 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	for restore := 1024 * vtime.Microsecond; restore < 1064*vtime.Microsecond; restore += 2 * vtime.Microsecond {
 		one, several := run(restore, true), run(restore, false)
 		if one.Now() != several.Now() || !slices.Equal(one.events, several.events) {
-			t.Errorf("restore %v: ended at %v, %v with several regions; events %+v, %+v", restore, one.Now(), several.Now(), one.events, several.events)
+			t.Errorf("restore %v: ended at %v, %v with several regions; events %+v, %+v", restore, one.Now(), several.Now(),
+				one.events, several.events)
 		}
 		for _, l := range []*lab{one, several} {
 			last := l.Flows()[0].Finished

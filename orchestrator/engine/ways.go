@@ -29,7 +29,8 @@ type CutOff struct {
 	Back    bool // it is the answers that cannot get on
 }
 
-// CutOff says where a flow is cut off; false if it is not. Where load balancing moves packets it is so only if no way is left.
+// CutOff says where a flow is cut off; false if it is not. Where load balancing moves packets it is so only if no way
+// is left.
 func (e *Engine) CutOff(flow int) (CutOff, bool) {
 	f := &e.flows[flow]
 	if c, found := e.cutOff(f.Source, f.Destination, f.Ports); found {
@@ -69,7 +70,8 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 	return CutOff{}, false
 }
 
-// nextHops returns the ports of the switch with index sw from which the pipelines choose for the interface with index to.
+// nextHops returns the ports of the switch with index sw from which the pipelines choose for the interface with index
+// to.
 func (e *Engine) nextHops(sw, to int) (hops []topologies.PortID) {
 	return fill.NextHops(e.state, e.plan.Routes().Leaves, sw, to)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flight is the frames on the wire from a port, in order. The arrival times stand beside each other: scheduling the next
-// arrival touches no frame, which has long left the processor's cache. They are in a row of stretches, which wires give each other: of tens
-// of thousands of wires few have many frames at a time.
+// flight is the frames on the wire from a port, in order. The arrival times stand beside each other: scheduling the
+// next arrival touches no frame, which has long left the processor's cache. They are in a row of stretches, which wires
+// give each other: of tens of thousands of wires few have many frames at a time.
 type flight struct {
 	head, tail *stretch // where the first frame is, and the last; nil: there is none
 	from, to   uint8    // the first in head, and behind the last in tail
@@ -168,8 +168,8 @@ func (e *Engine) Wire(port int) Wire {
 	return w
 }
 
-// RepairWire has the wire from a port be as the topology has it, whatever faults it has. What it has not is left alone, and nothing is told
-// of it. Whether its link is up is another matter.
+// RepairWire has the wire from a port be as the topology has it, whatever faults it has. What it has not is left alone,
+// and nothing is told of it. Whether its link is up is another matter.
 func (e *Engine) RepairWire(port int) error {
 	w, link := e.Wire(port), &e.plan.Ports[port]
 	if w.Loss != 0 {
@@ -215,8 +215,8 @@ func (f *portFault) fate(n int) Loss {
 	return Losses
 }
 
-// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and nothing
-// overtakes it.
+// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and
+// nothing overtakes it.
 func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	if delay < vtime.Nanosecond || delay > vtime.Second {
 		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
@@ -242,8 +242,8 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	return nil
 }
 
-// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again, as their
-// quanta are of the link's rate.
+// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again,
+// as their quanta are of the link's rate.
 func (e *Engine) SetRate(port int, rate units.Rate) error {
 	if rate < units.Mbps || rate > 10*units.Tbps {
 		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)
@@ -266,8 +266,8 @@ func (p *port) setRate(rate units.Rate) {
 	}
 }
 
-// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the headroom that it
-// needs, if that is theirs to choose.
+// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the
+// headroom that it needs, if that is theirs to choose.
 func (e *Engine) describeCable(p *port) {
 	fill.Cable(&e.state.Ports[p.id], p.rate, p.delay)
 	if p.isSwitch {
@@ -282,5 +282,6 @@ func (e *Engine) describeDetector(p *port) {
 	r := &e.state.Ports[p.id]
 	planned, _ := e.cableOf(p)
 	credits := planned.Credits(&e.settings[p.index].CBFC)
-	fill.Undetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
+	fill.Undetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate,
+		p.delay, e.plan.MTU)
 }

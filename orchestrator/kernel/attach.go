@@ -32,10 +32,10 @@ const (
 	HooksClsact
 )
 
-// tcxPorts is the most ports whose hooks are attached by TCX where nobody asks for one way. The kernel waits for an RCU grace
-// period, some 10 ms, in each attachment and again in each detachment, under the lock that every change to the network
-// needs: 240 hosts would take 18 s to come up and, if the process is killed, keep the next fabric waiting as long.
-// clsact waits in neither, and costs 5 % more a frame.
+// tcxPorts is the most ports whose hooks are attached by TCX where nobody asks for one way. The kernel waits for an RCU
+// grace period, some 10 ms, in each attachment and again in each detachment, under the lock that every change to the
+// network needs: 240 hosts would take 18 s to come up and, if the process is killed, keep the next fabric waiting as
+// long. clsact waits in neither, and costs 5 % more a frame.
 const tcxPorts = 8
 
 // triesTCX says whether TCX is to be tried for a plan's ports.
@@ -43,8 +43,8 @@ func (way Hooks) triesTCX(plan *topologies.Plan) bool {
 	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
 }
 
-// attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer, and there the end of frames. The thread is in
-// the hub namespace and stays there.
+// attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer, and there the end of
+// frames. The thread is in the hub namespace and stays there.
 func (f *Fabric) attachAll(way Hooks) error {
 	if !way.triesTCX(f.plan) {
 		return f.attachClsact()
@@ -163,9 +163,9 @@ func (f *Fabric) hookedInner(n *topologies.Node) hooked {
 	return h
 }
 
-// Where a namespace has several interfaces they share these blocks, so that one filter serves all: it is one for the processor's cache to
-// hold as frames go by, and of blocks the kernel has a list that it searches for each new one. A host's only interface has
-// blocks of its own, as programs expect that add filters to it.
+// Where a namespace has several interfaces they share these blocks, so that one filter serves all: it is one for the
+// processor's cache to hold as frames go by, and of blocks the kernel has a list that it searches for each new one. A
+// host's only interface has blocks of its own, as programs expect that add filters to it.
 const ingressBlock, egressBlock = 1, 2
 
 func (h *hooked) shared() bool { return len(h.indexes) > 1 }

@@ -66,8 +66,9 @@ func FindLeftovers() ([]Leftover, error) {
 	return left, err
 }
 
-// visiting calls f on a thread of its own that may change its namespace, and takes the thread back before it ends: ending
-// takes a moment, and Go does not end the main thread, should it be that one, but parks it. It would hold the namespace.
+// visiting calls f on a thread of its own that may change its namespace, and takes the thread back before it ends:
+// ending takes a moment, and Go does not end the main thread, should it be that one, but parks it. It would hold the
+// namespace.
 func visiting(f func() error) error {
 	return onOwnThread(func() error {
 		home, err := netns.Get()
@@ -287,8 +288,8 @@ func endedWithin(fd int, timeout time.Duration) bool {
 	}
 }
 
-// removeMount unmounts a namespace from a path, if it still is that namespace, and removes the empty file under it where
-// `ip netns` keeps such.
+// removeMount unmounts a namespace from a path, if it still is that namespace, and removes the empty file under it
+// where `ip netns` keeps such.
 func removeMount(path string, space uint64) error {
 	number, err := inode(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && number != space {

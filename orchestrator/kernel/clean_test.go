@@ -186,8 +186,8 @@ func TestClean(t *testing.T) {
 	defer foreign.Close()
 	theirs := sleeper(t, "/proc/self/fd/"+strconv.Itoa(int(foreign)))
 
-	// Others' leftovers on this machine are none of the test's business, nor are others who look for some at the same time, as tests of
-	// other packages do: they have each namespace open for a moment.
+	// Others' leftovers on this machine are none of the test's business, nor are others who look for some at the same
+	// time, as tests of other packages do: they have each namespace open for a moment.
 	find := func() []Leftover {
 		t.Helper()
 		all, err := FindLeftovers()

@@ -25,9 +25,9 @@ type Disturbance struct {
 	What string // what it was, and whether it still is: "is down"
 }
 
-// carrierDowns is how often the interfaces of the thread's namespace have lost their carrier so far, by index. In the hub namespace all ports have
-// an end, and one whose other end is taken down has no carrier. The kernel counts each loss; of a notification nothing is left if the interface is
-// up again before it is sent.
+// carrierDowns is how often the interfaces of the thread's namespace have lost their carrier so far, by index. In the
+// hub namespace all ports have an end, and one whose other end is taken down has no carrier. The kernel counts each
+// loss; of a notification nothing is left if the interface is up again before it is sent.
 func carrierDowns() (map[int32]uint32, error) {
 	const carrierDownCount = 48 // IFLA_CARRIER_DOWN_COUNT of linux/if_link.h
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
@@ -51,11 +51,12 @@ func carrierDowns() (map[int32]uint32, error) {
 	return downs, nil
 }
 
-// Disturbed says which of a live fabric's interfaces somebody, a program on a node say, has deleted, moved or taken down since it came up, in
-// the order of ports.
+// Disturbed says which of a live fabric's interfaces somebody, a program on a node say, has deleted, moved or taken
+// down since it came up, in the order of ports.
 func (p *programFrames) Disturbed() (all []Disturbance) {
 	var downs map[int32]uint32
-	_ = p.fabric.inHub(func() (err error) { downs, err = carrierDowns(); return err }) // it could be listed as the fabric came up
+	// it could be listed as the fabric came up
+	_ = p.fabric.inHub(func() (err error) { downs, err = carrierDowns(); return err })
 	for i := range p.fabric.plan.Ports {
 		port := &p.fabric.plan.Ports[i]
 		up, err := carrier(p.outside.rx, port.Name) // of the outer end
@@ -100,15 +101,16 @@ type UpWatch struct {
 // AnyPeer stands for all interfaces.
 const AnyPeer = -1
 
-// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of. It calls up each
-// time one of them comes up, with the index of its end in this namespace, or with AnyPeer where messages were lost. An interface of another
-// namespace may have the same index.
+// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of.
+// It calls up each time one of them comes up, with the index of its end in this namespace, or with AnyPeer where
+// messages were lost. An interface of another namespace may have the same index.
 func WatchUps(up func(peer int32)) (*UpWatch, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("open a netlink socket: %w", err)
 	}
-	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1), // of the namespaces that this one has an id of
+	// of the namespaces that this one has an id of
+	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1),
 		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: unix.RTMGRP_LINK}))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("watch interfaces: %w", err), unix.Close(fd))
@@ -166,8 +168,8 @@ func (w *UpWatch) Close() error {
 	return err
 }
 
-// restoreRoutes gives the host's port at a veth pair's end in the hub namespace its routes. The kernel has dropped them if the port was
-// down. What is there stays, and so does what a program has put in the place of a route.
+// restoreRoutes gives the host's port at a veth pair's end in the hub namespace its routes. The kernel has dropped them
+// if the port was down. What is there stays, and so does what a program has put in the place of a route.
 func (f *Fabric) restoreRoutes(outer int32) {
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]

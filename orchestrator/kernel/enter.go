@@ -59,9 +59,10 @@ func PlaceOf(files []int) (Place, error) {
 	return p, nil
 }
 
-// RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID namespace when that ends;
-// then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is called as soon as the place is not needed any more.
-// The command begins in the place's folder, or else in its From, or in / if there is none of that name there.
+// RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID
+// namespace when that ends; then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is
+// called as soon as the place is not needed any more. The command begins in the place's folder, or else in its From, or
+// in / if there is none of that name there.
 func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
 		home, err := leaving()
@@ -80,7 +81,8 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 			}
 			err = pidns.Start(place.PIDs, cmd, powers, place.Image, place.Folder)
 		}
-		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has ended.
+		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has
+		// ended.
 		home()
 		if err != nil {
 			return err
@@ -92,17 +94,20 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	})
 }
 
-// nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each other. What they may
-// not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to load BPF programs and modules, to look
-// into the machine, to set its clock. It is no protection against somebody who means harm: the files are the machine's.
+// nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each
+// other. What they may not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to
+// load BPF programs and modules, to look into the machine, to set its clock. It is no protection against somebody who
+// means harm: the files are the machine's.
 var nodePowers = pidns.PowersOf(
 	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_BROADCAST,
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, // files
-	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SETFCAP, unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE, // servers that become users
+	// servers that become users
+	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SETFCAP, unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE,
 	unix.CAP_KILL, unix.CAP_SYS_NICE, unix.CAP_SYS_RESOURCE, unix.CAP_IPC_LOCK, unix.CAP_IPC_OWNER, // processes
 )
 
-// leaving notes the namespaces that the calling thread is about to leave for those of a node. back takes it there again, as far as it can.
+// leaving notes the namespaces that the calling thread is about to leave for those of a node. back takes it there
+// again, as far as it can.
 func leaving() (back func(), err error) {
 	kinds := []struct {
 		name string

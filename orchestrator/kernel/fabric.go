@@ -18,8 +18,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Fabric is a topology in the kernel: a network namespace a device, a veth pair a port, the pipelines attached. The inner
-// end of a port lives in its device's namespace under its natural name, the outer end in the hub namespace.
+// Fabric is a topology in the kernel: a network namespace a device, a veth pair a port, the pipelines attached. The
+// inner end of a port lives in its device's namespace under its natural name, the outer end in the hub namespace.
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
@@ -49,8 +49,8 @@ func checkSize(plan *topologies.Plan) error {
 // bringing a fabric up opens for a moment: some 30, counted on Linux 6.18.
 const filesOfPipelines = 40
 
-// checkFiles refuses, with an EMFILE, a fabric that takes more files than this process may open. Where the limit is met while
-// the pipelines are loaded, the loader takes some of the failures for a kernel that lacks a feature.
+// checkFiles refuses, with an EMFILE, a fabric that takes more files than this process may open. Where the limit is met
+// while the pipelines are loaded, the loader takes some of the failures for a kernel that lacks a feature.
 func checkFiles(plan *topologies.Plan, way Hooks) error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -66,8 +66,8 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 	return nil
 }
 
-// NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused with a
-// TooLargeError. Whatever ends the process, the fabric ends with it.
+// NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused
+// with a TooLargeError. Whatever ends the process, the fabric ends with it.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err := checkSize(plan); err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepForeground has this process's group be the foreground one of a command's terminal again, once restore is called, if it is now.
+// keepForeground has this process's group be the foreground one of a command's terminal again, once restore is called,
+// if it is now.
 func keepForeground(cmd *exec.Cmd) (restore func()) {
 	terminal, ok := cmd.Stdin.(*os.File)
 	if !ok || terminal == nil {
@@ -27,14 +28,16 @@ func foreground(terminal *os.File) (group int, err error) {
 	return unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 }
 
-// TakeBack makes this process's group the foreground one of its terminal if that is one which a program on a node has made: a shell there
-// makes another group the foreground one as it reads, and cannot undo that as it ends, since ours has no number in its PID namespace.
+// TakeBack makes this process's group the foreground one of its terminal if that is one which a program on a node has
+// made: a shell there makes another group the foreground one as it reads, and cannot undo that as it ends, since ours
+// has no number in its PID namespace.
 func TakeBack(terminal *os.File) {
 	group, err := foreground(terminal)
 	if err != nil || group <= 0 || group == unix.Getpgrp() || !elsewhere(group) {
 		return
 	}
-	// Whoever is in the background and does that is stopped, unless it blocks the signal; were it ignored, programs would inherit that.
+	// Whoever is in the background and does that is stopped, unless it blocks the signal; were it ignored, programs would
+	// inherit that.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stop, was unix.Sigset_t
@@ -46,8 +49,8 @@ func TakeBack(terminal *os.File) {
 	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
 }
 
-// elsewhere says whether a process group is in another PID namespace than this process, or has ended. Others are those of who has put us
-// into the background, say.
+// elsewhere says whether a process group is in another PID namespace than this process, or has ended. Others are those
+// of who has put us into the background, say.
 func elsewhere(group int) bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

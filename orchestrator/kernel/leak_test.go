@@ -80,8 +80,8 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestNothingLeaks: twenty fabrics up and down, by either hook, leave no descriptor, no thread in a namespace, no namespace
-// and no program.
+// TestNothingLeaks: twenty fabrics up and down, by either hook, leave no descriptor, no thread in a namespace, no
+// namespace and no program.
 func TestNothingLeaks(t *testing.T) {
 	testenv.NeedRoot(t)
 	needTCX(t)
@@ -147,8 +147,8 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// TestFailedBuildLeaksNothing: a fabric that cannot be built takes down what it had built. The interface name is refused
-// by the kernel.
+// TestFailedBuildLeaksNothing: a fabric that cannot be built takes down what it had built. The interface name is
+// refused by the kernel.
 func TestFailedBuildLeaksNothing(t *testing.T) {
 	plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
 	for _, break_ := range []func(){

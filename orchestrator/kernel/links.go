@@ -20,8 +20,8 @@ import (
 // vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
 const vethInfoPeer = 1
 
-// makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours. The
-// thread is in the hub namespace.
+// makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours.
+// The thread is in the hub namespace.
 func (f *Fabric) makeLinks() error {
 	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
 	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
@@ -62,7 +62,8 @@ func (f *Fabric) eachPort(request func(p *topologies.Port) *nl.NetlinkRequest) e
 // carrierTimeout is how long bring-up waits for an interface that the kernel does not say is up.
 const carrierTimeout = 10 * time.Second
 
-// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the hub namespace.
+// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the hub
+// namespace.
 func (f *Fabric) awaitCarriers() error {
 	return f.eachNamespace(func() error { return nil }, func(n *topologies.Node) error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -94,8 +95,8 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 	}
 }
 
-// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A veth's
-// second end cannot be created up, as it has no peer yet then: bringUp does that.
+// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A
+// veth's second end cannot be created up, as it has no peer yet then: bringUp does that.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
 	// A switch's own interfaces take the longest frames: what is too long for a port its processor has to see.
 	longest := nl.Uint32Attr(uint32(plan.InterfaceMTU))
@@ -197,7 +198,8 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 // anywhere are the addresses of all hosts.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
-// addressBits is how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it makes no route, as everything goes by the gateway.
+// addressBits is how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it makes no
+// route, as everything goes by the gateway.
 func (f *Fabric) addressBits() int {
 	if f.live {
 		return anywhere.Bits()
@@ -216,7 +218,8 @@ func (f *Fabric) families() []uint8 {
 	return []uint8{unix.AF_INET}
 }
 
-// inFamily is an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that the prefix has.
+// inFamily is an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that the prefix
+// has.
 func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	if family == unix.AF_INET6 {
 		return topologies.IPv6(a).AsSlice(), uint8(96 + bits)
@@ -224,7 +227,8 @@ func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	return a.AsSlice(), uint8(bits)
 }
 
-// gatewayIn is the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which it has a route by another port.
+// gatewayIn is the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which it has a
+// route by another port.
 func gatewayIn(family uint8) []byte {
 	if family == unix.AF_INET6 {
 		return topologies.Gateway6.AsSlice()
@@ -232,7 +236,8 @@ func gatewayIn(family uint8) []byte {
 	return topologies.Gateway.AsSlice()
 }
 
-// hostRoute asks for a route of a host, by the gateway at the other end of one of its ports, which it sends from by that port's own address.
+// hostRoute asks for a route of a host, by the gateway at the other end of one of its ports, which it sends from by
+// that port's own address.
 func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
 	port := n.Ports[r.Place]
 	to, bits := inFamily(family, r.To.Addr(), r.To.Bits())
@@ -240,7 +245,8 @@ func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRo
 	gateway := gatewayIn(family)
 	route := newRoute(family, to, bits, &f.plan.Ports[port], metric)
 	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway))
-	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from)) // the kernel knows a port's only address; programs that read routes (scapy) do not
+	// the kernel knows a port's only address; programs that read routes (scapy) do not
+	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from))
 	return route
 }
 
@@ -300,8 +306,9 @@ func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 	return steps
 }
 
-// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port. The kernel drops all
-// of these when the interface goes down. The first port's route to everybody is taken where programs do not ask for another port.
+// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port.
+// The kernel drops all of these when the interface goes down. The first port's route to everybody is taken where
+// programs do not ask for another port.
 func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[place]]
 	peer := f.plan.Ports[port.Peer].MAC
@@ -318,7 +325,8 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 			neighbour.AddData(nl.NewRtAttr(unix.NDA_LLADDR, peer[:]))
 			steps = append(steps, step{"set the static neighbour of", neighbour})
 		}
-		steps = append(steps, step{"set the route of", f.hostRoute(family, n, topologies.HostRoute{To: anywhere, Place: place}, metric)})
+		steps = append(steps, step{"set the route of", f.hostRoute(family, n,
+			topologies.HostRoute{To: anywhere, Place: place}, metric)})
 	}
 	if f.live {
 		for _, to := range []string{"224.0.0.0/4", "255.255.255.255/32"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestIsUp: as a fabric is there its interfaces are, and nothing that is sent at once is thrown away by a kernel that has not yet taken note
-// of that.
+// TestIsUp: as a fabric is there its interfaces are, and nothing that is sent at once is thrown away by a kernel that
+// has not yet taken note of that.
 func TestIsUp(t *testing.T) {
 	testenv.NeedRoot(t)
 	plan := builtinPlan(t, "leafspine")
@@ -80,7 +80,8 @@ func TestIsNotUp(t *testing.T) {
 		return got
 	}
 	var machine *plane.MachineError
-	if err := wait(time.Millisecond); !errors.As(err, &machine) || !strings.Contains(err.Error(), name+" is not up 1ms after it was made") {
+	if err := wait(time.Millisecond); !errors.As(err, &machine) ||
+		!strings.Contains(err.Error(), name+" is not up 1ms after it was made") {
 		t.Errorf("%v", err)
 	}
 	waited := make(chan error)

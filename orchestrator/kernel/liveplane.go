@@ -16,10 +16,11 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer ends as the
-// pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output: so a host that floods fills the
-// ring of hosts' frames and no other. What a program in a device's namespace sends has no mark. A BPF program or a tc filter that has
-// frames get one there is found out by that: more comes out of the pipelines than goes in.
+// livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer
+// ends as the pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output: so a
+// host that floods fills the ring of hosts' frames and no other. What a program in a device's namespace sends has no
+// mark. A BPF program or a tc filter that has frames get one there is found out by that: more comes out of the
+// pipelines than goes in.
 type livePlane struct {
 	dead []bool   // hosts' ports whose last pass did not finish
 	owed []uint64 // by port: such passes, of each of which a frame may come yet
@@ -31,8 +32,8 @@ type livePlane struct {
 // ErrForged says that something on a node does what the pipelines alone may do.
 var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
 
-// How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without the
-// frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
+// How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without
+// the frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
 const (
 	liveTimeout  = 100 * time.Millisecond
 	deadTimeout  = 20 * time.Microsecond
@@ -104,9 +105,12 @@ func (p *Plane) timeout(in int) time.Duration {
 	return passTimeout
 }
 
-// lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down or made it
-// smaller, or the machine had no room for it for liveTimeout.
-var lostAtHost = []unix.Errno{unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN, unix.ENOMEM}
+// lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down
+// or made it smaller, or the machine had no room for it for liveTimeout.
+var lostAtHost = []unix.Errno{
+	unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN,
+	unix.ENOMEM,
+}
 
 // unfinished gives a pass into a host up.
 func (p *Plane) unfinished(in int) error {
@@ -117,8 +121,8 @@ func (p *Plane) unfinished(in int) error {
 	return plane.ErrUnfinished
 }
 
-// Unasked deals with what the pipelines have done since the last pass: passes that finished after they had been given up, whose
-// frames it throws away. Anything else is an error.
+// Unasked deals with what the pipelines have done since the last pass: passes that finished after they had been given
+// up, whose frames it throws away. Anything else is an error.
 func (p *Plane) Unasked() error {
 	if done := atomic.LoadUint64(&p.pass.Done); done != p.done {
 		n := done - p.done
@@ -139,8 +143,8 @@ func (p *Plane) Unasked() error {
 	}
 }
 
-// disown throws away the frame that the ring gave, which has come out of an interface of the hub namespace and is not what was waited for. It
-// is of a pass into that port that had been given up, or else an error.
+// disown throws away the frame that the ring gave, which has come out of an interface of the hub namespace and is not
+// what was waited for. It is of a pass into that port that had been given up, or else an error.
 func (p *Plane) disown(ifindex int32) error {
 	port := int(ifindex - fill.OuterIfindex(0))
 	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
@@ -156,8 +160,8 @@ func (p *Plane) disown(ifindex int32) error {
 	return nil
 }
 
-// await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the engine's, which
-// has a real-time policy, keeps from its processor.
+// await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the
+// engine's, which has a real-time policy, keeps from its processor.
 func (l *livePlane) await(timeout time.Duration, ready func() bool) bool {
 	if ready() {
 		return true

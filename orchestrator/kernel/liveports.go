@@ -22,8 +22,9 @@ var offloads = []struct {
 	{0x2c, "GRO"},                // ETHTOOL_SGRO
 }
 
-// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: the kernel hands frames over as they go onto
-// a wire, and its TCP asks for ECN. A host of several ports takes what comes by another than it would answer by.
+// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: the kernel hands frames
+// over as they go onto a wire, and its TCP asks for ECN. A host of several ports takes what comes by another than it
+// would answer by.
 func readyForPrograms(host string, ports []string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -60,8 +61,8 @@ var hasIPv6 = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// enableIPv6 has a host's ports have IPv6, with the addresses that they are given and no others: no router is there to tell of any, and what is
-// of a link alone would get to no other host.
+// enableIPv6 has a host's ports have IPv6, with the addresses that they are given and no others: no router is there to
+// tell of any, and what is of a link alone would get to no other host.
 func enableIPv6(ports []string) error {
 	const conf = "/proc/sys/net/ipv6/conf/"
 	for _, port := range ports {
@@ -90,8 +91,9 @@ func enableIPv6(ports []string) error {
 	return nil
 }
 
-// carrier says whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which it puts off while others
-// change interfaces, for seconds on a busy machine, it throws away what is sent there: to be asked has it do so at once.
+// carrier says whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which it
+// puts off while others change interfaces, for seconds on a busy machine, it throws away what is sent there: to be
+// asked has it do so at once.
 func carrier(fd int, name string) (bool, error) {
 	const link = 0x0a // ETHTOOL_GLINK
 	up, err := ethtool(fd, name, link, 0)

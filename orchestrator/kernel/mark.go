@@ -38,8 +38,9 @@ var ownMark = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("pausenet %d %d %d ", own.PID, own.Start, space), nil
 })
 
-// mark names a namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can tell ours from others'. It must
-// be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is a namespace that outlives it.
+// mark names a namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can tell ours from
+// others'. It must be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is a
+// namespace that outlives it.
 func mark(socket *rtnetlink.Socket, node string) error {
 	prefix, err := ownMark()
 	if err != nil {

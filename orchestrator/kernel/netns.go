@@ -45,7 +45,8 @@ func newNamespace() (netns.NsHandle, error) {
 	return ns, nil
 }
 
-// NewNamespace makes an anonymous network namespace, prepared by a thread in it. It lives as long as something refers to it.
+// NewNamespace makes an anonymous network namespace, prepared by a thread in it. It lives as long as something refers
+// to it.
 func NewNamespace(prepare func() error) (ns netns.NsHandle, err error) {
 	err = onOwnThread(func() error {
 		if ns, err = newNamespace(); err != nil {

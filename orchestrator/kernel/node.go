@@ -20,8 +20,9 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Nodes are the namespaces that programs on a fabric's nodes run in beside the network's, which is the fabric's: a node's programs share
-// its mounts and its host name. They are made as the first program comes, and live until Close and as long as a program is in them.
+// Nodes are the namespaces that programs on a fabric's nodes run in beside the network's, which is the fabric's: a
+// node's programs share its mounts and its host name. They are made as the first program comes, and live until Close
+// and as long as a program is in them.
 type Nodes struct {
 	fabric     *Fabric
 	programs   *pidns.Namespace
@@ -33,7 +34,8 @@ type Nodes struct {
 	images     map[string]*image.Image // by path
 }
 
-// own are a node's own namespaces, its mount namespace's root folder, and its image, which is its programs' root folder then.
+// own are a node's own namespaces, its mount namespace's root folder, and its image, which is its programs' root folder
+// then.
 type own struct {
 	mounts, root, names *os.File
 	image               *os.File // nil: there is none
@@ -47,10 +49,14 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of the machine, unless
-// it is empty, they find one of their own. The folders that are kept they find on nodes with files of their own, too.
+// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of
+// the machine, unless it is empty, they find one of their own. The folders that are kept they find on nodes with files
+// of their own, too.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
-	return &Nodes{fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept, made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{}}
+	return &Nodes{
+		fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept,
+		made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{},
+	}
 }
 
 // Place is where a node's programs run. It is valid until Close.
@@ -92,8 +98,8 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 	return p, nil
 }
 
-// Prepare makes the namespaces of the nodes for which the topology says what programs find there. What of that cannot be had is an error
-// with its place in the file.
+// Prepare makes the namespaces of the nodes for which the topology says what programs find there. What of that cannot
+// be had is an error with its place in the file.
 func (n *Nodes) Prepare() error {
 	for i := range n.fabric.plan.Nodes {
 		node := &n.fabric.plan.Nodes[i]
@@ -123,8 +129,8 @@ func (n *Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// make makes a node's own namespaces: its name is the host's there, /proc shows the fabric's processes, /sys the node's network,
-// /etc/hosts knows the fabric's hosts, and no name server is known. Its files are as the topology says.
+// make makes a node's own namespaces: its name is the host's there, /proc shows the fabric's processes, /sys the node's
+// network, /etc/hosts knows the fabric's hosts, and no name server is known. Its files are as the topology says.
 func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	node := &n.fabric.plan.Nodes[id]
 	root, err := n.imageOf(node)
@@ -231,10 +237,12 @@ func (n *Nodes) Notes() (notes []Note) {
 		}
 		own := n.images[path]
 		if own.User != "" {
-			notes = append(notes, Note{all, fmt.Sprintf("the image's user, %s, is not taken: programs on nodes are root's", own.User)})
+			notes = append(notes, Note{all, fmt.Sprintf("the image's user, %s, is not taken: programs on nodes are root's",
+				own.User)})
 		}
 		if own.Starts() && len(idle) > 0 {
-			notes = append(notes, Note{idle, fmt.Sprintf("the image's command is not started; exec: [%q] starts it", words(own.Command)+" &")})
+			notes = append(notes, Note{idle, fmt.Sprintf("the image's command is not started; exec: [%q] starts it",
+				words(own.Command)+" &")})
 		}
 	}
 	return notes
@@ -260,8 +268,8 @@ func openIn(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// hosts is a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A switch's own name is one of its
-// loopback there, as it has no interface with its address: many servers look that up as they start.
+// hosts is a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A switch's own
+// name is one of its loopback there, as it has no interface with its address: many servers look that up as they start.
 func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	var text strings.Builder
 	text.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
@@ -287,19 +295,28 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	return text.String()
 }
 
-// preference is /etc/gai.conf on nodes (gai.conf(5)): of a name's addresses programs take IPv4's first, unless they ask for IPv6.
+// preference is /etc/gai.conf on nodes (gai.conf(5)): of a name's addresses programs take IPv4's first, unless they ask
+// for IPv6.
 const preference = "precedence ::ffff:0:0/96 100\n"
 
-// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric: with them, who asks
-// for a name that the hosts file has not would wait for 20 s, with none it is told at once that there is none.
+// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric:
+// with them, who asks for a name that the hosts file has not would wait for 20 s, with none it is told at once that
+// there is none.
 const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
 
-// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all the addresses of the hosts file, not the first alone.
+// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all the addresses of the hosts file, not the
+// first alone.
 const severalAddresses = "multi on\n"
 
-// layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to the process's folder.
+// layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to
+// the process's folder.
 func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
-	l := &nodefs.Layout{Files: []nodefs.File{{Path: "/etc/hosts", Text: hosts(plan, node)}, {Path: "/etc/resolv.conf", Text: resolver}, {Path: "/etc/gai.conf", Text: preference}, {Path: "/etc/host.conf", Text: severalAddresses}}}
+	l := &nodefs.Layout{Files: []nodefs.File{
+		{Path: "/etc/hosts", Text: hosts(plan, node)},
+		{Path: "/etc/resolv.conf", Text: resolver},
+		{Path: "/etc/gai.conf", Text: preference},
+		{Path: "/etc/host.conf", Text: severalAddresses},
+	}}
 	if text, ok := nodefs.Lookups(image); ok {
 		l.Files = append(l.Files, nodefs.File{Path: "/etc/nsswitch.conf", Text: text})
 	}
@@ -319,9 +336,15 @@ func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*node
 		l.Image = image
 		l.Files = append(l.Files, nodefs.File{Path: "/etc/hostname", Text: node.Name + "\n"})
 	}
-	kinds := map[topologies.MountKind]nodefs.Kind{topologies.Bind: nodefs.Bind, topologies.Private: nodefs.Private, topologies.Overlay: nodefs.Overlay}
+	kinds := map[topologies.MountKind]nodefs.Kind{
+		topologies.Bind: nodefs.Bind, topologies.Private: nodefs.Private,
+		topologies.Overlay: nodefs.Overlay,
+	}
 	for i := range p.Mounts {
-		m := nodefs.Mount{Kind: kinds[p.Mounts[i].Kind], Source: p.Mounts[i].Source, Target: p.Mounts[i].Target, ReadOnly: p.Mounts[i].ReadOnly}
+		m := nodefs.Mount{
+			Kind: kinds[p.Mounts[i].Kind], Source: p.Mounts[i].Source, Target: p.Mounts[i].Target,
+			ReadOnly: p.Mounts[i].ReadOnly,
+		}
 		if m.Kind == nodefs.Bind {
 			path, err := filepath.Abs(m.Source)
 			if err != nil {

@@ -50,7 +50,8 @@ func Open(plan *topologies.Plan, o FabricOptions) (*Plane, error) {
 	return p, nil
 }
 
-// OpenLive opens the plane of the given name of a live fabric: with PlaneKernel the pipelines are the kernel's, with PlaneWasm this process'.
+// OpenLive opens the plane of the given name of a live fabric: with PlaneKernel the pipelines are the kernel's, with
+// PlaneWasm this process'.
 func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, error) {
 	switch name {
 	case plane.Kernel:

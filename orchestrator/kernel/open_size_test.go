@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestTooLarge: a fabric that is too large for the kernel is refused before anything of it is built, and the message says what to do.
+// TestTooLarge: a fabric that is too large for the kernel is refused before anything of it is built, and the message
+// says what to do.
 func TestTooLarge(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {spines: 8, leaves: 241, hosts_per_leaf: 17}"))
 	if err != nil {
@@ -19,7 +20,8 @@ func TestTooLarge(t *testing.T) {
 	}
 	_, err = OpenPlane(plane.Kernel, plan, FabricOptions{})
 	var tooLarge *TooLargeError
-	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "4097 hosts and 249 switches") || !strings.Contains(err.Error(), "--plane wasm") {
+	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "4097 hosts and 249 switches") ||
+		!strings.Contains(err.Error(), "--plane wasm") {
 		t.Errorf("%v", err)
 	}
 }

@@ -34,8 +34,8 @@ type Plane struct {
 	*programFrames            // nil: likewise
 
 	before egressBefore // the pass
-	// Waits counts passes that were not over when the system call returned, Resent frames that were sent again as the kernel had
-	// had no room for them.
+	// Waits counts passes that were not over when the system call returned, Resent frames that were sent again as the
+	// kernel had had no room for them.
 	Waits  uint64
 	Resent atomic.Uint64
 }
@@ -126,7 +126,8 @@ func (p *Plane) notOut(in int) error {
 		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.ails(out))
 }
 
-// wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work to.
+// wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work
+// to.
 func (p *Plane) wait(ready func() bool) bool {
 	p.Waits++
 	deadline := time.Now().Add(passTimeout)
@@ -162,7 +163,8 @@ func (p *Plane) Check() []string {
 		problems = append(problems, fmt.Sprintf("%d passes were begun, the egress pipelines saw %d", p.done, p.pass.Marked))
 	}
 	if came := p.out.Begun(); came != p.expected || p.out.Taken != p.expected {
-		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the outbox gave %d", p.expected, came, p.out.Taken))
+		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the outbox gave %d",
+			p.expected, came, p.out.Taken))
 	}
 	return problems
 }

@@ -18,7 +18,8 @@ func TestPlaneGivesUp(t *testing.T) {
 	// What port s0-eth3 forwards to is another interface than the one it says.
 	l.State().Ports[l.port("s0", "h2")].Ifindex = l.State().Ports[l.port("s0", "h1")].Ifindex
 	err := l.Run(vtime.Millisecond, 0, nil)
-	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") || !strings.Contains(err.Error(), "(s0-eth3)") {
+	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") ||
+		!strings.Contains(err.Error(), "(s0-eth3)") {
 		t.Errorf("%v", err)
 	}
 	if got := l.State().Pass.Verdict; got != ebpf.VerdictForward {
@@ -26,13 +27,15 @@ func TestPlaneGivesUp(t *testing.T) {
 	}
 }
 
-// TestOutboxIsCounted: a frame that the outbox gave and nobody waited for breaks the invariant that the plane's counts agree.
+// TestOutboxIsCounted: a frame that the outbox gave and nobody waited for breaks the invariant that the plane's counts
+// agree.
 func TestOutboxIsCounted(t *testing.T) {
 	r := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
 	r.send("h0", "h2", 100_000, 0)
 	r.run()
 	r.plane.out.Taken++
-	if broken := r.Check(); len(broken) != 1 || broken[0].Invariant != "the plane's counts agree" || broken[0].Place != "plane" {
+	if broken := r.Check(); len(broken) != 1 || broken[0].Invariant != "the plane's counts agree" ||
+		broken[0].Place != "plane" {
 		t.Errorf("%v", broken)
 	}
 }

@@ -16,7 +16,10 @@ import (
 // ProbePipelines loads the pipelines.
 func ProbePipelines() (found string, err error) {
 	start := time.Now()
-	k, err := kernel.Load(ebpf.Sizes{Ports: 1, Switches: 1, Hosts: 1, Leaves: 1, NextHops: 1, Fanouts: 1, Features: ebpf.Features{BurstDetection: true}})
+	k, err := kernel.Load(ebpf.Sizes{
+		Ports: 1, Switches: 1, Hosts: 1, Leaves: 1, NextHops: 1, Fanouts: 1,
+		Features: ebpf.Features{BurstDetection: true},
+	})
 	if err != nil {
 		return "", err
 	}

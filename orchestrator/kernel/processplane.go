@@ -17,9 +17,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// ProcessPlane is the plane of a live fabric whose switches' pipelines run in this process, as the wasm plane's do. Nodes, their interfaces and the
-// programs there are those of Plane. A frame of a program comes out of its host's interface, goes from switch to switch without the kernel, and
-// into the interface of the host that it is for: twice by the kernel in place of once a link. Switches' interfaces carry nothing.
+// ProcessPlane is the plane of a live fabric whose switches' pipelines run in this process, as the wasm plane's do.
+// Nodes, their interfaces and the programs there are those of Plane. A frame of a program comes out of its host's
+// interface, goes from switch to switch without the kernel, and into the interface of the host that it is for: twice by
+// the kernel in place of once a link. Switches' interfaces carry nothing.
 type ProcessPlane struct {
 	*wasmplane.Plane
 	*programFrames
@@ -29,8 +30,8 @@ type ProcessPlane struct {
 	asked   []time.Time   // by port: when
 }
 
-// carrierAge is how old an answer to that may be: asking takes a fifth as long as sending the frame, and the kernel itself may put off for longer
-// to say it.
+// carrierAge is how old an answer to that may be: asking takes a fifth as long as sending the frame, and the kernel
+// itself may put off for longer to say it.
 const carrierAge = time.Millisecond
 
 func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
@@ -106,7 +107,8 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 	return plane.ErrUnfinished
 }
 
-// connected is nil if a port's interface was up a moment ago: a veth pair loses what is sent into it otherwise without a word.
+// connected is nil if a port's interface was up a moment ago: a veth pair loses what is sent into it otherwise without
+// a word.
 func (p *ProcessPlane) connected(port int) error {
 	now := time.Now()
 	if now.Sub(p.asked[port]) < carrierAge {
@@ -122,7 +124,8 @@ func (p *ProcessPlane) connected(port int) error {
 	return nil
 }
 
-// Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live fabric waits for a host.
+// Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live
+// fabric waits for a host.
 func (p *ProcessPlane) Inject(port int, data []byte) error {
 	to := fill.OuterIfindex(0) + int32(port)
 	err := p.into.send(to, data)

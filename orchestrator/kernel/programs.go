@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are this process'.
+// LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are
+// this process'.
 type LivePlane interface {
 	plane.Plane
 	// Live says whether the plane was opened for a live fabric; nothing that follows is for another.
@@ -30,11 +31,13 @@ type LivePlane interface {
 	Descriptor() int
 	// Unasked deals with what the pipelines have done since the last pass. An error ends the fabric.
 	Unasked() error
-	// Disturbed says which interfaces somebody has deleted, moved or taken down since the fabric came up, in the order of ports.
+	// Disturbed says which interfaces somebody has deleted, moved or taken down since the fabric came up, in the order of
+	// ports.
 	Disturbed() []Disturbance
 }
 
-// programFrames is what a live fabric's plane has of the programs on hosts: what they send, and what they do to interfaces.
+// programFrames is what a live fabric's plane has of the programs on hosts: what they send, and what they do to
+// interfaces.
 type programFrames struct {
 	fabric  *Fabric
 	outside *ring

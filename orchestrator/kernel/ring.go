@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace: what programs send. V3 would hold a lone frame back
-// until its block fills; V2 delivers it at once.
+// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace: what programs send. V3
+// would hold a lone frame back until its block fills; V2 delivers it at once.
 type ring struct {
 	rx     int
 	memory []byte
@@ -36,8 +36,8 @@ const (
 	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
 )
 
-// newRing opens the socket in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2, at
-// least 32. The ring gets only the frames that the filter accepts.
+// newRing opens the socket in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2,
+// at least 32. The ring gets only the frames that the filter accepts.
 func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	r = &ring{rx: -1, slots: slots, slot: 2048}
 	for r.slot < frame+tpHeadroom {
@@ -113,8 +113,8 @@ func (r *ring) receive() (frame []byte, ifindex int32, ok bool) {
 	return slot[at : uint32(at)+n], ifindex, true
 }
 
-// whole says whether the frame that receive returned is all there was on the interface: neither was it cut to fit, nor was a
-// VLAN tag taken off it.
+// whole says whether the frame that receive returned is all there was on the interface: neither was it cut to fit, nor
+// was a VLAN tag taken off it.
 func (r *ring) whole() bool {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
@@ -127,8 +127,8 @@ func (r *ring) stamp() int64 {
 	return int64(*(*uint32)(unsafe.Pointer(&slot[tpSeconds])))*1e9 + int64(*(*uint32)(unsafe.Pointer(&slot[tpNanos])))
 }
 
-// stampEarly has the kernel stamp frames as they come to an interface, and not only as they come into the ring: on a busy machine they may
-// have to wait in between.
+// stampEarly has the kernel stamp frames as they come to an interface, and not only as they come into the ring: on a
+// busy machine they may have to wait in between.
 func (r *ring) stampEarly() error {
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1); err != nil {
 		return fmt.Errorf("have frames stamped: %w", err)

@@ -52,8 +52,8 @@ func machineError(format string, args ...any) error {
 	return &plane.MachineError{Err: fmt.Errorf(format, args...)}
 }
 
-// egressBefore are the registers that the egress pipeline writes, as they were before a pass, and how many frames it had seen. It
-// may have seen a frame that the kernel then has no room for on its way to the ingress pipeline.
+// egressBefore are the registers that the egress pipeline writes, as they were before a pass, and how many frames it
+// had seen. It may have seen a frame that the kernel then has no room for on its way to the ingress pipeline.
 type egressBefore struct {
 	marked  uint64
 	port    *ebpf.Port // nil: it writes none
@@ -69,7 +69,8 @@ type egressBefore struct {
 func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	x := state.Pass
 	b.marked, b.port = x.Marked, nil
-	if x.Trigger != ebpf.TriggerNone && x.Trigger != ebpf.TriggerLost || x.OutPort >= uint32(len(state.Ports)) || state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
+	if x.Trigger != ebpf.TriggerNone && x.Trigger != ebpf.TriggerLost || x.OutPort >= uint32(len(state.Ports)) ||
+		state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
 		return
 	}
 	p := &state.Ports[x.OutPort]
@@ -87,22 +88,24 @@ func (b *egressBefore) restore(state *ebpf.State) {
 	}
 }
 
-// noRoom says of an error of a packet socket's that the kernel had no room for the frame, and may have some in a moment: it has no memory,
-// or the queue of frames that wait for a processor is full (net.core.netdev_max_backlog). The frame is gone then.
+// noRoom says of an error of a packet socket's that the kernel had no room for the frame, and may have some in a
+// moment: it has no memory, or the queue of frames that wait for a processor is full (net.core.netdev_max_backlog). The
+// frame is gone then.
 func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.EAGAIN) }
 
-// How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding would not do: a
-// real-time thread yields to none of the kernel's.
+// How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding
+// would not do: a real-time thread yields to none of the kernel's.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
-// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a processor.
+// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a
+// processor.
 func rest(d time.Duration) {
 	t := unix.NsecToTimespec(d.Nanoseconds())
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long as the timeout:
-// the pipelines see it once.
+// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long
+// as the timeout: the pipelines see it once.
 func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	p.before.note(p.state, f)
 	err := p.into.send(fill.OuterIfindex(0)+int32(in), f.Data())
@@ -120,8 +123,8 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	})
 }
 
-// sendAgain sends a frame for which the kernel had no room, until it has some, for as long as the timeout. Each time after a rest it asks whether the
-// frame has been sent after all.
+// sendAgain sends a frame for which the kernel had no room, until it has some, for as long as the timeout. Each time
+// after a rest it asks whether the frame has been sent after all.
 func (i *injector) sendAgain(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
 	for start, pause := time.Now(), firstSendRest; ; pause = min(2*pause, longestSendRest) {
 		rest(pause)
@@ -149,7 +152,8 @@ func (p *Plane) notSent(in int, err error) error {
 
 // unseen is the error of a frame that was put into the outer end of a port and did not come out of the pipelines.
 func (p *Plane) unseen(in int) error {
-	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name, passTimeout, p.ails(in))
+	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name,
+		passTimeout, p.ails(in))
 }
 
 // ails finds out why frames do not get through a port.

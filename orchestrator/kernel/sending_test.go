@@ -44,19 +44,22 @@ func in(t testing.TB, where netns.NsHandle, command ...string) {
 	}
 }
 
-// noRoomAt has the kernel take no frame into a port, behind the egress program, or all of them: by a queue that it puts there.
+// noRoomAt has the kernel take no frame into a port, behind the egress program, or all of them: by a queue that it puts
+// there.
 func noRoomAt(t testing.TB, f *Fabric, port int, verb string, limit int) {
 	t.Helper()
 	in(t, f.hub, "tc", "qdisc", verb, "dev", f.plan.Ports[port].Name, "root", "pfifo", "limit", strconv.Itoa(limit))
 }
 
-// TestNoRoom: a frame that the kernel had no room for, behind the egress pipeline, goes in again, and nothing in the run shows it.
+// TestNoRoom: a frame that the kernel had no room for, behind the egress pipeline, goes in again, and nothing in the
+// run shows it.
 func TestNoRoom(t *testing.T) {
 	run := func(disturbed bool) *rig {
-		l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{seed: 1, sw: func(s *switchagent.Settings) {
-			s.ECN = switchagent.Default().ECN
-			s.ECN.PMax, s.ECN.KMin, s.ECN.KMax = 0.5, 1000, 100_000
-		}})
+		l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}",
+			rigOptions{seed: 1, sw: func(s *switchagent.Settings) {
+				s.ECN = switchagent.Default().ECN
+				s.ECN.PMax, s.ECN.KMin, s.ECN.KMax = 0.5, 1000, 100_000
+			}})
 		l.send("h0", "h3", 300_000, 0)
 		l.send("h1", "h3", 300_000, 0)
 		freed := make(chan struct{})
@@ -149,7 +152,8 @@ func TestEgressBefore(t *testing.T) {
 				settings[i] = &sw
 			}
 			e, err := engine.New(engine.Config{
-				Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: plane.Features{Telemetry: true}, Seed: 1, Observer: unobserved{},
+				Plan: plan, Plane: p, Switches: settings, Hosts: &host, Features: plane.Features{Telemetry: true}, Seed: 1,
+				Observer: unobserved{},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -188,7 +192,8 @@ func TestAils(t *testing.T) {
 			}
 		}
 	}
-	says(l.plane.notSent(port, unix.ENOBUFS), "no room for a frame into "+name, "no buffer space available", "out of memory")
+	says(l.plane.notSent(port, unix.ENOBUFS), "no room for a frame into "+name, "no buffer space available",
+		"out of memory")
 	says(l.plane.unseen(port), "its egress program did not see it")
 	l.plane.pass.Marked++
 	says(l.plane.unseen(port), "the machine is too busy to run them")

@@ -70,7 +70,8 @@ func (p *Plane) drainTap(in int) error {
 // drain takes what the pass left. A trigger is on no wire: it is taken and forgotten.
 func (t *tap) drain(onWire bool) error {
 	for {
-		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])), uintptr(len(t.buffer)), 0, 0, 0)
+		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])),
+			uintptr(len(t.buffer)), 0, 0, 0)
 		if e == unix.EAGAIN {
 			return nil
 		}

@@ -14,7 +14,8 @@ import (
 // neither show it nor lose the wire's few frames to it.
 func TestTapOfAQuietWire(t *testing.T) {
 	const packets = 3000
-	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", rigOptions{host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }})
+	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",
+		rigOptions{host: func(h *hostagent.Settings) { h.AckEvery = 1 << 20 }})
 	watch := func(into int) *[]wire.Packet {
 		seen := new([]wire.Packet)
 		if err := l.plane.Tap(into, func(frame []byte) {

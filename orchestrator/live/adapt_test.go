@@ -19,8 +19,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestLiveAdapts: where the machine cannot follow, as none can at line rate in real time, the slow-down rises until it can; virtual time
-// goes on from where it was.
+// TestLiveAdapts: where the machine cannot follow, as none can at line rate in real time, the slow-down rises until it
+// can; virtual time goes on from where it was.
 func TestLiveAdapts(t *testing.T) {
 	type step struct {
 		now      vtime.Time
@@ -35,7 +35,8 @@ func TestLiveAdapts(t *testing.T) {
 	err := f.Do(func() error {
 		for i, from := range []string{"h0", "h1", "h2", "h3"} {
 			f.Engine().AddFlow(engine.FlowConfig{
-				Source: f.plan.NodeByName(from).ID, Destination: f.plan.NodeByName("h" + strconv.Itoa(4+i)).ID, Size: 0, Start: f.Engine().Now(),
+				Source: f.plan.NodeByName(from).ID, Destination: f.plan.NodeByName("h" + strconv.Itoa(4+i)).ID, Size: 0,
+				Start:         f.Engine().Now(),
 				Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 				NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
 			})
@@ -48,13 +49,15 @@ func TestLiveAdapts(t *testing.T) {
 	last := step{to: 1}
 	for last.to < 5 { // and on, as far as this machine needs it
 		next := <-steps
-		if next.from != last.to || next.to <= next.from || next.now < last.now || !strings.Contains(next.why, "the machine is busy") {
+		if next.from != last.to || next.to <= next.from || next.now < last.now ||
+			!strings.Contains(next.why, "the machine is busy") {
 			t.Fatalf("%+v after %+v", next, last)
 		}
 		last = next
 	}
 	if err := f.Do(func() error {
-		if now, clock := f.Engine().Now(), f.Clock(); now < last.now || clock.Slowdown() < last.to || clock.Virtual(time.Now()) < now {
+		if now, clock := f.Engine().Now(), f.Clock(); now < last.now || clock.Slowdown() < last.to ||
+			clock.Virtual(time.Now()) < now {
 			t.Errorf("virtual time %v, slow-down %v, after %+v", now, clock.Slowdown(), last)
 		}
 		return nil
@@ -63,8 +66,8 @@ func TestLiveAdapts(t *testing.T) {
 	}
 }
 
-// TestOnePreferredThread: of this process's threads the engine's has a real-time policy, and no other, however often its goroutine is
-// preempted or waits, and none once it has ended.
+// TestOnePreferredThread: of this process's threads the engine's has a real-time policy, and no other, however often
+// its goroutine is preempted or waits, and none once it has ended.
 func TestOnePreferredThread(t *testing.T) {
 	realTime := func() (n int) {
 		threads, err := os.ReadDir("/proc/self/task")
@@ -82,7 +85,8 @@ func TestOnePreferredThread(t *testing.T) {
 	t.Run("works", func(t *testing.T) {
 		f := newLiveFabric(t, livePlan(t, "small"), 100)
 		for range 20 {
-			if err := f.Do(func() error { time.Sleep(time.Millisecond); return nil }); err != nil { // where another thread may take the goroutine up
+			// where another thread may take the goroutine up
+			if err := f.Do(func() error { time.Sleep(time.Millisecond); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if n := realTime(); n > 1 {

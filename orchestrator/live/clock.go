@@ -8,7 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Clock maps the wall clock to virtual time: pieces, one after the other, each with a slow-down of its own. It is never changed.
+// Clock maps the wall clock to virtual time: pieces, one after the other, each with a slow-down of its own. It is never
+// changed.
 type Clock struct{ pieces []clockPiece }
 
 // clockPiece is a piece of a Clock, from a moment on.

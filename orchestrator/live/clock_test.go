@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestClock: whatever the slow-down is changed to and when, virtual time does not fall, is the same before and after a change, says how far
-// away it is, and stands still for as long as it is stalled.
+// TestClock: whatever the slow-down is changed to and when, virtual time does not fall, is the same before and after a
+// change, says how far away it is, and stands still for as long as it is stalled.
 func TestClock(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1000, 0)
@@ -56,8 +56,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestPace: virtual time goes more slowly once two spans in a row had too much that was late, and not for a hiccup, for what is next to
-// nothing, or while all is in time.
+// TestPace: virtual time goes more slowly once two spans in a row had too much that was late, and not for a hiccup, for
+// what is next to nothing, or while all is in time.
 func TestPace(t *testing.T) {
 	const late = vtime.Microsecond + 1
 	for name, c := range map[string]struct {
@@ -111,7 +111,10 @@ func TestPace(t *testing.T) {
 
 // TestRoundSlowdown: a slow-down is rounded up by a third at most, and one that is round stays as it is.
 func TestRoundSlowdown(t *testing.T) {
-	for least, want := range map[float64]float64{0: 1, 0.3: 1, 1: 1, 1.1: 1.2, 2.2: 2.5, 8.1: 10, 112: 120, 120: 120, 870: 1000, 14_800: 15_000, 81e6: 100e6} {
+	for least, want := range map[float64]float64{
+		0: 1, 0.3: 1, 1: 1, 1.1: 1.2, 2.2: 2.5, 8.1: 10, 112: 120, 120: 120,
+		870: 1000, 14_800: 15_000, 81e6: 100e6,
+	} {
 		if got := RoundSlowdown(least); got != want {
 			t.Errorf("%v is rounded to %v, want %v", least, got, want)
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// BenchmarkLiveHop is the processor time of a hop of a live fabric that the machine cannot follow, so that it never waits.
+// BenchmarkLiveHop is the processor time of a hop of a live fabric that the machine cannot follow, so that it never
+// waits.
 func BenchmarkLiveHop(b *testing.B) {
 	for _, name := range []string{"small", "leafspine", "dcon-testbed", "dcon-large"} {
 		for _, planeName := range []string{plane.Kernel, plane.Wasm} {
@@ -37,8 +38,10 @@ func liveHop(b *testing.B, name, plane string) {
 			for i := 0; i < len(hosts); i += 4 {
 				line := float64(plan.Ports[plan.Nodes[hosts[i]].Ports[0]].Rate)
 				e.AddFlow(engine.FlowConfig{
-					Source: hosts[i], Destination: hosts[(i+len(hosts)/2)%len(hosts)], Size: int64(packets * 4 / len(hosts) * plan.MTU), Start: e.Now(),
-					Ports: paths.Ports{Source: wire.MinEntropyPort}, NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
+					Source: hosts[i], Destination: hosts[(i+len(hosts)/2)%len(hosts)],
+					Size: int64(packets * 4 / len(hosts) * plan.MTU), Start: e.Now(),
+					Ports:         paths.Ports{Source: wire.MinEntropyPort},
+					NewController: func(int) (cc.Controller, error) { return cc.Constant(line), nil },
 				})
 			}
 			return nil

@@ -21,7 +21,8 @@ func TestLiveFlowsAreFreed(t *testing.T) {
 			err := f.Do(func() error {
 				for i := range 50 {
 					f.Engine().AddFlow(engine.FlowConfig{
-						Source: from, Destination: to, Size: 1000, Start: f.Engine().Now(), Ports: paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
+						Source: from, Destination: to, Size: 1000, Start: f.Engine().Now(),
+						Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(i)},
 						NewController: func(int) (cc.Controller, error) { return cc.Constant(1e9), nil },
 					})
 				}

@@ -26,7 +26,8 @@ import (
 // rawSocket sends frames as they are out of a node's first interface.
 func rawSocket(t testing.TB, f *liveFabric, node string) (send func(frame []byte) error) {
 	t.Helper()
-	fd, err := kernel.SocketIn(f.fabric.Namespace(f.plan.NodeByName(node).ID), unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	fd, err := kernel.SocketIn(f.fabric.Namespace(f.plan.NodeByName(node).ID), unix.AF_PACKET,
+		unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,10 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range []wire.Opcode{wire.OpWriteFirst, wire.OpWriteMiddle, wire.OpWriteLast, wire.OpWriteMiddle.WithINT()} {
+	for _, op := range []wire.Opcode{
+		wire.OpWriteFirst, wire.OpWriteMiddle, wire.OpWriteLast,
+		wire.OpWriteMiddle.WithINT(),
+	} {
 		b := make([]byte, wire.V4.DataLen(op, plan.MTU))
 		wire.PutData(b, h, op, 0, plan.MTU, true, true)
 		frames = append(frames, b)
@@ -84,7 +88,8 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 	fragment := append([]byte(nil), frames[1]...)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2000)
 	frames = append(frames, slowPathFrames(params, ethernet)...)
-	return append(frames, vlan, fragment, ethernet(0x0800, 14), ethernet(0x0800, 15), ethernet(0x0800, plan.InterfaceMTU+14))
+	return append(frames, vlan, fragment, ethernet(0x0800, 14), ethernet(0x0800, 15),
+		ethernet(0x0800, plan.InterfaceMTU+14))
 }
 
 // slowPathFrames are those that switches' processors deal with, or copy for all.
@@ -121,13 +126,18 @@ func slowPathFrames(p wire.FlowParams, ethernet func(ethertype uint16, n int) []
 	query := ipv4(wire.Addr{224, 0, 0, 1}, wire.ProtocolIGMP, 1, 60)
 	query[34] = 0x11
 	peer := wire.Map(p.Dst)
-	return append(frames, to(arp, all), echo, to(igmp, group), to(query, group), ipv4(p.Dst, wire.ProtocolUDP, 1, 80), ipv4(p.Dst, wire.ProtocolUDP, 2, 1514),
+	return append(frames, to(arp, all), echo, to(igmp, group), to(query, group), ipv4(p.Dst, wire.ProtocolUDP, 1, 80),
+		ipv4(p.Dst, wire.ProtocolUDP, 2, 1514),
 		ipv4(wire.Addr{10, 254, 0, 2}, wire.ProtocolUDP, 1, 80), ipv4(wire.Addr{8, 8, 8, 8}, 6, 64, 80),
-		to(ipv4(wire.Addr{224, 0, 0, 251}, wire.ProtocolUDP, 255, 300), group), to(ipv4(wire.Addr{255, 255, 255, 255}, wire.ProtocolUDP, 64, 1514), all),
-		ipv6(peer, wire.ProtocolUDP, 64), ipv6(peer, wire.ProtocolUDP, 1), ipv6(peer, 44, 2), ipv6(wire.Map(wire.Addr{10, 254, 0, 3}), wire.ProtocolICMPv6, 64, 128),
-		ipv6(wire.Map(wire.Addr{10, 9, 9, 9}), wire.ProtocolUDP, 64), to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 0xfb}, wire.ProtocolUDP, 255), group6),
+		to(ipv4(wire.Addr{224, 0, 0, 251}, wire.ProtocolUDP, 255, 300), group),
+		to(ipv4(wire.Addr{255, 255, 255, 255}, wire.ProtocolUDP, 64, 1514), all),
+		ipv6(peer, wire.ProtocolUDP, 64), ipv6(peer, wire.ProtocolUDP, 1), ipv6(peer, 44, 2),
+		ipv6(wire.Map(wire.Addr{10, 254, 0, 3}), wire.ProtocolICMPv6, 64, 128),
+		ipv6(wire.Map(wire.Addr{10, 9, 9, 9}), wire.ProtocolUDP, 64),
+		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 0xfb}, wire.ProtocolUDP, 255), group6),
 		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 0x16}, 0, 1, 58, 0, 5, 2, 0, 0, 1, 0, 143), group6),
-		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 1}, wire.ProtocolICMPv6, 255, append([]byte{135, 0, 0, 0, 0, 0, 0, 0}, peer[:]...)...), group6))
+		to(ipv6(wire.Addr6{0: 0xff, 1: 2, 15: 1}, wire.ProtocolICMPv6, 255,
+			append([]byte{135, 0, 0, 0, 0, 0, 0, 0}, peer[:]...)...), group6))
 }
 
 // mutate changes some of a frame.
@@ -148,8 +158,9 @@ func mutate(r *rand.Rand, frame []byte, longest int) []byte {
 	return b[:min(len(b), longest)]
 }
 
-// TestLiveFrames has a program send every kind of frame, whole, broken and cut, with the mark of the pipelines' own output, while
-// RDMA flows and pings go on. The fabric lives, its invariants hold (as it ends), and what honest hosts do works.
+// TestLiveFrames has a program send every kind of frame, whole, broken and cut, with the mark of the pipelines' own
+// output, while RDMA flows and pings go on. The fabric lives, its invariants hold (as it ends), and what honest hosts
+// do works.
 func TestLiveFrames(t *testing.T) { onPlanes(t, testLiveFrames) }
 
 func testLiveFrames(t *testing.T, planeName string) {
@@ -166,7 +177,8 @@ func testLiveFrames(t *testing.T, planeName string) {
 	err := f.Do(func() error {
 		for _, pair := range [][2]string{{"h1", "h5"}, {"h4", "h2"}} {
 			f.Engine().AddFlow(engine.FlowConfig{
-				Source: f.plan.NodeByName(pair[0]).ID, Destination: f.plan.NodeByName(pair[1]).ID, Size: 1 << 20, Start: f.Engine().Now(),
+				Source: f.plan.NodeByName(pair[0]).ID, Destination: f.plan.NodeByName(pair[1]).ID, Size: 1 << 20,
+				Start:         f.Engine().Now(),
 				Ports:         paths.Ports{Source: wire.MinEntropyPort},
 				NewController: func(int) (cc.Controller, error) { return cc.Constant(5e9), nil },
 			})
@@ -194,7 +206,8 @@ func testLiveFrames(t *testing.T, planeName string) {
 	}
 	out := f.run(t, "h1", "ping", "-c", "1", "-W", "180", "h5")
 	t.Log(out)
-	for deadline := time.Now().Add(3 * time.Minute); ended < 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ended < 2 &&
+		time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if err := f.Do(func() error { ended = 2 - f.Engine().OpenFlows(); return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +222,8 @@ func testLiveFrames(t *testing.T, planeName string) {
 func TestLiveFlood(t *testing.T) { onPlanes(t, testLiveFlood) }
 
 func testLiveFlood(t *testing.T, planeName string) {
-	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 50_000) // so slow that even a starved process sends faster than the link
+	// so slow that even a starved process sends faster than the link
+	f := newLiveFabricOn(t, planeName, livePlan(t, "small"), 50_000)
 	send := rawSocket(t, f, "h0")
 	frame := seedFrames(t, f.plan, f.plan.NodeByName("h0"), f.plan.NodeByName("h5"))[1]
 	frame[15] = 0 // priority 0
@@ -244,7 +258,8 @@ func testLiveFlood(t *testing.T, planeName string) {
 	}
 }
 
-// TestLiveHostMisbehaves takes a host's interface down, up, its program away, and the interface too, while others send to it.
+// TestLiveHostMisbehaves takes a host's interface down, up, its program away, and the interface too, while others send
+// to it.
 func TestLiveHostMisbehaves(t *testing.T) { onPlanes(t, testLiveHostMisbehaves) }
 
 func testLiveHostMisbehaves(t *testing.T, planeName string) {

@@ -20,9 +20,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Driver drives a fabric by the wall clock: virtual time is the wall clock's since the start, divided by the slow-down. Events happen at
-// the virtual times that they would have in any run, once the wall clock has got there; what the machine is late by shifts when a program
-// sees a frame and nothing else.
+// Driver drives a fabric by the wall clock: virtual time is the wall clock's since the start, divided by the slow-down.
+// Events happen at the virtual times that they would have in any run, once the wall clock has got there; what the
+// machine is late by shifts when a program sees a frame and nothing else.
 type Driver struct {
 	engine  *engine.Engine
 	plane   kernel.LivePlane
@@ -64,14 +64,16 @@ type request struct {
 var ErrEnded = errors.New("the fabric has ended")
 
 const (
-	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it spun through
-	// all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor, stopped it for 30 ms of each second.
+	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it
+	// spun through all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor,
+	// stopped it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
-	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again (TCP_RTO_MIN). Beyond it
-	// virtual time stands still until the machine has caught up.
+	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again
+	// (TCP_RTO_MIN). Beyond it virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
-	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other work costs as much
-	// as an event that makes no pass. Their lateness is counted to the step's end, which is late by that many passes at most.
+	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other work
+	// costs as much as an event that makes no pass. Their lateness is counted to the step's end, which is late by that
+	// many passes at most.
 	mostFollowing = 7
 	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
 	mostLateness = int64(time.Hour)
@@ -93,7 +95,8 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 		return nil, fmt.Errorf("make an eventfd: %w", err)
 	}
 	l := &Driver{
-		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3), frames: hdrhistogram.New(1, mostLateness, 3),
+		engine: e, plane: p, first: slowdown, wake: wake, lateness: hdrhistogram.New(1, mostLateness, 3),
+		frames:   hdrhistogram.New(1, mostLateness, 3),
 		followed: make([]vtime.Time, 0, mostFollowing),
 	}
 	l.clock.Store(newClock(time.Now(), slowdown))
@@ -104,8 +107,8 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 // Engine is what is driven. Only functions given to Do may touch it while Run runs.
 func (l *Driver) Engine() *engine.Engine { return l.engine }
 
-// Adapt has the slow-down rise while more than 1 % of the events and of programs' frames come later than tooLate of virtual time. told is
-// told of it, between two events. It comes before Run.
+// Adapt has the slow-down rise while more than 1 % of the events and of programs' frames come later than tooLate of
+// virtual time. told is told of it, between two events. It comes before Run.
 func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
 	l.pace, l.raised = &pace{tooLate: tooLate}, told
 }
@@ -131,11 +134,12 @@ func (l *Driver) Do(f func() error) error {
 	return <-r.done
 }
 
-// Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come back.
+// Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come
+// back.
 func (l *Driver) Steps() int64 { return l.steps.Load() }
 
-// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails, or a congestion control panics: an
-// engine.PanicError.
+// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails, or a congestion
+// control panics: an engine.PanicError.
 func (l *Driver) Run(ctx context.Context) (err error) {
 	addProcessor(1)
 	defer addProcessor(-1)
@@ -254,7 +258,8 @@ func (l *Driver) adapt(now time.Time) {
 	}
 }
 
-// intake takes the frames that programs have sent, at the time at which they came; those of the port at the engine's time.
+// intake takes the frames that programs have sent, at the time at which they came; those of the port at the engine's
+// time.
 func (l *Driver) intake(port int, now time.Time) (some bool) {
 	for range kernel.ProgramSlots {
 		f, ok := l.plane.Receive()
@@ -276,8 +281,9 @@ func (l *Driver) intake(port int, now time.Time) (some bool) {
 	return some
 }
 
-// frameLateness counts how long a program's frame has waited to be taken. The kernel stamps frames by the clock that somebody may set: a
-// frame that the ring did not have when it was last empty cannot have waited for longer than since then.
+// frameLateness counts how long a program's frame has waited to be taken. The kernel stamps frames by the clock that
+// somebody may set: a frame that the ring did not have when it was last empty cannot have waited for longer than since
+// then.
 func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	late := min(max(0, time.Duration(now.UnixNano()-stamp)), max(0, now.Sub(l.emptied)))
 	_ = l.frames.RecordValue(min(mostLateness, late.Nanoseconds()))
@@ -288,7 +294,8 @@ func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	return late
 }
 
-// replies takes what a host's kernel answered within the pass: at the time of the pass, whatever the machine is late by.
+// replies takes what a host's kernel answered within the pass: at the time of the pass, whatever the machine is late
+// by.
 func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
 
 // answer runs what was asked for.
@@ -314,7 +321,10 @@ func (l *Driver) wait(now time.Time) {
 		left = l.Clock().until(at, now)
 	}
 	if left > spinBelow {
-		fds := [2]unix.PollFd{{Fd: int32(l.plane.Descriptor()), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
+		fds := [2]unix.PollFd{
+			{Fd: int32(l.plane.Descriptor()), Events: unix.POLLIN},
+			{Fd: int32(l.wake), Events: unix.POLLIN},
+		}
 		pollRaw(fds[:], left-spinBelow)
 		return
 	}
@@ -345,8 +355,8 @@ func (l *Driver) end(err error) {
 	}
 }
 
-// Check is the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a frame halfway, and so did a
-// congestion control that panicked: they cannot be checked then.
+// Check is the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a frame
+// halfway, and so did a congestion control that panicked: they cannot be checked then.
 func (l *Driver) Check() []engine.Violation {
 	if l.broken {
 		return l.engine.Broken()

@@ -47,7 +47,9 @@ func newLiveFabric(t testing.TB, plan *topologies.Plan, slowdown float64, prepar
 	return newLiveFabricOn(t, plane.Kernel, plan, slowdown, prepare...)
 }
 
-func newLiveFabricOn(t testing.TB, planeName string, plan *topologies.Plan, slowdown float64, prepare ...func(*Driver)) *liveFabric {
+func newLiveFabricOn(t testing.TB, planeName string, plan *topologies.Plan, slowdown float64,
+	prepare ...func(*Driver),
+) *liveFabric {
 	t.Helper()
 	testenv.NeedRoot(t)
 	p, err := kernel.OpenLive(planeName, plan, kernel.FabricOptions{Features: plane.Features{Live: true}})
@@ -59,7 +61,10 @@ func newLiveFabricOn(t testing.TB, planeName string, plan *topologies.Plan, slow
 	for i := range settings {
 		settings[i] = &sw
 	}
-	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &hosts, Features: plane.Features{Live: true}, Seed: 1})
+	e, err := engine.New(engine.Config{
+		Plan: plan, Plane: p, Switches: settings, Hosts: &hosts,
+		Features: plane.Features{Live: true}, Seed: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +133,8 @@ func TestLivePing(t *testing.T) {
 	})
 }
 
-// TestLiveGivesWay: a fabric that the machine cannot follow does not take a processor from everything else, and is preferred again as it
-// has caught up.
+// TestLiveGivesWay: a fabric that the machine cannot follow does not take a processor from everything else, and is
+// preferred again as it has caught up.
 func TestLiveGivesWay(t *testing.T) {
 	f := newLiveFabric(t, livePlan(t, "small"), 0.001)
 	from, to := f.plan.NodeByName("h1").ID, f.plan.NodeByName("h5").ID

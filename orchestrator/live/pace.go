@@ -9,9 +9,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pace finds out whether the machine can follow the clock, by what comes too late in one span of wall-clock time after the other, and says
-// when virtual time should go more slowly. It does so for good: a fabric whose machine is busy now and then would have no slow-down
-// otherwise.
+// pace finds out whether the machine can follow the clock, by what comes too late in one span of wall-clock time after
+// the other, and says when virtual time should go more slowly. It does so for good: a fabric whose machine is busy now
+// and then would have no slow-down otherwise.
 type pace struct {
 	// tooLate is how late, in virtual time, an event or a program's frame may be.
 	tooLate   vtime.Time

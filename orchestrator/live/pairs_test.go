@@ -67,7 +67,8 @@ func (p *program) Complete(c qp.Completion) {
 }
 func (p *program) Event(uint32, qp.EventKind) {}
 
-// TestLivePairs has two programs' queue pairs carry messages over the fabric, at line rate, and over a link that loses frames.
+// TestLivePairs has two programs' queue pairs carry messages over the fabric, at line rate, and over a link that loses
+// frames.
 func TestLivePairs(t *testing.T) {
 	for _, loss := range []float64{0, 0.01} {
 		t.Run(fmt.Sprint("loss ", loss), func(t *testing.T) {
@@ -94,7 +95,8 @@ func livePairs(t *testing.T, plane string, loss float64) {
 			programs[i] = &program{memory: make([]byte, 2*count*message), engine: e}
 			var err error
 			pairs[i], err = e.OpenPair(engine.PairConfig{
-				Interface: f.plan.Ports[f.plan.NodeByName(name).Ports[0]].Interface, Program: programs[i], SendDepth: 16, ReceiveDepth: 16,
+				Interface: f.plan.Ports[f.plan.NodeByName(name).Ports[0]].Interface, Program: programs[i], SendDepth: 16,
+				ReceiveDepth: 16,
 			})
 			if err != nil {
 				return err
@@ -106,7 +108,8 @@ func livePairs(t *testing.T, plane string, loss float64) {
 		}
 		for i, p := range pairs {
 			flow := engine.FlowConfig{
-				Source: f.plan.NodeByName(ends[i]).ID, Destination: f.plan.NodeByName(ends[1-i]).ID, Ports: paths.Ports{Source: wire.MinEntropyPort},
+				Source: f.plan.NodeByName(ends[i]).ID, Destination: f.plan.NodeByName(ends[1-i]).ID,
+				Ports:         paths.Ports{Source: wire.MinEntropyPort},
 				NewController: func(int) (cc.Controller, error) { return cc.Constant(10e9), nil },
 			}
 			if err := p.Init(); err != nil {
@@ -129,12 +132,16 @@ func livePairs(t *testing.T, plane string, loss float64) {
 					return err
 				}
 			}
-			if err := pairs[0].PostSend(&qp.WorkRequest{ID: uint64(i), Op: op, SGEs: pieces, Remote: at, Signaled: true}); err != nil {
+			if err := pairs[0].PostSend(&qp.WorkRequest{
+				ID: uint64(i), Op: op, SGEs: pieces, Remote: at,
+				Signaled: true,
+			}); err != nil {
 				return err
 			}
 		}
 		return pairs[0].PostSend(&qp.WorkRequest{
-			ID: count, Op: qp.WorkRead, SGEs: []qp.SGE{{Addr: count * message, Length: count * message}}, Signaled: true, Fence: true,
+			ID: count, Op: qp.WorkRead, SGEs: []qp.SGE{{Addr: count * message, Length: count * message}}, Signaled: true,
+			Fence: true,
 		})
 	})
 	if err != nil {
@@ -156,7 +163,8 @@ func livePairs(t *testing.T, plane string, loss float64) {
 				t.Errorf("completion %d is %+v", i, c)
 			}
 		}
-		if !bytes.Equal(a.memory[:count*message], b.memory[:count*message]) || !bytes.Equal(a.memory[count*message:], b.memory[:count*message]) {
+		if !bytes.Equal(a.memory[:count*message], b.memory[:count*message]) ||
+			!bytes.Equal(a.memory[count*message:], b.memory[:count*message]) {
 			t.Error("what was written, or read, is not what there was")
 		}
 		// A full packet takes MTU + 24 bytes of line, 14 of Ethernet, 20 of IP, 8 of UDP, 12 of BTH and 4 of ICRC.

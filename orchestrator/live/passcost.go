@@ -23,9 +23,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PassCost measures what a frame on a link takes of the engine's processor on this machine: what an engine does for it, and what a plane
-// takes to carry it, over some thousand frames of as many hosts as the slow-down is chosen for. It is for a plane whose engine has not started; the
-// pipelines' registers are as they were afterwards.
+// PassCost measures what a frame on a link takes of the engine's processor on this machine: what an engine does for it,
+// and what a plane takes to carry it, over some thousand frames of as many hosts as the slow-down is chosen for. It is
+// for a plane whose engine has not started; the pipelines' registers are as they were afterwards.
 func PassCost(c engine.Config) (time.Duration, error) {
 	runtime.LockOSThread() // whose processor time is taken: of wall-clock time a busy machine takes more
 	defer runtime.UnlockOSThread()
@@ -56,7 +56,8 @@ type sender struct {
 	ports    paths.Ports
 }
 
-// senders are those hosts of a plan that send at the load that a slow-down is chosen for, each to one that is far from it by its number.
+// senders are those hosts of a plan that send at the load that a slow-down is chosen for, each to one that is far from
+// it by its number.
 func senders(plan *topologies.Plan) (all []sender) {
 	hosts := plan.Hosts
 	for i := 0; i < len(hosts); i += int(1 / liveSenders) {
@@ -66,7 +67,8 @@ func senders(plan *topologies.Plan) (all []sender) {
 	return all
 }
 
-// kernelCost is what a pass through the kernel takes, into the switches that the senders are at, of data packets and ACKs in turn.
+// kernelCost is what a pass through the kernel takes, into the switches that the senders are at, of data packets and
+// ACKs in turn.
 func kernelCost(c engine.Config) (time.Duration, error) {
 	const passes, batch = 4000, 500
 	plan, state := c.Plan, c.Plane.State()
@@ -161,7 +163,8 @@ func hopCost(c engine.Config) (time.Duration, error) {
 	return best, nil
 }
 
-// edgeCost is the share of a link in what it takes to send a frame into a host. What a host sends is the work of its programs until the engine takes it.
+// edgeCost is the share of a link in what it takes to send a frame into a host. What a host sends is the work of its
+// programs until the engine takes it.
 func edgeCost(c engine.Config) (time.Duration, error) {
 	const frames, batch = 2000, 500
 	plan, p := c.Plan, c.Plane.(*kernel.ProcessPlane)

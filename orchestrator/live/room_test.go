@@ -15,7 +15,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// noRoomInto has the kernel take no frame into a port, or all of them: by a queue that it puts before the port's outer end.
+// noRoomInto has the kernel take no frame into a port, or all of them: by a queue that it puts before the port's outer
+// end.
 func noRoomInto(t testing.TB, f *liveFabric, port int, verb string, limit int) {
 	t.Helper()
 	done := make(chan error)
@@ -25,15 +26,16 @@ func noRoomInto(t testing.TB, f *liveFabric, port int, verb string, limit int) {
 			done <- err
 			return
 		}
-		done <- exec.Command("tc", "qdisc", verb, "dev", f.plan.Ports[port].Name, "root", "pfifo", "limit", strconv.Itoa(limit)).Run()
+		done <- exec.Command("tc", "qdisc", verb, "dev", f.plan.Ports[port].Name, "root", "pfifo", "limit",
+			strconv.Itoa(limit)).Run()
 	}()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLiveNoRoom: a live fabric waits while the kernel has no room for frames into a switch; those into a host it gives up after a while,
-// and counts them as lost there.
+// TestLiveNoRoom: a live fabric waits while the kernel has no room for frames into a switch; those into a host it gives
+// up after a while, and counts them as lost there.
 func TestLiveNoRoom(t *testing.T) {
 	f := newLiveFabric(t, livePlan(t, "small"), 500)
 	into := func(a, b string) int {

@@ -12,17 +12,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet answered, and that
-// takes so much of a processor. On a machine of two processors with a load of 12, one event in a hundred is later than a seventh of the shortest round
-// trip where it takes two thirds, and than nearly all of it where it takes four fifths (docs/decisions/059-live-cost.md).
+// liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet
+// answered, and that takes so much of a processor. On a machine of two processors with a load of 12, one event in a
+// hundred is later than a seventh of the shortest round trip where it takes two thirds, and than nearly all of it where
+// it takes four fifths (docs/decisions/059-live-cost.md).
 const liveSenders, liveShare = 0.25, 0.6
 
-// FittingSlowdown is the slow-down, of a round number, with which a machine on which a frame on a link costs so much can follow that load.
+// FittingSlowdown is the slow-down, of a round number, with which a machine on which a frame on a link costs so much
+// can follow that load.
 func FittingSlowdown(plan *topologies.Plan, pass time.Duration) float64 {
 	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * pass.Seconds() / liveShare)
 }
 
-// HostLoad is how many passes a second of virtual time has for each host that sends at line rate, on average over the hosts.
+// HostLoad is how many passes a second of virtual time has for each host that sends at line rate, on average over the
+// hosts.
 func HostLoad(plan *topologies.Plan) float64 {
 	var links, pairs int
 	for i, a := range plan.Hosts {
@@ -49,8 +52,8 @@ func WakingSlowdown(rtt vtime.Time) float64 {
 	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
 }
 
-// RoundSlowdown is the next slow-down that is a round number, at least 1: ten of them from one power of ten to the next, so that rounding costs
-// a tenth on average.
+// RoundSlowdown is the next slow-down that is a round number, at least 1: ten of them from one power of ten to the
+// next, so that rounding costs a tenth on average.
 func RoundSlowdown(least float64) float64 {
 	return roundUp(least, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 }

@@ -20,8 +20,8 @@ type Status struct {
 	// Late is how many events that is of, LateSum the sum of their latenesses.
 	Late    int64
 	LateSum vtime.Time
-	// Frames is how many frames programs have sent; FrameP50, FrameP99 and FrameMax are how late they were, in wall-clock time: how long after
-	// a frame came to its host's port the engine took it.
+	// Frames is how many frames programs have sent; FrameP50, FrameP99 and FrameMax are how late they were, in wall-clock
+	// time: how long after a frame came to its host's port the engine took it.
 	Frames                       int64
 	FrameP50, FrameP99, FrameMax time.Duration
 	FrameSum                     time.Duration // of all
@@ -45,10 +45,12 @@ func (l *Driver) Status() Status {
 	}
 	return Status{
 		Slowdown: l.Clock().Slowdown(), First: l.first, Virtual: l.engine.Now(), Wall: wall,
-		Frames: l.frames.TotalCount(), FrameP50: time.Duration(l.frames.ValueAtQuantile(50)), FrameP99: time.Duration(l.frames.ValueAtQuantile(99)),
+		Frames: l.frames.TotalCount(), FrameP50: time.Duration(l.frames.ValueAtQuantile(50)),
+		FrameP99: time.Duration(l.frames.ValueAtQuantile(99)),
 		FrameMax: time.Duration(l.frames.Max()), FrameSum: l.frameSum,
 		LatenessP50: quantile(50), LatenessP99: quantile(99),
-		Late: l.lateness.TotalCount(), LateSum: vtime.Time(l.lateSum) * vtime.Nanosecond, Busy: l.busy.Seconds() / wall.Seconds(),
+		Late: l.lateness.TotalCount(), LateSum: vtime.Time(l.lateSum) * vtime.Nanosecond,
+		Busy:    l.busy.Seconds() / wall.Seconds(),
 		Stalled: l.stalled, Lost: l.lost, Stray: l.stray,
 	}
 }

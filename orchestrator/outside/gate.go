@@ -24,8 +24,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Addresses of the hosts' interface that leads out, and of the gate behind it. They are those for tests of devices (RFC 2544, section C.2.2),
-// which no network routes.
+// Addresses of the hosts' interface that leads out, and of the gate behind it. They are those for tests of devices (RFC
+// 2544, section C.2.2), which no network routes.
 var (
 	firstInside = netip.MustParseAddr("198.18.0.1")
 	inside      = netip.MustParsePrefix("198.18.0.0/15")
@@ -34,7 +34,8 @@ var (
 // Interface is what it is called on hosts.
 const Interface = "eth0"
 
-// gate is a network namespace between hosts and the machine: all addresses are its own, and one socket takes the connections to all ports.
+// gate is a network namespace between hosts and the machine: all addresses are its own, and one socket takes the
+// connections to all ports.
 type gate struct {
 	namespace netns.NsHandle
 	closers   []io.Closer
@@ -103,7 +104,8 @@ func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.N
 	return nil
 }
 
-// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts; of IPv6 if six.
+// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts; of
+// IPv6 if six.
 func prepareGate(six bool) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -125,7 +127,8 @@ func prepareGate(six bool) error {
 		}
 	}
 	return netlink.RouteAdd(&netlink.Route{
-		LinkIndex: lo.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Table: unix.RT_TABLE_MAIN,
+		LinkIndex: lo.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Type: unix.RTN_LOCAL,
+		Scope: netlink.SCOPE_HOST, Table: unix.RT_TABLE_MAIN,
 	})
 }
 
@@ -143,7 +146,10 @@ func insideAddress(n int) netip.Addr {
 func leadOut(gate netns.NsHandle, n int, six bool) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name, attributes.HardwareAddr = Interface, hardware(false, n)
-	err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: peerName(n), PeerHardwareAddr: hardware(true, n), PeerNamespace: netlink.NsFd(gate)})
+	err := netlink.LinkAdd(&netlink.Veth{
+		LinkAttrs: attributes, PeerName: peerName(n), PeerHardwareAddr: hardware(true, n),
+		PeerNamespace: netlink.NsFd(gate),
+	})
 	if err != nil {
 		return err
 	}
@@ -173,7 +179,8 @@ func routeOut(own netlink.Link, n int, six bool) error {
 		}
 	}
 	return netlink.RouteAdd(&netlink.Route{
-		LinkIndex: own.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}, Gw: topologies.OutsideGateway.AsSlice(), Src: insideAddress(n).AsSlice(),
+		LinkIndex: own.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)},
+		Gw: topologies.OutsideGateway.AsSlice(), Src: insideAddress(n).AsSlice(),
 		Flags: int(netlink.FLAG_ONLINK),
 	})
 }
@@ -226,7 +233,10 @@ func leadIn(n int, six bool) error {
 			return fmt.Errorf("IPv6: %w", err)
 		}
 	}
-	return netlink.RouteAdd(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: single(insideAddress(n)), Scope: netlink.SCOPE_LINK, Src: topologies.OutsideGateway.AsSlice()})
+	return netlink.RouteAdd(&netlink.Route{
+		LinkIndex: peer.Attrs().Index, Dst: single(insideAddress(n)),
+		Scope: netlink.SCOPE_LINK, Src: topologies.OutsideGateway.AsSlice(),
+	})
 }
 
 // gateSocket is a socket of the gate's that may have any address; one for connections listens.
@@ -266,7 +276,8 @@ func unspecified(family int) netip.Addr {
 func anyAddress(fd, family int, a netip.AddrPort) error {
 	errs := []error{unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)}
 	if family == unix.AF_INET6 {
-		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_V6ONLY, 1), unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1))
+		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_V6ONLY, 1),
+			unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1))
 	} else {
 		errs = append(errs, unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1))
 	}
@@ -288,9 +299,13 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}
 }
 
-// takeAll has sockets take what comes to any port and is nobody's: connections of IPv4, its datagrams, and the same of IPv6 if there are four.
+// takeAll has sockets take what comes to any port and is nobody's: connections of IPv4, its datagrams, and the same of
+// IPv6 if there are four.
 func (g *gate) takeAll(files []*os.File) error {
-	sockets, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8, MaxEntries: uint32(len(files))})
+	sockets, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8,
+		MaxEntries: uint32(len(files)),
+	})
 	if err != nil {
 		return err
 	}
@@ -350,7 +365,8 @@ func dialOut(network string, to netip.AddrPort) (net.Conn, error) {
 	switch {
 	case a == topologies.OutsideGateway && to.Port() == 53:
 		to = nameServer()
-	case inside.Contains(a), inside6.Contains(a), a.IsLoopback(), a.IsUnspecified(), a.IsMulticast(), a.IsLinkLocalUnicast() && a.Is6(), a == netip.MustParseAddr("255.255.255.255"):
+	case inside.Contains(a), inside6.Contains(a), a.IsLoopback(), a.IsUnspecified(), a.IsMulticast(),
+		a.IsLinkLocalUnicast() && a.Is6(), a == netip.MustParseAddr("255.255.255.255"):
 		return nil, errNowhere
 	}
 	return net.DialTimeout(network, to.String(), dialTimeout)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IPv6 addresses of the hosts' interface that leads out, and of the gate behind it: of those for tests of devices (RFC 5180, section 8), which no
-// network routes.
+// IPv6 addresses of the hosts' interface that leads out, and of the gate behind it: of those for tests of devices (RFC
+// 5180, section 8), which no network routes.
 var (
 	inside6  = netip.MustParsePrefix("2001:2::/48")
 	gateway6 = netip.MustParseAddr("2001:2:0:ffff::1")
@@ -27,7 +27,8 @@ func insideAddress6(n int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// machineHasIPv6 says whether the machine has a route to the addresses that IPv6 networks have (RFC 4291, section 2.4). Nothing is sent.
+// machineHasIPv6 says whether the machine has a route to the addresses that IPv6 networks have (RFC 4291, section 2.4).
+// Nothing is sent.
 func machineHasIPv6() bool {
 	conn, err := net.Dial("udp6", "[2000::1]:9")
 	if err == nil {
@@ -38,7 +39,13 @@ func machineHasIPv6() bool {
 
 // enableIPv6 has an interface of the thread's namespace have IPv6 and no addresses but those that it is given.
 func enableIPv6(name string) error {
-	for _, s := range [...][2]string{{"disable_ipv6", "0"}, {"addr_gen_mode", "1"}, {"accept_ra", "0"}, {"accept_dad", "0"}, {"keep_addr_on_down", "1"}} {
+	for _, s := range [...][2]string{
+		{"disable_ipv6", "0"},
+		{"addr_gen_mode", "1"},
+		{"accept_ra", "0"},
+		{"accept_dad", "0"},
+		{"keep_addr_on_down", "1"},
+	} {
 		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/"+s[0], []byte(s[1]), 0); err != nil {
 			return err
 		}
@@ -54,7 +61,10 @@ func prepareGate6(lo netlink.Link) error {
 	if err := os.WriteFile("/proc/sys/net/ipv6/icmp/echo_ignore_all", []byte("1"), 0); err != nil {
 		return err
 	}
-	return netlink.RouteAdd(&netlink.Route{LinkIndex: lo.Attrs().Index, Dst: everything6, Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_MAIN})
+	return netlink.RouteAdd(&netlink.Route{
+		LinkIndex: lo.Attrs().Index, Dst: everything6, Type: unix.RTN_LOCAL,
+		Table: unix.RT_TABLE_MAIN,
+	})
 }
 
 var everything6 = &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
@@ -74,7 +84,10 @@ func hardware(gate bool, n int) net.HardwareAddr {
 
 // neighbour has an interface know who has an address.
 func neighbour(link netlink.Link, a netip.Addr, who net.HardwareAddr) error {
-	return netlink.NeighAdd(&netlink.Neigh{LinkIndex: link.Attrs().Index, Family: unix.AF_INET6, State: netlink.NUD_PERMANENT, IP: a.AsSlice(), HardwareAddr: who})
+	return netlink.NeighAdd(&netlink.Neigh{
+		LinkIndex: link.Attrs().Index, Family: unix.AF_INET6,
+		State: netlink.NUD_PERMANENT, IP: a.AsSlice(), HardwareAddr: who,
+	})
 }
 
 // addressOut6 gives the n-th host's interface IPv6.
@@ -91,7 +104,8 @@ func routeOut6(own netlink.Link, n int) error {
 		return fmt.Errorf("have the gate be its neighbour: %w", err)
 	}
 	return netlink.RouteAdd(&netlink.Route{
-		LinkIndex: own.Attrs().Index, Dst: everything6, Gw: gateway6.AsSlice(), Src: insideAddress6(n).AsSlice(), Flags: int(netlink.FLAG_ONLINK),
+		LinkIndex: own.Attrs().Index, Dst: everything6, Gw: gateway6.AsSlice(), Src: insideAddress6(n).AsSlice(),
+		Flags: int(netlink.FLAG_ONLINK),
 	})
 }
 
@@ -103,5 +117,8 @@ func leadIn6(peer netlink.Link, n int) error {
 	if err := neighbour(peer, insideAddress6(n), hardware(false, n)); err != nil {
 		return err
 	}
-	return netlink.RouteAdd(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: single6(insideAddress6(n)), Scope: netlink.SCOPE_LINK})
+	return netlink.RouteAdd(&netlink.Route{
+		LinkIndex: peer.Attrs().Index, Dst: single6(insideAddress6(n)),
+		Scope: netlink.SCOPE_LINK,
+	})
 }

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// mostConnections bounds the connections that are passed on at once, and mostSessions the exchanges of datagrams, each of two sockets.
+	// mostConnections bounds the connections that are passed on at once, and mostSessions the exchanges of datagrams, each
+	// of two sockets.
 	mostConnections, mostSessions = 256, 256
 	// dialTimeout is how long the other end has to answer.
 	dialTimeout = 10 * time.Second
@@ -44,7 +45,10 @@ type Outside struct {
 
 // Open joins the hosts of which the plan says so. A port that cannot be had is an error with its place in the file.
 func Open(c Config) (*Outside, error) {
-	o := &Outside{open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections), sessions: make(chan struct{}, mostSessions)}
+	o := &Outside{
+		open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections),
+		sessions: make(chan struct{}, mostSessions),
+	}
 	var inside []*topologies.Node
 	for _, id := range c.Plan.Hosts {
 		n := &c.Plan.Nodes[id]
@@ -169,7 +173,8 @@ func both(a, b net.Conn) {
 	ways.Wait()
 }
 
-// answers passes the datagrams of an exchange on that come back, until it is idle. begin is when the last was sent the other way.
+// answers passes the datagrams of an exchange on that come back, until it is idle. begin is when the last was sent the
+// other way.
 func (o *Outside) answers(from net.Conn, to func(datagram []byte) error) {
 	buffer := make([]byte, largestDatagram)
 	for {

@@ -87,8 +87,8 @@ func (c *causes) cause(port, hold int32) int32 {
 	return n
 }
 
-// rootOf is the root of a PAUSE for which no egress is to blame: that of a host at the far end of a port. Under credits nothing waits there, and
-// they are on their way.
+// rootOf is the root of a PAUSE for which no egress is to blame: that of a host at the far end of a port. Under credits
+// nothing waits there, and they are on their way.
 func rootOf(why engine.PauseCause, port, far int32) Cause {
 	switch why {
 	case engine.PauseStorm:
@@ -151,5 +151,6 @@ type Record struct {
 	Flows  []FlowTime // that have started, by number
 }
 
-// Owed are the bytes, by class, that were in a port's queue at the PAUSEs of which it was the root, added up; nil: it never was one.
+// Owed are the bytes, by class, that were in a port's queue at the PAUSEs of which it was the root, added up; nil: it
+// never was one.
 func (r *Recorder) Owed(port int) []int64 { return r.lines[port].owed }

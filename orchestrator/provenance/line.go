@@ -12,7 +12,8 @@ const priorities = 8
 // control is the class of all frames but data.
 const control = 0
 
-// line is what is known of a port: for how long it has been sending whose frames, and when it was paused. It belongs to the port's region.
+// line is what is known of a port: for how long it has been sending whose frames, and when it was paused. It belongs to
+// the port's region.
 type line struct {
 	total     vtime.Time   // serialising, of frames begun
 	classes   []vtime.Time // of it, by class
@@ -57,8 +58,8 @@ type hold struct {
 	alike         int32  // number of the first hold of the port because of the same chain
 }
 
-// bearing is what a control frame bears of the PAUSE of data's priority that its port had built last. It travels with the frame, for what is
-// known of a port is its region's alone.
+// bearing is what a control frame bears of the PAUSE of data's priority that its port had built last. It travels with
+// the frame, for what is known of a port is its region's alone.
 type bearing struct {
 	by    int32
 	chain uint64
@@ -94,7 +95,10 @@ func (l *line) hold(now vtime.Time, priority uint8, until, told vtime.Time, by b
 	}
 	l.free(now, priority)
 	n := int32(len(l.holds) + 1)
-	h := hold{from: now, to: until, told: told, before: l.sentBy(now), priority: priority, by: by.by, chain: by.chain, alike: n}
+	h := hold{
+		from: now, to: until, told: told, before: l.sentBy(now), priority: priority, by: by.by, chain: by.chain,
+		alike: n,
+	}
 	if h.chain != 0 {
 		if first, known := l.first[h.chain]; known {
 			h.alike = first
@@ -124,8 +128,8 @@ func (l *line) begin(now vtime.Time, serialisation vtime.Time, class int16) {
 	l.busyUntil, l.last = now+serialisation, class
 }
 
-// owedTo is the hold to which the queue of a switch's port is owed: more than half of it would not be there had the port never been paused
-// while as much came. 0: the port was congested.
+// owedTo is the hold to which the queue of a switch's port is owed: more than half of it would not be there had the
+// port never been paused while as much came. 0: the port was congested.
 func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
 	queue, anyway := l.queued+max(0, l.busyUntil-now), max(0, l.virtual-now)
 	if queue <= 2*anyway {
@@ -151,8 +155,8 @@ func (l *line) present(priority uint8) int32 {
 	return l.holds[n-1].alike
 }
 
-// pausedFor calls f with each hold of a priority that overlaps from..now, or the first that is like it, the last first, and for how long the port stood still in it.
-// sentBy are the line's totals at both.
+// pausedFor calls f with each hold of a priority that overlaps from..now, or the first that is like it, the last first,
+// and for how long the port stood still in it. sentBy are the line's totals at both.
 func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8, f func(n int32, t vtime.Time)) {
 	for n := len(l.holds); n > 0; n-- {
 		h := &l.holds[n-1]
@@ -221,7 +225,8 @@ func (j *journey) add(s step) {
 	}
 	s.answer = j.answer
 	if s.what == Paused && len(j.steps) > 0 {
-		if last := &j.steps[len(j.steps)-1]; last.what == Paused && last.port == s.port && last.hold == s.hold && last.answer == s.answer {
+		if last := &j.steps[len(j.steps)-1]; last.what == Paused && last.port == s.port && last.hold == s.hold &&
+			last.answer == s.answer {
 			last.time += s.time
 			return
 		}
@@ -256,8 +261,8 @@ func (j *journey) leave(now vtime.Time, port int32, l *line, priority uint8) {
 	j.at = now
 }
 
-// worst is the port at which the frame has waited longest on its way to the receiver, and the hold that this was owed to; port -1: it has not
-// waited anywhere.
+// worst is the port at which the frame has waited longest on its way to the receiver, and the hold that this was owed
+// to; port -1: it has not waited anywhere.
 func (j *journey) worst() (port, hold int32) {
 	port = -1
 	var most, here, longest vtime.Time

@@ -26,10 +26,12 @@ const (
 	Stopped                 // the port did not send though nothing paused it: its link was down
 	Buffered                // in a slow receiver's buffer
 	Pacing                  // by the congestion control's rate, which was below the line's
-	Closed                  // by its window, with no ACK to tell where the time went: something else opened it, or nothing yet
-	Timeout                 // the retransmission timeout ran
-	Unanswered              // the run ended before the answer came
-	Ungranted               // its receiver had granted it nothing: others had their turns, or it had its own at the rate of the port
+	// by its window, with no ACK to tell where the time went: something else opened it, or nothing yet
+	Closed
+	Timeout    // the retransmission timeout ran
+	Unanswered // the run ended before the answer came
+	// its receiver had granted it nothing: others had their turns, or it had its own at the rate of the port
+	Ungranted
 	Whats
 )
 
@@ -94,7 +96,8 @@ func (s Stage) String() string {
 // String is the name in files.
 func (w What) String() string {
 	return [Whats]string{
-		"serialisation", "propagation", "queue", "paused", "stopped", "receiver", "pacing", "window", "timeout", "unanswered", "grant",
+		"serialisation", "propagation", "queue", "paused", "stopped", "receiver", "pacing", "window", "timeout", "unanswered",
+		"grant",
 	}[w]
 }
 

@@ -21,12 +21,13 @@ type Recorder struct {
 
 var _ engine.Tracer = (*Recorder)(nil)
 
-// New is a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits behind a class; 0 are all frames
-// but data. Data is of the given priority.
+// New is a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits behind a
+// class; 0 are all frames but data. Data is of the given priority.
 func New(plan *topologies.Plan, priority uint8, classOf []int16, classes int) *Recorder {
 	r := &Recorder{
 		plan: plan, priority: priority, classOf: classOf, classes: classes + 1,
-		lines: make([]line, len(plan.Ports)), senders: make([]sender, len(classOf)), receivers: make([]receiver, len(classOf)),
+		lines: make([]line, len(plan.Ports)), senders: make([]sender, len(classOf)),
+		receivers: make([]receiver, len(classOf)),
 	}
 	for i := range r.lines {
 		r.lines[i].classes = make([]vtime.Time, r.classes)
@@ -47,7 +48,8 @@ func (r *Recorder) NIC(index int) hostagent.Recorder {
 	return &nic{Recorder: r, port: int32(port), line: &r.lines[port]}
 }
 
-// Built is told of a frame that a switch's pipeline has built. One that is no flow control is a CNM, of the queue that it was built at.
+// Built is told of a frame that a switch's pipeline has built. One that is no flow control is a CNM, of the queue that
+// it was built at.
 func (r *Recorder) Built(now vtime.Time, port int, f *frame.Frame) {
 	l := &r.lines[port]
 	l.expire(now)
@@ -75,7 +77,9 @@ func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisat
 }
 
 // Trimmed replaces a queued frame by its headers in the accounts of its ports.
-func (r *Recorder) Trimmed(_ vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time) {
+func (r *Recorder) Trimmed(_ vtime.Time, port int, f *frame.Frame, length int32, priority uint8,
+	serialisation vtime.Time,
+) {
 	l, j := &r.lines[port], journeyOf(f)
 	saved := j.serialisation - serialisation
 	j.serialisation = serialisation
@@ -186,7 +190,8 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 		}
 	}
 	if n := len(l.pausings); n > 0 { // messages of credits come all the time
-		if last := l.pausings[n-1]; last.priority == priority && last.why == why && last.egress == p.egress && last.hold == p.hold {
+		if last := l.pausings[n-1]; last.priority == priority && last.why == why && last.egress == p.egress &&
+			last.hold == p.hold {
 			return
 		}
 	}

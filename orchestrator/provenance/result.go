@@ -23,9 +23,11 @@ func (s *sender) end(state senderState) {
 // compare orders parts, so that what is numbered as they come has the same number in every run.
 func (p Part) compare(q Part) int {
 	return cmp.Or(
-		cmp.Compare(p.Stage, q.Stage), compareFlags(p.Again, q.Again), compareFlags(p.Answer, q.Answer), cmp.Compare(p.What, q.What),
+		cmp.Compare(p.Stage, q.Stage), compareFlags(p.Again, q.Again), compareFlags(p.Answer, q.Answer),
+		cmp.Compare(p.What, q.What),
 		cmp.Compare(p.Port, q.Port), cmp.Compare(p.Class, q.Class), cmp.Compare(p.Hold, q.Hold),
-		cmp.Compare(p.Signal.Kind, q.Signal.Kind), cmp.Compare(p.Signal.Port, q.Signal.Port), cmp.Compare(p.Signal.Hold, q.Signal.Hold),
+		cmp.Compare(p.Signal.Kind, q.Signal.Kind), cmp.Compare(p.Signal.Port, q.Signal.Port),
+		cmp.Compare(p.Signal.Hold, q.Signal.Hold),
 	)
 }
 
@@ -39,8 +41,8 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// Finish ends the record at the end of the run. It comes before Result and Check. queued tells of each frame that waits in a switch's queue then,
-// with the port.
+// Finish ends the record at the end of the run. It comes before Result and Check. queued tells of each frame that waits
+// in a switch's queue then, with the port.
 func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Frame))) {
 	oldest := r.oldest(now, queued)
 	for flow := range r.senders {
@@ -71,8 +73,8 @@ func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Fr
 	}
 }
 
-// oldest are, of the flows that wait for an answer at the end, the journeys up to then of what waits in a queue: of several the one that began first,
-// whose answer would be the next.
+// oldest are, of the flows that wait for an answer at the end, the journeys up to then of what waits in a queue: of
+// several the one that began first, whose answer would be the next.
 func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Frame))) map[int32]*journey {
 	all, began := map[int32]*journey{}, map[int32]vtime.Time{}
 	queued(func(port int, f *frame.Frame) {
@@ -102,8 +104,9 @@ func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Fr
 	return all
 }
 
-// Check says what breaks the invariant: the parts of each flow's time add up to it, and none is less than nothing. of is the time of a flow, and
-// whether that is to the picosecond: of a flow that has not ended the record may be ahead of it. nil: nothing breaks it.
+// Check says what breaks the invariant: the parts of each flow's time add up to it, and none is less than nothing. of
+// is the time of a flow, and whether that is to the picosecond: of a flow that has not ended the record may be ahead of
+// it. nil: nothing breaks it.
 func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
 	for flow := range r.senders {
 		s := &r.senders[flow]
@@ -176,7 +179,8 @@ func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
 
 func (x Share) compare(y Share) int {
 	return cmp.Or(
-		cmp.Compare(x.Stage, y.Stage), compareFlags(x.Again, y.Again), compareFlags(x.Answer, y.Answer), cmp.Compare(x.What, y.What),
+		cmp.Compare(x.Stage, y.Stage), compareFlags(x.Again, y.Again), compareFlags(x.Answer, y.Answer),
+		cmp.Compare(x.What, y.What),
 		cmp.Compare(x.Port, y.Port), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Cause, y.Cause),
 		cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.SignalPort, y.SignalPort), cmp.Compare(x.SignalCause, y.SignalCause),
 	)

@@ -82,7 +82,8 @@ func (n *nic) advance(now vtime.Time, s *sender) {
 	}
 }
 
-// wait adds what the port has done since the flow's packet might have left. A new packet would have waited as long as one that is sent again.
+// wait adds what the port has done since the flow's packet might have left. A new packet would have waited as long as
+// one that is sent again.
 func (n *nic) wait(now vtime.Time, s *sender) {
 	l, again := n.line, s.again
 	s.again = false
@@ -162,7 +163,8 @@ func (n *nic) Opened(now vtime.Time, flow int) {
 	s.state = waiting
 }
 
-// await adds the time for which the flow has waited for the answer that is dealt with: where that has been. Without one it is another.
+// await adds the time for which the flow has waited for the answer that is dealt with: where that has been. Without one
+// it is another.
 func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
 	end, signal := now, Signal{Port: -1}
 	if stage == Awaiting {
@@ -175,12 +177,14 @@ func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
 	s.cursor = end
 }
 
-// follow adds as much of a journey that is at its present step at now as there is since the cursor, and returns from when on that is.
+// follow adds as much of a journey that is at its present step at now as there is since the cursor, and returns from
+// when on that is.
 func (s *sender) follow(j *journey, now vtime.Time, stage Stage, signal Signal) vtime.Time {
 	for i := len(j.steps) - 1; i >= 0 && s.cursor < now; i-- {
 		x := &j.steps[i]
 		t := min(x.time, now-s.cursor)
-		s.add(Part{Stage: stage, What: x.what, Answer: x.answer, Port: x.port, Class: x.class, Hold: x.hold, Signal: signal}, t)
+		s.add(Part{Stage: stage, What: x.what, Answer: x.answer, Port: x.port, Class: x.class, Hold: x.hold, Signal: signal},
+			t)
 		now -= t
 	}
 	return now

@@ -39,18 +39,21 @@ const firstEphemeral = 0xc000
 // maxPending is how many requests to connect a listener has that its program has not answered.
 const maxPending = 128
 
-// messageBytes is a frame with a message of the connection manager: a management datagram of 256 bytes over IPv6, without FCS.
+// messageBytes is a frame with a message of the connection manager: a management datagram of 256 bytes over IPv6,
+// without FCS.
 const messageBytes = 14 + 40 + 8 + 12 + 8 + 256 + 4
 
-// listenGrace is how long a request waits for its port's listener, in wall-clock time. A program that is about to listen may be late on a
-// busy machine, by more than the fabric's round trip.
+// listenGrace is how long a request waits for its port's listener, in wall-clock time. A program that is about to
+// listen may be late on a busy machine, by more than the fabric's round trip.
 const listenGrace = 500 * time.Millisecond
 
-// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of an idle path, in
-// virtual time, so that none overtakes the acknowledgements and data that an idle fabric has delivered to the program that it answers.
+// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of
+// an idle path, in virtual time, so that none overtakes the acknowledgements and data that an idle fabric has delivered
+// to the program that it answers.
 type manager struct {
-	server    *Server
-	mutex     sync.Mutex     // without contention while the engine runs: all but the end of connections is on its goroutine then
+	server *Server
+	// without contention while the engine runs: all but the end of connections is on its goroutine then
+	mutex     sync.Mutex
 	engine    *engine.Engine // nil: it has ended
 	listening map[service]*cmID
 	due       map[vtime.Time][]func()          // what arrives, by the time
@@ -114,7 +117,8 @@ func (m *manager) hold(e *engine.Engine, f func()) {
 	f()
 }
 
-// send runs a function when a message that an id sends now arrives at the other end. There is none that arrives after the engine's end.
+// send runs a function when a message that an id sends now arrives at the other end. There is none that arrives after
+// the engine's end.
 func (m *manager) send(id *cmID, arrive func()) {
 	e := m.engine
 	if e == nil {
@@ -137,7 +141,8 @@ func (m *manager) arrive(at vtime.Time) {
 	}
 }
 
-// oneWay is how long a message of the connection manager takes from one interface to another when nothing else is under way.
+// oneWay is how long a message of the connection manager takes from one interface to another when nothing else is under
+// way.
 func (s *Server) oneWay(from, to end) (t vtime.Time) {
 	path := s.Plan.PathOf(from.host, to.host, topologies.Pair{From: from.place, To: to.place})
 	if len(path) == 0 { // to the own host: by its leaf and back
@@ -151,8 +156,8 @@ func (s *Server) oneWay(from, to end) (t vtime.Time) {
 	return t
 }
 
-// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR retries, type of
-// service, private data.
+// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR
+// retries, type of service, private data.
 type parameters struct {
 	numbers [6]uint64
 	private []byte
@@ -175,7 +180,8 @@ func (r *request) private() []byte {
 	return append([]byte(nil), r.bytes(int(n))...)
 }
 
-// tell tells a program of an event of an id that it knows. Accepting a request that has ended before the program knew it fails.
+// tell tells a program of an event of an id that it knows. Accepting a request that has ended before the program knew
+// it fails.
 func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
 	if id.cookie == 0 {
 		return
@@ -184,7 +190,10 @@ func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
 	if fresh != nil {
 		about, handle = fresh, uint64(fresh.handle)
 	}
-	words := []uint64{event, id.cookie, status, handle, addressIn(about.own), uint64(about.own.Port()), addressIn(about.other), uint64(about.other.Port())}
+	words := []uint64{
+		event, id.cookie, status, handle, addressIn(about.own), uint64(about.own.Port()),
+		addressIn(about.other), uint64(about.other.Port()),
+	}
 	words = append(words, p.numbers[:]...)
 	words = append(words, uint64(len(p.private)))
 	padded := make([]byte, (len(p.private)+7)&^7)
@@ -368,8 +377,8 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too, unless it is of its
-// family alone.
+// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too,
+// unless it is of its family alone.
 func (m *manager) listensAt(id *cmID) (all []service) {
 	any, port := id.own.Addr(), id.own.Port()
 	if !any.IsUnspecified() {
@@ -400,7 +409,8 @@ func (m *manager) resolve(id *cmID, r *request) reply {
 	own := id.own.Addr()
 	if id.state == cmIdle || own.IsUnspecified() {
 		own = m.anyOf(id)
-		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.place) < len(ports) { // of the same plane, where planes are apart
+		// of the same plane, where planes are apart
+		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.place) < len(ports) {
 			own = m.server.Plan.Address(ports[to.place])
 		}
 		if other.Is6() {

@@ -45,8 +45,8 @@ func ask(t *testing.T, c *verbs.Connection, words ...uint64) []uint64 {
 	return got
 }
 
-// TestRequestOrder has a program ask another to connect: its request arrives after an acknowledgement that left at the same time, by the path
-// between these two hosts, and waits for a listener that comes after it.
+// TestRequestOrder has a program ask another to connect: its request arrives after an acknowledgement that left at the
+// same time, by the path between these two hosts, and waits for a listener that comes after it.
 func TestRequestOrder(t *testing.T) {
 	made := small(t)
 	plan := made.Scenario.Topology
@@ -85,8 +85,8 @@ func TestRequestOrder(t *testing.T) {
 	}
 }
 
-// TestRequestEnds ends, one after the other, the program that asks to connect and the listener, before the listening program has taken the request. It
-// hears of a request alone, and whoever asks is rejected.
+// TestRequestEnds ends, one after the other, the program that asks to connect and the listener, before the listening
+// program has taken the request. It hears of a request alone, and whoever asks is rejected.
 func TestRequestEnds(t *testing.T) {
 	e, server := idle(t, small(t))
 	serving, asking := server.Connect(t, 0), server.Connect(t, 5)
@@ -124,7 +124,8 @@ func TestRequestEnds(t *testing.T) {
 	}
 }
 
-// TestFamilyOnly listens at any address of both families on one port, which goes where each is one of its family alone, and of connections and datagrams.
+// TestFamilyOnly listens at any address of both families on one port, which goes where each is one of its family alone,
+// and of connections and datagrams.
 func TestFamilyOnly(t *testing.T) {
 	_, server := idle(t, small(t))
 	c := server.Connect(t, 0)

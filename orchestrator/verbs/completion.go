@@ -91,7 +91,8 @@ func newChannel() (own *channel, theirs int, err error) {
 func (c *channel) tell(words ...uint64) {
 	var space [(cmEventWords + maxPrivate/8 + 1) * 8]byte
 	b := putWords(space[:0], words...)
-	unix.RawSyscall6(unix.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	unix.RawSyscall6(unix.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 }
 
 func (c *channel) close() { _ = unix.Close(c.fd) }

@@ -41,7 +41,10 @@ type connection struct {
 }
 
 func newConnection(s *Server, h *host, conn *net.UnixConn) *connection {
-	c := &connection{server: s, host: h, conn: conn, objects: map[uint32]any{}, regions: map[uint32]*region{}, ids: map[uint32]*cmID{}, channels: map[uint32]*channel{}}
+	c := &connection{
+		server: s, host: h, conn: conn, objects: map[uint32]any{}, regions: map[uint32]*region{},
+		ids: map[uint32]*cmID{}, channels: map[uint32]*channel{},
+	}
 	if raw, err := conn.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {

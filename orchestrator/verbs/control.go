@@ -111,7 +111,8 @@ func (c *connection) openDevice(r *request, files *[]int) reply {
 func (c *connection) register(r *request) reply {
 	pd, ok := object[domain](c, r.small())
 	m := &region{pd: pd, address: r.next(), length: r.next(), base: r.next(), access: r.next()}
-	const needLocal = accessRemoteWrite | accessRemoteAtomic // IBTA section 10.6.3.1: without the local right to write there is no remote one
+	// IBTA section 10.6.3.1: without the local right to write there is no remote one
+	const needLocal = accessRemoteWrite | accessRemoteAtomic
 	switch {
 	case r.bad || !ok || m.access&^accessKnown != 0 || m.address+m.length < m.address || m.base+m.length < m.base:
 		return failed(unix.EINVAL)

@@ -46,7 +46,9 @@ const (
 var FileSystem = fileSystem
 
 // NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
-func NewServer(e *engine.Engine, plan *topologies.Plan, flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error)) *Server {
+func NewServer(e *engine.Engine, plan *topologies.Plan,
+	flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error),
+) *Server {
 	var mutex sync.Mutex
 	s := &Server{
 		Config: Config{

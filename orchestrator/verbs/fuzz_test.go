@@ -45,20 +45,25 @@ func idle(t *testing.T, made *live.Setup) (*engine.Engine, *verbs.Server) {
 		t.Fatal(err)
 	}
 	e.Start()
-	return e, verbs.NewServer(e, made.Scenario.Topology, func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, _ uint8) (engine.FlowConfig, error) {
-		return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
-	})
+	return e, verbs.NewServer(e, made.Scenario.Topology,
+		func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, _ uint8) (engine.FlowConfig, error) {
+			return made.Flow(&scenario.Flow{Source: source, Destination: destination, Pair: pair}, "", salt)
+		})
 }
 
-// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between them, and then wants
-// everything back. A program's words may be addresses of its memory: 0x1000 and up mean a part that a region has.
+// FuzzRequests does requests of any words on two hosts with queue pairs that are connected, drives the engine between
+// them, and then wants everything back. A program's words may be addresses of its memory: 0x1000 and up mean a part
+// that a region has.
 func FuzzRequests(f *testing.F) {
 	made := small(f)
 	rng := rand.New(rand.NewPCG(19, 0))
 	for op := range uint64(verbs.OpLast + 2) {
 		var b []byte
 		for range 20 {
-			words := []uint64{op, 1 + rng.Uint64N(5), rng.Uint64N(8), rng.Uint64N(3), rng.Uint64N(3), 16, 16, 0, 1, 1, 0x1000, 8 | 1<<32}
+			words := []uint64{
+				op, 1 + rng.Uint64N(5), rng.Uint64N(8), rng.Uint64N(3), rng.Uint64N(3), 16, 16, 0, 1, 1, 0x1000,
+				8 | 1<<32,
+			}
 			b = append(b, byte(len(words)))
 			for _, w := range words {
 				b = binary.NativeEndian.AppendUint64(b, w)
@@ -69,7 +74,10 @@ func FuzzRequests(f *testing.F) {
 	for _, over6 := range []uint64{0, 1 << 32} { // datagrams, to either's queue pair
 		var b []byte
 		for other := range uint64(2) {
-			words := []uint64{verbs.OpPostSend, 5, 1, 9, 9 << 32, over6 | 10<<24 + 2 - other, 0, 1<<23 + 3 - 2*other, 0, 8 << 32, 0x736c6573736f6c}
+			words := []uint64{
+				verbs.OpPostSend, 5, 1, 9, 9 << 32, over6 | 10<<24 + 2 - other, 0, 1<<23 + 3 - 2*other, 0, 8 << 32,
+				0x736c6573736f6c,
+			}
 			b = append(b, byte(len(words)))
 			for _, w := range words {
 				b = binary.NativeEndian.AppendUint64(b, w)
@@ -102,7 +110,8 @@ func FuzzRequests(f *testing.F) {
 			for state, mask := range []uint64{0, 1 | 8, 1, 1} {
 				for _, pair := range []uint64{4, 5} {
 					if state > 0 {
-						status, _ := c.Ask(nil, verbs.OpModifyQP, pair, uint64(state), mask|1<<6, 0xf, 10<<24+uint64(2-i), numbers[1-i], 0, 1024, 4, 1, 0, 4, 1, 1, 1, 0, 0)
+						status, _ := c.Ask(nil, verbs.OpModifyQP, pair, uint64(state), mask|1<<6, 0xf, 10<<24+uint64(2-i), numbers[1-i],
+							0, 1024, 4, 1, 0, 4, 1, 1, 1, 0, 0)
 						if status != 0 {
 							t.Fatalf("state %d: %v", state, status)
 						}

@@ -20,7 +20,8 @@ const (
 	ibverbs    = "libibverbs.so.1"
 )
 
-// Library is the folder with the libraries that make verbs has built: beside this program, or where make install puts them; "" if there is none.
+// Library is the folder with the libraries that make verbs has built: beside this program, or where make install puts
+// them; "" if there is none.
 func Library() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -38,8 +39,9 @@ func Library() string {
 	return ""
 }
 
-// Prepare has a command that is to run on a host find the library before the machine's, and before those that an image or the topology says. Where
-// there is none, a program that needs it finds no device, and the reason is written to notes.
+// Prepare has a command that is to run on a host find the library before the machine's, and before those that an image
+// or the topology says. Where there is none, a program that needs it finds no device, and the reason is written to
+// notes.
 func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	folder := Library()
 	if folder == "" {
@@ -52,7 +54,8 @@ func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	precede(place.Environment, folder)
 }
 
-// precede has a folder come first wherever an environment that takes precedence over a command's says where libraries are.
+// precede has a folder come first wherever an environment that takes precedence over a command's says where libraries
+// are.
 func precede(environment []string, folder string) {
 	for i, v := range environment {
 		if strings.HasPrefix(v, searchPath+"=") {
@@ -68,7 +71,8 @@ func WithLibrary(environment []string, folder string) []string {
 	if i < 0 {
 		return append(slices.Clip(environment), name+folder)
 	}
-	folders := slices.DeleteFunc(strings.Split(strings.TrimPrefix(environment[i], name), ":"), func(f string) bool { return f == "" || f == folder })
+	folders := slices.DeleteFunc(strings.Split(strings.TrimPrefix(environment[i], name), ":"),
+		func(f string) bool { return f == "" || f == folder })
 	environment = slices.Clone(environment)
 	environment[i] = name + strings.Join(append([]string{folder}, folders...), ":")
 	return environment

@@ -30,7 +30,8 @@ func TestWithLibrary(t *testing.T) {
 // TestPrecede puts a folder before those that an image and the topology name, and nowhere where neither names one.
 func TestPrecede(t *testing.T) {
 	environment := []string{"LD_LIBRARY_PATH=/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/own:/v"}
-	if precede(environment, "/v"); !slices.Equal(environment, []string{"LD_LIBRARY_PATH=/v:/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/v:/own"}) {
+	if precede(environment, "/v"); !slices.Equal(environment,
+		[]string{"LD_LIBRARY_PATH=/v:/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/v:/own"}) {
 		t.Errorf("%q", environment)
 	}
 	none := []string{"A=1"}

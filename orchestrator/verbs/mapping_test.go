@@ -73,7 +73,8 @@ func TestRegionMapping(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAnother: a program opens a device with its own memory, and not with its child's, whose mappings nobody checks.
+// TestMemoryOfAnother: a program opens a device with its own memory, and not with its child's, whose mappings nobody
+// checks.
 func TestMemoryOfAnother(t *testing.T) {
 	_, server := idle(t, small(t))
 	child := exec.Command("sleep", "60")
@@ -110,7 +111,8 @@ func TestFileSystem(t *testing.T) {
 	}
 }
 
-// TestManyQueues makes completion queues until the host has no more: each is a mapping of the server's process, of which others need some.
+// TestManyQueues makes completion queues until the host has no more: each is a mapping of the server's process, of
+// which others need some.
 func TestManyQueues(t *testing.T) {
 	_, server := idle(t, small(t))
 	c := server.Program(t, 0)

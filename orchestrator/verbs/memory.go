@@ -17,9 +17,9 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 )
 
-// addressSpace is a program's memory, by the file /proc/PID/mem that it opened. The file is of the address space that the process had
-// then: a process that begins another program, or ends while somebody else has its socket, has nothing read or written of what comes
-// after it.
+// addressSpace is a program's memory, by the file /proc/PID/mem that it opened. The file is of the address space that
+// the process had then: a process that begins another program, or ends while somebody else has its socket, has nothing
+// read or written of what comes after it.
 type addressSpace struct{ fd int }
 
 var memoryPath = regexp.MustCompile(`/([0-9]+)(/task/[0-9]+)?/mem$`)
@@ -35,10 +35,10 @@ func numbersOf(process int) ([]string, error) {
 	return strings.Fields(line), nil
 }
 
-// isMemory fails for a file that is not a process's memory: that of the process with a number here, whose mappings are checked
-// (mapping.go), or of any if the number is 0. Any other file could have the engine wait, and this function waits for it. The file tells the
-// number that the process has in the PID namespace of its /proc. So a program that has made PID namespaces can still pass another of its own
-// processes off as itself.
+// isMemory fails for a file that is not a process's memory: that of the process with a number here, whose mappings are
+// checked (mapping.go), or of any if the number is 0. Any other file could have the engine wait, and this function
+// waits for it. The file tells the number that the process has in the PID namespace of its /proc. So a program that has
+// made PID namespaces can still pass another of its own processes off as itself.
 func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
@@ -66,7 +66,8 @@ func isMemory(fd, process int) error {
 	return err
 }
 
-// transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the driver's thread.
+// transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the
+// driver's thread.
 func (a *addressSpace) transfer(call, address uintptr, b []byte) error {
 	for len(b) > 0 {
 		n, _, errno := unix.RawSyscall6(call, uintptr(a.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), address, 0, 0)
@@ -75,7 +76,8 @@ func (a *addressSpace) transfer(call, address uintptr, b []byte) error {
 			continue
 		case errno != 0:
 			return fmt.Errorf("%w: nothing is mapped at %#x", errAccess, address)
-		case n == 0: // a process that ends closes its files, its socket here among them, after it has given its address space back
+		// a process that ends closes its files, its socket here among them, after it has given its address space back
+		case n == 0:
 			return qp.ErrEnded
 		}
 		b = b[n:]

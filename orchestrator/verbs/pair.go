@@ -115,12 +115,14 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 	srq := r.small()
 	shared, ok4 := object[receives](c, srq)
 	sends, receiving, all, cookie, service := r.small(), r.small(), r.next(), r.next(), r.next()
-	if r.bad || service > serviceDatagram || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork || receiving > maxWork {
+	if r.bad || service > serviceDatagram || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork ||
+		receiving > maxWork {
 		return failed(unix.EINVAL)
 	}
 	p := &pair{connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
 	config := engine.PairConfig{
-		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.place]].Interface, Program: p, SendDepth: int(sends), SignalAll: all != 0,
+		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.place]].Interface, Program: p,
+		SendDepth: int(sends), SignalAll: all != 0,
 	}
 	if shared != nil {
 		config.Receives = shared.queue
@@ -257,7 +259,8 @@ func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mt
 	if err != nil {
 		return err
 	}
-	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place}, uint64(p.Number()), priority)
+	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place},
+		uint64(p.Number()), priority)
 	if err != nil {
 		return err
 	}
@@ -359,7 +362,8 @@ func (c *connection) postSend(p *pair, w *qp.WorkRequest) error {
 	if err != nil {
 		return err
 	}
-	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], versionOf(address), uint32(w.Compare), w.RKey, priority)
+	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], versionOf(address), uint32(w.Compare), w.RKey,
+		priority)
 }
 
 // postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
@@ -390,7 +394,9 @@ func (c *connection) postReceives(r *request) reply {
 }
 
 // walk has part be called for each piece of memory of n bytes of a message that lies in a list, from an offset on.
-func (p *pair) walk(sges []qp.SGE, offset uint32, b []byte, access uint64, part func(address uint64, b []byte) error) error {
+func (p *pair) walk(sges []qp.SGE, offset uint32, b []byte, access uint64,
+	part func(address uint64, b []byte) error,
+) error {
 	for i := range sges {
 		s := &sges[i]
 		if offset >= s.Length {
@@ -427,7 +433,10 @@ func (p *pair) Scatter(sges []qp.SGE, offset uint32, from []byte) error {
 }
 
 // rights are those that a kind of access needs.
-var rights = [...]uint64{qp.AccessRead: accessRemoteRead, qp.AccessWrite: accessRemoteWrite, qp.AccessAtomic: accessRemoteAtomic}
+var rights = [...]uint64{
+	qp.AccessRead: accessRemoteRead, qp.AccessWrite: accessRemoteWrite,
+	qp.AccessAtomic: accessRemoteAtomic,
+}
 
 // Allows says whether the other end may have memory.
 func (p *pair) Allows(_, key uint32, address, length uint64, a qp.Access) error {
@@ -457,8 +466,11 @@ func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
 	return p.connection.memory.write(at, from)
 }
 
-// RemoteAtomic does an atomic operation for the other end: among all operations of the NIC, not with those of processors (IBV_ATOMIC_HCA).
-func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare, swap uint64) (before uint64, err error) {
+// RemoteAtomic does an atomic operation for the other end: among all operations of the NIC, not with those of
+// processors (IBV_ATOMIC_HCA).
+func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare,
+	swap uint64,
+) (before uint64, err error) {
 	at, err := p.connection.find(p.pd, key, address, 8, accessRemoteAtomic)
 	if err != nil {
 		return 0, err
@@ -486,7 +498,8 @@ func (p *pair) Complete(done qp.Completion) {
 		q = p.recv
 	}
 	e := completion{
-		id: done.ID, status: uint32(done.Status), opcode: uint32(done.Op), length: done.Length, immediate: done.Imm, qp: done.QP, src: done.Remote,
+		id: done.ID, status: uint32(done.Status), opcode: uint32(done.Op), length: done.Length, immediate: done.Imm,
+		qp: done.QP, src: done.Remote,
 	}
 	if done.WithImm {
 		e.flags = doneImm

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quota is what the programs of one host may have at once, so that they take nothing from other hosts. The zero value has nothing.
+// quota is what the programs of one host may have at once, so that they take nothing from other hosts. The zero value
+// has nothing.
 type quota struct {
 	mutex sync.Mutex
 	left  holdings
@@ -36,17 +37,22 @@ func ofHost(hosts int) holdings {
 	}
 	mappings := 4096
 	if b, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
-		if most, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil { // the rest is for the process itself, which ends without
+		// the rest is for the process itself, which ends without
+		if most, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			mappings = min(mappings, most/2/hosts)
 		}
 	}
 	return holdings{
-		connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18, mappings: max(16, mappings),
+		connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18,
+		mappings: max(16, mappings),
 	}
 }
 
 func (h holdings) minus(o holdings) holdings {
-	return holdings{h.connections - o.connections, h.files - o.files, h.objects - o.objects, h.ring - o.ring, h.work - o.work, h.mappings - o.mappings}
+	return holdings{
+		h.connections - o.connections, h.files - o.files, h.objects - o.objects, h.ring - o.ring,
+		h.work - o.work, h.mappings - o.mappings,
+	}
 }
 
 // take takes some, unless there is not enough.

@@ -25,9 +25,11 @@ type Config struct {
 	Plan *topologies.Plan
 	// Do has a function run between two events.
 	Do func(func(e *engine.Engine) error) error
-	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way, its congestion control and its priority.
+	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way, its congestion control
+	// and its priority.
 	Flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error)
-	// Data is the priority of queue pairs that choose none, Lossless (bit n: priority n) are the others that they may choose.
+	// Data is the priority of queue pairs that choose none, Lossless (bit n: priority n) are the others that they may
+	// choose.
 	Data, Lossless uint8
 	// Namespace is the file descriptor of a host's network namespace.
 	Namespace func(topologies.NodeID) int
@@ -221,8 +223,8 @@ func versionOf(a netip.Addr) wire.Version {
 	return wire.V4
 }
 
-// address is an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it, stands for one of the fabric's IPv6 addresses.
-// 0 is no address of either kind.
+// address is an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it, stands for
+// one of the fabric's IPv6 addresses. 0 is no address of either kind.
 func address(a netip.Addr) uint64 {
 	if a.Is4() {
 		b := a.As4()

@@ -20,7 +20,8 @@ func Answer(f func() any) (answer string) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
 			value, stack, _ := blame.Of(recovered)
-			answer = Text(Bug{fmt.Sprintf("this is a bug of pausenet, please report it with what is in the editors: panic: %v", value), string(stack)})
+			answer = Text(Bug{fmt.Sprintf("this is a bug of pausenet, please report it with what is in the editors: panic: %v",
+				value), string(stack)})
 		}
 	}()
 	return Text(f())

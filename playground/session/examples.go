@@ -36,7 +36,10 @@ func FindExamples(controllers string) (*Examples, error) {
 		if err != nil {
 			return nil, fmt.Errorf("built-in %s: %w", name, err)
 		}
-		all.Scenarios = append(all.Scenarios, Example{Name: name, Description: s.Description, Text: string(text), HasQuick: s.HasQuick})
+		all.Scenarios = append(all.Scenarios, Example{
+			Name: name, Description: s.Description, Text: string(text),
+			HasQuick: s.HasQuick,
+		})
 	}
 	files, err := filepath.Glob(filepath.Join(controllers, "*.star"))
 	if err != nil {
@@ -51,7 +54,10 @@ func FindExamples(controllers string) (*Examples, error) {
 		if err != nil {
 			return nil, err
 		}
-		all.Controllers = append(all.Controllers, Example{Name: ccfile.Name(file), Description: spec.Summary, Text: string(text)})
+		all.Controllers = append(all.Controllers, Example{
+			Name: ccfile.Name(file), Description: spec.Summary,
+			Text: string(text),
+		})
 	}
 	all.Exercises, err = exercises()
 	return all, err

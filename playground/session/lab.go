@@ -123,7 +123,8 @@ type Graded struct {
 	Failed  string `json:"failed"` // why there is no grade; empty: there is one, or it was stopped
 }
 
-// Grade checks a hand-in as the command line does. tell is told how far its runs are. A context that is cancelled stops it, without a grade.
+// Grade checks a hand-in as the command line does. tell is told how far its runs are. A context that is cancelled stops
+// it, without a grade.
 func (h HandIn) Grade(ctx context.Context, version string, tell func(Progress)) *Graded {
 	s, err := h.submit()
 	if err != nil {

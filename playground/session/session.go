@@ -1,5 +1,6 @@
-// Package session is what the page of the playground asks for: check a scenario, run it, and say what came of it. What it is given and
-// gives is text and values that have a form in JSON. It writes files into the working directory, which in a browser is in memory.
+// Package session is what the page of the playground asks for: check a scenario, run it, and say what came of it. What
+// it is given and gives is text and values that have a form in JSON. It writes files into the working directory, which
+// in a browser is in memory.
 package session
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/hostagent/guest"
-	_ "github.com/pausenet/pausenet/hostagent/guest/star" // WebAssembly would make the page a fifth larger, and a tab has no compiler for it
+	// WebAssembly would make the page a fifth larger, and a tab has no compiler for it
+	_ "github.com/pausenet/pausenet/hostagent/guest/star"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
@@ -67,7 +69,8 @@ type Checked struct {
 	scenario *scenario.Scenario
 }
 
-// Check reads a scenario and a controller and finds their mistakes, and what is off with the scenario though it can be run.
+// Check reads a scenario and a controller and finds their mistakes, and what is off with the scenario though it can be
+// run.
 func Check(r Request) *Checked {
 	c := &Checked{Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
 	c.refuse(c.read(r))
@@ -110,7 +113,10 @@ func (c *Checked) refuse(err error) {
 	var problems yamlspec.Problems
 	errors.As(err, &problems)
 	for _, p := range problems {
-		c.Mistakes = append(c.Mistakes, Mistake{File: p.File, Line: p.Line, Column: p.Column, Width: p.Width, Message: p.Message})
+		c.Mistakes = append(c.Mistakes, Mistake{
+			File: p.File, Line: p.Line, Column: p.Column, Width: p.Width,
+			Message: p.Message,
+		})
 	}
 	c.Mistakes = append(c.Mistakes, guestMistakes(err)...)
 }
@@ -162,8 +168,8 @@ type Run struct {
 	Summary *measure.Summary `json:"summary"`
 }
 
-// Run runs a scenario under each of its controllers, and writes the results. tell is told how far it is. A context that is cancelled stops
-// it: what was measured until then is kept, and marked as partial.
+// Run runs a scenario under each of its controllers, and writes the results. tell is told how far it is. A context that
+// is cancelled stops it: what was measured until then is kept, and marked as partial.
 func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *Outcome {
 	o := &Outcome{Checked: Check(r), Runs: []Run{}}
 	if o.Error != "" {

@@ -30,14 +30,18 @@ func in(t *testing.T) {
 func TestCheck(t *testing.T) {
 	in(t)
 	c := Check(Request{Scenario: scenarioText, Controller: control})
-	if c.Error != "" || c.Name != "scenario" || c.Flows != 2 || c.Duration != 1_000_000 || c.Seed != 1 || c.HasQuick || strings.Join(c.Controllers, " ") != "none dcqcn controller.star" {
+	if c.Error != "" || c.Name != "scenario" || c.Flows != 2 || c.Duration != 1_000_000 || c.Seed != 1 || c.HasQuick ||
+		strings.Join(c.Controllers, " ") != "none dcqcn controller.star" {
 		t.Errorf("%+v", c)
 	}
 	for _, m := range []struct {
 		request Request
 		want    Mistake
 	}{
-		{Request{Scenario: scenarioText + "swich: {}\n"}, Mistake{File: ScenarioFile, Line: 7, Column: 1, Width: 5, Message: `unknown key "swich": did you mean "switch"?`}},
+		{
+			Request{Scenario: scenarioText + "swich: {}\n"},
+			Mistake{File: ScenarioFile, Line: 7, Column: 1, Width: 5, Message: `unknown key "swich": did you mean "switch"?`},
+		},
 		{Request{Scenario: scenarioText, Controller: "def init(flow)\n"}, Mistake{File: ControllerFile, Line: 2, Column: 1}},
 		{Request{Scenario: "{{{"}, Mistake{File: ScenarioFile, Line: 1}},
 		{Request{}, Mistake{File: ScenarioFile}},
@@ -48,13 +52,15 @@ func TestCheck(t *testing.T) {
 			continue
 		}
 		got := c.Mistakes[0]
-		if got.File != m.want.File || m.want.Line > 0 && got.Line != m.want.Line || m.want.Column > 0 && got.Column != m.want.Column || !strings.HasPrefix(got.Message, m.want.Message) {
+		if got.File != m.want.File || m.want.Line > 0 && got.Line != m.want.Line || m.want.Column > 0 &&
+			got.Column != m.want.Column || !strings.HasPrefix(got.Message, m.want.Message) {
 			t.Errorf("%+v, want %+v", got, m.want)
 		}
 	}
 }
 
-// TestRun: runs have results and a report, progress goes up to each one's end, and what the command line needs to repeat it is said.
+// TestRun: runs have results and a report, progress goes up to each one's end, and what the command line needs to
+// repeat it is said.
 func TestRun(t *testing.T) {
 	in(t)
 	last := map[string]Progress{}
@@ -98,7 +104,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%s, %+v, %d runs", o.Failed, o.Mistakes, len(o.Runs))
 	}
 	// What is wrong before is not run.
-	if o = (Request{Scenario: "{{{"}).Run(t.Context(), "v1", func(Progress) { t.Error("it runs") }); o.Error == "" || len(o.Runs) > 0 {
+	if o = (Request{Scenario: "{{{"}).Run(t.Context(), "v1", func(Progress) { t.Error("it runs") }); o.Error == "" ||
+		len(o.Runs) > 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -131,7 +138,8 @@ func TestBug(t *testing.T) {
 		if !strings.HasPrefix(b.Message, "this is a bug of pausenet, please report it with what is in the editors: panic: ") || strings.Contains(b.Message, "\n") || !strings.Contains(b.Stack, "goroutine") {
 			t.Errorf("%s: %+v", name, b)
 		}
-		if name != "no answer" && (!strings.HasSuffix(b.Message, "panic: no sense") || !strings.Contains(b.Stack, "TestBug")) {
+		if name != "no answer" && (!strings.HasSuffix(b.Message, "panic: no sense") ||
+			!strings.Contains(b.Stack, "TestBug")) {
 			t.Errorf("%s: %+v", name, b)
 		}
 		if b := bug(func() any { return r.Run(t.Context(), "v1", func(Progress) {}) }); b.Message != "" {
@@ -161,12 +169,17 @@ func TestStop(t *testing.T) {
 func TestHandIn(t *testing.T) {
 	in(t)
 	e, err := exercises()
-	if err != nil || len(e) != 9 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 || !e[8].Files[1].Given {
+	if err != nil || len(e) != 9 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 ||
+		!e[8].Files[1].Given {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	h := HandIn{Exercise: "pfc", Files: map[string]string{"answers.yaml": "hops: three\n", "fabric.yaml": e[0].Files[1].Text, "../away.yaml": "", "lab.yaml": ""}}
+	h := HandIn{Exercise: "pfc", Files: map[string]string{
+		"answers.yaml": "hops: three\n",
+		"fabric.yaml":  e[0].Files[1].Text, "../away.yaml": "", "lab.yaml": "",
+	}}
 	c := h.Read()
-	if len(c.Mistakes) != 1 || c.Mistakes[0].File != "answers.yaml" || c.Mistakes[0].Line != 1 || c.Mistakes[0].Column != 7 {
+	if len(c.Mistakes) != 1 || c.Mistakes[0].File != "answers.yaml" || c.Mistakes[0].Line != 1 ||
+		c.Mistakes[0].Column != 7 {
 		t.Errorf("%+v", c)
 	}
 	if entries, err := os.ReadDir(handInFolder); err != nil || len(entries) != 2 {
@@ -182,7 +195,8 @@ func TestHandIn(t *testing.T) {
 		t.Errorf("%+v, %v", g, runs)
 	}
 	delete(h.Files, "fabric.yaml")
-	if g := h.Grade(t.Context(), "v1", func(Progress) {}); g.Grade == nil || !strings.Contains(g.Problems["fabric.yaml"], "is missing") {
+	if g := h.Grade(t.Context(), "v1", func(Progress) {}); g.Grade == nil ||
+		!strings.Contains(g.Problems["fabric.yaml"], "is missing") {
 		t.Errorf("%+v", g)
 	}
 	for _, h := range []HandIn{{}, {Exercise: "../pfc"}, {Exercise: "nothing"}} {

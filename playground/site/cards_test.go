@@ -20,8 +20,8 @@ const (
 	mostCard  = 45_000 // bytes
 )
 
-// TestCards checks that each built-in scenario has a picture in the gallery. With -update it draws them: the first run of each scenario, in
-// its quick form if it has one.
+// TestCards checks that each built-in scenario has a picture in the gallery. With -update it draws them: the first run
+// of each scenario, in its quick form if it has one.
 func TestCards(t *testing.T) {
 	folder, err := filepath.Abs("page/cards")
 	if err != nil {

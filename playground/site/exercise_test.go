@@ -67,17 +67,19 @@ func (b *tab) compare(g *session.Graded) {
 	}
 }
 
-// TestExercise: an exercise's text is shown, what one writes into its files is checked as it is written and as a whole, and comes to the same
-// as outside of the browser.
+// TestExercise: an exercise's text is shown, what one writes into its files is checked as it is written and as a whole,
+// and comes to the same as outside of the browser.
 func TestExercise(t *testing.T) {
-	wrong, right := handIn(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), handIn(t, "pfc", "solution", "answers.yaml", "fabric.yaml")
+	wrong, right := handIn(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), handIn(t, "pfc", "solution", "answers.yaml",
+		"fabric.yaml")
 	b := open(t, "#exercise=pfc")
 	wantWrong, wantRight := graded(t, wrong), graded(t, right)
 	if wantRight.Points != wantRight.Of || wantWrong.Points == wantWrong.Of {
 		t.Fatalf("%v and %v of %v points", wantRight.Points, wantWrong.Points, wantRight.Of)
 	}
 	b.says("Ready to check pfc")
-	if got := b.Text("#panel-task"); !strings.Contains(got, "PFC and head-of-line blocking") || !strings.Contains(got, "How far PAUSE spreads") {
+	if got := b.Text("#panel-task"); !strings.Contains(got, "PFC and head-of-line blocking") ||
+		!strings.Contains(got, "How far PAUSE spreads") {
 		t.Errorf("the task: %s", got)
 	}
 	for file, text := range wrong.Files {

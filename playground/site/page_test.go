@@ -60,8 +60,8 @@ func (b *tab) run() {
 	b.Wait("document.querySelector('#stop').hidden")
 }
 
-// TestRuns: a built-in scenario, and a controller of one's own beside it, come to the same as outside of the browser; the report is shown
-// and its script runs; the flows are those of flows.csv.
+// TestRuns: a built-in scenario, and a controller of one's own beside it, come to the same as outside of the browser;
+// the report is shown and its script runs; the flows are those of flows.csv.
 func TestRuns(t *testing.T) {
 	controller := example(t, "examples/controllers/aimd.star")
 	scenario := example(t, "experiments/scenario/builtin/incast.yaml")
@@ -95,7 +95,8 @@ func TestMistakes(t *testing.T) {
 	b.says("Ready")
 	b.write("scenario", "topology: star\nhostz: 4\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	b.Wait("document.querySelectorAll('#problems .error').length === 1")
-	if got := b.Text("#problems .error"); !strings.Contains(got, "2:1") || !strings.Contains(got, `unknown key "hostz": did you mean "host"?`) {
+	if got := b.Text("#problems .error"); !strings.Contains(got, "2:1") ||
+		!strings.Contains(got, `unknown key "hostz": did you mean "host"?`) {
 		t.Errorf("problems: %s", got)
 	}
 	marked := func(editor, want string) {
@@ -186,7 +187,8 @@ func TestBug(t *testing.T) {
 	}
 }
 
-// TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a megabyte is refused.
+// TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a
+// megabyte is refused.
 func TestHostile(t *testing.T) {
 	const tag = `<img src=x onerror=document.title='hostile'>`
 	b := open(t, "#scenario=incast")
@@ -228,8 +230,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestGallery: who comes for the first time sees a picture that moves and a card for each built-in and each exercise. A card runs its scenario
-// and plays the run in the fabric.
+// TestGallery: who comes for the first time sees a picture that moves and a card for each built-in and each exercise. A
+// card runs its scenario and plays the run in the fabric.
 func TestGallery(t *testing.T) {
 	b := open(t, "")
 	b.Wait("!document.querySelector('#home').hidden && getComputedStyle(document.querySelector('main')).display === 'none'")
@@ -248,7 +250,8 @@ func TestGallery(t *testing.T) {
 	b.says("Checks ok")
 	b.Wait("document.querySelector('#tab-watch').getAttribute('aria-selected') === 'true'")
 	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
-	b.InFrame("document.querySelector('#play')?.classList.contains('on') || Number(document.querySelector('#scrub')?.value) > 0") // it plays, or has played
+	// it plays, or has played
+	b.InFrame("document.querySelector('#play')?.classList.contains('on') || Number(document.querySelector('#scrub')?.value) > 0")
 	if got := b.fingerprints(); len(got) != 1 {
 		t.Errorf("%d fingerprints", len(got))
 	}

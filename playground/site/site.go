@@ -45,8 +45,9 @@ func main() {
 	}
 }
 
-// build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made it, the
-// examples, the page that plays runs, and the service worker that keeps them all for a browser without a network.
+// build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made
+// it, the examples, the page that plays runs, and the service worker that keeps them all for a browser without a
+// network.
 func build(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -111,7 +111,8 @@ func fingerprints(t *testing.T, plane string, rows []row) map[string]string {
 				t.Parallel()
 				text := refused
 				if scenario.Check(r.scenario, []string{r.run}, r.scenario.Seed) == nil {
-					sum, err := runner.Watch(context.Background(), r.scenario, r.run, runner.Watching{Plane: kernel.Opener(plane), Seed: r.scenario.Seed})
+					sum, err := runner.Watch(context.Background(), r.scenario, r.run,
+						runner.Watching{Plane: kernel.Opener(plane), Seed: r.scenario.Seed})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -174,7 +175,8 @@ func differences(table, found map[string]string, all bool) (lines []string) {
 	return lines
 }
 
-// TestTable compares every built-in under each of its controllers, and the scenarios of testdata under every congestion control, with the table.
+// TestTable compares every built-in under each of its controllers, and the scenarios of testdata under every congestion
+// control, with the table.
 func TestTable(t *testing.T) {
 	testenv.WholeScenario(t)
 	found := fingerprints(t, plane.Wasm, rows(t))
@@ -200,13 +202,15 @@ func TestKernel(t *testing.T) {
 	}
 	some := slices.DeleteFunc(rows(t), func(r row) bool { return !*allOnKernel && !slices.Contains(onKernel, r.name) })
 	if lines := differences(read(t), fingerprints(t, plane.Kernel, some), false); len(lines) > 0 {
-		t.Errorf("%d of %d fingerprints on the kernel plane are not those of table.txt:\n  %s", len(lines), len(some), strings.Join(lines, "\n  "))
+		t.Errorf("%d of %d fingerprints on the kernel plane are not those of table.txt:\n  %s", len(lines), len(some),
+			strings.Join(lines, "\n  "))
 	}
 }
 
 // TestDifferences shows that each kind of change is told.
 func TestDifferences(t *testing.T) {
-	got := differences(map[string]string{"a x": "1", "a y": "2", "a z": "3"}, map[string]string{"a x": "1", "a y": "4", "b x": "5"}, true)
+	got := differences(map[string]string{"a x": "1", "a y": "2", "a z": "3"},
+		map[string]string{"a x": "1", "a y": "4", "b x": "5"}, true)
 	want := []string{"a y: got 4, want 2", "b x: 5, not in the table", "a z: in the table, and no such run"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

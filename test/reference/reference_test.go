@@ -1,5 +1,5 @@
-// Package reference_test compares pausenet with public simulators and with closed forms, case by case of cases.yaml, and keeps the table of
-// docs/validation.md.
+// Package reference_test compares pausenet with public simulators and with closed forms, case by case of cases.yaml,
+// and keeps the table of docs/validation.md.
 package reference_test
 
 import (
@@ -114,14 +114,23 @@ var metrics = map[string]metric{
 	},
 	"mean FCT in the rack":   {"us", func(o output) float64 { return mean(o.Near) }, meanOf("near")},
 	"mean FCT between racks": {"us", func(o output) float64 { return mean(o.Far) }, meanOf("far")},
-	"marks":                  {"", func(o output) float64 { return o.Marks }, func(r *experiments.Result) float64 { return float64(r.ECNMarks) }},
+	"marks": {
+		"", func(o output) float64 { return o.Marks },
+		func(r *experiments.Result) float64 { return float64(r.ECNMarks) },
+	},
 	"trims": {
 		"",
 		func(o output) float64 { return o.Trims },
 		func(r *experiments.Result) float64 { return float64(r.Recovery.Trimmed) },
 	},
-	"drops":        {"", func(o output) float64 { return o.Drops }, func(r *experiments.Result) float64 { return float64(r.Drops.Frames) }},
-	"PAUSE frames": {"", func(o output) float64 { return o.Pauses }, func(r *experiments.Result) float64 { return float64(r.PFC.Pauses) }},
+	"drops": {
+		"", func(o output) float64 { return o.Drops },
+		func(r *experiments.Result) float64 { return float64(r.Drops.Frames) },
+	},
+	"PAUSE frames": {
+		"", func(o output) float64 { return o.Pauses },
+		func(r *experiments.Result) float64 { return float64(r.PFC.Pauses) },
+	},
 	// Of closed forms alone, which name their values themselves.
 	"completion":      {"us", nil, func(r *experiments.Result) float64 { return r.Collectives[0].Time.Max / 1e3 }},
 	"paused time":     {"us", nil, func(r *experiments.Result) float64 { return float64(r.PFC.PausedNS) / 1e3 }},
@@ -191,7 +200,8 @@ func measure(t *testing.T, c testCase) []float64 {
 	for seed := uint64(1); seed <= c.Seeds; seed++ {
 		set := c.Set
 		if c.Flows != "" {
-			set = append(set[:len(set):len(set)], "workloads.flows.csv="+strings.ReplaceAll(c.Flows, "{seed}", strconv.FormatUint(seed, 10)))
+			set = append(set[:len(set):len(set)], "workloads.flows.csv="+
+				strings.ReplaceAll(c.Flows, "{seed}", strconv.FormatUint(seed, 10)))
 		}
 		if len(c.Delays) > 0 {
 			set = append(set[:len(set):len(set)], "topology.delay="+c.Delays[seed-1])
@@ -264,7 +274,8 @@ func check(t *testing.T, row row, ours, theirs float64) {
 	t.Helper()
 	difference := differenceOf(ours, theirs)
 	if math.Abs(difference) > float64(row.Tolerance) {
-		t.Errorf("%s: got %s, reference %s: %+.1f %%, tolerance %g %%", row.Metric, number(ours), number(theirs), difference, row.Tolerance)
+		t.Errorf("%s: got %s, reference %s: %+.1f %%, tolerance %g %%", row.Metric, number(ours), number(theirs), difference,
+			row.Tolerance)
 	}
 	if math.Abs(difference) > 5 && row.Cause == "" {
 		t.Errorf("%s: differs by %+.1f %% without a cause", row.Metric, difference)
@@ -319,7 +330,8 @@ func table(s suite, outputs map[string][]output, measured [][]float64) string {
 	for _, tool := range s.Tools {
 		fmt.Fprintf(&b, "\n### %s\n\n%s", tool.Name, tool.About)
 		if tool.Repository != "" {
-			fmt.Fprintf(&b, " Source: [%s](%s), commit `%.12s`", strings.TrimPrefix(tool.Repository, "https://"), tool.Repository, tool.Commit)
+			fmt.Fprintf(&b, " Source: [%s](%s), commit `%.12s`", strings.TrimPrefix(tool.Repository, "https://"),
+				tool.Repository, tool.Commit)
 			fmt.Fprintf(&b, "; runs: [%s.jsonl](../test/reference/outputs/%[1]s.jsonl).", tool.Name)
 		}
 		b.WriteString("\n\n| case | metric | reference | pausenet | difference | tolerance | cause |\n|---|---|---|---|---|---|---|\n")
@@ -338,7 +350,8 @@ func table(s suite, outputs map[string][]output, measured [][]float64) string {
 				for _, name := range strings.Fields(row.Cause) {
 					causes = append(causes, fmt.Sprintf("[%s](#causes)", name))
 				}
-				fmt.Fprintf(&b, "| %s | %s | %s%s | %s%s | %+.1f %% | %g %% | %s |\n", title, row.Metric, number(theirs), unit, number(ours), unit,
+				fmt.Fprintf(&b, "| %s | %s | %s%s | %s%s | %+.1f %% | %g %% | %s |\n", title, row.Metric, number(theirs), unit,
+					number(ours), unit,
 					differenceOf(ours, theirs), row.Tolerance, strings.Join(causes, ", "))
 				title = ""
 			}

@@ -34,8 +34,8 @@ const (
 // box is a rectangle around its middle.
 type box struct{ x, y, w, h float64 }
 
-// hostBlock are the hosts of one switch, or of the same switches: open in a row, each with its own lines; or in a frame that one line from each
-// switch leads to; or summed up in a single box.
+// hostBlock are the hosts of one switch, or of the same switches: open in a row, each with its own lines; or in a frame
+// that one line from each switch leads to; or summed up in a single box.
 type hostBlock struct {
 	above  []topologies.NodeID // the switches that stand over it: those that no block before it has over it
 	hosts  []topologies.NodeID
@@ -55,7 +55,10 @@ type layout struct {
 
 func arrange(p *topologies.Plan) *layout {
 	tiers := tiersOf(p)
-	l := &layout{nodes: make(map[topologies.NodeID]box, len(p.Nodes)), blockOf: make(map[topologies.NodeID]int, len(p.Hosts))}
+	l := &layout{
+		nodes:   make(map[topologies.NodeID]box, len(p.Nodes)),
+		blockOf: make(map[topologies.NodeID]int, len(p.Hosts)),
+	}
 	arrangeHosts(p, l, tiers[1])
 	arrangeSwitches(p, l, tiers)
 	placeRows(l, tiers)
@@ -162,8 +165,8 @@ func hostBlocks(p *topologies.Plan, access []topologies.NodeID) (blocks []hostBl
 	return blocks
 }
 
-// gridColumns is how many columns a frame of hosts has: about square in a fabric of few switches, narrow in one of many,
-// and without empty cells where a column less achieves that.
+// gridColumns is how many columns a frame of hosts has: about square in a fabric of few switches, narrow in one of
+// many, and without empty cells where a column less achieves that.
 func gridColumns(hosts, blocks int) int {
 	width := 0.8
 	if blocks > 6 {

@@ -54,7 +54,8 @@ func SVG(w io.Writer, p *topologies.Plan) error {
 	below := legend[len(legend)-1].y // what a legend of several lines pushes the fabric down by
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
 		width, l.height+below, left, width, l.height+below)
-	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(p.Summary()), svgStyle)
+	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(p.Summary()),
+		svgStyle)
 	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height+below)
 	d.printf(`<text class="title" x="%.1f" y="%.1f">%s</text>`+"\n", left+margin, margin, html.EscapeString(p.Name))
 	d.legend(left+margin, margin+26, legend)
@@ -100,11 +101,13 @@ type legendItem struct {
 	text  string
 }
 
-// legendOf is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the width asks for.
+// legendOf is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the
+// width asks for.
 func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass) []legendItem {
 	items := []legendItem{{class: -1, text: p.Summary()}}
 	if len(classes) > 1 {
-		items[0].text = fmt.Sprintf("%s, %s, %s:", p.HostSummary(), topologies.Plural(len(p.Switch), "switch"), topologies.Plural(len(p.Links), "link"))
+		items[0].text = fmt.Sprintf("%s, %s, %s:", p.HostSummary(), topologies.Plural(len(p.Switch), "switch"),
+			topologies.Plural(len(p.Links), "link"))
 		for i, c := range classes {
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
@@ -132,7 +135,8 @@ func (d *drawing) legend(x, y float64, items []legendItem) {
 	for _, item := range items {
 		at := x + item.x
 		if item.class >= 0 {
-			d.printf(`<path class="l%d" stroke-width="%.1f" d="M%.1f %.1fh20"/>`+"\n", item.class, lineWidth(item.class), at, y+item.y)
+			d.printf(`<path class="l%d" stroke-width="%.1f" d="M%.1f %.1fh20"/>`+"\n", item.class, lineWidth(item.class), at,
+				y+item.y)
 			at += sampleWidth
 		}
 		d.printf(`<text class="sub" x="%.1f" y="%.1f">%s</text>`+"\n", at, y+item.y, html.EscapeString(item.text))
@@ -244,5 +248,6 @@ func (d *drawing) rect(class string, b box, radius float64) {
 	if class != "" {
 		class = fmt.Sprintf(` class="%s"`, class)
 	}
-	d.printf(`<rect%s x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.0f"/>`, class, b.x-b.w/2, b.y-b.h/2, b.w, b.h, radius)
+	d.printf(`<rect%s x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.0f"/>`, class, b.x-b.w/2, b.y-b.h/2, b.w, b.h,
+		radius)
 }

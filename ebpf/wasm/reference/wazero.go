@@ -34,13 +34,15 @@ func Load(n ebpf.Sizes) (*wasm.Pipelines, error) {
 	if m.module, err = m.runtime.Instantiate(m.context, wasm.Object); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the embedded pipelines: %w", err), m.Close())
 	}
-	m.process, m.leave, m.enter = m.module.ExportedFunction("process"), m.module.ExportedFunction("leave"), m.module.ExportedFunction("enter")
+	m.process, m.leave, m.enter = m.module.ExportedFunction("process"), m.module.ExportedFunction(
+		"leave"), m.module.ExportedFunction("enter")
 	return wasm.LoadOn(m, n)
 }
 
 // Setup implements wasm.Machine.
 func (m *machine) Setup(n wasm.Entries) (tables uint32, err error) {
-	result, err := m.module.ExportedFunction("setup").Call(m.context, 0, uint64(n.Ports), uint64(n.Switches), uint64(n.Hosts), uint64(n.Leaves),
+	result, err := m.module.ExportedFunction("setup").Call(m.context, 0, uint64(n.Ports), uint64(n.Switches),
+		uint64(n.Hosts), uint64(n.Leaves),
 		uint64(n.NextHops), uint64(n.Flows), uint64(n.Fanouts), uint64(n.Flowlets))
 	if err != nil {
 		return 0, err

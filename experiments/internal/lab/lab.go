@@ -116,8 +116,8 @@ func HPCCFolder(t testing.TB, topology, flows, scenario string) string {
 }
 
 // ByHand is the time a lone flow takes, frame by frame, worked out here from the formats: a data frame is Ethernet 14,
-// IPv4 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first; the ACK has an AETH of 4. On Ethernet a
-// frame costs 24 B more and at least 84, in the simulators' framing 10 B less and at least 60.
+// IPv4 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first; the ACK has an AETH of 4. On
+// Ethernet a frame costs 24 B more and at least 84, in the simulators' framing 10 B less and at least 60.
 func ByHand(framing string, mtu, size int64, gigabits []int64, delay vtime.Time) vtime.Time {
 	line := func(frame int64) int64 {
 		if framing == "ns3" {

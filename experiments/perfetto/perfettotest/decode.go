@@ -1,4 +1,5 @@
-// Package perfettotest reads traces with Google's protobuf library, by the fields that Perfetto's .proto files state: for tests of what writes them.
+// Package perfettotest reads traces with Google's protobuf library, by the fields that Perfetto's .proto files state:
+// for tests of what writes them.
 package perfettotest
 
 import (
@@ -79,8 +80,8 @@ type Trace struct {
 	Events []Event // in their order in the file
 }
 
-// Read reads a trace and checks what any reader relies on: known fields only, tracks that come before what is on them, slices of a track that
-// do not overlap, and arrows that begin at one slice and end at a later one.
+// Read reads a trace and checks what any reader relies on: known fields only, tracks that come before what is on them,
+// slices of a track that do not overlap, and arrows that begin at one slice and end at a later one.
 func Read(data []byte) (*Trace, error) {
 	file := new(descriptorpb.FileDescriptorProto)
 	if err := prototext.Unmarshal([]byte(schema), file); err != nil {
@@ -150,7 +151,8 @@ func (t *Trace) event(p, e protoreflect.Message, open map[uint64]int) error {
 	}
 	kind := field(e, "type")
 	ev := Event{
-		Type: string(kind.Enum().Values().ByNumber(e.Get(kind).Enum()).Name()), Track: number(e, "track_uuid"), At: int64(number(p, "timestamp")),
+		Type: string(kind.Enum().Values().ByNumber(e.Get(kind).Enum()).Name()), Track: number(e, "track_uuid"),
+		At:   int64(number(p, "timestamp")),
 		Name: text(e, "name"), Value: e.Get(field(e, "counter_value")).Int(), Notes: map[string]string{},
 		Flows: numbers(e, "flow_ids"), FlowEnds: numbers(e, "terminating_flow_ids"),
 	}

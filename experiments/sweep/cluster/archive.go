@@ -17,8 +17,8 @@ import (
 // largestPoint bounds what one point's folder unpacks to, in bytes.
 const largestPoint = 16 << 30
 
-// An archive of size bytes unpacks to at most smallBulk + mostRatio*size bytes, so that a worker has to send what it has the coordinator
-// write. The CSV files of runs shrink to a fifth, and every row has a time of its own.
+// An archive of size bytes unpacks to at most smallBulk + mostRatio*size bytes, so that a worker has to send what it
+// has the coordinator write. The CSV files of runs shrink to a fifth, and every row has a time of its own.
 const (
 	smallBulk = 64 << 20
 	mostRatio = 100
@@ -56,15 +56,19 @@ func packFile(archive *tar.Writer, path, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := archive.WriteHeader(&tar.Header{Name: name, Size: info.Size(), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
+	if err := archive.WriteHeader(&tar.Header{
+		Name: name, Size: info.Size(), Mode: 0o644,
+		Typeflag: tar.TypeReg,
+	}); err != nil {
 		return err
 	}
 	_, err = io.Copy(archive, f)
 	return err
 }
 
-// unpack extracts an archive of size bytes, written by pack, into a run's folder. The sender may be hostile: unpack extracts only files
-// that a run has, each once, into the folder itself, and no more bytes than an honest archive of this size could hold.
+// unpack extracts an archive of size bytes, written by pack, into a run's folder. The sender may be hostile: unpack
+// extracts only files that a run has, each once, into the folder itself, and no more bytes than an honest archive of
+// this size could hold.
 func unpack(r io.Reader, size int64, directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {

@@ -152,7 +152,10 @@ func (l *lab) serve(dir string, audit float64) *served {
 	}
 	go func() {
 		r := l.runner(dir)
-		c := &cluster.Coordinator{Runner: r, ID: l.id, Key: key, Private: s.private, Audit: audit, Lease: l.lease, Hold: l.hold, Say: s.say}
+		c := &cluster.Coordinator{
+			Runner: r, ID: l.id, Key: key, Private: s.private, Audit: audit, Lease: l.lease,
+			Hold: l.hold, Say: s.say,
+		}
 		outcomes, err := c.Run(ctx, conn)
 		if err == nil && ctx.Err() == nil {
 			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, r, outcomes, nil))
@@ -305,15 +308,17 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one that begins to later
-// is found by an audit, and all that it made is made again. Each is named.
+// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one
+// that begins to later is found by an audit, and all that it made is made again. Each is named.
 func TestLiars(t *testing.T) {
 	l := newLab(t)
 	s := l.serve(t.TempDir(), 1)
-	if err := <-s.worker(t.Context(), "old", "b0", honest); !errors.Is(err, cluster.ErrRefused) || !strings.Contains(err.Error(), "another build of pausenet v1") {
+	if err := <-s.worker(t.Context(), "old", "b0", honest); !errors.Is(err, cluster.ErrRefused) ||
+		!strings.Contains(err.Error(), "another build of pausenet v1") {
 		t.Errorf("a worker of another build: %v", err)
 	}
-	if err := <-s.worker(t.Context(), "wrong", "b1", liar); !errors.Is(err, cluster.ErrOut) || !strings.Contains(err.Error(), "canaries") {
+	if err := <-s.worker(t.Context(), "wrong", "b1", liar); !errors.Is(err, cluster.ErrOut) ||
+		!strings.Contains(err.Error(), "canaries") {
 		t.Errorf("a worker that computes something else: %v", err)
 	}
 	later := s.worker(t.Context(), "later", "b1", func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
@@ -367,8 +372,9 @@ func TestSilentWorker(t *testing.T) {
 	begun, ended := make(chan struct{}, 2), newErrors()
 	go func() {
 		h := &cluster.Hand{
-			Name: "silent", Key: key, ID: s.id, Coordinator: s.access.Coordinator, Jobs: 2, Processors: 1, Directory: t.TempDir(),
-			Version: "v1", Build: "b1", Timeout: most, Make: blocked(begun), Say: func(string) {},
+			Name: "silent", Key: key, ID: s.id, Coordinator: s.access.Coordinator, Jobs: 2, Processors: 1,
+			Directory: t.TempDir(),
+			Version:   "v1", Build: "b1", Timeout: most, Make: blocked(begun), Say: func(string) {},
 		}
 		_, err := h.Run(t.Context(), conn)
 		ended <- err
@@ -400,7 +406,8 @@ func TestSlowWorker(t *testing.T) {
 	}
 }
 
-// TestFailuresAreNoWordToRelyOn: a worker that says of every point that it fails ends no sweep. The coordinator makes the points itself.
+// TestFailuresAreNoWordToRelyOn: a worker that says of every point that it fails ends no sweep. The coordinator makes
+// the points itself.
 func TestFailuresAreNoWordToRelyOn(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	s.worker(t.Context(), "fails", "b1", func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
@@ -416,8 +423,8 @@ func TestFailuresAreNoWordToRelyOn(t *testing.T) {
 	}
 }
 
-// TestDamagedState: lines of the state that cannot be read do not end the sweep. Points that have none are made again, since they may be
-// by a worker that was shut out.
+// TestDamagedState: lines of the state that cannot be read do not end the sweep. Points that have none are made again,
+// since they may be by a worker that was shut out.
 func TestDamagedState(t *testing.T) {
 	for text, kept := range map[string]int{"": 8, "{\"point\":0,\"sta": 0, "\x00\x01\n{}\n": 0} {
 		l := newLab(t)
@@ -444,8 +451,8 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there once, and the workers
-// stay.
+// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there
+// once, and the workers stay.
 func TestResume(t *testing.T) {
 	l := newLab(t)
 	dir := t.TempDir()
@@ -558,8 +565,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestForgedAnswers: a worker does nothing on the word of somebody who has another key than its coordinator, where the server lets
-// everybody answer.
+// TestForgedAnswers: a worker does nothing on the word of somebody who has another key than its coordinator, where the
+// server lets everybody answer.
 func TestForgedAnswers(t *testing.T) {
 	url := plainServer(t)
 	forger, forged := connect(t, url)
@@ -576,10 +583,12 @@ func TestForgedAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &cluster.Hand{
-		Name: "w", Key: key, ID: "0123456789abcdef", Coordinator: coordinator.Public(), Jobs: 1, Processors: 1, Directory: t.TempDir(),
-		Version: "v1", Build: "b1", Timeout: 0, Say: func(string) {},
+		Name: "w", Key: key, ID: "0123456789abcdef", Coordinator: coordinator.Public(), Jobs: 1, Processors: 1,
+		Directory: t.TempDir(),
+		Version:   "v1", Build: "b1", Timeout: 0, Say: func(string) {},
 	}
-	if _, err := h.Run(t.Context(), conn); !errors.Is(err, cluster.ErrAway) || strings.Contains(err.Error(), "forged") || len(asked) == 0 {
+	if _, err := h.Run(t.Context(), conn); !errors.Is(err, cluster.ErrAway) || strings.Contains(err.Error(), "forged") ||
+		len(asked) == 0 {
 		t.Errorf("error %v, asked %d", err, len(asked))
 	}
 	h.Coordinator = forged.Public()

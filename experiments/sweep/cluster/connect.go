@@ -16,8 +16,8 @@ import (
 // errPin says that another server answers at the coordinator's address.
 var errPin = errors.New("its certificate is not the one of the join string: this is another server, or another sweep's coordinator")
 
-// Connect connects a worker by a join string: by TLS 1.3, to the server of the pinned certificate alone. The worker proves that it has the
-// join string's key, and its own, by which the server knows what it may do.
+// Connect connects a worker by a join string: by TLS 1.3, to the server of the pinned certificate alone. The worker
+// proves that it has the join string's key, and its own, by which the server knows what it may do.
 func (a *Access) Connect(name string, key *Identity) (*nats.Conn, error) {
 	shared, err := identityFrom(a.Seed)
 	if err != nil {
@@ -83,7 +83,8 @@ func (a *Access) connect(name string, key *Identity, prove nats.SignatureHandler
 
 func checkTime(c *x509.Certificate) error {
 	if now := time.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return fmt.Errorf("its certificate is of another time, %v to %v: set this machine's clock", c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+		return fmt.Errorf("its certificate is of another time, %v to %v: set this machine's clock",
+			c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 	}
 	return nil
 }
@@ -100,13 +101,16 @@ func ConnectURL(url, credentials, name string, key *Identity) (*nats.Conn, error
 	return nats.Connect(url, all...)
 }
 
-// options are those of every connection. One that is lost is made again, for as long as it takes; who waits for it decides when that is
-// too long.
+// options are those of every connection. One that is lost is made again, for as long as it takes; who waits for it
+// decides when that is too long.
 func options(name string, key *Identity) []nats.Option {
 	return []nats.Option{
-		nats.Name("pausenet " + name), nats.CustomInboxPrefix(inboxOf(key.public)), nats.IgnoreDiscoveredServers(), nats.NoEcho(),
-		nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(10 * time.Second), nats.PingInterval(10 * time.Second),
-		nats.RetryOnFailedConnect(false), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // else they go to stderr
+		nats.Name("pausenet " + name), nats.CustomInboxPrefix(inboxOf(key.public)), nats.IgnoreDiscoveredServers(),
+		nats.NoEcho(),
+		nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(10 * time.Second),
+		nats.PingInterval(10 * time.Second),
+		// else they go to stderr
+		nats.RetryOnFailedConnect(false), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
 

@@ -92,8 +92,8 @@ const (
 	tellEvery   = 10 * time.Second       // it says how far all is
 )
 
-// Run makes the points that are not there yet, and returns what all came to, when they are made or ctx is cancelled. What was begun goes
-// on with the next coordinator of the folder.
+// Run makes the points that are not there yet, and returns what all came to, when they are made or ctx is cancelled.
+// What was begun goes on with the next coordinator of the folder.
 func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome, error) {
 	c.conn, c.n, c.begun, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
 	c.making = make(chan struct{}, ownJobs)
@@ -245,8 +245,8 @@ func (c *Coordinator) outcomes() []sweep.Outcome {
 	return all
 }
 
-// make makes a job on this machine, in a folder of its own, and returns its sums. The folder is there until the next is made under the
-// name.
+// make makes a job on this machine, in a folder of its own, and returns its sums. The folder is there until the next is
+// made under the name.
 func (c *Coordinator) make(ctx context.Context, name string, job *sweep.Job) (directory, sums string, err error) {
 	c.making <- struct{}{}
 	defer func() { <-c.making }()
@@ -281,7 +281,8 @@ func sumsOf(directory string) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// chosen says whether a point is to be audited. It is chance to whoever does not know the sweep's secrets, and the same after a restart.
+// chosen says whether a point is to be audited. It is chance to whoever does not know the sweep's secrets, and the same
+// after a restart.
 func (c *Coordinator) chosen(k int) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "audit %s %s %d", c.ID, c.auditSeed(), k))
 	return float64(binary.BigEndian.Uint64(sum[:8])) < c.Audit*math.MaxUint64

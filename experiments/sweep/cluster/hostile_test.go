@@ -45,10 +45,19 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range [][]string{
-		{"report.html"}, {"zz.sh"}, {"../flows.csv"}, {"FLOWS.CSV"}, {"a/flows.csv"}, {".hidden"}, {""}, {"flows.csv", "flows.csv"}, {"flows.csv", "x0"},
+		{"report.html"},
+		{"zz.sh"},
+		{"../flows.csv"},
+		{"FLOWS.CSV"},
+		{"a/flows.csv"},
+		{".hidden"},
+		{""},
+		{"flows.csv", "flows.csv"},
+		{"flows.csv", "x0"},
 	} {
 		dir := t.TempDir()
-		if err := unpack(archiveOf(t, bad...), 1<<10, dir); err == nil || !strings.Contains(err.Error(), "no file of a run's") {
+		if err := unpack(archiveOf(t, bad...), 1<<10, dir); err == nil ||
+			!strings.Contains(err.Error(), "no file of a run's") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > len(bad)-1 {
@@ -57,8 +66,9 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	}
 }
 
-// TestUnpackRefusesLinksAndBulk: only regular files are extracted. Together they hold at most largestPoint bytes, and at most smallBulk
-// plus mostRatio times the archive's size. A file within these bounds is cut short here: the error is then that of the end.
+// TestUnpackRefusesLinksAndBulk: only regular files are extracted. Together they hold at most largestPoint bytes, and
+// at most smallBulk plus mostRatio times the archive's size. A file within these bounds is cut short here: the error is
+// then that of the end.
 func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 	file := func(name string, size int64) tar.Header {
 		return tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}
@@ -77,14 +87,22 @@ func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 			Name: "flows.csv", Linkname: "manifest.json",
 			Typeflag: tar.TypeLink,
 		}}, "no file of a run's"},
-		"a folder":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
-		"a device":                 {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
-		"the largest":              {large, []tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
-		"a byte more":              {large, []tar.Header{file("flows.csv", largestPoint+1)}, "unpacks to more than"},
-		"the largest of two files": {large, []tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint-1)}, "unexpected EOF"},
-		"bulk":                     {small, []tar.Header{file("flows.csv", bulk)}, "unexpected EOF"},
-		"a byte more than bulk":    {small, []tar.Header{file("flows.csv", bulk+1)}, "unpacks to more than"},
-		"a byte more of two files": {large, []tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint)}, "unpacks to more than"},
+		"a folder":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
+		"a device":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
+		"the largest": {large, []tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
+		"a byte more": {large, []tar.Header{file("flows.csv", largestPoint+1)}, "unpacks to more than"},
+		"the largest of two files": {
+			large,
+			[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint-1)},
+			"unexpected EOF",
+		},
+		"bulk":                  {small, []tar.Header{file("flows.csv", bulk)}, "unexpected EOF"},
+		"a byte more than bulk": {small, []tar.Header{file("flows.csv", bulk+1)}, "unpacks to more than"},
+		"a byte more of two files": {
+			large,
+			[]tar.Header{file("ports.csv", 1), file("flows.csv", largestPoint)},
+			"unpacks to more than",
+		},
 	} {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -131,7 +149,8 @@ func TestSealedMessages(t *testing.T) {
 		key, context string
 		data         []byte
 	}{
-		"another context": {honest.public, "a.proof", data}, "another key": {other.public, "a.sign", data}, "no key": {"x", "a.sign", data},
+		"another context": {honest.public, "a.proof", data}, "another key": {other.public, "a.sign", data},
+		"no key":       {"x", "a.sign", data},
 		"another body": {honest.public, "a.sign", changed},
 		"cut":          {honest.public, "a.sign", data[:63]}, "nothing": {honest.public, "a.sign", nil},
 	} {
@@ -145,7 +164,8 @@ func TestSealedMessages(t *testing.T) {
 func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, map[string]*Identity) {
 	t.Helper()
 	c := &Coordinator{
-		ID: "x", n: "x", Private: t.TempDir(), Say: func(line string) { t.Log(line) }, Runner: &sweep.Runner{Points: make([]sweep.Point, points)},
+		ID: "x", n: "x", Private: t.TempDir(), Say: func(line string) { t.Log(line) },
+		Runner: &sweep.Runner{Points: make([]sweep.Point, points)},
 		points: make([]point, points), workers: map[string]*Worker{}, leases: map[int][]*lease{},
 		failure: make(chan error, 1), making: make(chan struct{}, ownJobs),
 	}
@@ -176,17 +196,19 @@ func TestNobodySpeaksForAnother(t *testing.T) {
 		t.Errorf("refused %q, out %q, unknown %v, the worker %+v", refused, out, unknown, w)
 	}
 	for range mostFailures {
-		if got := c.take(t.Context(), impostor.public, &result{Worker: "w-1", Error: "lie"}).(*word); !got.Unknown || c.points[0].Failures != 0 {
+		if got := c.take(t.Context(), impostor.public, &result{Worker: "w-1", Error: "lie"}).(*word); !got.Unknown ||
+			c.points[0].Failures != 0 {
 			t.Errorf("a result by the impostor: %+v, point %+v", got, c.points[0])
 		}
 	}
-	if got := c.hear(t.Context(), honest.public, &sign{Worker: "w-1", Running: []int{0, 7, -1}}).(*word); got.Unknown || len(w.running) != 1 {
+	if got := c.hear(t.Context(), honest.public, &sign{Worker: "w-1", Running: []int{0, 7, -1}}).(*word); got.Unknown ||
+		len(w.running) != 1 {
 		t.Errorf("the worker itself: %+v, running %q", got, w.running)
 	}
 }
 
-// TestDamagedArchiveIsNobodysFault: an archive that is not what its worker has signed is sent again, and costs neither the worker nor the
-// point anything.
+// TestDamagedArchiveIsNobodysFault: an archive that is not what its worker has signed is sent again, and costs neither
+// the worker nor the point anything.
 func TestDamagedArchiveIsNobodysFault(t *testing.T) {
 	c, keys := newCoordinator(t, 1, "w-1")
 	key := keys["w-1"].public
@@ -200,7 +222,8 @@ func TestDamagedArchiveIsNobodysFault(t *testing.T) {
 		}
 		sum := sha256.Sum256([]byte("abc"))
 		got := c.take(t.Context(), key, &result{Worker: "w-1", Size: 3, Sum: hex.EncodeToString(sum[:])}).(*word)
-		if w := c.workers["w-1"]; got.Again == "" || w.Out != "" || w.Failed != 0 || c.points[0].Failures != 0 || len(c.leases[0]) != 1 {
+		if w := c.workers["w-1"]; got.Again == "" || w.Out != "" || w.Failed != 0 || c.points[0].Failures != 0 ||
+			len(c.leases[0]) != 1 {
 			t.Errorf("%q: %+v, worker %+v, point %+v", data, got, w, c.points[0])
 		}
 	}
@@ -290,7 +313,8 @@ func TestManyJoins(t *testing.T) {
 	var lines atomic.Int64
 	c.Say = func(string) { lines.Add(1) }
 	prove := func(id string, sum string) string {
-		return c.prove(t.Context(), newIdentity(t).public, &proof{Worker: id, Set: c.sets[0].name, Sums: []string{sum}}).(*word).Out
+		return c.prove(t.Context(), newIdentity(t).public,
+			&proof{Worker: id, Set: c.sets[0].name, Sums: []string{sum}}).(*word).Out
 	}
 	for i := range mostWorkers {
 		_ = prove(fmt.Sprintf("w-%d", i), "wrong")
@@ -341,7 +365,8 @@ func TestPrivateFolderIsAFolder(t *testing.T) {
 	}
 }
 
-// TestCertificateIsAServers: it is good for the name by which workers call the coordinator, and for nothing but a server.
+// TestCertificateIsAServers: it is good for the name by which workers call the coordinator, and for nothing but a
+// server.
 func TestCertificateIsAServers(t *testing.T) {
 	s, err := newSecrets()
 	if err != nil {
@@ -358,7 +383,10 @@ func TestCertificateIsAServers(t *testing.T) {
 		use  x509.ExtKeyUsage
 		good bool
 	}{{"pausenet", x509.ExtKeyUsageServerAuth, true}, {"pausenet", x509.ExtKeyUsageClientAuth, false}, {"other", x509.ExtKeyUsageServerAuth, false}} {
-		if _, err := certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: c.name, KeyUsages: []x509.ExtKeyUsage{c.use}}); (err == nil) != c.good {
+		if _, err := certificate.Verify(x509.VerifyOptions{
+			Roots: roots, DNSName: c.name,
+			KeyUsages: []x509.ExtKeyUsage{c.use},
+		}); (err == nil) != c.good {
 			t.Errorf("%s, use %d: error %v", c.name, c.use, err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Identity is a key pair. Each worker makes one as it starts and signs its requests with it; the coordinator keeps one for the whole sweep
-// and signs its answers, and so its tasks.
+// Identity is a key pair. Each worker makes one as it starts and signs its requests with it; the coordinator keeps one
+// for the whole sweep and signs its answers, and so its tasks.
 type Identity struct {
 	pair   nkeys.KeyPair
 	public string
@@ -40,8 +40,8 @@ func identityOf(pair nkeys.KeyPair) (*Identity, error) {
 // Public returns the public key.
 func (i *Identity) Public() string { return i.public }
 
-// signedPart is what a signature covers. The context is a request's subject, or the signature of the request that an answer is to, so that
-// a message says nothing anywhere else.
+// signedPart is what a signature covers. The context is a request's subject, or the signature of the request that an
+// answer is to, so that a message says nothing anywhere else.
 func signedPart(context string, body []byte) []byte { return append([]byte(context+"\x00"), body...) }
 
 // seal returns a message: the signature, then the body.

@@ -62,8 +62,8 @@ func decoded[Q any](answer func(ctx context.Context, key string, q *Q) any) answ
 	}
 }
 
-// respond answers a request into the inbox of the key that has signed it, and nowhere else: the coordinator may publish where a worker may
-// not.
+// respond answers a request into the inbox of the key that has signed it, and nowhere else: the coordinator may publish
+// where a worker may not.
 func (c *Coordinator) respond(ctx context.Context, m *nats.Msg, answer answerer) {
 	c.serving.RLock()
 	defer c.serving.RUnlock()
@@ -108,7 +108,8 @@ func (c *Coordinator) evict() bool {
 	return false
 }
 
-// mostStrange bounds the lines about what no worker does that keeps to the protocol: whoever has the join string can ask without end.
+// mostStrange bounds the lines about what no worker does that keeps to the protocol: whoever has the join string can
+// ask without end.
 const mostStrange = 100
 
 // sayStrange prints such a line. The caller has locked mu.
@@ -144,7 +145,8 @@ func (c *Coordinator) unlike(h *hello) string {
 	case h.Version != c.Runner.Version:
 		return fmt.Sprintf("it is pausenet %.100q, and the coordinator is %q", h.Version, c.Runner.Version)
 	case h.Build != c.Runner.Build:
-		return fmt.Sprintf("it is another build of pausenet %s (%.16q, not %q): copy the coordinator's program", h.Version, h.Build, c.Runner.Build)
+		return fmt.Sprintf("it is another build of pausenet %s (%.16q, not %q): copy the coordinator's program", h.Version,
+			h.Build, c.Runner.Build)
 	}
 	return ""
 }
@@ -152,8 +154,8 @@ func (c *Coordinator) unlike(h *hello) string {
 // canaryLife is how long workers get the same canaries. Those before them are good for as long again.
 const canaryLife = 5 * time.Minute
 
-// canarySet is a set of canaries and what they come to. All workers that join within canaryLife get the same, so that many that join cost
-// the coordinator no more than one.
+// canarySet is a set of canaries and what they come to. All workers that join within canaryLife get the same, so that
+// many that join cost the coordinator no more than one.
 type canarySet struct {
 	name  string
 	jobs  []*sweep.Job
@@ -217,7 +219,8 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 			continue // a variant, or from a file
 		}
 		jobs = append(jobs, &sweep.Job{
-			Scenario: canaryScenario, Sets: []string{set}, Controller: name, Plane: c.Runner.Plane, Version: c.Runner.Version, Build: c.Runner.Build,
+			Scenario: canaryScenario, Sets: []string{set}, Controller: name, Plane: c.Runner.Plane, Version: c.Runner.Version,
+			Build:   c.Runner.Build,
 			Command: "pausenet worker", Hash: hash, Processors: 1,
 		})
 	}
@@ -317,7 +320,8 @@ func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 // dismiss waits until the workers that are there have heard that all is over.
 func (c *Coordinator) dismiss(ctx context.Context) {
 	_ = c.conn.Publish(c.n.subject(newsOf), nil) // else they ask in a moment
-	for deadline := time.Now().Add(2 * signEvery); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * signEvery); time.Now().Before(deadline) &&
+		ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		waits := false
 		c.mu.Lock()
 		for _, w := range c.workers {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// lease is a point that a worker makes, and what it has sent of the result. A worker's point may be another one's too: one that is slow,
-// or was silent for a while.
+// lease is a point that a worker makes, and what it has sent of the result. A worker's point may be another one's too:
+// one that is slow, or was silent for a while.
 type lease struct {
 	worker *Worker
 	point  int
@@ -43,7 +43,8 @@ func (c *Coordinator) live(l *lease, now time.Time) bool {
 	return l.taking || now.Sub(l.heard) < cmp.Or(c.Lease, leaseTime)
 }
 
-// overdue says that a point was given out so long ago that any other worker may have it too. A worker cannot keep a point by being slow.
+// overdue says that a point was given out so long ago that any other worker may have it too. A worker cannot keep a
+// point by being slow.
 func (c *Coordinator) overdue(k int, now time.Time) bool {
 	hold := cmp.Or(c.Hold, holdTime)
 	if n := len(c.took); n > 0 {
@@ -77,8 +78,8 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 	return &word{Task: task}
 }
 
-// choose returns a point that nobody makes, else one that is overdue, of these one that the fewest make; -1: there is none. The caller has
-// locked mu.
+// choose returns a point that nobody makes, else one that is overdue, of these one that the fewest make; -1: there is
+// none. The caller has locked mu.
 func (c *Coordinator) choose(w *Worker, now time.Time) int {
 	late, fewest := -1, 0
 	for k := range c.points {
@@ -103,8 +104,8 @@ func (c *Coordinator) choose(w *Worker, now time.Time) int {
 	return late
 }
 
-// leaseOf returns a worker's lease of a point. If it has none, it gets one: the coordinator before this one may have given it the point.
-// nil: there is no such point, or it is made. The caller has locked mu.
+// leaseOf returns a worker's lease of a point. If it has none, it gets one: the coordinator before this one may have
+// given it the point. nil: there is no such point, or it is made. The caller has locked mu.
 func (c *Coordinator) leaseOf(k int, w *Worker) *lease {
 	if k < 0 || k >= len(c.points) {
 		return nil

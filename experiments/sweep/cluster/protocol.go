@@ -45,8 +45,8 @@ func WorkerSubjects(id, key string) (publish, subscribe []string) {
 	return publish, []string{inboxOf(key) + ".>", n.subject(newsOf)}
 }
 
-// nonceSize is the size of the random bytes that begin a request, in bytes. They make its signature, which the answer is bound to, a new
-// one.
+// nonceSize is the size of the random bytes that begin a request, in bytes. They make its signature, which the answer
+// is bound to, a new one.
 const nonceSize = 16
 
 // hello is what a worker says of itself as it joins.
@@ -82,11 +82,12 @@ type want struct {
 	Worker string `json:"worker"`
 }
 
-// pieceHeader is the size of what is before a piece, in bytes: the point and the offset in the archive, 8 each, big endian.
+// pieceHeader is the size of what is before a piece, in bytes: the point and the offset in the archive, 8 each, big
+// endian.
 const pieceHeader = 16
 
-// pieceSize is the size of the pieces that archives are sent in, in bytes. A NATS server takes messages of 1 MB unless it is told
-// otherwise.
+// pieceSize is the size of the pieces that archives are sent in, in bytes. A NATS server takes messages of 1 MB unless
+// it is told otherwise.
 const pieceSize = 512 << 10
 
 // result is what a point came to.

@@ -43,7 +43,8 @@ func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 	if l.taking = false; answer.Again == "" {
 		c.drop(l)
 	} else {
-		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it is sent again", c.Runner.Points[l.point].Name(), w.ID, answer.Again))
+		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it is sent again", c.Runner.Points[l.point].Name(), w.ID,
+			answer.Again))
 	}
 	return answer
 }
@@ -69,8 +70,8 @@ func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *wor
 	return &word{}
 }
 
-// failed takes note of a point that a worker could not make. After mostFailures the coordinator makes the point itself: workers may lie.
-// The caller has locked mu.
+// failed takes note of a point that a worker could not make. After mostFailures the coordinator makes the point itself:
+// workers may lie. The caller has locked mu.
 func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	c.drop(l)
 	p, w := &c.points[l.point], l.worker
@@ -93,7 +94,8 @@ type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
 
-// receive unpacks the archive of a point's folder and checks the folder: it is of this point, complete, and what its own sums say.
+// receive unpacks the archive of a point's folder and checks the folder: it is of this point, complete, and what its
+// own sums say.
 func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err error) {
 	directory = l.path + ".unpacked"
 	archive, err := os.Open(l.path)
@@ -158,7 +160,8 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 // install puts a point's folder into the sweep's. The caller has locked mu.
 func (c *Coordinator) install(k int, from string) error {
 	job := c.Runner.Job(k)
-	if err := sweep.CopyRun(from, c.Runner.Directory, filepath.Join(c.Runner.Points[k].Folder, job.Controller)); err != nil {
+	if err := sweep.CopyRun(from, c.Runner.Directory,
+		filepath.Join(c.Runner.Points[k].Folder, job.Controller)); err != nil {
 		return fmt.Errorf("write %s: %w", c.Runner.Points[k].Name(), err)
 	}
 	return nil

@@ -24,8 +24,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that begins again is the
-// same one to its workers.
+// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that
+// begins again is the same one to its workers.
 type Secrets struct {
 	Port        int    `json:"port"`
 	Coordinator string `json:"coordinator_seed"`
@@ -57,7 +57,8 @@ func PrivateFolder(directory string) (string, error) {
 		return "", err
 	}
 	if err := files.CheckPrivate(path); !info.IsDir() || err != nil {
-		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path, cmp.Or(err, fmt.Errorf("%v", info.Mode())))
+		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path,
+			cmp.Or(err, fmt.Errorf("%v", info.Mode())))
 	}
 	return path, nil
 }
@@ -121,7 +122,8 @@ func (s *Secrets) Save(private string) error {
 	return writePrivate(private, secretsFile, data)
 }
 
-// Access returns what workers need to reach the coordinator at the addresses, and writes it as a join string, for the user alone.
+// Access returns what workers need to reach the coordinator at the addresses, and writes it as a join string, for the
+// user alone.
 func (s *Secrets) Access(private, id string, addresses []string) (*Access, error) {
 	key, err := s.Identity()
 	if err != nil {

@@ -21,7 +21,8 @@ type entry struct {
 	Worker *Worker `json:"worker,omitempty"`
 }
 
-// load reads what an earlier coordinator of the sweep has left, and makes a file of it that has each point and worker once.
+// load reads what an earlier coordinator of the sweep has left, and makes a file of it that has each point and worker
+// once.
 func (c *Coordinator) load(ctx context.Context) error {
 	c.points = make([]point, len(c.Runner.Points))
 	if err := os.RemoveAll(filepath.Join(c.Private, incomingFolder)); err != nil { // what was sent in part

@@ -83,7 +83,10 @@ func (c *Coordinator) Status() *Status {
 		}
 	}
 	for _, w := range c.workers {
-		o := WorkerStatus{ID: w.ID, Points: w.Points, Failed: w.Failed, Running: w.running, Silent: now.Sub(w.Seen).Seconds(), Out: w.Out}
+		o := WorkerStatus{
+			ID: w.ID, Points: w.Points, Failed: w.Failed, Running: w.running, Silent: now.Sub(w.Seen).Seconds(),
+			Out: w.Out,
+		}
 		if d := w.Seen.Sub(w.Joined).Seconds(); d > 0 && w.Out == "" {
 			o.Rate = float64(w.Points) / d
 			if now.Sub(w.Seen) < away {
@@ -139,7 +142,8 @@ func (s *Status) Describe(w io.Writer) error {
 		case len(o.Running) > 0:
 			state = "makes " + strings.Join(o.Running, "; ")
 		}
-		fmt.Fprintf(t, "  %s\t%d\t%d\t%.3g\t%v ago\t%s\n", o.ID, o.Points, o.Failed, o.Rate, time.Duration(o.Silent*float64(time.Second)).Round(time.Second), state)
+		fmt.Fprintf(t, "  %s\t%d\t%d\t%.3g\t%v ago\t%s\n", o.ID, o.Points, o.Failed, o.Rate,
+			time.Duration(o.Silent*float64(time.Second)).Round(time.Second), state)
 	}
 	return t.Flush()
 }
@@ -161,7 +165,8 @@ func (c *Coordinator) writeStatus(over bool) {
 
 // ReadStatus reads the status of a sweep's folder, as its coordinator wrote it last.
 func ReadStatus(directory string) (*Status, error) {
-	data, err := files.Read(filepath.Join(directory, ".cluster", statusFile), files.Kind{Name: "a sweep's status", Most: 16 << 20, Plain: true})
+	data, err := files.Read(filepath.Join(directory, ".cluster", statusFile),
+		files.Kind{Name: "a sweep's status", Most: 16 << 20, Plain: true})
 	if err != nil {
 		return nil, err
 	}

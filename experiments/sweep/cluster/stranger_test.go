@@ -29,15 +29,27 @@ func TestStranger(t *testing.T) {
 	}
 	public, _ := pair.PublicKey()
 	for name, options := range map[string][]nats.Option{
-		"plain":                        {short},
-		"TLS":                          {short, nats.Secure(any), nats.TLSHandshakeFirst()},
-		"a password":                   {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.UserInfo("coordinator", "x")},
-		"a token":                      {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Token("x")},
-		"another's key":                {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(public, pair.Sign)},
-		"its public key":               {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(workerKey(t, s), pair.Sign)},
-		"the coordinator's public key": {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(s.access.Coordinator, pair.Sign)},
-		"TLS 1.2":                      {short, nats.Secure(&tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}), nats.TLSHandshakeFirst()},
-		"TLS by authority":             {short, nats.Secure(&tls.Config{}), nats.TLSHandshakeFirst()},
+		"plain": {short},
+		"TLS":   {short, nats.Secure(any), nats.TLSHandshakeFirst()},
+		"a password": {
+			short, nats.Secure(any), nats.TLSHandshakeFirst(),
+			nats.UserInfo("coordinator", "x"),
+		},
+		"a token":       {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Token("x")},
+		"another's key": {short, nats.Secure(any), nats.TLSHandshakeFirst(), nats.Nkey(public, pair.Sign)},
+		"its public key": {
+			short, nats.Secure(any), nats.TLSHandshakeFirst(),
+			nats.Nkey(workerKey(t, s), pair.Sign),
+		},
+		"the coordinator's public key": {
+			short, nats.Secure(any), nats.TLSHandshakeFirst(),
+			nats.Nkey(s.access.Coordinator, pair.Sign),
+		},
+		"TLS 1.2": {short, nats.Secure(&tls.Config{
+			InsecureSkipVerify: true,
+			MaxVersion:         tls.VersionTLS12,
+		}), nats.TLSHandshakeFirst()},
+		"TLS by authority": {short, nats.Secure(&tls.Config{}), nats.TLSHandshakeFirst()},
 	} {
 		for _, scheme := range []string{"nats://", "tls://"} {
 			if conn, err := nats.Connect(scheme+address, options...); err == nil {
@@ -151,8 +163,8 @@ func expectRefusal(t *testing.T, refused <-chan error, what string, may bool) {
 	}
 }
 
-// TestReplySubjects: a worker that asks for its answers elsewhere than in its inbox gets none anywhere. The coordinator may publish to all
-// subjects, and would do it for the worker.
+// TestReplySubjects: a worker that asks for its answers elsewhere than in its inbox gets none anywhere. The coordinator
+// may publish to all subjects, and would do it for the worker.
 func TestReplySubjects(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	defer func() { s.stop(); <-s.ended }()
@@ -187,15 +199,20 @@ func TestReplySubjects(t *testing.T) {
 	kinds := []string{"join", "proof", "sign", "next", "piece", "result"}
 	ask := func(what, reply string) {
 		t.Helper()
-		question := map[string]any{"worker": "evil", "version": "v1", "build": "b1", "padding": "to the size of a piece's header"}
+		question := map[string]any{
+			"worker": "evil", "version": "v1", "build": "b1",
+			"padding": "to the size of a piece's header",
+		}
 		if err := evil.Request(conn, id, what, reply, question); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, what := range kinds {
 		for _, reply := range []string{
-			"pausenet." + id + ".result." + victim.Public(), "pausenet." + id + ".join." + evil.Public(), "pausenet." + id + ".news",
-			cluster.InboxOf(victim.Public()) + ".x", cluster.InboxOf(s.access.Coordinator) + ".x", "_INBOX.x", cluster.InboxOf(evil.Public()),
+			"pausenet." + id + ".result." + victim.Public(), "pausenet." + id + ".join." + evil.Public(),
+			"pausenet." + id + ".news",
+			cluster.InboxOf(victim.Public()) + ".x", cluster.InboxOf(s.access.Coordinator) + ".x", "_INBOX.x",
+			cluster.InboxOf(evil.Public()),
 			cluster.InboxOf(evil.Public()) + "x.y", "$JS.API.STREAM.DELETE.x", "$SYS.REQ.SERVER.PING", "x",
 		} {
 			ask(what, reply)
@@ -268,7 +285,8 @@ func TestPrivate(t *testing.T) {
 	if err := os.Chmod(s.private, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.PrivateFolder(s.dir); err == nil || !strings.Contains(err.Error(), "not a folder of yours alone") {
+	if _, err := cluster.PrivateFolder(s.dir); err == nil ||
+		!strings.Contains(err.Error(), "not a folder of yours alone") {
 		t.Error(err)
 	}
 }
@@ -287,7 +305,8 @@ func TestJoin(t *testing.T) {
 		t.Error(err)
 	}
 	for _, text := range []string{"", "x", a.Join()[:40], a.Join()[:len(a.Join())-4], "pausenet-join-1" + a.Join()[15:]} {
-		if _, err := cluster.ParseJoin(text); err == nil || text != "" && len(text) > 1 && strings.Contains(err.Error(), text) {
+		if _, err := cluster.ParseJoin(text); err == nil || text != "" && len(text) > 1 &&
+			strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -107,8 +107,8 @@ func (h *Hand) ask(ctx context.Context, what string, question, answer any) error
 	return h.request(ctx, what, body, answer)
 }
 
-// request sends a request until the coordinator has answered it, for as long as the worker's timeout. An answer that the coordinator has
-// not signed, or that is to another request, counts as none.
+// request sends a request until the coordinator has answered it, for as long as the worker's timeout. An answer that
+// the coordinator has not signed, or that is to another request, counts as none.
 func (h *Hand) request(ctx context.Context, what string, body []byte, answer any) error {
 	nonce := make([]byte, nonceSize, nonceSize+len(body))
 	if _, err := rand.Read(nonce); err != nil {

@@ -10,8 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// builtins are the functions that programs have, beside None, True and False. Only such as are computed alike on every processor are here
-// (see "Rounding" in package cc): no exp, no log, no pow.
+// builtins are the functions that programs have, beside None, True and False. Only such as are computed alike on every
+// processor are here (see "Rounding" in package cc): no exp, no log, no pow.
 var builtins = starlark.StringDict{
 	"min":   extreme("min", func(x, y starlark.Float) bool { return x < y }),
 	"max":   extreme("max", func(x, y starlark.Float) bool { return x > y }),
@@ -229,7 +229,8 @@ func collect(thread *starlark.Thread, v starlark.Value) (all []starlark.Value, e
 	return all, nil
 }
 
-// spend takes steps for what a builtin does with so many items; the interpreter ends the call at its next step if none is left.
+// spend takes steps for what a builtin does with so many items; the interpreter ends the call at its next step if none
+// is left.
 func spend(thread *starlark.Thread, items int) { thread.Steps += uint64(items) }
 
 // rangeValue is what range gives.

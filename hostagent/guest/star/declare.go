@@ -18,7 +18,8 @@ var declarations = []string{"params", "needs", "summary", "source", "departure"}
 
 // kinds are the constructors of parameters.
 var kinds = map[string]cc.Kind{
-	"rate": cc.RateKind, "time": cc.TimeKind, "size": cc.SizeKind, "number": cc.NumberKind, "integer": cc.IntegerKind, "flag": cc.FlagKind, "choice": cc.ChoiceKind,
+	"rate": cc.RateKind, "time": cc.TimeKind, "size": cc.SizeKind, "number": cc.NumberKind, "integer": cc.IntegerKind,
+	"flag": cc.FlagKind, "choice": cc.ChoiceKind,
 }
 
 // departures are what departure may be.
@@ -52,7 +53,8 @@ func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
 // windowDeclared is what a program without code declares if it sets windows.
 const windowDeclared = "window"
 
-// Declare reads what a program in another language declares, in the words of this one. name is for messages, has what it handles.
+// Declare reads what a program in another language declares, in the words of this one. name is for messages, has what
+// it handles.
 func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, error) {
 	s := newSource(name, text)
 	s.declared.Handlers = has
@@ -79,7 +81,8 @@ func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, 
 				continue
 			}
 		}
-		s.errorf(stmt, "there are declarations here, and nothing else: %s, %s", strings.Join(declarations, ", "), windowDeclared)
+		s.errorf(stmt, "there are declarations here, and nothing else: %s, %s", strings.Join(declarations, ", "),
+			windowDeclared)
 	}
 	return &s.declared, errors.Join(s.problems...)
 }
@@ -359,5 +362,8 @@ func (s *source) errorf(at syntax.Node, format string, args ...any) {
 	if file, ok := at.(*syntax.File); !ok || len(file.Stmts) > 0 {
 		start, _ = at.Span()
 	}
-	s.problems = append(s.problems, &guest.Error{File: s.name, Line: int(start.Line), Column: int(start.Col), Message: fmt.Sprintf(format, args...)})
+	s.problems = append(s.problems, &guest.Error{
+		File: s.name, Line: int(start.Line), Column: int(start.Col),
+		Message: fmt.Sprintf(format, args...),
+	})
 }

@@ -24,11 +24,13 @@ var unitNames = map[string]float64{
 // methods are what values have to be called.
 var methods = []string{"append", "pop", "clear"}
 
-// dialect checks a program and writes it anew, so that what it needs of memory can be bounded and what it takes is quick:
+// dialect checks a program and writes it anew, so that what it needs of memory can be bounded and what it takes is
+// quick:
 //
 //   - Every number is a float. Then nothing repeats a text or a list (* takes an int), and no number grows.
 //   - Parameters and constants of the path are literals of their values, and what literals come to is one.
-//   - There are no texts but in messages, no dictionaries, and lists are this package's own, which count what is in them.
+//   - There are no texts but in messages, no dictionaries, and lists are this package's own, which count what is in
+//     them.
 type dialect struct {
 	*source
 	constant func(object, name string) (value any, ok bool) // of params and path: float64, bool, or string for a choice
@@ -87,7 +89,8 @@ func (d *dialect) stmt(stmt syntax.Stmt) {
 // augmented are the operators of assignments such as +=.
 var augmented = map[syntax.Token]syntax.Token{
 	syntax.PLUS_EQ: syntax.PLUS, syntax.MINUS_EQ: syntax.MINUS, syntax.STAR_EQ: syntax.STAR, syntax.SLASH_EQ: syntax.SLASH,
-	syntax.SLASHSLASH_EQ: syntax.SLASHSLASH, syntax.PERCENT_EQ: syntax.PERCENT, syntax.AMP_EQ: syntax.AMP, syntax.PIPE_EQ: syntax.PIPE,
+	syntax.SLASHSLASH_EQ: syntax.SLASHSLASH, syntax.PERCENT_EQ: syntax.PERCENT, syntax.AMP_EQ: syntax.AMP,
+	syntax.PIPE_EQ:       syntax.PIPE,
 	syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX, syntax.LTLT_EQ: syntax.LTLT, syntax.GTGT_EQ: syntax.GTGT,
 }
 
@@ -194,10 +197,12 @@ func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 			return literalOf(n.NamePos, f)
 		}
 		if n.Name == "path" || slices.Contains(declarations, n.Name) {
-			d.errorf(n, "%s is read by a name behind it, such as %s", n.Name, map[bool]string{true: "path.line_rate", false: "params.NAME"}[n.Name == "path"])
+			d.errorf(n, "%s is read by a name behind it, such as %s", n.Name,
+				map[bool]string{true: "path.line_rate", false: "params.NAME"}[n.Name == "path"])
 		}
 		// What the interpreter has of its own makes texts and dictionaries, and lists that nothing counts.
-		if starlark.Universe.Has(n.Name) && !builtins.Has(n.Name) && !slices.Contains([]string{"None", "True", "False"}, n.Name) || n.Name == "math" {
+		if starlark.Universe.Has(n.Name) && !builtins.Has(n.Name) &&
+			!slices.Contains([]string{"None", "True", "False"}, n.Name) || n.Name == "math" {
 			d.errorf(n, "%s", missing(n.Name))
 		}
 		return e
@@ -311,13 +316,15 @@ func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 	case ok:
 		d.errorf(n, "%s is a choice: compare it with one by ==", n.Name.Name)
 	case object.Name == "path":
-		d.errorf(n.Name, "there is no path.%s: there are %s%s", n.Name.Name, pathNames, cc.Nearest(n.Name.Name, strings.Split(pathNames, ", ")))
+		d.errorf(n.Name, "there is no path.%s: there are %s%s", n.Name.Name, pathNames,
+			cc.Nearest(n.Name.Name, strings.Split(pathNames, ", ")))
 	default:
 		var names []string
 		for _, p := range d.declared.Parameters {
 			names = append(names, p.Name)
 		}
-		d.errorf(n.Name, "there is no parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"), cc.Nearest(n.Name.Name, names))
+		d.errorf(n.Name, "there is no parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"),
+			cc.Nearest(n.Name.Name, names))
 	}
 	return n
 }
@@ -366,7 +373,10 @@ func (d *dialect) comprehension(n *syntax.Comprehension) syntax.Expr {
 		}
 	}
 	n.Body = d.expr(n.Body)
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: n.Lbrack, Name: listName}, Lparen: n.Lbrack, Args: []syntax.Expr{n}, Rparen: n.Rbrack}
+	return &syntax.CallExpr{
+		Fn: &syntax.Ident{NamePos: n.Lbrack, Name: listName}, Lparen: n.Lbrack, Args: []syntax.Expr{n},
+		Rparen: n.Rbrack,
+	}
 }
 
 // list makes one of this package's own.
@@ -374,7 +384,8 @@ func list(at syntax.Position, items []syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: itemsName}, Lparen: at, Args: items, Rparen: at}
 }
 
-// Functions that no program can name, nor give another meaning: one makes a list of its arguments, one of the interpreter's list.
+// Functions that no program can name, nor give another meaning: one makes a list of its arguments, one of the
+// interpreter's list.
 const itemsName, listName = "[...]", "[... for ...]"
 
 // literal is a number of the source.

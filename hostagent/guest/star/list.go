@@ -76,7 +76,8 @@ func (l *listValue) index(key starlark.Value) (int, error) {
 	}
 	i := int(max(-mostItems-1, min(float64(f), mostItems+1)))
 	if float64(i) != float64(f) {
-		return 0, fmt.Errorf("a list of %d items has none at %s%s", len(l.items), shown(key), map[bool]string{true: ": // divides to whole numbers"}[float64(f) < mostItems])
+		return 0, fmt.Errorf("a list of %d items has none at %s%s", len(l.items), shown(key),
+			map[bool]string{true: ": // divides to whole numbers"}[float64(f) < mostItems])
 	}
 	if i < 0 {
 		i += len(l.items)

@@ -36,7 +36,8 @@ func (w *writer) line(format string, args ...any) {
 // number is an expression, a number if nothing goes wrong.
 func (w *writer) number(deep int) string {
 	if deep <= 0 || len(w.choices) == 0 {
-		return w.of("0", "1", "-1", "0.5", "3", "1e9", "1e18", "1e300", "never", "path.line_rate", "path.base_rtt", "params.gain", "40 * Mbps", "flow.rate", "flow.a", "flow.b", "len(flow.log)", w.of(w.names...))
+		return w.of("0", "1", "-1", "0.5", "3", "1e9", "1e18", "1e300", "never", "path.line_rate", "path.base_rtt",
+			"params.gain", "40 * Mbps", "flow.rate", "flow.a", "flow.b", "len(flow.log)", w.of(w.names...))
 	}
 	sub := func() string { return w.number(deep - 1) }
 	switch w.below(12) {
@@ -59,7 +60,8 @@ func (w *writer) number(deep int) string {
 }
 
 func (w *writer) list(deep int) string {
-	return w.of("flow.log", "ROWS", fmt.Sprintf("[%s, %s]", w.number(deep), w.number(deep)), fmt.Sprintf("[x * 2 for x in flow.log if %s]", w.truth(deep)), "list(range(7))")
+	return w.of("flow.log", "ROWS", fmt.Sprintf("[%s, %s]", w.number(deep), w.number(deep)),
+		fmt.Sprintf("[x * 2 for x in flow.log if %s]", w.truth(deep)), "list(range(7))")
 }
 
 func (w *writer) truth(deep int) string {
@@ -102,7 +104,8 @@ func (w *writer) statements(deep int) {
 			w.statements(deep - 1)
 			w.depth--
 		case 12:
-			w.line("%s", w.of("x = "+w.number(2), "return", "fail(\"here\", "+w.number(1)+")", "a, b = "+w.number(1)+", "+w.number(1)))
+			w.line("%s", w.of("x = "+w.number(2), "return", "fail(\"here\", "+w.number(1)+")",
+				"a, b = "+w.number(1)+", "+w.number(1)))
 		}
 	}
 }
@@ -138,7 +141,8 @@ func program(choices []byte) string {
 	return w.String()
 }
 
-// twice reads and plays a program twice, holds one to the other, and says how far it came: 0 not read, 1 read, 2 played.
+// twice reads and plays a program twice, holds one to the other, and says how far it came: 0 not read, 1 read, 2
+// played.
 func twice(t *testing.T, source string) (far int, err error) {
 	once := func() (rate, window, timer float64, far int, err error) {
 		c, _, err := build(source, nil)
@@ -155,8 +159,10 @@ func twice(t *testing.T, source string) (far int, err error) {
 	var mistake *guest.Error
 	switch {
 	case far != again || fmt.Sprint(err) != fmt.Sprint(other) || r != rate || w != window || d != timer:
-		t.Errorf("%v, rate %v, window %v, timer %v, and again %v, %v, %v, %v, of\n%s", err, rate, window, timer, other, r, w, d, source)
-	case err != nil && (!errors.As(err, &mistake) || mistake.Line == 0 && !strings.Contains(err.Error(), "it leaves the timer at")):
+		t.Errorf("%v, rate %v, window %v, timer %v, and again %v, %v, %v, %v, of\n%s", err, rate, window, timer, other, r, w,
+			d, source)
+	case err != nil && (!errors.As(err, &mistake) || mistake.Line == 0 &&
+		!strings.Contains(err.Error(), "it leaves the timer at")):
 		t.Errorf("no place: %v, of\n%s", err, source)
 	}
 	return far, err

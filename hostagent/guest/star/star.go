@@ -1,17 +1,18 @@
 // Package star reads controllers that are written in Starlark, and runs them by go.starlark.net.
 //
-// The language is Starlark with while, and with less of what a controller has no use for, so that memory is bounded as steps are (see
-// dialect): numbers are floats, lists are short, and there are neither texts nor dictionaries at run time. docs/controllers-from-files.md is
-// for those who write them.
+// The language is Starlark with while, and with less of what a controller has no use for, so that memory is bounded as
+// steps are (see dialect): numbers are floats, lists are short, and there are neither texts nor dictionaries at run
+// time. docs/controllers-from-files.md is for those who write them.
 //
-// A program is read once (Read), made for the constants of an Env (Bind: parameters are literals then), and called for each flow. Bound
-// programs are frozen: flows share code and constants, and nothing that changes. A flow has a thread of its own, so flows of different hosts
-// may be called at the same time.
+// A program is read once (Read), made for the constants of an Env (Bind: parameters are literals then), and called for
+// each flow. Bound programs are frozen: flows share code and constants, and nothing that changes. A flow has a thread
+// of its own, so flows of different hosts may be called at the same time.
 //
 // # Rounding
 //
-// Starlark's floats are IEEE 754 doubles. The interpreter computes one operation at a time and boxes its result, so no compiler can fuse a
-// product and a sum: results are those of other processors, and of Go code that rounds each product (see package cc).
+// Starlark's floats are IEEE 754 doubles. The interpreter computes one operation at a time and boxes its result, so no
+// compiler can fuse a product and a sum: results are those of other processors, and of Go code that rounds each product
+// (see package cc).
 //
 // Where what is:
 //
@@ -61,11 +62,13 @@ type source struct {
 
 func init() { guest.Register(".star", Read) }
 
-// Read reads a program. name is the file's, for messages. The error joins *guest.Errors: every mistake that shows without running it.
+// Read reads a program. name is the file's, for messages. The error joins *guest.Errors: every mistake that shows
+// without running it.
 func Read(name string, content []byte) (guest.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
-		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes: a controller has at most %d", len(content), MostSource)}
+		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes: a controller has at most %d", len(content),
+			MostSource)}
 	}
 	file, err := s.parse()
 	if err != nil {
@@ -110,7 +113,10 @@ func Read(name string, content []byte) (guest.Program, error) {
 }
 
 func newSource(name string, content []byte) *source {
-	s := &source{name: name, content: content, handlers: map[string]*syntax.DefStmt{}, reads: map[string]bool{}, slots: slots{}}
+	s := &source{
+		name: name, content: content, handlers: map[string]*syntax.DefStmt{}, reads: map[string]bool{},
+		slots: slots{},
+	}
 	s.declared.Departure = cc.DepartureStays
 	return s
 }
@@ -134,11 +140,14 @@ func (s *source) at(pos syntax.Position, message string) error {
 // hint says what a message of the parser's may come from.
 func hint(message string) string {
 	switch {
-	case strings.Contains(message, "got indent") || strings.Contains(message, "outdent") || strings.Contains(message, "unindent"):
+	case strings.Contains(message, "got indent") || strings.Contains(message, "outdent") ||
+		strings.Contains(message, "unindent"):
 		return " (lines of one block begin in the same column)"
 	case strings.Contains(message, "want ':'"):
 		return " (def, if, else, for and while end in a colon)"
-	case strings.Contains(message, "want newline"), strings.Contains(message, "got import"), strings.Contains(message, "got class"), strings.Contains(message, "got identifier"), strings.Contains(message, "got '='"):
+	case strings.Contains(message, "want newline"), strings.Contains(message, "got import"),
+		strings.Contains(message, "got class"), strings.Contains(message, "got identifier"),
+		strings.Contains(message, "got '='"):
 		return " (classes, import, global, try, and a = within a condition are not Starlark)"
 	}
 	return ""
@@ -200,7 +209,8 @@ func (s *source) functions(file *syntax.File) {
 		at := slices.Index(names, def.Name.Name)
 		if at < 0 {
 			if strings.HasPrefix(def.Name.Name, "on_") {
-				s.errorf(def.Name, "nothing calls %s: what is called are %s%s", def.Name.Name, strings.Join(names, ", "), cc.Nearest(def.Name.Name, names))
+				s.errorf(def.Name, "nothing calls %s: what is called are %s%s", def.Name.Name, strings.Join(names, ", "),
+					cc.Nearest(def.Name.Name, names))
 			}
 			continue
 		}
@@ -273,7 +283,8 @@ func missing(name string) string {
 	case name == "time" || name == "open" || name == "os" || name == "random":
 		return name + ": a controller has neither files nor a clock nor chance of its own: now is in what it is called with"
 	}
-	return fmt.Sprintf("nothing is called %s: a flow keeps its state as flow.%s, a parameter is params.%s%s", name, name, name, cc.Nearest(name, names))
+	return fmt.Sprintf("nothing is called %s: a flow keeps its state as flow.%s, a parameter is params.%s%s", name, name,
+		name, cc.Nearest(name, names))
 }
 
 // Bind makes the program for the constants of an Env.
@@ -330,7 +341,10 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 	}
 	if f.value.answer.Rate == 0 {
 		start, _ := b.handlers["init"].Span()
-		return nil, &guest.Error{File: b.name, Line: int(start.Line), Function: "init", Message: "it sets no flow.rate, at which the first packet could leave: flow.rate = path.line_rate"}
+		return nil, &guest.Error{
+			File: b.name, Line: int(start.Line), Function: "init",
+			Message: "it sets no flow.rate, at which the first packet could leave: flow.rate = path.line_rate",
+		}
 	}
 	return f, nil
 }

@@ -52,7 +52,8 @@ func play(c cc.Controller) (err error) {
 		}
 		sent := int64(now / vtime.Nanosecond)
 		s := &cc.Sample{
-			Now: now, RTT: 50 * vtime.Microsecond, AckedBytes: 1000, AckSequence: sent, NextSend: sent + 50_000, CE: now > 100*vtime.Microsecond,
+			Now: now, RTT: 50 * vtime.Microsecond, AckedBytes: 1000, AckSequence: sent, NextSend: sent + 50_000,
+			CE:   now > 100*vtime.Microsecond,
 			Hops: []wire.INTHop{{Rate: 40 * units.Gbps, Departed: now, TxBytes: sent, QueueBytes: 100}},
 		}
 		c.OnSent(now, 1000)
@@ -65,7 +66,8 @@ func play(c cc.Controller) (err error) {
 	return nil
 }
 
-// mistakes are what students write that is wrong, with a part of the message that each gets. The documentation shows some of them.
+// mistakes are what students write that is wrong, with a part of the message that each gets. The documentation shows
+// some of them.
 func mistakes() []mistake {
 	const start = "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n    flow.log = []\n"
 	onAck := func(lines ...string) string {
@@ -75,55 +77,139 @@ func mistakes() []mistake {
 		{"empty", "# nothing\n", "has nothing in it"},
 		{"no init", "def on_ack(flow, ack):\n    pass\n", "x.star:1:1: there is no init"},
 		{"init without a rate", "def init(flow):\n    flow.n = 0\n", "x.star:1: in init: it sets no flow.rate"},
-		{"misspelt handler", start + "def on_akc(flow, ack):\n    pass\n", `x.star:5:5: nothing calls on_akc: what is called are init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`},
-		{"too few arguments", start + "def on_ack(ack):\n    pass\n", "x.star:5:5: on_ack is called with (flow, ack): it takes 2 arguments, and not 1"},
-		{"no colon", "def init(flow)\n    flow.rate = 1\n", "x.star:2:1: got newline, want ':' (def, if, else, for and while end in a colon)"},
-		{"indentation", "def init(flow):\n    flow.rate = 1\n      flow.n = 2\n", "lines of one block begin in the same column"},
+		{
+			"misspelt handler", start + "def on_akc(flow, ack):\n    pass\n",
+			`x.star:5:5: nothing calls on_akc: what is called are init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
+		},
+		{
+			"too few arguments", start + "def on_ack(ack):\n    pass\n",
+			"x.star:5:5: on_ack is called with (flow, ack): it takes 2 arguments, and not 1",
+		},
+		{
+			"no colon", "def init(flow)\n    flow.rate = 1\n",
+			"x.star:2:1: got newline, want ':' (def, if, else, for and while end in a colon)",
+		},
+		{
+			"indentation", "def init(flow):\n    flow.rate = 1\n      flow.n = 2\n",
+			"lines of one block begin in the same column",
+		},
 		{"a Python import", "import math\n" + start, "classes, import, global"},
 		{"math", onAck("flow.rate = math.sqrt(2)"), "x.star:6:17: there is no math: sqrt"},
 		{"print", onAck("print(ack.rtt)"), "there is no print: rates.csv"},
 		{"a file", onAck("open(1)"), "neither files nor a clock"},
 		{"an undefined name", onAck("flow.rate = line_rat"), "nothing is called line_rat"},
-		{"a constant without its object", onAck("flow.rate = line_rate / 2"), "x.star:6:17: nothing is called line_rate: it is path.line_rate"},
-		{"a constant of the path on the flow", onAck("flow.rate = flow.line_rate"), "x.star:6:21: in on_ack: flow has no .line_rate: it is path.line_rate"},
-		{"a misspelt constant of the path", onAck("flow.rate = path.linerate"), `there is no path.linerate: there are line_rate, base_rtt, mtu, line_mtu; did you mean "line_rate"?`},
+		{
+			"a constant without its object", onAck("flow.rate = line_rate / 2"),
+			"x.star:6:17: nothing is called line_rate: it is path.line_rate",
+		},
+		{
+			"a constant of the path on the flow", onAck("flow.rate = flow.line_rate"),
+			"x.star:6:21: in on_ack: flow has no .line_rate: it is path.line_rate",
+		},
+		{
+			"a misspelt constant of the path", onAck("flow.rate = path.linerate"),
+			`there is no path.linerate: there are line_rate, base_rtt, mtu, line_mtu; did you mean "line_rate"?`,
+		},
 		{"a parameter of none", onAck("flow.n = params.gan"), "there is no parameter gan: params has none"},
-		{"a misspelt parameter", "params = {\"gain\": 0.5}\n" + onAck("flow.n = params.gan"), `there is no parameter gan: params has gain; did you mean "gain"?`},
+		{
+			"a misspelt parameter", "params = {\"gain\": 0.5}\n" + onAck("flow.n = params.gan"),
+			`there is no parameter gan: params has gain; did you mean "gain"?`,
+		},
 		{"a misspelt field", onAck("flow.n = ack.rttt"), "an ACK has no .rttt: it has now, rtt, acked_bytes"},
 		{"another sample's field", onAck("flow.n = ack.flows"), "an ACK has no .flows: that is of on_cnm"},
 		{"state that is not there", onAck("flow.n = flow.count"), "flow has no .count: nothing in the file gives it a value"},
-		{"state that is not there yet", onAck("if flow.n == 0:", "    flow.n = flow.last", "flow.last = 1"), "x.star:7:22: in on_ack: flow.last has no value yet: give it one in init"},
-		{"a negative rate", onAck("flow.rate = flow.rate - path.line_rate * 2"), "x.star:6:9: in on_ack: the rate would be -4e+10 b/s: it must be above 0"},
+		{
+			"state that is not there yet", onAck("if flow.n == 0:", "    flow.n = flow.last", "flow.last = 1"),
+			"x.star:7:22: in on_ack: flow.last has no value yet: give it one in init",
+		},
+		{
+			"a negative rate", onAck("flow.rate = flow.rate - path.line_rate * 2"),
+			"x.star:6:9: in on_ack: the rate would be -4e+10 b/s: it must be above 0",
+		},
 		{"NaN", onAck("flow.rate = never - never"), "x.star:6:9: in on_ack: the rate would be NaN"},
-		{"Gb/s for b/s, too much", onAck("flow.rate = 40 * Gbps * Gbps"), "above 10Tbps: no line is faster; rates are in bits per second"},
-		{"a division by 0", onAck("flow.n = 1 / flow.n"), "x.star:6:16: in on_ack: floating-point division by zero: see to it that the divisor is not 0"},
-		{"a remainder by 0", onAck("flow.n = 5 % flow.n"), "floating-point modulo by zero: see to it that the divisor is not 0"},
-		{"None in a comparison", onAck("flow.n = None", "if flow.n > 5:", "    pass"), "NoneType > float not implemented: None is no number"},
-		{"a list as a number", onAck("flow.n = flow.log * 2"), "unknown binary op: list * float: a list is no number (len(l), sum(l) and l[0] are)"},
+		{
+			"Gb/s for b/s, too much", onAck("flow.rate = 40 * Gbps * Gbps"),
+			"above 10Tbps: no line is faster; rates are in bits per second",
+		},
+		{
+			"a division by 0", onAck("flow.n = 1 / flow.n"),
+			"x.star:6:16: in on_ack: floating-point division by zero: see to it that the divisor is not 0",
+		},
+		{
+			"a remainder by 0", onAck("flow.n = 5 % flow.n"),
+			"floating-point modulo by zero: see to it that the divisor is not 0",
+		},
+		{
+			"None in a comparison", onAck("flow.n = None", "if flow.n > 5:", "    pass"),
+			"NoneType > float not implemented: None is no number",
+		},
+		{
+			"a list as a number", onAck("flow.n = flow.log * 2"),
+			"unknown binary op: list * float: a list is no number (len(l), sum(l) and l[0] are)",
+		},
 		{"a negative window", onAck("flow.window = -1"), "the window would be -1 B"},
-		{"a long list again and again", onAck("l = list(range(4000))", "for i in range(50):", "    max(l)"), "in on_ack: the call has made 100000 steps"},
-		{"a long list sorted again and again", onAck("l = list(range(1000))", "for i in range(20):", "    l = sorted(l)"), "in on_ack: the call has made 100000 steps"},
-		{"an endless loop", onAck("while True:", "    pass"), "in on_ack: the call has made 100000 steps without an end: is there a loop that never ends?"},
-		{"recursion", start + "def f(x):\n    return f(x)\ndef on_ack(flow, ack):\n    f(1)\n", "called recursively: a function cannot call itself"},
-		{"no return", start + "def f(x):\n    x * 2\ndef on_ack(flow, ack):\n    flow.rate = f(ack.rtt)\n", "flow.rate is a number, not None (a function without return gives None)"},
-		{"a function that is not called", start + "def f():\n    return 1\ndef on_ack(flow, ack):\n    flow.rate = f\n", "not a function (is it to be called"},
+		{
+			"a long list again and again", onAck("l = list(range(4000))", "for i in range(50):", "    max(l)"),
+			"in on_ack: the call has made 100000 steps",
+		},
+		{
+			"a long list sorted again and again", onAck("l = list(range(1000))", "for i in range(20):", "    l = sorted(l)"),
+			"in on_ack: the call has made 100000 steps",
+		},
+		{
+			"an endless loop", onAck("while True:", "    pass"),
+			"in on_ack: the call has made 100000 steps without an end: is there a loop that never ends?",
+		},
+		{
+			"recursion", start + "def f(x):\n    return f(x)\ndef on_ack(flow, ack):\n    f(1)\n",
+			"called recursively: a function cannot call itself",
+		},
+		{
+			"no return", start + "def f(x):\n    x * 2\ndef on_ack(flow, ack):\n    flow.rate = f(ack.rtt)\n",
+			"flow.rate is a number, not None (a function without return gives None)",
+		},
+		{
+			"a function that is not called", start + "def f():\n    return 1\ndef on_ack(flow, ack):\n    flow.rate = f\n",
+			"not a function (is it to be called",
+		},
 		{"a timer that is past", start + "def on_ack(flow, ack):\n    flow.timer = ack.now\ndef on_timer(flow, now):\n    flow.timer = now\n", "in on_timer: it leaves the timer at"},
 		{"a sample that is kept", onAck("flow.n = ack"), "flow.n: keep what you need of an ACK, such as its rtt"},
-		{"a list without end", onAck("while True:", "    flow.log.append(1)"), "a list has at most 4096 items: pop(0) what is too old"},
-		{"lists without end", onAck("l = []", "while len(l) < 3000:", "    l.append(1)", "flow.log.append(l)"), "x.star:5: in on_ack: the flow keeps more than 16384 items in lists"},
+		{
+			"a list without end", onAck("while True:", "    flow.log.append(1)"),
+			"a list has at most 4096 items: pop(0) what is too old",
+		},
+		{
+			"lists without end", onAck("l = []", "while len(l) < 3000:", "    l.append(1)", "flow.log.append(l)"),
+			"x.star:5: in on_ack: the flow keeps more than 16384 items in lists",
+		},
 		{"a list of all flows", "seen = []\n" + onAck("seen.append(1)"), "lists outside of functions belong to all flows"},
 		{"an index beyond the end", onAck("flow.n = flow.log[0]"), "a list of 0 items has none at 0"},
-		{"an index that is not whole", onAck("flow.log = [1, 2, 3]", "flow.n = flow.log[3 / 2]"), "// divides to whole numbers"},
+		{
+			"an index that is not whole", onAck("flow.log = [1, 2, 3]", "flow.n = flow.log[3 / 2]"),
+			"// divides to whole numbers",
+		},
 		{"a repeated text", onAck(`x = "a" * 1000000000`), "a text has no use here"},
 		{"a repeated list", onAck("x = [1] * 1000000000"), "unknown binary op: list * float"},
 		{"a great range", onAck("x = list(range(1000000000))"), "list takes a list"},
 		{"a dictionary", onAck("x = {1: 2}"), "there are no dictionaries"},
 		{"bits", onAck("flow.n = 1 << 40"), "there is no operator <<"},
 		{"a unit's name", onAck("us = 5"), "us is the name of a unit"},
-		{"no constant at the top", "def f():\n    return 1\nx = f() / 0\n" + start, "x.star:3:9: floating-point division by zero"},
-		{"a need that there is not", "needs = [\"ecn\"]\n" + start, `x.star:1:10: "ecn" is nothing that a congestion control can need`},
-		{"a need that is missing", "needs = [\"ECN\"]\n" + start + "def on_cnp(flow, cnp):\n    pass\n", `there is an on_cnp, and needs does not have "CNP": receivers send no CNP without it`},
-		{"a rate without a unit", "params = {\"step\": rate(40)}\n" + start, `x.star:1:24: a rate has a unit, and is written as a text: "40Mbps"`},
+		{
+			"no constant at the top", "def f():\n    return 1\nx = f() / 0\n" + start,
+			"x.star:3:9: floating-point division by zero",
+		},
+		{
+			"a need that there is not", "needs = [\"ecn\"]\n" + start,
+			`x.star:1:10: "ecn" is nothing that a congestion control can need`,
+		},
+		{
+			"a need that is missing", "needs = [\"ECN\"]\n" + start + "def on_cnp(flow, cnp):\n    pass\n",
+			`there is an on_cnp, and needs does not have "CNP": receivers send no CNP without it`,
+		},
+		{
+			"a rate without a unit", "params = {\"step\": rate(40)}\n" + start,
+			`x.star:1:24: a rate has a unit, and is written as a text: "40Mbps"`,
+		},
 		{"a parameter of no kind", "params = {\"step\": speed(40)}\n" + start, "a parameter is a rate, time"},
 		{"a default beyond its bounds", "params = {\"g\": number(2, min=0, max=1)}\n" + start, `x.star.g = "2": is above 1`},
 		{"what the interpreter has of its own", onAck("x = str(ack.rtt)"), "nothing is called str"},
@@ -224,7 +310,8 @@ def pair():
 		t.Fatal(err)
 	}
 	c.OnAck(&cc.Sample{Now: 5})
-	// total: 1 + 2, + 10 + 200, + 1000; a and b: 3 and 3; the list: [0, 4, 6] and 6, of which 4 is popped and goes first: [4, 6, 6].
+	// total: 1 + 2, + 10 + 200, + 1000; a and b: 3 and 3; the list: [0, 4, 6] and 6, of which 4 is popped and goes first:
+	// [4, 6, 6].
 	if want := 1213.0 + 6 + 3 + 16 + 3 + 4 + .5 - 2 + 3; c.Rate() != want {
 		t.Errorf("rate %v, want %v", c.Rate(), want)
 	}
@@ -258,7 +345,10 @@ func TestMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, steps := 0, uint64(0)
-	spec := guest.Spec("x.star", []byte(source), p, &guest.Meter{MostSteps: 10_000, Took: func(n uint64) { calls, steps = calls+1, steps+n }})
+	spec := guest.Spec("x.star", []byte(source), p, &guest.Meter{
+		MostSteps: 10_000,
+		Took:      func(n uint64) { calls, steps = calls+1, steps+n },
+	})
 	settings, err := cc.Resolver{}.Resolve(spec, nil, env)
 	if err != nil {
 		t.Fatal(err)

@@ -219,10 +219,12 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 	}
 	for kind, fields := range sampleFields {
 		if slices.Contains(fields, name) {
-			return nil, fmt.Errorf("%s has no .%s: that is of on_%s (it has %s)", strings.Replace(article(s), "an C", "a C", 1), name, strings.ToLower(kind), strings.Join(s.AttrNames(), ", "))
+			return nil, fmt.Errorf("%s has no .%s: that is of on_%s (it has %s)", strings.Replace(article(s), "an C", "a C", 1),
+				name, strings.ToLower(kind), strings.Join(s.AttrNames(), ", "))
 		}
 	}
-	return nil, starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s: it has %s", strings.Replace(article(s), "an C", "a C", 1), name, strings.Join(s.AttrNames(), ", ")))
+	return nil, starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s: it has %s",
+		strings.Replace(article(s), "an C", "a C", 1), name, strings.Join(s.AttrNames(), ", ")))
 }
 
 // hopValue is what a switch on the packet's way says of the port that it left by.

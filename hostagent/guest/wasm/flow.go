@@ -85,7 +85,10 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 		return nil, err
 	}
 	if f.answer.Rate == 0 {
-		return nil, &guest.Error{File: b.name, Function: "init", Message: "it sets no rate, at which the first packet could leave: pn.rate = pn.line_rate"}
+		return nil, &guest.Error{
+			File: b.name, Function: "init",
+			Message: "it sets no rate, at which the first packet could leave: pn.rate = pn.line_rate",
+		}
 	}
 	return f, nil
 }

@@ -35,10 +35,12 @@ func handmade(functions uint32, body []byte, changed ...section) []byte {
 	return out
 }
 
-// TestLimits: a module that would take gigabytes or minutes to compile is refused before; one within the limits gets as far as its exports.
+// TestLimits: a module that would take gigabytes or minutes to compile is refused before; one within the limits gets as
+// far as its exports.
 func TestLimits(t *testing.T) {
 	nested := func(depth int) []byte {
-		return append(append([]byte{0}, bytes.Repeat([]byte{opBlock, 0x40}, depth)...), bytes.Repeat([]byte{opEnd}, depth+1)...)
+		return append(append([]byte{0}, bytes.Repeat([]byte{opBlock, 0x40}, depth)...),
+			bytes.Repeat([]byte{opEnd}, depth+1)...)
 	}
 	branches := func(targets uint32) []byte {
 		body := appendU32([]byte{0, opI32Const, 0, 0x0e}, targets)
@@ -54,10 +56,11 @@ func TestLimits(t *testing.T) {
 		module []byte
 		want   string
 	}{
-		"within the limits":  {handmade(mostFunctions, []byte{0, opEnd}), passes},
-		"most locals":        {handmade(1, locals(mostLocals)), passes},
-		"2^32-1 locals":      {handmade(1, locals(1<<32-1)), "4294967295 parameters and locals: the most is 256"},
-		"locals that wrap":   {handmade(1, append(append(append([]byte{2}, appendU32(nil, 1<<32-1)...), typeI64), append(appendU32(nil, 2), typeI64, opEnd)...)), "4294967297 parameters and locals"},
+		"within the limits": {handmade(mostFunctions, []byte{0, opEnd}), passes},
+		"most locals":       {handmade(1, locals(mostLocals)), passes},
+		"2^32-1 locals":     {handmade(1, locals(1<<32-1)), "4294967295 parameters and locals: the most is 256"},
+		"locals that wrap": {handmade(1, append(append(append([]byte{2}, appendU32(nil, 1<<32-1)...), typeI64),
+			append(appendU32(nil, 2), typeI64, opEnd)...)), "4294967297 parameters and locals"},
 		"most nesting":       {handmade(1, nested(mostNesting)), passes},
 		"deep nesting":       {handmade(1, nested(mostNesting+1)), "nested more than 128 deep"},
 		"most targets":       {handmade(1, branches(mostTargets)), passes},
@@ -66,12 +69,22 @@ func TestLimits(t *testing.T) {
 		"many blocks in all": {handmade(17, blocks(mostBlocks)), "more than 8192 blocks"},
 		"many targets":       {handmade(1, branches(mostTargets+1)), "a br_table of 1025 targets: the most is 1024"},
 		"many functions":     {handmade(mostFunctions+1, []byte{0, opEnd}), "it has 1025 functions: the most is 1024"},
-		"much code":          {handmade(1000, append(append([]byte{0}, bytes.Repeat([]byte{0x01}, 200)...), opEnd)), "the most is 131072"},
-		"a table":            {handmade(1, []byte{0, opEnd}, table(mostElements)), passes},
-		"a large table":      {handmade(1, []byte{0, opEnd}, table(1<<32-1)), "a table of 4294967295 elements: the most is 1024"},
-		"two code sections":  {append(handmade(1, []byte{0, opEnd}), appendSection(nil, section{id: sectionCode, content: []byte{0}})...), "damaged"},
-		"a type not there":   {handmade(1, []byte{0, opEnd}, section{id: sectionFunction, content: []byte{1, 7}}), "damaged"},
-		"many type's places": {handmade(1, []byte{0, opEnd}, section{id: sectionType, content: appendU32(nil, 1<<32-1)}), "it has 4294967295 types"},
+		"much code": {
+			handmade(1000, append(append([]byte{0}, bytes.Repeat([]byte{0x01}, 200)...), opEnd)),
+			"the most is 131072",
+		},
+		"a table": {handmade(1, []byte{0, opEnd}, table(mostElements)), passes},
+		"a large table": {
+			handmade(1, []byte{0, opEnd}, table(1<<32-1)),
+			"a table of 4294967295 elements: the most is 1024",
+		},
+		"two code sections": {append(handmade(1, []byte{0, opEnd}),
+			appendSection(nil, section{id: sectionCode, content: []byte{0}})...), "damaged"},
+		"a type not there": {handmade(1, []byte{0, opEnd}, section{id: sectionFunction, content: []byte{1, 7}}), "damaged"},
+		"many type's places": {
+			handmade(1, []byte{0, opEnd}, section{id: sectionType, content: appendU32(nil, 1<<32-1)}),
+			"it has 4294967295 types",
+		},
 	} {
 		if _, _, err := build(c.module); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v\nwant %s", name, err, c.want)

@@ -15,7 +15,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/guest"
 )
 
-// place says that what was at one offset in the section of code is at another now, and so is what follows it until the next place.
+// place says that what was at one offset in the section of code is at another now, and so is what follows it until the
+// next place.
 type place struct{ now, was int }
 
 // places are in order. What was put in between is where the code was that follows it.
@@ -34,14 +35,14 @@ func (p places) was(now int) int {
 	return was
 }
 
-// placeSections are sections by which wazero says where in the code a call was as it failed: it says so with a line of a source alone, so this
-// is the debugging information (DWARF 4) of a source with one line, for all code.
+// placeSections are sections by which wazero says where in the code a call was as it failed: it says so with a line of
+// a source alone, so this is the debugging information (DWARF 4) of a source with one line, for all code.
 func placeSections() []section {
 	const anywhere = 1 << 30
 	word := binary.LittleEndian.AppendUint32
 	unit := func(b []byte) []byte { return append(word(nil, uint32(len(b))), b...) }
-	// The header of the lines: the least length of an instruction, operations of it, is a statement, base and range of lines, opcode base with
-	// the lengths of the standard ones, no folders, one file.
+	// The header of the lines: the least length of an instruction, operations of it, is a statement, base and range of
+	// lines, opcode base with the lengths of the standard ones, no folders, one file.
 	lines := []byte{1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 'f', 0, 0, 0, 0, 0}
 	line := append(word([]byte{4, 0}, uint32(len(lines))), lines...)
 	line = append(word(append(line, 0, 5, 2), 1), 1)                        // set the address to 1, a row
@@ -50,7 +51,11 @@ func placeSections() []section {
 	abbrev := []byte{1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, 0x10, 0x17, 0, 0, 0}
 	info := word([]byte{4, 0}, 0)
 	info = word(word(word(append(info, 4, 1), 1), anywhere), 0)
-	return []section{{name: ".debug_abbrev", content: abbrev}, {name: ".debug_info", content: unit(info)}, {name: ".debug_line", content: unit(line)}}
+	return []section{
+		{name: ".debug_abbrev", content: abbrev},
+		{name: ".debug_info", content: unit(info)},
+		{name: ".debug_line", content: unit(line)},
+	}
 }
 
 // frame is a function in which a call was as it failed.
@@ -76,7 +81,8 @@ func (p places) frames(message string) (all []frame) {
 	return all
 }
 
-// locate gives a mistake its place: the function that was called last, and its line in the source if the module says it.
+// locate gives a mistake its place: the function that was called last, and its line in the source if the module says
+// it.
 func (p *program) locate(e *guest.Error) {
 	frames := p.metered.places.frames(e.Trace)
 	if len(frames) == 0 {
@@ -97,7 +103,8 @@ func (p *program) locate(e *guest.Error) {
 
 var rustPattern = regexp.MustCompile(`^(rust_|(core|std|alloc)::|_ZN4core|_ZN3std|_ZN5alloc)`)
 
-// blamed is the frame that a mistake is told of: the innermost, but for those of Rust's library, which a panic goes through.
+// blamed is the frame that a mistake is told of: the innermost, but for those of Rust's library, which a panic goes
+// through.
 func blamed(frames []frame) frame {
 	return frames[max(0, slices.IndexFunc(frames, func(f frame) bool { return !rustPattern.MatchString(f.function) }))]
 }
@@ -120,7 +127,8 @@ func debugging(module []byte) *dwarf.Data {
 			debug[s.name] = s.content
 		}
 	}
-	d, err := dwarf.New(debug[".debug_abbrev"], nil, nil, debug[".debug_info"], debug[".debug_line"], nil, debug[".debug_ranges"], debug[".debug_str"])
+	d, err := dwarf.New(debug[".debug_abbrev"], nil, nil, debug[".debug_info"], debug[".debug_line"], nil,
+		debug[".debug_ranges"], debug[".debug_str"])
 	if err != nil {
 		return nil
 	}
@@ -132,7 +140,8 @@ func debugging(module []byte) *dwarf.Data {
 	return d
 }
 
-// lineAt is the place in the source of an offset in the section of code, if the module has debugging information (DWARF) that says it.
+// lineAt is the place in the source of an offset in the section of code, if the module has debugging information
+// (DWARF) that says it.
 func lineAt(module []byte, at int) (s source, ok bool) {
 	defer func() {
 		if recover() != nil { // what is in there comes from anywhere

@@ -27,9 +27,9 @@ type metered struct {
 	stack   uint32   // the address of the stack's end, from which it grows down; 0: no stack is known
 }
 
-// meter makes a module count steps: each function that is entered and each round of a loop takes one, and where none is left the code traps. The
-// count is the same on any machine, which a clock is not. A handler is exported as a function that begins the count anew and calls it: cheaper than to
-// set the count from outside. The module's memory cannot grow.
+// meter makes a module count steps: each function that is entered and each round of a loop takes one, and where none is
+// left the code traps. The count is the same on any machine, which a clock is not. A handler is exported as a function
+// that begins the count anew and calls it: cheaper than to set the count from outside. The module's memory cannot grow.
 func meter(module []byte) (m metered, err error) {
 	all, err := sections(module)
 	if err != nil {
@@ -48,7 +48,8 @@ func meter(module []byte) (m metered, err error) {
 			"(clang --target=wasm32 -nostdlib, rustc --target wasm32-unknown-unknown, tinygo -target=wasm-unknown)", what, from)
 	}
 	types, functions := find(sectionType), find(sectionFunction)
-	if types == nil || functions == nil || find(sectionExport) == nil || find(sectionCode) == nil || find(sectionMemory) == nil {
+	if types == nil || functions == nil || find(sectionExport) == nil || find(sectionCode) == nil ||
+		find(sectionMemory) == nil {
 		return m, errors.New("it exports nothing: functions are exported by their names, such as on_ack")
 	}
 	if err := checkCounts(all); err != nil {
@@ -256,9 +257,12 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 	return out, nil
 }
 
-// body has a function's body count a step at its beginning and one in each loop, and for each instruction that touches many bytes the steps
-// of bytes, whose argument is a local with their number. It says which parts of the body are where now.
-func (m *metered) body(r *reader, takes uint32, step []byte, bytes func(length uint32) []byte) (out []byte, moved places, err error) {
+// body has a function's body count a step at its beginning and one in each loop, and for each instruction that touches
+// many bytes the steps of bytes, whose argument is a local with their number. It says which parts of the body are where
+// now.
+func (m *metered) body(r *reader, takes uint32, step []byte,
+	bytes func(length uint32) []byte,
+) (out []byte, moved places, err error) {
 	whole := r.data
 	groups := r.u32()
 	declared := r.data
@@ -315,7 +319,8 @@ func (m *metered) body(r *reader, takes uint32, step []byte, bytes func(length u
 	return append(out, whole[from:]...), moved, nil
 }
 
-// Limits of a module, which keep the time and memory that its compilation takes within bounds. Compilers' modules of controllers have a tenth of each.
+// Limits of a module, which keep the time and memory that its compilation takes within bounds. Compilers' modules of
+// controllers have a tenth of each.
 const (
 	mostCode      = 128 << 10 // bytes of all functions
 	mostFunctions = 1024
@@ -329,7 +334,8 @@ const (
 	mostElements  = 1024 // of a table, or its segments
 )
 
-// bytesPerStep is the binary logarithm of how many bytes memory.fill, memory.copy and memory.init touch for the price of a step.
+// bytesPerStep is the binary logarithm of how many bytes memory.fill, memory.copy and memory.init touch for the price
+// of a step.
 const bytesPerStep = 6
 
 // checkCounts refuses a module that is larger than a controller may be.
@@ -344,8 +350,10 @@ func checkCounts(all []section) error {
 			most uint32
 			what string
 		}{
-			sectionType: {mostTypes, "types"}, sectionFunction: {mostFunctions, "functions"}, sectionTable: {1, "tables"}, sectionGlobal: {mostGlobals, "globals"},
-			sectionExport: {mostExports, "exports"}, sectionElement: {mostElements, "element segments"}, sectionData: {mostElements, "data segments"},
+			sectionType: {mostTypes, "types"}, sectionFunction: {mostFunctions, "functions"}, sectionTable: {1, "tables"},
+			sectionGlobal: {mostGlobals, "globals"},
+			sectionExport: {mostExports, "exports"}, sectionElement: {mostElements, "element segments"},
+			sectionData: {mostElements, "data segments"},
 		}[s.id]
 		if s.id == sectionCode && len(s.content) > mostCode {
 			return fmt.Errorf("its code has %d bytes: the most is %d", len(s.content), mostCode)

@@ -180,7 +180,8 @@ func appendName(b []byte, name string) []byte {
 // mostTargets bounds a br_table.
 const mostTargets = 1024
 
-// touchesBytes tells whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand says how many bytes it touches.
+// touchesBytes tells whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand says
+// how many bytes it touches.
 func (r *reader) touchesBytes() bool {
 	return len(r.data) > 1 && r.data[0] == 0xfc && (r.data[1] == 8 || r.data[1] == 10 || r.data[1] == 11)
 }

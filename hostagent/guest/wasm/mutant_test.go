@@ -31,12 +31,16 @@ var alike = [][2]byte{
 }
 
 // numbers are those that go wrong where numbers do.
-var numbers = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1e9, 1e13, 1e18, 1e300, 5e-324, math.Inf(1), math.Inf(-1), math.NaN()}
+var numbers = []float64{
+	0, math.Copysign(0, -1), 1, -1, 0.5, 1e9, 1e13, 1e18, 1e300, 5e-324, math.Inf(1), math.Inf(-1),
+	math.NaN(),
+}
 
 // addresses are those that go wrong where addresses do.
 var addresses = []int64{0, 1, 8, 1024, 8192, 8193, 9000, 65528, 65535, 65536, 1 << 20, math.MaxInt32, math.MinInt32, -1}
 
-// mutant is a module with some of its instructions changed and some put in, so that it stays valid: its code is compiled and called.
+// mutant is a module with some of its instructions changed and some put in, so that it stays valid: its code is
+// compiled and called.
 func mutant(module []byte, d draws) []byte {
 	all, err := sections(module)
 	if err != nil {
@@ -163,7 +167,8 @@ func same(t *testing.T, content []byte) (far int, err error) {
 	case far != again || (err == nil) != (other == nil) || err != nil && err.Error() != other.Error():
 		t.Errorf("%v, and again %v", err, other)
 	case far == 2 && (a.Rate() != b.Rate() || a.Window() != b.Window() || a.Deadline() != b.Deadline()):
-		t.Errorf("rate %v, window %v and timer %v, and again %v, %v and %v", a.Rate(), a.Window(), a.Deadline(), b.Rate(), b.Window(), b.Deadline())
+		t.Errorf("rate %v, window %v and timer %v, and again %v, %v and %v", a.Rate(), a.Window(), a.Deadline(), b.Rate(),
+			b.Window(), b.Deadline())
 	}
 	return far, err
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/pausenet/pausenet/hostagent/guest"
 )
 
-// outsideEvery is after how many calls of a handler, beside the 1st, 2nd, 4th, 8th and so on, an instance is looked at for state outside of the flow's.
+// outsideEvery is after how many calls of a handler, beside the 1st, 2nd, 4th, 8th and so on, an instance is looked at
+// for state outside of the flow's.
 const outsideEvery = 4096
 
-// outside says that the calls of an instance have kept something outside of the flow's state: it would be of all flows that the instance is used
-// for, and which those are depends on the processors. So the memory and the globals are to be those of a new instance, but for the block, the flow's
-// state, and the stack, on which nothing stays.
+// outside says that the calls of an instance have kept something outside of the flow's state: it would be of all flows
+// that the instance is used for, and which those are depends on the processors. So the memory and the globals are to be
+// those of a new instance, but for the block, the flow's state, and the stack, on which nothing stays.
 func (m *instance) outside(handler guest.Handler) error {
 	p := m.of
 	for i, v := range m.mutableGlobals() {
@@ -45,7 +46,8 @@ func (m *instance) outside(handler guest.Handler) error {
 func (m *instance) kept(handler guest.Handler, what, name string) error {
 	return &guest.Error{
 		File: m.of.name, Function: handler.String(),
-		Message: what + ", which is of all flows: a flow's state is in struct flow alone; move " + name + " there, or leave it as it is",
+		Message: what + ", which is of all flows: a flow's state is in struct flow alone; move " + name +
+			" there, or leave it as it is",
 	}
 }
 

@@ -1,9 +1,11 @@
-// Package wasm runs controllers that are WebAssembly modules, by wazero: compiled to machine code on amd64 and arm64, interpreted elsewhere.
+// Package wasm runs controllers that are WebAssembly modules, by wazero: compiled to machine code on amd64 and arm64,
+// interpreted elsewhere.
 //
-// A module imports nothing: it has neither files nor a clock nor a network. The host and the module talk through a block of numbers in the
-// module's memory (Block), which is the ABI; docs/controllers-from-files.md and examples/controllers/pausenet.h have it for those who write
-// modules. A flow's state is a struct of the module's at one address. The host puts a flow's bytes there before a call, if they are not there, and
-// keeps them elsewhere when another flow's are due. So ten thousand flows take ten thousand times that struct, and not as many memories; and
+// A module imports nothing: it has neither files nor a clock nor a network. The host and the module talk through a
+// block of numbers in the module's memory (Block), which is the ABI; docs/controllers-from-files.md and
+// examples/controllers/pausenet.h have it for those who write modules. A flow's state is a struct of the module's at
+// one address. The host puts a flow's bytes there before a call, if they are not there, and keeps them elsewhere when
+// another flow's are due. So ten thousand flows take ten thousand times that struct, and not as many memories; and
 // flows of different hosts may be called at the same time, by instances of their own.
 //
 // Calls count steps (meter.go). A step is a function that is entered or a round of a loop.
@@ -109,12 +111,18 @@ func Read(name string, content []byte) (guest.Program, error) {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	p := &program{name: name, content: content, metered: m, runtime: wazero.NewRuntimeWithConfig(context.Background(), config())}
+	p := &program{
+		name: name, content: content, metered: m,
+		runtime: wazero.NewRuntimeWithConfig(context.Background(), config()),
+	}
 	if p.module, err = p.runtime.CompileModule(context.Background(), m.code); err != nil {
 		return refuse("%v", err)
 	}
 	exports := p.module.ExportedFunctions()
-	for _, need := range []string{"pausenet_abi", "pausenet_declare", "pausenet_block", "pausenet_flow", "pausenet_flow_size"} {
+	for _, need := range []string{
+		"pausenet_abi", "pausenet_declare", "pausenet_block", "pausenet_flow",
+		"pausenet_flow_size",
+	} {
 		f := exports[need]
 		if f == nil || len(f.ParamTypes()) > 0 || len(f.ResultTypes()) != 1 || f.ResultTypes()[0] != api.ValueTypeI32 {
 			return refuse("it does not export %s, a function without arguments that returns an i32: pausenet.h has it (PAUSENET_CONTROLLER)", need)
@@ -152,7 +160,10 @@ func (p *program) ask(handled guest.Handlers) error {
 	memory := m.module.Memory()
 	p.image, p.globals = bytes.Clone(m.memory), m.mutableGlobals()
 	var answers [5]uint32
-	for i, name := range []string{"pausenet_abi", "pausenet_block", "pausenet_flow", "pausenet_flow_size", "pausenet_declare"} {
+	for i, name := range []string{
+		"pausenet_abi", "pausenet_block", "pausenet_flow", "pausenet_flow_size",
+		"pausenet_declare",
+	} {
 		m.steps.Set(mostSteps)
 		result, err := m.module.ExportedFunction(name).Call(context.Background())
 		if err != nil {
@@ -166,7 +177,8 @@ func (p *program) ask(handled guest.Handlers) error {
 	case Version:
 		p.shared = 8 * (blockInFlight + 1)
 	default:
-		return refuse("it is of version %d of the interface, and this pausenet has %d: build it with this one's pausenet.h", answers[0], Version)
+		return refuse("it is of version %d of the interface, and this pausenet has %d: build it with this one's pausenet.h",
+			answers[0], Version)
 	}
 	p.block, p.flow, p.flowSize = answers[1], answers[2], answers[3]
 	size := uint64(memory.Size())
@@ -220,7 +232,8 @@ type instance struct {
 
 // instantiate makes one.
 func (p *program) instantiate() (*instance, error) {
-	module, err := p.runtime.InstantiateModule(context.Background(), p.module, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	module, err := p.runtime.InstantiateModule(context.Background(), p.module,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 	if err != nil {
 		return nil, &guest.Error{File: p.name, Message: fmt.Sprintf("it cannot be started: %v", firstLine(err))}
 	}

@@ -61,7 +61,10 @@ func play(c cc.Controller) (err error) {
 		}
 		sent := int64(now / vtime.Nanosecond)
 		c.OnSent(now, 1000)
-		c.OnAck(&cc.Sample{Now: now, RTT: 50 * vtime.Microsecond, AckedBytes: 1000, AckSequence: sent, NextSend: sent + 50_000})
+		c.OnAck(&cc.Sample{
+			Now: now, RTT: 50 * vtime.Microsecond, AckedBytes: 1000, AckSequence: sent,
+			NextSend: sent + 50_000,
+		})
 		c.OnCNP(&cc.Sample{Now: now, CE: true})
 		c.OnCNM(&cc.Sample{Now: now, CNMFlows: 16, CNMRate: 40 * units.Gbps})
 		c.OnNak(now)
@@ -77,11 +80,15 @@ const stackAbove = "-DSTACK_ABOVE"
 func compile(t *testing.T, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "x.c"), []byte("#include \"pausenet.h\"\nstruct flow { double n; };\n"+source), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "x.c"),
+		[]byte("#include \"pausenet.h\"\nstruct flow { double n; };\n"+source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "x.wasm")
-	args := append([]string{"--target=wasm32", "-O2", "-nostdlib", "-I" + examples, "-Wl,--no-entry,-z,stack-size=8192", "-o", out, filepath.Join(dir, "x.c")}, flags...)
+	args := append([]string{
+		"--target=wasm32", "-O2", "-nostdlib", "-I" + examples, "-Wl,--no-entry,-z,stack-size=8192",
+		"-o", out, filepath.Join(dir, "x.c"),
+	}, flags...)
 	if !slices.Contains(flags, stackAbove) {
 		args = append(args, "-Wl,--stack-first")
 	}
@@ -103,36 +110,76 @@ func TestMistakes(t *testing.T) {
 		flags              []string
 	}{
 		{
-			name: "an import", source: plain + "int clock_gettime(int);\nHANDLER(on_nak) { flow.n = clock_gettime(1); }\n", flags: []string{"-Wl,--allow-undefined"},
-			want: "it imports clock_gettime of env, and a controller has nothing but its own code: build it without a system",
+			name: "an import", source: plain + "int clock_gettime(int);\nHANDLER(on_nak) { flow.n = clock_gettime(1); }\n",
+			flags: []string{"-Wl,--allow-undefined"},
+			want:  "it imports clock_gettime of env, and a controller has nothing but its own code: build it without a system",
 		},
 		{name: "no init", source: "PAUSENET_CONTROLLER(\"\")\n", want: "it does not export init"},
-		{name: "no declaration", source: "PAUSENET_EXPORT(init) void init(void) {}\n", want: "it does not export pausenet_abi"},
-		{name: "arguments", source: plain + "PAUSENET_EXPORT(on_ack) void on_ack(double x) { flow.n = x; }\n", want: "on_ack takes no arguments"},
+		{
+			name: "no declaration", source: "PAUSENET_EXPORT(init) void init(void) {}\n",
+			want: "it does not export pausenet_abi",
+		},
+		{
+			name: "arguments", source: plain + "PAUSENET_EXPORT(on_ack) void on_ack(double x) { flow.n = x; }\n",
+			want: "on_ack takes no arguments",
+		},
 		{name: "no rate", source: "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { }\n", want: "in init: it sets no rate"},
-		{name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n", want: "in on_ack: the call has made 100000 steps"},
+		{
+			name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n",
+			want: "in on_ack: the call has made 100000 steps",
+		},
 		{name: "recursion", source: plain + "__attribute__((noinline)) double f(double x) { return x > 1e9 ? x : f(x + 1) * 1.5 + pn.now; }\nHANDLER(on_ack) { flow.n = f(pn.now); }\n", want: "in f, called by on_ack: the call has made 100000 steps"},
-		{name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n", want: "in on_ack: the rate would be NaN"},
+		{
+			name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n",
+			want: "in on_ack: the rate would be NaN",
+		},
 		{name: "a negative rate", source: plain + "HANDLER(on_ack) { pn.rate = -1; }\n", want: "the rate would be -1 b/s"},
 		{name: "a trap", source: plain + "HANDLER(on_ack) { __builtin_trap(); }\n", want: "in on_ack: the code gave up"},
-		{name: "a wild pointer", source: plain + "HANDLER(on_ack) { *(volatile double *)0x7fffff00 = 1; }\n", want: "leads out of the module's memory"},
-		{name: "a variable outside of the flow", source: plain + "static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n", want: "in on_ack: it has changed a variable, at "},
 		{
-			name: "a variable outside of the flow, with its name", source: plain + "static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n", flags: []string{"-g"},
-			want: "in on_ack: it has changed the variable marks, which is of all flows: a flow's state is in struct flow alone; move marks there",
+			name: "a wild pointer", source: plain + "HANDLER(on_ack) { *(volatile double *)0x7fffff00 = 1; }\n",
+			want: "leads out of the module's memory",
 		},
-		{name: "the stack above the variables", source: plain, flags: []string{stackAbove}, want: "its stack lies above its variables"},
-		{name: "a trap with its line", source: plain + "HANDLER(on_ack) {\n\tif (pn.now > 0)\n\t\t__builtin_trap();\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:3: in on_ack: the code gave up: it has reached a trap (an assertion, __builtin_trap, panic)"},
+		{
+			name: "a variable outside of the flow", source: plain +
+				"static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n",
+			want: "in on_ack: it has changed a variable, at ",
+		},
+		{
+			name:   "a variable outside of the flow, with its name",
+			source: plain + "static double marks;\nHANDLER(on_ack) { marks += 1; if (marks > 100) pn.rate = marks; }\n",
+			flags:  []string{"-g"},
+			want:   "in on_ack: it has changed the variable marks, which is of all flows: a flow's state is in struct flow alone; move marks there",
+		},
+		{
+			name: "the stack above the variables", source: plain, flags: []string{stackAbove},
+			want: "its stack lies above its variables",
+		},
+		{
+			name: "a trap with its line", source: plain + "HANDLER(on_ack) {\n\tif (pn.now > 0)\n\t\t__builtin_trap();\n}\n",
+			flags: []string{"-g"}, want: "x.wasm: x.c:7:3: in on_ack: the code gave up: it has reached a trap (an assertion, __builtin_trap, panic)",
+		},
 		{
 			name: "a trap with the line of a function", flags: []string{"-g"},
 			source: plain + "__attribute__((noinline)) static void check(double x) {\n\tif (x > 5)\n\t\t__builtin_trap();\n\tflow.n = x;\n}\nHANDLER(on_ack) { for (int i = 0; i < 9; i++) check(i + pn.now); }\n",
 			want:   "x.wasm: x.c:7:3: in check, called by on_ack: the code gave up",
 		},
-		{name: "an endless loop with its line", source: plain + "HANDLER(on_ack) {\n\tvolatile double x = 0;\n\tflow.n = x;\n\tfor (;;)\n\t\tx = x + 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:9:"},
-		{name: "a wild pointer with its line", source: plain + "HANDLER(on_ack) {\n\n\t*(volatile double *)0x7fffff00 = 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:"},
+		{
+			name: "an endless loop with its line", source: plain +
+				"HANDLER(on_ack) {\n\tvolatile double x = 0;\n\tflow.n = x;\n\tfor (;;)\n\t\tx = x + 1;\n}\n",
+			flags: []string{"-g"},
+			want:  "x.wasm: x.c:9:",
+		},
+		{name: "a wild pointer with its line", source: plain +
+			"HANDLER(on_ack) {\n\n\t*(volatile double *)0x7fffff00 = 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:"},
 		{name: "much memory", source: plain + "static double much[1 << 20];\nHANDLER(on_ack) { much[(int)pn.now] = pn.rate; flow.n = much[(int)pn.rtt]; }\n", want: "pages of memory: the most is 16"},
-		{name: "a wrong declaration", source: "PAUSENET_CONTROLLER(\"needs = ['ecn']\")\nHANDLER(init) { pn.rate = 1; }\n", want: `x.wasm (pausenet_declare):1:10: "ecn" is nothing that a congestion control can need`},
-		{name: "code in a declaration", source: "PAUSENET_CONTROLLER(\"x = 5\")\nHANDLER(init) { pn.rate = 1; }\n", want: "there are declarations here, and nothing else"},
+		{
+			name: "a wrong declaration", source: "PAUSENET_CONTROLLER(\"needs = ['ecn']\")\nHANDLER(init) { pn.rate = 1; }\n",
+			want: `x.wasm (pausenet_declare):1:10: "ecn" is nothing that a congestion control can need`,
+		},
+		{
+			name: "code in a declaration", source: "PAUSENET_CONTROLLER(\"x = 5\")\nHANDLER(init) { pn.rate = 1; }\n",
+			want: "there are declarations here, and nothing else",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flow, _, err := build(compile(t, c.source, c.flags...))
@@ -146,7 +193,9 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct{ content, want string }{
-		"no module": {"hello", "x.wasm: it is no WebAssembly module"}, "half a module": {string(module(t, "timely.wasm")[:900]), "damaged"}, "nothing in it": {"\x00asm\x01\x00\x00\x00", "it exports nothing"},
+		"no module":     {"hello", "x.wasm: it is no WebAssembly module"},
+		"half a module": {string(module(t, "timely.wasm")[:900]), "damaged"},
+		"nothing in it": {"\x00asm\x01\x00\x00\x00", "it exports nothing"},
 	} {
 		if _, _, err := build([]byte(c.content)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -154,8 +203,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its flow's state stays as
-// it is.
+// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its
+// flow's state stays as it is.
 func TestVersions(t *testing.T) {
 	const source = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; flow.n = 7; }\n"
 	header, err := os.ReadFile(filepath.Join(examples, "pausenet.h"))
@@ -164,7 +213,8 @@ func TestVersions(t *testing.T) {
 	}
 	old := t.TempDir() // its header takes precedence over the examples'
 	version := func(replace ...string) string {
-		if err := os.WriteFile(filepath.Join(old, "pausenet.h"), []byte(strings.NewReplacer(replace...).Replace(string(header))), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(old, "pausenet.h"),
+			[]byte(strings.NewReplacer(replace...).Replace(string(header))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return "-iquote" + old
@@ -187,13 +237,15 @@ func TestVersions(t *testing.T) {
 	}
 	for _, other := range []string{"0", "3"} {
 		_, err := Read("x.wasm", compile(t, source, version("{ return 2; }", "{ return "+other+"; }")))
-		if err == nil || !strings.Contains(err.Error(), "it is of version "+other+" of the interface, and this pausenet has 2") {
+		if err == nil || !strings.Contains(err.Error(), "it is of version "+other+
+			" of the interface, and this pausenet has 2") {
 			t.Errorf("version %s: %v", other, err)
 		}
 	}
 }
 
-// TestFrames: wazero's message as a panic of Rust has it. Offsets are those of the file: code from 40 on was 13 before, and from 60 on 20.
+// TestFrames: wazero's message as a panic of Rust has it. Offsets are those of the file: code from 40 on was 13 before,
+// and from 60 on 20.
 func TestFrames(t *testing.T) {
 	moved := places{{0, 0}, {40, 13}, {60, 20}}
 	frames := moved.frames("wasm error: unreachable\nwasm stack trace:\n\t.rust_begin_unwind()\n\t\t0x50: f:1\n\t.core::panicking::panic_bounds_check(i32,i32)\n\t\t0x3d: f:1\n" +

@@ -50,14 +50,15 @@ type Tab struct {
 	bad    []string                     // what may not be
 }
 
-// Open opens a page, which is below an address, in a browser of its own, in a window of a size. At the end of the test nothing may have
-// gone to the console as an error, and nothing may have been asked for elsewhere.
+// Open opens a page, which is below an address, in a browser of its own, in a window of a size. At the end of the test
+// nothing may have gone to the console as an error, and nothing may have been asked for elsewhere.
 func Open(t *testing.T, address, page string, width, height int) *Tab {
 	t.Helper()
 	program := Need(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*Timeout)
 	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.WindowSize(width, height),
 		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
 		chromedp.Env("TMPDIR="+testenv.ShortDir(t)), // for the browser's own sockets
 		// A sandboxed frame stays in the page's process, where its document can be asked.
@@ -85,7 +86,8 @@ func Open(t *testing.T, address, page string, width, height int) *Tab {
 				note("log: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(e.Request.URL, address) && !strings.HasPrefix(e.Request.URL, "data:") && !strings.HasPrefix(e.Request.URL, "blob:") {
+			if !strings.HasPrefix(e.Request.URL, address) && !strings.HasPrefix(e.Request.URL, "data:") &&
+				!strings.HasPrefix(e.Request.URL, "blob:") {
 				note("asked for %s", e.Request.URL)
 			}
 		}

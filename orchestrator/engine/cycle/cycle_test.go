@@ -69,7 +69,10 @@ func TestSearch(t *testing.T) {
 		{"one that is not paused", queues(0, 10), func(*fabric) {}, nil, nil},
 		{"frames for another port", queues(0, 10, 20), func(f *fabric) { f.frames[20] = []part{{22, 100}} }, nil, nil},
 		{"too few bytes", queues(0, 10, 20), func(f *fabric) { f.frames[10] = []part{{11, 50}} }, nil, nil},
-		{"a queue outside that waits for the cycle", queues(0, 5, 10, 20), func(*fabric) {}, queues(0, 5, 10, 20), queues(0, 10, 20)},
+		{
+			"a queue outside that waits for the cycle", queues(0, 5, 10, 20), func(*fabric) {}, queues(0, 5, 10, 20),
+			queues(0, 10, 20),
+		},
 		{"a shared buffer that is full", queues(0, 10, 20), func(f *fabric) {
 			f.limit, f.shared = map[int]uint64{1: 200, 11: 200, 21: 200}, 90
 		}, queues(0, 10, 20), queues(0, 10, 20)},
@@ -103,7 +106,10 @@ func TestSearchIsLargest(t *testing.T) {
 			f.pausedBy[i] = rapid.IntRange(0, n-1).Draw(t, "paused by")
 			f.limit[i] = rapid.Uint64Range(0, 4).Draw(t, "limit")
 			for range rapid.IntRange(0, 3).Draw(t, "frames") {
-				f.frames[i] = append(f.frames[i], part{rapid.IntRange(0, n-1).Draw(t, "account"), rapid.Uint64Range(1, 3).Draw(t, "size")})
+				f.frames[i] = append(f.frames[i], part{
+					rapid.IntRange(0, n-1).Draw(t, "account"),
+					rapid.Uint64Range(1, 3).Draw(t, "size"),
+				})
 			}
 		}
 		paused := queues(ports...)

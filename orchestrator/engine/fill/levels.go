@@ -58,7 +58,8 @@ func (pfcLevels) check(plan *topologies.Plan, s *switchagent.Settings) error {
 		for i, t := range ports {
 			if t.XON >= t.XOFF {
 				port := &plan.Ports[node.Ports[i]]
-				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name, port.Rate, port.Delay)
+				return schema.Errorf("pfc.xon", "%v must be below XOFF, which is %v at %s (%v, %v)", t.XON, t.XOFF, port.Name,
+					port.Rate, port.Delay)
 			}
 		}
 	}

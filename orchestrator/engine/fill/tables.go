@@ -17,7 +17,8 @@ import (
 // Sizes returns the sizes of the pipelines' tables for a plan with the given features.
 func Sizes(plan *topologies.Plan, features ebpf.Features) ebpf.Sizes {
 	n := ebpf.Sizes{
-		Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Interfaces), Leaves: plan.Routes().Leaves, Features: features,
+		Ports: len(plan.Ports), Switches: len(plan.Switch), Hosts: len(plan.Interfaces), Leaves: plan.Routes().Leaves,
+		Features: features,
 	}
 	for _, g := range plan.Routes().Groups {
 		n.NextHops += len(g)
@@ -139,7 +140,9 @@ func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) 
 }
 
 // Choice writes how the switch with an index chooses among equal-cost ports.
-func Choice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, hosts *hostagent.Settings, index int) error {
+func Choice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, hosts *hostagent.Settings,
+	index int,
+) error {
 	if b := paths.Balancing(s, hosts); b != plan.Balancing {
 		return fmt.Errorf("%s balances load by %v, and the plan has the ways of %+v: make the plan with WithBalancing",
 			plan.Nodes[plan.Switch[index]].Name, s.Mode, plan.Balancing)

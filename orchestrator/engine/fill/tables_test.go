@@ -15,7 +15,8 @@ func memory(plan *topologies.Plan) *ebpf.State {
 	n := Sizes(plan, ebpf.Features{BurstDetection: true})
 	s := &ebpf.State{
 		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
-		Routes: make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops), Hosts: make([]ebpf.Host, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
+		Routes: make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops),
+		Hosts: make([]ebpf.Host, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
 	Plan(plan, s)
 	return s
@@ -67,7 +68,8 @@ func TestPortTable(t *testing.T) {
 		for i := range s.Ports {
 			p, want := &s.Ports[i], &plan.Ports[i]
 			node := &plan.Nodes[want.Node]
-			if p.Mac != want.MAC || p.PeerMac != plan.Ports[want.Peer].MAC || s.Ports[want.Peer].PeerMac != p.Mac || macs[p.Mac] {
+			if p.Mac != want.MAC || p.PeerMac != plan.Ports[want.Peer].MAC || s.Ports[want.Peer].PeerMac != p.Mac ||
+				macs[p.Mac] {
 				t.Fatalf("%s: MACs %x and %x of %s", name, p.Mac, p.PeerMac, want.Name)
 			}
 			macs[p.Mac] = true
@@ -129,7 +131,10 @@ func TestPortNumbers(t *testing.T) {
 // The pipeline's idea of a pause's length, quanta times the port's quantum, and the wire format's are one, where
 // rates are Ethernet's.
 func TestQuantaTime(t *testing.T) {
-	for _, rate := range []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps} {
+	for _, rate := range []units.Rate{
+		10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps,
+		400 * units.Gbps,
+	} {
 		for _, q := range []uint16{0, 1, 2, 1000, 0x7fff, 0xffff} {
 			want := vtime.Time(int64(q) * 512 * 1000 / (int64(rate) / int64(units.Gbps)))
 			if got := vtime.Time(q) * rate.TimeFor(512/8); got != want || wire.PauseTime(q, rate) != want {

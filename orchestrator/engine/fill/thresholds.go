@@ -50,8 +50,9 @@ func CableAt(plan *topologies.Plan, id topologies.PortID, longest int) switchage
 	return switchagent.Cable{
 		Rate: p.Rate, PeerRate: peer.Rate, Delay: p.Delay, PeerDelay: peer.Delay,
 		Full: FullSize(plan), Longest: plan.Framing.Counted(longest),
-		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen), AheadLine: plan.Framing.LineBytes(ahead),
-		ToHost: plan.Nodes[peer.Node].Kind == topologies.Host,
+		LongestLine: plan.Framing.LineBytes(longest), PFCLine: plan.Framing.LineBytes(wire.PFCLen),
+		AheadLine: plan.Framing.LineBytes(ahead),
+		ToHost:    plan.Nodes[peer.Node].Kind == topologies.Host,
 	}
 }
 
@@ -115,7 +116,9 @@ func profiles(s *switchagent.Settings, ports []switchagent.Thresholds) []ebpf.Pr
 
 // Switch writes a switch's settings, which resolve to this buffer and these thresholds of its ports; registers are
 // the ports'. It does not change what is not a setting: the pipelines' counters, and what a run sets.
-func Switch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes, ports []switchagent.Thresholds) {
+func Switch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes,
+	ports []switchagent.Thresholds,
+) {
 	t.Buffer, t.XoffToXon = uint64(buffer), uint64(s.PFC.XOFFToXON)
 	t.Buffer -= min(t.Buffer, levelsOf(s).setAside(s, ports))
 	t.Lossless, t.Quanta = uint32(s.Lossless()), uint32(s.PFC.Quanta)
@@ -146,7 +149,9 @@ func OneIf(b bool) uint32 {
 
 // Undetermined writes T_max of a port with the profile k and this period of credits, if its switch's detector uses
 // it.
-func Undetermined(t *ebpf.Port, k *ebpf.Profile, s *switchagent.Settings, period vtime.Time, rate units.Rate, delay vtime.Time, mtu int) {
+func Undetermined(t *ebpf.Port, k *ebpf.Profile, s *switchagent.Settings, period vtime.Time, rate units.Rate,
+	delay vtime.Time, mtu int,
+) {
 	if s.Detector == switchagent.DetectorTCD {
 		t.T_max = uint64(s.UndeterminedTime(units.Bytes(k.Xoff-k.Xon), period, rate, delay, mtu))
 	}

@@ -50,7 +50,10 @@ func TestFillSwitch(t *testing.T) {
 		Buffer: 10_000_000,
 		PFC:    switchagent.PFC{Priorities: 0b1001_1000, XOFF: 3, XON: 2, XOFFToXON: 1, Headroom: 100_000, Quanta: 77},
 		ECN:    switchagent.ECN{Mode: switchagent.ECNRED, Priorities: 8, KMin: 5, KMax: 6, PMax: 0.25},
-		CNM:    switchagent.CNM{QECN: 11, QCNM: 12, Window: 13, Repeat: 14, AtOnset: true, SharedBy: switchagent.SharedByOther},
+		CNM: switchagent.CNM{
+			QECN: 11, QCNM: 12, Window: 13, Repeat: 14, AtOnset: true,
+			SharedBy: switchagent.SharedByOther,
+		},
 	}
 	want := ebpf.SwitchState{
 		Buffer: 10_000_000, XoffToXon: 1, Lossless: 0b1001_1000, Quanta: 77,
@@ -114,7 +117,8 @@ func TestFillSwitch(t *testing.T) {
 		}
 	}
 	for by, want := range map[switchagent.SharedBy]uint32{
-		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny, switchagent.SharedByOther: ebpf.SharedByOther,
+		switchagent.SharedByEdge: ebpf.SharedByEdge, switchagent.SharedByAny: ebpf.SharedByAny,
+		switchagent.SharedByOther: ebpf.SharedByOther,
 	} {
 		if uint32(by) != want {
 			t.Errorf("shared by %v is %d to the pipelines", by, want)
@@ -199,7 +203,8 @@ func TestCheckThresholds(t *testing.T) {
 	}
 	s := switchagent.Default()
 	s.PFC.XON = 80 * units.KB
-	if err := CheckFlowControl(plan, &s); err == nil || err.Error() != "pfc.xon 80KB must be below XOFF, which is 80KB at s0-eth1 (10Gbps, 1us)" {
+	if err := CheckFlowControl(plan, &s); err == nil ||
+		err.Error() != "pfc.xon 80KB must be below XOFF, which is 80KB at s0-eth1 (10Gbps, 1us)" {
 		t.Errorf("XON at XOFF: %v", err)
 	}
 	s.FlowControl = switchagent.FlowCBFC

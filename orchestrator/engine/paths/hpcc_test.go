@@ -107,7 +107,10 @@ func readHPCCVectors(t *testing.T) (v hpccVectors) {
 func TestHPCCHash(t *testing.T) {
 	v := readHPCCVectors(t)
 	for _, h := range v.hashes {
-		if got := paths.HPCCHash(h[0], h[1], h[2], paths.Ports{Source: uint16(h[3]), Destination: uint16(h[4])}); got != h[5] {
+		if got := paths.HPCCHash(h[0], h[1], h[2], paths.Ports{
+			Source:      uint16(h[3]),
+			Destination: uint16(h[4]),
+		}); got != h[5] {
 			t.Errorf("hash of %v is %d", h, got)
 		}
 	}
@@ -134,8 +137,10 @@ func TestHPCCPaths(t *testing.T) {
 			for _, p := range there {
 				links = append(links, plan.Ports[p].Link)
 			}
-			if !slices.Equal(nodesOf(plan, there), f.there) || !slices.Equal(links, f.links) || !slices.Equal(nodesOf(plan, back), f.back) {
-				t.Fatalf("plan %d: %d to %d, ports %v: by %v over links %v, back by %v; want %v, %v, %v", i, f.source, f.destination, f.ports,
+			if !slices.Equal(nodesOf(plan, there), f.there) || !slices.Equal(links, f.links) ||
+				!slices.Equal(nodesOf(plan, back), f.back) {
+				t.Fatalf("plan %d: %d to %d, ports %v: by %v over links %v, back by %v; want %v, %v, %v", i, f.source,
+					f.destination, f.ports,
 					nodesOf(plan, there), links, nodesOf(plan, back), f.there, f.links, f.back)
 			}
 			for way, path := range [][]topologies.PortID{there, back} {
@@ -148,7 +153,8 @@ func TestHPCCPaths(t *testing.T) {
 					if len(plan.NextHops(plan.Nodes[plan.Ports[in].Node].Index, plan.Nodes[destination].Index)) > 1 {
 						choices++
 					}
-					if got := choose(t, k, int(in), plan.Nodes[source].Addr.As4(), plan.Nodes[destination].Addr.As4(), ports); got != path[j+1] {
+					if got := choose(t, k, int(in), plan.Nodes[source].Addr.As4(), plan.Nodes[destination].Addr.As4(),
+						ports); got != path[j+1] {
 						t.Fatalf("plan %d: %d to %d, ports %v: the pipeline takes %s, Path %s", i, source, destination, ports,
 							plan.Ports[got].Name, plan.Ports[path[j+1]].Name)
 					}
@@ -190,7 +196,8 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: s0, to: s1, count: 3}]
 
 // TestHPCCRoutesAroundAFault: with a link down next hops are found anew, as the simulator does (TakeDownLink).
 func TestHPCCRoutesAroundAFault(t *testing.T) {
-	plan, err := topologies.Parse("plan.yaml", []byte("rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 3, leaves: 2, hosts_per_leaf: 1}"))
+	plan, err := topologies.Parse("plan.yaml", []byte(
+		"rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 3, leaves: 2, hosts_per_leaf: 1}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,9 @@ func Follow(plan *topologies.Plan, source, destination topologies.NodeID, ports 
 
 // Pin returns ports with a UDP source port that leads a flow through all switches of via, as a sender in a real
 // fabric chooses among equal-cost paths. The search starts at the given ports.
-func Pin(plan *topologies.Plan, source, destination topologies.NodeID, via []topologies.NodeID, first Ports) (Ports, error) {
+func Pin(plan *topologies.Plan, source, destination topologies.NodeID, via []topologies.NodeID,
+	first Ports,
+) (Ports, error) {
 	least, n := 0, 0x10000
 	if plan.Hash != topologies.HashHPCC {
 		least, n = wire.MinEntropyPort, entropyPorts
@@ -162,7 +164,8 @@ var hashFields = []uint32{
 // CheckBalancing returns an error if a switch's load balancing does not suit the topology; nil without a topology.
 func CheckBalancing(plan *topologies.Plan, s *switchagent.Settings) error {
 	b := &s.Balancing
-	if plan == nil || b.Mode == switchagent.BalanceECMP && b.Seed == switchagent.OwnSeed && b.Fields == switchagent.HashFiveTuple {
+	if plan == nil || b.Mode == switchagent.BalanceECMP && b.Seed == switchagent.OwnSeed &&
+		b.Fields == switchagent.HashFiveTuple {
 		return nil
 	}
 	if plan.Hash == topologies.HashHPCC {

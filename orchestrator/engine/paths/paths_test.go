@@ -44,7 +44,8 @@ func parsePlan(t *testing.T, text string) *topologies.Plan {
 func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports paths.Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
-		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination, TOS: wire.DataTOS(3, wire.ECT0),
+		DstMAC: k.State.Ports[in].Mac, Src: source, Dst: destination, SrcPort: ports.Source, ID: ports.Destination,
+		TOS: wire.DataTOS(3, wire.ECT0),
 	})
 	if err != nil {
 		t.Fatal(err)

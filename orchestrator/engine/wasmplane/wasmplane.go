@@ -49,7 +49,8 @@ func OpenAs(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *t
 	}
 	fill.Plan(plan, &pipelines.State)
 	first := passes{
-		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, deep: depth(plan, features), taps: map[int]func([]byte){},
+		slot: pipelines.Slot, plan: plan, ports: pipelines.State.Ports, deep: depth(plan, features),
+		taps: map[int]func([]byte){},
 	}
 	return &Plane{passes: first, name: name, pipelines: pipelines}, nil
 }
@@ -210,7 +211,8 @@ func (p *Plane) Check() []string {
 		started += o.done
 	}
 	if done, marked := p.pipelines.Counts(); done != started || marked != started {
-		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended, the egress pipelines saw %d", started, done, marked))
+		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended, the egress pipelines saw %d", started, done,
+			marked))
 	}
 	return problems
 }

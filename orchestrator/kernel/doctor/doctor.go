@@ -134,7 +134,10 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	up := time.Since(start)
 	switches, hosts := switchagent.Default(), hostagent.Default()
-	e, err := engine.New(engine.Config{Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches}, Hosts: &hosts, Seed: 1})
+	e, err := engine.New(engine.Config{
+		Plan: plan, Plane: plane, Switches: []*switchagent.Settings{&switches},
+		Hosts: &hosts, Seed: 1,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +192,8 @@ func checkNamespaceLimit() Check {
 	}
 	return Check{
 		Name: "namespace limit", Status: CheckWarning, Found: fmt.Sprintf("up to %d network namespaces", limit),
-		Remedy: fmt.Sprintf("sudo sysctl -w user.max_net_namespaces=%d, for fabrics with more hosts and switches", 4*largeFabric),
+		Remedy: fmt.Sprintf("sudo sysctl -w user.max_net_namespaces=%d, for fabrics with more hosts and switches",
+			4*largeFabric),
 	}
 }
 

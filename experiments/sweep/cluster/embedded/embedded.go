@@ -1,5 +1,5 @@
-// Package embedded is the NATS server that a sweep's coordinator brings. It is a package of its own since it makes a program a third
-// larger.
+// Package embedded is the NATS server that a sweep's coordinator brings. It is a package of its own since it makes a
+// program a third larger.
 package embedded
 
 import (
@@ -19,12 +19,13 @@ import (
 // readyTimeout is how long the server may take to start.
 const readyTimeout = time.Minute
 
-// largestMessage is what a message may come to, in bytes: a point's scenario, compressed and in base64. Results are sent in pieces.
+// largestMessage is what a message may come to, in bytes: a point's scenario, compressed and in base64. Results are
+// sent in pieces.
 const largestMessage = 8 << 20
 
-// Start starts a server for one sweep, and returns its port and what ends it. It has neither JetStream nor a system account, so that
-// nothing in it answers to a subject of a worker's choice. Whoever is neither the coordinator nor has the join string's key gets nothing
-// of it.
+// Start starts a server for one sweep, and returns its port and what ends it. It has neither JetStream nor a system
+// account, so that nothing in it answers to a subject of a worker's choice. Whoever is neither the coordinator nor has
+// the join string's key gets nothing of it.
 func Start(address, id string, s *cluster.Secrets) (port int, stop func(), err error) {
 	certificate, err := s.TLS()
 	if err != nil {
