@@ -46,7 +46,6 @@ var vocabulary = []term{
 		{"", "PID law"}, // a control law
 		{"", "control law"},
 		{"hostagent/cc/pid.go", "its law"},
-		{"experiments/train/loop.go", "law on the measured RTT"},
 	}},
 	{was: "books", now: "final check"},
 	{was: "rooms|room of", now: "package"},

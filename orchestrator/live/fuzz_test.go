@@ -218,7 +218,9 @@ func testLiveFrames(t *testing.T, planeName string) {
 	_ = f.Do(func() error { t.Logf("%+v", f.Engine().HostStack(0)); return nil })
 }
 
-// TestLiveFlood has a host send as fast as it can. Its own frames are lost, and nothing else.
+// TestLiveFlood has a host send as fast as it can. Its own frames are dropped in its host, and another host's pings get
+// through. All hosts share the kernel's ring: while the engine falls behind (under the race detector, say) a ping may be
+// among the frames that it has no room for, which Status counts, but not ten pings.
 func TestLiveFlood(t *testing.T) { onPlanes(t, testLiveFlood) }
 
 func testLiveFlood(t *testing.T, planeName string) {
@@ -243,7 +245,7 @@ func testLiveFlood(t *testing.T, planeName string) {
 			}
 		}
 	}()
-	out := f.run(t, "h1", "ping", "-c", "1", "-W", "180", "h4")
+	out := f.run(t, "h1", "ping", "-c", "10", "-i", "0.2", "-W", "60", "h4")
 	close(stop)
 	n := <-flooded
 	t.Log(out)
