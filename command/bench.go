@@ -10,12 +10,12 @@ import (
 	"github.com/pausenet/pausenet/experiments/bench"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 func newBenchCommand() *cobra.Command {
-	o := bench.Options{Rounds: 5, Processors: min(runtime.NumCPU(), engine.MaxLanes)}
+	o := bench.Options{Rounds: 5, Processors: min(runtime.NumCPU(), partition.MaxWorkers)}
 	var file string
 	c := &cobra.Command{
 		Use:   "bench",

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
@@ -64,8 +64,8 @@ func checkProcessors(c *cobra.Command, planeName string) error {
 	}
 	n, err := c.Flags().GetInt(flag.Name)
 	switch {
-	case err != nil || n < 1 || n > engine.MaxLanes:
-		return badInput(fmt.Errorf("--processors %s: 1 to %d", flag.Value, engine.MaxLanes))
+	case err != nil || n < 1 || n > partition.MaxWorkers:
+		return badInput(fmt.Errorf("--processors %s: 1 to %d", flag.Value, partition.MaxWorkers))
 	case n > 1 && planeName == plane.Kernel:
 		return badInput(fmt.Errorf("--processors %d: frames cross the kernel one after the other; leave it out, or take --plane wasm", n))
 	}

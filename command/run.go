@@ -26,7 +26,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -170,7 +170,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		if err != nil {
 			return badInput(err)
 		}
-		writeWarnings(os.Stderr, s.Scenario.Name, idleProcessors(c.Flags(), engine.MostLanes(s.Scenario.Topology)))
+		writeWarnings(os.Stderr, s.Scenario.Name, idleProcessors(c.Flags(), partition.Workers(s.Scenario.Topology)))
 		for i := range batch.Scenarios {
 			if batch.Scenarios[i].Scenario.Name == s.Scenario.Name {
 				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))

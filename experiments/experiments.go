@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/crew"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -34,7 +34,7 @@ type Options struct {
 	// Plane opens the plane. The default is the plane in this process. kernel.Opener(plane.Kernel) gives equal results
 	// and needs root and Linux.
 	Plane plane.Opener
-	// Processors is the number of processors that the run uses, 1 to engine.MaxLanes. The default, 0, stands for all of
+	// Processors is the number of processors that the run uses, 1 to partition.MaxWorkers. The default, 0, stands for all of
 	// the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several goroutines call
 	// the congestion controls of flows at different hosts at once.
 	Processors int
@@ -76,8 +76,8 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		o.Controller = s.Controllers[0]
 	}
 	switch {
-	case o.Processors < 0 || o.Processors > engine.MaxLanes:
-		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, engine.MaxLanes)
+	case o.Processors < 0 || o.Processors > partition.MaxWorkers:
+		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, partition.MaxWorkers)
 	case o.Processors == 0:
 		o.Processors = crew.Share(1)
 	}

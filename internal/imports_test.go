@@ -44,14 +44,17 @@ var mayImport = map[string][]string{
 
 	"orchestrator/engine": {
 		"topologies", "ebpf", "hostagent", "switchagent", "settings",
-		"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths",
+		"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
+		"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
 		"orchestrator/engine/plane",
 	},
-	"orchestrator/engine/calendar": {},
-	"orchestrator/engine/cycle":    {},
-	"orchestrator/engine/fill":     {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
-	"orchestrator/engine/paths":    {"topologies", "ebpf", "hostagent", "switchagent"},
-	"orchestrator/engine/plane":    {"topologies", "ebpf"},
+	"orchestrator/engine/calendar":    {},
+	"orchestrator/engine/cycle":       {},
+	"orchestrator/engine/fill":        {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
+	"orchestrator/engine/fingerprint": {"ebpf"},
+	"orchestrator/engine/partition":   {"topologies"},
+	"orchestrator/engine/paths":       {"topologies", "ebpf", "hostagent", "switchagent"},
+	"orchestrator/engine/plane":       {"topologies", "ebpf"},
 	"orchestrator/engine/wasmplane": {
 		"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill",
 		"orchestrator/engine/plane",
@@ -78,7 +81,7 @@ var mayImport = map[string][]string{
 	// Their tests may import what any of them may, as far as Go lets them.
 	"experiments": {
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner",
-		"orchestrator/engine", "orchestrator/engine/plane",
+		"orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 	},
 	"experiments/internal":   {"experiments/scenario"},
 	"experiments/fluid":      {},
@@ -107,6 +110,7 @@ var mayImport = map[string][]string{
 		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir",
 		"experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
 		"orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
+		"orchestrator/engine/partition",
 		"orchestrator/provenance",
 	},
 	"experiments/view": {"experiments/rundir", "experiments/replay"},
@@ -122,6 +126,7 @@ var mayImport = map[string][]string{
 	"experiments/sweep": {
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet",
 		"experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine", "orchestrator/engine/plane",
+		"orchestrator/engine/partition",
 	},
 	"experiments/jsonschema": {
 		"experiments/collective", "experiments/measure", "experiments/scenario",
@@ -172,8 +177,8 @@ var mayImport = map[string][]string{
 	"cmd": {"command"},
 	"command": {
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm",
-		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/kernel",
-		"orchestrator/kernel/doctor", "orchestrator/live",
+		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
+		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet",
 		"experiments/runner", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench",
@@ -202,7 +207,8 @@ func ruledBy(dir string) string {
 // pure are the packages of state machines without IO: they are given the time and events, and say what to do.
 var pure = []string{
 	"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine",
-	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill", "orchestrator/engine/paths",
+	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
+	"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
 	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "orchestrator/provenance", "experiments/fluid",
 	"experiments/measure", "experiments/steps", "experiments/collective",
 }

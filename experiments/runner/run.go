@@ -21,6 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
@@ -153,7 +154,7 @@ func (r *runner) lanes() int {
 	if r.plane.Name() != plane.Wasm || len(r.options.Capture) > 0 {
 		return 1
 	}
-	return max(1, min(r.options.Processors, engine.MostLanes(r.Scenario.Topology)))
+	return max(1, min(r.options.Processors, partition.Workers(r.Scenario.Topology)))
 }
 
 // hire has a crew drive the run if several lanes are to. What it returns ends the crew.

@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -335,7 +335,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 				strings.Join(tags, ", "))
 		}
 	}
-	points, lanes := make([]Point, len(controllers)), engine.MostLanes(loaded.Topology)
+	points, lanes := make([]Point, len(controllers)), partition.Workers(loaded.Topology)
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {

@@ -11,11 +11,12 @@
 // Where what is:
 //
 //   - What an Engine is made of: engine.go, and lane.go (what of it drives regions).
-//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how far), together.go
+//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how
+//     far; package partition divides it), together.go
 //     (by several lanes at once), events.go (kinds of events; their queues are package calendar).
 //   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and
 //     hoststack.go (what hosts send and get); operations.go (flows that wait for others); the pipelines' side is
-//     packages plane and wasmplane; fingerprint.go has what two runs are compared by.
+//     packages plane and wasmplane; package fingerprint has what two runs are compared by.
 //   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the
 //     engine check the pipelines' word, and says what a lost PAUSE excuses.
 //   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -162,20 +163,20 @@ func New(c Config) (*Engine, error) {
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
 	e.first, e.driving, e.most = &e.lane, none, maxViolations
-	ofPort, regions, lookahead := divide(plan)
-	e.byPort = regions > 1
-	if live { // driven as a whole, with what happens at one time in the order of a run
-		clear(ofPort)
-		regions, lookahead = 1, vtime.Never
+	division := partition.Divide(plan)
+	e.byPort = division.Count > 1
+	if live { // driven as a whole, with the events of one time in the order of a run
+		division = partition.Undivided(plan)
 	}
-	e.lookahead, e.divided, e.phases = lookahead, regions > 1, drivingPhases(plan, ofPort, regions)
-	e.due = slices.Repeat([]vtime.Time{vtime.Never}, regions)
-	for i := range regions {
+	ofPort := division.Of
+	e.lookahead, e.divided, e.phases = division.Lookahead, division.Count > 1, division.Phases(plan)
+	e.due = slices.Repeat([]vtime.Time{vtime.Never}, division.Count)
+	for i := range division.Count {
 		e.regions = append(e.regions, &region{
 			lane:   &e.lane,
 			events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i }),
 		})
-		e.regions[i].hash.deep = e.deep()
+		e.regions[i].hash.Deep = e.deep()
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]

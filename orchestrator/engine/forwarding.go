@@ -233,7 +233,7 @@ func (l *lane) process(in *port, f *frame.Frame) error {
 	if err := l.passes.Process(int(in.id), f); err != nil {
 		return err
 	}
-	l.regions[in.region].hash.frame(l.now, x, int(f.Length), l.passes.Header(f))
+	l.regions[in.region].hash.Frame(l.now, x, int(f.Length), l.passes.Header(f))
 	return nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -29,26 +29,14 @@ type Crew interface {
 	Do(lanes int, shares [][]int32, drive func(lane int, region int32))
 }
 
-// dealEvery is how many phases go by before it is asked whether regions are dealt well.
-const dealEvery = 64
-
 // together is what it takes.
 type together struct {
-	crew  Crew
-	lanes []*lane
-	pools []*frame.Pool
-	drive func(lane int, region int32)
-	end   vtime.Time // of the present phase
-	busy  []int32    // by region: events of each time it was driven of late, times busyUnit
-	deals []deal     // by phase
-}
-
-const busyUnit = 8
-
-// deal is how the regions of a phase are shared out: by lane, those with most to do first.
-type deal struct {
-	shares [][]int32
-	age    int // phases since it was looked at
+	crew   Crew
+	lanes  []*lane
+	pools  []*frame.Pool
+	drive  func(lane int, region int32)
+	end    vtime.Time // of the present phase
+	shares *partition.Shares
 }
 
 // addLanes makes as many lanes as the crew and the plane let it. What a frame costs depends on it, and nothing else.
@@ -63,7 +51,7 @@ func (e *Engine) addLanes() error {
 		return nil
 	}
 	t.lanes, t.pools = []*lane{&e.lane}, []*frame.Pool{e.pool}
-	for len(t.lanes) < min(t.crew.Size(), widest(e.phases)) {
+	for len(t.lanes) < min(t.crew.Size(), partition.Widest(e.phases)) {
 		passes, pass, err := parallel.NewPasses()
 		if err != nil {
 			return err
@@ -84,96 +72,24 @@ func (e *Engine) addLanes() error {
 		e.together = nil
 		return nil
 	}
-	t.busy = make([]int32, len(e.regions))
-	t.deals = make([]deal, len(e.phases))
-	for i := range t.deals {
-		t.deal(i, e.phases[i])
-	}
+	t.shares = partition.NewShares(len(t.lanes), e.phases)
 	t.drive = func(lane int, region int32) { t.driveShared(t.lanes[lane], region) }
 	return nil
 }
 
-// MaxLanes is how many lanes a plane in this process has at most.
-const MaxLanes = 64
-
-// MostLanes is how many lanes can have something to do at once in a plan's fabric, at most MaxLanes.
-func MostLanes(plan *topologies.Plan) int {
-	ofPort, regions, _ := divide(plan)
-	return min(widest(drivingPhases(plan, ofPort, regions)), MaxLanes)
-}
-
-// widest is the most regions that are driven together.
-func widest(phases [][]int32) (most int) {
-	for _, p := range phases {
-		most = max(most, len(p))
-	}
-	return most
-}
-
-// lanesFor is how many lanes are to drive some regions up to a time.
-func (t *together) lanesFor(regions []int32, due []vtime.Time, end vtime.Time) int {
-	sum, most, n := int32(0), int32(0), 0
-	for _, i := range regions {
-		if due[i] < end {
-			sum += t.busy[i]
-			most = max(most, t.busy[i])
-			n++
-		}
-	}
-	return min(t.crew.Lanes(int(sum/busyUnit), int(most/busyUnit)), len(t.lanes), n)
-}
-
-// deal shares regions out anew: each, those with most to do first, to the lane that has least.
-func (t *together) deal(phase int, regions []int32) {
-	d := &t.deals[phase]
-	if d.shares == nil {
-		d.shares = make([][]int32, len(t.lanes))
-	}
-	order := slices.Clone(regions)
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.busy[b], t.busy[a]) })
-	load := make([]int32, len(t.lanes))
-	for i := range d.shares {
-		d.shares[i] = d.shares[i][:0]
-	}
-	for _, r := range order {
-		least := 0
-		for i := range load {
-			if load[i] < load[least] {
-				least = i
-			}
-		}
-		load[least] += t.busy[r] + 1
-		d.shares[least] = append(d.shares[least], r)
-	}
-}
-
-// unfair says whether a lane has been dealt much more than others.
-func (t *together) unfair(d *deal) bool {
-	sum, most := int32(0), int32(0)
-	for _, share := range d.shares {
-		n := int32(0)
-		for _, r := range share {
-			n += t.busy[r]
-		}
-		sum += n
-		most = max(most, n)
-	}
-	return most > sum/int32(len(d.shares))*9/8
+// lanesFor returns how many lanes are to drive a phase up to a time.
+func (t *together) lanesFor(phase int, due []vtime.Time, end vtime.Time) int {
+	events, largest, regions := t.shares.Load(phase, due, end)
+	return min(t.crew.Lanes(events, largest), len(t.lanes), regions)
 }
 
 // driveTogether is drivePhase by several lanes.
 func (e *Engine) driveTogether(phase, lanes int, end vtime.Time, poll *poll) error {
 	t := e.together
-	d := &t.deals[phase]
-	if d.age++; d.age == dealEvery {
-		if d.age = 0; t.unfair(d) {
-			t.deal(phase, e.phases[phase])
-		}
-	}
 	t.end = end
 	e.fabric.shared = true
 	defer e.handOver(len(e.broken))
-	t.crew.Do(lanes, d.shares, t.drive)
+	t.crew.Do(lanes, t.shares.Next(phase), t.drive)
 	if c := e.firstCut(); c != nil {
 		return c.err
 	}
@@ -201,16 +117,11 @@ func (t *together) driveShared(l *lane, region int32) {
 		}
 	}()
 	n, err := l.driveOne(region, t.end)
-	t.count(region, n)
+	t.shares.Count(region, n)
 	l.events += n
 	if whole = true; err != nil {
 		l.cut = append(l.cut, cut{region: region, err: err})
 	}
-}
-
-// count takes note of what there was to do in a region.
-func (t *together) count(region int32, events int64) {
-	t.busy[region] += (int32(events)*busyUnit - t.busy[region]) / 4
 }
 
 // firstCut is what one lane would have ended with; nil: nothing.

@@ -1,4 +1,4 @@
-package engine
+package fingerprint
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 )
 
 // TestFingerprintOfTimestamps: where some flows carry telemetry and others timestamps, only the former's 42 bytes are
-// of the packet. What lies there in another's frame depends on which frame its memory was before, and so on lanes.
+// of the packet. What lies there in another's frame depends on which frame its memory was before, and so on workers.
 func TestFingerprintOfTimestamps(t *testing.T) {
 	of := func(opcode, left byte) string {
-		h := fingerprint{deep: true}
+		h := Hash{Deep: true}
 		data := make([]byte, ebpf.TelemetryBytes)
 		data[42], data[70] = opcode, left
-		h.frame(0, &ebpf.Pass{}, 1000, data)
+		h.Frame(0, &ebpf.Pass{}, 1000, data)
 		return h.String()
 	}
 	if of(0xe7, 0) != of(0xe7, 1) {
@@ -34,8 +34,8 @@ func TestFingerprintOverIPv6(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(data []byte) string {
-		h := fingerprint{deep: true}
-		h.frame(0, &ebpf.Pass{}, 1000, data)
+		h := Hash{Deep: true}
+		h.Frame(0, &ebpf.Pass{}, 1000, data)
 		return h.String()
 	}
 	for op, end := range map[wire.Opcode]int{wire.OpWriteMiddle: 74, wire.OpWriteMiddle.WithINT(): 74 + 42} {
