@@ -1,6 +1,7 @@
 package internal
 
 import (
+	"bytes"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -17,12 +18,14 @@ import (
 // largeFiles is how many files a package may have without a doc.go that says what is in which.
 const largeFiles = 8
 
-// mostFiles is how many it may have at all, but for the command line, which has a file a verb, and the controllers, one
-// each.
-const mostFiles = 30
+// mostLines is the number of lines that a hand-written file may have: a longer one holds more than one subject.
+const mostLines = 600
 
 // folder is a package: its files, without tests and generated ones, and those of them that have a package comment.
-type folder struct{ files, says []string }
+type folder struct {
+	files, says []string
+	lines       map[string]int // of each file
+}
 
 // folders are the packages of the repository by their paths.
 func folders(t *testing.T, tree fs.FS) map[string]*folder {
@@ -54,10 +57,11 @@ func folders(t *testing.T, tree fs.FS) map[string]*folder {
 		}
 		in := all[path.Dir(file)]
 		if in == nil {
-			in = &folder{}
+			in = &folder{lines: map[string]int{}}
 			all[path.Dir(file)] = in
 		}
 		in.files = append(in.files, path.Base(file))
+		in.lines[path.Base(file)] = bytes.Count(source, []byte("\n"))
 		if parsed.Doc != nil {
 			in.says = append(in.says, path.Base(file))
 		}
@@ -81,9 +85,11 @@ func TestPackageDocs(t *testing.T) {
 			t.Errorf("%s: %d files have a package comment, want one: %v", where, len(in.says), in.says)
 		case n > largeFiles && !slices.Contains(in.says, "doc.go"):
 			t.Errorf("%s: %d files, and the package comment is in %s: want it in doc.go", where, n, in.says[0])
-		case n > mostFiles && where != "command" && where != "hostagent/cc":
-			t.Errorf("%s: %d files, want at most %d: join what is one subject, or make what is another a package", where, n,
-				mostFiles)
+		}
+		for _, file := range in.files {
+			if lines := in.lines[file]; lines > mostLines {
+				t.Errorf("%s: %d lines, want at most %d (split the file by subject)", path.Join(where, file), lines, mostLines)
+			}
 		}
 	}
 }

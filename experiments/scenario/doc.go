@@ -26,7 +26,11 @@
 //     seeds); sources.go
 //     has those that come with the program, and what any was read from, to be read again.
 //   - Under one controller and seed: setup.go, and needs.go (what the controller has switches and hosts be).
-//   - What is wrong with it: check.go. What is off: warnings.go.
+//   - What is wrong with it: check.go.
+//   - Likely mistakes in a valid scenario: warnings.go, and a file for each subject: warnings_loss.go (lossless frames
+//     may be dropped), warnings_pause.go (PAUSE and priorities), warnings_signals.go (marks and telemetry),
+//     warnings_cycle.go (routes that can deadlock), warnings_balancing.go (load balancing), warnings_flows.go (flows and
+//     their controllers), warnings_idle.go (settings without effect).
 //   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with
 //     spec_workload_parts.go
 //     and spec_steps.go (flows that wait), spec_controllers.go (with settings of switches and hosts), spec_faults.go

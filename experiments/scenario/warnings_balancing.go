@@ -1,0 +1,187 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+)
+
+// balancing warns of keys of load balancing that its mode has no use for, or the topology.
+func (w *warner) balancing() {
+	if several, uneven := w.choices(); !several {
+		if w.s.Switch.Balancing != switchagent.Default().Balancing {
+			w.warn("switch.load_balancing has no effect: no switch has several equal-cost ports")
+		}
+		if w.s.Host.Entropy != hostagent.EntropyFlow {
+			w.warn("host.entropy %v has no effect: no switch has several equal-cost ports", w.s.Host.Entropy)
+		}
+		if w.s.Topology.Weighted() {
+			w.warn("the topology's weights of links have no effect: no switch has several equal-cost ports")
+		}
+		return
+	} else if w.s.Topology.Weighted() && !uneven {
+		w.warn("the topology's weights of links have no effect: no two links of equal cost have different ones")
+	}
+	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
+		switch lb := &w.s.Switch.Balancing; {
+		case lb.Mode != switchagent.BalanceECMP:
+			w.warn("host.entropy %v has no effect: switches choose by load_balancing.mode %v, and not by a hash", e, lb.Mode)
+		case lb.Fields != switchagent.HashFiveTuple && lb.Fields != switchagent.HashPorts:
+			w.warn("host.entropy %v has no effect: switches hash %v only, and not the source port", e, lb.Fields)
+		}
+	}
+	b, usual := &w.s.Switch.Balancing, switchagent.Default().Balancing
+	idle := func(key, of string, changed bool) {
+		if changed {
+			w.warn("switch.load_balancing.%s has no effect: it is of %s, and the mode is %v", key, of, b.Mode)
+		}
+	}
+	if b.Mode != switchagent.BalanceECMP {
+		idle("seed", "ecmp", b.Seed != usual.Seed)
+		idle("fields", "ecmp", b.Fields != usual.Fields)
+	}
+	if !b.Flowlets() {
+		idle("gap", "flowlet, and adaptive by the flowlet", b.Gap != usual.Gap)
+	}
+	if b.Mode != switchagent.BalanceSpray {
+		idle("order", "spray", b.RoundRobin)
+	}
+	if b.Mode != switchagent.BalanceAdaptive {
+		idle("by", "adaptive", b.ByFlowlet)
+	}
+}
+
+// choices says whether any switch has several equal-cost ports, and whether links' weights prefer any of them.
+func (w *warner) choices() (several, uneven bool) {
+	for _, ports := range w.s.Topology.Routes().Groups {
+		distinct := len(slices.Compact(slices.Sorted(slices.Values(ports))))
+		several = several || distinct > 1
+		uneven = uneven || distinct > 1 && distinct < len(ports)
+	}
+	return several, uneven
+}
+
+// mostPolarised bounds the flows whose paths polarisation looks at.
+const mostPolarised = 20_000
+
+// polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone
+// would: the switches before them have chosen those flows by the same hash, or what is hashed is the same of all.
+func (w *warner) polarisation() {
+	plan, b := w.s.Topology, &w.s.Switch.Balancing
+	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed &&
+		plan.Balancing.Fields == 0 {
+		return
+	}
+	type choice struct{ sw, group int32 }
+	type taken struct {
+		flows int
+		again bool // a switch before has chosen among ports for them by the same hash
+		ports map[topologies.PortID]bool
+	}
+	routes, portsOf := plan.Routes(), w.s.PortsOf(w.s.Seed)
+	choices := map[choice]*taken{}
+	for i := range w.s.Flows[:min(len(w.s.Flows), mostPolarised)] {
+		f := &w.s.Flows[i]
+		ports, err := portsOf(i)
+		if err != nil {
+			return // Check says so
+		}
+		leaf := int(routes.Leaf[plan.Ports[plan.Nodes[f.Destination].Ports[f.Pair.To]].Interface])
+		chosen := false
+		for _, id := range paths.Forward(plan, f.Source, f.Destination, ports)[1:] {
+			sw := plan.Nodes[plan.Ports[id].Node].Index
+			group := routes.ToLeaf[sw*routes.Leaves+leaf]
+			if group == topologies.AtLeaf || len(routes.Groups[group]) < 2 {
+				continue
+			}
+			c := choices[choice{int32(sw), group}]
+			if c == nil {
+				c = &taken{ports: map[topologies.PortID]bool{}}
+				choices[choice{int32(sw), group}] = c
+			}
+			c.flows++
+			c.ports[id] = true
+			c.again, chosen = c.again || chosen && plan.Balancing.OneSeed, true
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group)) })
+	byTier := map[int][]choice{}
+	for _, key := range keys {
+		tier := plan.Nodes[plan.Switch[key.sw]].Tier
+		byTier[tier] = append(byTier[tier], key)
+	}
+	var names []string
+	var example string
+	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
+		var all, several []float64
+		// whether each takes one port for flows that the same hash has dealt out before, and how often that would be, a
+		// logarithm
+		one, product := true, 0.0
+		for _, key := range byTier[tier] {
+			c := choices[key]
+			all = append(all, chance(len(routes.Groups[key.group]), len(c.ports), c.flows))
+			if c.flows > 1 {
+				several = append(several, all[len(all)-1])
+				one = one && c.again && len(c.ports) == 1
+				product += all[len(all)-1]
+			}
+		}
+		if together(several) >= 1e-9 && !(one && product < math.Log(1e-3)) {
+			continue
+		}
+		worst := slices.Index(all, slices.Min(all))
+		if names == nil {
+			key := byTier[tier][worst]
+			c := choices[key]
+			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which take %d of them",
+				plan.Nodes[plan.Switch[key.sw]].Name, len(routes.Groups[key.group]), c.flows, len(c.ports))
+		}
+		for i, key := range byTier[tier] {
+			if name := plan.Nodes[plan.Switch[key.sw]].Name; all[i] < 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if names == nil {
+		return
+	}
+	why, remedy := fmt.Sprintf("they hash %v only", b.Fields), "load_balancing.fields: 5-tuple"
+	if plan.Balancing.OneSeed {
+		why, remedy = "the switches before them have chosen these flows by the same hash, of one seed", "load_balancing.seed: own"
+	}
+	w.warn("hashes are polarised at %s: %s; %s; switch.%s is what to change", Few(names), example, why, remedy)
+}
+
+// chance bounds the logarithm of the probability that so many flows take no more than used of n ports, each at random.
+func chance(n, used, flows int) float64 {
+	ways := 0.0 // to pick the ports, as a logarithm
+	for i := range used {
+		ways += math.Log(float64(n-i) / float64(i+1))
+	}
+	return min(0, ways+float64(flows)*math.Log(float64(used)/float64(n)))
+}
+
+// together is how often events with these logarithms of probabilities come together, or rarer ones (Fisher's method):
+// the logarithm of a probability that is uniform has an exponential distribution, and the sum of as many Erlang's.
+func together(logarithms []float64) float64 {
+	sum := 0.0
+	for _, x := range logarithms {
+		sum -= x
+	}
+	if sum == 0 {
+		return 1
+	}
+	p := 0.0
+	for i := range logarithms {
+		of, _ := math.Lgamma(float64(i + 1))
+		p += math.Exp(float64(i)*math.Log(sum) - sum - of)
+	}
+	return p
+}

@@ -1,0 +1,223 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+)
+
+// weights warns of weights among no others.
+func (w *warner) weights() {
+	type class struct {
+		host           topologies.NodeID
+		port, priority uint8
+	}
+	of := func(f *Flow) class {
+		c := class{f.Source, f.Pair.From, w.s.Host.DataPriority}
+		if own := f.own(); own.Priority > 0 {
+			c.priority = own.Priority - 1
+		}
+		return c
+	}
+	alone := map[class]int{} // 1 + the flow of weight that is alone in a class; -1: there are others
+	for i := range w.s.Flows {
+		if own := w.s.Flows[i].own(); own.Weight > 0 && alone[of(&w.s.Flows[i])] == 0 {
+			alone[of(&w.s.Flows[i])] = 1 + i
+		}
+	}
+	if len(alone) == 0 {
+		return
+	}
+	for i := range w.s.Flows {
+		if c := of(&w.s.Flows[i]); alone[c] > 0 && alone[c] != 1+i {
+			alone[c] = -1
+		}
+	}
+	for _, i := range slices.Sorted(maps.Values(alone)) {
+		if i > 0 {
+			f := &w.s.Flows[i-1]
+			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1,
+				f.Tag, w.s.Topology.Nodes[f.Source].Name)
+		}
+	}
+}
+
+// periods warns of flows whose first time on lasts as long as the run may.
+func (w *warner) periods() {
+	end := w.s.Duration
+	if w.s.Drain {
+		end += w.s.DrainLimit
+	}
+	for i := range w.s.Flows {
+		if f := &w.s.Flows[i]; f.own().Off > 0 && f.Start+f.own().On >= end {
+			w.warn("on_off of flows %s has no effect: from their start they are on for %v, and the run has ended by then, at %v",
+				f.Tag, f.own().On, end)
+		}
+	}
+}
+
+// qps warns of QPs that nothing is left for: no flow of the tag has as many packets, or messages.
+func (w *warner) qps() {
+	type kind struct {
+		tag string
+		of  QPs
+	}
+	var all []kind
+	longest := map[kind]units.Bytes{} // of the flows' sizes; 0: one is unbounded
+	for i := range w.s.Flows {
+		f := &w.s.Flows[i]
+		k := kind{f.Tag, f.own().QPs}
+		if k.of.Count <= 1 {
+			continue
+		}
+		size, seen := longest[k]
+		if !seen {
+			all = append(all, k)
+		}
+		if seen && size == 0 || f.Size == 0 {
+			longest[k] = 0
+		} else {
+			longest[k] = max(size, f.Size)
+		}
+	}
+	for _, k := range all {
+		used := len(k.of.Split(longest[k], w.s.Topology.MTU))
+		if used == k.of.Count {
+			continue
+		}
+		unit := fmt.Sprintf("%d packets of %dB", used, w.s.Topology.MTU)
+		if k.of.Message > 0 {
+			unit = fmt.Sprintf("%d messages of %v", used, k.of.Message)
+		}
+		if used == 1 {
+			unit = strings.Replace(unit, "s of ", " of ", 1)
+		}
+		w.warn("flows %s have %d QPs, and the longest is %v, %s: the others carry nothing; qps %d is enough", k.tag,
+			k.of.Count, longest[k], unit, used)
+	}
+}
+
+// grants warns of a rate to begin with where receivers' grants are all that a flow goes by.
+func (w *warner) grants() {
+	for i := range w.s.Flows {
+		f := &w.s.Flows[i]
+		spec := w.spec
+		if own := f.own().CC; own != "" {
+			var err error
+			if spec, err = w.s.lookup(own); err != nil {
+				continue // Check says so
+			}
+		}
+		if spec.Needs.Grants && f.Extra().StartRate > 0 {
+			w.warn("start_rate has no effect under %s, whose flows send what their receivers grant: leave it out, or set cc.%s.initial_credit", spec.Name, spec.Name)
+		}
+	}
+}
+
+// constants warns of constants of the flows' congestion controls that have been set and have no effect.
+func (w *warner) constants() {
+	seen := []string{}
+	for i := range w.s.Flows {
+		spec := w.spec
+		if own := w.s.Flows[i].own().CC; own != "" {
+			var err error
+			if spec, err = w.s.lookup(own); err != nil {
+				continue // Check says so
+			}
+		}
+		if slices.Contains(seen, spec.Name) {
+			continue
+		}
+		seen = append(seen, spec.Name)
+		byReason := map[string][]string{}
+		for _, name := range slices.Sorted(maps.Keys(w.s.ControllerSettings[spec.Name])) {
+			if why := w.s.IdleConstant(spec, name); why != "" {
+				byReason[why] = append(byReason[why], "cc."+spec.Name+"."+name)
+			}
+		}
+		for why, keys := range byReason { // a control has one reason
+			have := "has"
+			if len(keys) > 1 {
+				have = "have"
+			}
+			w.warn("%s %s no effect: %s", strings.Join(keys, ", "), have, why)
+		}
+	}
+}
+
+// IdleConstant says why a constant of a congestion control has no effect in the scenario; empty: it has one.
+func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
+	if spec.Idle == nil || len(s.Flows) == 0 {
+		return ""
+	}
+	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings),
+		Environment(s.Topology, &s.Flows[0], spec.Needs))
+	if err != nil {
+		return "" // Check says so
+	}
+	if names, why := spec.Idle(&set); slices.Contains(names, name) {
+		return why
+	}
+	return ""
+}
+
+// controllers warns of a congestion control that no flow is under.
+func (w *warner) controllers() {
+	for i := range w.s.Flows {
+		if own := w.s.Flows[i].own(); own.CC == "" {
+			return
+		}
+	}
+	if len(w.s.Flows) > 0 {
+		w.warn("no flow is under %s: each has a congestion control of its own (cc), so that controllers and --cc decide nothing but what runs are called", w.spec.Name)
+	}
+}
+
+// programs warns of what a topology says for programs, which a run has not.
+func (w *warner) programs() {
+	plan := w.s.Topology
+	var nodes, keys, verbs, links []string
+	for i := range plan.Nodes {
+		n := &plan.Nodes[i]
+		own := n.Programs.Keys()
+		if len(own) > 0 {
+			nodes = append(nodes, n.Name)
+		}
+		for _, key := range own {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	if len(nodes) > 0 {
+		w.warn("%s of %s: no effect in a run, which has no programs; pausenet up deploys what programs on nodes find",
+			strings.Join(keys, ", "), Few(nodes))
+	}
+	for _, c := range plan.Commands {
+		verbs = append(verbs, c.Name)
+	}
+	if len(verbs) > 0 {
+		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", Few(verbs))
+	}
+	if plan.LearnGateway {
+		w.warn("l2: learn: no effect in a run, whose hosts send no ARP and no neighbour discovery")
+	}
+	pfc := w.s.Switch.FlowControl == switchagent.FlowPFC && w.s.Switch.PFC.Priorities != 0
+	for i := range plan.Links {
+		// headroom counts a longer one
+		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() &&
+			(!pfc || a.MTU < plan.UsualInterfaceMTU()) {
+			links = append(links, PortLabel(plan, a.ID))
+		}
+	}
+	if len(links) > 0 {
+		w.warn("interface_mtu of %s: no effect in a run, which has no programs; flows' packets go by topology.mtu, %d",
+			Few(links), plan.MTU)
+	}
+}

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+)
+
+// pauses warns of switches that send a PAUSE for each packet.
+func (w *warner) pauses() {
+	plan, s := w.s.Topology, &w.s.Switch
+	if s.FlowControl != switchagent.FlowPFC || s.PFC.Priorities == 0 || s.PFC.Alpha > 0 {
+		return
+	}
+	packet := units.Bytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
+	switches := map[units.Bytes][]string{}
+	for i, own := range EverySwitch(plan, s) {
+		if xoff := own.PFC.XOFF; w.isAbout(i) && xoff != switchagent.Auto && xoff <= packet {
+			switches[xoff] = append(switches[xoff], plan.Nodes[plan.Switch[i]].Name)
+		}
+	}
+	for _, xoff := range slices.Sorted(maps.Keys(switches)) {
+		w.warn("%s: pfc.xoff is %v, and a full packet is %v: each one that arrives triggers a PAUSE; raise switch.pfc.xoff, or set it to auto",
+			Few(switches[xoff]), xoff, packet)
+	}
+}
+
+// priorities warns of flow control and marking where nothing goes.
+func (w *warner) priorities() {
+	s := &w.s.Switch
+	name, key, set := "PFC is", "pfc.priorities", s.PFC.Priorities
+	if s.FlowControl == switchagent.FlowCBFC {
+		name, key, set = "credits are", "cbfc.priorities", s.CBFC.Priorities
+	}
+	data := w.data()
+	if idle := set &^ w.used(); idle != 0 {
+		why := ""
+		if set&data == 0 {
+			why = ": data is lossy"
+		}
+		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change",
+			name, keys.PriorityList(idle), w.carries(), why, key)
+	}
+	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
+		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change",
+			keys.PriorityList(e.Priorities), w.carries())
+	}
+}
+
+// scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is
+// served when it would be served anyway.
+func (w *warner) scheduler() {
+	used, weighted := w.used(), uint8(0)
+	for p, quantum := range w.s.Switch.Scheduler.Quantum {
+		if quantum > 0 {
+			weighted |= 1 << p
+		}
+	}
+	shared := weighted & used
+	// One alone: strict priorities are served before it, those above it as before, and those below it only now.
+	strict := used &^ weighted
+	if weighted == 0 || bits.OnesCount8(shared) > 1 || shared != 0 && strict&(shared-1) != 0 {
+		return
+	}
+	why := "none of them carries anything"
+	if shared != 0 {
+		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", keys.PriorityList(shared))
+	}
+	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)",
+		keys.PriorityList(weighted), why, w.carries())
+}

@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then
+// learns of the queue by losses alone. It also warns of lossless queues that never get long enough for marks.
+func (w *warner) marks() {
+	plan := w.s.Topology
+	type kind struct {
+		level
+		before string // what packets are dropped before
+		most   units.Bytes
+		key    string // of most
+		lossy  bool
+	}
+	var all []kind
+	ports := map[kind][]string{}
+	switches := SwitchSettings(w.s, w.needs)
+	resolved := ResolveThresholds(plan, switches)
+	for i, own := range switches {
+		marks := own.ECN.Mode == switchagent.ECNRED || own.ECN.Mode == switchagent.ECNStep
+		marked := own.ECN.Priorities & w.data()
+		if !marks || marked == 0 || !w.isAbout(i) {
+			continue
+		}
+		lossy := marked&^w.lossless() != 0
+		most, key := resolved.Buffers[i], "switch.buffer"
+		if lossy && own.LossyAlpha > 0 { // at most, where the buffer has nothing else
+			most, key = units.Bytes(float64(most)*own.LossyAlpha/(1+own.LossyAlpha)), "switch.lossy_alpha"
+		}
+		if lossy && own.LossyLimit <= most {
+			most, key = own.LossyLimit, "switch.lossy_limit"
+		}
+		for _, id := range plan.Nodes[plan.Switch[i]].Ports {
+			first, last := w.levels(own, &resolved.Ports[id])
+			k := kind{first, "any is", most, key, lossy}
+			if first.at < most {
+				k.level, k.before = last, "all are"
+			}
+			if resolved.Ports[id].Unmarked || first.at < most && (!lossy || last.at <= most) {
+				continue
+			}
+			if ports[k] == nil {
+				all = append(all, k)
+			}
+			ports[k] = append(ports[k], PortLabel(plan, id))
+		}
+	}
+	lost := "dropped"
+	if w.s.Switch.Trim {
+		lost = "trimmed"
+	}
+	for _, k := range all {
+		if !k.lossy {
+			w.warn("%s: %s is %v, and the shared buffer is %v: no packet is marked; lower %s, or raise %s", Few(ports[k]),
+				k.name, k.at, k.most, k.by, k.key)
+			continue
+		}
+		w.warn("%s: %s is %v, and a lossy queue holds at most %v (%s): packets are %s before %s marked; lower %s, or raise %s",
+			Few(ports[k]), k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
+	}
+}
+
+// level is a length of a queue at which ECN marks, and the setting that it is lowered by.
+type level struct {
+	name, by string
+	at       units.Bytes
+}
+
+// levels returns the lengths of a port's queue from which ECN marks the first packets and all of them.
+func (w *warner) levels(own *switchagent.Settings, t *switchagent.Thresholds) (first, all level) {
+	of := func(key string, at units.Bytes) level { return level{key, key, at} }
+	red, tcd := w.s.Switch.ECN.Mode == switchagent.ECNRED, own.Detector == switchagent.DetectorTCD
+	all = of("switch.ecn.kmax", t.KMax)
+	switch {
+	case tcd && !own.TCD.RED:
+		all = of("switch.tcd.q_len", t.QLen)
+	case tcd || own.ECN.Mode == switchagent.ECNRED:
+		return of("switch.ecn.kmin", t.KMin), all
+	case red && w.needs.CNM:
+		all = of("switch.cnm.ecn_threshold", t.KMax)
+	case red:
+		all = level{"the congestion control's step", "switch.ecn.kmax under switch.ecn.mode: step", t.KMax}
+	}
+	return all, all
+}
+
+// unmarked warns of priorities that programs on a live fabric may choose for RDMA, and in which no congestion control
+// hears of a queue.
+func (w *warner) unmarked() {
+	e := &w.s.Switch.ECN
+	chosen := w.lossless() | 1<<w.s.Host.DataPriority
+	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
+		w.warn("ECN marks priorities %v, and RDMA may have %v too, in which %s is told of no congestion; switch.ecn.priorities is what to change",
+			keys.PriorityList(e.Priorities), keys.PriorityList(unmarked), w.spec.Name)
+	}
+}
+
+// telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.
+func (w *warner) telemetry() {
+	const leastRate = "min_rate" // a controller from a file, or another module, need not have it
+	if !w.spec.Needs.INT || len(w.s.Flows) == 0 || !slices.ContainsFunc(w.spec.Parameters,
+		func(p cc.Parameter) bool { return p.Name == leastRate }) {
+		return
+	}
+	plan := w.s.Topology
+	fastest := units.Rate(0)
+	for i := range plan.Links {
+		fastest = max(fastest, plan.Links[i].Rate)
+	}
+	limit := min(wire.INTTimeWrap, fastest.TimeFor(wire.INTTxWrap)) / 2
+	env := Environment(plan, &w.s.Flows[0], w.spec.Needs)
+	settings, err := w.s.Resolver().Resolve(w.spec, w.spec.Constants(w.s.ControllerSettings), env)
+	if err != nil {
+		return // Check says so
+	}
+	least := units.Rate(settings.Rate(leastRate))
+	every := HostSettings(w.s, w.spec.Needs).AckEvery
+	if gap := least.TimeFor(env.LineMTU) * vtime.Time(every); gap >= limit {
+		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
+			"for %v before it may be taken for less: flows would stay at that rate; a greater cc.%s.min_rate, or a lower host.ack_every",
+			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
+	}
+}
