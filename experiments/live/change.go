@@ -19,8 +19,15 @@ import (
 // Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". Warnings are what is
 // off since, though the switches work.
 func (f *Fabric) Set(setting string) (warnings []string, err error) {
-	node, rest, found := strings.Cut(setting, ".")
-	if !found || !strings.Contains(rest, "=") {
+	key, _, assigned := strings.Cut(setting, "=")
+	node, _, _ := strings.Cut(key, ".")
+	if _, err := f.Node(node); err != nil && assigned {
+		if path := pathOf(key); path != "" {
+			return nil, fmt.Errorf("unknown key %q: did you mean %q?", key, path)
+		}
+	}
+	_, rest, found := strings.Cut(setting, ".")
+	if !found || !assigned || node == key {
 		return nil, errors.New("write node.setting=value, such as leaf0.pfc.xoff=320KB; switch.pfc.xoff=320KB for all switches")
 	}
 	var which []topologies.NodeID
@@ -58,6 +65,17 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 		f.sets[n.Name] = sets
 	}
 	return slices.DeleteFunc(f.warnings(which), func(text string) bool { return slices.Contains(before, text) }), nil
+}
+
+// pathOf returns the path of a setting that a key names without its first parts: switch.pfc.xoff for xoff or pfc.xoff.
+// It is empty if there is none.
+func pathOf(key string) string {
+	for _, name := range Settings {
+		if path := "switch." + name; strings.HasSuffix(path, "."+key) {
+			return path
+		}
+	}
+	return ""
 }
 
 // reread is the fabric's setup with some more settings.

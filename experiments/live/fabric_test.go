@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,16 @@ func TestSet(t *testing.T) {
 	} {
 		if _, err := f.Set(bad); err == nil {
 			t.Errorf("%s was taken", bad)
+		}
+	}
+	for misplaced, want := range map[string]string{
+		"xoff=1KB":       `unknown key "xoff": did you mean "switch.pfc.xoff"?`,
+		"pfc.xoff=1KB":   `unknown key "pfc.xoff": did you mean "switch.pfc.xoff"?`,
+		"leaf9.xoff=1KB": `no node "leaf9"`,
+		"xof=1.5KB":      "write node.setting=value",
+	} {
+		if _, err := f.Set(misplaced); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", misplaced, err, want)
 		}
 	}
 }
