@@ -63,6 +63,8 @@ func TestCommands(t *testing.T) {
 		{"view --fabric lab --export f.html", exitBadInput, "", "--export is for runs"},
 		{"view --fabric lab --web=wr", exitBadInput, "", `did you mean "rw"?`},
 		{"view dcon-burst --web=rw", exitBadInput, "", "--web is for the page of a live fabric"},
+		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric is no program, and flags of exec stand before the node: write pausenet exec [flags] NODE COMMAND..."},
+		{"exec h1 --", exitBadInput, "", "pausenet: an argument is missing: write pausenet exec [flags] NODE COMMAND..."},
 		{"list extra", exitBadInput, "", `pausenet: unexpected argument "extra": write pausenet list`},
 		{"list topologies", exitFine, "TOPOLOGY      PURPOSE\ndcon-large", ""},
 		{"list sweeps -o json", exitFine, "{\n  \"sweeps\": [", ""},

@@ -34,8 +34,12 @@ func detach(out io.Writer, name string) error {
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		if lines.Text() == upLine {
-			fmt.Fprintf(out, "%s is up, process %d. Use it with: pausenet shell %s, or --fabric %s: pausenet exec NODE -- COMMAND, inspect, top, events, capture NODE; end it with: pausenet down %s\n",
-				name, cmd.Process.Pid, name, name, name)
+			fmt.Fprintf(out, `%[1]s is up, process %[2]d
+open a shell:   pausenet shell %[1]s
+run a program:  pausenet exec --fabric %[1]s NODE COMMAND
+look at it:     pausenet top --fabric %[1]s (or events, or capture NODE)
+end it:         pausenet down %[1]s
+`, name, cmd.Process.Pid)
 			return cmd.Process.Release()
 		}
 		fmt.Fprintln(out, lines.Text())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,14 +20,15 @@ import (
 func newExecCommand() *cobra.Command {
 	var fabric string
 	c := &cobra.Command{
-		Use:   "exec NODE -- COMMAND...",
+		Use:   "exec [flags] NODE COMMAND...",
 		Short: "Run a program on a node of a live fabric",
 		Long: `Run a program in the namespaces of a node, where the names of the fabric's
-hosts resolve. The exit code is the program's; 128 plus the signal's number if
-a signal ended it; 1 if the fabric ended. SIGTERM is passed on to the program.`,
-		Example: `  sudo pausenet exec h1 -- ping -c 3 h2
-  sudo pausenet exec h1 -- bash`,
-		Args:              cobra.MinimumNArgs(2),
+hosts resolve. Words behind NODE are the program's, its flags too. The exit
+code is the program's; 128 plus the signal's number if a signal ended it; 1 if
+the fabric ended. SIGTERM is passed on to the program.`,
+		Example: `  sudo pausenet exec h1 ping -c 3 h2
+  sudo pausenet exec --fabric lab h1 bash`,
+		Args:              programArguments,
 		ValidArgsFunction: completeNodes(&fabric, false),
 		RunE: func(_ *cobra.Command, args []string) error {
 			client, err := dial(fabric)
@@ -34,20 +36,38 @@ a signal ended it; 1 if the fabric ended. SIGTERM is passed on to the program.`,
 				return err
 			}
 			defer client.Close()
+			node, program := args[0], programOf(args)
 			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
 			ended := make(chan os.Signal, 1) // who ends us means the program, which would go on without us
 			signal.Notify(ended, syscall.SIGTERM)
 			defer signal.Stop(ended)
-			return programError(args[1], client.Exec(args[0], args[1:], ended))
+			return programError(program[0], client.Exec(node, program, ended))
 		},
 	}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: flags of the command go behind --: write pausenet %s", err, c.Use)
-	})
+	c.Flags().SetInterspersed(false)
 	fabricFlag(c, &fabric)
 	return c
+}
+
+// programOf returns the program and its arguments from those of exec: what follows the node, and -- if it is there.
+func programOf(args []string) []string {
+	if len(args) > 1 && args[1] == "--" {
+		return args[2:]
+	}
+	return args[min(1, len(args)):]
+}
+
+// programArguments checks that a node and a program are named, without a flag of exec between them.
+func programArguments(c *cobra.Command, args []string) error {
+	if len(programOf(args)) == 0 {
+		return cobra.MinimumNArgs(2)(c, nil)
+	}
+	if strings.HasPrefix(args[1], "-") && args[1] != "--" {
+		return fmt.Errorf("%s is no program, and flags of exec stand before the node", args[1])
+	}
+	return nil
 }
 
 // programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's

@@ -81,7 +81,7 @@ func findWindow() (open func(title string, command []string) error, err error) {
 			return func(title string, command []string) error { return tmuxWindow(session, title, command) }, nil
 		}
 	}
-	const remedy = "start pausenet in tmux, where xterm opens its windows (apt-get install tmux), or use `pausenet exec NODE -- bash` from other terminals"
+	const remedy = "start pausenet in tmux, where xterm opens its windows (apt-get install tmux), or use `pausenet exec NODE bash` from other terminals"
 	if os.Getenv("DISPLAY") == "" {
 		return nil, fmt.Errorf("no display (DISPLAY is not set) and no tmux session to open a window in: %s", remedy)
 	}
