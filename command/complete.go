@@ -41,7 +41,9 @@ func completeFolder(c *cobra.Command, flag string) {
 // completeList has a flag complete to a list of words with commas between them, each once. words are told the command's
 // arguments.
 func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(
+		_ *cobra.Command, args []string, begun string,
+	) ([]string, cobra.ShellCompDirective) {
 		end := strings.LastIndexByte(begun, ',') + 1
 		there := strings.Split(begun[:end], ",")
 		var lists []string
@@ -56,7 +58,9 @@ func completeList(c *cobra.Command, flag string, words func(args []string) []str
 
 // completeWord has a flag complete to one of the words, which are told the command's arguments.
 func completeWord(c *cobra.Command, flag string, words func(args []string) []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(
+		_ *cobra.Command, args []string, _ string,
+	) ([]string, cobra.ShellCompDirective) {
 		return words(args), cobra.ShellCompDirectiveNoFileComp
 	})
 }

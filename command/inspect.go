@@ -134,7 +134,8 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	fmt.Fprintln(w, "name\tprocess\tscenario\tcc\tslow-down\tvirtual time\tup for\tbusy")
 	for _, d := range all {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%g\t%v\t%v\t%.1f%%\n", d.Name, d.PID, d.Scenario, d.Controller, d.Clock.Slowdown,
-			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond, time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second), 100*d.Clock.Busy)
+			vtime.Time(d.Clock.VirtualNS)*vtime.Nanosecond,
+			time.Duration(d.Clock.WallSeconds*float64(time.Second)).Round(time.Second), 100*d.Clock.Busy)
 	}
 	if !whole {
 		return

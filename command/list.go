@@ -201,9 +201,13 @@ func (l *listing) write(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%s\n", name, purpose(description))
 		}
 	}
-	section("SCENARIO", len(l.Scenarios), func(i int) (_, _ string) { return l.Scenarios[i].Name, l.Scenarios[i].Description })
+	section("SCENARIO", len(l.Scenarios), func(i int) (_, _ string) {
+		return l.Scenarios[i].Name, l.Scenarios[i].Description
+	})
 	section("SWEEP", len(l.Sweeps), func(i int) (_, _ string) { return l.Sweeps[i].Name, l.Sweeps[i].Description })
-	section("TOPOLOGY", len(l.Topologies), func(i int) (_, _ string) { return l.Topologies[i].Name, l.Topologies[i].Description })
+	section("TOPOLOGY", len(l.Topologies), func(i int) (_, _ string) {
+		return l.Topologies[i].Name, l.Topologies[i].Description
+	})
 	if err := t.Flush(); err != nil {
 		return err
 	}

@@ -39,7 +39,9 @@ func (p *progress) wait() {
 }
 
 // start makes what a suite tells of its runs.
-func (p *progress) start(suite *suite.Suite) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
+func (p *progress) start(
+	suite *suite.Suite,
+) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 	durations := map[string]vtime.Time{}
 	for i := range suite.Scenarios {
 		durations[suite.Scenarios[i].Scenario.Name] = suite.Scenarios[i].Scenario.Duration
@@ -115,7 +117,8 @@ func (b *bar) describe() string {
 	s := fmt.Sprintf(" %s of %v  %.0f khop/s", measure.KindTime.Text(b.now.Seconds()*1e9), b.duration,
 		float64(b.hops)/b.wall.Seconds()/1e3)
 	if left := b.duration - b.now; left > 0 {
-		s += fmt.Sprintf("  %v left", (time.Duration(float64(left)/float64(b.now)*float64(b.wall)) + time.Second/2).Truncate(time.Second))
+		wall := time.Duration(float64(left) / float64(b.now) * float64(b.wall))
+		s += fmt.Sprintf("  %v left", wall.Round(time.Second))
 	}
 	return s
 }

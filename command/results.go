@@ -265,7 +265,8 @@ func steps(r *runner.Result) (lines []string) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s: %d of %d %s by %s, %v, %d ranks: mean %s, %s %s; bus bandwidth %s", c.Tag,
-			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit, duration(float64(c.Limit)), gigabits(c.Bus)))
+			c.Completed, c.Count, c.Kind, c.Algorithm, units.Bytes(c.Size), c.Ranks, duration(c.Time.Mean), limit,
+			duration(float64(c.Limit)), gigabits(c.Bus)))
 	}
 	if more := len(all) - mostCollectives; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more kinds of collectives, in summary.json", more))

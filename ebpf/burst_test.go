@@ -132,7 +132,13 @@ func TestBurstByProfile(t *testing.T) {
 	for _, c := range []struct {
 		queue int
 		state uint32
-	}{{99_999, ebpf.BurstNone}, {100_000, ebpf.BurstPersistent}, {250_000, ebpf.BurstBurst}, {100_000 + dataLen, ebpf.BurstBurst}, {99_999, ebpf.BurstNone}} {
+	}{
+		{99_999, ebpf.BurstNone},
+		{100_000, ebpf.BurstPersistent},
+		{250_000, ebpf.BurstBurst},
+		{100_000 + dataLen, ebpf.BurstBurst},
+		{99_999, ebpf.BurstNone},
+	} {
 		if r.land(0, 1, 0, c.queue); uint32(r.port(1).Class[lossless].Burst) != c.state {
 			t.Errorf("queue %d: state %d, want %d", c.queue, r.port(1).Class[lossless].Burst, c.state)
 		}

@@ -58,7 +58,8 @@ func TestREDFrequency(t *testing.T) {
 	} {
 		r.reset()
 		sw := r.sw()
-		sw.EcnMode, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
+		sw.EcnMode, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax =
+			ebpf.ECNRED, c.kmin, c.kmax, uint64(c.pmax*(1<<32))
 		const out = 4
 		random := splitMix{seed: sw.Seed + out<<40}
 		threshold := redProbability(sw, uint64(c.queue))

@@ -27,7 +27,13 @@ func (f Features) String() string {
 	for _, n := range []struct {
 		has  bool
 		name string
-	}{{f.BurstDetection, "burst detection"}, {f.Telemetry, "telemetry"}, {f.Flowlets, "flowlets"}, {f.Reroute, "rerouting"}, {f.Live, "live programs"}} {
+	}{
+		{f.BurstDetection, "burst detection"},
+		{f.Telemetry, "telemetry"},
+		{f.Flowlets, "flowlets"},
+		{f.Reroute, "rerouting"},
+		{f.Live, "live programs"},
+	} {
 		if n.has {
 			names = append(names, n.name)
 		}

@@ -54,7 +54,8 @@ func FuzzIngress(f *testing.F) {
 		sw.Lossless, sw.Q_cnm = uint32(settings>>3&1)*0xff, uint64(settings>>4&1)*250_000
 		sw.Profiles[0].Alpha, sw.Profiles[0].Xoff = uint64(settings>>5&1)<<16, uint64(settings>>6&1)*1000
 		sw.Uncounted = uint32(settings>>15&1) * 10
-		sw.EcnAtEnqueue, sw.Choice, sw.HashFields, sw.FlowletGap = argument>>16&1, argument>>17&7, argument>>20&15, uint64(argument>>24)
+		sw.EcnAtEnqueue, sw.Choice, sw.HashFields, sw.FlowletGap =
+			argument>>16&1, argument>>17&7, argument>>20&15, uint64(argument>>24)
 		if settings>>14&1 != 0 {
 			r.byCredits(uint32(argument))
 			for i := range r.State.Ports {
@@ -81,7 +82,9 @@ func FuzzIngress(f *testing.F) {
 		before := r.snapshot()
 		if trigger%8 == 0 {
 			checkFrame(t, r, before, r.enter(int(in), wired), wired)
-		} else if got := r.generate(int(in), uint32(trigger%8), argument, byte(settings>>9&7)); got.Verdict == ebpf.VerdictForward {
+		} else if got := r.generate(
+			int(in), uint32(trigger%8), argument, byte(settings>>9&7),
+		); got.Verdict == ebpf.VerdictForward {
 			if got.Trigger == ebpf.TriggerCredit {
 				if !bytes.Equal(got.data[12:14], []byte{0x88, 0xb6}) || got.data[14]>>4 != 0 ||
 					uint32(got.data[16]>>4) != got.Priority || got.Egress != uint32(in) {

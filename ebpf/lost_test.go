@@ -15,7 +15,8 @@ import (
 func TestLostFrame(t *testing.T) {
 	r := newRig(t)
 	sw := r.sw()
-	sw.EcnMode, sw.EcnPriorities, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax = ebpf.ECNRED, 1<<lossless, 0, 0, 1<<32
+	sw.EcnMode, sw.EcnPriorities, sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax, sw.EcnPmax =
+		ebpf.ECNRED, 1<<lossless, 0, 0, 1<<32
 	frame := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
 	x := r.State.Pass
 	x.Trigger, x.OutPort, x.QueueBytes, x.Burst = ebpf.TriggerLost, 1, 1000, 0

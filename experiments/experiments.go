@@ -34,9 +34,9 @@ type Options struct {
 	// Plane opens the plane. The default is the plane in this process. kernel.Opener(plane.Kernel) gives equal results
 	// and needs root and Linux.
 	Plane plane.Opener
-	// Processors is the number of processors that the run uses, 1 to partition.MaxWorkers. The default, 0, stands for all of
-	// the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several goroutines call
-	// the congestion controls of flows at different hosts at once.
+	// Processors is the number of processors that the run uses, 1 to partition.MaxWorkers. The default, 0, stands for all
+	// of the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several goroutines
+	// call the congestion controls of flows at different hosts at once.
 	Processors int
 }
 

@@ -240,7 +240,9 @@ func TestLostGrant(t *testing.T) {
 
 // TestTrimmedPacketIsGrantedAgain: what is sent again needs a grant, and a trimmed packet tells the receiver so.
 func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
-	p, g := newGranted(t, func(s *Settings) { s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us })
+	p, g := newGranted(t, func(s *Settings) {
+		s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us
+	})
 	g.Initial = 2 * mtu
 	s, r := p.grantedFlow(2*mtu, g)
 	for i := range 2 {

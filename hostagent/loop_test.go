@@ -317,7 +317,9 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 					t.Errorf("a rate of %g through a port of %v", rate, narrow)
 				}
 				l.port = line
-				if !l.run(l.now+timeout, func() bool { return l.sender.Rate() >= 0.9*line && l.sender.Sent()-l.sender.Acked() > 100*mtu }) {
+				if !l.run(l.now+timeout, func() bool {
+					return l.sender.Rate() >= 0.9*line && l.sender.Sent()-l.sender.Acked() > 100*mtu
+				}) {
 					t.Errorf("at %v the rate is %g", l.now, l.sender.Rate())
 				}
 				t.Logf("back at %.3f Gb/s after %v", l.sender.Rate()/1e9, l.now-settle-look)

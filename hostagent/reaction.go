@@ -184,7 +184,8 @@ func (s *Sender) timeout() vtime.Time {
 	if c := s.ext.connection; c != nil {
 		return c.messages.Timeout(set)
 	}
-	if r := s.ext.selective; r != nil && set > 0 && s.sentPackets()-s.acked/s.mtu-r.arrived <= int64(s.settings.Selective.LowPackets) {
+	if r := s.ext.selective; r != nil && set > 0 &&
+		s.sentPackets()-s.acked/s.mtu-r.arrived <= int64(s.settings.Selective.LowPackets) {
 		return min(set, s.settings.Selective.LowTimeout)
 	}
 	return set

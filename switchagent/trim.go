@@ -80,7 +80,8 @@ func (s *Switch) trimNewest(p int, q *frame.Queue, f *frame.Frame, n int64) bool
 	if s.queues[priority] == nil {
 		s.queues[priority] = make([]frame.Queue, len(s.ports))
 	}
-	headers, whole, cut := &s.queues[priority][p-s.first], s.counted(newest), int64(s.state.Switches[s.index].Counted(int(length)))
+	headers, whole, cut :=
+		&s.queues[priority][p-s.first], s.counted(newest), int64(s.state.Switches[s.index].Counted(int(length)))
 	if s.lossyRoom(size(q)-whole, f, n) != Admitted || s.lossyRoom(size(headers), newest, cut) != Admitted {
 		return false
 	}

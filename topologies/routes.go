@@ -261,7 +261,8 @@ func (p *Plan) BaseRTT(source, destination NodeID, pair Pair, dataBytes, ackByte
 	var t vtime.Time
 	for _, id := range p.PathOf(source, destination, pair) {
 		port := &p.Ports[id]
-		t += 2*port.Delay + port.Rate.TimeFor(p.Framing.LineBytes(dataBytes)) + port.Rate.TimeFor(p.Framing.LineBytes(ackBytes))
+		t += 2*port.Delay + port.Rate.TimeFor(p.Framing.LineBytes(dataBytes)) +
+			port.Rate.TimeFor(p.Framing.LineBytes(ackBytes))
 	}
 	return t
 }

@@ -159,7 +159,8 @@ func (s *Shell) iperf(args []string) error {
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
 	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
 	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s by the wall clock, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
-		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most), most.Gigabits(), line, report.End.Sent.Retransmits)
+		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most),
+		most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
 }
 

@@ -114,7 +114,8 @@ func (s *Shell) dump([]string) error {
 					o := e.HostStack(plan.Ports[id].Interface)
 					a := plan.Address(id)
 					fmt.Fprintf(w, "%s\t%v, %v\tprograms: %d frames sent, %d delivered, %d dropped in the host, %d in the fabric\n",
-						plan.EndName(n.ID, uint8(place)), a, topologies.IPv6(a), o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
+						plan.EndName(n.ID, uint8(place)), a, topologies.IPv6(a),
+						o.Sent.Frames, o.Delivered.Frames, o.HostDrops+o.Unknown, o.Refused)
 				}
 				continue
 			}

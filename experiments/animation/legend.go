@@ -35,7 +35,9 @@ func (s *scene) drawLegend(y float64) {
 		item(10, "PAUSE on its way", func(left float64) { p.disc(halted, point{left + 5, y}, 4) })
 	}
 	if !s.runs[0].Recorded {
-		item(26, "not sampled", func(left float64) { p.line(hostEdge, 1, []float64{2, 3}, point{left, y}, point{left + 26, y}) })
+		item(26, "not sampled", func(left float64) {
+			p.line(hostEdge, 1, []float64{2, 3}, point{left, y}, point{left + 26, y})
+		})
 	}
 	item(0, s.runs[0].Fabric, func(float64) {})
 }

@@ -142,6 +142,7 @@ func (b *benchmark) costOf(costs []cost) Hop {
 		wall = append(wall, float64(c.wall.Nanoseconds())/float64(c.hops))
 		allocated = append(allocated, float64(c.mallocs)/float64(c.hops))
 	}
-	h.SetUpSeconds, h.Nanoseconds, h.WallNanoseconds, h.Allocations = median(setUp), median(cpu), median(wall), median(allocated)
+	h.SetUpSeconds, h.Nanoseconds, h.WallNanoseconds, h.Allocations =
+		median(setUp), median(cpu), median(wall), median(allocated)
 	return h
 }

@@ -109,7 +109,9 @@ func readNodes(data []byte) (nodes []chakraNode, err error) {
 }
 
 // fields calls each with the fields of a message: its number, and a number or bytes.
-func fields(message []byte, each func(number protowire.Number, kind protowire.Type, v uint64, data []byte) error) error {
+func fields(
+	message []byte, each func(number protowire.Number, kind protowire.Type, v uint64, data []byte) error,
+) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {

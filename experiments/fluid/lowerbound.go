@@ -20,7 +20,9 @@ type Job struct {
 // packets and the order of service are.
 func LowerBound(jobs []Job) float64 {
 	order := slices.Clone(jobs)
-	slices.SortFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Work, b.Work)) })
+	slices.SortFunc(order, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Work, b.Work))
+	})
 	var (
 		sum, now float64
 		heap     []Job // by work left

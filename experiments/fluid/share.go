@@ -63,7 +63,9 @@ func (m *model) fill(link int) {
 
 // shortestFirst gives each flow, the one with the least left first, what is free on its path.
 func (m *model) shortestFirst() {
-	slices.SortFunc(m.active, func(a, b *fluid) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.flow, b.flow)) })
+	slices.SortFunc(m.active, func(a, b *fluid) int {
+		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.flow, b.flow))
+	})
 	for _, f := range m.active {
 		for _, l := range f.path {
 			m.free[l] = m.capacity[l]

@@ -209,7 +209,9 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	}
 	add("beside", size, i.Beside, i.Receiver, 0, func(h topologies.NodeID) []topologies.Pair { return i.beside(plan, h) })
 	shift := vtime.Time(phase) * at.Rate.TimeFor(plan.Framing.LineBytes(plan.MTU+58)) / phases
-	add("back", size, i.Back, i.Through[0], shift, func(h topologies.NodeID) []topologies.Pair { return i.pairs(plan, h, i.Through[0], here, there) }, here, there)
+	add("back", size, i.Back, i.Through[0], shift, func(h topologies.NodeID) []topologies.Pair {
+		return i.pairs(plan, h, i.Through[0], here, there)
+	}, here, there)
 
 	name, receiver := plan.Nodes[i.Receiver].Name, "receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: 0B}"
 	period := when.pause + when.again
@@ -315,7 +317,9 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 		// The ports share what is free with the others that fill at the same time.
 		ports := 1.0
 		for _, h := range i.Beside {
-			if slices.ContainsFunc(plan.Nodes[h].Ports, func(id topologies.PortID) bool { return plan.PeerNode(id).ID == node.ID }) {
+			if slices.ContainsFunc(plan.Nodes[h].Ports, func(id topologies.PortID) bool {
+				return plan.PeerNode(id).ID == node.ID
+			}) {
 				ports++
 			}
 		}

@@ -29,7 +29,9 @@ var Kinds = []string{"scenario", "topology", "sweep", "exercise", "hidden"}
 
 // Of is the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
-	build := map[string]func() node{"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep, "exercise": ofExercise, "hidden": ofHidden}[kind]
+	build := map[string]func() node{
+		"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep, "exercise": ofExercise, "hidden": ofHidden,
+	}[kind]
 	if build == nil {
 		return nil, fmt.Errorf("there is no schema of %q: write one of %s", kind, strings.Join(Kinds, ", "))
 	}

@@ -119,7 +119,9 @@ func testWeb(t *testing.T, plane string) {
 		t.Fatal(err)
 	}
 	page := strings.Repeat("lossless ", 20_000)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, page)
+	})}
 	served := make(chan struct{})
 	go func() {
 		_ = server.Serve(listener)

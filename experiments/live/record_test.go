@@ -80,7 +80,9 @@ func TestRecord(t *testing.T) {
 		errors.Is(err, ErrSeveral) && strings.Contains(err.Error(), name) {
 		t.Errorf("who looks for any is told %v", err)
 	}
-	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool { return o.Name == r.Name && o.Reason == r.Reason }) {
+	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool {
+		return o.Name == r.Name && o.Reason == r.Reason
+	}) {
 		t.Errorf("among all there are %v", all)
 	}
 	if r := recorded(t, name, func(f *Fabric) { f.EndedBy("a signal") }); r == nil || r.Reason != "a signal" {
@@ -176,13 +178,15 @@ func TestStrangeRecords(t *testing.T) {
 	const name = "test-strange-record"
 	folder(t, name)
 	for what, make := range map[string]func(path string) error{
-		"a pipe":       func(path string) error { return unix.Mkfifo(path, 0o600) },
-		"a link":       func(path string) error { return os.Symlink("/proc/self/status", path) },
-		"a folder":     func(path string) error { return os.Mkdir(path, 0o700) },
-		"another's":    func(path string) error { return os.WriteFile(path, []byte(`{"name":"other"}`), 0o600) },
-		"no JSON":      func(path string) error { return os.WriteFile(path, []byte("..."), 0o600) },
-		"an open end":  func(path string) error { return os.WriteFile(path, []byte(`{"name":"`+name), 0o600) },
-		"a large file": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+		"a pipe":      func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"a link":      func(path string) error { return os.Symlink("/proc/self/status", path) },
+		"a folder":    func(path string) error { return os.Mkdir(path, 0o700) },
+		"another's":   func(path string) error { return os.WriteFile(path, []byte(`{"name":"other"}`), 0o600) },
+		"no JSON":     func(path string) error { return os.WriteFile(path, []byte("..."), 0o600) },
+		"an open end": func(path string) error { return os.WriteFile(path, []byte(`{"name":"`+name), 0o600) },
+		"a large file": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
 	} {
 		if err := make(recordPath(name)); err != nil {
 			t.Fatalf("%s: %v", what, err)

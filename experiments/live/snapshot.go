@@ -131,7 +131,8 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 	return s, f.Do(func(e *engine.Engine) error {
 		start := time.Now()
 		status := f.live.Status()
-		s.Clock, s.Late, s.LateNS, s.FramesNS = clockOf(status), status.Late, status.LateSum.Nanoseconds(), status.FrameSum.Nanoseconds()
+		s.Clock, s.Late, s.LateNS, s.FramesNS =
+			clockOf(status), status.Late, status.LateSum.Nanoseconds(), status.FrameSum.Nanoseconds()
 		for i := range s.Ports {
 			classes = f.snapshotPort(e, &s.Ports[i], i, classes)
 		}
@@ -155,7 +156,8 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 	r := &e.State().Ports[id]
 	w := e.Wire(id)
 	s.Up, s.RateBPS, s.BusyNS = w.Up, int64(w.Rate), e.BusyTime(id).Nanoseconds()
-	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived = r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
+	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived =
+		r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
 	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, classDrops(e, id)
 	used := e.TxFrames(id) > 0 || r.RxFrames > 0
 	lossless := uint8(0)

@@ -34,7 +34,9 @@ var changes = []change{
 	{"incast", []string{"senders", "to", "size", "[cc]"}, func(of map[string]string) string {
 		return fmt.Sprintf("incast %s %s %s%s &", of["senders"], of["to"], of["size"], ccWord(of))
 	}},
-	{"start", []string{"[tag]"}, func(of map[string]string) string { return strings.Join(strings.Fields("start "+of["tag"]+" &"), " ") }},
+	{"start", []string{"[tag]"}, func(of map[string]string) string {
+		return strings.Join(strings.Fields("start "+of["tag"]+" &"), " ")
+	}},
 	{"link", []string{"a", "b", "state"}, func(of map[string]string) string {
 		return fmt.Sprintf("link %s %s %s", of["a"], of["b"], of["state"])
 	}},

@@ -199,7 +199,9 @@ func TestStream(t *testing.T) {
 		func(live.FlowResult) {}); err != nil {
 		t.Fatal(err)
 	}
-	f.stream(t, last.ID, func(m message) bool { return m.Kind == "happened" && strings.Contains(fmt.Sprint(m.Data), "flow_end") })
+	f.stream(t, last.ID, func(m message) bool {
+		return m.Kind == "happened" && strings.Contains(fmt.Sprint(m.Data), "flow_end")
+	})
 	verdict := make(chan live.Verdict, 1)
 	f.stream(t, last.ID, func(m message) bool {
 		if m.Kind == "sample" && last.Kind != "" {

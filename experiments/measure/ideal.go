@@ -189,7 +189,8 @@ func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 		return only, only, plan.Framing.LineBytes(only)
 	}
 	first, last = plan.IP.DataLen(wire.OpWriteFirst, plan.MTU), plan.IP.DataLen(wire.OpWriteLast, rest)
-	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(FullFrame(plan)) + plan.Framing.LineBytes(last)
+	line = plan.Framing.LineBytes(first) + (packets-2)*plan.Framing.LineBytes(FullFrame(plan)) +
+		plan.Framing.LineBytes(last)
 	return first, last, line
 }
 

@@ -38,7 +38,8 @@ func TestIdealUnderSpraying(t *testing.T) {
 		if got, want := IdealFCT(plan, ways[i], back[i], 1), 8*vtime.Microsecond+vtime.Time(each*(line+ack)); got != want {
 			t.Errorf("a packet asked for by spine%d: %v, want %v", i, got, want)
 		}
-		got, want := IdealFCT(plan, ways[i], back[i], 1000*int64(plan.MTU)), 8*vtime.Microsecond+vtime.Time(999*80*full+each*(full+ack))
+		got, want :=
+			IdealFCT(plan, ways[i], back[i], 1000*int64(plan.MTU)), 8*vtime.Microsecond+vtime.Time(999*80*full+each*(full+ack))
 		if off := got - want; off < 0 || off > 20*vtime.Nanosecond { // the first packet has 16 bytes more
 			t.Errorf("1000 packets asked for by spine%d: %v, want %v", i, got, want)
 		}

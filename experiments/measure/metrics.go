@@ -104,8 +104,12 @@ func buildMetrics() []Metric {
 		ofRun       bool
 		of          func(*Summary, *FlowStatistics) (q Quantiles, samples int64)
 	}{
-		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.FCT, int64(f.Completed) }},
-		{"slowdown", "Slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) { return f.Slowdown, int64(f.Completed) }},
+		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.FCT, int64(f.Completed)
+		}},
+		{"slowdown", "Slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+			return f.Slowdown, int64(f.Completed)
+		}},
 		{
 			"slowdown_hpcc", "Slowdown as HPCC's simulator has it", KindCount, false,
 			func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
@@ -118,7 +122,9 @@ func buildMetrics() []Metric {
 				return f.SlowdownLine, int64(f.Completed)
 			},
 		},
-		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) { return s.RTT.quantiles(), s.RTT.Samples }},
+		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
+			return s.RTT.quantiles(), s.RTT.Samples
+		}},
 		{"rtt_sampled", "RTT", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
 			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
 		}},
@@ -144,9 +150,13 @@ func buildMetrics() []Metric {
 	}
 	return append(
 		all,
-		ofFlows("mean_rate", "Mean rate", KindRate, func(f *FlowStatistics) float64 { return unless(f.Completed == 0, f.MeanRate) }),
+		ofFlows("mean_rate", "Mean rate", KindRate, func(f *FlowStatistics) float64 {
+			return unless(f.Completed == 0, f.MeanRate)
+		}),
 		ofFlows("goodput", "Goodput", KindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
-		ofFlows("finish", "Finish", KindTime, func(f *FlowStatistics) float64 { return unless(f.Finish == 0, float64(f.Finish)) }),
+		ofFlows("finish", "Finish", KindTime, func(f *FlowStatistics) float64 {
+			return unless(f.Finish == 0, float64(f.Finish))
+		}),
 		ofFlows("ce_packets", "Packets marked CE", KindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
 		ofFlows("ue_packets", "Packets marked UE", KindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
 		ofRun("pauses", "PAUSE frames, all", KindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),

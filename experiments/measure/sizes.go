@@ -42,7 +42,9 @@ func endedBySize(flows Flows, of FlowSet) []sizedFlow {
 			ended = append(ended, sizedFlow{f.Size, int32(i)})
 		}
 	}
-	slices.SortFunc(ended, func(a, b sizedFlow) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.flow, b.flow)) })
+	slices.SortFunc(ended, func(a, b sizedFlow) int {
+		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.flow, b.flow))
+	})
 	return ended
 }
 

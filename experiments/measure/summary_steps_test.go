@@ -97,7 +97,9 @@ func TestStepsLimit(t *testing.T) {
 		plan := plan.WithBalancing(topologies.Balancing{Moving: moving})
 		// The first packet of h0's is there after its line and 1 us; after the last one's line 1 us is left, and the ACK's
 		// way.
-		want := vtime.Time(80*lastLine) + vtime.Microsecond + vtime.Time(80*2*bytes) + vtime.Microsecond + 2*vtime.Microsecond + vtime.Time(2*80*plan.Framing.LineBytes(ACKFrame(plan)))
+		want :=
+			vtime.Time(80*lastLine) + vtime.Microsecond + vtime.Time(80*2*bytes) + vtime.Microsecond + 2*vtime.Microsecond +
+				vtime.Time(2*80*plan.Framing.LineBytes(ACKFrame(plan)))
 		if got := limit(plan, g, [][2]int{{0, 1}, {2, 1}}); got != want {
 			t.Errorf("two to one, moving %v: %v, want %v", moving, got, want)
 		}

@@ -140,7 +140,9 @@ func (r *reading) way(to *row, nodes []string) {
 			continue
 		}
 		from, next := r.nodes[nodes[i-1]], r.nodes[nodes[i]]
-		l := slices.IndexFunc(r.head.Links, func(l Link) bool { return l.A == from && l.B == next || l.A == next && l.B == from })
+		l := slices.IndexFunc(r.head.Links, func(l Link) bool {
+			return l.A == from && l.B == next || l.A == next && l.B == from
+		})
 		if l < 0 {
 			return
 		}

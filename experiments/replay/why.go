@@ -29,7 +29,9 @@ func (r *reading) why() error {
 		if wanted != nil && !wanted[flow] {
 			return
 		}
-		slices.SortFunc(parts, func(a, b why.Share) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Root, b.Root)) })
+		slices.SortFunc(parts, func(a, b why.Share) int {
+			return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Root, b.Root))
+		})
 		for _, p := range parts {
 			nodes[flow].add(int64(p.Node))
 			roots[flow].add(int64(p.Root))
@@ -73,7 +75,9 @@ func (r *reading) slowest(w *Why) (wanted []bool) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(r.slowdowns[b], r.slowdowns[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(r.slowdowns[b], r.slowdowns[a]), cmp.Compare(a, b))
+	})
 	wanted = make([]bool, len(order))
 	for _, i := range order[:mostTold] {
 		wanted[i] = true

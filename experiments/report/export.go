@@ -140,7 +140,9 @@ func column(u Unit) string {
 // csv has the chart's points as they are drawn.
 func (c *chart) csv() ([]byte, error) {
 	head := []string{cmp.Or(c.lineColumn, "controller"), c.xColumn, c.yColumn}
-	intervals := slices.ContainsFunc(c.lines, func(l line) bool { return slices.ContainsFunc(l.halves, func(h float64) bool { return h > 0 }) })
+	intervals := slices.ContainsFunc(c.lines, func(l line) bool {
+		return slices.ContainsFunc(l.halves, func(h float64) bool { return h > 0 })
+	})
 	if intervals {
 		head = append(head, "half_width_95")
 	}

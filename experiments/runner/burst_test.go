@@ -94,7 +94,8 @@ func TestBurst(t *testing.T) {
 				}
 			}
 			c.check(t, b)
-			if other := run(t, s, c.controller, Options{Plane: wasmplane.Open}); other.Summary.Fingerprint != b.Summary.Fingerprint {
+			other := run(t, s, c.controller, Options{Plane: wasmplane.Open})
+			if other.Summary.Fingerprint != b.Summary.Fingerprint {
 				t.Errorf("fingerprint %s on the kernel plane, %s on the wasm plane", b.Summary.Fingerprint,
 					other.Summary.Fingerprint)
 			}

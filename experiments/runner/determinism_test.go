@@ -47,8 +47,8 @@ func TestTenRuns(t *testing.T) {
 		if other := run(t, s, controller, Options{Seed: 2}); other.Summary.Fingerprint == first.Summary.Fingerprint {
 			t.Errorf("%s: seeds 1 and 2 give one fingerprint", controller)
 		}
-		if wasm := run(t, s, controller, Options{Plane: wasmplane.Open}); wasm.Summary.Fingerprint != first.Summary.Fingerprint ||
-			wasm.content() != first.content() {
+		wasm := run(t, s, controller, Options{Plane: wasmplane.Open})
+		if wasm.Summary.Fingerprint != first.Summary.Fingerprint || wasm.content() != first.content() {
 			t.Errorf("%s: %s on the kernel plane, %s on the wasm plane", controller, first.Summary.Fingerprint,
 				wasm.Summary.Fingerprint)
 		}

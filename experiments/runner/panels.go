@@ -418,7 +418,9 @@ func (o *overview) pauseRates() chosen {
 				own = append(own, &o.pauses[i])
 			}
 		}
-		slices.SortStableFunc(own, func(a, b *portPauses) int { return cmp.Compare(b.by[priority].last, a.by[priority].last) })
+		slices.SortStableFunc(own, func(a, b *portPauses) int {
+			return cmp.Compare(b.by[priority].last, a.by[priority].last)
+		})
 		for _, of := range own[:min(len(own), o.perPriority())] {
 			c.add(o.series(scenario.PauseRate, of.port, priority, ""), o.growth(&of.by[priority], window))
 		}

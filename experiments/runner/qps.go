@@ -68,7 +68,8 @@ func (s *flowSet) recovery(flow int) engine.FlowRecovery {
 	met := s.qps[flow].Recovery()
 	for _, q := range s.others(flow) {
 		m := s.qps[q].Recovery()
-		met.Spurious, met.Duplicates, met.Reordered = met.Spurious+m.Spurious, met.Duplicates+m.Duplicates, met.Reordered+m.Reordered
+		met.Spurious, met.Duplicates, met.Reordered =
+			met.Spurious+m.Spurious, met.Duplicates+m.Duplicates, met.Reordered+m.Reordered
 		met.Trimmed, met.Extent = met.Trimmed+m.Trimmed, max(met.Extent, m.Extent)
 	}
 	return met

@@ -104,7 +104,9 @@ func newRecorder(s *scenario.Scenario, lanes int) *recorder {
 		}
 	}
 	r.flows.interval = s.Sample.Interval
-	r.flows.waiting = some(func(f *scenario.Flow) bool { return !s.Sample.NoFlows && (r.sampled == nil || r.sampled[f.Tag]) })
+	r.flows.waiting = some(func(f *scenario.Flow) bool {
+		return !s.Sample.NoFlows && (r.sampled == nil || r.sampled[f.Tag])
+	})
 	return r
 }
 

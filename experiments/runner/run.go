@@ -412,7 +412,9 @@ func (r *runner) controller(number int) (cc.Controller, error) {
 	if r.watching == nil || r.watching.Controller == nil || r.Flows[flow].CC != r.CC {
 		return r.NewController(number)
 	}
-	return r.NewControllerBy(flow, func(env cc.Env, set cc.Settings) (cc.Controller, error) { return r.watching.Controller(flow, env, set) })
+	return r.NewControllerBy(flow, func(env cc.Env, set cc.Settings) (cc.Controller, error) {
+		return r.watching.Controller(flow, env, set)
+	})
 }
 
 // nameOf is what the congestion control of a flow is called in messages.

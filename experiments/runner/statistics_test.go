@@ -204,7 +204,16 @@ func TestStretches(t *testing.T) {
 	for _, c := range []struct {
 		from, to vtime.Time
 		want     bool
-	}{{0, 10, false}, {0, 11, true}, {29, 35, true}, {30, 40, false}, {30, 41, true}, {50, 70, false}, {50, 71, true}, {1000, 1001, true}} {
+	}{
+		{0, 10, false},
+		{0, 11, true},
+		{29, 35, true},
+		{30, 40, false},
+		{30, 41, true},
+		{50, 70, false},
+		{50, 71, true},
+		{1000, 1001, true},
+	} {
 		if got := s.meet(c.from, c.to); got != c.want {
 			t.Errorf("%d to %d: %t", c.from, c.to, got)
 		}

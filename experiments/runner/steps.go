@@ -134,7 +134,8 @@ func (c *collectiveRun) row(number int) rundir.CollectiveRow {
 		Begin:     -1, Completion: -1, Limit: -1, AlgBW: -1, BusBW: -1, Skew: -1, Late: -1,
 	}
 	if c.Ended {
-		row.Begin, row.Completion, row.Limit = c.Start.RoundNanoseconds(), c.Time.RoundNanoseconds(), c.Limit.RoundNanoseconds()
+		row.Begin, row.Completion, row.Limit =
+			c.Start.RoundNanoseconds(), c.Time.RoundNanoseconds(), c.Limit.RoundNanoseconds()
 		row.AlgBW, row.BusBW = int64(c.Algorithmic()+0.5), int64(c.Bus()+0.5)
 		row.Skew, row.Straggler, row.Late = c.Skew.RoundNanoseconds(), c.Straggler, c.Late.RoundNanoseconds()
 	}
@@ -220,7 +221,8 @@ func (g *graphRun) job() measure.JobSummary {
 		compute, exposed, most = compute+computes[rank], exposed+own, max(most, own)
 	}
 	n := vtime.Time(max(graph.Ranks, 1))
-	j.JCT, j.Compute, j.Exposed, j.MostExposed = jct.RoundNanoseconds(), (compute / n).RoundNanoseconds(), (exposed / n).RoundNanoseconds(), most.RoundNanoseconds()
+	j.JCT, j.Compute, j.Exposed, j.MostExposed =
+		jct.RoundNanoseconds(), (compute / n).RoundNanoseconds(), (exposed / n).RoundNanoseconds(), most.RoundNanoseconds()
 	if jct > 0 {
 		j.ExposedShare = float64(exposed/n) / float64(jct)
 	}

@@ -29,7 +29,8 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summarisePFC(&sum)
 	r.summariseCredits(&sum)
 	sum.LowestGoodput = r.recorder.lowest.summary()
-	sum.Fairness, sum.Victims, sum.Links = r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
+	sum.Fairness, sum.Victims, sum.Links =
+		r.recorder.fairness.summary(), r.victims(), measure.SummariseLinks(r.Scenario.Topology, r.linkRows)
 	sum.Imbalance = measure.ImbalanceOf(r.Scenario.Topology, r.linkRows)
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
@@ -46,7 +47,8 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	if r.options.Anywhere {
 		return sum
 	}
-	sum.Speed.WallSeconds, sum.Speed.VirtualPerSec, sum.Speed.HopsPerSecond = wall.Seconds(), now.Seconds()/wall.Seconds(), float64(e.Hops)/wall.Seconds()
+	sum.Speed.WallSeconds, sum.Speed.VirtualPerSec, sum.Speed.HopsPerSecond =
+		wall.Seconds(), now.Seconds()/wall.Seconds(), float64(e.Hops)/wall.Seconds()
 	if e.Hops > 0 {
 		sum.Speed.NSPerHop = float64(wall.Nanoseconds()) / float64(e.Hops)
 	}

@@ -48,7 +48,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		}
 		v.Worsen(measure.Fail, "%s stopped for good, with nothing in flight and no timer to retransmit%s; the first is "+
 			"flow %d, %s to %s, with %v of %s delivered%s",
-			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name, s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
+			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name,
+			s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
 		why := "look for a host that sends PAUSE without end, or a link that stays down"
 		if cutOff > 0 {

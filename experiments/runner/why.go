@@ -36,7 +36,9 @@ func newWhyRecord(s *scenario.Scenario) *whyRecord {
 	for i := range s.Flows {
 		bytes[s.Flows[i].Tag] += int64(s.Flows[i].Size)
 	}
-	tags := slices.SortedFunc(maps.Keys(bytes), func(a, b string) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b)) })
+	tags := slices.SortedFunc(maps.Keys(bytes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b))
+	})
 	names := append([]string{classControl}, tags...)
 	if len(tags) > mostClasses {
 		names = append(names[:mostClasses:mostClasses], classOthers)

@@ -178,7 +178,9 @@ func (u *Setup) NewController(number int) (cc.Controller, error) {
 
 // NewControllerBy makes the controller of a QP of a flow, where build makes what the congestion control itself would.
 // QPs have equal parts of the flow's rates.
-func (u *Setup) NewControllerBy(flow int, build func(cc.Env, cc.Settings) (cc.Controller, error)) (cc.Controller, error) {
+func (u *Setup) NewControllerBy(
+	flow int, build func(cc.Env, cc.Settings) (cc.Controller, error),
+) (cc.Controller, error) {
 	f, set := &u.Scenario.Flows[flow], &u.Flows[flow]
 	extra, qps := f.Extra(), float64(1+len(u.more[int32(flow)]))
 	if extra.ConstantRate > 0 {

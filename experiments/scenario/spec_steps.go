@@ -60,7 +60,9 @@ func placed(hosts []int, racks []int32, placement string, random workload.Stream
 			turn[h] = seen[racks[h]]
 			seen[racks[h]]++
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(turn[a], turn[b]), cmp.Compare(racks[a], racks[b])) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Or(cmp.Compare(turn[a], turn[b]), cmp.Compare(racks[a], racks[b]))
+		})
 	case "random":
 		for i := len(order) - 1; i > 0; i-- {
 			k := random.Below(uint64(i), i+1)

@@ -627,7 +627,9 @@ func TestIdle(t *testing.T) {
 		"y under one": {func(x, y, controller string) string {
 			return x + controller + map[bool]string{true: y}[controller == "swift"]
 		}, nil},
-		"none of y = 2 made":   {func(x, y, controller string) string { return map[bool]string{true: x + controller}[y == "1"] }, nil},
+		"none of y = 2 made": {func(x, y, controller string) string {
+			return map[bool]string{true: x + controller}[y == "1"]
+		}, nil},
 		"equal, of those made": {func(x, y, controller string) string { return map[bool]string{true: controller}[x == "1" || y == "1"] }, []string{"x", "y"}},
 	} {
 		outcomes := make([]Outcome, len(points))

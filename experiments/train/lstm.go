@@ -101,7 +101,8 @@ func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
 		return nil, err
 	}
 	p := recipe(o)
-	p.Scenarios, p.Pairs, p.MAPE, p.UnseenMAPE, p.Trial = c.collected.names(), len(f.data.pairs), f.mape, f.unseen.All, trial
+	p.Scenarios, p.Pairs, p.MAPE, p.UnseenMAPE, p.Trial =
+		c.collected.names(), len(f.data.pairs), f.mape, f.unseen.All, trial
 	return &LSTMResult{
 		Available: f.data.available[:], Taken: f.data.taken[:], Loss: f.loss, Unseen: f.unseen,
 		Predictions: c.predictions(f.trainer.Model()),

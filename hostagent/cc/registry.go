@@ -105,7 +105,14 @@ func (n SwitchNeeds) String() string {
 	for _, need := range []struct {
 		on   bool
 		name string
-	}{{n.ECN && !n.ECNStep, "ECN"}, {n.ECN && n.ECNStep, "ECN step"}, {n.CNM, "CNM"}, {n.TCD, "TCD"}, {n.INT, "INT"}, {n.PCN, "PCN"}} {
+	}{
+		{n.ECN && !n.ECNStep, "ECN"},
+		{n.ECN && n.ECNStep, "ECN step"},
+		{n.CNM, "CNM"},
+		{n.TCD, "TCD"},
+		{n.INT, "INT"},
+		{n.PCN, "PCN"},
+	} {
 		if need.on {
 			s = append(s, need.name)
 		}

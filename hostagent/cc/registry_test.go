@@ -46,13 +46,15 @@ func TestRegister(t *testing.T) {
 		`"DCQCN" is no name`:                         func(s *Spec) { s.Name = "DCQCN" },
 		`"all" is no name`:                           func(s *Spec) { s.Name = "all" },
 		"carries one of the three":                   func(s *Spec) { s.Needs = SwitchNeeds{Grants: true, INT: true} },
-		"set its HasWindow":                          func(s *Spec) { s.Needs, s.HasWindow = SwitchNeeds{Grants: true}, false },
-		`"../up" is no name`:                         func(s *Spec) { s.Name = "../up" },
-		"make it by cc.Define":                       func(s *Spec) { s.New = nil },
-		"no Summary or no Source":                    func(s *Spec) { s.Source = "" },
-		"set its Departure":                          func(s *Spec) { s.Departure = "" },
-		`parameter "step" lacks its Doc`:             func(s *Spec) { s.Parameters[0].Doc = "" },
-		"parameter step is there twice":              func(s *Spec) { s.Parameters[1].Name = "step" },
+		"set its HasWindow": func(s *Spec) {
+			s.Needs, s.HasWindow = SwitchNeeds{Grants: true}, false
+		},
+		`"../up" is no name`:             func(s *Spec) { s.Name = "../up" },
+		"make it by cc.Define":           func(s *Spec) { s.New = nil },
+		"no Summary or no Source":        func(s *Spec) { s.Source = "" },
+		"set its Departure":              func(s *Spec) { s.Departure = "" },
+		`parameter "step" lacks its Doc`: func(s *Spec) { s.Parameters[0].Doc = "" },
+		"parameter step is there twice":  func(s *Spec) { s.Parameters[1].Name = "step" },
 	} {
 		bad := whole
 		bad.Parameters = slices.Clone(whole.Parameters)

@@ -130,7 +130,8 @@ func (j *job) write(w func(format string, args ...any)) {
 func (c *testCase) clone() *testCase {
 	d := *c
 	d.Constants, d.Flows, d.Faults = slices.Clone(c.Constants), slices.Clone(c.Flows), slices.Clone(c.Faults)
-	d.Fabric.Buffers, d.Fabric.Hosts, d.Fabric.Trunks = slices.Clone(c.Fabric.Buffers), slices.Clone(c.Fabric.Hosts), slices.Clone(c.Fabric.Trunks)
+	d.Fabric.Buffers, d.Fabric.Hosts, d.Fabric.Trunks =
+		slices.Clone(c.Fabric.Buffers), slices.Clone(c.Fabric.Hosts), slices.Clone(c.Fabric.Trunks)
 	return &d
 }
 

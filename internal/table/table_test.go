@@ -272,7 +272,9 @@ func TestNoAllocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { _ = w.Write(&row{Flow: 7, Tag: "a", FCT: -1, Slowdown: 1.5, Value: 0.1}) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		_ = w.Write(&row{Flow: 7, Tag: "a", FCT: -1, Slowdown: 1.5, Value: 0.1})
+	}); n > 0 {
 		t.Errorf("writing: %g allocations a row", n)
 	}
 }

@@ -82,7 +82,9 @@ func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Br
 // BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of
 // selective repeat's.
 func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
-	b := Brief(psn&PSNMask) | Brief(msn&PSNMask)<<briefMSN | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN | briefAnswer<<briefOp
+	b :=
+		Brief(psn&PSNMask) | Brief(msn&PSNMask)<<briefMSN | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN |
+			briefAnswer<<briefOp
 	switch mark {
 	case CE:
 		b |= 1 << briefFECN

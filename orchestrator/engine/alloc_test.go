@@ -50,7 +50,9 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 // steady is a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it
 // until a time.
-func steady(t testing.TB, set func(*switchagent.Settings, *hostagent.Settings)) (e *Engine, run func(until vtime.Time)) {
+func steady(
+	t testing.TB, set func(*switchagent.Settings, *hostagent.Settings),
+) (e *Engine, run func(until vtime.Time)) {
 	t.Helper()
 	plan, err := topologies.Builtin("star")
 	if err != nil {

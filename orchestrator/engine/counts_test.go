@@ -163,10 +163,12 @@ func TestCountsAddUp(t *testing.T) {
 		none  func(n sums) bool // says whether the case tests nothing
 	}{
 		{"marks as frames leave", 0, func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax = switchagent.ECNStep, switchagent.ECNDequeue, 20*units.KB, 20*units.KB
+			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax =
+				switchagent.ECNStep, switchagent.ECNDequeue, 20*units.KB, 20*units.KB
 		}, incast, func(n sums) bool { return n.ce == 0 }},
 		{"marks as frames join", 50 * vtime.Microsecond, func(s *switchagent.Settings, _ *hostagent.Settings) {
-			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax = switchagent.ECNStep, switchagent.ECNEnqueue, 20*units.KB, 20*units.KB
+			s.ECN.Mode, s.ECN.Point, s.ECN.KMin, s.ECN.KMax =
+				switchagent.ECNStep, switchagent.ECNEnqueue, 20*units.KB, 20*units.KB
 		}, incast, func(n sums) bool { return n.ce == 0 }},
 		{"CNMs", 0, func(s *switchagent.Settings, _ *hostagent.Settings) {
 			s.CNM.QCNM, s.CNM.QECN = 30*units.KB, 20*units.KB

@@ -323,7 +323,8 @@ func TestCreditsAfterAllMessagesAreLost(t *testing.T) {
 func TestLostPause(t *testing.T) {
 	const topology = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"
 	l := newFaultLab(t, topology, func(s *switchagent.Settings, h *hostagent.Settings) {
-		s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom, s.PFC.Quanta, h.RetransmitTimeout = 20*units.KB, 10*units.KB, 20*units.KB, 2000, 500*vtime.Microsecond
+		s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom, s.PFC.Quanta, h.RetransmitTimeout =
+			20*units.KB, 10*units.KB, 20*units.KB, 2000, 500*vtime.Microsecond
 	})
 	l.send("h0", "h2", 1_000_000, 0, 0)
 	l.send("h1", "h2", 1_000_000, 0, 0)

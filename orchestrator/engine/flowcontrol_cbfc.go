@@ -197,7 +197,8 @@ func (c *cbfc) wake(l *lane, after vtime.Time) {
 // and ports with adjacent numbers stand far apart.
 func (c *cbfc) phase(port int) vtime.Time {
 	const golden = 0x9e3779b9 // 2^32 divided by it
-	return vtime.Time(uint64(uint32(port)*golden) * uint64(c.period[port]/vtime.Nanosecond) >> 32 * uint64(vtime.Nanosecond))
+	period := uint64(c.period[port] / vtime.Nanosecond)
+	return vtime.Time(uint64(uint32(port)*golden)*period>>32) * vtime.Nanosecond
 }
 
 // linkDown: until the link comes up there are no credits.

@@ -17,7 +17,9 @@ func TestFramingCountsInSwitches(t *testing.T) {
 		want := first + (packets-1)*full
 		fabric := "framing: " + framing + "\nrate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}"
 		t.Run(framing, func(t *testing.T) {
-			l := newLab(t, fabric, labOptions{sw: func(s *switchagent.Settings) { s.PFC.XOFF, s.PFC.XON = bytesOf(int64(want)), 2000 }})
+			l := newLab(t, fabric, labOptions{sw: func(s *switchagent.Settings) {
+				s.PFC.XOFF, s.PFC.XON = bytesOf(int64(want)), 2000
+			}})
 			in, out := l.port("s0", "h0"), l.port("s0", "h1")
 			l.sendPFC(l.port("h1", "s0"), 0, 3, wire.PauseMax)
 			l.send("h0", "h1", packets*1000, 2*vtime.Microsecond, 0)

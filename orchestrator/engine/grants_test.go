@@ -73,7 +73,9 @@ func TestIncastsByGrants(t *testing.T) {
 			frame := int64(wire.V4.DataLen(wire.OpWriteMiddle.WithDemand(), mtuBytes))
 			line := l.plan.Framing.LineBytes(int(frame))
 			// 1.5 times bandwidth by delay for each, as constants have it: 4 us of cables, two frames, two ACKs.
-			rtt := 4*vtime.Microsecond + 2*(100*units.Gbps).TimeFor(line) + 2*(100*units.Gbps).TimeFor(l.plan.Framing.LineBytes(wire.AckLen))
+			rtt :=
+				4*vtime.Microsecond + 2*(100*units.Gbps).TimeFor(line) +
+					2*(100*units.Gbps).TimeFor(l.plan.Framing.LineBytes(wire.AckLen))
 			initial := 3 * (100 * units.Gbps).BytesIn(rtt) / 2
 			if most := int64(c.senders) * (initial/mtuBytes + 1) * frame; longest > most || longest < most/2 &&
 				c.senders == 100 {
@@ -161,7 +163,9 @@ func TestGrantsUnderLoss(t *testing.T) {
 // TestGrantsAddUp: a grant that nobody counted, and one that is lost without a trace, are found.
 func TestGrantsAddUp(t *testing.T) {
 	found := func(l *lab, place string) bool {
-		return slices.ContainsFunc(l.Check(), func(v Violation) bool { return v.Invariant == grantInvariant && v.Place == place })
+		return slices.ContainsFunc(l.Check(), func(v Violation) bool {
+			return v.Invariant == grantInvariant && v.Place == place
+		})
 	}
 	l := newGrantLab(t, 3, nil)
 	l.grant("h0", "h2", 500_000, 0, nil)

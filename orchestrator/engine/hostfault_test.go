@@ -56,7 +56,9 @@ func TestSlowReceiverOverruns(t *testing.T) {
 
 // TestSlowReceiverGrantsLess: by credits a slow receiver holds its switch back too, and loses nothing.
 func TestSlowReceiverGrantsLess(t *testing.T) {
-	l := newFaultLab(t, twoHosts, func(s *switchagent.Settings, _ *hostagent.Settings) { s.FlowControl = switchagent.FlowCBFC })
+	l := newFaultLab(t, twoHosts, func(s *switchagent.Settings, _ *hostagent.Settings) {
+		s.FlowControl = switchagent.FlowCBFC
+	})
 	flow := l.send("h0", "h1", 2_000_000, 0, 0)
 	slow := Receiver{Rate: 10 * units.Gbps, Buffer: 300 * units.KB, XOFF: 100 * units.KB}
 	l.at(0, func() error { return l.SetReceiver(1, &slow) })

@@ -265,7 +265,8 @@ func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 	for range 60 {
 		host := random.IntN(hosts)
 		if random.IntN(3) == 0 {
-			add(host, OperationConfig{Duration: vtime.Time(random.Int64N(int64(20*vtime.Microsecond))) * vtime.Time(random.IntN(2)), Unit: random.IntN(3)})
+			duration := vtime.Time(random.Int64N(int64(20*vtime.Microsecond))) * vtime.Time(random.IntN(2))
+			add(host, OperationConfig{Duration: duration, Unit: random.IntN(3)})
 			continue
 		}
 		other := (host + 1 + random.IntN(hosts-1)) % hosts

@@ -219,8 +219,8 @@ func testLiveFrames(t *testing.T, planeName string) {
 }
 
 // TestLiveFlood has a host send as fast as it can. Its own frames are dropped in its host, and another host's pings get
-// through. All hosts share the kernel's ring: while the engine falls behind (under the race detector, say) a ping may be
-// among the frames that it has no room for, which Status counts, but not ten pings.
+// through. All hosts share the kernel's ring: while the engine falls behind (under the race detector, say) a ping may
+// be among the frames that it has no room for, which Status counts, but not ten pings.
 func TestLiveFlood(t *testing.T) { onPlanes(t, testLiveFlood) }
 
 func testLiveFlood(t *testing.T, planeName string) {

@@ -98,7 +98,8 @@ type cmID struct {
 }
 
 func (m *manager) begin(s *Server) {
-	m.server, m.listening, m.early, m.due = s, map[service]*cmID{}, map[service]map[*cmID]parameters{}, map[vtime.Time][]func(){}
+	m.server, m.listening, m.early, m.due =
+		s, map[service]*cmID{}, map[service]map[*cmID]parameters{}, map[vtime.Time][]func(){}
 }
 
 // during runs a function between two events, with the mutex.

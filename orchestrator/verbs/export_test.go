@@ -47,7 +47,9 @@ var FileSystem = fileSystem
 
 // NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
 func NewServer(e *engine.Engine, plan *topologies.Plan,
-	flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error),
+	flow func(
+		source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8,
+	) (engine.FlowConfig, error),
 ) *Server {
 	var mutex sync.Mutex
 	s := &Server{

@@ -27,7 +27,9 @@ type Config struct {
 	Do func(func(e *engine.Engine) error) error
 	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way, its congestion control
 	// and its priority.
-	Flow func(source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8) (engine.FlowConfig, error)
+	Flow func(
+		source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8,
+	) (engine.FlowConfig, error)
 	// Data is the priority of queue pairs that choose none, Lossless (bit n: priority n) are the others that they may
 	// choose.
 	Data, Lossless uint8

@@ -382,7 +382,11 @@ func TestCertificateIsAServers(t *testing.T) {
 		name string
 		use  x509.ExtKeyUsage
 		good bool
-	}{{"pausenet", x509.ExtKeyUsageServerAuth, true}, {"pausenet", x509.ExtKeyUsageClientAuth, false}, {"other", x509.ExtKeyUsageServerAuth, false}} {
+	}{
+		{"pausenet", x509.ExtKeyUsageServerAuth, true},
+		{"pausenet", x509.ExtKeyUsageClientAuth, false},
+		{"other", x509.ExtKeyUsageServerAuth, false},
+	} {
 		if _, err := certificate.Verify(x509.VerifyOptions{
 			Roots: roots, DNSName: c.name,
 			KeyUsages: []x509.ExtKeyUsage{c.use},

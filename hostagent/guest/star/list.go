@@ -130,7 +130,9 @@ func (l *listValue) Attr(name string) (starlark.Value, error) {
 }
 
 var listMethods = map[string]*starlark.Builtin{
-	"append": starlark.NewBuiltin("append", func(thread *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	"append": starlark.NewBuiltin("append", func(
+		thread *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple,
+	) (starlark.Value, error) {
 		l := fn.Receiver().(*listValue)
 		if len(args) != 1 {
 			return nil, fmt.Errorf("append takes one item")
@@ -147,7 +149,9 @@ var listMethods = map[string]*starlark.Builtin{
 		l.items = append(l.items, args[0])
 		return starlark.None, grow(thread, 1)
 	}),
-	"pop": starlark.NewBuiltin("pop", func(thread *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	"pop": starlark.NewBuiltin("pop", func(
+		thread *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple,
+	) (starlark.Value, error) {
 		l := fn.Receiver().(*listValue)
 		if err := l.changes(); err != nil {
 			return nil, err
@@ -165,7 +169,9 @@ var listMethods = map[string]*starlark.Builtin{
 		l.items = append(l.items[:i], l.items[i+1:]...)
 		return v, nil
 	}),
-	"clear": starlark.NewBuiltin("clear", func(_ *starlark.Thread, fn *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	"clear": starlark.NewBuiltin("clear", func(
+		_ *starlark.Thread, fn *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple,
+	) (starlark.Value, error) {
 		l := fn.Receiver().(*listValue)
 		if err := l.changes(); err != nil {
 			return nil, err

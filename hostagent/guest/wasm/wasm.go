@@ -97,7 +97,8 @@ type program struct {
 
 // config is the runtime's.
 func config() wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
+	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).
+		WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
 }
 
 func init() { guest.Register(".wasm", Read) }

@@ -125,7 +125,9 @@ func TestSearchIsLargest(t *testing.T) {
 			for _, q := range some {
 				f.Frames(q, func(a PortPriority, size uint64) { bytes[a] += size })
 			}
-			if slices.ContainsFunc(some, func(q PortPriority) bool { return !f.StaysPaused(f.Account(q), bytes[f.Account(q)], 0) }) {
+			if slices.ContainsFunc(some, func(q PortPriority) bool {
+				return !f.StaysPaused(f.Account(q), bytes[f.Account(q)], 0)
+			}) {
 				continue
 			}
 			for _, q := range some {

@@ -72,8 +72,10 @@ func TestFillSwitch(t *testing.T) {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}
 	// What is no setting stays; thresholds that were there before are gone.
-	got.Used, got.HeadroomUsed, got.Uncounted, got.IntOn, got.Choice, got.Cnm, got.Seed, got.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
-	want.Used, want.HeadroomUsed, want.Uncounted, want.IntOn, want.Choice, want.Cnm, want.Seed, want.EcmpSeed = 5, 6, 7, 8, 9, 10, 11, 12
+	got.Used, got.HeadroomUsed, got.Uncounted, got.IntOn, got.Choice, got.Cnm, got.Seed, got.EcmpSeed =
+		5, 6, 7, 8, 9, 10, 11, 12
+	want.Used, want.HeadroomUsed, want.Uncounted, want.IntOn, want.Choice, want.Cnm, want.Seed, want.EcmpSeed =
+		5, 6, 7, 8, 9, 10, 11, 12
 	got.Profiles[3].Xoff = 1
 	write(4)
 	if got != want {
