@@ -226,7 +226,7 @@ func programs(single bool, n node) node {
 
 func ofScenario() node {
 	n := scenario.Keys().JSONSchema()
-	maps.Copy(n["properties"].(node), node{"flows": list(flow()), "workloads": list(workloads())})
+	maps.Copy(n["properties"].(node), node{"workloads": list(workloads())})
 	return n
 }
 
@@ -238,40 +238,6 @@ func switchSettings() node {
 func hostSettings() node {
 	s := settings.DefaultHost()
 	return with("settings of every host", settings.Host(&s).JSONSchema())
-}
-
-func flow() node {
-	n := own("its")
-	maps.Copy(n, node{
-		"tag": text("names the flows in results"), "from": names("senders"), "to": names("receivers"),
-		"size": some(node{"const": scenario.Unbounded}, ref("size")), "start": with("default: 0s", ref("time")),
-		"count": count("flows of each pair (default: 1)"), "interval": with("between their starts", ref("time")),
-		"jitter":            with("within which the seed delays the start", ref("time")),
-		"via":               names("switches that the path leads through"),
-		"start_rate":        with("the controller's first rate", ref("rate")),
-		"constant_rate":     with("without congestion control", ref("rate")),
-		"expect_unfinished": flag("it may outlast the run without a warning"),
-	})
-	return object(n, "from", "to", "size")
-}
-
-// own are the keys of what flows may have of their own, of a flow or a workload.
-func own(whose string) node {
-	qps := node{
-		"count": count("how many"), "message": with("they take messages of this size in turn (default: equal shares of the packets)", ref("size")),
-		"via": names("switches that their paths lead through, one each in turn; of a listed flow"),
-	}
-	return node{
-		"cc":       text(whose + " congestion control (default: the run's)"),
-		"priority": count("of its data (default: host.data_priority)"),
-		"weight":   count("packets in its turn at the NIC (default: 1)"),
-		"stop":     with("sends nothing new from then on", ref("time")),
-		"on_off": object(node{
-			"on":  with("sends for so long", ref("time")),
-			"off": with("and then not for so long", ref("time")),
-		}, "on", "off"),
-		"qps": some(count("queue pairs, each with its own UDP source port"), object(qps, "count")),
-	}
 }
 
 func workloads() node {
@@ -296,7 +262,7 @@ func workloads() node {
 		n["start"], n["interval"], n["rounds"] = ref("time"), with("between rounds", ref("time")), count("default: 1")
 		return n
 	}
-	csv := own("its flows'")
+	csv := new(scenario.Own).Keys().JSONSchema()["properties"].(node)
 	maps.Copy(csv, node{
 		"tag":               text("names the flows in results"),
 		"expect_unfinished": flag("they may outlast the run without a warning"),

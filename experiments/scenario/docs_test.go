@@ -54,6 +54,7 @@ func TestDocumentedKeys(t *testing.T) {
 		table          keys.Table
 	}{
 		{"scenarios", "scenario", Keys()},
+		{"scenarios", "flow", newFlowEntry().keys()},
 		{"scenarios", "variant", new(Variant).keys()},
 		{"scenarios", "sample", new(Sampling).keys()},
 		{"scenarios", "panel", new(Panel).keys()},

@@ -40,7 +40,7 @@ func (d *decoder) keys() keys.Table {
 		keys.Integer("seed", &d.seed).Between("0", fmt.Sprint(1<<seedBits-1)).Means(
 			"seed of everything random: RED's marks, UDP source ports of flows, their `jitter`, and the flows of " +
 				"workloads"),
-		keys.Other("flows", "list of mappings", anyMapping).Usually("this or `workloads`").Means(
+		keys.List("flows", newFlowEntry().keys).Usually("this or `workloads`").Means(
 			"flows, one by one: [below](#flows)"),
 		keys.Other("workloads", "list of mappings", anyMapping).Usually("this or `flows`").Means(
 			"flows by rules, or from files: [below](#workloads)"),

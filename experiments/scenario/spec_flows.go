@@ -3,8 +3,10 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -19,114 +21,196 @@ const maxFlows = 4_000_000
 const Unbounded = "unbounded"
 
 func (d *decoder) flows(v *yamlspec.Value) {
-	for _, item := range v.Items() {
-		if !item.IsMapping() {
-			item.Errorf("a flow is a mapping such as {from: H0, to: R0, size: 1MB}")
-			continue
-		}
+	for _, item := range v.Mappings("a flow is a mapping such as {from: H0, to: R0, size: 1MB}") {
 		d.flow(item)
 	}
 }
 
-// flow reads one entry of flows. It stands for count flows from each sender to each receiver, interval apart.
+// flowEntry is one entry of flows: count flows from each sender to each receiver, interval apart.
+type flowEntry struct {
+	Flow
+	extras   FlowExtras
+	count    int
+	interval vtime.Time
+}
+
+// newFlowEntry returns an entry as it is before its keys are read. That its size is above 0 keeps a mistake in it from
+// being taken for a flow that never ends.
+func newFlowEntry() *flowEntry { return &flowEntry{Flow: Flow{Tag: DefaultTag, Size: 1}, count: 1} }
+
+// keys returns the keys of an entry of flows.
+func (e *flowEntry) keys() keys.Table {
+	return append(keys.Table{
+		keys.Names("from").Need().Means("senders: hosts, or " +
+			"[interfaces](topologies.md#hosts-of-several-ports) of hosts with several ports: `h0.2`"),
+		keys.Names("to").Need().Means("receivers, as `from`; no host sends to itself"),
+		keys.Size("size", &e.Size).Need().Or(Unbounded, 0).
+			NotZero("a flow sends at least 1B; write " + Unbounded + " for one that sends until the run ends").Means(
+			"payload bytes; `unbounded`: sends until the run ends"),
+		tagKey(&e.Tag),
+		keys.Time("start", &e.Start).Means("start time"),
+		keys.Time("jitter", &e.extras.Jitter).Means(
+			"each flow starts later by a random time below this, chosen by the seed"),
+		keys.Integer("count", &e.count).Between("1", strconv.Itoa(maxFlows)).Means(
+			"flows from each sender to each receiver; needs `interval`"),
+		keys.Time("interval", &e.interval).Usually("none").Means("time between their starts; `0s` starts all at once"),
+		keys.Names("via").Usually("ECMP's choice").Means(
+			"switches that the path must include; they must lie on a shortest path: [below](#routing)"),
+		keys.Rate("start_rate", &e.extras.StartRate).Usually("the controller's: line rate").Means(
+			"start the flow as if it had converged to this rate"),
+		keys.Rate("constant_rate", &e.extras.ConstantRate).Usually("none").Means(
+			"pace the flow at this rate, without congestion control"),
+		unfinishedKey(&e.ExpectUnfinished),
+	}, e.extras.Own.Keys()...)
+}
+
+// tagKey returns the key by which results tell flows apart.
+func tagKey(tag *string) keys.Key {
+	return keys.Matching("tag", tag, tagName, "a tag is letters, digits and _ . + / -").Means(
+		"name by which results are grouped")
+}
+
+func unfinishedKey(expected *bool) keys.Key {
+	return keys.Flag("expect_unfinished", expected).Means(
+		"`true`: the flow may outlast the run, and the verdict does not warn of it")
+}
+
+// Keys returns the keys that both a flow and a workload may have.
+func (o *Own) Keys() keys.Table {
+	return keys.Table{
+		keys.Text(ownController, &o.CC).Usually("the run's").Means(
+			"congestion control of this flow, built-in or from a file"),
+		keys.OwnPriority("priority", &o.Priority).Usually("host.data_priority").Means("priority of its data; see below"),
+		keys.Integer("weight", &o.Weight).Between("1", strconv.Itoa(mostWeight)).Usually("1").Means(
+			"packets that it may send per turn at the NIC; see below"),
+		keys.Time("stop", &o.Stop).Usually("none").
+			NotZero("the flow would never start; leave it out for one that sends what it has").Means(
+			"time after which the flow sends nothing new; see below"),
+		keys.GroupOf("on_off", &keys.Group{Example: "{on: 10us, off: 40us}"}).Usually("none").Means(
+			"`{on: 10us, off: 40us}`: from its start, the flow repeatedly sends for 10 us and is silent for 40 us"),
+		keys.Time("on_off.on", &o.On).Need().NotZero(alwaysOn).Means("how long it sends"),
+		keys.Time("on_off.off", &o.Off).Need().NotZero(alwaysOn).Means("how long it is silent then"),
+		keys.GroupOf("qps", &keys.Group{Short: "count"}).Usually("1").Means(
+			"queue pairs that carry the flow: a number, or `{count: 4, message: 1MB, via: [spine0, spine1]}`; see below"),
+		keys.Integer("qps.count", &o.QPs.Count).Need().Between("1", strconv.Itoa(MostQPs)).Means(
+			"queue pairs, each with its own UDP source port"),
+		keys.Size("qps.message", &o.QPs.Message).Usually("equal shares of the packets").NotZero("give the size of the " +
+			"messages that QPs take in turn, or leave it out for equal shares of the packets").Means(
+			"the QPs take messages of this size in turn"),
+		keys.Names("qps.via").Usually("ECMP's choice").Means(
+			"switches that their paths lead through, one each in turn; only of a flow, not of a workload"),
+	}
+}
+
+// alwaysOn says what to do instead of a period of 0.
+const alwaysOn = "leave on_off out for a flow that sends all the time"
+
+// flow reads one entry of flows.
 func (d *decoder) flow(v *yamlspec.Value) {
-	m := v.Mapping()
-	f, extras := Flow{Tag: DefaultTag}, FlowExtras{}
-	if tag := m.Get("tag"); tag.String(&f.Tag) && !tagName.MatchString(f.Tag) {
-		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
-	}
-	from, to := m.Need("from"), m.Need("to")
-	senders, receivers := d.ends(from), d.ends(to)
-
-	switch size := m.Need("size"); {
-	case size.Raw() == Unbounded:
-	case !size.Bytes(&f.Size):
-		f.Size = 1 // this mistake is the size's: that the flow never ends would be another
-	case f.Size == 0:
-		f.Size = 1
-		size.Errorf("size 0: a flow sends at least 1B; write %s for one that sends until the run ends", Unbounded)
-	}
-	m.Get("start").Time(&f.Start)
-	count, interval := 1, vtime.Time(0)
-	m.Get("count").Int(&count, 1, maxFlows)
-	between := m.Get("interval")
-	switch between.Time(&interval); {
-	case between == nil && count > 1:
-		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 to start all at once)", count)
-	case between != nil && count == 1 && m.Get("count") == nil:
-		m.Key("interval").Errorf("interval has no effect without a count")
-	}
-	if jitter := m.Get("jitter"); jitter.Time(&extras.Jitter) && extras.Jitter >= d.s.Duration && d.s.Duration > 0 {
-		jitter.Errorf("jitter %v is not less than the run's duration, %v", extras.Jitter, d.s.Duration)
-		extras.Jitter = 0
-	}
-	d.checkStart(m, v, f.Start+extras.Jitter, interval, count)
-
-	via, viaAt := d.find(m.Get("via"))
-	extras.Via = via
-	m.Get("start_rate").Rate(&extras.StartRate)
-	m.Get("constant_rate").Rate(&extras.ConstantRate)
-	m.Get("expect_unfinished").Bool(&f.ExpectUnfinished)
-	qps := d.own(m, &extras.Own)
-	if at := m.Get("stop"); extras.Stop > 0 && extras.Stop <= f.Start+extras.Jitter+interval*vtime.Time(count-1) {
-		at.Errorf("stop %v is not after the start, %v", extras.Stop, f.Start+extras.Jitter+interval*vtime.Time(count-1))
-	}
-	if extras.CC != "" && extras.ConstantRate > 0 {
-		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
-	}
-	if extras.StartRate > 0 && extras.ConstantRate > 0 {
-		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
-	}
-	var qpViaAt []*yamlspec.Value
-	if qps.IsMapping() && qps.Has("via") {
-		extras.QPVia, qpViaAt = d.find(qps.At("via"))
-		if n := extras.QPs.Count; n > 0 && len(extras.QPVia) > n {
-			qps.At("via").Errorf("via names %d switches, and there are %d QPs, which take one each: leave some out, or have more QPs", len(extras.QPVia), n)
-		}
-	}
-	m.Done()
-
-	if len(d.s.Flows)+len(senders)*len(receivers)*count > maxFlows {
+	e := newFlowEntry()
+	m := e.keys().Decode(v)
+	senders, receivers := d.ends(m.Get("from")), d.ends(m.Get("to"))
+	d.checkTimes(v, m, e)
+	vias := d.vias(m, &e.extras)
+	d.own(m, &e.extras.Own)
+	d.checkRates(m, &e.extras)
+	if len(d.s.Flows)+len(senders)*len(receivers)*e.count > maxFlows {
 		v.Errorf("more than %d flows", maxFlows)
 		return
 	}
-	if d.s.Topology == nil {
+	if d.s.Topology == nil || !d.areSwitches(slices.Concat(e.extras.Via, e.extras.QPVia), vias) {
 		return
-	}
-	viaAt = append(viaAt, qpViaAt...)
-	for i, id := range append(slices.Clip(via), extras.QPVia...) {
-		if n := &d.s.Topology.Nodes[id]; n.Kind == topologies.Host {
-			viaAt[i].Errorf("%s is a host: a path goes through switches", n.Name)
-			return
-		}
 	}
 	pairs := d.pairs(senders, receivers)
 	if len(pairs) == 0 && len(senders) > 0 && len(receivers) > 0 {
-		to.Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0].host].Name)
+		m.Get("to").Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0].host].Name)
 		return
 	}
 	for _, pair := range pairs {
-		if !d.checkPath(m, pair, &extras) {
+		if !d.checkPath(m, pair, &e.extras) {
 			return
 		}
 	}
-	if extras.Jitter > 0 || len(via) > 0 || len(extras.QPVia) > 0 || extras.StartRate > 0 || extras.ConstantRate > 0 ||
-		extras.Own != (Own{}) {
-		f.Extras = &extras
+	d.add(e, pairs)
+}
+
+// add adds the flows of an entry between pairs of ends. They are chronological within the entry, so that a flow's
+// number says something about its start.
+func (d *decoder) add(e *flowEntry, pairs []Flow) {
+	x := &e.extras
+	if x.Jitter > 0 || len(x.Via) > 0 || len(x.QPVia) > 0 || x.StartRate > 0 || x.ConstantRate > 0 || x.Own != (Own{}) {
+		e.Extras = x
 	}
-	// Chronological within the entry, so that a flow's number says something about its start.
-	for i := range count {
+	for i := range e.count {
 		for _, pair := range pairs {
-			g := f
+			g := e.Flow
 			g.Source, g.Destination, g.Pair, g.Named = pair.Source, pair.Destination, pair.Pair, pair.Named
-			g.Start = f.Start + vtime.Time(i)*interval
-			if extras.Jitter > 0 {
-				own := extras
+			g.Start += vtime.Time(i) * e.interval
+			if x.Jitter > 0 {
+				own := *x
 				own.listedStart = g.Start
 				g.Extras = &own
 			}
 			d.s.Flows = append(d.s.Flows, g)
 		}
+	}
+}
+
+// checkTimes reports times of an entry that do not fit together.
+func (d *decoder) checkTimes(v *yamlspec.Value, m *yamlspec.Mapping, e *flowEntry) {
+	switch between := m.Get("interval"); {
+	case between == nil && e.count > 1:
+		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 to start all at once)",
+			e.count)
+	case between != nil && m.Get("count") == nil:
+		m.Key("interval").Errorf("interval has no effect without a count")
+	}
+	if jitter := &e.extras.Jitter; *jitter >= d.s.Duration && *jitter > 0 && d.s.Duration > 0 {
+		m.Get("jitter").Errorf("jitter %v is not less than the run's duration, %v", *jitter, d.s.Duration)
+		*jitter = 0
+	}
+	first := e.Start + e.extras.Jitter
+	d.checkStart(m, v, first, e.interval, e.count)
+	last := first + e.interval*vtime.Time(e.count-1)
+	if stop := e.extras.Stop; stop > 0 && stop <= last && (d.s.Duration == 0 || stop < d.s.Duration) {
+		m.Get("stop").Errorf("stop %v is not after the start, %v", stop, last)
+	}
+}
+
+// vias reads the switches that paths of a flow, or of its QPs, lead through. It returns where they stand.
+func (d *decoder) vias(m *yamlspec.Mapping, x *FlowExtras) (at []*yamlspec.Value) {
+	x.Via, at = d.find(m.Get("via"))
+	qps := m.Get("qps")
+	if !qps.IsMapping() || !qps.Has("via") {
+		return at
+	}
+	found, more := d.find(qps.At("via"))
+	x.QPVia = found
+	if n := x.QPs.Count; n > 1 && len(found) > n {
+		qps.At("via").Errorf("via names %d switches, and there are %d QPs, which take one each: leave some out, or have more QPs",
+			len(found), n)
+	}
+	return append(at, more...)
+}
+
+// areSwitches reports the first node of a path that is a host.
+func (d *decoder) areSwitches(path []topologies.NodeID, at []*yamlspec.Value) bool {
+	for i, id := range path {
+		if n := &d.s.Topology.Nodes[id]; n.Kind == topologies.Host {
+			at[i].Errorf("%s is a host: a path goes through switches", n.Name)
+			return false
+		}
+	}
+	return true
+}
+
+// checkRates reports rates of a flow that its congestion control, or the lack of one, leaves without effect.
+func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
+	if x.CC != "" && x.ConstantRate > 0 {
+		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
+	}
+	if x.StartRate > 0 && x.ConstantRate > 0 {
+		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
 	}
 }
 
@@ -136,91 +220,34 @@ const ownController = "cc"
 // MostQPs bounds the QPs of a flow. NCCL's NCCL_IB_QPS_PER_CONNECTION has 128 at most.
 const MostQPs = 128
 
-// qps reads a flow's QPs: their number, or a mapping.
-func (d *decoder) qps(v *yamlspec.Value, own *Own) {
-	q := &own.QPs
-	if !v.IsMapping() {
-		v.Int(&q.Count, 1, MostQPs)
-	} else {
-		m := v.Mapping()
-		m.Need("count").Int(&q.Count, 1, MostQPs)
-		if at := m.Get("message"); at.Bytes(&q.Message) && q.Message == 0 {
-			at.Errorf("message 0: give the size of the messages that QPs take in turn, or leave it out for equal shares of the packets")
-		}
-		m.Get("via") // flow reads it
-		m.Done()
-		if q.Count == 1 {
-			m.Key("count").Errorf("a flow of one QP has nothing to split: leave qps out, or give it more")
-		}
-	}
-	if q.Count <= 1 {
-		*q = QPs{}
-	}
-}
-
 // mostWeight bounds a flow's weight.
 const mostWeight = 1000
 
-// stop reads when a flow is to stop.
-func (d *decoder) stop(v *yamlspec.Value, own *Own) {
-	if !v.Time(&own.Stop) {
-		return
+// own checks what a flow, or a workload's flows, have of their own, and completes it.
+func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
+	if own.QPs.Count <= 1 {
+		if qps := m.Get("qps"); qps.IsMapping() && own.QPs.Count == 1 {
+			qps.Mapping().Key("count").Errorf("a flow of one QP has nothing to split: leave qps out, or give it more")
+		}
+		own.QPs = QPs{}
 	}
-	switch end := d.s.Duration; {
-	case own.Stop == 0:
-		v.Errorf("stop 0: the flow would never start; leave it out for one that sends what it has")
-	case end > 0 && own.Stop >= end:
-		v.Errorf("stop %v is not before the run's end (duration %v)", own.Stop, end)
-		own.Stop = 0
-	}
-}
-
-// onOff reads the periods of a flow that does not send all the time.
-func (d *decoder) onOff(v *yamlspec.Value, own *Own) {
-	if v == nil {
-		return
-	}
-	if !v.IsMapping() {
-		v.Errorf("on_off is a mapping such as {on: 10us, off: 40us}")
-		return
-	}
-	if v.Has("true") || v.Has("false") {
-		v.Errorf(`on_off has keys true and false: a program that goes by YAML 1.1 has read on and off as those; write {"on": 10us, "off": 40us}`)
-		return
-	}
-	m := v.Mapping()
-	on, off := m.Need("on"), m.Need("off")
-	both := on.Time(&own.On) && off.Time(&own.Off)
-	m.Done()
-	if both && (own.On == 0 || own.Off == 0) {
-		v.Errorf("on_off: a time of 0: leave on_off out for a flow that sends all the time")
-		both = false
-	}
-	if !both {
-		own.On, own.Off = 0, 0
-	}
-}
-
-// own reads what flows may have of their own, and is where their QPs are said.
-func (d *decoder) own(m *yamlspec.Mapping, own *Own) (qps *yamlspec.Value) {
-	qps = m.Get("qps")
-	d.qps(qps, own)
-	if priority := 0; m.Get("priority").Int(&priority, 0, 7) {
-		own.Priority = uint8(1 + priority)
-	}
-	if m.Get("weight").Int(&own.Weight, 1, mostWeight) && own.Weight == 1 {
+	if own.Weight == 1 {
 		own.Weight = 0 // as others have it
 	}
-	d.stop(m.Get("stop"), own)
-	d.onOff(m.Get("on_off"), own)
-	if at, name := m.Get(ownController), ""; at.String(&name) {
-		spec := d.lookup(at, name)
-		if spec == nil {
-			return qps
-		}
-		own.CC = spec.Name
+	if own.On == 0 || own.Off == 0 {
+		own.On, own.Off = 0, 0 // one of them has a mistake
 	}
-	return qps
+	if end := d.s.Duration; end > 0 && own.Stop >= end {
+		m.Get("stop").Errorf("stop %v is not before the run's end (duration %v)", own.Stop, end)
+		own.Stop = 0
+	}
+	if own.CC != "" {
+		name := own.CC
+		own.CC = ""
+		if spec := d.lookup(m.Get(ownController), name); spec != nil {
+			own.CC = spec.Name
+		}
+	}
 }
 
 // end is a host, or one of its interfaces.

@@ -86,7 +86,9 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		}
 	}
 	m.Get("expect_unfinished").Bool(&w.View.Unfinished)
-	if qps := d.own(m, &w.own); qps.IsMapping() && qps.Has("via") {
+	w.own.Keys().Read(m)
+	d.own(m, &w.own)
+	if qps := m.Get("qps"); qps.IsMapping() && qps.Has("via") {
 		qps.Mapping().Key("via").Errorf("via is of a listed flow's QPs: a workload's go where ECMP has them go")
 	}
 	w.View.OwnView = w.own.view()

@@ -40,13 +40,36 @@ func (t Table) read(m *yamlspec.Mapping, path string) {
 			get = m.Need
 		}
 		v := get(key)
+		g, group := k.Value.(*Group)
+		if group && g.Short != "" && !v.IsMapping() {
+			k = t.Find(k.Name + "." + g.Short)
+			group = false
+		}
+		if group && !g.fits(v) {
+			continue
+		}
 		k.Value.decode(v, k)
-		if _, group := k.Value.(*Group); group && k.Text() != off {
+		if group && k.Text() != off {
 			inner := v.Mapping()
 			t.read(inner, k.Name+".")
 			inner.Done()
 		}
 	}
+}
+
+// fits reports a value that is not a mapping like the group's example.
+func (g *Group) fits(v *yamlspec.Value) bool {
+	switch {
+	case g.Example == "" || v == nil:
+	case !v.IsMapping():
+		v.Errorf("expected a mapping such as %s", g.Example)
+		return false
+	case v.Has("true") || v.Has("false"):
+		v.Errorf("a program that goes by YAML 1.1 has read on and off as true and false: write them in quotes, as in %s",
+			strings.NewReplacer("on:", `"on":`, "off:", `"off":`).Replace(g.Example))
+		return false
+	}
+	return true
 }
 
 // Set reads one key's value, as a scenario's file writes it, into its variable. The error is the first mistake in it.

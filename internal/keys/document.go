@@ -64,6 +64,9 @@ func (t Table) values(k *Key) string {
 	if k.Kind() == schema.Group && k.Text() == off {
 		parts = append(parts, "`"+off+"`")
 	}
+	if g, ok := k.Value.(*Group); ok && g.Short != "" {
+		parts = append(parts, "or its `"+g.Short+"`")
+	}
 	if k.Word != "" {
 		parts = append(parts, "`"+k.Word+"`")
 	}

@@ -69,6 +69,9 @@ func (t Table) takes(k *Key) Schema {
 		if value.Off != nil {
 			return AnyOf(Schema{"const": off}, inner)
 		}
+		if value.Short != "" {
+			return AnyOf(t.takes(t.Find(k.Name+"."+value.Short)), inner)
+		}
 		return inner
 	case unread:
 		return maps.Clone(value.schema())

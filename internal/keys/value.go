@@ -219,6 +219,10 @@ type Group struct {
 	Off, On func()
 	// Instead says what to write in the place of the word off, if there is none.
 	Instead string
+	// Short names the key that a value in the place of the mapping stands for: count, of qps: 4. Empty: there is none.
+	Short string
+	// Example shows the mapping to a user who wrote something else: "{on: 10us, off: 40us}".
+	Example string
 }
 
 func (g *Group) decode(v *yamlspec.Value, k *Key) {
