@@ -2,7 +2,10 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +42,7 @@ flows.`,
   pausenet why results/dcon-burst/dcqcn 17 -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			run, err := readWhy(args[0])
+			run, err := readWhy(args[0], args[1:]...)
 			if err != nil {
 				return badInput(err)
 			}
@@ -73,15 +76,28 @@ flows.`,
 	return c
 }
 
-// readWhy reads the record of the one run that is in a folder.
-func readWhy(folder string) (*why.Run, error) {
+// readWhy reads the record of the one run that is in a folder. Several are listed in the error, with the command for the
+// first of them and the same flow.
+func readWhy(folder string, flow ...string) (*why.Run, error) {
 	places, err := rundir.FindRuns(folder)
 	if err != nil {
 		return nil, err
 	}
 	if len(places) > 1 {
-		return nil, &rundir.FileError{Path: folder, Err: errors.New("several runs are in it: name the folder of one, as " +
-			places[0].Path())}
+		var names []string
+		for _, p := range places[:min(fewNames, len(places))] {
+			name, err := filepath.Rel(folder, p.Path())
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, name)
+		}
+		if more := len(places) - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		command := commandLine(append([]string{"pausenet", "why", places[0].Path()}, flow...))
+		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("%d runs are in it (%s): name one, as in %s",
+			len(places), strings.Join(names, ", "), command)}
 	}
 	return why.Read(places[0].Path())
 }
