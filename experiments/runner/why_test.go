@@ -150,6 +150,39 @@ func TestWhyByHand(t *testing.T) {
 	}
 }
 
+// TestWhyBehindABurstAfterAPause: h3's PAUSE stops its port from 6us to 3361us, and a burst waits there as a flow joins
+// the queue after that. The pause is the cause if more than half of the queue would have left without it.
+func TestWhyBehindABurstAfterAPause(t *testing.T) {
+	const paused, congestion = " < pause s0-eth4 < pfc_storm h3-eth1", " < congestion s0-eth4"
+	for _, c := range []struct {
+		from, start string
+		cause       string
+	}{
+		{"[h0, h1]", "10us", paused},           // would have left 80us after it came
+		{"[h0, h1, h4]", "10us", paused},       // 120us
+		{"h0", "3320us", paused},               // as it came
+		{"[h0, h1, h4]", "3320us", congestion}, // of 120us, 80us would be there at the end of the pause
+	} {
+		o := run(t, parse(t, `
+name: after
+topology: {star: {hosts: 5, rate: 10Gbps, delay: 1us}}
+switch: {buffer: 4MB, pfc: {xoff: 500KB}}
+controllers: [none]
+flows:
+  - {tag: late, from: h2, to: h3, size: 1000B, start: 3370us}
+  - {tag: burst, from: `+c.from+`, to: h3, size: 50KB, start: `+c.start+`}
+faults: [{name: storm, at: 5us, for: 1us, host: h3, pause: [3], interval: 1ms}]
+duration: 9ms
+drain: true
+expect_unused: [controller, pfc]
+`), "none", Options{Plane: wasmplane.Open, Why: true})
+		late, key := o.whyOf()[0], "last queue s0-eth4 behind burst"+c.cause
+		if late[key] < 10_000_000 { // 10us
+			t.Errorf("a burst from %s at %s: %q is %d ps of %v", c.from, c.start, key, late[key], late)
+		}
+	}
+}
+
 // TestWhyOfTheStuck: of flows that wait for an answer as the run ends, why what would bring it stands still, by hand as
 // above. The storm goes on.
 func TestWhyOfTheStuck(t *testing.T) {
