@@ -175,8 +175,8 @@ func TestCommands(t *testing.T) {
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
 		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
 		{"run incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: at least 1"},
-		{"run incast --seed -1", exitBadInput, "", `seed "-1" is not a whole number from 0 to 2^62-1`},
-		{"train lstm --seed 1.5", exitBadInput, "", `seed "1.5" is not a whole number from 0 to 2^62-1`},
+		{"run incast --seed -1", exitBadInput, "", `seed "-1" must be a whole number from 0 to 2^62-1`},
+		{"train lstm --seed 1.5", exitBadInput, "", `seed "1.5" must be a whole number from 0 to 2^62-1`},
 		{"nonsense", exitBadInput, "", `pausenet: unknown command "nonsense" for "pausenet": pausenet --help lists them`},
 		// Habits of other tools.
 		{"deploy -t fabric.yaml", exitBadInput, "", `unknown command "deploy" for "pausenet": did you mean "up"?`},

@@ -43,7 +43,7 @@ func TestInterfaceMTU(t *testing.T) {
 		two + "interface_mtu: 1279":            "1280",
 		two + "interface_mtu: 9217":            "9216",
 		two + "mtu: 1200\nchange_links: [{from: s0, to: h1, interface_mtu: 1300}]": "the link from",
-		two + "change_links: [{from: s0, to: h1}]":                                 "interface_mtu or weight",
+		two + "change_links: [{from: s0, to: h1}]":                                 "interface_mtu and weight",
 	} {
 		if _, err := topologies.Parse("t.yaml", []byte(spec)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", spec, err, want)

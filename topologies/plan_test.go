@@ -350,18 +350,18 @@ func TestChangeLinks(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":                                                 "leaf0 and leaf1 are not linked",
-		"change_links: [{from: leaf0, to: spine0}]":                                                             "a change says rate, delay, interface_mtu or weight",
+		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":                                                 "no link between leaf0 and leaf1",
+		"change_links: [{from: leaf0, to: spine0}]":                                                             "give at least one of rate, delay, interface_mtu and weight",
 		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]":                                                `no node "spine9"`,
-		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is changed already (line 2)",
+		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
 		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",
-		"change_links: [3]": "a change is a mapping",
+		"change_links: [3]": "an entry of change_links must be a mapping",
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
 		"l2: bridge":                          `"bridge" is not one of static, learn`,
-		"links: {leaf0-leaf1: {rate: 1Gbps}}": `no link "leaf0-leaf1": a mapping changes links that a builder has made`,
-		"links: {from: leaf0, to: spine0}":    "a change of a link is a mapping",
-		"links: {leaf0-spine0: {}}":           "this one changes nothing",
-		"links: {leaf0-spine0: {rate: 1Gbps}}\nchange_links: [{from: spine0, to: leaf0, rate: 2Gbps}]": "the link from spine0 to leaf0 is changed already (line 2)",
+		"links: {leaf0-leaf1: {rate: 1Gbps}}": `no link "leaf0-leaf1": a mapping under links changes existing links`,
+		"links: {from: leaf0, to: spine0}":    "a change of a link must be a mapping",
+		"links: {leaf0-spine0: {}}":           "this entry changes nothing",
+		"links: {leaf0-spine0: {rate: 1Gbps}}\nchange_links: [{from: spine0, to: leaf0, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
 		"links: {leaf0-spine0: {rate: 1Gbps, count: 2}}":                                               `unknown key "count"`,
 	} {
 		if _, err := Parse("x.yaml", []byte(base+text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -418,7 +418,7 @@ func TestBreakout(t *testing.T) {
 		t.Errorf("links %+v", v.Links[5:7])
 	}
 	if _, err := Parse("x.yaml", []byte("nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\nlinks: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 7}]")); err == nil ||
-		!strings.Contains(err.Error(), "a port of 400Gbps cannot be broken out into 7 of equal rates") {
+		!strings.Contains(err.Error(), "a port of 400Gbps cannot be split into 7 ports of equal rate: change rate or breakout") {
 		t.Errorf("%v", err)
 	}
 }

@@ -161,7 +161,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 			continue
 		}
 		if builders++; builders > 1 {
-			m.Key(b.key).Errorf("one of star, leafspine, fattree, rail, planes and hpcc, not several: add to it with nodes and links")
+			m.Key(b.key).Errorf("use only one of star, leafspine, fattree, rail, planes and hpcc; extend it with nodes and links")
 			continue
 		}
 		b.build(d, part, base)
@@ -190,7 +190,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 	d.learn = m.Get("l2").Choice(&l2, "static", "learn") && l2 == "learn"
 	m.Done()
 	if builders == 0 && nodes == nil && v.IsMapping() {
-		v.Errorf("a topology is a star, a leafspine, a fattree, a rail or planes, a file of HPCC's simulator (hpcc), or nodes and links of your own")
+		v.Errorf("the topology is empty: add star, leafspine, fattree, rail, planes, hpcc (a file of HPCC's simulator), or your own nodes and links")
 	}
 }
 
@@ -198,7 +198,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 func decodeCable(m *yamlspec.Mapping, c cable) cable {
 	decodeRate(m.Get("rate"), &c.rate)
 	if v := m.Get("delay"); v.Time(&c.delay) && c.delay > maxDelay {
-		v.Errorf("delay %v is above %v", c.delay, maxDelay)
+		v.Errorf("delay %v exceeds the maximum of %v", c.delay, maxDelay)
 	}
 	m.Get("interface_mtu").Int(&c.mtu, minInterfaceMTU, maxInterfaceMTU)
 	return c
@@ -212,11 +212,11 @@ func decodeRate(v *yamlspec.Value, into *units.Rate) {
 	case rate < minRate:
 		hint := ""
 		if rate > 0 && !strings.ContainsAny(v.Raw(), "bBkKmMgGtT") {
-			hint = fmt.Sprintf(": a bare number is bits per second; write %sGbps", v.Raw())
+			hint = fmt.Sprintf(": a number without a unit is bits per second; write %sGbps", v.Raw())
 		}
-		v.Errorf("rate %v is below %v%s", rate, minRate, hint)
+		v.Errorf("rate %v is below the minimum of %v%s", rate, minRate, hint)
 	case rate > maxRate:
-		v.Errorf("rate %v is above %v", rate, maxRate)
+		v.Errorf("rate %v exceeds the maximum of %v", rate, maxRate)
 	default:
 		*into = rate
 	}
@@ -225,7 +225,7 @@ func decodeRate(v *yamlspec.Value, into *units.Rate) {
 // decodeNodes reads one entry of nodes: {name: S0..S1, kind: switch, buffer: 22MB}.
 func (d *draft) decodeNodes(v *yamlspec.Value) {
 	if !v.IsMapping() {
-		v.Errorf("a node is a mapping such as {name: H0..H15, kind: host}")
+		v.Errorf("a node must be a mapping such as {name: H0..H15, kind: host}")
 		return
 	}
 	m := v.Mapping()
@@ -235,14 +235,14 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 	var buffer units.Bytes
 	switch b := m.Get("buffer"); {
 	case b != nil && kind == "host":
-		m.Key("buffer").Errorf("a host has no shared buffer; switches do")
+		m.Key("buffer").Errorf("buffer is for switches only: a host has no shared buffer")
 	case b.Bytes(&buffer) && buffer == 0:
-		b.Errorf("a buffer must be positive; leave it out to use the scenario's")
+		b.Errorf("buffer must be above 0; remove it to use the scenario's switch.buffer")
 	}
 	programs, group := decodePrograms(m, len(names) == 1), groupOf(m)
 	m.Done()
 	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
-		v.Errorf("more than %d hosts and %d switches", MaxHosts, MaxSwitches)
+		v.Errorf("more than %d hosts and %d switches in the topology", MaxHosts, MaxSwitches)
 		return
 	}
 	for _, n := range names {
@@ -259,7 +259,7 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 // the others.
 func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	if !v.IsMapping() {
-		v.Errorf("a link is a mapping such as {from: H0..H15, to: L2}")
+		v.Errorf("a link must be a mapping such as {from: H0..H15, to: L2}")
 		return
 	}
 	m := v.Mapping()
@@ -270,13 +270,13 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 	m.Get("weight").Int(&weight, 1, maxWeight)
 	if at := m.Get("breakout"); at.Int(&breakout, 2, maxBreakout) {
 		if c.rate%units.Rate(breakout) != 0 || c.rate/units.Rate(breakout) < minRate {
-			at.Errorf("a port of %v cannot be broken out into %d of equal rates", c.rate, breakout)
+			at.Errorf("a port of %v cannot be split into %d ports of equal rate: change rate or breakout", c.rate, breakout)
 		}
 		c.rate = max(c.rate/units.Rate(breakout), minRate)
 	}
 	m.Done()
 	if len(d.links)+len(from)*len(to)*count > maxLinks {
-		v.Errorf("more than %d links", maxLinks)
+		v.Errorf("more than %d links in the topology", maxLinks)
 		return
 	}
 	ends, others := d.find(from), d.find(to)
@@ -288,11 +288,11 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 				continue
 			}
 			if a == b {
-				from[i].At.Errorf("%s would be linked to itself", from[i].Text)
+				from[i].At.Errorf("a link would connect %s to itself", from[i].Text)
 				continue
 			}
 			if pair := [2]int{min(a, b), max(a, b)}; made[pair] {
-				to[j].At.Errorf("%s and %s stand in this entry twice", from[i].Text, to[j].Text)
+				to[j].At.Errorf("this entry links %s and %s twice: name each pair once, and use count for parallel links", from[i].Text, to[j].Text)
 				continue
 			} else {
 				made[pair] = true
@@ -313,7 +313,7 @@ func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
 func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	l := &d.links[link]
 	if weight > 1 && (d.nodes[l.a].kind == Host || d.nodes[l.b].kind == Host) {
-		at.Errorf("%s and %s: switches choose by weights among links to switches; the link to a host is the only way to its port", d.nodes[l.a].name, d.nodes[l.b].name)
+		at.Errorf("%s and %s: weight applies to links between switches only, because a host's link is the only path to its port", d.nodes[l.a].name, d.nodes[l.b].name)
 		return
 	}
 	if weight > 0 {
@@ -326,7 +326,7 @@ func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 // what made it has it.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	if !v.IsMapping() {
-		v.Errorf("a change is a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
+		v.Errorf("an entry of change_links must be a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
 		return
 	}
 	m := v.Mapping()
@@ -342,7 +342,7 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 				continue
 			}
 			if !d.change(a, b, c, to[j].At, changed) {
-				to[j].At.Errorf("%s and %s are not linked: change_links changes what builders and links have made", from[i].Text,
+				to[j].At.Errorf("no link between %s and %s: change_links changes existing links only (add one under links)", from[i].Text,
 					to[j].Text)
 			}
 		}
@@ -354,7 +354,7 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	name := key.Raw()
 	if !v.IsMapping() {
-		v.Errorf("a change of a link is a mapping such as {rate: 10Gbps}")
+		v.Errorf("a change of a link must be a mapping such as {rate: 10Gbps}")
 		return
 	}
 	c := decodeChange(v, v.Mapping())
@@ -371,7 +371,7 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 			return
 		}
 	}
-	key.Errorf("no link %q: a mapping changes links that a builder has made, by the names of their nodes, such as leaf0-spine1; links to add are a list", name)
+	key.Errorf("no link %q: a mapping under links changes existing links, named by their nodes such as leaf0-spine1; write a list to add links", name)
 }
 
 // change is what a link has in the place of what made it has it.
@@ -388,7 +388,7 @@ func decodeChange(v *yamlspec.Value, m *yamlspec.Mapping) *change {
 	c.weigh.Int(&c.weight, 1, maxWeight)
 	m.Done()
 	if !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
-		v.Errorf("a change says rate, delay, interface_mtu or weight, or several of these: this one changes nothing")
+		v.Errorf("this entry changes nothing: give at least one of rate, delay, interface_mtu and weight")
 		return nil
 	}
 	return c
@@ -403,7 +403,7 @@ func (d *draft) change(a, b int, c *change, at *yamlspec.Value, changed map[int]
 		}
 		found = true
 		if before := changed[l]; before != nil {
-			at.Errorf("the link from %s to %s is changed already (line %d)", d.nodes[a].name, d.nodes[b].name, before.Line())
+			at.Errorf("the link from %s to %s is already changed (line %d)", d.nodes[a].name, d.nodes[b].name, before.Line())
 			break
 		}
 		changed[l] = c.at
@@ -446,7 +446,7 @@ func (d *draft) names() []string {
 // add adds a node; the second of a name is reported.
 func (d *draft) add(n draftNode) int {
 	if first, ok := d.byName[n.name]; ok {
-		n.at.Errorf("node %q exists already (line %d)", n.name, d.nodes[first].at.Line())
+		n.at.Errorf("node %q already exists (line %d)", n.name, d.nodes[first].at.Line())
 		return first
 	}
 	d.byName[n.name] = len(d.nodes)

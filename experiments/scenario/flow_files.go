@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowTable reads flows from a file like flows.csv: a line of column names, then a line a flow. Columns that it does
-// not know are passed over.
+// flowTable reads flows from a file such as flows.csv: a line of column names, then one line for each flow. It ignores
+// unknown columns.
 func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	name := ""
 	if !v.String(&name) {
@@ -39,21 +39,21 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 			continue
 		}
 		if len(row.Fields) != t.width {
-			row.Line.Errorf("%d fields, and the first line has %d", len(row.Fields), t.width)
+			row.Line.Errorf("the line has %d fields, but the header has %d", len(row.Fields), t.width)
 			continue
 		}
 		f := Flow{Tag: w.Tag}
 		at := func(column string) *yamlspec.Value { return row.Fields[columns[column]] }
 		if _, tagged := columns["tag"]; tagged {
 			if f.Tag = at("tag").Raw(); !tagName.MatchString(f.Tag) {
-				at("tag").Errorf("tag %q: a tag is letters, digits and _ . + / -", f.Tag)
+				at("tag").Errorf("tag %q: use only letters, digits and _ . + / -", f.Tag)
 			}
 		}
 		source, sourceOK := t.end(at("src").Raw(), at("src"))
 		destination, destinationOK := t.end(at("dst").Raw(), at("dst"))
 		size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
 		if err != nil || size < 0 {
-			at("size_bytes").Errorf("%q is not a number of bytes (0: %s)", at("size_bytes").Raw(), Unbounded)
+			at("size_bytes").Errorf("%q is not a number of bytes (0 means %s)", at("size_bytes").Raw(), Unbounded)
 		}
 		f.Size = units.Bytes(size)
 		if f.Start, err = units.ParseTime(at("start_ns").Raw() + "ns"); err != nil {
@@ -72,22 +72,23 @@ func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		}
 	}
 	if columns == nil {
-		v.Errorf("%s is empty: its first line names the columns, such as tag,src,dst,size_bytes,start_ns, and each other line is a flow", path)
+		v.Errorf("%s is empty: write a header such as tag,src,dst,size_bytes,start_ns, then one line for each flow", path)
 	} else if len(w.flows) == 0 && v.Report().Count() == before {
-		v.Errorf("%s has no flow: each line below the first is one", path)
+		v.Errorf("%s has no flows: add one line for each flow below the header", path)
 	}
 	return v.Report().Count() == before
 }
 
-// flowReader reads a file of flows into a workload.
+// flowReader reads the flows of a file into a workload.
 type flowReader struct {
 	*decoder
 	w     *Workload
-	width int // columns
+	width int // number of columns
 	owns  map[Own]*FlowExtras
 }
 
-// extras are what a row has of its own in columns of these names, nil if nothing. An empty field says nothing.
+// extras reads the optional columns of a row, nil if the row sets none of them. An empty field means that the column
+// is not set.
 func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Value) *FlowExtras {
 	own := Own{}
 	if at := column(ownController); at != nil && at.Raw() != "" {
@@ -125,7 +126,7 @@ func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Valu
 		case err != nil:
 			at.Errorf("%q is not a time in nanoseconds", at.Raw())
 		case stop <= start:
-			at.Errorf("stop %v is not after the start, %v", stop, start)
+			at.Errorf("stop %v must be later than the start, %v", stop, start)
 		default:
 			own.Stop = stop
 		}
@@ -133,7 +134,7 @@ func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Valu
 	return t.shared(own)
 }
 
-// shared are the extras of all flows that have this of their own.
+// shared returns the extras that all flows with these settings share.
 func (t *flowReader) shared(own Own) *FlowExtras {
 	extras, known := t.owns[own]
 	if !known {
@@ -143,7 +144,7 @@ func (t *flowReader) shared(own Own) *FlowExtras {
 	return extras
 }
 
-// header is the columns by name; nil if one is missing.
+// header returns the index of each column by name, or nil if a required column is missing.
 func (t *flowReader) header(row yamlspec.Row) map[string]int {
 	columns := map[string]int{}
 	for i, f := range row.Fields {
@@ -152,38 +153,38 @@ func (t *flowReader) header(row yamlspec.Row) map[string]int {
 	t.width = len(row.Fields)
 	for _, need := range []string{"src", "dst", "size_bytes", "start_ns"} {
 		if _, ok := columns[need]; !ok {
-			row.Line.Errorf("no column %s: the first line names the columns, such as tag,src,dst,size_bytes,start_ns", need)
+			row.Line.Errorf("no column %s: the header must name the columns, such as tag,src,dst,size_bytes,start_ns", need)
 			return nil
 		}
 	}
 	return columns
 }
 
-// add adds a flow of the file.
+// add checks a flow of the file and appends it.
 func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	switch {
 	case f.Source == f.Destination:
-		row.Line.Errorf("%s would send to itself", t.s.Topology.Nodes[f.Source].Name)
+		row.Line.Errorf("%s would send to itself: name another host as destination", t.s.Topology.Nodes[f.Source].Name)
 	case t.s.Duration > 0 && f.Start >= t.s.Duration:
-		start.Errorf("start %v is not before the run's end (duration %v)", f.Start, t.s.Duration)
+		start.Errorf("start %v must be before the end of the run (duration %v)", f.Start, t.s.Duration)
 	case len(t.s.Topology.PairsVia(f.Source, f.Destination, nil, f.Pair, f.Named)) == 0:
-		row.Line.Errorf("no switches join %s and %s: name interfaces of one plane", f.from(t.s.Topology), f.to(t.s.Topology))
+		row.Line.Errorf("no switch connects %s and %s: name interfaces of one plane", f.from(t.s.Topology), f.to(t.s.Topology))
 	case len(t.w.flows) == maxFlows:
-		row.Line.Errorf("more than %d flows", maxFlows)
+		row.Line.Errorf("more than %d flows in the scenario", maxFlows)
 	default:
 		t.w.flows = append(t.w.flows, f)
 	}
 }
 
-// The destination ports by which the scripts of HPCC's simulator tell flows apart (its analysis/fct_analysis.py), and
-// the tags that flows of these ports have here. Flows of another port N have the tag "portN".
+// Destination ports by which the scripts of HPCC's simulator distinguish flows (its analysis/fct_analysis.py), and the
+// tags of these flows here. Flows to another port N have the tag "portN".
 const (
 	HPCCNormalPort, hpccNormal = 100, "normal"
 	hpccIncastPort, hpccIncast = 200, "incast"
 	hpccPortPrefix             = "port"
 )
 
-// hpccTag is the tag of flows to a port.
+// hpccTag returns the tag of flows to a port.
 func hpccTag(port int) string {
 	switch port {
 	case HPCCNormalPort:
@@ -194,11 +195,12 @@ func hpccTag(port int) string {
 	return hpccPortPrefix + strconv.Itoa(port)
 }
 
-// hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt): its name, or {file: NAME, origin: TIME}
-// with the time in the file at which the run begins. The file is words between blanks: the number of flows; and for
-// each its source, its destination, priority group, destination port, bytes, and start in seconds. What follows is not
-// read. Hosts are named by their numbers: a node's place in the topology, which in one of the simulator's is the node's
-// own number.
+// hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt). The value is its name, or {file: NAME,
+// origin: TIME}, where origin is the file's time at which the run starts.
+//
+// The file holds words separated by blanks: the number of flows, then for each flow its source, destination, priority
+// group, destination port, bytes, and start in seconds. hpccFlows ignores the rest. A host's number is its position in
+// the topology, which is the node's own number in a topology of the simulator.
 func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	before := v.Report().Count()
 	file, name := v, ""
@@ -209,7 +211,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 		var t vtime.Time
 		if origin.Time(&t) {
 			if d.s.Origin != 0 && d.s.Origin != t {
-				origin.Errorf("origin %v: another file's is %v, and the run has one clock", t, d.s.Origin)
+				origin.Errorf("origin %v differs from another file's, %v: all files of a run need the same origin", t, d.s.Origin)
 			}
 			d.s.Origin, w.View.Origin = t, nanoseconds(t)
 		}
@@ -277,7 +279,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload)
 	return v.Report().Count() == before
 }
 
-// isHost reports a node that is none.
+// isHost reports an error at a node that is a switch.
 func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	n := &t.s.Topology.Nodes[id]
 	if n.Kind != topologies.Host {
@@ -286,8 +288,8 @@ func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	return n.Kind == topologies.Host
 }
 
-// hpccPort is a flow's destination port in the simulator: its file's, or what the simulator's scripts expect, 200 of an
-// incast and 100 of others.
+// hpccPort returns a flow's destination port in the simulator: its file's, or the port that the simulator's scripts
+// expect (200 for an incast, 100 for other flows).
 func (s *Scenario) hpccPort(flow int) int {
 	if port := s.Flows[flow].hpccPort; port > 0 {
 		return int(port) - 1
@@ -303,18 +305,18 @@ func (s *Scenario) hpccPort(flow int) int {
 	return HPCCNormalPort
 }
 
-// fixed gives a workload the graph of a file, for ranks at hosts. Of more hosts than the graph has ranks the first have
-// them.
+// fixed assigns the graph of a file to a workload, with its ranks at hosts. If there are more hosts than ranks, the
+// first hosts get the ranks.
 func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts []int) bool {
 	switch {
 	case len(hosts) < g.Ranks:
-		at.Errorf("the file has %d ranks; hosts for them: %d", g.Ranks, len(hosts))
+		at.Errorf("the file has %d ranks, but ranks names only %d hosts", g.Ranks, len(hosts))
 		return false
 	case len(g.Operations) == 0:
-		at.Errorf("the file has no operation")
+		at.Errorf("the file has no operations")
 		return false
 	case len(g.Messages) > maxFlows:
-		at.Errorf("%d messages, each of them a flow: at most %d flows are possible", len(g.Messages), maxFlows)
+		at.Errorf("the file has %d messages, each of which is a flow: a scenario may have at most %d flows", len(g.Messages), maxFlows)
 		return false
 	}
 	w.messages = len(g.Messages)
@@ -330,7 +332,7 @@ func (d *decoder) goal(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool
 		file, name, unit := m.Need("file"), "", vtime.Nanosecond
 		hosts := d.ranks(m, w)
 		if calc := m.Get("calc"); calc.Time(&unit) && unit == 0 {
-			calc.Errorf("calc must be positive: it is how long a calc of 1 takes")
+			calc.Errorf("calc, the duration of a calc of 1, must be above 0")
 			return false
 		}
 		if !file.String(&name) || hosts == nil {
@@ -351,7 +353,7 @@ func (d *decoder) goal(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool
 	})
 }
 
-// chakra reads Chakra's execution traces: {files: NAME with %d, ranks: HOSTS, algorithm: ALGORITHM}.
+// chakra reads Chakra execution traces: {files: NAME with %d, ranks: HOSTS, algorithm: ALGORITHM}.
 func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	return d.rule(v, func(m *yamlspec.Mapping) bool {
 		file, name := m.Need("files"), ""
@@ -365,12 +367,12 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 			return false
 		}
 		if strings.Count(name, "%d") != 1 {
-			file.Errorf("%q: %%d stands for the rank in the names of traces, such as trace.%%d.et", name)
+			file.Errorf("%q must contain %%d for the rank, such as trace.%%d.et", name)
 			return false
 		}
 		var traces [][]byte
 		var all []byte
-		missing := "" // the first; the hosts may be more than the traces
+		missing := "" // the first missing file; there may be more hosts than traces
 		for rank := range hosts {
 			own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
 			path := own
@@ -382,7 +384,7 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 				continue
 			}
 			if missing != "" {
-				file.Errorf("there is %s, and no %s: each rank has a trace, from 0 on", own, missing)
+				file.Errorf("%s exists, but %s does not: name the traces of ranks 0, 1, 2 and so on without a gap", own, missing)
 				return false
 			}
 			_, data := d.read(file, own, nil)
@@ -410,8 +412,8 @@ func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 	})
 }
 
-// messages reads a table of messages that wait for each other: a line of column names, id, src, dst, size_bytes and
-// after, perhaps start_ns and compute_ns, and a line a message.
+// messages reads a table of dependent messages: a header with the columns id, src, dst, size_bytes and after, and
+// optionally start_ns and compute_ns, then one line for each message.
 func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
 	name := ""
 	if !v.String(&name) {
@@ -444,7 +446,7 @@ func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) 
 		return false
 	}
 	if _, cycle := t.g.Order(); cycle != nil {
-		v.Errorf("%s: messages wait for each other, and so never begin: %s", path, t.g.DescribeCycle(cycle))
+		v.Errorf("%s: messages wait for each other in a cycle and can never start: %s", path, t.g.DescribeCycle(cycle))
 		return false
 	}
 	hosts := make([]int, t.g.Ranks)
@@ -464,7 +466,7 @@ type messageReader struct {
 	byID    map[string]int
 }
 
-// messageRow is a message: its operations, and the ids of those that it waits for.
+// messageRow holds a message's operations and the ids of the messages that it waits for.
 type messageRow struct {
 	source, destination int32
 	begins              int32 // the operation that waits: the send, or the compute before it
@@ -481,7 +483,7 @@ func (t *messageReader) header(row yamlspec.Row) bool {
 	}
 	for _, need := range []string{"id", "src", "dst", "size_bytes", "after"} {
 		if _, ok := t.columns[need]; !ok {
-			row.Line.Errorf("no column %s: the first line names the columns, such as id,src,dst,size_bytes,after", need)
+			row.Line.Errorf("no column %s: the header must name the columns, such as id,src,dst,size_bytes,after", need)
 			return false
 		}
 	}
@@ -491,7 +493,7 @@ func (t *messageReader) header(row yamlspec.Row) bool {
 // add reads a message.
 func (t *messageReader) add(row yamlspec.Row) {
 	if len(row.Fields) != t.width {
-		row.Line.Errorf("%d fields, and the first line has %d", len(row.Fields), t.width)
+		row.Line.Errorf("the line has %d fields, but the header has %d", len(row.Fields), t.width)
 		return
 	}
 	at := func(column string) *yamlspec.Value { return row.Fields[t.columns[column]] }
@@ -499,19 +501,19 @@ func (t *messageReader) add(row yamlspec.Row) {
 	destination, destinationOK := t.host(at("dst"))
 	size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
 	if err != nil || size < 1 {
-		at("size_bytes").Errorf("%q is not a number of bytes, at least 1", at("size_bytes").Raw())
+		at("size_bytes").Errorf("%q is not a number of bytes of at least 1", at("size_bytes").Raw())
 		return
 	}
 	id := at("id").Raw()
 	if _, twice := t.byID[id]; twice || id == "" {
-		at("id").Errorf("id %q: each message has one of its own", id)
+		at("id").Errorf("id %q is used twice: give each message its own", id)
 		return
 	}
 	times := map[string]vtime.Time{}
 	for _, column := range []string{"start_ns", "compute_ns"} {
 		if k, has := t.columns[column]; has && row.Fields[k].Raw() != "" {
 			if times[column], err = units.ParseTime(row.Fields[k].Raw() + "ns"); err != nil || times[column] > maxDuration {
-				row.Fields[k].Errorf("%q is not a time in nanoseconds, at most %v", row.Fields[k].Raw(), maxDuration)
+				row.Fields[k].Errorf("%q is not a time in nanoseconds of at most %v", row.Fields[k].Raw(), maxDuration)
 				return
 			}
 		}
@@ -520,7 +522,7 @@ func (t *messageReader) add(row yamlspec.Row) {
 		return
 	}
 	if source == destination {
-		row.Line.Errorf("%s would send to itself", at("src").Raw())
+		row.Line.Errorf("%s would send to itself: name another host as destination", at("src").Raw())
 		return
 	}
 	nodes := t.s.Topology.Nodes
@@ -538,7 +540,7 @@ func (t *messageReader) add(row yamlspec.Row) {
 	t.rows = append(t.rows, m)
 }
 
-// host is the host that v names.
+// host returns the host that v names.
 func (t *messageReader) host(v *yamlspec.Value) (topologies.NodeID, bool) {
 	id, known := t.nodes[v.Raw()]
 	switch {
@@ -551,7 +553,7 @@ func (t *messageReader) host(v *yamlspec.Value) (topologies.NodeID, bool) {
 	return id, known
 }
 
-// join has each message wait for those that it names.
+// join makes each message wait for the messages in its column after.
 func (t *messageReader) join() {
 	for i := range t.rows {
 		m := &t.rows[i]
@@ -562,7 +564,7 @@ func (t *messageReader) join() {
 		for _, id := range strings.Fields(m.after.Raw()) {
 			k, known := t.byID[id]
 			if !known {
-				m.after.Errorf("there is no message %q", id)
+				m.after.Errorf("no message %q", id)
 				continue
 			}
 			switch on := &t.rows[k]; m.source {
@@ -572,7 +574,7 @@ func (t *messageReader) join() {
 				waits = append(waits, steps.Wait{Operation: on.send})
 			default:
 				host := t.s.Topology.Nodes[t.s.Topology.Hosts[m.source]].Name
-				m.after.Errorf("message %s is neither to %s nor of it: a message waits for what its own source gets and sends", id,
+				m.after.Errorf("message %s is neither to nor from %[2]s: a message can wait only for messages that its source, %[2]s, receives or sends", id,
 					host)
 			}
 		}

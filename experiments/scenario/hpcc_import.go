@@ -17,25 +17,26 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// HPCCImport names files of HPCC's simulator that are to become a scenario: a topology, and either flows or a size
-// distribution from which its traffic_gen.py would draw them. Paths are as the user gives them.
+// HPCCImport names the files of HPCC's simulator to convert to a scenario: a topology, and either flows or a size
+// distribution from which its traffic_gen.py would draw them. Paths are as the
+// user gives them.
 type HPCCImport struct {
 	Topology string
 	Flows    string
 	CDF      string
-	CC       string     // of hpccControls; empty: dcqcn
+	CC       string     // one of HPCCControls; empty: dcqcn
 	Load     float64    // of the hosts, with a CDF: traffic_gen.py's --load
-	Time     vtime.Time // for which flows arrive, with a CDF
+	Time     vtime.Time // during which flows arrive, with a CDF
 }
 
-// hpccControls are the congestion controls of run.py that there are here, by our names. ackPrio is what run.py gives
-// ACK_HIGH_PRIO: 1 has a paused host send its ACKs.
+// hpccControls are the congestion controls of run.py that pausenet implements, by pausenet's names. ackPrio is the
+// ACK_HIGH_PRIO that run.py sets: 1 lets a paused host send its ACKs.
 var hpccControls = []struct {
 	name    string
 	ackPrio bool
 }{{"dcqcn", true}, {"dcqcn+win", false}, {"hpcc", false}, {"dctcp", false}, {"timely", true}, {"timely+win", true}}
 
-// HPCCControls returns the names that HPCCImport.CC may have.
+// HPCCControls returns the valid values of HPCCImport.CC.
 func HPCCControls() (names []string) {
 	for _, c := range hpccControls {
 		names = append(names, c.name)
@@ -43,7 +44,7 @@ func HPCCControls() (names []string) {
 	return names
 }
 
-// SetLoad takes the load as a user writes it: 0.3, 30% or 3/10, above 0 and up to mostLoad.
+// SetLoad parses a load such as 0.3, 30% or 3/10, above 0 and up to mostLoad.
 func (h *HPCCImport) SetLoad(text string) error {
 	report := new(yamlspec.Report)
 	v := report.Parse("--load", []byte(text))
@@ -53,21 +54,21 @@ func (h *HPCCImport) SetLoad(text string) error {
 	return report.Err()
 }
 
-// SetTime takes the time as a user writes it.
+// SetTime parses the time during which flows arrive.
 func (h *HPCCImport) SetTime(text string) error {
 	report := new(yamlspec.Report)
 	v := report.Parse("--time", []byte(text))
 	if v.Time(&h.Time) && (h.Time == 0 || h.Time > maxDuration) {
-		v.Errorf("flows arrive for more than nothing and up to %v", maxDuration)
+		v.Errorf("the time during which flows arrive must be above 0 and at most %v", maxDuration)
 	}
 	return report.Err()
 }
 
-// checkLoad reports a load that no workload can have.
+// checkLoad reports a load that is out of range.
 func checkLoad(v *yamlspec.Value, load float64) bool {
 	switch {
 	case load <= 0:
-		v.Errorf("load must be positive")
+		v.Errorf("load must be above 0")
 	case load > mostLoad:
 		v.Errorf("load %g is above %d: write 0.8 or 80%%", load, mostLoad)
 	default:
@@ -76,13 +77,13 @@ func checkLoad(v *yamlspec.Value, load float64) bool {
 	return false
 }
 
-// Scenario is the text of a scenario that runs the files, for a file in the given folder. The files stay where they
-// are. The switches are those that the simulator's run.py makes for the hosts' bandwidth, as far as our settings can
-// say it.
+// Scenario returns the text of a scenario that runs the files, for a file in the given folder. The files stay where
+// they are. The switches are configured as the simulator's run.py does for the hosts' bandwidth, as far as pausenet
+// has the settings.
 func (h HPCCImport) Scenario(folder string) (string, error) {
 	at := slices.Index(HPCCControls(), cmp.Or(h.CC, "dcqcn"))
 	if at < 0 {
-		return "", fmt.Errorf("--cc %s: run.py has none such; choose one of %s", h.CC, strings.Join(HPCCControls(), ", "))
+		return "", fmt.Errorf("--cc %s is not a congestion control of run.py: choose one of %s", h.CC, strings.Join(HPCCControls(), ", "))
 	}
 	control := hpccControls[at]
 	relative := func(path string) (string, error) {
@@ -98,7 +99,7 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 		return "", err
 	}
 	name := strings.TrimSuffix(filepath.Base(h.Topology), filepath.Ext(h.Topology))
-	// Read as its scenario will, so that mistakes show now.
+	// Read the topology as the scenario will, to report mistakes now.
 	plan, err := topologies.Parse("import.yaml", fmt.Appendf(nil, "name: %q\nhpcc: %q\n", name, h.Topology))
 	if err != nil {
 		return "", err
@@ -114,7 +115,7 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		origin := first / vtime.Second * vtime.Second // traffic_gen.py begins at 2 s
+		origin := first / vtime.Second * vtime.Second // traffic_gen.py starts at 2 s
 		item = fmt.Sprintf("hpcc: {file: %q, origin: %v}", path, origin)
 		duration = (last-origin)/vtime.Millisecond*vtime.Millisecond + vtime.Millisecond
 	} else {
@@ -131,7 +132,7 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 			return "", report.Err()
 		}
 		if !strings.ContainsAny(path, "./") {
-			path = "./" + path // and not a built-in distribution
+			path = "./" + path // a file, not a built-in distribution
 		}
 		item = fmt.Sprintf("tag: normal, poisson: {sizes: %q, load: %g, of: hosts}", path, h.Load)
 	}
@@ -150,9 +151,9 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 	case strings.HasPrefix(control.name, "dcqcn"):
 		constants = fmt.Sprintf("cc:\n  %s: {profile: b}\n", control.name)
 	}
-	// The simulator's threshold is (buffer - headrooms - reserves - used beyond the reserves) / 8, and a queue comes to it
-	// with its own reserve besides (switch-mmu.cc). The headrooms come off here, too. For one port that fills, the rest is
-	// a buffer that is less by all reserves but nine.
+	// The simulator's threshold is (buffer - headrooms - reserves - used beyond the reserves) / 8, and a queue has its
+	// own reserve in addition (switch-mmu.cc). The headrooms are subtracted here, too. If one port fills, the other
+	// reserves make the buffer smaller by all but nine of them.
 	ports := 0
 	for _, id := range plan.Switch {
 		ports = max(ports, len(plan.Nodes[id].Ports))
@@ -182,7 +183,7 @@ sample: {flows: none}
 `, line, scenarioNameOf(name), topology, max(1, 16*gigabits/50), headroom, marking, control.ackPrio, item, duration, buffer, constants, control.name), nil
 }
 
-// scenarioNameOf makes a name that scenarios may have of any text.
+// scenarioNameOf turns any text into a valid name of a scenario.
 func scenarioNameOf(text string) string {
 	name := strings.Map(func(c rune) rune {
 		if NamePattern.MatchString("x" + string(c)) {
@@ -196,7 +197,7 @@ func scenarioNameOf(text string) string {
 	return name
 }
 
-// hpccSpan is the first and the last start in a flow file of the simulator. Other mistakes in it are found as the
+// hpccSpan returns the first and the last start in a flow file of the simulator. Other mistakes are reported when the
 // scenario is read.
 func hpccSpan(path string) (first, last vtime.Time, err error) {
 	data, err := files.Read(path, yamlspec.TableFile)

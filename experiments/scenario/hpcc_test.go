@@ -41,8 +41,8 @@ func TestHPCCFlowProblems(t *testing.T) {
 		{"unknown", "1 0 7 3 100 1500 2", "flow.txt:1:5: destination of a flow 7 is outside 0..4"},
 		{"group", "1 0 1 8 100 1500 2", "flow.txt:1:7: priority group 8 is outside 0..7"},
 		{"early", "1 0 1 3 100 1500 1.9", "flow.txt:1:18: 1.9 s is before the origin, 2s"},
-		{"late", "1 0 1 3 100 1500 2.001", "flow.txt:1:18: start 1ms is not before the run's end (duration 1ms)"},
-		{"itself", "1 0 0 3 100 1500 2", "flow.txt:1:3: h0 would send to itself"},
+		{"late", "1 0 1 3 100 1500 2.001", "flow.txt:1:18: start 1ms must be before the end of the run (duration 1ms)"},
+		{"itself", "1 0 0 3 100 1500 2", "flow.txt:1:3: h0 would send to itself: name another host as destination"},
 		{"size", "1 0 1 3 100 0 2", "flow.txt:1:13: size in bytes 0 is outside 1..1099511627776"},
 		{"time", "1 0 1 3 100 5 2us", "flow.txt:1:15: \"2us\" is not a time in seconds"},
 	} {

@@ -25,13 +25,13 @@ func TestOneMistakeOneMessage(t *testing.T) {
 	}
 	const flow = "flows: [{from: h0, to: h1, size: 1KB}]\n"
 	for _, c := range []struct{ text, want string }{
-		{"flows: 0\n", "1:8 a flow is a mapping"},
+		{"flows: 0\n", "1:8 a flow must be a mapping"},
 		{"flows: {}\n", "1:8 expected a list, found a mapping"},
 		{"flows: []\n", "1:1 a scenario has at least one flow"},
 		{"workloads: []\n", "1:1 a scenario has at least one flow"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 0, interval: 5us}}]\n", "1:46 0 is outside 1..4000000"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: x, interval: 5us}}]\n", `1:46 "x" is not a whole number`},
-		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval must be positive"},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval must be above 0"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: x}}]\n", `1:59 "x" is not a time`},
 		{"workloads: [{poisson: {sizes: websearch, load: 0.5, of: hosts, flows: 0}}]\n", "1:71 0 is outside 1..4000000"},
 		{
@@ -39,7 +39,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 			`1:75 "x" is not a whole number`,
 		},
 		{"workloads: [{csv: empty.csv}]\n", "1:19 " + filepath.Join(dir, "empty.csv") +
-			" is empty: its first line names the columns"},
+			" is empty: write a header"},
 		{"workloads: [{csv: head.csv}]\n", "1:19 " + filepath.Join(dir, "head.csv") + " has no flow"},
 		{"workloads: [{poisson: {sizes: nothing.txt, load: 0.5, of: hosts}}]\n", "1:1 no flow is longer than 0 B"},
 		{
@@ -53,9 +53,9 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{flow + "report: [{title: a, series: [{pause: all, priority: 1}]}]\n", "2:53 priority: only queue, ingress"},
 		{flow + "report: [{title: a, series: [{queue: all}]}]\n", "2:38 \"all\" is not a port"},
 		{"flows: [{from: h0, to: h1, size: 1KB, weight: 0}]\n", "1:47 weight 0 is outside 1..1000"},
-		{"flows: [{from: h0, to: h1, size: 1KB, stop: 1ms}]\n", "1:45 stop 1ms is not before the run's end"},
-		{"flows: [{from: h0, to: h1, size: 1KB, start: 5us, stop: 5us}]\n", "1:57 stop 5us is not after the start, 5us"},
-		{"flows: [{from: h0, to: h1, size: 1KB, on_off: {on: 0s, off: 1us}}]\n", "1:52 on 0: leave on_off out"},
+		{"flows: [{from: h0, to: h1, size: 1KB, stop: 1ms}]\n", "1:45 stop 1ms must be before the end of the run"},
+		{"flows: [{from: h0, to: h1, size: 1KB, start: 5us, stop: 5us}]\n", "1:57 stop 5us must be later than the last start, 5us"},
+		{"flows: [{from: h0, to: h1, size: 1KB, on_off: {on: 0s, off: 1us}}]\n", "1:52 on 0: remove on_off"},
 		{
 			"flows: [{from: h0, to: h1, size: 1KB, on_off: {true: 1us, false: 2us}}]\n",
 			"1:47 a program that goes by YAML 1.1 has read on and off as true and false",
@@ -69,9 +69,9 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 2, via: [h2]}}]\n", "1:61 h2 is a host"},
 		{
 			"flows: [{from: h0, to: h1, size: 1KB, qps: {count: 2, via: [s0, s0, s0]}}]\n",
-			"1:60 via names 3 switches, and there are 2 QPs",
+			"1:60 via names 3 switches for 2 QPs",
 		},
-		{"workloads: [{all-to-all: {size: 1KB}, qps: {count: 2, via: [s0]}}]\n", "1:55 via is of a listed flow's QPs"},
+		{"workloads: [{all-to-all: {size: 1KB}, qps: {count: 2, via: [s0]}}]\n", "1:55 qps.via is for listed flows only"},
 		{
 			flow + "published: [{title: x, columns: [], rows: [{metric: fct_mean, unit: ms, values: []}]}]\n",
 			"2:33 a table has at least one column",

@@ -96,7 +96,7 @@ func TestQuickFormIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
-	const want = "test.yaml in its quick form, which is with what quick changes:\ntest.yaml:2:46: start 500us is not before the run's end (duration 100us)\n"
+	const want = "test.yaml in its quick form, which is with what quick changes:\ntest.yaml:2:46: start 500us must be before the end of the run (duration 100us)\n"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

@@ -21,7 +21,7 @@ const maxFlows = 4_000_000
 const Unbounded = "unbounded"
 
 func (d *decoder) flows(v *yamlspec.Value) {
-	for _, item := range v.Mappings("a flow is a mapping such as {from: H0, to: R0, size: 1MB}") {
+	for _, item := range v.Mappings("a flow must be a mapping such as {from: H0, to: R0, size: 1MB}") {
 		d.flow(item)
 	}
 }
@@ -45,7 +45,7 @@ func (e *flowEntry) keys() keys.Table {
 			"[interfaces](topologies.md#hosts-of-several-ports) of hosts with several ports: `h0.2`"),
 		keys.Names("to").Need().Means("receivers, as `from`; no host sends to itself"),
 		keys.Size("size", &e.Size).Need().Or(Unbounded, 0).
-			NotZero("a flow sends at least 1B; write " + Unbounded + " for one that sends until the run ends").Means(
+			NotZero("a flow sends at least 1B; write " + Unbounded + " for a flow that sends until the run ends").Means(
 			"payload bytes; `unbounded`: sends until the run ends"),
 		tagKey(&e.Tag),
 		keys.Time("start", &e.Start).Means("start time"),
@@ -84,7 +84,7 @@ func (o *Own) Keys() keys.Table {
 		keys.Integer("weight", &o.Weight).Between("1", strconv.Itoa(mostWeight)).Usually("1").Means(
 			"packets that it may send per turn at the NIC; see below"),
 		keys.Time("stop", &o.Stop).Usually("none").
-			NotZero("the flow would never start; leave it out for one that sends what it has").Means(
+			NotZero("the flow would never start; remove stop to send the whole flow").Means(
 			"time after which the flow sends nothing new; see below"),
 		keys.GroupOf("on_off", &keys.Group{Example: "{on: 10us, off: 40us}"}).Usually("none").Means(
 			"`{on: 10us, off: 40us}`: from its start, the flow repeatedly sends for 10 us and is silent for 40 us"),
@@ -94,8 +94,7 @@ func (o *Own) Keys() keys.Table {
 			"queue pairs that carry the flow: a number, or `{count: 4, message: 1MB, via: [spine0, spine1]}`; see below"),
 		keys.Integer("qps.count", &o.QPs.Count).Need().Between("1", strconv.Itoa(MostQPs)).Means(
 			"queue pairs, each with its own UDP source port"),
-		keys.Size("qps.message", &o.QPs.Message).Usually("equal shares of the packets").NotZero("give the size of the " +
-			"messages that QPs take in turn, or leave it out for equal shares of the packets").Means(
+		keys.Size("qps.message", &o.QPs.Message).Usually("equal shares of the packets").NotZero("give the size of the messages that the QPs send in turn, or remove message to split the packets evenly").Means(
 			"the QPs take messages of this size in turn"),
 		keys.Names("qps.via").Usually("ECMP's choice").Means(
 			"switches that their paths lead through, one each in turn; only of a flow, not of a workload"),
@@ -103,7 +102,7 @@ func (o *Own) Keys() keys.Table {
 }
 
 // alwaysOn says what to do instead of a period of 0.
-const alwaysOn = "leave on_off out for a flow that sends all the time"
+const alwaysOn = "remove on_off for a flow that sends all the time"
 
 // flow reads one entry of flows.
 func (d *decoder) flow(v *yamlspec.Value) {
@@ -115,7 +114,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	d.own(m, &e.extras.Own)
 	d.checkRates(m, &e.extras)
 	if len(d.s.Flows)+len(senders)*len(receivers)*e.count > maxFlows {
-		v.Errorf("more than %d flows", maxFlows)
+		v.Errorf("more than %d flows in the scenario", maxFlows)
 		return
 	}
 	if d.s.Topology == nil || !d.areSwitches(slices.Concat(e.extras.Via, e.extras.QPVia), vias) {
@@ -123,7 +122,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	}
 	pairs := d.pairs(senders, receivers)
 	if len(pairs) == 0 && len(senders) > 0 && len(receivers) > 0 {
-		m.Get("to").Errorf("%s would send to itself", d.s.Topology.Nodes[senders[0].host].Name)
+		m.Get("to").Errorf("%s would send to itself: name another host in to", d.s.Topology.Nodes[senders[0].host].Name)
 		return
 	}
 	for _, pair := range pairs {
@@ -160,20 +159,20 @@ func (d *decoder) add(e *flowEntry, pairs []Flow) {
 func (d *decoder) checkTimes(v *yamlspec.Value, m *yamlspec.Mapping, e *flowEntry) {
 	switch between := m.Get("interval"); {
 	case between == nil && e.count > 1:
-		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 to start all at once)",
+		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 starts all flows at once)",
 			e.count)
 	case between != nil && m.Get("count") == nil:
-		m.Key("interval").Errorf("interval has no effect without a count")
+		m.Key("interval").Errorf("interval has no effect without count")
 	}
 	if jitter := &e.extras.Jitter; *jitter >= d.s.Duration && *jitter > 0 && d.s.Duration > 0 {
-		m.Get("jitter").Errorf("jitter %v is not less than the run's duration, %v", *jitter, d.s.Duration)
+		m.Get("jitter").Errorf("jitter %v must be less than the run's duration, %v", *jitter, d.s.Duration)
 		*jitter = 0
 	}
 	first := e.Start + e.extras.Jitter
 	d.checkStart(m, v, first, e.interval, e.count)
 	last := first + e.interval*vtime.Time(e.count-1)
 	if stop := e.extras.Stop; stop > 0 && stop <= last && (d.s.Duration == 0 || stop < d.s.Duration) {
-		m.Get("stop").Errorf("stop %v is not after the start, %v", stop, last)
+		m.Get("stop").Errorf("stop %v must be later than the last start, %v", stop, last)
 	}
 }
 
@@ -187,7 +186,7 @@ func (d *decoder) vias(m *yamlspec.Mapping, x *FlowExtras) (at []*yamlspec.Value
 	found, more := d.find(qps.At("via"))
 	x.QPVia = found
 	if n := x.QPs.Count; n > 1 && len(found) > n {
-		qps.At("via").Errorf("via names %d switches, and there are %d QPs, which take one each: leave some out, or have more QPs",
+		qps.At("via").Errorf("via names %d switches for %d QPs, but each QP takes one: remove switches or raise count",
 			len(found), n)
 	}
 	return append(at, more...)
@@ -197,7 +196,7 @@ func (d *decoder) vias(m *yamlspec.Mapping, x *FlowExtras) (at []*yamlspec.Value
 func (d *decoder) areSwitches(path []topologies.NodeID, at []*yamlspec.Value) bool {
 	for i, id := range path {
 		if n := &d.s.Topology.Nodes[id]; n.Kind == topologies.Host {
-			at[i].Errorf("%s is a host: a path goes through switches", n.Name)
+			at[i].Errorf("%s is a host, and a path goes through switches: name a switch", n.Name)
 			return false
 		}
 	}
@@ -207,10 +206,10 @@ func (d *decoder) areSwitches(path []topologies.NodeID, at []*yamlspec.Value) bo
 // checkRates reports rates of a flow that its congestion control, or the lack of one, leaves without effect.
 func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
 	if x.CC != "" && x.ConstantRate > 0 {
-		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: drop cc or constant_rate")
+		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: remove cc or constant_rate")
 	}
 	if x.StartRate > 0 && x.ConstantRate > 0 {
-		m.Key("constant_rate").Errorf("a flow of constant rate has no controller to preset: drop start_rate or constant_rate")
+		m.Key("constant_rate").Errorf("a flow of constant rate has no congestion control to start: remove start_rate or constant_rate")
 	}
 }
 
@@ -227,7 +226,7 @@ const mostWeight = 1000
 func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 	if own.QPs.Count <= 1 {
 		if qps := m.Get("qps"); qps.IsMapping() && own.QPs.Count == 1 {
-			qps.Mapping().Key("count").Errorf("a flow of one QP has nothing to split: leave qps out, or give it more")
+			qps.Mapping().Key("count").Errorf("a flow of one QP has nothing to split: remove qps or raise count")
 		}
 		own.QPs = QPs{}
 	}
@@ -238,7 +237,7 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 		own.On, own.Off = 0, 0 // one of them has a mistake
 	}
 	if end := d.s.Duration; end > 0 && own.Stop >= end {
-		m.Get("stop").Errorf("stop %v is not before the run's end (duration %v)", own.Stop, end)
+		m.Get("stop").Errorf("stop %v must be before the end of the run (duration %v)", own.Stop, end)
 		own.Stop = 0
 	}
 	if own.CC != "" {
@@ -337,9 +336,9 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 	}
 	switch {
 	case start >= end:
-		at.Errorf("start %v is not before the run's end (duration %v)", start, end)
+		at.Errorf("start %v must be before the end of the run (duration %v)", start, end)
 	case count > 1 && interval > 0 && vtime.Time(count-1) > (end-1-start)/interval:
-		m.Get("count").Errorf("the last of %d flows would start after the run's end (duration %v): %d fit",
+		m.Get("count").Errorf("the last of %d flows would start after the end of the run (duration %v): set count to %d or less",
 			count, end, (end-1-start)/interval+1)
 	}
 }
@@ -351,7 +350,7 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 	from, to := &plan.Nodes[ends.Source], &plan.Nodes[ends.Destination]
 	pairs := plan.PairsVia(from.ID, to.ID, nil, ends.Pair, ends.Named)
 	if len(pairs) == 0 {
-		m.Get("to").Errorf("no switches join %s and %s: name interfaces of one plane", ends.from(plan), ends.to(plan))
+		m.Get("to").Errorf("no switch connects %s and %s: name interfaces of one plane", ends.from(plan), ends.to(plan))
 		return false
 	}
 	line := plan.Ports[from.Ports[pairs[0].From]].Rate
@@ -363,20 +362,20 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 		rate units.Rate
 	}{{"start_rate", f.StartRate}, {"constant_rate", f.ConstantRate}} {
 		if given.rate > line {
-			m.Get(given.key).Errorf("%v is above the line rate of %s, %v", given.rate, from.Name, line)
+			m.Get(given.key).Errorf("%v exceeds the line rate of %s, %v", given.rate, from.Name, line)
 			return false
 		}
 	}
 	for i, id := range f.QPVia {
 		if via := append(slices.Clip(f.Via), id); len(plan.PairsVia(from.ID, to.ID, via, ends.Pair, ends.Named)) == 0 {
 			names := m.Get("qps").At("via").Names()
-			names[min(i, len(names)-1)].At.Errorf("no shortest path from %s to %s goes through %s; they are %s",
+			names[min(i, len(names)-1)].At.Errorf("no shortest path from %s to %s goes through %s; the shortest paths are %s",
 				ends.from(plan), ends.to(plan), d.list(via), d.paths(from, to, pairs))
 			return false
 		}
 	}
 	if len(plan.PairsVia(from.ID, to.ID, f.Via, ends.Pair, ends.Named)) == 0 {
-		m.Get("via").Errorf("no shortest path from %s to %s goes through %s; they are %s",
+		m.Get("via").Errorf("no shortest path from %s to %s goes through %s; the shortest paths are %s",
 			ends.from(plan), ends.to(plan), d.list(f.Via), d.paths(from, to, pairs))
 		return false
 	}

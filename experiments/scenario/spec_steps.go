@@ -27,7 +27,7 @@ func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	seen := map[string]bool{}
 	for _, n := range at.Names() {
 		if seen[n.Text] {
-			n.At.Errorf("%s is a rank already, and a host is one rank of a workload: list it once, or give its other ranks workloads of their own", n.Text)
+			n.At.Errorf("%s is already a rank, and a host can be only one rank of a workload: list it once, or put its other rank in another workload", n.Text)
 		}
 		seen[n.Text] = true
 	}
@@ -125,7 +125,7 @@ func (d *decoder) collective(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload
 func (d *decoder) startOf(m *yamlspec.Mapping, start *vtime.Time, w *Workload) {
 	at := m.Get("start")
 	if at.Time(start) && d.s.Duration > 0 && *start >= d.s.Duration {
-		at.Errorf("start %v is not before the run's end (duration %v)", *start, d.s.Duration)
+		at.Errorf("start %v must be before the end of the run (duration %v)", *start, d.s.Duration)
 	}
 	w.View.Start = nanoseconds(*start)
 }
@@ -155,7 +155,7 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *Workload, hosts []int, own []*
 		job.Steps = append(job.Steps, counted)
 	}
 	if w.messages = job.Messages(len(hosts)); w.messages > maxFlows {
-		v.Errorf("%d messages, each of them a flow: at most %d flows are possible", w.messages, maxFlows)
+		v.Errorf("the workload has %d messages, each of which is a flow: a scenario may have at most %d flows", w.messages, maxFlows)
 		return false
 	}
 	return true
@@ -190,14 +190,14 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 	group, root := m.Get("group"), m.Get("root")
 	group.Int(&spec.Group, 2, topologies.MaxHosts)
 	if group != nil && spec.Algorithm != collective.Hierarchical {
-		m.Key("group").Errorf("group has no effect on algorithm %s", spec.Algorithm)
+		m.Key("group").Errorf("algorithm %s ignores group: remove it", spec.Algorithm)
 	}
 	if hosts == nil || v.Report().Count() != before {
 		return nil
 	}
 	if spec.Algorithm == collective.Hierarchical && group == nil {
 		if spec.Group = d.rackGroup(hosts, placement); spec.Group == 0 {
-			v.Errorf("the ranks are not as many in each rack, one rack after the other: say how many are in a group, such as group: 4")
+			v.Errorf("cannot derive group, because the ranks are not listed rack by rack with equally many in each: set it, such as group: 4")
 			return nil
 		}
 	}
@@ -225,12 +225,12 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 // rootOf reads who has the data of a broadcast.
 func (d *decoder) rootOf(m *yamlspec.Mapping, v *yamlspec.Value, kind string, hosts []int) (root topologies.NodeID) {
 	if kind != collective.Broadcast {
-		m.Key("root").Errorf("root is of a broadcast: this is %s", kind)
+		m.Key("root").Errorf("root applies to a broadcast only, and this is %s: remove it", kind)
 		return root
 	}
 	found := d.members(v, hosts)
 	if len(found) > 1 {
-		v.Errorf("a broadcast has one root, and these are %d", len(found))
+		v.Errorf("a broadcast has one root, but root names %d hosts", len(found))
 	}
 	if len(found) > 0 {
 		root = found[0]
@@ -243,7 +243,7 @@ func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.No
 	nodes, at := d.find(v)
 	for i, id := range d.hosts(nodes, at) {
 		if !slices.Contains(hosts, d.s.Topology.Nodes[id].Index) {
-			at[min(i, len(at)-1)].Errorf("%s is none of the ranks", d.s.Topology.Nodes[id].Name)
+			at[min(i, len(at)-1)].Errorf("%s is not one of the ranks", d.s.Topology.Nodes[id].Name)
 			continue
 		}
 		found = append(found, id)
@@ -264,7 +264,7 @@ func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int,
 	of = d.members(at, hosts)
 	for i, id := range of {
 		if slices.Contains(of[:i], id) {
-			at.Errorf("%s stands twice", d.s.Topology.Nodes[id].Name)
+			at.Errorf("%s is listed twice: list it once", d.s.Topology.Nodes[id].Name)
 		}
 		members = append(members, d.s.Topology.Nodes[id].Index)
 	}
@@ -315,11 +315,11 @@ func (d *decoder) job(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool 
 			return false
 		}
 		if len(own) == 0 {
-			v.Errorf("a job has at least one step, such as {collective: {kind: allreduce, size: 64MB}}")
+			v.Errorf("a job needs at least one step, such as {collective: {kind: allreduce, size: 64MB}}")
 			return false
 		}
 		if len(hosts) < 2 && slices.ContainsFunc(own, func(s *step) bool { return s.Barrier }) {
-			v.Errorf("a barrier is of at least two ranks")
+			v.Errorf("a barrier needs at least two ranks")
 			return false
 		}
 		w.job(job, own)
@@ -330,7 +330,7 @@ func (d *decoder) job(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool 
 // step reads one step of a job; nil if it cannot be used.
 func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
 	if !v.IsMapping() {
-		v.Errorf("a step is a mapping such as {compute: 1ms} or {collective: {kind: allreduce, size: 64MB}}")
+		v.Errorf("a step must be a mapping such as {compute: 1ms} or {collective: {kind: allreduce, size: 64MB}}")
 		return nil
 	}
 	m := v.Mapping()
@@ -343,9 +343,9 @@ func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
 	}
 	switch {
 	case n != 1:
-		v.Errorf("a step is one of compute, collective and barrier")
+		v.Errorf("a step needs exactly one of compute, collective and barrier")
 	case of != nil && !of.IsMapping():
-		of.Errorf("a collective is a mapping such as {kind: allreduce, size: 64MB}")
+		of.Errorf("a collective must be a mapping such as {kind: allreduce, size: 64MB}")
 	case of != nil:
 		parts := of.Mapping()
 		overlap := false
@@ -363,7 +363,7 @@ func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
 	case barrier != nil:
 		is := false
 		if barrier.Bool(&is) && !is {
-			barrier.Errorf("a step that is no barrier is none: leave it out")
+			barrier.Errorf("barrier: false does nothing: remove this step")
 		}
 		s = &step{Step: collective.Step{Barrier: true}}
 		w.View.Steps = append(w.View.Steps, StepView{Barrier: true})
@@ -386,10 +386,10 @@ func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
 		m.Get("jitter").Time(&c.Jitter)
 		slow, factor := m.Get("slow"), m.Get("factor")
 		if factor.Float(&c.Factor) && !(c.Factor > 0 && c.Factor <= 1e6) {
-			factor.Errorf("factor %g: a slow rank takes more than 0 and at most a million times as long", c.Factor)
+			factor.Errorf("factor %g must be above 0 and at most 1000000", c.Factor)
 		}
 		if (slow == nil) != (factor == nil) {
-			v.Errorf("slow says which ranks take longer, and factor how much: give both, such as slow: h3 and factor: 1.5")
+			v.Errorf("slow (the ranks that take longer) and factor (how much longer) go together, such as slow: h3 and factor: 1.5: give both")
 		}
 		if hosts != nil {
 			s.slow = d.members(slow, hosts)
@@ -408,7 +408,7 @@ func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
 		return nil
 	}
 	if longest := float64(c.Time+c.Jitter) * c.Factor; longest > float64(maxDuration) {
-		v.Errorf("a compute takes at most %v", maxDuration)
+		v.Errorf("compute exceeds the maximum of %v", maxDuration)
 		return nil
 	}
 	view.Compute, view.Jitter = nanoseconds(c.Time), nanoseconds(c.Jitter)

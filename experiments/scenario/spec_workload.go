@@ -56,7 +56,7 @@ func (d *decoder) workloads(v *yamlspec.Value) {
 // workload reads one item: a tag, and the key of its kind with what belongs to it.
 func (d *decoder) workload(v *yamlspec.Value) {
 	if !v.IsMapping() {
-		v.Errorf("a workload is a mapping such as {tag: search, poisson: {sizes: websearch, load: 0.8, of: core}}")
+		v.Errorf("a workload must be a mapping such as {tag: search, poisson: {sizes: websearch, load: 0.8, of: core}}")
 		return
 	}
 	m := v.Mapping()
@@ -64,7 +64,7 @@ func (d *decoder) workload(v *yamlspec.Value) {
 	tag := m.Get("tag")
 	d.defaultTag = tag == nil
 	if tag.String(&w.Tag) && !tagName.MatchString(w.Tag) {
-		tag.Errorf("tag %q: a tag is letters, digits and _ . + / -", w.Tag)
+		tag.Errorf("tag %q: use only letters, digits and _ . + / -", w.Tag)
 	}
 	usable, kinds := false, []string{}
 	for _, kind := range workloadKinds {
@@ -73,7 +73,7 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		switch {
 		case part == nil:
 		case w.View.Kind != "":
-			m.Key(kind.key).Errorf("a workload is of one kind: this one is %s already", w.View.Kind)
+			m.Key(kind.key).Errorf("a workload has one kind, and this one already has %s: make it a workload of its own", w.View.Kind)
 		case kind.example != "" && !part.IsMapping():
 			w.View.Kind = kind.key
 			part.Errorf("expected a mapping such as %s", kind.example)
@@ -89,15 +89,15 @@ func (d *decoder) workload(v *yamlspec.Value) {
 	w.own.Keys().Read(m)
 	d.own(m, &w.own)
 	if qps := m.Get("qps"); qps.IsMapping() && qps.Has("via") {
-		qps.Mapping().Key("via").Errorf("via is of a listed flow's QPs: a workload's go where ECMP has them go")
+		qps.Mapping().Key("via").Errorf("qps.via is for listed flows only: ECMP chooses the paths of a workload's QPs")
 	}
 	w.View.OwnView = w.own.view()
 	if w.build != nil && w.own.Stop > 0 {
-		m.Get("stop").Errorf("what waits for a flow that is stopped would wait for ever: leave stop out")
+		m.Get("stop").Errorf("the operations that wait for a stopped flow would never start: remove stop")
 	}
 	m.Done()
 	if w.View.Kind == "" {
-		v.Errorf("a workload says what it is by one of these keys: %s", strings.Join(kinds, ", "))
+		v.Errorf("a workload needs one of these keys, which sets its kind: %s", strings.Join(kinds, ", "))
 	}
 	if !usable {
 		return
@@ -126,7 +126,7 @@ func (d *decoder) poisson(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) b
 		}
 		p.Pairs = workload.NewPairs(from, to, racks(d.s.Topology), relation)
 		if p.Pairs.Len() == 0 {
-			v.Errorf("no sender has a receiver %s", w.View.Pairs)
+			v.Errorf("no sender has a receiver for pairs: %s", w.View.Pairs)
 			return false
 		}
 		senders := make([]int, p.Pairs.Len())
@@ -160,12 +160,12 @@ func (d *decoder) incast(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bo
 		w.View.Degree = p.Degree
 		p.Pairs = workload.NewPairs(to, from, racks(d.s.Topology), relation)
 		if p.Pairs.Len() == 0 {
-			v.Errorf("no receiver has a sender %s", w.View.Pairs)
+			v.Errorf("no receiver has a sender for pairs: %s", w.View.Pairs)
 			return false
 		}
 		for i := range p.Pairs.Len() {
 			if n := p.Pairs.Choices(p.Pairs.First(i)); n < p.Degree {
-				degree.Errorf("%s can receive from %d hosts, not from %d", d.host(p.Pairs.First(i)), n, p.Degree)
+				degree.Errorf("degree: %s can receive from at most %d hosts, not from %d", d.host(p.Pairs.First(i)), n, p.Degree)
 				return false
 			}
 		}
@@ -187,7 +187,7 @@ func (d *decoder) allToAll(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) 
 		}
 		p.Pairs = workload.NewPairs(from, to, racks(d.s.Topology), relation)
 		if p.Pairs.Len() == 0 {
-			v.Errorf("no sender has a receiver %s", w.View.Pairs)
+			v.Errorf("no sender has a receiver for pairs: %s", w.View.Pairs)
 			return false
 		}
 		w.rule = p
@@ -204,7 +204,7 @@ func (d *decoder) permutation(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workloa
 			return false
 		}
 		if len(p.Hosts) < 2 {
-			v.Errorf("a permutation has at least two hosts")
+			v.Errorf("a permutation needs at least two hosts")
 			return false
 		}
 		w.rule = p
@@ -225,9 +225,9 @@ func (d *decoder) rule(v *yamlspec.Value, read func(m *yamlspec.Mapping) bool) b
 func (d *decoder) bounded(v *yamlspec.Value, every, flows float64) bool {
 	switch {
 	case flows+float64(len(d.s.Flows)) > maxFlows:
-		v.Errorf("about %.0f flows: at most %d are possible", flows, maxFlows)
+		v.Errorf("the workload has about %.0f flows: a scenario may have at most %d", flows, maxFlows)
 	case every < 1 && flows > 1:
-		v.Errorf("one flow a picosecond or more: the load is too high for flows of this size")
+		v.Errorf("the workload starts a flow every picosecond or faster: lower the load or raise the flows' size")
 	default:
 		return true
 	}

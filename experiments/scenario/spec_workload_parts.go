@@ -20,7 +20,7 @@ func (d *decoder) sizes(m *yamlspec.Mapping, w *Workload) *workload.Sizes {
 	one, of := m.Get("size"), m.Get("sizes")
 	switch {
 	case one != nil && of != nil:
-		m.Key("size").Errorf("size and sizes: one of them says how long the flows are")
+		m.Key("size").Errorf("size and sizes exclude each other: give one of them")
 		return nil
 	case one != nil:
 		var size units.Bytes
@@ -60,7 +60,7 @@ func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path stri
 		path = filepath.Join(d.dir, name)
 	}
 	if unknown != nil && !strings.ContainsAny(name, "./") && !v.Report().Sources.IsFile(path, IsFile) {
-		v.Errorf("%v, and no file %s", unknown, path)
+		v.Errorf("%v, and there is no file %s", unknown, path)
 		return path, nil
 	}
 	data, err := v.Report().Sources.Read(path, yamlspec.TableFile)
@@ -97,7 +97,7 @@ func (d *decoder) hostSet(v *yamlspec.Value, names *[]string) []int {
 		seen[id] = true
 	}
 	if len(hosts) == 0 && len(v.Items()) == 0 {
-		v.Errorf("a set of hosts has at least one")
+		v.Errorf("the list of hosts is empty: name at least one host, or remove the key for all hosts")
 	}
 	return hosts
 }
@@ -134,13 +134,13 @@ func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string
 	switch {
 	case until.Time(&c.Until):
 		if c.Until <= c.Start {
-			until.Errorf("until %v is not after start %v", c.Until, c.Start)
+			until.Errorf("until %v must be later than start %v", c.Until, c.Start)
 		}
 		w.View.Until = nanoseconds(c.Until)
 	case number != nil:
 		c.Until = vtime.Never
 	case start != nil && d.s.Duration > 0 && c.Start >= d.s.Duration:
-		start.Errorf("start %v is not before the run's end (duration %v)", c.Start, d.s.Duration)
+		start.Errorf("start %v must be before the end of the run (duration %v)", c.Start, d.s.Duration)
 	}
 	w.View.Start, w.View.Count = nanoseconds(c.Start), c.Count
 	return d.root.Report().Count() == before
@@ -159,9 +159,9 @@ func (d *decoder) readRounds(m *yamlspec.Mapping, c *workload.Clock, w *Workload
 	case d.root.Report().Count() != before:
 		return false
 	case interval != nil && every == 0:
-		interval.Errorf("interval must be positive")
+		interval.Errorf("interval must be above 0")
 	case interval != nil && c.Count == 1:
-		m.Key("interval").Errorf("interval has no effect without several rounds")
+		m.Key("interval").Errorf("interval has no effect with one round: add rounds or remove interval")
 	case interval == nil && c.Count > 1:
 		m.Key("rounds").Errorf("%d rounds need an interval between them, such as interval: 100us", c.Count)
 	}
@@ -171,7 +171,7 @@ func (d *decoder) readRounds(m *yamlspec.Mapping, c *workload.Clock, w *Workload
 		if at == nil {
 			at = m.Key("rounds")
 		}
-		at.Errorf("the last round would start at %v, not before the run's end (duration %v)", last, d.s.Duration)
+		at.Errorf("the last round would start at %v, but the run lasts only %v", last, d.s.Duration)
 		return false
 	}
 	w.View.Start, w.View.Count, w.View.Interval = nanoseconds(c.Start), c.Count, nanoseconds(every)
@@ -183,19 +183,19 @@ func (d *decoder) readRounds(m *yamlspec.Mapping, c *workload.Clock, w *Workload
 func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int, payload, across float64) float64 {
 	load, of, interval := m.Get("load"), m.Get("of"), m.Get("interval")
 	if load == nil && of != nil {
-		m.Key("of").Errorf("of says what a load is a part of, and there is no load")
+		m.Key("of").Errorf("of has no effect without load: add a load or remove of")
 	}
 	var every vtime.Time
 	switch {
 	case load != nil && interval != nil:
-		m.Key("interval").Errorf("load and interval: one of them says how often")
+		m.Key("interval").Errorf("load and interval exclude each other: give one of them")
 		return nil
 	case interval != nil:
 		if !interval.Time(&every) {
 			return nil
 		}
 		if every == 0 {
-			interval.Errorf("interval must be positive")
+			interval.Errorf("interval must be above 0")
 			return nil
 		}
 		return func([]int, float64, float64) float64 { return float64(every) }
@@ -211,7 +211,7 @@ func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int,
 	case !checkLoad(load, part):
 		return nil
 	case of == nil:
-		load.Errorf("load %g of what? Write of: core or of: hosts", part)
+		load.Errorf("load %g needs of, the capacity that it refers to: write of: core or of: hosts", part)
 		return nil
 	case !of.Choice(&w.View.Of, "core", "hosts"):
 		return nil
@@ -224,10 +224,10 @@ func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int,
 			payload = float64(payload * across)
 			switch {
 			case capacity == 0:
-				of.Errorf("the senders' switch has no link to another switch: there is no core")
+				of.Errorf("of: core needs a link between switches, and the senders' switch has none: write of: hosts")
 				return math.Inf(1)
 			case across == 0:
-				of.Errorf("no flow leaves its rack: nothing loads the core")
+				of.Errorf("of: core needs flows that leave their rack, and none does: write of: hosts")
 				return math.Inf(1)
 			}
 		}

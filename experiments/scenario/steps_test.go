@@ -119,8 +119,8 @@ func TestCollectivesOfSomeRanks(t *testing.T) {
 		}
 	}
 	for ranks, want := range map[string]string{
-		"[h0, h6, h2]": "h6 is none of the ranks", "[h0, h2, h0]": "h0 stands twice",
-		"h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is none of the ranks",
+		"[h0, h6, h2]": "h6 is not one of the ranks", "[h0, h2, h0]": "h0 is listed twice",
+		"h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is not one of the ranks",
 	} {
 		_, err := Parse("x.yaml", []byte(strings.Replace(fmt.Sprintf(text, ""), "[h0, h2, h3]", ranks, 1)), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -193,7 +193,7 @@ func TestChakraFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err == nil ||
-		!strings.Contains(err.Error(), "there is t.2.et, and no t.1.et") {
+		!strings.Contains(err.Error(), "t.2.et exists, but t.1.et does not") {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,48 +15,49 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Workload is flows that a scenario starts by a rule, or reads from a file.
+// Workload holds flows that a scenario generates by a rule or reads from a file.
 type Workload struct {
 	Tag  string
 	View WorkloadView
-	// rule makes the flows of a stream, between hosts by their index. Those of a file are in flows instead.
+	// rule generates the flows of a random stream between hosts, named by their index; nil for a file, whose flows are
+	// in flows.
 	rule  rule
 	flows []Flow
-	own   Own // of its flows; those of a file may have more
-	// Of a workload whose flows wait for each other, build makes the graph of a stream and of the hosts by rank, and place
-	// these. Each message of the graph is a flow, in order.
+	own   Own // the settings of all its flows; a file's flows may override them
+	// For a workload of dependent flows: build makes the graph of operations from a random stream and the hosts by
+	// rank, and assigns ranks to hosts. Each message of the graph is a flow, in order.
 	build    func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
 	place    func(workload.Stream) []topologies.NodeID
-	messages int                 // of the graph
-	Graph    *steps.Graph        // nil: flows have times to start
-	Hosts    []topologies.NodeID // by rank of Graph
-	warning  string              // of the file of Graph
-	// purpose names the stream: the tag, and how many workloads before this one have it. So a workload's flows depend on
-	// no workload of another tag.
+	messages int                 // number of messages in the graph
+	Graph    *steps.Graph        // operations of dependent flows; nil: each flow has a start time
+	Hosts    []topologies.NodeID // host of each rank of Graph
+	warning  string              // from reading the file of Graph; empty: none
+	// purpose names the random stream: the tag, and the number of earlier workloads with this tag. So a workload's
+	// flows do not depend on workloads of other tags.
 	purpose string
-	first   int // of its flows in the scenario's
+	first   int // index of its first flow in the scenario's flows
 }
 
-// First is the number of the workload's first flow in the scenario's.
+// First returns the index of the workload's first flow in the scenario's flows.
 func (w *Workload) First() int { return w.first }
 
-// Delay is how long the workload's ranks do nothing at first.
+// Delay returns the time before the workload's ranks start.
 func (w *Workload) Delay() vtime.Time {
 	return vtime.Time(w.View.Start*float64(vtime.Nanosecond) + 0.5)
 }
 
-// rule is how a workload's flows come to be.
+// rule generates the flows of a workload.
 type rule interface {
 	Flows(workload.Stream) iter.Seq[workload.Flow]
-	// Events is how many events a stream has, Expected how many there are on average, and PerEvent how many flows each
-	// starts.
+	// Events returns the number of events of a stream, Expected the average number, and PerEvent the number of flows
+	// that each event starts.
 	Events(workload.Stream) int
 	Expected() float64
 	PerEvent() int
 }
 
-// WithSeed is the scenario as a run with that seed has it: the flows of its workloads are drawn anew. Nothing but the
-// seed decides them, whatever the controller.
+// WithSeed returns the scenario with the flows of its workloads drawn anew for a seed. The flows depend on the seed
+// only, not on the controller.
 func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	if s.drawn == seed && s.Seed == seed {
 		return s, nil
@@ -71,8 +72,8 @@ func (s *Scenario) WithSeed(seed uint64) (*Scenario, error) {
 	return &own, own.draw(false)
 }
 
-// WithFlows is the scenario with these flows in the place of its own and of its workloads', without faults, for a
-// duration. Nothing of it is sampled or plotted.
+// WithFlows returns the scenario for a duration with the given flows instead of its own and its workloads', without
+// faults, samples and plots.
 func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	own := *s
 	own.Flows, own.Workloads, own.Faults = flows, nil, nil
@@ -84,9 +85,9 @@ func (s *Scenario) WithFlows(flows []Flow, duration vtime.Time) *Scenario {
 	return &own
 }
 
-// join chooses the interfaces of the flows' ends, where hosts have several: in turns, a workload's by no flow of
-// another, and a listed flow's by those of its tag and source. A flow between interfaces that switches do not join has
-// the first: its file is refused, or its sender told.
+// join chooses the interfaces of the flows' ends, for hosts that have several. It takes them in turn: separately for
+// each workload, and for the listed flows of each tag and source. A flow gets the first interface if no switches
+// connect the chosen ones; its file is rejected, or its sender reports an error.
 func (s *Scenario) join() {
 	if s.Topology.SinglePort() {
 		return
@@ -96,7 +97,7 @@ func (s *Scenario) join() {
 		ends     [2]topologies.NodeID
 	}
 	listing := NewListing(0)      // interfaces do not depend on the seed
-	turns := map[connection]int{} // of messages that wait: those of a connection go by one interface
+	turns := map[connection]int{} // of dependent messages: all messages of a connection use one interface
 	for i := range s.Flows {
 		f, w := &s.Flows[i], s.WorkloadOf(i)
 		if w < 0 {
@@ -124,10 +125,10 @@ func (f *Flow) join(plan *topologies.Plan, turn int) {
 	}
 }
 
-// Listed are the flows that the scenario lists, the first of Flows.
+// Listed returns the flows that the scenario lists, which are the first of Flows.
 func (s *Scenario) Listed() []Flow { return s.Flows[:s.listed] }
 
-// FlowCount is how many flows there are, listed and drawn, also where those of workloads are only counted
+// FlowCount returns the number of flows, listed and drawn. It includes flows of workloads that are only counted
 // (Reading.Count).
 func (s *Scenario) FlowCount() int {
 	n := s.listed
@@ -137,8 +138,8 @@ func (s *Scenario) FlowCount() int {
 	return n
 }
 
-// draw delays the listed flows that have jitter, and appends the workloads' flows; of those that are to be counted
-// alone, the first.
+// draw delays the listed flows that have jitter, and appends the workloads' flows. If count is set, it appends only
+// the first flows of each workload.
 func (s *Scenario) draw(count bool) error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
@@ -181,7 +182,7 @@ func (s *Scenario) draw(count bool) error {
 			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
 		}
 		if w.View.Flows > room {
-			return fmt.Errorf("workload %s: more than %d flows in all", w.Tag, maxFlows)
+			return fmt.Errorf("workload %s: more than %d flows in the scenario", w.Tag, maxFlows)
 		}
 		total += w.View.Flows
 		for k := w.first; k < len(s.Flows); k++ {
@@ -193,7 +194,7 @@ func (s *Scenario) draw(count bool) error {
 	return nil
 }
 
-// drawFlows appends a workload's first flows.
+// drawFlows appends the first flows of a workload.
 func (s *Scenario) drawFlows(w *Workload, most int) {
 	plan, extras := s.Topology, w.own.extras()
 	for f := range w.rule.Flows(workload.NewStream(s.Seed, w.purpose)) {
@@ -207,7 +208,7 @@ func (s *Scenario) drawFlows(w *Workload, most int) {
 	}
 }
 
-// inherit gives flows of a file what their workload's have of their own, where the file's own columns say nothing.
+// inherit applies a workload's settings to flows of a file, where the file's columns do not override them.
 func (s *Scenario) inherit(flows []Flow, base Own) {
 	if base == (Own{}) {
 		return
@@ -230,7 +231,7 @@ func (s *Scenario) inherit(flows []Flow, base Own) {
 	}
 }
 
-// extras are those of flows that have nothing but this of their own; nil: not even this.
+// extras returns the extras of flows that have only these settings; nil if there are none.
 func (o Own) extras() *FlowExtras {
 	if o == (Own{}) {
 		return nil
@@ -238,7 +239,7 @@ func (o Own) extras() *FlowExtras {
 	return &FlowExtras{Own: o}
 }
 
-// countSteps appends the first of the flows of a workload whose flows wait.
+// countSteps appends the first flows of a workload of dependent flows.
 func (s *Scenario) countSteps(w *Workload) {
 	if hosts := w.place(workload.NewStream(s.Seed, w.purpose).Sub(0)); w.messages > 0 {
 		s.Flows = append(s.Flows, Flow{
@@ -248,7 +249,7 @@ func (s *Scenario) countSteps(w *Workload) {
 	}
 }
 
-// drawSteps appends the flows of a workload whose flows wait.
+// drawSteps appends the flows of a workload of dependent flows.
 func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	stream := workload.NewStream(s.Seed, w.purpose)
 	w.Hosts = w.place(stream.Sub(0))
@@ -257,7 +258,7 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	}
 	w.View.Operations = len(w.Graph.Operations)
 	if len(w.Graph.Messages) > room {
-		return nil // and the caller says so
+		return nil // the caller reports it
 	}
 	s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
 	extras := w.own.extras()
@@ -272,32 +273,32 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	return nil
 }
 
-// DefaultTag names the flows that are given no tag.
+// DefaultTag names flows without a tag.
 const DefaultTag = "flow"
 
-// What is drawn of a listed flow's stream.
+// The random numbers that a listed flow's stream provides.
 const (
 	drawPort = iota
 	drawJitter
 )
 
-// Listing gives listed flows random numbers and interfaces, one flow after the other. They depend on the seed, the
-// flow's tag and ends, and how many flows before it share these (of interfaces: the tag and the source), and on no
-// other flow.
+// Listing assigns random numbers and interfaces to listed flows, one flow after the other. They depend on the seed,
+// the flow's tag and ends, and the number of earlier flows with the same tag and ends (for interfaces: the same tag
+// and source). They do not depend on other flows.
 type Listing struct {
 	seed    uint64
 	tags    map[string]workload.Stream
 	before  map[flowEnds]uint64
-	senders map[flowEnds]int // by tag and source alone
+	senders map[flowEnds]int // counts by tag and source
 }
 
-// flowEnds are what flows are counted by.
+// flowEnds is the key by which Listing counts flows.
 type flowEnds struct {
 	tag                 string
 	source, destination topologies.NodeID
 }
 
-// NewListing returns a Listing that no flow has been added to.
+// NewListing returns an empty Listing.
 func NewListing(seed uint64) *Listing {
 	return &Listing{
 		seed: seed, tags: map[string]workload.Stream{}, before: map[flowEnds]uint64{},
@@ -314,26 +315,26 @@ func (l *Listing) next(f *Flow) workload.Stream {
 	return tag.Sub(uint64(f.Source)<<32 | uint64(f.Destination)).Sub(l.before[flowEnds{f.Tag, f.Source, f.Destination}])
 }
 
-// Add counts a flow: Salts and Join are then about the next one.
+// Add counts a flow, so that Salts and Join apply to the next one.
 func (l *Listing) Add(f *Flow) {
 	l.before[flowEnds{f.Tag, f.Source, f.Destination}]++
 	l.senders[flowEnds{tag: f.Tag, source: f.Source}]++
 }
 
-// Join chooses the interfaces of a flow's ends. Hosts begin at different interfaces, so that those of one flow each are
-// spread over all.
+// Join chooses the interfaces of a flow's ends. The first flows of different hosts use different interfaces, so that
+// hosts with one flow each spread over all planes.
 func (l *Listing) Join(plan *topologies.Plan, f *Flow) {
 	f.join(plan, plan.Nodes[f.Source].Index+l.senders[flowEnds{tag: f.Tag, source: f.Source}])
 }
 
-// Salts returns where the search for the UDP source port of each of a flow's QPs begins, as in a scenario that lists
-// the flow after those before.
+// Salts returns, for each QP of a flow, the start of the search for its UDP source port. It is the same as in a
+// scenario that lists this flow after the earlier ones.
 func (l *Listing) Salts(f *Flow) func(qp int) uint64 {
 	own := l.next(f).Bits(drawPort)
 	return func(qp int) uint64 { return qpSalt(own, qp) }
 }
 
-// qpSalt is that of a QP of a flow: the first has the flow's.
+// qpSalt returns the salt of a flow's QP; the first QP has the flow's own.
 func qpSalt(own uint64, qp int) uint64 {
 	if qp > 0 {
 		return splitmix.At(own, uint64(qp))
@@ -351,9 +352,9 @@ func (s *Scenario) listedStreams(seed uint64) []workload.Stream {
 	return streams
 }
 
-// salts are where the search for a flow's UDP source port begins. Flows have it from a stream of their own, or of their
-// workload, so that they take the same ways whatever other flows there are. Messages that wait go from one host to
-// another by one connection, and so one way.
+// salts returns, for each flow, the start of the search for its UDP source port. It comes from the flow's own stream
+// or its workload's, so that a flow takes the same path whatever other flows there are. Dependent messages between two
+// hosts share a connection, and so a path.
 func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 	streams := make([]workload.Stream, len(s.Workloads))
 	for i := range s.Workloads {
@@ -371,14 +372,14 @@ func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 	}
 }
 
-// Salts returns where the search for the UDP source port of each of a flow's QPs begins.
+// Salts returns, for each QP of a flow, the start of the search for its UDP source port.
 func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
 	salt := s.salts(seed)
 	return func(flow, qp int) uint64 { return qpSalt(salt(flow), qp) }
 }
 
-// Draws returns what seeds the draws of source ports of each of a flow's QPs, where hosts draw them. Messages of one
-// connection draw others, though they have its port.
+// Draws returns the seed of each QP's random source ports, for hosts that draw a port for each packet. Messages of one
+// connection share its port but have seeds of their own.
 func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
 	salt := s.salts(seed)
 	return func(flow, qp int) uint64 {
@@ -390,7 +391,7 @@ func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
 	}
 }
 
-// WorkloadOf is the index of the workload of a flow, -1 of one that is listed.
+// WorkloadOf returns the index of a flow's workload, or -1 for a listed flow.
 func (s *Scenario) WorkloadOf(flow int) int {
 	i := len(s.Workloads) - 1
 	for i >= 0 && flow < s.Workloads[i].first {
@@ -399,7 +400,7 @@ func (s *Scenario) WorkloadOf(flow int) int {
 	return i
 }
 
-// racks are the switches of a plan's hosts, by the hosts' and the switches' indexes; of a host of several ports that of
+// racks returns the index of each host's switch, by the host's index. For a host of several ports it is the switch of
 // the first.
 func racks(plan *topologies.Plan) []int32 {
 	of := make([]int32, len(plan.Hosts))
@@ -409,8 +410,8 @@ func racks(plan *topologies.Plan) []int32 {
 	return of
 }
 
-// hostCapacity is the line rate of some hosts together; coreCapacity that of the links between the switches of these
-// hosts and other switches, one way.
+// hostCapacity returns the sum of the hosts' line rates; coreCapacity that of the links, one way, from these hosts'
+// switches to other switches.
 func hostCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	var sum units.Rate
 	for _, h := range hosts {
@@ -439,14 +440,15 @@ func coreCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	return sum
 }
 
-// seedBits are the bits of the largest seed: what reads one as a signed number, and adds to it, does not overflow.
+// seedBits is the number of bits of the largest seed. It leaves room for programs that read a seed as a signed number
+// and add to it.
 const seedBits = 62
 
-// ParseSeed reads a seed.
+// ParseSeed parses a seed, and rejects one of more than seedBits bits.
 func ParseSeed(text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, seedBits)
 	if err != nil {
-		return 0, fmt.Errorf("seed %q is not a whole number from 0 to 2^%d-1", text, seedBits)
+		return 0, fmt.Errorf("seed %q must be a whole number from 0 to 2^%d-1", text, seedBits)
 	}
 	return seed, nil
 }

@@ -335,7 +335,7 @@ func TestJitter(t *testing.T) {
 		t.Errorf("a flow without jitter starts at %v", o)
 	}
 	if _, err := Parse("x.yaml", []byte(lab.Small), []string{"flows.incast.jitter=400us"}); err == nil ||
-		!strings.Contains(err.Error(), "jitter 400us is not less than the run's duration") {
+		!strings.Contains(err.Error(), "jitter 400us must be less than the run's duration") {
 		t.Errorf("%v", err)
 	}
 }

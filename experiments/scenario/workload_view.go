@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// WorkloadView is a workload of a View: its rule, with which the seed gives the flows, or its file. What a kind does
-// not have is absent.
+// WorkloadView is the resolved form of a workload in a View: its rule, from which the seed generates the flows, or its
+// file. Fields that do not apply to its kind are absent.
 type WorkloadView struct {
 	Tag      string      `json:"tag"`
 	Kind     string      `json:"kind"`
@@ -21,8 +21,8 @@ type WorkloadView struct {
 	Size     units.Bytes `json:"size_bytes,omitempty"`
 	Load     float64     `json:"load,omitempty"`
 	Of       string      `json:"of,omitempty"`
-	Capacity units.Rate  `json:"capacity_bps,omitempty"` // what the load is a part of
-	// between flows, events or rounds; on average if they are random
+	Capacity units.Rate  `json:"capacity_bps,omitempty"` // the capacity that the load refers to
+	// time between flows, events or rounds; the average if they are random
 	Interval   float64  `json:"interval_ns,omitempty"`
 	Arrivals   string   `json:"arrivals,omitempty"`
 	Degree     int      `json:"degree,omitempty"`
@@ -31,37 +31,37 @@ type WorkloadView struct {
 	To         []string `json:"to,omitempty"`
 	Start      float64  `json:"start_ns"`
 	Until      float64  `json:"until_ns,omitempty"`
-	Count      int      `json:"count,omitempty"` // at most so many flows, events or rounds
+	Count      int      `json:"count,omitempty"` // maximum number of flows, events or rounds
 	File       string   `json:"file,omitempty"`
 	SHA256     string   `json:"sha256,omitempty"`    // of the file
-	Origin     float64  `json:"origin_ns,omitempty"` // of the run on the file's clock
+	Origin     float64  `json:"origin_ns,omitempty"` // the file's time at which the run starts
 	Unfinished bool     `json:"expect_unfinished,omitempty"`
 	OwnView
-	// Of a workload whose flows wait: who takes part, in the order given or by Placement, and what each does Iterations
-	// times.
+	// For a workload of dependent flows: the hosts of the ranks, in the listed order or by Placement, and the steps of
+	// each rank, repeated Iterations times.
 	Ranks      []string   `json:"ranks,omitempty"`
 	Placement  string     `json:"placement,omitempty"`
 	Iterations int        `json:"iterations,omitempty"`
 	Steps      []StepView `json:"steps,omitempty"`
 	Operations int        `json:"operations,omitempty"`
-	Calc       float64    `json:"calc_ns,omitempty"` // how long a calc of 1 takes in a file of GOAL
-	// of a trace's collectives, like what follows; absent: each kind's default
+	Calc       float64    `json:"calc_ns,omitempty"` // duration of a calc of 1 in a GOAL file
+	// of a trace's collectives, like the next fields; absent: the default of each kind
 	Algorithm string `json:"algorithm,omitempty"`
 	Chunks    int    `json:"chunks,omitempty"`
 	Group     int    `json:"group,omitempty"`
-	// Flows and Bytes are what the seed gives.
+	// Flows and Bytes are the totals for the scenario's seed.
 	Flows int         `json:"flows"`
 	Bytes units.Bytes `json:"payload_bytes"`
 }
 
-// SizesView is a size distribution of a View.
+// SizesView is the resolved form of a size distribution in a View.
 type SizesView struct {
 	Name   string           `json:"name"`
 	Mean   float64          `json:"mean_bytes"`
 	Points []workload.Point `json:"points"`
 }
 
-// StepView is a step of a workload: a collective, a barrier, or a compute.
+// StepView is the resolved form of a step of a workload: a collective, a barrier, or a compute.
 type StepView struct {
 	Collective string      `json:"collective,omitempty"`
 	Algorithm  string      `json:"algorithm,omitempty"`
@@ -69,7 +69,7 @@ type StepView struct {
 	Chunks     int         `json:"chunks,omitempty"`
 	Group      int         `json:"group,omitempty"`
 	Root       string      `json:"root,omitempty"`
-	Ranks      []string    `json:"ranks,omitempty"` // absent: all
+	Ranks      []string    `json:"ranks,omitempty"` // absent: all ranks
 	Overlap    bool        `json:"overlap,omitempty"`
 	Barrier    bool        `json:"barrier,omitempty"`
 	Compute    float64     `json:"compute_ns,omitempty"`
@@ -78,7 +78,7 @@ type StepView struct {
 	Factor     float64     `json:"factor,omitempty"`
 }
 
-// describe is the step in words.
+// describe returns the step in words.
 func (v *StepView) describe() string {
 	switch {
 	case v.Barrier:
@@ -107,16 +107,16 @@ func (v *WorkloadView) file(name string, data []byte) {
 	v.File, v.SHA256 = name, hex.EncodeToString(sum[:])
 }
 
-// Describe is the workload in a line: "poisson, websearch, load 0.8 of the core: 10000 flows, 17.1GB".
+// Describe returns the workload in one line: "poisson, websearch, load 0.8 of the core: 10000 flows, 17.1GB".
 func (v *WorkloadView) Describe() string {
 	parts := []string{v.Kind}
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if v.Degree > 0 {
-		say("%s, %d to one", v.Arrivals, v.Degree)
+		say("%s, %d senders to one", v.Arrivals, v.Degree)
 	}
 	switch {
 	case v.Sizes != nil:
-		say("sizes of %s (%v on average)", v.Sizes.Name, units.Bytes(v.Sizes.Mean+0.5))
+		say("sizes from %s (mean %v)", v.Sizes.Name, units.Bytes(v.Sizes.Mean+0.5))
 	case v.Size > 0:
 		say("%v each", v.Size)
 	}
