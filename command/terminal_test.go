@@ -120,7 +120,7 @@ func TestTerminal(t *testing.T) {
 	lab.enter("pingall")
 	lab.see("0% dropped (56/56 received)")
 	lab.enter("iperf h0 h7 2")
-	lab.see("Gb/s of virtual time")
+	lab.see("Gbps of virtual time")
 	lab.enter("incast 4 h0 64KB")
 	lab.see("4 flows: slowdown mean")
 	lab.enter("link leaf0 spine0 down")

@@ -22,6 +22,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
@@ -212,10 +213,10 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, f.PassCost.Round(10*time.Nanosecond))
+		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
-		f.Wall(1e9).Round(time.Microsecond), why)
+		vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)
 	if f.Privileged() {
 		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
 	}
