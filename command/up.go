@@ -151,7 +151,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
-		return detach(c.OutOrStdout(), f.name)
+		return detach(onScreen(c.OutOrStdout()), f.name)
 	}
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
@@ -175,7 +175,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	case err != nil:
 		return badInput(err)
 	}
-	out := c.OutOrStdout()
+	out := onScreen(c.OutOrStdout())
 	page, err := serveFabric(f.name, f.web)
 	if err != nil {
 		return errors.Join(err, conclude(io.Discard, fabric, nil))
@@ -189,7 +189,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	describeUp(out, fabric)
 	page.describe(out)
-	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
+	writeWarnings(stderr(), made.Scenario.Name, fabric.Warnings())
 	startPrograms(out, fabric)
 	var failed error
 	if f.detach {
@@ -251,7 +251,7 @@ func useShell(out io.Writer, f *live.Fabric) error {
 			return
 		}
 		if err := s.Terminal(); err != nil {
-			fmt.Fprintln(os.Stderr, "pausenet:", err)
+			fmt.Fprintln(stderr(), "pausenet:", err)
 		}
 		typed <- nil
 	}()
