@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/parquet"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -208,13 +209,22 @@ func (r *recorded) options() (runner.Options, error) {
 		Controller: m.Controller, Seed: m.Seed, Sets: m.Settings, Anywhere: m.Machine == "", CheckSets: m.Machine != "",
 		Compared: slices.ContainsFunc(summary.Verdict.Notes,
 			func(note string) bool { return strings.HasPrefix(note, "--set ") }),
-		Record: has(rundir.RecordFile), Why: has(rundir.Why.Name), Perfetto: has(rundir.PerfettoFile),
 	}
 	if has(rundir.HPCCFlowsFile) {
 		o.Export = runner.ExportHPCC
 	}
-	if has("flows.parquet") {
-		o.Beside = parquet.WriteRun
+	for _, f := range []struct {
+		name    string
+		observe runner.NewObserver
+	}{
+		{rundir.Why.Name, observe.Why},
+		{rundir.RecordFile, observe.Record},
+		{rundir.PerfettoFile, observe.Perfetto},
+		{rundir.Flows.ParquetName(), parquet.Observe},
+	} {
+		if has(f.name) {
+			o.Observers = append(o.Observers, f.observe)
+		}
 	}
 	return o, nil
 }

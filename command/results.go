@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -56,7 +57,7 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 		return
 	}
 	writeFindings(w, made, len(s.Controllers))
-	if suite.Why && len(s.Seeds) < 2 {
+	if len(s.Seeds) < 2 {
 		writeSlowest(w, suite, s, made)
 	}
 	writePublished(w, measure.Compare(s.Scenario.Published, runner.Summaries(made)), len(suite.Sets) > 0)
@@ -282,6 +283,9 @@ func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*ru
 			continue
 		}
 		path := suite.RunPath(s, r.Controller)
+		if _, err := os.Lstat(filepath.Join(path, rundir.Why.Name)); err != nil { // not recorded
+			continue
+		}
 		run, flow, err := why.ReadSlowest(path)
 		switch {
 		case err != nil: // the record has just been written: what is wrong with it why tells

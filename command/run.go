@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	pq "github.com/pausenet/pausenet/experiments/parquet"
+	"github.com/pausenet/pausenet/experiments/observe"
+	"github.com/pausenet/pausenet/experiments/parquet"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -160,10 +161,15 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	batch := &suite.Suite{
 		Directory: f.out, Jobs: f.jobs, Plane: kernel.Opener(plane), Version: version(), Command: commandLine(os.Args),
 		Sets: f.sets, Figures: f.figures,
-		Export: f.export, Perfetto: f.perfetto, Record: f.record, Why: f.why, Processors: f.processors, CheckSets: true,
+		Export: f.export, Processors: f.processors, CheckSets: true,
 	}
-	if f.parquet {
-		batch.Beside = pq.WriteRun
+	for _, o := range []struct {
+		wanted  bool
+		observe runner.NewObserver
+	}{{f.perfetto, observe.Perfetto}, {f.record, observe.Record}, {f.parquet, parquet.Observe}} {
+		if o.wanted {
+			batch.Observers = append(batch.Observers, o.observe)
+		}
 	}
 	for _, name := range names {
 		s, err := f.scenario(name, seedGiven)
@@ -176,13 +182,13 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
 			}
 		}
-		batch.Scenarios = append(batch.Scenarios, *s)
 		switch why := s.Scenario.WhyFits(); {
 		case f.why && why != nil:
 			return badInput(why)
-		case why == nil:
-			batch.Why = batch.Why || f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo
+		case f.why || why == nil && f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo:
+			s.Observers = append(s.Observers, observe.Why)
 		}
+		batch.Scenarios = append(batch.Scenarios, *s)
 	}
 	spareMemory(batch)
 	unlock, err := claimResults(c, batch, f.force)
@@ -297,12 +303,16 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 			return nil, err
 		}
 	}
+	var captured []topologies.PortID
 	for _, port := range f.capture {
 		ids, err := scenario.FindPorts(loaded.Topology, port)
 		if err != nil {
 			return nil, fmt.Errorf("--pcap: %w", err)
 		}
-		s.Capture = append(s.Capture, ids...)
+		captured = append(captured, ids...)
+	}
+	if len(captured) > 0 {
+		s.Observers = append(s.Observers, observe.Capture(captured))
 	}
 	writeWarnings(stderr(), loaded.Name, scenario.Warnings(loaded, s.Controllers))
 	if err := scenario.Check(loaded, s.Controllers, s.Seeds...); err != nil {

@@ -104,13 +104,16 @@ var mayImport = map[string][]string{
 	},
 	"experiments/rundir": {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
-	"experiments/parquet": {"experiments/rundir"},
+	"experiments/parquet": {"experiments/scenario", "experiments/rundir", "experiments/runner"},
 	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
 	"experiments/runner": {
-		"experiments/steps", "experiments/measure", "experiments/perfetto", "experiments/scenario", "experiments/rundir",
-		"experiments/replay", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
-		"orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
-		"orchestrator/engine/partition",
+		"experiments/steps", "experiments/measure", "experiments/scenario", "experiments/rundir", "topologies", "hostagent",
+		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane",
+		"orchestrator/engine/wasmplane", "orchestrator/engine/partition",
+	},
+	"experiments/observe": {
+		"experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner",
+		"topologies", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane",
 		"orchestrator/provenance",
 	},
 	"experiments/view": {"experiments/rundir", "experiments/replay"},
@@ -165,7 +168,7 @@ var mayImport = map[string][]string{
 
 	"playground": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay",
-		"experiments/runner", "experiments/suite",
+		"experiments/runner", "experiments/observe", "experiments/suite",
 		"experiments/lab", "hostagent", "hostagent/guest/star", "orchestrator/engine",
 	},
 	// It puts the files together that the browser is served, with the page of view.
@@ -180,7 +183,7 @@ var mayImport = map[string][]string{
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet",
-		"experiments/runner", "experiments/results", "experiments/suite",
+		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/report",
 		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic",

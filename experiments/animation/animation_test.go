@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -47,8 +48,11 @@ func replayOf(t *testing.T, text, controller string, record bool) []byte {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), controller)
-	_, err = runner.Run(t.Context(), s, runner.Options{Controller: controller, Seed: 1, Directory: folder, Record: record})
-	if err != nil {
+	o := runner.Options{Controller: controller, Seed: 1, Directory: folder}
+	if record {
+		o.Observers = []runner.NewObserver{observe.Record}
+	}
+	if _, err := runner.Run(t.Context(), s, o); err != nil {
 		t.Fatal(err)
 	}
 	data, _, err := replay.Read(folder, controller)

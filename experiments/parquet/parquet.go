@@ -16,6 +16,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/table"
 )
@@ -27,8 +29,20 @@ const (
 	rowsInGroup = 1 << 17
 )
 
-// WriteRun writes a Parquet file beside each CSV file of a run's folder. What it cannot end it removes.
-func WriteRun(folder *files.Folder) error {
+// Observe writes a Parquet file beside each CSV file of a run that has reached its end.
+func Observe(*scenario.Setup) (*runner.Observer, error) {
+	var folder *files.Folder
+	o := &runner.Observer{Files: map[string]string{}}
+	o.Start = func(r *runner.Observed) error {
+		folder = r.Folder
+		return nil
+	}
+	o.Complete = func() error { return writeRun(folder, o.Files) }
+	return o, nil
+}
+
+// writeRun writes the Parquet files, and adds their names to written. What it cannot end it removes.
+func writeRun(folder *files.Folder, written map[string]string) error {
 	for _, t := range rundir.Tables {
 		if _, err := os.Lstat(filepath.Join(folder.Path(), t.Name)); errors.Is(err, os.ErrNotExist) {
 			continue
@@ -38,6 +52,7 @@ func WriteRun(folder *files.Folder) error {
 		if err != nil {
 			return err
 		}
+		written[t.ParquetName()] = t.Name + " in Parquet"
 	}
 	return nil
 }

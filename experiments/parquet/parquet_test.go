@@ -78,7 +78,7 @@ func convert(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	if err := WriteRun(folder); err != nil {
+	if err := writeRun(folder, map[string]string{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestMistake(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	err = WriteRun(folder)
+	err = writeRun(folder, map[string]string{})
 	var place *rundir.FileError
 	if !errors.As(err, &place) || place.Line != 2 {
 		t.Errorf("%v", err)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -32,10 +33,11 @@ func run(t *testing.T, text, controller string, record bool, processors int) str
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), "run")
-	_, err = runner.Run(t.Context(), s, runner.Options{
-		Controller: controller, Seed: s.Seed, Directory: folder, Record: record, Processors: processors,
-	})
-	if err != nil {
+	o := runner.Options{Controller: controller, Seed: s.Seed, Directory: folder, Processors: processors}
+	if record {
+		o.Observers = []runner.NewObserver{observe.Record}
+	}
+	if _, err := runner.Run(t.Context(), s, o); err != nil {
 		t.Fatal(err)
 	}
 	return folder
@@ -335,7 +337,9 @@ func TestLaterColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	_, err = runner.Run(t.Context(), s, runner.Options{Controller: "dcqcn", Seed: 1, Directory: folder, Why: true})
+	_, err = runner.Run(t.Context(), s, runner.Options{
+		Controller: "dcqcn", Seed: 1, Directory: folder, Observers: []runner.NewObserver{observe.Why},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +364,10 @@ func TestWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	_, err = runner.Run(t.Context(), s, runner.Options{Controller: "dcqcn", Seed: 1, Directory: folder, Why: true})
+	_, err = runner.Run(t.Context(), s, runner.Options{
+		Controller: "dcqcn", Seed: 1, Directory: folder,
+		Observers: []runner.NewObserver{observe.Why},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

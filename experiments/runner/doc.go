@@ -31,9 +31,8 @@
 //     rtt.go,
 //     fairness.go, congestion.go with stretches.go (when ports were congested or paused), spread.go (how far PAUSE
 //     goes).
-//   - What else is written: capture.go (frames), trace.go (for Perfetto), recording.go (all ports over time), why.go
-//     (where flows' time
-//     goes), hpcc.go (files as HPCC's simulator has them).
+//   - What else is written: observer.go (who adds files; package observe has such observers), hpcc.go (files as HPCC's
+//     simulator has them).
 //   - Flows that wait: steps.go (operations, and what they came to).
 //   - What it came to: records.go (flows), qps.go (with all their QPs), summarise.go, summarise_links.go,
 //     summarise_victims.go,

@@ -24,7 +24,7 @@ func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 			r.congestion.linkDown(ev.At, p.Peer)
 		}
 	}
-	r.trace.event(&ev)
+	r.observers.fault(&ev)
 	r.keep(r.out.Events.Write(&rundir.EventRow{
 		Time: ev.At.RoundNanoseconds(), Node: node, Port: port, Peer: peer, Event: ev.Kind, Detail: ev.Detail,
 	}))

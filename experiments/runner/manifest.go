@@ -1,25 +1,20 @@
 package runner
 
 import (
-	"os"
-	"path/filepath"
+	"maps"
 	"runtime"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// nameParquet has the manifest name the Parquet files that are there.
-func nameParquet(m *rundir.Manifest, folder *files.Folder) {
-	for _, table := range rundir.Tables {
-		name := table.ParquetName()
-		if _, err := os.Lstat(filepath.Join(folder.Path(), name)); err == nil {
-			m.Files[name] = table.Name + " in Parquet"
-		}
+// nameFiles adds the observers' files to the manifest.
+func (r *runner) nameFiles(m *rundir.Manifest) {
+	for _, o := range r.observers {
+		maps.Copy(m.Files, o.Files)
 	}
 }
 
@@ -50,9 +45,6 @@ func newManifest(r *runner) *rundir.Manifest {
 	if r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
 		name(&rundir.Recovery.Schema)
 	}
-	if r.options.Record {
-		m.Files[rundir.RecordFile] = "all ports over time, for pausenet view"
-	}
 	if len(r.Scenario.Panels) > 0 {
 		name(&rundir.Panels.Schema)
 	}
@@ -61,5 +53,6 @@ func newManifest(r *runner) *rundir.Manifest {
 			name(&rundir.Collectives.Schema)
 		}
 	}
+	r.nameFiles(m)
 	return m
 }

@@ -36,8 +36,7 @@ type recorder struct {
 	rtt       *rttRecorders
 	pfc       pfcTotals
 	hpcc      *hpccTrace // nil unless it is to be exported
-	recording *recording // nil unless one is to be written
-	trace     *trace     // likewise
+	observers observers
 	ended     int
 	begun     []begun // flows that operations have started, in order
 
@@ -148,14 +147,14 @@ func (r *recorder) sample(now vtime.Time) {
 			Time: now.RoundNanoseconds(), Flow: flow, Rate: int64(rate + 0.5), Goodput: int64(goodput + 0.5),
 			RTT: rtt.RoundNanoseconds(),
 		}))
-		r.trace.rate(now, flow, rate)
+		r.observers.rate(now, flow, rate)
 	})
 	r.samplePanels(now)
 	r.overview.sample(now, r.engine, r.all(), &r.pfc)
 	r.congestion.sample(now)
 	r.fairness.sample(now, r.all())
 	r.lowest.sample(now, r.all())
-	r.recording.sample(now, r.engine, r.all())
+	r.observers.sample(now)
 	r.checks.sample(r.engine)
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
@@ -194,7 +193,7 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
 		}))
 		queue, ingress, sent = queue+class.QueueBytes, ingress+class.Buffered, sent+tx
 	}
-	r.trace.sample(now, id, r.priority, queue, ingress, sent, int64(reg.EcnMarked))
+	r.observers.port(now, &PortSample{id, queue, ingress, sent, int64(reg.EcnMarked)})
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {
@@ -297,7 +296,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		r.expire(now, topologies.PortID(port), priority)
 		if !p.on[priority] {
 			p.on[priority], p.since[priority], p.until[priority] = true, now, vtime.Never
-			r.trace.pause(r.spread.pause(now, topologies.PortID(port), priority), priority)
+			r.observers.paused(r.spread.pause(now, topologies.PortID(port), priority))
 			if priority == r.priority {
 				r.congestion.pause(now, plan.Ports[port].Peer)
 			}
@@ -327,7 +326,7 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 	}
 	p.on[priority] = false
 	p.paused += now - p.since[priority]
-	r.trace.resume(r.spread.resume(now, port, priority))
+	r.observers.resumed(r.spread.resume(now, port, priority))
 	if priority == r.priority {
 		r.congestion.resume(now, r.scenario.Topology.Ports[port].Peer)
 	}

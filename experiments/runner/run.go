@@ -43,12 +43,8 @@ type Options struct {
 	Within string
 	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
 	Export string
-	// Record has the run write record.bin too: all ports over time, for a replay.
-	Record bool
-	// Capture are the ports whose wires are captured into capture.pcapng.
-	Capture []topologies.PortID
-	// Perfetto has a trace written that ui.perfetto.dev opens.
-	Perfetto bool
+	// Observers write more files about the run: see package observe.
+	Observers []NewObserver
 	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
@@ -60,16 +56,9 @@ type Options struct {
 	Compared bool
 
 	Progress engine.Progress
-	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and with
-	// Capture, it uses one.
+	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and if an
+	// observer needs that, it uses one.
 	Processors int
-
-	// Why has the run record where each flow's time goes, into why.csv and causes.csv.
-	Why bool
-
-	// Beside writes what is to stand beside a run's files, such as their Parquet form, when these are there and the run
-	// has reached its end; nil: nothing does.
-	Beside func(folder *files.Folder) error
 
 	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are
 	// the same, byte for byte.
@@ -141,17 +130,14 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Why {
-		if err := u.Scenario.WhyFits(); err != nil {
-			return nil, err
-		}
-	}
-	return &runner{Setup: u, options: o}, nil
+	r := &runner{Setup: u, options: o}
+	return r, r.observe()
 }
 
 // lanes is how many lanes of the engine's are of use to the run.
 func (r *runner) lanes() int {
-	if r.plane.Name() != plane.Wasm || len(r.options.Capture) > 0 {
+	if r.plane.Name() != plane.Wasm || slices.ContainsFunc(r.observers,
+		func(o *Observer) bool { return o.OneProcessor }) {
 		return 1
 	}
 	return max(1, min(r.options.Processors, partition.Workers(r.Scenario.Topology)))
@@ -204,7 +190,7 @@ type runner struct {
 	plane       plane.Plane
 	engine      *engine.Engine
 	recorder    *recorder
-	why         *whyRecord     // nil: nothing is recorded
+	observers   observers
 	watching    *Watching      // nil: nobody does
 	records     flowRecords    // of the flows, once the run has ended
 	linkRows    []measure.Link // likewise
@@ -238,9 +224,6 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 			return nil, errors.Join(err, out.Close(), m.Abandon(r.folder))
 		}
 	}
-	if r.options.Record {
-		r.recorder.recording = r.newRecording()
-	}
 	if s.DefaultPanels {
 		r.recorder.overview = newOverview(s, r.recorder)
 	}
@@ -251,12 +234,8 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	if r.options.Export == ExportHPCC {
 		r.recorder.hpcc = &hpccTrace{}
 	}
-	captured, err := startCapture(r)
-	if err != nil {
-		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
-	}
-	if r.recorder.trace, err = startTrace(r); err != nil {
-		return nil, errors.Join(err, captured.Close(), out.Close(), m.Abandon(r.folder))
+	if err := r.startObservers(); err != nil {
+		return nil, errors.Join(err, r.observers.close(), out.Close(), m.Abandon(r.folder))
 	}
 	collect(s.Topology)
 	start := time.Now()
@@ -266,7 +245,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	driven := false
 	defer func() {
 		if !driven { // drive panics
-			_ = errors.Join(out.Close(), captured.Close(), r.recorder.trace.Close())
+			_ = errors.Join(out.Close(), r.observers.close())
 		}
 	}()
 	runErr := r.drive(within, r.options.Progress)
@@ -288,26 +267,23 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		panels, result.Panels = of.panels(r.collectives)
 		m.ChosePanels(r.ViewPanels(panels))
 	}
-	r.recorder.trace.finish(r.engine.Now())
 	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
 		rundir.Write(r.folder, rundir.Links, table.Rows(r.linkRows)),
 		writeCollectives(r.folder, r.collectives),
 		out.Close(),
-		captured.Close(),
-		r.recorder.trace.Close(),
 		r.writePanels(result.Panels),
 		rundir.Write(r.folder, rundir.Flows, rundir.FlowRows(s, &r.records)),
 		r.writeQPs(r.folder),
-		r.why.write(r.folder, s),
 		r.writeRecovery(r.folder),
-		r.recorder.recording.write(r.folder),
 		r.export(),
+		r.observers.write(),
+		r.observers.close(),
 	)
-	if r.options.Beside != nil && writeErr == nil && runErr == nil {
-		writeErr = r.options.Beside(r.folder)
-		nameParquet(m, r.folder)
+	if writeErr == nil && runErr == nil {
+		writeErr = r.observers.complete()
 	}
+	r.nameFiles(m)
 	m.Finish(&result.Summary)
 	if before != nil && m.Repeats(before) && m.Fingerprint != before.Fingerprint {
 		result.Unlike = before.Fingerprint
@@ -349,14 +325,15 @@ func (r *runner) before() *rundir.Manifest {
 func (r *runner) build() (err error) {
 	s := r.Scenario
 	r.recorder = newRecorder(s, r.lanes())
-	r.recorder.more = r.More()
+	r.recorder.more, r.recorder.observers = r.More(), r.observers
 	config := engine.Config{
 		Plan: s.Topology, Plane: r.plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
 		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
 	}
-	if r.options.Why {
-		r.why = newWhyRecord(s)
-		config.Tracer = r.why
+	for _, o := range r.observers {
+		if o.Tracer != nil {
+			config.Tracer = o.Tracer
+		}
 	}
 	r.engine, err = engine.New(config)
 	if err != nil {
@@ -429,9 +406,9 @@ func (r *runner) nameOf(flow int) string {
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	defer shutdown.Wait()() // for sums over millions of flows
 	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}
-	if r.why != nil {
-		r.why.Finish(r.engine.Now(), r.engine.EachQueued)
-	}
+	r.recorder.congestion.look(r.engine.Now())
+	r.recorder.expireAll(r.engine.Now()) // before observers see the end
+	r.observers.end()
 	for _, number := range r.engine.StoppedFlows() {
 		r.stopped = append(r.stopped, r.Flow(number))
 	}

@@ -24,22 +24,23 @@ type spread struct {
 	ways    map[way]bool // ports that packets may come in and leave by
 	holds   []*lastHolds // by egress port; nil: it was never paused
 	byDepth []int64      // holds of depth 1, 2, ...
-	longest *hold        // the first of the greatest depth
+	longest *Hold        // the first of the greatest depth
 }
 
-// hold is one time that an egress port was paused.
-type hold struct {
-	port     topologies.PortID
-	from, to vtime.Time // to: vtime.Never while it lasts
-	depth    int
-	by       *hold // of the switch that paused the port; nil: that switch is the root
+// Hold is one time that PFC paused an egress port.
+type Hold struct {
+	Port     topologies.PortID
+	Priority uint8
+	From, To vtime.Time // To: vtime.Never while it lasts
+	Depth    int        // hops from the root; 1: the port's peer is the root
+	By       *Hold      // of the switch that paused the port; nil: that switch is the root
 }
 
 // classes is how many priorities PFC has.
 const classes = 8
 
 // lastHolds are those of an egress port by priority.
-type lastHolds [classes]*hold
+type lastHolds [classes]*Hold
 
 // way is through a switch: in by one port, out by another.
 type way struct{ in, out topologies.PortID }
@@ -49,7 +50,7 @@ func newSpread(plan *topologies.Plan) *spread {
 }
 
 // hold is the last of an egress port and a priority; nil: there was none.
-func (s *spread) hold(port topologies.PortID, priority uint8) *hold {
+func (s *spread) hold(port topologies.PortID, priority uint8) *Hold {
 	if h := s.holds[port]; h != nil {
 		return h[priority]
 	}
@@ -80,48 +81,48 @@ func (s *spread) goes(w way) bool {
 }
 
 // pause is told that a port has sent PAUSE to a peer that it had not paused, and returns the hold that begins.
-func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) *hold {
+func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) *Hold {
 	p := &s.plan.Ports[sender]
-	h := &hold{port: p.Peer, from: now + p.Delay, to: vtime.Never, depth: 1}
+	h := &Hold{Port: p.Peer, Priority: priority, From: now + p.Delay, To: vtime.Never, Depth: 1}
 	var others []topologies.PortID // a host's pass nothing on to each other
 	if n := &s.plan.Nodes[p.Node]; n.Kind == topologies.Switch {
 		others = n.Ports
 	}
 	for _, id := range others {
 		c := s.hold(id, priority)
-		if id == sender || c == nil || c.from > now || c.to <= now || c.depth < h.depth || c.passes(p.Peer) ||
+		if id == sender || c == nil || c.From > now || c.To <= now || c.Depth < h.Depth || c.passes(p.Peer) ||
 			!s.goes(way{sender, id}) {
 			continue
 		}
-		h.by, h.depth = c, c.depth+1
+		h.By, h.Depth = c, c.Depth+1
 	}
 	if s.holds[p.Peer] == nil {
 		s.holds[p.Peer] = new(lastHolds)
 	}
 	s.holds[p.Peer][priority] = h
-	for len(s.byDepth) < h.depth {
+	for len(s.byDepth) < h.Depth {
 		s.byDepth = append(s.byDepth, 0)
 	}
-	s.byDepth[h.depth-1]++
-	if s.longest == nil || h.depth > s.longest.depth {
+	s.byDepth[h.Depth-1]++
+	if s.longest == nil || h.Depth > s.longest.Depth {
 		s.longest = h
 	}
 	return h
 }
 
 // resume is told that a port has sent RESUME, and returns the hold that ends, if one does.
-func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) *hold {
+func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) *Hold {
 	p := &s.plan.Ports[sender]
-	if h := s.hold(p.Peer, priority); h != nil && h.to == vtime.Never {
-		h.to = now + p.Delay
+	if h := s.hold(p.Peer, priority); h != nil && h.To == vtime.Never {
+		h.To = now + p.Delay
 		return h
 	}
 	return nil
 }
 
-func (h *hold) passes(port topologies.PortID) bool {
-	for ; h != nil; h = h.by {
-		if h.port == port {
+func (h *Hold) passes(port topologies.PortID) bool {
+	for ; h != nil; h = h.By {
+		if h.Port == port {
 			return true
 		}
 	}
@@ -133,10 +134,10 @@ func (s *spread) summary() measure.SpreadSummary {
 	if s.longest == nil {
 		return sum
 	}
-	sum.Time = s.longest.from.RoundNanoseconds()
+	sum.Time = s.longest.From.RoundNanoseconds()
 	var chain []topologies.PortID // the root's neighbour first
-	for h := s.longest; h != nil; h = h.by {
-		chain = append([]topologies.PortID{h.port}, chain...)
+	for h := s.longest; h != nil; h = h.By {
+		chain = append([]topologies.PortID{h.Port}, chain...)
 	}
 	sum.Chain = append(sum.Chain, s.plan.PeerNode(chain[0]).Name)
 	for _, id := range chain {

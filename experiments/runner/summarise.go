@@ -21,8 +21,6 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 		Fingerprint: e.Fingerprint(), VirtualNS: now.RoundNanoseconds(),
 		Drops: measure.DropSummary{Frames: e.Dropped, Lossless: e.LossLost, Places: r.dropPlaces()},
 	}
-	r.recorder.congestion.look(now)
-	r.recorder.expireAll(now)
 	r.linkRows = r.links()
 	r.records = r.flowRecords()
 	sum.TakeFlows(&r.records, now)

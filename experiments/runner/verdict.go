@@ -35,10 +35,8 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	for _, broken := range r.engine.Check() {
 		v.Worsen(measure.Fail, "%v", broken)
 	}
-	if r.why != nil {
-		if err := r.why.check(r.engine); err != nil {
-			v.Worsen(measure.Fail, "the parts of a flow's time do not add up: %v", err)
-		}
+	if err := r.observers.check(); err != nil {
+		v.Worsen(measure.Fail, "%v", err)
 	}
 	if runErr == nil {
 		r.judgeStopped(&v, sum, deadlock != nil)

@@ -45,11 +45,14 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 		return nil, errors.Join(err, r.plane.Close())
 	}
 	r.recorder.start(r.engine, rundir.Discard())
+	if err := r.startObservers(); err != nil {
+		return nil, errors.Join(err, r.observers.close(), r.plane.Close())
+	}
 	start := time.Now()
 	runErr := r.drive(ctx, w.Progress)
 	result := r.conclude(time.Since(start), runErr)
 	if w.Ended != nil {
 		w.Ended(r.engine)
 	}
-	return &result.Summary, errors.Join(environmental(runErr), r.plane.Close())
+	return &result.Summary, errors.Join(environmental(runErr), r.observers.close(), r.plane.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +22,6 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // Suite is scenarios under several controllers each, run side by side as far as Jobs allows.
@@ -39,13 +39,9 @@ type Suite struct {
 	CheckSets  bool // as in Options
 	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
 	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
-	Figures  []string
-	Export   string // as in Options
-	Perfetto bool   // likewise
-	Why      bool   // likewise
-	Record   bool   // likewise
-	// Beside is as in Options.
-	Beside func(folder *files.Folder) error
+	Figures   []string
+	Export    string // as in Options
+	Observers []runner.NewObserver
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
@@ -57,9 +53,9 @@ type Scenario struct {
 	Controllers []string
 	Seed        uint64
 	// Seeds are several, instead of Seed: each run is made under each, and reports have means over them.
-	Seeds    []uint64
-	Capture  []topologies.PortID
-	Reported bool // Run has written the report
+	Seeds     []uint64
+	Observers []runner.NewObserver // besides the suite's
+	Reported  bool                 // Run has written the report
 }
 
 // Places are where the runs of a scenario go: by seed, then by controller.
@@ -187,10 +183,9 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 	}
 	r, err := runner.Run(ctx, c.Scenario, runner.Options{
 		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory,
-		Capture: c.Capture, Perfetto: s.Perfetto,
-		Version: s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1,
-		Export: s.Export, Record: s.Record, Why: s.Why, Beside: s.Beside, Progress: progress, Begun: begun,
-		Processors: s.processors(),
+		Observers: slices.Concat(s.Observers, c.Observers),
+		Version:   s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1,
+		Export: s.Export, Progress: progress, Begun: begun, Processors: s.processors(),
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -41,8 +42,15 @@ switch: {pfc: {xoff: 60KB, xon: 50KB}}
 // run runs a scenario under congestion controls into folders below one, which it returns.
 func run(t *testing.T, text string, record bool, controllers ...string) string {
 	t.Helper()
-	return runWith(t, text, runner.Options{Record: record}, controllers...)
+	var o runner.Options
+	if record {
+		o.Observers = []runner.NewObserver{observe.Record}
+	}
+	return runWith(t, text, o, controllers...)
 }
+
+// recorded are the options of a run that records all that the page shows.
+var recorded = runner.Options{Observers: []runner.NewObserver{observe.Record, observe.Why}}
 
 func runWith(t *testing.T, text string, o runner.Options, controllers ...string) string {
 	t.Helper()

@@ -59,7 +59,7 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := open(t, p.address, runWith(t, string(text), runner.Options{Record: true, Why: true}, p.controllers...))
+			b := open(t, p.address, runWith(t, string(text), recorded, p.controllers...))
 			b.Do(chromedp.EmulateViewport(1280, p.height))
 			b.Wait("innerWidth === 1280")
 			take(b, path)

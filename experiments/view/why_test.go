@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/view"
 	"github.com/pausenet/pausenet/experiments/why"
 	"github.com/pausenet/pausenet/internal/testenv/browser"
@@ -45,7 +44,7 @@ const trees = `(() => {
 func TestWhy(t *testing.T) {
 	browser.Need(t)
 	s, text := []string{"dcqcn", "dcon"}, burst
-	folder := runWith(t, text, runner.Options{Record: true, Why: true}, s...)
+	folder := runWith(t, text, recorded, s...)
 	title, runs, _, err := view.Read([]string{folder})
 	if err != nil {
 		t.Fatal(err)

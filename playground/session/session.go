@@ -14,6 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -178,7 +179,7 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	one := suite.Scenario{Scenario: o.scenario, Controllers: o.Controllers, Seed: o.Seed}
 	s := &suite.Suite{
 		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Version: version,
-		Command: o.command(r), Record: true,
+		Command: o.command(r), Observers: []runner.NewObserver{observe.Record},
 		Started: func(_, controller string) (engine.Progress, func(*runner.Result, error)) {
 			return telling(Progress{Run: controller, Duration: o.Duration}, tell)
 		},

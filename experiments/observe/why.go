@@ -1,4 +1,4 @@
-package runner
+package observe
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/table"
@@ -30,6 +31,25 @@ const (
 	classControl = "control" // ACK, NAK, CNP, CNM, PFC
 	classOthers  = "others"  // flows of the tags with least bytes
 )
+
+// Why records where each flow's time goes, into why.csv and causes.csv.
+func Why(u *scenario.Setup) (*runner.Observer, error) {
+	if err := u.Scenario.WhyFits(); err != nil {
+		return nil, err
+	}
+	w := newWhyRecord(u.Scenario)
+	var run *runner.Observed
+	return &runner.Observer{
+		Tracer: w,
+		Start: func(r *runner.Observed) error {
+			run = r
+			return nil
+		},
+		End:   func() { w.Finish(run.Engine.Now(), run.Engine.EachQueued) },
+		Check: func() error { return w.check(run.Engine) },
+		Write: func() error { return w.write(run.Folder, u.Scenario) },
+	}, nil
+}
 
 func newWhyRecord(s *scenario.Scenario) *whyRecord {
 	bytes := map[string]int64{}
@@ -56,7 +76,7 @@ func newWhyRecord(s *scenario.Scenario) *whyRecord {
 
 // check is the invariant that a flow's parts add up to its time.
 func (w *whyRecord) check(e *engine.Engine) error {
-	return w.Check(func(flow int) (vtime.Time, bool) {
+	err := w.Check(func(flow int) (vtime.Time, bool) {
 		f := &e.Flows()[flow]
 		switch {
 		case f.Finished != vtime.Never:
@@ -66,13 +86,14 @@ func (w *whyRecord) check(e *engine.Engine) error {
 		}
 		return e.Now() - f.Start, false
 	})
+	if err != nil {
+		return fmt.Errorf("the parts of a flow's time do not add up: %w", err)
+	}
+	return nil
 }
 
-// write writes the run's why.csv and causes.csv, if there is a record.
+// write writes the run's why.csv and causes.csv.
 func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
-	if w == nil {
-		return nil
-	}
 	record, plan := w.Result(), s.Topology
 	name := func(port int32) string {
 		if port < 0 {

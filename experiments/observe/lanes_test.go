@@ -1,4 +1,4 @@
-package runner
+package observe
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
+	"github.com/pausenet/pausenet/experiments/runner"
 )
 
 // busyFabric keeps so many ports busy that several lanes find work, with a link that goes down, and samples of all.
@@ -32,7 +32,7 @@ func TestProcessorsChangeNoFile(t *testing.T) {
 	s := parse(t, busyFabric)
 	var want map[string]string
 	for _, processors := range []int{1, 2, 3, 8, 64} {
-		o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Processors: processors, Why: true})
+		o := run(t, s, "dcqcn", runner.Options{Observers: []runner.NewObserver{Why}, Processors: processors})
 		if o.Summary.PFC.Pauses == 0 {
 			t.Fatal("no PAUSE: the test tests little")
 		}

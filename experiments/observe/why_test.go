@@ -1,4 +1,4 @@
-package runner
+package observe
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // whyOf reads a run's why.csv: by flow, what its rows come to in words, and their picoseconds.
@@ -97,7 +97,7 @@ func TestWhyByHand(t *testing.T) {
 		// RESUME goes to s0.
 		resumed = released + first + 4*data + ack + cable
 	)
-	o := run(t, parse(t, twoSwitches), "none", Options{Plane: wasmplane.Open, Why: true})
+	o := run(t, parse(t, twoSwitches), "none", observed(Why))
 	flows := o.whyOf()
 	behind := " < pause s0-eth1 < pause s1-eth2 < pfc_storm h2-eth1"
 	atS0 := int64(50*us + first + cable) // the victim's packet
@@ -175,7 +175,7 @@ faults: [{name: storm, at: 5us, for: 1us, host: h3, pause: [3], interval: 1ms}]
 duration: 9ms
 drain: true
 expect_unused: [controller, pfc]
-`), "none", Options{Plane: wasmplane.Open, Why: true})
+`), "none", observed(Why))
 		late, key := o.whyOf()[0], "last queue s0-eth4 behind burst"+c.cause
 		if late[key] < 10_000_000 { // 10us
 			t.Errorf("a burst from %s at %s: %q is %d ps of %v", c.from, c.start, key, late[key], late)
@@ -189,7 +189,7 @@ func TestWhyOfTheStuck(t *testing.T) {
 	const first, data, cable, us, end = 851_200, 838_400, 1_000_000, 1_000_000, 2_000_000_000
 	text := strings.NewReplacer("for: 1us", "for: 5ms", "interval: 1ms", "interval: 100us", "duration: 5ms\ndrain: true",
 		"duration: 2ms").Replace(twoSwitches)
-	flows := run(t, parse(t, text), "none", Options{Plane: wasmplane.Open, Why: true}).whyOf()
+	flows := run(t, parse(t, text), "none", observed(Why)).whyOf()
 	const storm = " < pause s1-eth2 < pfc_storm h2-eth1"
 	for flow, want := range []map[string]int64{{
 		// All ten have left by the time that the last begins to. The first waits at s1 since before that.
@@ -211,7 +211,7 @@ func TestWhyOfTheStuck(t *testing.T) {
 func TestWhyOfASlowReceiver(t *testing.T) {
 	text := strings.Replace(twoSwitches, "{name: storm, at: 5us, for: 1us, host: h2, pause: [3], interval: 1ms}",
 		"{name: slow, at: 5us, host: h2, receiver: {rate: 100Mbps, buffer: 100KB, xoff: 2KB, xon: 1KB}}", 1)
-	o := run(t, parse(t, text), "none", Options{Plane: wasmplane.Open, Why: true})
+	o := run(t, parse(t, text), "none", observed(Why))
 	o.addsUp()
 	const first, ack, cable, us = 851_200, 48_000, 1_000_000, 1_000_000
 	var resumed int64 // when s0 may go on towards s1, after the victim's packet has come to s0
@@ -256,8 +256,8 @@ func TestWhyAddsUp(t *testing.T) {
 		for _, controller := range s.Controllers {
 			t.Run(name+"/"+controller, func(t *testing.T) {
 				t.Parallel()
-				plain := run(t, s, controller, Options{Plane: wasmplane.Open})
-				o := run(t, s, controller, Options{Plane: wasmplane.Open, Why: true, Processors: 2})
+				plain := run(t, s, controller, runner.Options{})
+				o := run(t, s, controller, runner.Options{Observers: []runner.NewObserver{Why}, Processors: 2})
 				if o.Summary.Fingerprint != plain.Summary.Fingerprint {
 					t.Errorf("fingerprint %s with the record, %s without", o.Summary.Fingerprint, plain.Summary.Fingerprint)
 				}
@@ -287,7 +287,7 @@ func (o *outcome) addsUp() {
 
 // TestWhyOfTheBurst: what DCON's paper says of f0 in its figure 2, compared with pfc.csv.
 func TestWhyOfTheBurst(t *testing.T) {
-	o := run(t, mustLoad(t, "dcon-burst"), "dcqcn", Options{Plane: wasmplane.Open, Why: true})
+	o := run(t, mustLoad(t, "dcon-burst"), "dcqcn", observed(Why))
 	f0 := o.whyOf()[0]
 	// H0 by L0, L0 by S1, S1 by L2, because of the queue to R1: P2.
 	const key = "sending paused H0-eth1 < pause H0-eth1 < pause L0-eth3 < pause S1-eth3 < congestion L2-eth2"
@@ -327,9 +327,9 @@ func TestWhyOfTheBurst(t *testing.T) {
 // TestWhyTwice: a folder's record of an earlier run does not stay.
 func TestWhyTwice(t *testing.T) {
 	s := mustLoad(t, "line-rate")
-	o := run(t, s, s.Controllers[0], Options{Plane: wasmplane.Open, Why: true})
-	if _, err := Run(t.Context(), s, Options{
-		Plane: wasmplane.Open, Controller: s.Controllers[0], Seed: s.Seed,
+	o := run(t, s, s.Controllers[0], observed(Why))
+	if _, err := runner.Run(t.Context(), s, runner.Options{
+		Controller: s.Controllers[0], Seed: s.Seed,
 		Directory: o.dir,
 	}); err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestWhyAgreesWithSpread(t *testing.T) {
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
 			t.Parallel()
-			o := run(t, mustLoad(t, c.scenario), c.controller, Options{Plane: wasmplane.Open, Why: true})
+			o := run(t, mustLoad(t, c.scenario), c.controller, observed(Why))
 			peers, paused := map[string]string{}, map[string]bool{}
 			for _, row := range o.table("links.csv").Rows {
 				peers[row["port"]] = row["node"] + " " + row["peer"]

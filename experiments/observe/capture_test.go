@@ -1,4 +1,4 @@
-package runner
+package observe
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -87,7 +87,7 @@ func TestFilters(t *testing.T) {
 	events := map[string]int{} // of PFC at the ports of the first
 	take := func(controller string, flow switchagent.FlowControl) {
 		s.Switch.FlowControl = flow
-		o := Options{Plane: wasmplane.Open, Capture: s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports}
+		o := observed(Capture(s.Topology.Nodes[s.Topology.NodeByName("leaf1").ID].Ports))
 		r := run(t, s, controller, o)
 		captures = append(captures, filepath.Join(r.dir, "capture.pcapng"))
 		for _, row := range r.table("pfc.csv").Rows {
@@ -139,20 +139,21 @@ func TestCapture(t *testing.T) {
 	s := parse(t, lab.Small)
 	ports := []string{"leaf1:h7", "leaf1:h4", "leaf0:h0", "h5:leaf1"}
 	ids := map[string]topologies.PortID{}
-	var o Options
+	var captured []topologies.PortID
 	for _, p := range ports {
 		found, err := scenario.FindPorts(s.Topology, p)
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
 		ids[p] = found[0]
-		o.Capture = append(o.Capture, found[0])
+		captured = append(captured, found[0])
 	}
+	o := observed(Capture(captured))
 	for _, planeName := range []string{plane.Kernel, plane.Wasm} {
 		t.Run(planeName, func(t *testing.T) {
 			o.Plane = opener(t, planeName)
 			r := run(t, s, "dcqcn", o)
-			if plain := run(t, s, "dcqcn", Options{Plane: opener(t,
+			if plain := run(t, s, "dcqcn", runner.Options{Plane: opener(t,
 				planeName)}); plain.Summary.Fingerprint != r.Summary.Fingerprint {
 				t.Errorf("a capture changes the run: %s, without %s", r.Summary.Fingerprint, plain.Summary.Fingerprint)
 			}
@@ -316,7 +317,9 @@ drain: true
 	prints := map[string]bool{}
 	for _, planeName := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(planeName, func(t *testing.T) {
-			r := run(t, s, "dcqcn", Options{Plane: opener(t, planeName), Capture: ports})
+			o := observed(Capture(ports))
+			o.Plane = opener(t, planeName)
+			r := run(t, s, "dcqcn", o)
 			prints[r.Summary.Fingerprint] = true
 			path := filepath.Join(r.dir, "capture.pcapng")
 			checkICRC(t, path)
@@ -360,15 +363,18 @@ flows: [{from: h0, to: h1, size: 3000}]
 duration: 1ms
 drain: true
 `)
-	var o Options
+	var captured []topologies.PortID
 	for _, p := range []string{"h0:s0", "s0:h0", "h0:s0"} {
 		found, err := scenario.FindPorts(s.Topology, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Capture = append(o.Capture, found...)
+		captured = append(captured, found...)
 	}
-	r := run(t, s, "none", o)
+	r := run(t, s, "none", runner.Options{
+		Plane:     opener(t, plane.Kernel),
+		Observers: []runner.NewObserver{Capture(captured)},
+	})
 	var at [2][]int64
 	var lengths []int64
 	for _, f := range tshark(t, filepath.Join(r.dir, "capture.pcapng"), "ip.src == 10.0.0.1", "frame.interface_name",

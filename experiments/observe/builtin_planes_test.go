@@ -1,12 +1,13 @@
-package runner
+package observe
 
 import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -54,8 +55,13 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 			t.Run(name+"/"+controller, func(t *testing.T) {
 				t.Parallel()
 				why := s.WhyFits() == nil
-				kernel := run(t, s, controller, Options{Why: why})
-				wasm := run(t, s, controller, Options{Plane: wasmplane.Open, Why: why})
+				var o runner.Options
+				if why {
+					o = observed(Why)
+				}
+				wasmOptions := o
+				o.Plane = opener(t, plane.Kernel)
+				kernel, wasm := run(t, s, controller, o), run(t, s, controller, wasmOptions)
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}

@@ -1,4 +1,4 @@
-package runner
+package observe
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/perfetto/perfettotest"
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -40,8 +40,8 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 // that was further from the root, queues and rates as they were sampled, and the flows. It changes no result.
 func TestTrace(t *testing.T) {
 	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
-	without := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
-	o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Perfetto: true})
+	without := run(t, s, "dcqcn", runner.Options{})
+	o := run(t, s, "dcqcn", observed(Perfetto))
 	if o.Summary.Fingerprint != without.Summary.Fingerprint {
 		t.Errorf("fingerprint %s with a trace, %s without", o.Summary.Fingerprint, without.Summary.Fingerprint)
 	}
@@ -152,7 +152,7 @@ flows: [{tag: a, from: h0, to: h1, size: 1MB}]
 faults: [{link: "leaf0:spine0", at: 20us, for: 30us, down: true}]
 duration: 1ms
 `)
-	o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open, Perfetto: true})
+	o := run(t, s, "dcqcn", observed(Perfetto))
 	trace, path := readTrace(o)
 	got := map[string]bool{}
 	for i := range trace.Events {
@@ -173,5 +173,24 @@ duration: 1ms
 			vtime.Time(testenv.Number(t, row, "time_ns"))*vtime.Nanosecond); !got[want] {
 			t.Errorf("missing: %s of %v", want, got)
 		}
+	}
+}
+
+// TestTraceOfExpiredPauses: a pause that has expired without a RESUME by the end of the run ends in the trace when it
+// expired.
+func TestTraceOfExpiredPauses(t *testing.T) {
+	o := run(t, mustLoad(t, "pfc-storm"), "none", observed(Perfetto))
+	trace, path := readTrace(o)
+	pauses := 0
+	for i := range trace.Events {
+		if e := &trace.Events[i]; e.Type == "TYPE_SLICE_BEGIN" && strings.Contains(path(e.Track), ", priority ") {
+			pauses++
+			if e.To >= o.Summary.VirtualNS {
+				t.Errorf("%s: a pause from %d to %d ns lasts to the end of the run", path(e.Track), e.At, e.To)
+			}
+		}
+	}
+	if pauses == 0 {
+		t.Error("nothing was paused: the test tests nothing")
 	}
 }

@@ -1,9 +1,11 @@
-package runner
+package observe
 
 import (
 	"container/heap"
 	"slices"
 
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/capture"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
@@ -15,7 +17,8 @@ import (
 // it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's regions
 // do not go in step, so records wait until no earlier one can come.
 type wireCapture struct {
-	file    *capture.Writer
+	ports   []topologies.PortID
+	file    *capture.Writer // nil before the start
 	engine  *engine.Engine
 	waiting records
 	lag     vtime.Time // the longest time from a frame's departure to its arrival
@@ -30,18 +33,22 @@ type record struct {
 	frame []byte
 }
 
-// startCapture taps the wires; without ports to capture it returns nil, whose Close does nothing.
-func startCapture(r *runner) (*wireCapture, error) {
-	if len(r.options.Capture) == 0 {
-		return nil, nil
+// Capture returns an observer that captures the wires of some ports into capture.pcapng.
+func Capture(ports []topologies.PortID) runner.NewObserver {
+	return func(*scenario.Setup) (*runner.Observer, error) {
+		c := &wireCapture{ports: ports}
+		return &runner.Observer{OneProcessor: true, Start: c.start, Close: c.close}, nil
 	}
+}
+
+// start taps the wires.
+func (c *wireCapture) start(r *runner.Observed) error {
 	plan := r.Scenario.Topology
-	to, err := r.folder.Create("capture.pcapng")
+	to, err := r.Folder.Create("capture.pcapng")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	file := capture.NewFile(to)
-	c := &wireCapture{file: file, engine: r.engine}
+	c.file, c.engine = capture.NewFile(to), r.Engine
 	// A wire into a port is tapped once, whichever of its ends are captured.
 	taps := map[topologies.PortID][]func(wire []byte){}
 	var order []topologies.PortID
@@ -51,14 +58,14 @@ func startCapture(r *runner) (*wireCapture, error) {
 		}
 		taps[into] = append(taps[into], f)
 	}
-	for i, id := range r.options.Capture {
-		if slices.Contains(r.options.Capture[:i], id) { // named twice
+	for i, id := range c.ports {
+		if slices.Contains(c.ports[:i], id) { // named twice
 			continue
 		}
 		p := &plan.Ports[id]
-		n, err := file.AddPort(p.Name)
+		n, err := c.file.AddPort(p.Name)
 		if err != nil {
-			return c, err
+			return err
 		}
 		c.lag = max(c.lag, p.Delay+p.Rate.TimeFor(plan.Framing.LineBytes(plane.FrameSize(plan))))
 		add(id, func(wire []byte) { c.keep(c.engine.Now(), n, wire) })
@@ -66,16 +73,16 @@ func startCapture(r *runner) (*wireCapture, error) {
 	}
 	for _, into := range order {
 		calls := taps[into]
-		err := r.plane.Tap(int(into), func(wire []byte) {
+		err := r.Plane.Tap(int(into), func(wire []byte) {
 			for _, f := range calls {
 				f(wire)
 			}
 		})
 		if err != nil {
-			return c, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
@@ -94,9 +101,9 @@ func (c *wireCapture) flush(until vtime.Time) {
 	}
 }
 
-// Close writes what waits and closes the file.
-func (c *wireCapture) Close() error {
-	if c == nil {
+// close writes what waits and closes the file.
+func (c *wireCapture) close() error {
+	if c.file == nil {
 		return nil
 	}
 	c.flush(vtime.Never)

@@ -1,13 +1,18 @@
-package runner
+package observe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/perfetto"
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
@@ -21,7 +26,7 @@ import (
 type trace struct {
 	writer *perfetto.Writer
 	file   io.Closer
-	run    *runner
+	run    *runner.Observed
 	plan   *topologies.Plan
 
 	nodes  map[int]perfetto.Track // by number
@@ -29,7 +34,7 @@ type trace struct {
 	queues map[queueOf]perfetto.Track
 	ports  map[topologies.PortID]*portCounters
 	rates  map[int]*counter // by flow
-	holds  map[*hold]*perfetto.Slice
+	holds  map[*runner.Hold]*perfetto.Slice
 	arrows uint64
 }
 
@@ -52,20 +57,26 @@ type portCounters struct {
 	sent, marked                      int64 // in all, at the last sample
 }
 
-// startTrace has the run traced; without --perfetto it returns nil, whose methods do nothing.
-func startTrace(r *runner) (*trace, error) {
-	if !r.options.Perfetto {
-		return nil, nil
+// Perfetto writes a trace that ui.perfetto.dev opens.
+func Perfetto(u *scenario.Setup) (*runner.Observer, error) {
+	t := &trace{
+		plan: u.Scenario.Topology, nodes: map[int]perfetto.Track{}, events: map[int]perfetto.Track{},
+		queues: map[queueOf]perfetto.Track{},
+		ports:  map[topologies.PortID]*portCounters{}, rates: map[int]*counter{}, holds: map[*runner.Hold]*perfetto.Slice{},
 	}
-	file, err := r.folder.Create(rundir.PerfettoFile)
-	if err != nil {
-		return nil, err
-	}
-	return &trace{
-		writer: perfetto.New(file), file: file, run: r, plan: r.Scenario.Topology,
-		nodes: map[int]perfetto.Track{}, events: map[int]perfetto.Track{}, queues: map[queueOf]perfetto.Track{},
-		ports: map[topologies.PortID]*portCounters{}, rates: map[int]*counter{}, holds: map[*hold]*perfetto.Slice{},
+	return &runner.Observer{
+		Start: t.start, Port: t.port, Rate: t.rate, Paused: t.pause, Resumed: t.resume, Fault: t.event, End: t.end,
+		Close: t.close,
 	}, nil
+}
+
+func (t *trace) start(r *runner.Observed) error {
+	file, err := r.Folder.Create(rundir.PerfettoFile)
+	if err != nil {
+		return err
+	}
+	t.run, t.file, t.writer = r, file, perfetto.New(file)
+	return nil
 }
 
 func (t *trace) node(id int) perfetto.Track {
@@ -99,35 +110,27 @@ func (t *trace) set(c *counter, now vtime.Time, v int64) {
 	}
 }
 
-// sample takes a sample of a port.
-func (t *trace) sample(now vtime.Time, id topologies.PortID, priority uint8, queue, ingress uint64, sent,
-	marked int64,
-) {
-	if t == nil {
-		return
-	}
-	c := t.ports[id]
+// port adds a sample of a port.
+func (t *trace) port(now vtime.Time, p *runner.PortSample) {
+	c := t.ports[p.Port]
 	if c == nil {
-		below := t.queue(queueOf{id, priority})
+		below := t.queue(queueOf{p.Port, t.run.Scenario.Host.DataPriority})
 		c = &portCounters{}
 		c.queue.track = t.writer.Counter(below, "egress queue", perfetto.Bytes, "")
 		c.ingress.track = t.writer.Counter(below, "ingress buffer", perfetto.Bytes, "")
 		c.throughput.track = t.writer.Counter(below, "throughput", perfetto.Other, "bit/s")
 		c.marks.track = t.writer.Counter(below, "ECN marks a sample", perfetto.Count, "")
-		t.ports[id] = c
+		t.ports[p.Port] = c
 	}
-	t.set(&c.queue, now, int64(queue))
-	t.set(&c.ingress, now, int64(ingress))
-	t.set(&c.throughput, now, int64(math.Round(float64(sent-c.sent)*8/t.run.Scenario.Sample.Interval.Seconds())))
-	t.set(&c.marks, now, marked-c.marked)
-	c.sent, c.marked = sent, marked
+	t.set(&c.queue, now, int64(p.Queue))
+	t.set(&c.ingress, now, int64(p.Ingress))
+	t.set(&c.throughput, now, int64(math.Round(float64(p.Sent-c.sent)*8/t.run.Scenario.Sample.Interval.Seconds())))
+	t.set(&c.marks, now, p.Marked-c.marked)
+	c.sent, c.marked = p.Sent, p.Marked
 }
 
-// rate takes a sample of a flow.
+// rate adds a sample of a flow.
 func (t *trace) rate(now vtime.Time, flow int, bps float64) {
-	if t == nil {
-		return
-	}
 	c := t.rates[flow]
 	if c == nil {
 		f := &t.run.Scenario.Flows[flow]
@@ -138,39 +141,35 @@ func (t *trace) rate(now vtime.Time, flow int, bps float64) {
 	t.set(c, now, int64(math.Round(bps)))
 }
 
-// pause is told of a hold that begins.
-func (t *trace) pause(h *hold, priority uint8) {
-	if t == nil {
-		return
-	}
-	by := &t.plan.Ports[t.plan.Ports[h.port].Peer]
+// pause starts the slice of a hold.
+func (t *trace) pause(h *runner.Hold) {
+	by := &t.plan.Ports[t.plan.Ports[h.Port].Peer]
 	s := &perfetto.Slice{
-		Track: t.queue(queueOf{h.port, priority}), Name: "paused by " + t.plan.Nodes[by.Node].Name,
-		From: h.from.RoundNanoseconds(),
+		Track: t.queue(queueOf{h.Port, h.Priority}), Name: "paused by " + t.plan.Nodes[by.Node].Name,
+		From: h.From.RoundNanoseconds(),
 		Notes: []perfetto.Note{
 			{Name: "PAUSE sent by port", Text: by.Name},
-			{Name: "hops from the root", Whole: int64(h.depth)},
+			{Name: "hops from the root", Whole: int64(h.Depth)},
 		},
 	}
 	t.holds[h] = s
-	if h.by == nil {
+	if h.By == nil {
 		return
 	}
-	if cause := t.holds[h.by]; cause != nil && cause.From < s.From { // Perfetto has arrows go forward in time
+	if cause := t.holds[h.By]; cause != nil && cause.From < s.From { // Perfetto has arrows go forward in time
 		t.arrows++
 		s.Caused = t.arrows
 		cause.Causes = append(cause.Causes, t.arrows)
 	}
 }
 
-// resume is told of a hold that has ended.
-func (t *trace) resume(h *hold) {
-	if t == nil || h == nil {
-		return
-	}
+// resume ends the slice of a hold.
+func (t *trace) resume(h *runner.Hold) { t.slice(h, h.To) }
+
+func (t *trace) slice(h *runner.Hold, to vtime.Time) {
 	s := t.holds[h]
 	delete(t.holds, h)
-	s.To = max(s.From, h.to.RoundNanoseconds())
+	s.To = max(s.From, to.RoundNanoseconds())
 	t.writer.Slice(s)
 }
 
@@ -180,11 +179,8 @@ const (
 	fabricName = "fabric"
 )
 
-// event is told of what happened to the fabric.
+// event adds a fault or another event of the fabric.
 func (t *trace) event(ev *engine.FaultEvent) {
-	if t == nil {
-		return
-	}
 	node, place := fabric, ""
 	if ev.Port >= 0 {
 		p := &t.plan.Ports[ev.Port]
@@ -213,26 +209,17 @@ type row struct {
 // flows writes a slice for each flow that has started.
 func (t *trace) flows(now vtime.Time) {
 	rows := map[topologies.NodeID][]row{} // by host
-	flows, specs := t.run.flows(), t.run.Scenario.Flows
-	all := starting{
-		flows: specs, order: byStart(specs), of: func(*scenario.Flow) bool { return true },
-		begun: &t.run.recorder.begun,
-	}
-	for i, ok := all.before(now); ok; i, ok = all.before(now) {
-		spec := &specs[i]
-		if !flows.started(i) {
-			continue
-		}
+	t.run.EachStarted(func(f *runner.FlowState) {
+		spec := &t.run.Scenario.Flows[f.Flow]
 		s := perfetto.Slice{
-			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name),
-			From: flows.start(i).RoundNanoseconds(),
+			Name: fmt.Sprintf("%s to %s", spec.Tag, t.plan.Nodes[spec.Destination].Name), From: f.Start.RoundNanoseconds(),
 			Notes: []perfetto.Note{
-				{Name: "flow", Whole: int64(i)},
+				{Name: "flow", Whole: int64(f.Flow)},
 				{Name: "size in bytes", Whole: int64(spec.Size)},
-				{Name: "delivered bytes", Whole: flows.delivered(i)},
+				{Name: "delivered bytes", Whole: f.Delivered},
 			},
 		}
-		end := flows.finished(i)
+		end := f.Finished
 		if end == vtime.Never {
 			end = now
 			s.Notes = append(s.Notes, perfetto.Note{Name: "unfinished", Whole: 1})
@@ -240,7 +227,7 @@ func (t *trace) flows(now vtime.Time) {
 		s.To = end.RoundNanoseconds()
 		own := rows[spec.Source]
 		k := 0
-		for k < len(own) && own[k].until > flows.start(i) {
+		for k < len(own) && own[k].until > f.Start {
 			k++
 		}
 		if k == len(own) {
@@ -249,36 +236,25 @@ func (t *trace) flows(now vtime.Time) {
 		s.Track, own[k].until = own[k].track, end
 		rows[spec.Source] = own
 		t.writer.Slice(&s)
-	}
+	})
 }
 
-// finish writes what lasts to the end of the run, and the flows.
-func (t *trace) finish(now vtime.Time) {
-	if t == nil {
-		return
-	}
-	for _, last := range t.run.recorder.spread.holds {
-		if last == nil {
-			continue
-		}
-		for _, h := range last {
-			if h != nil && h.to == vtime.Never {
-				h.to = now
-				t.resume(h)
-			}
-		}
+// end writes the holds that have not ended, and the flows.
+func (t *trace) end() {
+	now := t.run.Engine.Now()
+	open := slices.SortedFunc(maps.Keys(t.holds), func(a, b *runner.Hold) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Priority, b.Priority))
+	})
+	for _, h := range open {
+		t.slice(h, now)
 	}
 	t.flows(now)
 }
 
-// Close writes what is still to be written.
-func (t *trace) Close() error {
-	if t == nil {
+// close closes the file.
+func (t *trace) close() error {
+	if t.writer == nil {
 		return nil
 	}
-	err := t.writer.Close()
-	if e := t.file.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(t.writer.Close(), t.file.Close())
 }
