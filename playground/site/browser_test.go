@@ -54,7 +54,7 @@ func open(t *testing.T, behind string) *tab {
 // says waits until the line over the results begins with something.
 func (b *tab) says(prefix string) {
 	b.Helper()
-	b.Wait(fmt.Sprintf("document.querySelector('#state').textContent.startsWith(%q)", prefix))
+	b.Wait(fmt.Sprintf("document.querySelector('#state')?.textContent.startsWith(%q)", prefix))
 }
 
 // write takes the place of what is in an editor, by the name of its tab and by the keyboard.
