@@ -57,7 +57,7 @@ up.`,
 			if err := checkRoot("a live fabric belongs to root"); err != nil {
 				return err
 			}
-			out := onScreen(c.OutOrStdout())
+			out := c.OutOrStdout()
 			if structured(format) {
 				out = io.Discard
 			}

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/keys"
@@ -224,11 +223,7 @@ func programs(single bool, n node) node {
 	return n
 }
 
-func ofScenario() node {
-	n := scenario.Keys().JSONSchema()
-	maps.Copy(n["properties"].(node), node{"workloads": list(workloads())})
-	return n
-}
+func ofScenario() node { return scenario.Keys().JSONSchema() }
 
 func switchSettings() node {
 	s := switchagent.Default()
@@ -238,106 +233,6 @@ func switchSettings() node {
 func hostSettings() node {
 	s := settings.DefaultHost()
 	return with("settings of every host", settings.Host(&s).JSONSchema())
-}
-
-func workloads() node {
-	hosts := func(n node) node {
-		n["from"], n["to"] = names("senders (default: every host)"), names("receivers (default: every host)")
-		n["pairs"] = words("which pairs there are", "anywhere", "within-rack", "across-racks")
-		return n
-	}
-	sizes := func(n node) node {
-		n["size"] = with("of every flow", ref("size"))
-		n["sizes"] = text("a distribution: a built-in's name, or a file's path")
-		return n
-	}
-	load := func(n node) node {
-		n["load"] = with("a part of the capacity", ref("number"))
-		n["of"] = words("of what", "core", "hosts")
-		n["interval"] = with("in place of a load: time between two", ref("time"))
-		n["start"], n["until"] = ref("time"), ref("time")
-		return n
-	}
-	rounds := func(n node) node {
-		n["start"], n["interval"], n["rounds"] = ref("time"), with("between rounds", ref("time")), count("default: 1")
-		return n
-	}
-	csv := new(scenario.Own).Keys().JSONSchema()["properties"].(node)
-	maps.Copy(csv, node{
-		"tag":               text("names the flows in results"),
-		"expect_unfinished": flag("they may outlast the run without a warning"),
-	})
-	maps.Copy(csv, node{
-		"poisson": object(load(sizes(hosts(node{"flows": count("flows in all")})))),
-		"incast": object(load(sizes(hosts(node{
-			"degree": count("senders to one"), "arrivals": words("of the requests", "periodic", "poisson"),
-			"events": count("in all"),
-		}))), "degree"),
-		"all-to-all":  object(rounds(sizes(hosts(node{})))),
-		"permutation": object(rounds(sizes(node{"hosts": names("default: every host")}))),
-		"csv":         text("a file of flows"),
-		"hpcc": some(text("a flow file of HPCC's simulator"),
-			object(node{"file": text("its path"), "origin": with("time in the file at which the run begins", ref("time"))},
-				"file")),
-		"collective": object(collectiveKeys(starts(ranks(node{}))), "kind", "size"),
-		"goal": object(ranks(node{
-			"file": text("a schedule in GOAL's text"),
-			"calc": with("how long a calc of 1 takes (default: 1ns)", ref("time")),
-		}), "file"),
-		"chakra": object(ranks(node{
-			"files":     text("Chakra's execution traces, %d for the rank"),
-			"algorithm": words("of the traces' collectives (default: each kind's)", collective.Algorithms...),
-			"chunks":    count("default: 1; of tree, as many as fill its pipeline"),
-			"group":     node{"type": "integer", "minimum": 2, "description": "ranks of a group, of hierarchical"},
-		}), "files"),
-		"messages": text("a file of messages that wait for each other"),
-		"job":      object(starts(ranks(node{"iterations": count("default: 1"), "steps": list(stepKeys())})), "steps"),
-	})
-	return object(csv)
-}
-
-// ranks are the keys of who takes part in a workload whose flows wait.
-func ranks(n node) node {
-	n["ranks"] = names("hosts, by rank (default: every host)")
-	n["placement"] = words("where the ranks are (default: given)", scenario.Placements()...)
-	return n
-}
-
-// starts is with the time at which it starts.
-func starts(n node) node {
-	n["start"] = with("default: 0s", ref("time"))
-	return n
-}
-
-func collectiveKeys(n node) node {
-	maps.Copy(n, node{
-		"kind":      words("what the ranks do together", collective.Kinds...),
-		"algorithm": words("how (default: ring; direct of alltoall, tree of broadcast)", collective.Algorithms...),
-		"size":      with("as nccl-tests have it", ref("size")),
-		"chunks":    count("into how many parts the data is cut, each for itself (default: 1; of tree, as many as fill its pipeline)"),
-		"group": node{
-			"type": "integer", "minimum": 2,
-			"description": "ranks of a group, of hierarchical (default: those of a rack)",
-		},
-		"root": text("the host that has a broadcast's data (default: the first)"),
-	})
-	return n
-}
-
-func stepKeys() node {
-	time := object(node{
-		"time": ref("time"), "jitter": with("up to how much longer, drawn by the seed", ref("time")),
-		"slow":   names("hosts that take longer"),
-		"factor": with("how many times as long", ref("number")),
-	}, "time")
-	return object(node{
-		"compute": with("how long each rank computes", some(ref("time"), time)),
-		"collective": object(collectiveKeys(node{
-			"overlap": flag("the next step does not wait for it"),
-			"ranks":   names("those of the job's ranks that take part, in this order (default: all)"),
-		}), "kind", "size"),
-		"barrier": flag("no rank goes on before all have come"),
-	})
 }
 
 func ofSweep() node {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pausenet/pausenet/units"
 )
 
 // Metric is a figure of a run that a source can make a claim about.
@@ -26,13 +24,18 @@ type Metric struct {
 // Kind is the units that a metric may be given in, each with what it is in the base unit; none for a bare number.
 type Kind struct {
 	Name  string
-	units []units.Unit
+	units []metricUnit
+}
+
+type metricUnit struct {
+	name   string
+	factor float64
 }
 
 var (
-	KindTime  = Kind{"a time", units.Times}
-	KindRate  = Kind{"a rate", units.Rates}
-	KindSize  = Kind{"a size", units.Sizes}
+	KindTime  = Kind{"a time", []metricUnit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}}
+	KindRate  = Kind{"a rate", []metricUnit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}}}
+	KindSize  = Kind{"a size", []metricUnit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}}}
 	KindCount = Kind{"a number", nil}
 )
 
@@ -58,14 +61,14 @@ func (k Kind) Example() string {
 	if len(k.units) == 0 {
 		return "12.5"
 	}
-	return "12.5" + k.units[1].Name
+	return "12.5" + k.units[1].name
 }
 
 // UnitNames are the units that values may be given in, the base unit first; none of a bare number.
 func (k Kind) UnitNames() []string {
 	names := make([]string, len(k.units))
 	for i, u := range k.units {
-		names[i] = u.Name
+		names[i] = u.name
 	}
 	return names
 }
@@ -73,8 +76,8 @@ func (k Kind) UnitNames() []string {
 // factor is one of a unit in the base unit; an unknown one is the base unit.
 func (k Kind) factor(unit string) float64 {
 	for _, u := range k.units {
-		if u.Name == unit {
-			return u.Size
+		if u.name == unit {
+			return u.factor
 		}
 	}
 	return 1

@@ -32,10 +32,9 @@
 //     warnings_cycle.go (routes that can deadlock), warnings_balancing.go (load balancing), warnings_flows.go (flows and
 //     their controllers), warnings_idle.go (settings without effect).
 //   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with
-//     spec_workload_parts.go
-//     and spec_steps.go (flows that wait), spec_controllers.go (with settings of switches and hosts), spec_faults.go
-//     with spec_faults_check.go, spec_end.go (how it ends), spec_report.go with reference.go (levels in
-//     plots), spec_published.go and spec_quick.go (the quick form).
+//     spec_workload_keys.go, spec_workload_parts.go and spec_steps.go (flows that wait), spec_controllers.go (with
+//     settings of switches and hosts), spec_faults.go with spec_faults_check.go, spec_end.go (how it ends),
+//     spec_report.go with reference.go (levels in plots), spec_published.go and spec_quick.go (the quick form).
 //   - As it resolves: spec_view.go for programs and spec_describe.go for people; parts of these: spec_faults_view.go,
 //     workload_view.go and spec_auto.go (what auto comes to).
 //   - Files beside it: flow_files.go (flows), hpcc_import.go (a scenario of the files of HPCC's simulator).

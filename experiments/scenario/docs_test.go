@@ -34,17 +34,24 @@ func TestDocumentedScenarios(t *testing.T) {
 	}
 }
 
-// TestDocumentedWorkloads: every kind of workload is described.
-func TestDocumentedWorkloads(t *testing.T) {
-	data, err := os.ReadFile("../../docs/scenarios.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range workloadKinds {
-		if !strings.Contains(string(data), "\n| `"+kind.key+"` | ") {
-			t.Errorf("docs/scenarios.md does not have the workload %s", kind.key)
+// rules returns the keys of all workloads that are rules, and a column of the rules that have each.
+func rules() (all keys.Table, of keys.Column) {
+	kinds := map[string][]string{} // by what the key is called and means
+	for _, kind := range workloadKinds[:4] {
+		for _, k := range kind.keys(newWorkloadEntry()) {
+			id := k.Name + k.Doc
+			if kinds[id] == nil {
+				all = append(all, k)
+			}
+			kinds[id] = append(kinds[id], "`"+kind.key+"`")
 		}
 	}
+	return all, keys.Column{Title: "of", Cell: func(k *keys.Key) string {
+		if of := kinds[k.Name+k.Doc]; len(of) < 4 {
+			return strings.Join(of, ", ")
+		}
+		return "all rules"
+	}}
 }
 
 // TestDocumentedKeys: the documents have the tables of keys as they are. With -update they are written anew.
@@ -55,6 +62,10 @@ func TestDocumentedKeys(t *testing.T) {
 	}{
 		{"scenarios", "scenario", Keys()},
 		{"scenarios", "flow", newFlowEntry().keys()},
+		{"scenarios", "workload", newWorkloadEntry().kindKeys()},
+		{"collectives", "collective", newWorkloadEntry().collectiveKeys()},
+		{"collectives", "job", newWorkloadEntry().jobKeys()},
+		{"collectives", "step", new(stepEntry).ownKeys()},
 		{"scenarios", "variant", new(Variant).keys()},
 		{"scenarios", "sample", new(Sampling).keys()},
 		{"scenarios", "panel", new(Panel).keys()},
@@ -65,4 +76,6 @@ func TestDocumentedKeys(t *testing.T) {
 	} {
 		testenv.Document(t, "../../docs/"+block.document+".md", "keys: "+block.name, block.table.Markdown())
 	}
+	table, of := rules()
+	testenv.Document(t, "../../docs/scenarios.md", "keys: rules", table.Markdown(of))
 }

@@ -18,11 +18,8 @@ import (
 
 // flowTable reads flows from a file such as flows.csv: a line of column names, then one line for each flow. It ignores
 // unknown columns.
-func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	name := ""
-	if !v.String(&name) {
-		return false
-	}
+func (d *decoder) flowTable(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadEntry) bool {
+	w, name := e.Workload, e.file
 	path, data := d.read(v, name, nil)
 	if data == nil || d.s.Topology == nil {
 		return false
@@ -201,24 +198,18 @@ func hpccTag(port int) string {
 // The file holds words separated by blanks: the number of flows, then for each flow its source, destination, priority
 // group, destination port, bytes, and start in seconds. hpccFlows ignores the rest. A host's number is its position in
 // the topology, which is the node's own number in a topology of the simulator.
-func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
+func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadEntry) bool {
 	before := v.Report().Count()
-	file, name := v, ""
+	w, name, file := e.Workload, e.file, v
 	if v.IsMapping() {
-		m := v.Mapping()
-		file = m.Need("file")
-		origin := m.Get("origin")
-		var t vtime.Time
-		if origin.Time(&t) {
-			if d.s.Origin != 0 && d.s.Origin != t {
-				origin.Errorf("origin %v differs from another file's, %v: all files of a run need the same origin", t, d.s.Origin)
+		file = v.At("file")
+		if v.Has("origin") {
+			if d.s.Origin != 0 && d.s.Origin != e.origin {
+				v.At("origin").Errorf("origin %v differs from another file's, %v: all files of a run need the same origin", e.origin,
+					d.s.Origin)
 			}
-			d.s.Origin, w.View.Origin = t, nanoseconds(t)
+			d.s.Origin, w.View.Origin = e.origin, nanoseconds(e.origin)
 		}
-		m.Done()
-	}
-	if !file.String(&name) {
-		return false
 	}
 	path, data := d.read(file, name, nil)
 	if data == nil || d.s.Topology == nil {
@@ -327,98 +318,77 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 }
 
 // goal reads a schedule in GOAL: {file: NAME, ranks: HOSTS, calc: TIME}.
-func (d *decoder) goal(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	return d.rule(v, func(m *yamlspec.Mapping) bool {
-		file, name, unit := m.Need("file"), "", vtime.Nanosecond
-		hosts := d.ranks(m, w)
-		if calc := m.Get("calc"); calc.Time(&unit) && unit == 0 {
-			calc.Errorf("calc, the duration of a calc of 1, must be above 0")
-			return false
-		}
-		if !file.String(&name) || hosts == nil {
-			return false
-		}
-		path, data := d.read(file, name, nil)
-		if data == nil {
-			return false
-		}
-		w.View.file(name, data)
-		w.View.Calc = nanoseconds(unit)
-		g, err := steps.ReadGOAL(data, unit)
-		if err != nil {
-			file.Errorf("%s: %v", path, err)
-			return false
-		}
-		return d.fixed(file, w, g, hosts)
-	})
+func (d *decoder) goal(_ *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool {
+	hosts, file := d.ranks(m, e.Workload), m.Get("file")
+	if hosts == nil {
+		return false
+	}
+	path, data := d.read(file, e.file, nil)
+	if data == nil {
+		return false
+	}
+	e.View.file(e.file, data)
+	e.View.Calc = nanoseconds(e.calc)
+	g, err := steps.ReadGOAL(data, e.calc)
+	if err != nil {
+		file.Errorf("%s: %v", path, err)
+		return false
+	}
+	return d.fixed(file, e.Workload, g, hosts)
 }
 
 // chakra reads Chakra execution traces: {files: NAME with %d, ranks: HOSTS, algorithm: ALGORITHM}.
-func (d *decoder) chakra(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	return d.rule(v, func(m *yamlspec.Mapping) bool {
-		file, name := m.Need("files"), ""
-		hosts := d.ranks(m, w)
-		var algorithm string
-		m.Get("algorithm").Choice(&algorithm, collective.Algorithms...)
-		chunks, group := 0, 0
-		m.Get("chunks").Int(&chunks, 1, 1<<16)
-		m.Get("group").Int(&group, 2, topologies.MaxHosts)
-		if !file.String(&name) || hosts == nil {
+func (d *decoder) chakra(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool {
+	w, name, file := e.Workload, e.file, m.Get("files")
+	hosts := d.ranks(m, w)
+	if hosts == nil {
+		return false
+	}
+	if strings.Count(name, "%d") != 1 {
+		file.Errorf("%q must contain %%d for the rank, such as trace.%%d.et", name)
+		return false
+	}
+	var traces [][]byte
+	var all []byte
+	missing := "" // the first; the hosts may be more than the traces
+	for rank := range hosts {
+		own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
+		path := own
+		if !filepath.IsAbs(own) {
+			path = filepath.Join(d.dir, own)
+		}
+		if rank > 0 && !v.Report().Sources.IsFile(path, IsFile) {
+			missing = cmp.Or(missing, own)
+			continue
+		}
+		if missing != "" {
+			file.Errorf("%s exists, but %s does not: name the traces of ranks 0, 1, 2 and so on without a gap", own, missing)
 			return false
 		}
-		if strings.Count(name, "%d") != 1 {
-			file.Errorf("%q must contain %%d for the rank, such as trace.%%d.et", name)
+		_, data := d.read(file, own, nil)
+		if data == nil {
 			return false
 		}
-		var traces [][]byte
-		var all []byte
-		missing := "" // the first missing file; there may be more hosts than traces
-		for rank := range hosts {
-			own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
-			path := own
-			if !filepath.IsAbs(own) {
-				path = filepath.Join(d.dir, own)
-			}
-			if rank > 0 && !v.Report().Sources.IsFile(path, IsFile) {
-				missing = cmp.Or(missing, own)
-				continue
-			}
-			if missing != "" {
-				file.Errorf("%s exists, but %s does not: name the traces of ranks 0, 1, 2 and so on without a gap", own, missing)
-				return false
-			}
-			_, data := d.read(file, own, nil)
-			if data == nil {
-				return false
-			}
-			traces, all = append(traces, data), append(all, data...)
-		}
-		w.View.file(name, all)
-		w.View.Algorithm, w.View.Chunks, w.View.Group = algorithm, chunks, group
-		var g *steps.Graph
-		var err error
-		g, w.warning, err = collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
-			own := algorithm
-			if own == "" {
-				own = defaultAlgorithm(kind)
-			}
-			return collective.Spec{Algorithm: own, Chunks: chunks, Group: group}
-		})
-		if err != nil {
-			file.Errorf("%s: %v", name, err)
-			return false
-		}
-		return d.fixed(file, w, g, hosts)
+		traces, all = append(traces, data), append(all, data...)
+	}
+	w.View.file(name, all)
+	var g *steps.Graph
+	var err error
+	g, w.warning, err = collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
+		v := &w.View
+		return collective.Spec{Algorithm: cmp.Or(v.Algorithm, defaultAlgorithm(kind)), Chunks: v.Chunks, Group: v.Group}
 	})
+	if err != nil {
+		file.Errorf("%s: %v", name, err)
+		return false
+	}
+	return d.fixed(file, w, g, hosts)
 }
 
 // messages reads a table of dependent messages: a header with the columns id, src, dst, size_bytes and after, and
 // optionally start_ns and compute_ns, then one line for each message.
-func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	name := ""
-	if !v.String(&name) {
-		return false
-	}
+func (d *decoder) messages(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadEntry) bool {
+	w, name := e.Workload, e.file
 	path, data := d.read(v, name, nil)
 	if data == nil || d.s.Topology == nil {
 		return false

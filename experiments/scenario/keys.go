@@ -42,7 +42,7 @@ func (d *decoder) keys() keys.Table {
 				"workloads"),
 		keys.List("flows", newFlowEntry().keys).Usually("this or `workloads`").Means(
 			"flows, one by one: [below](#flows)"),
-		keys.Other("workloads", "list of mappings", anyMapping).Usually("this or `flows`").Means(
+		keys.List("workloads", newWorkloadEntry().keys).Usually("this or `flows`").Means(
 			"flows by rules, or from files: [below](#workloads)"),
 		keys.GroupOf("routing", &keys.Group{}),
 		keys.Choice("routing.hash", &d.hash, topologies.HashNames...).Usually("own").Means(

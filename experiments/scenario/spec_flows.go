@@ -66,7 +66,7 @@ func (e *flowEntry) keys() keys.Table {
 
 // tagKey returns the key by which results tell flows apart.
 func tagKey(tag *string) keys.Key {
-	return keys.Matching("tag", tag, tagName, "a tag is letters, digits and _ . + / -").Means(
+	return keys.Matching("tag", tag, tagName, "use only letters, digits and _ . + / -").Means(
 		"name by which results are grouped")
 }
 

@@ -61,7 +61,7 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 		for _, item := range d.root.Mapping().Get(key).Items() {
 			t := item.At("tag").Raw()
 			if t == "" {
-				t = workloadKind(item)
+				t = kindOf(item)
 			}
 			if t != "" && !slices.Contains(tags, t) {
 				tags = append(tags, t)

@@ -9,16 +9,11 @@ import (
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
-	"github.com/pausenet/pausenet/units"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // placements say which host each rank is at: as they are listed; one rack after the other; each at another rack than
 // the one before; or as the seed has it.
 var placements = []string{"given", "packed", "across-racks", "random"}
-
-// Placements are the names of placements.
-func Placements() []string { return slices.Clone(placements) }
 
 // ranks reads who takes part in a workload whose flows wait, and where.
 func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
@@ -31,9 +26,8 @@ func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 		}
 		seen[n.Text] = true
 	}
-	w.View.Placement = placements[0]
-	m.Get("placement").Choice(&w.View.Placement, placements...)
-	if d.s.Topology == nil || hosts == nil {
+	w.View.Placement = cmp.Or(w.View.Placement, placements[0])
+	if hosts == nil {
 		return nil
 	}
 	plan, placement := d.s.Topology, w.View.Placement
@@ -107,27 +101,23 @@ func (s *step) at(hosts []topologies.NodeID) collective.Step {
 }
 
 // collective reads a workload that is one collective.
-func (d *decoder) collective(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	return d.rule(v, func(m *yamlspec.Mapping) bool {
-		hosts := d.ranks(m, w)
-		start := vtime.Time(0)
-		d.startOf(m, &start, w)
-		s := d.collectiveStep(v, m, w, hosts, w.View.Placement)
-		if s == nil {
-			return false
-		}
-		w.job(collective.Job{Iterations: 1, Start: start}, []*step{s})
-		return d.fewEnough(v, w, hosts, []*step{s}, 1)
-	})
+func (d *decoder) collective(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool {
+	hosts := d.ranks(m, e.Workload)
+	d.startOf(m, e)
+	s := d.collectiveStep(v, m, e, &e.collective, hosts, e.View.Placement)
+	if s == nil {
+		return false
+	}
+	e.job(collective.Job{Iterations: 1, Start: e.clock.Start}, []*step{s})
+	return d.fewEnough(v, e, hosts, []*step{s})
 }
 
-// startOf reads when a workload begins whose flows wait.
-func (d *decoder) startOf(m *yamlspec.Mapping, start *vtime.Time, w *Workload) {
-	at := m.Get("start")
-	if at.Time(start) && d.s.Duration > 0 && *start >= d.s.Duration {
-		at.Errorf("start %v must be before the end of the run (duration %v)", *start, d.s.Duration)
+// startOf checks when a workload begins whose flows wait.
+func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
+	if start := e.clock.Start; d.s.Duration > 0 && start >= d.s.Duration {
+		m.Get("start").Errorf("start %v must be before the end of the run (duration %v)", start, d.s.Duration)
 	}
-	w.View.Start = nanoseconds(*start)
+	e.View.Start = nanoseconds(e.clock.Start)
 }
 
 // job gives the workload its steps.
@@ -144,9 +134,9 @@ func (w *Workload) job(job collective.Job, own []*step) {
 }
 
 // fewEnough reports more messages than a scenario may have flows, before they are made.
-func (d *decoder) fewEnough(v *yamlspec.Value, w *Workload, hosts []int, own []*step, iterations int) bool {
-	w.View.Iterations = iterations
-	job := collective.Job{Iterations: iterations}
+func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, own []*step) bool {
+	w.View.Iterations = w.iterations
+	job := collective.Job{Iterations: w.iterations}
 	for _, s := range own {
 		counted := s.Step
 		if s.of != nil {
@@ -172,23 +162,15 @@ func defaultAlgorithm(kind string) string {
 	return collective.Ring
 }
 
-// collectiveStep reads what a collective is; nil if that cannot be.
-func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Workload, hosts []int,
-	placement string,
+// collectiveStep completes what a collective is; nil if that cannot be.
+func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *workloadEntry, c *collectiveEntry,
+	hosts []int, placement string,
 ) *step {
-	spec := &collective.Spec{}
-	s := &step{Step: collective.Step{Collective: spec}}
+	spec := &c.Spec
+	s := &step{Step: collective.Step{Collective: spec, Overlap: c.overlap}}
 	before := v.Report().Count()
-	kind := m.Need("kind")
-	kind.Choice(&spec.Kind, collective.Kinds...)
-	spec.Algorithm = defaultAlgorithm(spec.Kind)
-	m.Get("algorithm").Choice(&spec.Algorithm, collective.Algorithms...)
-	var size units.Bytes
-	m.Need("size").Bytes(&size)
-	spec.Size = int64(size)
-	m.Get("chunks").Int(&spec.Chunks, 1, 1<<16)
+	spec.Algorithm, spec.Size = cmp.Or(spec.Algorithm, defaultAlgorithm(spec.Kind)), int64(c.size)
 	group, root := m.Get("group"), m.Get("root")
-	group.Int(&spec.Group, 2, topologies.MaxHosts)
 	if group != nil && spec.Algorithm != collective.Hierarchical {
 		m.Key("group").Errorf("algorithm %s ignores group: remove it", spec.Algorithm)
 	}
@@ -212,8 +194,8 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *Work
 		return nil
 	}
 	view := StepView{
-		Collective: spec.Kind, Algorithm: spec.Algorithm, Size: size, Chunks: spec.Parts(len(hosts)),
-		Group: spec.Group,
+		Collective: spec.Kind, Algorithm: spec.Algorithm, Size: c.size, Chunks: spec.Parts(len(hosts)),
+		Group: spec.Group, Overlap: c.overlap,
 	}
 	if spec.Kind == collective.Broadcast {
 		view.Root = d.s.Topology.Nodes[s.root].Name
@@ -298,94 +280,76 @@ func (d *decoder) rackGroup(hosts []int, placement string) int {
 }
 
 // job reads a workload of iterations of steps.
-func (d *decoder) job(v *yamlspec.Value, _ *yamlspec.Mapping, w *Workload) bool {
-	return d.rule(v, func(m *yamlspec.Mapping) bool {
-		hosts := d.ranks(m, w)
-		job := collective.Job{Iterations: 1}
-		m.Get("iterations").Int(&job.Iterations, 1, 1<<20)
-		d.startOf(m, &job.Start, w)
-		before := v.Report().Count()
-		var own []*step
-		for _, item := range m.Need("steps").Items() {
-			if s := d.step(item, w, hosts); s != nil {
-				own = append(own, s)
-			}
+func (d *decoder) job(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool {
+	hosts := d.ranks(m, e.Workload)
+	d.startOf(m, e)
+	before := v.Report().Count()
+	var own []*step
+	const example = "a step must be a mapping such as {compute: 1ms} or {collective: {kind: allreduce, size: 64MB}}"
+	for _, item := range m.Get("steps").Mappings(example) {
+		if s := d.step(item, e, hosts); s != nil {
+			own = append(own, s)
 		}
-		if hosts == nil || v.Report().Count() != before {
-			return false
-		}
-		if len(own) == 0 {
-			v.Errorf("a job needs at least one step, such as {collective: {kind: allreduce, size: 64MB}}")
-			return false
-		}
-		if len(hosts) < 2 && slices.ContainsFunc(own, func(s *step) bool { return s.Barrier }) {
-			v.Errorf("a barrier needs at least two ranks")
-			return false
-		}
-		w.job(job, own)
-		return d.fewEnough(v, w, hosts, own, job.Iterations)
-	})
+	}
+	if hosts == nil || v.Report().Count() != before {
+		return false
+	}
+	if len(own) == 0 {
+		v.Errorf("a job needs at least one step, such as {collective: {kind: allreduce, size: 64MB}}")
+		return false
+	}
+	if len(hosts) < 2 && slices.ContainsFunc(own, func(s *step) bool { return s.Barrier }) {
+		v.Errorf("a barrier needs at least two ranks")
+		return false
+	}
+	e.job(collective.Job{Iterations: e.iterations, Start: e.clock.Start}, own)
+	return d.fewEnough(v, e, hosts, own)
 }
 
 // step reads one step of a job; nil if it cannot be used.
-func (d *decoder) step(v *yamlspec.Value, w *Workload, hosts []int) (s *step) {
-	if !v.IsMapping() {
-		v.Errorf("a step must be a mapping such as {compute: 1ms} or {collective: {kind: allreduce, size: 64MB}}")
-		return nil
-	}
-	m := v.Mapping()
-	compute, of, barrier := m.Get("compute"), m.Get("collective"), m.Get("barrier")
+func (d *decoder) step(v *yamlspec.Value, w *workloadEntry, hosts []int) (s *step) {
+	e := &stepEntry{compute: collective.Compute{Factor: 1}}
+	m := e.keys().Decode(v)
 	n := 0
-	for _, part := range []*yamlspec.Value{compute, of, barrier} {
-		if part != nil {
+	for _, kind := range []string{"compute", "collective", "barrier"} {
+		if m.Get(kind) != nil {
 			n++
 		}
 	}
-	switch {
-	case n != 1:
+	if n != 1 {
 		v.Errorf("a step needs exactly one of compute, collective and barrier")
-	case of != nil && !of.IsMapping():
-		of.Errorf("a collective must be a mapping such as {kind: allreduce, size: 64MB}")
-	case of != nil:
-		parts := of.Mapping()
-		overlap := false
-		parts.Get("overlap").Bool(&overlap)
-		members, own, placement := d.someRanks(parts, hosts, w.View.Placement)
-		if s = d.collectiveStep(of, parts, w, members, placement); s != nil {
-			s.Overlap, s.of = overlap, own
-			view := &w.View.Steps[len(w.View.Steps)-1]
-			view.Overlap = overlap
-			for _, id := range own {
-				view.Ranks = append(view.Ranks, d.s.Topology.Nodes[id].Name)
-			}
-		}
-		parts.Done()
-	case barrier != nil:
-		is := false
-		if barrier.Bool(&is) && !is {
+	}
+	if !m.Sound() {
+		return nil
+	}
+	if compute := m.Get("compute"); compute != nil {
+		return d.compute(compute, w, e.compute, hosts)
+	}
+	if barrier := m.Get("barrier"); barrier != nil {
+		if !e.barrier {
 			barrier.Errorf("barrier: false does nothing: remove this step")
 		}
-		s = &step{Step: collective.Step{Barrier: true}}
 		w.View.Steps = append(w.View.Steps, StepView{Barrier: true})
-	default:
-		s = d.compute(compute, w, hosts)
+		return &step{Step: collective.Step{Barrier: true}}
 	}
-	m.Done()
+	of := m.Get("collective")
+	parts := of.Mapping()
+	members, own, placement := d.someRanks(parts, hosts, w.View.Placement)
+	if s = d.collectiveStep(of, parts, w, &e.collective, members, placement); s != nil {
+		s.of = own
+		w.View.Steps[len(w.View.Steps)-1].Ranks = d.nodeNames(own)
+	}
 	return s
 }
 
-// compute reads a step in which each rank computes: a time, or a mapping with it.
-func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
-	c := &collective.Compute{Factor: 1}
-	s := &step{Step: collective.Step{Compute: c}}
-	view := StepView{}
+// compute completes a step in which each rank computes.
+func (d *decoder) compute(v *yamlspec.Value, w *workloadEntry, c collective.Compute, hosts []int) *step {
+	s := &step{Step: collective.Step{Compute: &c}}
 	before := v.Report().Count()
 	if v.IsMapping() {
 		m := v.Mapping()
-		m.Need("time").Time(&c.Time)
-		m.Get("jitter").Time(&c.Jitter)
 		slow, factor := m.Get("slow"), m.Get("factor")
-		if factor.Float(&c.Factor) && !(c.Factor > 0 && c.Factor <= 1e6) {
+		if !(c.Factor > 0 && c.Factor <= 1e6) {
 			factor.Errorf("factor %g must be above 0 and at most 1000000", c.Factor)
 		}
 		if (slow == nil) != (factor == nil) {
@@ -394,15 +358,6 @@ func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
 		if hosts != nil {
 			s.slow = d.members(slow, hosts)
 		}
-		for _, id := range s.slow {
-			view.Slow = append(view.Slow, d.s.Topology.Nodes[id].Name)
-		}
-		if len(s.slow) > 0 {
-			view.Factor = c.Factor
-		}
-		m.Done()
-	} else {
-		v.Time(&c.Time)
 	}
 	if v.Report().Count() != before {
 		return nil
@@ -411,7 +366,18 @@ func (d *decoder) compute(v *yamlspec.Value, w *Workload, hosts []int) *step {
 		v.Errorf("compute exceeds the maximum of %v", maxDuration)
 		return nil
 	}
-	view.Compute, view.Jitter = nanoseconds(c.Time), nanoseconds(c.Jitter)
+	view := StepView{Compute: nanoseconds(c.Time), Jitter: nanoseconds(c.Jitter), Slow: d.nodeNames(s.slow)}
+	if len(s.slow) > 0 {
+		view.Factor = c.Factor
+	}
 	w.View.Steps = append(w.View.Steps, view)
 	return s
+}
+
+// nodeNames returns the names of nodes, nil for none.
+func (d *decoder) nodeNames(nodes []topologies.NodeID) (names []string) {
+	for _, id := range nodes {
+		names = append(names, d.s.Topology.Nodes[id].Name)
+	}
+	return names
 }

@@ -1,54 +1,46 @@
 package scenario
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
-	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // mostLoad is the highest load that a workload may have: above it, a percentage was meant.
 const mostLoad = 2
 
-// sizes reads size, one for all flows, or sizes: a built-in distribution's name, or a file relative to the scenario's.
-func (d *decoder) sizes(m *yamlspec.Mapping, w *Workload) *workload.Sizes {
+// sizes resolves size, one for all flows, or sizes: a built-in distribution's name, or a file relative to the
+// scenario's.
+func (d *decoder) sizes(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) *workload.Sizes {
 	one, of := m.Get("size"), m.Get("sizes")
 	switch {
 	case one != nil && of != nil:
 		m.Key("size").Errorf("size and sizes exclude each other: give one of them")
 		return nil
 	case one != nil:
-		var size units.Bytes
-		if !one.Bytes(&size) {
-			return nil
-		}
-		if size == 0 {
-			one.Errorf("size 0: a flow sends at least 1B")
-			return nil
-		}
-		w.View.Size = size
-		return workload.Fixed(int64(size))
-	}
-	name := ""
-	if !m.Need("sizes").String(&name) {
+		return workload.Fixed(int64(e.View.Size))
+	case of == nil:
+		v.Errorf("missing key %q", "sizes")
 		return nil
 	}
-	sizes, err := workload.BuiltinSizes(name)
+	sizes, err := workload.BuiltinSizes(e.sizes)
 	if err != nil {
-		path, data := d.read(of, name, err)
+		path, data := d.read(of, e.sizes, err)
 		if data == nil {
 			return nil
 		}
-		if sizes = workload.ParseSizes(of.Report(), name, path, data); sizes == nil {
+		if sizes = workload.ParseSizes(of.Report(), e.sizes, path, data); sizes == nil {
 			return nil
 		}
 	}
-	w.View.Sizes = &SizesView{Name: name, Mean: sizes.Mean(), Points: sizes.Points}
+	e.View.Sizes = &SizesView{Name: e.sizes, Mean: sizes.Mean(), Points: sizes.Points}
 	return sizes
 }
 
@@ -109,117 +101,82 @@ func (d *decoder) host(index int) string {
 
 var relations = []string{workload.Anywhere: "anywhere", workload.Across: "across-racks", workload.Within: "within-rack"}
 
-func (d *decoder) relation(m *yamlspec.Mapping, w *Workload) workload.Relation {
-	w.View.Pairs = relations[workload.Anywhere]
-	m.Get("pairs").Choice(&w.View.Pairs, relations...)
-	for i, name := range relations {
-		if name == w.View.Pairs {
-			return workload.Relation(i)
-		}
-	}
-	return workload.Anywhere
+func (e *workloadEntry) relation() workload.Relation {
+	e.View.Pairs = cmp.Or(e.View.Pairs, relations[workload.Anywhere])
+	return workload.Relation(slices.Index(relations, e.View.Pairs))
 }
 
-// readClock reads when a workload begins and ends: until a time, or after a number of events, whose key is given.
-// Without either it ends with the run. It says whether what it read can be used.
-func (d *decoder) readClock(m *yamlspec.Mapping, c *workload.Clock, count string, w *Workload) bool {
-	start, until, number := m.Get("start"), m.Get("until"), m.Get(count)
-	before := d.root.Report().Count()
-	start.Time(&c.Start)
-	number.Int(&c.Count, 1, maxFlows)
-	if d.root.Report().Count() != before {
-		return false
-	}
-	c.Until = d.s.Duration
+// readClock checks when a workload begins and ends: until a time, or after a number of events. Without either it ends
+// with the run.
+func (d *decoder) readClock(m *yamlspec.Mapping, e *workloadEntry) bool {
+	c, until := &e.clock, m.Get("until")
+	e.View.Start, e.View.Until, e.View.Count = nanoseconds(c.Start), nanoseconds(c.Until), c.Count
 	switch {
-	case until.Time(&c.Until):
-		if c.Until <= c.Start {
-			until.Errorf("until %v must be later than start %v", c.Until, c.Start)
-		}
-		w.View.Until = nanoseconds(c.Until)
-	case number != nil:
+	case until != nil && c.Until <= c.Start:
+		until.Errorf("until %v must be later than start %v", c.Until, c.Start)
+	case until != nil:
+		return true
+	case c.Count > 0:
 		c.Until = vtime.Never
-	case start != nil && d.s.Duration > 0 && c.Start >= d.s.Duration:
-		start.Errorf("start %v must be before the end of the run (duration %v)", c.Start, d.s.Duration)
+		return true
+	case d.s.Duration > 0 && c.Start >= d.s.Duration:
+		m.Get("start").Errorf("start %v must be before the end of the run (duration %v)", c.Start, d.s.Duration)
+	default:
+		c.Until = d.s.Duration
+		return true
 	}
-	w.View.Start, w.View.Count = nanoseconds(c.Start), c.Count
-	return d.root.Report().Count() == before
+	return false
 }
 
-// readRounds reads when the rounds of a workload begin that does the same again and again.
-func (d *decoder) readRounds(m *yamlspec.Mapping, c *workload.Clock, w *Workload) bool {
-	c.Count, c.Until = 1, vtime.Never
-	start, rounds, interval := m.Get("start"), m.Get("rounds"), m.Get("interval")
-	var every vtime.Time
-	before := d.root.Report().Count()
-	start.Time(&c.Start)
-	rounds.Int(&c.Count, 1, maxFlows)
-	interval.Time(&every)
+// readRounds checks when the rounds of a workload begin that does the same again and again.
+func (d *decoder) readRounds(m *yamlspec.Mapping, e *workloadEntry) bool {
+	c := &e.clock
+	rounds := m.Key("rounds")
+	c.Count, c.Until, c.Every = max(c.Count, 1), vtime.Never, float64(max(e.interval, 1))
 	switch {
-	case d.root.Report().Count() != before:
-		return false
-	case interval != nil && every == 0:
-		interval.Errorf("interval must be above 0")
-	case interval != nil && c.Count == 1:
+	case e.interval > 0 && c.Count == 1:
 		m.Key("interval").Errorf("interval has no effect with one round: add rounds or remove interval")
-	case interval == nil && c.Count > 1:
-		m.Key("rounds").Errorf("%d rounds need an interval between them, such as interval: 100us", c.Count)
+	case e.interval == 0 && c.Count > 1:
+		rounds.Errorf("%d rounds need an interval between them, such as interval: 100us", c.Count)
 	}
-	c.Every = float64(max(every, 1))
-	if last := c.Start + vtime.Time(c.Count-1)*every; d.s.Duration > 0 && last >= d.s.Duration {
-		at := start
+	if last := c.Start + vtime.Time(c.Count-1)*e.interval; d.s.Duration > 0 && last >= d.s.Duration {
+		at := m.Get("start")
 		if at == nil {
-			at = m.Key("rounds")
+			at = rounds
 		}
 		at.Errorf("the last round would start at %v, but the run lasts only %v", last, d.s.Duration)
 		return false
 	}
-	w.View.Start, w.View.Count, w.View.Interval = nanoseconds(c.Start), c.Count, nanoseconds(every)
+	e.View.Start, e.View.Count, e.View.Interval = nanoseconds(c.Start), c.Count, nanoseconds(e.interval)
 	return true
 }
 
 // readLoad reads how often something happens, by load or by interval. The result is the time between two events, in
 // picoseconds: given the hosts that send, the mean payload of an event, and which part of it goes to another rack.
-func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int, payload, across float64) float64 {
-	load, of, interval := m.Get("load"), m.Get("of"), m.Get("interval")
+func (d *decoder) readLoad(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) func(senders []int, payload,
+	across float64) float64 {
+	load, of, part := m.Get("load"), m.Get("of"), e.View.Load
 	if load == nil && of != nil {
 		m.Key("of").Errorf("of has no effect without load: add a load or remove of")
 	}
-	var every vtime.Time
 	switch {
-	case load != nil && interval != nil:
+	case load != nil && e.interval > 0:
 		m.Key("interval").Errorf("load and interval exclude each other: give one of them")
 		return nil
-	case interval != nil:
-		if !interval.Time(&every) {
-			return nil
-		}
-		if every == 0 {
-			interval.Errorf("interval must be above 0")
-			return nil
-		}
-		return func([]int, float64, float64) float64 { return float64(every) }
-	}
-	if m.Need("load") == nil {
+	case e.interval > 0:
+		return func([]int, float64, float64) float64 { return float64(e.interval) }
+	case load == nil:
+		v.Errorf("missing key %q", "load")
 		return nil
-	}
-	part := 0.0
-	if !load.Float(&part) {
-		return nil
-	}
-	switch {
 	case !checkLoad(load, part):
 		return nil
 	case of == nil:
 		load.Errorf("load %g needs of, the capacity that it refers to: write of: core or of: hosts", part)
 		return nil
-	case !of.Choice(&w.View.Of, "core", "hosts"):
-		return nil
 	}
-	w.View.Load = part
 	return func(senders []int, payload, across float64) float64 {
 		capacity := hostCapacity(d.s.Topology, senders)
-		if w.View.Of == "core" {
+		if e.View.Of == "core" {
 			capacity = coreCapacity(d.s.Topology, senders)
 			payload = float64(payload * across)
 			switch {
@@ -231,7 +188,7 @@ func (d *decoder) readLoad(m *yamlspec.Mapping, w *Workload) func(senders []int,
 				return math.Inf(1)
 			}
 		}
-		w.View.Capacity = capacity
+		e.View.Capacity = capacity
 		return payload * 8 * float64(vtime.Second) / float64(part*float64(capacity))
 	}
 }

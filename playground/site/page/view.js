@@ -1,6 +1,5 @@
 // What the page shows things by: tabs, the line over the results, bars of progress, and reports in a frame.
-import { span } from "./format.js";
-import { element } from "./results.js";
+import { element, span } from "./results.js";
 
 export const $ = (id) => document.getElementById(id);
 
