@@ -67,7 +67,7 @@ reference: ## compare with public simulators and closed forms, and write the tab
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -timeout 40m $(RACE_PACKAGES)
-	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -run Lane ./orchestrator/engine
+	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -run Worker ./orchestrator/engine
 
 .PHONY: fmt
 fmt: ## format the Go files

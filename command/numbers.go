@@ -45,7 +45,7 @@ func processorsFlag(c *cobra.Command, to *int, otherwise string) {
 	completeNothing(c, "processors")
 }
 
-// idleProcessors warns of a number of processors that can have no effect on a run which at most so many lanes can
+// idleProcessors warns of a number of processors that can have no effect on a run which at most so many workers can
 // drive.
 func idleProcessors(flags *pflag.FlagSet, most int) []string {
 	flag := flags.Lookup("processors")

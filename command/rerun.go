@@ -20,8 +20,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -154,7 +154,7 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 	m := r.manifest
 	processors := f.processors
 	if processors == 0 {
-		processors = crew.Share(1)
+		processors = workers.Share(1)
 	}
 	folder, err := os.MkdirTemp("", "pausenet-rerun-")
 	if errors.Is(err, fs.ErrNotExist) { // a machine with the program alone has no folder for such

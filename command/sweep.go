@@ -164,7 +164,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
 	for i := range points {
-		points[i].Warnings = append(points[i].Warnings, idleProcessors(c.Flags(), points[i].Lanes)...)
+		points[i].Warnings = append(points[i].Warnings, idleProcessors(c.Flags(), points[i].Workers)...)
 	}
 	writeWarnings(os.Stderr, swept.Name, sweep.Warnings(points))
 	runner := &sweep.Runner{

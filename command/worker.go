@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/internal/workers"
 )
 
 type workerFlags struct {
@@ -102,7 +102,7 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	defer conn.Close()
 	processors := f.processors
 	if processors == 0 {
-		processors = crew.Share(f.jobs)
+		processors = workers.Share(f.jobs)
 	}
 	var saying sync.Mutex // several points' processes speak
 	say := func(line string) {

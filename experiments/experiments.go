@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
@@ -79,7 +79,7 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	case o.Processors < 0 || o.Processors > partition.MaxWorkers:
 		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, partition.MaxWorkers)
 	case o.Processors == 0:
-		o.Processors = crew.Share(1)
+		o.Processors = workers.Share(1)
 	}
 	if o.Seed == 0 {
 		o.Seed = s.Seed

@@ -85,6 +85,16 @@ var vocabulary = []term{
 	{was: "guard|guards", now: "namespace init"},
 	{was: "backplane|backplanes", now: "hub namespace"},
 	{was: "overshoot|overshoots", now: "peak occupancy"},
+	{was: "crew|crews", now: "workers, or a pool of them"},
+	// modules of ports, virtual lanes and pictures have some
+	{was: "lane|lanes", now: "worker", in: []string{
+		"orchestrator/", "internal/workers/", "experiments/sweep/", "docs/architecture.md", "docs/decisions/030-workers.md",
+	}},
+	// memory has some
+	{was: "region|regions", now: "partition", in: []string{
+		"orchestrator/engine/", "orchestrator/provenance/", "docs/architecture.md", "docs/glossary.md",
+		"docs/decisions/030-workers.md",
+	}},
 }
 
 // textWord is a word of a text. What is neither a letter, a digit, a joint of an identifier nor white space is one of
@@ -255,6 +265,10 @@ func TestVocabulary(t *testing.T) {
 func TestVocabularyFinds(t *testing.T) {
 	r := reader{phrases(), map[exception]bool{}}
 	for i := range vocabulary {
+		name := "ebpf/x.go"
+		if in := vocabulary[i].in; in != nil {
+			name = path.Join(in[0], "x.go")
+		}
 		for _, was := range strings.Split(vocabulary[i].was, "|") {
 			words := strings.Fields(was)
 			camel, split := "do", strings.Join(words, "\n\t// ")
@@ -265,7 +279,7 @@ func TestVocabularyFinds(t *testing.T) {
 				"// So " + was + ".", "\t// So " + split + ",", camel + "(1)",
 				"static int " + strings.Join(words, "_") + "_at;",
 			} {
-				if got := r.misnomers("ebpf/x.go", text); len(got) == 0 ||
+				if got := r.misnomers(name, text); len(got) == 0 ||
 					!strings.Contains(strings.Join(got, "\n"), vocabulary[i].now) {
 					t.Errorf("%q is not found in %q: %q", was, text, got)
 				}

@@ -89,7 +89,7 @@ func measureSizes(ctx context.Context, r *Result, o Options) error {
 	return nil
 }
 
-// measureProcessors measures runs with several processors, in turns: an incast, which is one region, and fabrics of
+// measureProcessors measures runs with several processors, in turns: an incast, which is one partition, and fabrics of
 // growing size.
 func measureProcessors(ctx context.Context, r *Result, o Options) error {
 	var counts []int

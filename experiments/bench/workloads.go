@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
@@ -127,9 +127,9 @@ func (b *benchmark) run(ctx context.Context, plane string, processors int) (c co
 	for i := range settings {
 		settings[i] = &sw
 	}
-	members := crew.New(processors)
+	members := workers.New(processors)
 	defer members.Close()
-	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1, Crew: members})
+	e, err := engine.New(engine.Config{Plan: plan, Plane: p, Switches: settings, Hosts: &host, Seed: 1, Workers: members})
 	if err != nil {
 		return c, err
 	}

@@ -72,8 +72,8 @@ func (w *watcher) flowEvent(now vtime.Time, kind string, flow int) Event {
 	return e
 }
 
-// PFCCame implements engine.Observer.
-func (w *watcher) PFCCame(engine.PFCArrival) {}
+// PFCReceived implements engine.Observer.
+func (w *watcher) PFCReceived(engine.PFCArrival) {}
 
 // PFC implements engine.Observer.
 func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {

@@ -14,8 +14,8 @@ import (
 )
 
 // wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as
-// it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's regions
-// do not go in step, so records wait until no earlier one can come.
+// it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's
+// partitions do not go in step, so records wait until no earlier one can come.
 type wireCapture struct {
 	ports   []topologies.PortID
 	file    *capture.Writer // nil before the start

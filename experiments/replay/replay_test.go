@@ -147,7 +147,7 @@ func TestRead(t *testing.T) {
 		return data
 	}
 	if !bytes.Equal(read(with, rundir.RecordFile), read(run(t, burst, "dcqcn", true, 2), rundir.RecordFile)) {
-		t.Error("two lanes' record is another")
+		t.Error("two workers' record is another")
 	}
 	for _, name := range []string{"pfc.csv", "ports.csv", "rates.csv", "flows.csv", "panels.csv"} {
 		if !bytes.Equal(read(with, name), read(without, name)) {

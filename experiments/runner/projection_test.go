@@ -20,7 +20,7 @@ var (
 	under     = flag.String("projection.cc", "dcqcn", "its congestion control")
 )
 
-// stopwatch is a crew of one goroutine, which works on one region after the other as if there were several workers. It
+// stopwatch is a pool of one goroutine, which drives one partition after the other as if there were several workers. It
 // says how long they would have taken: each takes its own share and then what nobody has begun, and all wait for the
 // last.
 type stopwatch struct {
@@ -28,23 +28,23 @@ type stopwatch struct {
 	clocks  []time.Duration // of each worker's, in the present call
 	next    []int           // of each share
 
-	calls, regions int
-	work, critical time.Duration
+	calls, partitions int
+	work, critical    time.Duration
 }
 
 func (s *stopwatch) Size() int { return s.workers }
 
-func (s *stopwatch) Lanes(events, most int) int {
+func (s *stopwatch) Useful(events, most int) int {
 	if events-most < 32 {
 		return 1
 	}
 	return min(s.workers, events/32)
 }
 
-func (s *stopwatch) Driven(int64) {}
+func (s *stopwatch) PhaseDone(int64) {}
 
 // Do is one call.
-func (s *stopwatch) Do(workers int, shares [][]int32, drive func(lane int, region int32)) {
+func (s *stopwatch) Do(workers int, shares [][]int32, drive func(worker int, partition int32)) {
 	clear(s.clocks)
 	clear(s.next)
 	for {
@@ -64,14 +64,14 @@ func (s *stopwatch) Do(workers int, shares [][]int32, drive func(lane int, regio
 		if from < 0 {
 			break
 		}
-		region := shares[from][s.next[from]]
+		partition := shares[from][s.next[from]]
 		s.next[from]++
 		begun := time.Now()
-		drive(w, region)
+		drive(w, partition)
 		took := time.Since(begun)
 		s.clocks[w] += took
 		s.work += took
-		s.regions++
+		s.partitions++
 	}
 	s.critical += slices.Max(s.clocks[:workers])
 	s.calls++
@@ -100,8 +100,8 @@ func BenchmarkProjection(b *testing.B) {
 				if err := r.openPlane(); err != nil {
 					b.Fatal(err)
 				}
-				watch := &stopwatch{workers: r.lanes(), clocks: make([]time.Duration, workers), next: make([]int, workers)}
-				r.crew = watch
+				watch := &stopwatch{workers: r.workers(), clocks: make([]time.Duration, workers), next: make([]int, workers)}
+				r.workerPool = watch
 				if r.folder, err = files.OpenFolder(dir, dir); err != nil {
 					b.Fatal(err)
 				}
@@ -115,7 +115,7 @@ func BenchmarkProjection(b *testing.B) {
 				took := wall - watch.work + watch.critical + time.Duration(watch.calls)*2*time.Microsecond
 				b.ReportMetric(float64(watch.work)/float64(wall), "shared-out")
 				b.ReportMetric(float64(watch.work.Microseconds())/float64(watch.calls), "us/phase")
-				b.ReportMetric(float64(watch.regions)/float64(watch.calls), "regions/phase")
+				b.ReportMetric(float64(watch.partitions)/float64(watch.calls), "partitions/phase")
 				b.ReportMetric(float64(wall)/float64(took), "speedup")
 			}
 		})

@@ -67,12 +67,12 @@ type portPause struct {
 	until [8]vtime.Time
 }
 
-func newRecorder(s *scenario.Scenario, lanes int) *recorder {
+func newRecorder(s *scenario.Scenario, workers int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
 		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports,
 		tallies: map[tallied]*tally{},
-		rtt:     newRTTRecorders(lanes), pfc: pfcTotals{byPort: map[int]*portPause{}},
+		rtt:     newRTTRecorders(workers), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s),
 		fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
@@ -348,8 +348,8 @@ func (r *recorder) expireAll(now vtime.Time) {
 	}
 }
 
-// PFCCame is told by the engine.
-func (r *recorder) PFCCame(c engine.PFCArrival) {
+// PFCReceived is told by the engine.
+func (r *recorder) PFCReceived(c engine.PFCArrival) {
 	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
 		p.until[c.Priority] = c.Until
 	}

@@ -9,28 +9,28 @@ import (
 
 // rttRecorders are the RTT samples of a run's flows, in two ways of sampling.
 type rttRecorders struct {
-	every   laneRTTs // of every acknowledged packet that asked for its ACK
-	sampled laneRTTs // one at a time of each flow
+	every   workerRTTs // of every acknowledged packet that asked for its ACK
+	sampled workerRTTs // one at a time of each flow
 }
 
-// laneRTTs are the recorders of the engine's lanes, which may be told at once. In what lane a sample was does not show
-// in their sum.
-type laneRTTs []*rttRecorder
+// workerRTTs holds a recorder for each of the engine's workers, which record at the same time. Their sum does not
+// depend on which worker recorded a sample.
+type workerRTTs []*rttRecorder
 
-// newRTTRecorders are those of the flows in an engine of so many lanes.
-func newRTTRecorders(lanes int) *rttRecorders {
-	return &rttRecorders{every: make(laneRTTs, lanes), sampled: make(laneRTTs, lanes)}
+// newRTTRecorders are those of the flows in an engine of so many workers.
+func newRTTRecorders(workers int) *rttRecorders {
+	return &rttRecorders{every: make(workerRTTs, workers), sampled: make(workerRTTs, workers)}
 }
 
-func (l laneRTTs) record(lane int, rtt vtime.Time) {
-	if l[lane] == nil {
-		l[lane] = newRTTRecorder()
+func (l workerRTTs) record(worker int, rtt vtime.Time) {
+	if l[worker] == nil {
+		l[worker] = newRTTRecorder()
 	}
-	l[lane].Record(rtt)
+	l[worker].Record(rtt)
 }
 
-// sum is all lanes' samples.
-func (l laneRTTs) sum() *rttRecorder {
+// sum is all workers' samples.
+func (l workerRTTs) sum() *rttRecorder {
 	sum := newRTTRecorder()
 	for _, r := range l {
 		if r != nil {
@@ -51,13 +51,13 @@ type flowRTT struct {
 }
 
 // Record takes the RTT of a packet whose ACK has just arrived.
-func (f *flowRTT) Record(lane int, now, rtt vtime.Time) {
-	f.all.every.record(lane, rtt)
+func (f *flowRTT) Record(worker int, now, rtt vtime.Time) {
+	f.all.every.record(worker, rtt)
 	if now-rtt < f.from {
 		return
 	}
 	f.from = now
-	f.all.sampled.record(lane, rtt)
+	f.all.sampled.record(worker, rtt)
 	if f.tell != nil {
 		f.tell(now, rtt)
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/table"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
@@ -107,7 +107,7 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if err := r.openPlane(); err != nil {
 		return nil, err
 	}
-	defer r.hire()()
+	defer r.startWorkers()()
 	result, err := r.run(ctx)
 	defer collect(r.Scenario.Topology)
 	defer shutdown.Wait()() // for the kernel, which takes a fabric down
@@ -134,8 +134,8 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	return r, r.observe()
 }
 
-// lanes is how many lanes of the engine's are of use to the run.
-func (r *runner) lanes() int {
+// workers returns how many of the engine's workers the run can use.
+func (r *runner) workers() int {
 	if r.plane.Name() != plane.Wasm || slices.ContainsFunc(r.observers,
 		func(o *Observer) bool { return o.OneProcessor }) {
 		return 1
@@ -143,15 +143,15 @@ func (r *runner) lanes() int {
 	return max(1, min(r.options.Processors, partition.Workers(r.Scenario.Topology)))
 }
 
-// hire has a crew drive the run if several lanes are to. What it returns ends the crew.
-func (r *runner) hire() (end func()) {
-	lanes := r.lanes()
-	if lanes == 1 {
+// startWorkers starts a pool of workers if the run can use several. The function that it returns ends them.
+func (r *runner) startWorkers() (end func()) {
+	size := r.workers()
+	if size == 1 {
 		return func() {}
 	}
-	members := crew.New(lanes)
-	r.crew = members
-	return members.Close
+	pool := workers.New(size)
+	r.workerPool = pool
+	return pool.Close
 }
 
 func (r *runner) openPlane() (err error) {
@@ -186,7 +186,7 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	crew        engine.Crew // nil: one lane drives all
+	workerPool  engine.WorkerPool // nil: one worker drives all
 	plane       plane.Plane
 	engine      *engine.Engine
 	recorder    *recorder
@@ -324,11 +324,11 @@ func (r *runner) before() *rundir.Manifest {
 // build makes the engine with the scenario's flows.
 func (r *runner) build() (err error) {
 	s := r.Scenario
-	r.recorder = newRecorder(s, r.lanes())
+	r.recorder = newRecorder(s, r.workers())
 	r.recorder.more, r.recorder.observers = r.More(), r.observers
 	config := engine.Config{
 		Plan: s.Topology, Plane: r.plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
-		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Crew: r.crew,
+		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Workers: r.workerPool,
 	}
 	for _, o := range r.observers {
 		if o.Tracer != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each poll,
-// with its regions at one time, and must not bring anything up to date then that it would otherwise bring later.
+// with its partitions at one time, and must not bring anything up to date then that it would otherwise bring later.
 func TestSamplingChangesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
 	for name, text := range map[string]string{

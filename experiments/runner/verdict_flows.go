@@ -29,9 +29,9 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		}
 		v.Worsen(measure.Fail, "%d of %s unfinished %v after the duration, when drain_limit ended the run%s: %s", open,
 			flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
-	case r.engine.Misled() > 0 && (drained || len(r.stopped) > 0):
+	case r.engine.ControlErrors() > 0 && (drained || len(r.stopped) > 0):
 		v.Worsen(measure.Fail, "%s did not finish: the congestion control of %d of them returned an invalid rate or window",
-			flowCount(max(open, len(r.stopped))), r.engine.Misled())
+			flowCount(max(open, len(r.stopped))), r.engine.ControlErrors())
 	case len(r.stopped) > 0:
 		first, flows := r.stopped[0], r.flows()
 		f, arrived := &s.Flows[first], units.Bytes(flows.delivered(first))

@@ -240,7 +240,7 @@ func (r *runner) isSameWithout(ctx context.Context, set string) (same, already b
 		return false, false
 	}
 	defer other.plane.Close()
-	defer other.hire()()
+	defer other.startWorkers()()
 	if other.build() != nil {
 		return false, false
 	}

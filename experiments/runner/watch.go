@@ -40,7 +40,7 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 	if err := r.openPlane(); err != nil {
 		return nil, err
 	}
-	defer r.hire()()
+	defer r.startWorkers()()
 	if err := r.build(); err != nil {
 		return nil, errors.Join(err, r.plane.Close())
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/blame"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
@@ -85,7 +85,7 @@ func (s *Suite) processors() int {
 	for i := range s.Scenarios {
 		runs += len(s.Places(&s.Scenarios[i]))
 	}
-	return crew.Share(min(s.Jobs, runs))
+	return workers.Share(min(s.Jobs, runs))
 }
 
 // RunPath is where a scenario's run under a controller goes, if there is one seed.

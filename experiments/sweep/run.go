@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
@@ -222,7 +222,7 @@ func (r *Runner) Job(i int) *Job {
 	p := &r.Points[i]
 	processors := r.Processors
 	if processors == 0 {
-		processors = crew.Share(min(r.Jobs, len(r.Points)))
+		processors = workers.Share(min(r.Jobs, len(r.Points)))
 	}
 	return &Job{
 		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Files: p.Files, Controller: p.Controller, Plane: r.Plane,

@@ -77,7 +77,7 @@ type Point struct {
 	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
 	SameAs   string     `json:"same_as,omitempty"`
 	Duration vtime.Time `json:"-"` // virtual, of the scenario
-	Lanes    int        `json:"-"` // that can drive it at once, at most
+	Workers  int        `json:"-"` // that can drive it at once, at most
 	Warnings []string   `json:"-"` // of what is off with it, though it can be run
 }
 
@@ -335,7 +335,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 				strings.Join(tags, ", "))
 		}
 	}
-	points, lanes := make([]Point, len(controllers)), partition.Workers(loaded.Topology)
+	points, workers := make([]Point, len(controllers)), partition.Workers(loaded.Topology)
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {
@@ -345,7 +345,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
 			Sets: c.sets, Files: slices.DeleteFunc(slices.Clone(s.Controllers),
 				func(name string) bool { return !ccfile.Is(name) }), Hash: hash, Duration: loaded.Duration,
-			Lanes: lanes, Warnings: scenario.Warnings(loaded, []string{controller}),
+			Workers: workers, Warnings: scenario.Warnings(loaded, []string{controller}),
 		}
 	}
 	return points, loaded.Recipe.Written().Sources, nil

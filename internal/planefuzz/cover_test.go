@@ -38,8 +38,8 @@ func newPauseWatch(s *scenario.Scenario) pauseWatch {
 // FlowDone is told by the engine.
 func (w *pauseWatch) FlowDone(vtime.Time, int) {}
 
-// PFCCame implements Observer.
-func (w *pauseWatch) PFCCame(engine.PFCArrival) {}
+// PFCReceived implements Observer.
+func (w *pauseWatch) PFCReceived(engine.PFCArrival) {}
 
 // FaultEvent is told by the engine.
 func (w *pauseWatch) FaultEvent(ev engine.FaultEvent) { w.events = append(w.events, ev) }

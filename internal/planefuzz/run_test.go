@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	_ "github.com/pausenet/pausenet/hostagent/guest/star"
 	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
-	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
@@ -36,7 +36,7 @@ type run struct {
 	plane    plane.Plane
 	engine   *engine.Engine
 	pauses   pauseWatch
-	lanes    *lanes
+	workers  *fixedWorkers
 
 	violations []string
 	err        error
@@ -49,10 +49,10 @@ func newRun(s *scenario.Scenario, plane plane.Plane) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{scenario: s, setup: u, plane: plane, pauses: newPauseWatch(s), lanes: &lanes{size: 1 + int(s.Seed%4)}}
+	r := &run{scenario: s, setup: u, plane: plane, pauses: newPauseWatch(s), workers: &fixedWorkers{size: 1 + int(s.Seed%4)}}
 	if r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(u.Scenario, u.Needs), Hosts: u.Hosts(),
-		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Crew: r.lanes,
+		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Workers: r.workers,
 	}); err != nil {
 		return nil, err
 	}
@@ -80,15 +80,15 @@ func newRun(s *scenario.Scenario, plane plane.Plane) (*run, error) {
 	return r, nil
 }
 
-// lanes are one to four lanes, by the seed, that work whatever there is to do: on the wasm plane, and without taps.
-type lanes struct {
-	*crew.Crew // while the engine runs
-	size       int
+// workers are one to four workers, by the seed, that work whatever there is to do: on the wasm plane, and without taps.
+type fixedWorkers struct {
+	*workers.Pool // while the engine runs
+	size          int
 }
 
-func (l *lanes) Size() int { return l.size }
+func (l *fixedWorkers) Size() int { return l.size }
 
-func (l *lanes) Lanes(int, int) int { return l.size }
+func (l *fixedWorkers) Useful(int, int) int { return l.size }
 
 // prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
 // before it runs.
@@ -104,8 +104,8 @@ func (r *run) until(t vtime.Time) {
 			r.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	r.lanes.Crew = crew.New(r.lanes.size)
-	defer r.lanes.Close()
+	r.workers.Pool = workers.New(r.workers.size)
+	defer r.workers.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	r.err = r.engine.Run(t, 0, func(vtime.Time, *engine.Totals) error { return ctx.Err() })

@@ -75,8 +75,8 @@ func TestMisledFlows(t *testing.T) {
 		if err := e.Run(vtime.Millisecond, 0, nil); err != nil {
 			t.Fatal(err)
 		}
-		if e.OpenFlows() != 1 || e.Misled() != 1 {
-			t.Errorf("%d flows have not ended, %d for their controllers", e.OpenFlows(), e.Misled())
+		if e.OpenFlows() != 1 || e.ControlErrors() != 1 {
+			t.Errorf("%d flows have not ended, %d for their controllers", e.OpenFlows(), e.ControlErrors())
 		}
 		var said []string
 		for _, v := range e.Check() {

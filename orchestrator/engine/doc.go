@@ -10,10 +10,10 @@
 //
 // Where what is:
 //
-//   - What an Engine is made of: engine.go, and lane.go (what of it drives regions).
-//   - What happens next: run.go (Run and Step), regions.go (which part of the fabric is driven how
-//     far; package partition divides it), together.go
-//     (by several lanes at once), events.go (kinds of events; their queues are package calendar).
+//   - What an Engine is made of: engine.go, and worker.go (what of it drives partitions).
+//   - What happens next: run.go (Run and Step), partitions.go (which partition is driven how far;
+//     package partition divides the fabric), workers.go
+//     (by several workers at once), events.go (kinds of events; their queues are package calendar).
 //   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and
 //     hoststack.go (what hosts send and get); operations.go (flows that wait for others); the pipelines' side is
 //     packages plane and wasmplane; package fingerprint has what two runs are compared by.
@@ -31,15 +31,15 @@
 //   - The package is pure: it asks no clock, operating system or network, starts no goroutine, and prints nothing.
 //   - One goroutine calls an Engine, and nothing of it is safe for concurrent use. Everything is to be called between
 //     two events: when Run does not run, or in a function given to Call or At.
-//   - With a Crew, regions are driven by several goroutines at once. Congestion controls are made and called by any
-//     of them, those of one host by one at a time, and RTT counters are told which lane it is. Observers, Calls and
-//     Taps are the calling goroutine's.
+//   - With a WorkerPool, partitions are driven by several goroutines at once. Congestion controls are made and called
+//     by any of them, those of one host by one at a time, and RTT counters are told which worker it is. Observers,
+//     Calls and Taps are the calling goroutine's.
 //   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to
 //     Call or At must keep that, and decide by nothing but virtual time and what it reads here.
 //   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not
 //     change anything.
-//   - Of several regions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames
-//     of one region before earlier ones of another.
+//   - Of several partitions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames
+//     of one partition before earlier ones of another.
 //   - The slices and pointers of Flows, State, Switch and NIC are the engine's own memory: read them, and keep none
 //     of Flows over AddFlow.
 //   - An error of Run means that the run cannot go on, and no result of it counts. A broken invariant is no error:

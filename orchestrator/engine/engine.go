@@ -25,15 +25,15 @@ type Config struct {
 	// Switches are the switches' settings, by switch index.
 	Switches []*switchagent.Settings
 	Hosts    *hostagent.Settings
-	// Features are those that the plane was opened for. A fabric with Live (package live) is one region.
+	// Features are those that the plane was opened for. A fabric with Live (package live) is one partition.
 	Features plane.Features
 	Seed     uint64
 	Observer Observer
 	// Tracer is told of every frame's way; nil: nobody is. Not of a live fabric.
 	Tracer Tracer
-	// Crew drives regions at once, if there are several and the plane lets it; nil: nobody does. Results do not depend on
-	// it.
-	Crew Crew
+	// Workers drive partitions at once, if there are several and the plane supports it; nil: one worker drives all.
+	// Results do not depend on it.
+	Workers WorkerPool
 }
 
 // Observer is told what happens. It must not change anything.
@@ -42,8 +42,8 @@ type Observer interface {
 	FlowDone(now vtime.Time, flow int)
 	// PFC is told of each PAUSE and RESUME as it leaves a port.
 	PFC(now vtime.Time, port int, priority uint8, pause bool)
-	// PFCCame is told of each that a switch's port has taken.
-	PFCCame(c PFCArrival)
+	// PFCReceived is told of each that a switch's port has taken.
+	PFCReceived(c PFCArrival)
 }
 
 // PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were
@@ -62,27 +62,27 @@ type PFCArrival struct {
 // Engine is the virtual clock, the event queues, and what connects ports, pipelines, traffic managers and NICs. One
 // goroutine calls it. Its counts are those of Totals.
 type Engine struct {
-	lane // the first; the engine itself is this one between two events
+	worker // the first; the engine itself is this one between two events
 
 	synchronised vtime.Time
 	lookahead    vtime.Time
-	phases       [][]int32  // regions that are driven together, and between which there are no links
-	window       vtime.Time // the end of the present synchronisation window; of one region there are none
-	divided      bool       // there are several regions
+	phases       [][]int32  // partitions that are driven together, and between which there are no links
+	window       vtime.Time // the end of the present synchronisation window; of one partition there are none
+	divided      bool       // there are several partitions
 	calls        []call     // by time
 
-	added        int      // flows so far
-	misledBefore []misled // of flows that have been freed
-	pairs        pairs
-	vacant       []int32 // flows that have ended and whose places others may take; of a live fabric
-	quiescence   vtime.Time
-	started      bool
-	reports      bool // some flow's receiver has periods, though hosts' settings have none
+	added             int            // flows so far
+	pastControlErrors []controlError // of flows that have been freed
+	pairs             pairs
+	freeFlowSlots     []int32 // flows that have ended and whose places others may take; of a live fabric
+	quiescence        vtime.Time
+	started           bool
+	flowsReport       bool // some flow's receiver has periods, though hosts' settings have none
 
-	pending   int   // calls of At to come
-	failed    error // of one
-	deadlocks deadlocks
-	together  *together // nil: one lane drives all
+	pendingCalls int   // calls of At to come
+	failed       error // of one
+	deadlocks    deadlocks
+	workers      *workerGroup // nil: one worker drives all
 }
 
 // Totals are an engine's counts over the run.
@@ -113,11 +113,11 @@ func (a *Amount) add(n int) {
 // port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first, in two cache
 // lines.
 type port struct {
-	id       int32
-	peer     int32
-	index    int32 // of its switch, or of a host's interface
-	region   int32
-	isSwitch bool
+	id        int32
+	peer      int32
+	index     int32 // of its switch, or of a host's interface
+	partition int32
+	isSwitch  bool
 	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
 	freeArmed bool
 	faulty    bool  // fault is not nil
@@ -154,7 +154,7 @@ func New(c Config) (*Engine, error) {
 		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP",
 			c.Hosts.IP, plan.IP)
 	}
-	e := &Engine{lane: lane{
+	e := &Engine{worker: worker{
 		fabric: &fabric{
 			plane: c.Plane, settings: c.Switches, features: c.Features, seed: c.Seed,
 			longest: fill.LongestFrame(plan),
@@ -162,7 +162,7 @@ func New(c Config) (*Engine, error) {
 		plan: plan, passes: c.Plane, state: c.Plane.State(), pass: c.Plane.State().Pass, hosts: c.Hosts,
 		ports: make([]port, len(plan.Ports)), pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
-	e.first, e.driving, e.most = &e.lane, none, maxViolations
+	e.firstWorker, e.drivenPartition, e.maxBroken = &e.worker, noPartition, maxViolations
 	division := partition.Divide(plan)
 	e.byPort = division.Count > 1
 	if live { // driven as a whole, with the events of one time in the order of a run
@@ -172,17 +172,17 @@ func New(c Config) (*Engine, error) {
 	e.lookahead, e.divided, e.phases = division.Lookahead, division.Count > 1, division.Phases(plan)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, division.Count)
 	for i := range division.Count {
-		e.regions = append(e.regions, &region{
-			lane:   &e.lane,
+		e.partitions = append(e.partitions, &partitionState{
+			worker: &e.worker,
 			events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i }),
 		})
-		e.regions[i].hash.Deep = e.deep()
+		e.partitions[i].hash.Deep = e.deep()
 	}
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
 		node := &plan.Nodes[p.Node]
 		e.ports[i] = port{
-			id: int32(i), region: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch,
+			id: int32(i), partition: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch,
 			index:  int32(node.Index),
 			wakeAt: vtime.Never, delay: p.Delay,
 		}
@@ -193,7 +193,7 @@ func New(c Config) (*Engine, error) {
 		if live && node.Kind == topologies.Host {
 			e.ports[i].hostStack = &hostStack{}
 		}
-		r := e.regions[ofPort[i]]
+		r := e.partitions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
 	}
 	for i, id := range plan.Switch {
@@ -224,7 +224,7 @@ func New(c Config) (*Engine, error) {
 	e.deadlocks.next = deadlockPoll
 	e.monitor = monitor{
 		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,
-		flowControl: e.flowControl, apart: e.divided,
+		flowControl: e.flowControl, unsynchronised: e.divided,
 	}
 	if live || !e.flowControl.usesPause() {
 		e.monitor.keepPauses()
@@ -234,7 +234,7 @@ func New(c Config) (*Engine, error) {
 		e.newProcessors()
 	}
 	for _, id := range plan.Interfaces {
-		of := e.regions[ofPort[id]]
+		of := e.partitions[ofPort[id]]
 		n := hostagent.NewNIC(c.Hosts, of, plan.MTU, plan.Framing.LineBytes)
 		if c.Tracer != nil {
 			n.Recorder = c.Tracer.NIC(len(e.nics))
@@ -242,8 +242,8 @@ func New(c Config) (*Engine, error) {
 		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
 		e.nics = append(e.nics, n)
 	}
-	if c.Crew != nil && c.Crew.Size() > 1 && e.divided {
-		e.together = &together{crew: c.Crew}
+	if c.Workers != nil && c.Workers.Size() > 1 && e.divided {
+		e.workers = &workerGroup{pool: c.Workers}
 	}
 	return e, nil
 }
@@ -251,8 +251,8 @@ func New(c Config) (*Engine, error) {
 // Now is the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }
 
-// Synchronised is the time that all regions have reached: what happens before it has happened. Of observers and calls
-// it is Now; a Tap may see frames of one region at times after it before those of another.
+// Synchronised is the time that all partitions have reached: what happens before it has happened. Of observers and
+// calls it is Now; a Tap may see frames of one partition at times after it before those of another.
 func (e *Engine) Synchronised() vtime.Time { return e.synchronised }
 
 // Plan is the topology.
@@ -279,7 +279,7 @@ func (e *Engine) BusyTime(p int) vtime.Time {
 }
 
 // OpenFlows is how many flows with a size have not ended.
-func (e *Engine) OpenFlows() int { return e.open }
+func (e *Engine) OpenFlows() int { return e.openFlows }
 
 // start readies the engine as the first event comes.
 func (e *Engine) start() {
@@ -287,7 +287,7 @@ func (e *Engine) start() {
 		return
 	}
 	e.started = true
-	e.beginOperations()
+	e.startOperations()
 	e.keepHeaders(e.pool)
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()
@@ -296,7 +296,7 @@ func (e *Engine) start() {
 }
 
 // deep says whether RoCE frames have headers beyond what IPv4 takes without telemetry.
-func (l *lane) deep() bool { return l.features.Telemetry || l.plan.IP == wire.V6 }
+func (w *worker) deep() bool { return w.features.Telemetry || w.plan.IP == wire.V6 }
 
 // keepHeaders has a pool keep no more of frames than the plane asks for, and the tracer's notes.
 func (e *Engine) keepHeaders(p *frame.Pool) {
@@ -310,24 +310,24 @@ func (e *Engine) keepHeaders(p *frame.Pool) {
 
 // Trim lets go of memory that frames to come would need. A run has ended, or nearly all frames have.
 func (e *Engine) Trim() {
-	lanes := []*lane{&e.lane}
-	if e.together != nil {
-		lanes = e.together.lanes
+	workers := []*worker{&e.worker}
+	if e.workers != nil {
+		workers = e.workers.all
 	}
-	for _, l := range lanes {
-		l.pool.Trim()
-		l.stretches = nil
+	for _, w := range workers {
+		w.pool.Trim()
+		w.freeChunks = nil
 	}
 }
 
 // idle says whether nothing moves any more: no flow or operation is open and no frame is anywhere.
-func (l *lane) idle() bool { return l.open == 0 && l.undone == 0 && l.pool.Out() == 0 }
+func (w *worker) idle() bool { return w.openFlows == 0 && w.openOperations == 0 && w.pool.Out() == 0 }
 
 // fail notes a broken invariant.
-func (l *lane) fail(invariant, place, format string, args ...any) *Violation {
-	v := &Violation{Invariant: invariant, Place: place, Time: l.now, Detail: fmt.Sprintf(format, args...), Times: 1}
-	if len(l.broken) < l.most {
-		l.broken = append(l.broken, broken{l.driving, v})
+func (w *worker) fail(invariant, place, format string, args ...any) *Violation {
+	v := &Violation{Invariant: invariant, Place: place, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
+	if len(w.broken) < w.maxBroken {
+		w.broken = append(w.broken, brokenInvariant{w.drivenPartition, v})
 	}
 	return v
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// event is an entry of a region's queue. Events are ordered by time, and those of one time in the order in which they
-// were scheduled. With several regions, which may schedule arrivals in any order, arrivals come first, in the order of
-// their ports. This is a total order that depends on nothing but the scenario.
+// event is an entry of a partition's queue. Events are ordered by time, and those of one time in the order in which
+// they were scheduled. With several partitions, which may schedule arrivals in any order, arrivals come first, in the
+// order of their ports. This is a total order that depends on nothing but the scenario.
 type event = calendar.Event
 
 // eventKind is the kind of an event.
@@ -49,73 +49,73 @@ func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 	return calendar.New(rate, longest)
 }
 
-// push schedules an event in the region where it will happen.
-func (l *lane) push(at vtime.Time, kind eventKind, id int32) {
+// push schedules an event in the partition where it will happen.
+func (w *worker) push(at vtime.Time, kind eventKind, id int32) {
 	var r int32
 	//exhaustive:enforce
 	switch kind {
 	case eventArrival:
-		r = l.ports[l.ports[id].peer].region
+		r = w.ports[w.ports[id].peer].partition
 	case eventFree, eventWake, eventCredit, eventDrain, eventReceiverPause, eventPFCStorm, eventHostStack:
-		r = l.ports[id].region
+		r = w.ports[id].partition
 	case eventRefresh, eventWatch:
-		r = l.ports[id>>3].region
+		r = w.ports[id>>3].partition
 	case eventTimer, eventStart:
-		r = l.ports[l.flows[id].sourcePort(l.plan)].region
+		r = w.ports[w.flows[id].sourcePort(w.plan)].partition
 	case eventOperation:
-		r = l.ports[l.operations[id].port].region
+		r = w.ports[w.operations[id].port].partition
 	case eventReport:
-		r = l.ports[l.flows[id].destinationPort(l.plan)].region
+		r = w.ports[w.flows[id].destinationPort(w.plan)].partition
 	}
-	of := l.regions[r]
+	of := w.partitions[r]
 	seq := uint64(id)
-	if kind != eventArrival || !l.byPort {
+	if kind != eventArrival || !w.byPort {
 		seq = 1<<32 + of.scheduled
 		of.scheduled++
 	}
 	of.events.Push(event{At: at, Seq: seq, ID: id, Kind: uint8(kind)})
-	if at < l.due[r] {
-		l.due[r] = at
+	if at < w.due[r] {
+		w.due[r] = at
 	}
 }
 
 // handle executes an event.
-func (l *lane) handle(ev event) error {
+func (w *worker) handle(ev event) error {
 	//exhaustive:enforce
 	switch eventKind(ev.Kind) {
 	case eventArrival:
-		return l.arrive(&l.ports[ev.ID])
+		return w.arrive(&w.ports[ev.ID])
 	case eventFree:
-		p := &l.ports[ev.ID]
+		p := &w.ports[ev.ID]
 		p.freeArmed = false
-		return l.serve(p)
+		return w.serve(p)
 	case eventWake:
-		p := &l.ports[ev.ID]
+		p := &w.ports[ev.ID]
 		if p.wakeAt == ev.At {
 			p.wakeAt = vtime.Never
 		}
-		return l.serve(p)
+		return w.serve(p)
 	case eventTimer:
-		return l.flowTimer(int(ev.ID))
+		return w.flowTimer(int(ev.ID))
 	case eventReport:
-		return l.reportTimer(int(ev.ID))
+		return w.reportTimer(int(ev.ID))
 	case eventStart:
-		return l.startFlow(int(ev.ID))
+		return w.startFlow(int(ev.ID))
 	case eventRefresh, eventCredit:
-		return l.flowControl.timer(l, ev)
+		return w.flowControl.timer(w, ev)
 	case eventWatch:
-		return l.watchQueue(int(ev.ID>>3), uint8(ev.ID&7))
+		return w.watchQueue(int(ev.ID>>3), uint8(ev.ID&7))
 	case eventDrain:
-		return l.drainReceiver(&l.ports[ev.ID])
+		return w.drainReceiver(&w.ports[ev.ID])
 	case eventReceiverPause:
-		return l.pausePeerAgain(&l.ports[ev.ID])
+		return w.pausePeerAgain(&w.ports[ev.ID])
 	case eventPFCStorm:
-		return l.sendStorm(&l.ports[ev.ID])
+		return w.sendStorm(&w.ports[ev.ID])
 	case eventHostStack:
-		return l.hostStackDue(&l.ports[ev.ID])
+		return w.hostStackDue(&w.ports[ev.ID])
 	case eventOperation:
-		l.starting--
-		l.happens(ev.ID, UntilEnded)
+		w.scheduledStarts--
+		w.operationReached(ev.ID, UntilEnded)
 		return nil
 	}
 	return fmt.Errorf("unknown event %d", ev.Kind)

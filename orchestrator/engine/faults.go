@@ -95,16 +95,16 @@ var EventKinds = []string{
 // EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
 type EventObserver interface{ FaultEvent(FaultEvent) }
 
-func (l *lane) note(port int, kind, format string, args ...any) {
-	l.monitor.happened = append(l.monitor.happened, FaultEvent{l.now, port, kind, fmt.Sprintf(format, args...)})
+func (w *worker) note(port int, kind, format string, args ...any) {
+	w.monitor.faultEvents = append(w.monitor.faultEvents, FaultEvent{w.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
 // At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for
 // want of movement before it.
 func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
-	e.pending++
+	e.pendingCalls++
 	e.Call(at, func(now vtime.Time) {
-		e.pending--
+		e.pendingCalls--
 		if err := f(now); err != nil && e.failed == nil {
 			e.failed = err
 		}
@@ -112,9 +112,9 @@ func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 }
 
 // faultOf is a port's fault, which it has from now on.
-func (l *lane) faultOf(p *port) *portFault {
+func (w *worker) faultOf(p *port) *portFault {
 	if p.fault == nil {
-		p.fault = &portFault{seed: splitmix.At(l.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
+		p.fault = &portFault{seed: splitmix.At(w.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
 		p.faulty = true
 	}
 	return p.fault
@@ -132,89 +132,89 @@ func (e *Engine) LostAt(p int) [Losses]Amount {
 }
 
 // countLoss ends a frame that a fault cost.
-func (l *lane) countLoss(p *port, why Loss, f *frame.Frame) {
+func (w *worker) countLoss(p *port, why Loss, f *frame.Frame) {
 	n := int(f.Length)
-	l.endFrame(n)
-	l.Dropped++
-	l.lost[why].add(n)
+	w.endFrame(n)
+	w.Dropped++
+	w.lost[why].add(n)
 	if f.HostStack() {
-		l.Missed++
+		w.Missed++
 	}
-	l.monitor.lost(p, why, f)
-	l.faultOf(p).lost[why].add(n)
-	l.pool.Put(f)
+	w.monitor.lost(p, why, f)
+	w.faultOf(p).lost[why].add(n)
+	w.pool.Put(f)
 }
 
 // arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
 //
 //go:noinline
-func (l *lane) arriveFaulty(p *port) (done bool, err error) {
-	if p.wire.next() != l.now { // the frame that the event was for went down with its link
+func (w *worker) arriveFaulty(p *port) (done bool, err error) {
+	if p.wire.next() != w.now { // the frame that the event was for went down with its link
 		return true, nil
 	}
 	why := p.fault.fate(int(p.wire.first().Length))
 	if why == Losses {
 		return false, nil
 	}
-	return true, l.lose(p, l.takeOff(p), why)
+	return true, w.lose(p, w.takeOff(p), why)
 }
 
 // lose ends a frame on the wire from port p. Its pass runs the egress pipeline of p, which it has left, and no other.
-func (l *lane) lose(p *port, f *frame.Frame, why Loss) error {
-	in := &l.ports[p.peer]
-	l.depart(p, f)
-	l.pass.Trigger = ebpf.TriggerLost
-	if err := unlessUnfinished(l.process(in, f)); err != nil {
+func (w *worker) lose(p *port, f *frame.Frame, why Loss) error {
+	in := &w.ports[p.peer]
+	w.depart(p, f)
+	w.pass.Trigger = ebpf.TriggerLost
+	if err := unlessUnfinished(w.process(in, f)); err != nil {
 		return err
 	}
-	l.lostOnWire(p, f, why)
+	w.lostOnWire(p, f, why)
 	return nil
 }
 
 // lostOnWire counts a frame that left port p and did not arrive.
-func (l *lane) lostOnWire(p *port, f *frame.Frame, why Loss) {
-	l.faultOf(p)
+func (w *worker) lostOnWire(p *port, f *frame.Frame, why Loss) {
+	w.faultOf(p)
 	if f.Control {
-		l.flowControl.lost(l, p, f)
+		w.flowControl.lost(w, p, f)
 	}
-	l.countLoss(p, why, f)
+	w.countLoss(p, why, f)
 }
 
 // refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a
 // storm.
-func (l *lane) refused(p *port, f *frame.Frame) {
-	fault := l.faultOf(p)
+func (w *worker) refused(p *port, f *frame.Frame) {
+	fault := w.faultOf(p)
 	why := LossWatchdog
 	if fault.down {
 		why = LossPort
 	}
 	if f.Control {
-		l.flowControl.refused(l, p, f)
+		w.flowControl.refused(w, p, f)
 	}
-	l.countLoss(p, why, f)
+	w.countLoss(p, why, f)
 }
 
 // drop deals with a frame that the traffic manager did not take at port p.
 //
 //go:noinline
-func (l *lane) drop(p *port, f *frame.Frame, why switchagent.Drop) {
-	l.monitor.dropped(p, why, f)
+func (w *worker) drop(p *port, f *frame.Frame, why switchagent.Drop) {
+	w.monitor.dropped(p, why, f)
 	switch {
 	case why == switchagent.DropDiscard:
-		l.refused(p, f)
+		w.refused(p, f)
 		return
-	case !why.Lossy() && l.pauseWasLost(f):
-		l.countLoss(&l.ports[f.InPort], LossPause, f)
+	case !why.Lossy() && w.pauseWasLost(f):
+		w.countLoss(&w.ports[f.InPort], LossPause, f)
 		return
 	case !why.Lossy() && (f.InPort >= 0 || !f.HostStack()): // what a processor sends takes its chance
-		l.LossLost++
-		l.failLossless(p, f, why)
+		w.LossLost++
+		w.failLossless(p, f, why)
 	}
-	l.endFrame(int(f.Length))
+	w.endFrame(int(f.Length))
 	if f.HostStack() {
-		l.refuseHostStack(f)
+		w.refuseHostStack(f)
 	} else {
-		l.Dropped++
+		w.Dropped++
 	}
-	l.pool.Put(f)
+	w.pool.Put(f)
 }

@@ -103,9 +103,9 @@ func TestDelayChange(t *testing.T) {
 	}
 }
 
-// TestRegionsFollowDelays: where regions are driven apart, a delay between them may become shorter than what they went
-// apart for, and longer again: no frame arrives in a region's past, and the run is that of one region.
-func TestRegionsFollowDelays(t *testing.T) {
+// TestPartitionsFollowDelays: where partitions are driven apart, a delay between them may become shorter than what they
+// went apart for, and longer again: no frame arrives in a partition's past, and the run is that of one partition.
+func TestPartitionsFollowDelays(t *testing.T) {
 	const topology = "delay: 3us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps}"
 	l := newFaultLab(t, topology, nil)
 	for i, to := range []string{"h2", "h3"} {
@@ -120,7 +120,7 @@ func TestRegionsFollowDelays(t *testing.T) {
 	}
 	l.run(0)
 	if l.lookahead != 3*vtime.Microsecond {
-		t.Errorf("regions go apart for %v", l.lookahead)
+		t.Errorf("partitions go apart for %v", l.lookahead)
 	}
 	for i := range l.Flows() {
 		if l.Flows()[i].Retransmitted() != 0 {

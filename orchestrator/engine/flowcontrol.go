@@ -12,7 +12,8 @@ import (
 // says what faults do to them, which queues they stop for good, and what must be true of them in the end. There are
 // two: pfc, whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
 //
-// What every frame touches stands in the ports. A flowControl has the rest, and is given the lane at work at each call.
+// What every frame touches stands in the ports. A flowControl has the rest, and is given the worker at work at each
+// call.
 type flowControl interface {
 	// usesPause says whether PAUSE is what holds a peer, so that hosts and programs may send it.
 	usesPause() bool
@@ -26,30 +27,30 @@ type flowControl interface {
 	countsFrames() bool
 	// gate has a host's port go OFF for those of the priorities in which it may not send a frame of size bytes now.
 	// Switches' ports have a traffic manager for that.
-	gate(l *lane, p *port, priorities uint8, size int)
+	gate(w *worker, p *port, priorities uint8, size int)
 	// departed is told of each frame that begins to leave port p.
-	departed(l *lane, p *port, f *frame.Frame)
+	departed(w *worker, p *port, f *frame.Frame)
 	// arrived is told of each control frame, and each of a program's, that has come to port in, after the pipelines have
 	// dealt with it.
-	arrived(l *lane, in *port, f *frame.Frame)
+	arrived(w *worker, in *port, f *frame.Frame)
 	// freed is told when something is due at a switch (Switch.Due), as frames have gone from it or its thresholds have
 	// changed.
-	freed(l *lane, s *switchagent.Switch) error
+	freed(w *worker, s *switchagent.Switch) error
 	// pauseWanted does what a pipeline asks for that lets no more of a priority come in by port in.
-	pauseWanted(l *lane, in *port, priority uint8) error
+	pauseWanted(w *worker, in *port, priority uint8) error
 	// timer serves an event of flow control's own.
-	timer(l *lane, ev event) error
-	// barrier is told when all regions of several have come to one time.
+	timer(w *worker, ev event) error
+	// barrier is told when all partitions of several have come to one time.
 	barrier(e *Engine, now vtime.Time)
 
 	// linkDown ends what holds port p: its peer, which would end it, is gone. linkUp has both ends begin anew.
-	linkDown(l *lane, p *port)
-	linkUp(l *lane, ends [2]*port) error
+	linkDown(w *worker, p *port)
+	linkUp(w *worker, ends [2]*port) error
 	// renew has the peer of port p told once more what holds it: it may know nothing of it, or for too short a time.
-	renew(l *lane, p *port) error
+	renew(w *worker, p *port) error
 	// lost is told of each control frame that left port p and did not arrive, refused of each that could not leave it.
-	lost(l *lane, p *port, f *frame.Frame)
-	refused(l *lane, p *port, f *frame.Frame)
+	lost(w *worker, p *port, f *frame.Frame)
+	refused(w *worker, p *port, f *frame.Frame)
 
 	// priorityOf is the priority that a control frame is counted for.
 	priorityOf(f *frame.Frame) uint8

@@ -22,13 +22,14 @@ import (
 // period. The timers rest while nothing but messages moves and every peer has been told so: nothing would be said but
 // what is known.
 type cbfc struct {
-	settings *switchagent.CBFC // of the whole fabric
-	period   []vtime.Time      // of each port
-	told     []uint64          // by port: what spent was when it last sent while nothing else moved
-	rests    []bool            // by port
-	// Of several regions these stand as the last synchronisation window ended; of one they are read as they are needed.
-	quiet bool   // nothing but messages moved
-	moved uint64 // what spent was
+	settings  *switchagent.CBFC // of the whole fabric
+	period    []vtime.Time      // of each port
+	announced []uint64          // by port: what spent was when it last sent while nothing else moved
+	resting   []bool            // by port
+	// Of several partitions these stand as the last synchronisation window ended; of one they are read as they are
+	// needed.
+	quiet       bool   // nothing but messages moved
+	spentAtPoll uint64 // what spent was
 }
 
 // creditCounts count over a run what goes by credits.
@@ -44,8 +45,8 @@ type creditCounts struct {
 func newCBFC(e *Engine) *cbfc {
 	plan, s := e.plan, &e.settings[0].CBFC
 	c := &cbfc{
-		settings: s, period: make([]vtime.Time, len(plan.Ports)), told: make([]uint64, len(plan.Ports)),
-		rests: make([]bool, len(plan.Ports)),
+		settings: s, period: make([]vtime.Time, len(plan.Ports)), announced: make([]uint64, len(plan.Ports)),
+		resting: make([]bool, len(plan.Ports)),
 	}
 	e.credits.resting = true
 	longest := e.longest
@@ -53,7 +54,7 @@ func newCBFC(e *Engine) *cbfc {
 		longest = max(longest, plan.InterfaceMTU+wire.EthernetLen)
 	}
 	for i := range e.state.Ports[:len(plan.Ports)] {
-		c.rests[i] = true
+		c.resting[i] = true
 		p := &e.state.Ports[i]
 		p.CreditVls = s.Priorities
 		cable := fill.CableAt(plan, topologies.PortID(i), longest)
@@ -78,60 +79,60 @@ func (c *cbfc) seesBarriers() bool { return true }
 
 func (c *cbfc) countsFrames() bool { return true }
 
-func (c *cbfc) gate(l *lane, p *port, priorities uint8, size int) {
+func (c *cbfc) gate(w *worker, p *port, priorities uint8, size int) {
 	for m := priorities & c.settings.Priorities; m != 0; m &= m - 1 {
-		if priority := uint8(bits.TrailingZeros8(m)); !l.state.Paused(int(p.id), priority, l.now) {
-			l.state.HasCredit(l.now, int(p.id), priority, size)
+		if priority := uint8(bits.TrailingZeros8(m)); !w.state.Paused(int(p.id), priority, w.now) {
+			w.state.HasCredit(w.now, int(p.id), priority, size)
 		}
 	}
 }
 
 // departed counts what a frame takes of its peer's buffer, and sets the timers going that rest.
-func (c *cbfc) departed(l *lane, p *port, f *frame.Frame) {
+func (c *cbfc) departed(w *worker, p *port, f *frame.Frame) {
 	if f.Control {
-		l.credits.sent++
+		w.credits.sent++
 		return
 	}
 	if c.settings.Priorities>>f.Priority&1 != 0 {
-		l.state.Spend(int(p.id), f.Priority, int(f.Length))
+		w.state.Spend(int(p.id), f.Priority, int(f.Length))
 	}
-	c.spend(l)
+	c.spend(w)
 }
 
-func (c *cbfc) arrived(l *lane, _ *port, f *frame.Frame) {
-	if f.Control && l.pass.Verdict == ebpf.VerdictConsumed {
-		l.credits.alive--
+func (c *cbfc) arrived(w *worker, _ *port, f *frame.Frame) {
+	if f.Control && w.pass.Verdict == ebpf.VerdictConsumed {
+		w.credits.alive--
 	}
 }
 
 // freed: what is free the next message tells.
-func (c *cbfc) freed(*lane, *switchagent.Switch) error { return nil }
+func (c *cbfc) freed(*worker, *switchagent.Switch) error { return nil }
 
 // pauseWanted: no account gets there (cbfcLevels.limit), unless it breaks an invariant of check's.
-func (c *cbfc) pauseWanted(*lane, *port, uint8) error { return nil }
+func (c *cbfc) pauseWanted(*worker, *port, uint8) error { return nil }
 
 // timer has a port's messages built and sent: its time has come.
-func (c *cbfc) timer(l *lane, ev event) error {
-	p := &l.ports[ev.ID]
-	if len(l.regions) == 1 {
-		c.poll(l, l.pool.Out())
+func (c *cbfc) timer(w *worker, ev event) error {
+	p := &w.ports[ev.ID]
+	if len(w.partitions) == 1 {
+		c.poll(w, w.pool.Out())
 	}
-	if c.quiet && c.told[p.id] == c.moved {
-		l.credits.resting, c.rests[p.id] = true, true
+	if c.quiet && c.announced[p.id] == c.spentAtPoll {
+		w.credits.resting, c.resting[p.id] = true, true
 		return nil
 	}
 	if c.quiet {
-		c.told[p.id] = c.moved
+		c.announced[p.id] = c.spentAtPoll
 	}
-	l.push(l.now+c.period[p.id], eventCredit, p.id)
+	w.push(w.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		f, _, err := l.build(p, ebpf.TriggerCredit, 0, priority, ebpf.CreditLen)
-		if t := l.monitor.tracer; t != nil && p.isSwitch {
-			t.Pausing(l.now, int(p.id), priority, PauseAccount)
+		f, _, err := w.build(p, ebpf.TriggerCredit, 0, priority, ebpf.CreditLen)
+		if t := w.monitor.tracer; t != nil && p.isSwitch {
+			t.Pausing(w.now, int(p.id), priority, PauseAccount)
 		}
 		if f != nil {
-			err = c.queue(l, p, f)
+			err = c.queue(w, p, f)
 		}
 		if err != nil {
 			return err
@@ -141,54 +142,54 @@ func (c *cbfc) timer(l *lane, ev event) error {
 }
 
 // queue puts a message that was built into the queue of its port.
-func (c *cbfc) queue(l *lane, p *port, f *frame.Frame) error {
-	l.credits.alive++
+func (c *cbfc) queue(w *worker, p *port, f *frame.Frame) error {
+	w.credits.alive++
 	f.Control = true
 	if p.isSwitch {
-		return l.enqueue(p.id, f, 0)
+		return w.enqueue(p.id, f, 0)
 	}
 	f.Priority = 0
 	if p.faulty && p.fault.down {
-		l.refused(p, f)
+		w.refused(p, f)
 		return nil
 	}
 	p.queueControl(f)
-	return l.serve(p)
+	return w.serve(p)
 }
 
-// barrier finds out what moves, at the end of a synchronisation window: within, some regions are ahead of others.
+// barrier finds out what moves, at the end of a synchronisation window: within, some partitions are ahead of others.
 // Timers that rest are set going if a frame has left any port.
 func (c *cbfc) barrier(e *Engine, now vtime.Time) {
-	if e.credits.resting && e.credits.spent != c.moved {
-		c.wake(&e.lane, now)
+	if e.credits.resting && e.credits.spent != c.spentAtPoll {
+		c.wake(&e.worker, now)
 	}
-	c.poll(&e.lane, e.pool.Out())
+	c.poll(&e.worker, e.pool.Out())
 }
 
 // poll finds out what moves now, of so many frames in the fabric.
-func (c *cbfc) poll(l *lane, frames int) {
-	c.quiet, c.moved = frames == l.credits.alive, l.credits.spent
+func (c *cbfc) poll(w *worker, frames int) {
+	c.quiet, c.spentAtPoll = frames == w.credits.alive, w.credits.spent
 }
 
 // spend has the ports' timers go on, as there is something to tell.
-func (c *cbfc) spend(l *lane) {
-	l.credits.spent++
-	if l.credits.resting && len(l.regions) == 1 {
-		c.wake(l, l.now)
+func (c *cbfc) spend(w *worker) {
+	w.credits.spent++
+	if w.credits.resting && len(w.partitions) == 1 {
+		c.wake(w, w.now)
 	}
 }
 
 // wake sets the timers going that rest, each at its port's first time after the given one.
-func (c *cbfc) wake(l *lane, after vtime.Time) {
-	l.credits.resting = false
-	for port, rests := range c.rests {
+func (c *cbfc) wake(w *worker, after vtime.Time) {
+	w.credits.resting = false
+	for port, rests := range c.resting {
 		if rests {
-			c.rests[port] = false
+			c.resting[port] = false
 			at := c.phase(port)
 			if at <= after {
 				at += ((after-at)/c.period[port] + 1) * c.period[port]
 			}
-			l.push(at, eventCredit, int32(port))
+			w.push(at, eventCredit, int32(port))
 		}
 	}
 }
@@ -202,38 +203,38 @@ func (c *cbfc) phase(port int) vtime.Time {
 }
 
 // linkDown: until the link comes up there are no credits.
-func (c *cbfc) linkDown(*lane, *port) {}
+func (c *cbfc) linkDown(*worker, *port) {}
 
 // linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is
 // granted.
-func (c *cbfc) linkUp(l *lane, ends [2]*port) error {
+func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 	for _, p := range ends {
-		r, far := &l.state.Ports[p.id], &l.state.Ports[p.peer]
+		r, far := &w.state.Ports[p.id], &w.state.Ports[p.peer]
 		for m := c.settings.Priorities; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros8(m)
 			buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
 			r.Credit[i].Sent, far.Credit[i].Received = 0, 0
 			r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
 			r.Credit[i].Needed = 0
-			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(l.now))
+			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(w.now))
 		}
 	}
 	return nil
 }
 
 // renew: the next message tells all.
-func (c *cbfc) renew(*lane, *port) error { return nil }
+func (c *cbfc) renew(*worker, *port) error { return nil }
 
 // lost has the timers go on: the port is wrong about what its peer has been told.
-func (c *cbfc) lost(l *lane, p *port, _ *frame.Frame) {
+func (c *cbfc) lost(w *worker, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
-	l.credits.alive--
-	c.spend(l)
+	w.credits.alive--
+	c.spend(w)
 }
 
-func (c *cbfc) refused(l *lane, p *port, _ *frame.Frame) {
+func (c *cbfc) refused(w *worker, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
-	l.credits.alive--
+	w.credits.alive--
 }
 
 func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }

@@ -100,8 +100,8 @@ func TestCreditIncast(t *testing.T) {
 				for i := range e.Flows() {
 					last = max(last, e.Flows()[i].Finished)
 				}
-				// All frames over the last link one after the other, a path's time before and an ACK's after, and the messages. Of
-				// 100 KB, 1562 blocks, 91 frames are granted for each period and what passes until a grant has an effect.
+				// All frames over the last link one after the other, a path's time before and an ACK's after, and the messages.
+				// Of 100 KB, 1562 blocks, 91 frames are granted for each period and what passes until a grant has an effect.
 				frames := vtime.Time(0)
 				for _, n := range framesOf("ethernet", size) {
 					frames += flows * vtime.Time(n) * 200
@@ -376,11 +376,11 @@ func TestTimersWakeAfterATime(t *testing.T) {
 		{phase + 1, phase + period},
 		{phase + 5*period, phase + 6*period},
 	} {
-		for port := range c.rests {
-			c.rests[port] = port == 1
+		for port := range c.resting {
+			c.resting[port] = port == 1
 		}
-		c.wake(&l.lane, now.after)
-		if got := l.regions[0].events.Pop(); got.Kind != uint8(eventCredit) || got.ID != 1 || got.At != now.want {
+		c.wake(&l.worker, now.after)
+		if got := l.partitions[0].events.Pop(); got.Kind != uint8(eventCredit) || got.ID != 1 || got.At != now.want {
 			t.Errorf("woken at %v: %+v, want %v", now.after, got, now.want)
 		}
 	}
@@ -398,7 +398,7 @@ func TestCreditsOfARepairedLink(t *testing.T) {
 		l.state.Ports[p.id].Credit[3].Sent, l.state.Ports[p.id].Credit[3].Received = 17, 19
 		l.state.Ports[p.id].Credit[3].Limit, l.state.Ports[p.id].Credit[3].Needed = 23, 29
 	}
-	if err := l.flowControl.(*cbfc).linkUp(&l.lane, ends); err != nil {
+	if err := l.flowControl.(*cbfc).linkUp(&l.worker, ends); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range ends {

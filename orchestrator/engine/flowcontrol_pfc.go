@@ -27,96 +27,96 @@ func (pfc) seesBarriers() bool { return false }
 func (pfc) countsFrames() bool { return false }
 
 // gate: what holds a host's port is in its registers.
-func (pfc) gate(*lane, *port, uint8, int) {}
+func (pfc) gate(*worker, *port, uint8, int) {}
 
-func (pfc) departed(l *lane, p *port, f *frame.Frame) {
+func (pfc) departed(w *worker, p *port, f *frame.Frame) {
 	if f.Control {
 		p.pfcSent[pauseIndex(f)]++
-		l.monitor.departed(l.now, p, f)
+		w.monitor.departed(w.now, p, f)
 	}
 }
 
-func (pfc) arrived(l *lane, in *port, f *frame.Frame) {
-	l.readPause(in, f)
+func (pfc) arrived(w *worker, in *port, f *frame.Frame) {
+	w.readPause(in, f)
 	if f.Control {
-		l.monitor.took(l.now, in, f)
+		w.monitor.consumedPFC(w.now, in, f)
 	}
 }
 
-func (pfc) freed(l *lane, s *switchagent.Switch) error { return l.resume(s) }
+func (pfc) freed(w *worker, s *switchagent.Switch) error { return w.resume(s) }
 
-func (pfc) pauseWanted(l *lane, in *port, priority uint8) error {
+func (pfc) pauseWanted(w *worker, in *port, priority uint8) error {
 	if in.faulty {
-		in.fault.beginPause(priority, l.now)
+		in.fault.beginPause(priority, w.now)
 	}
-	before := l.state.Ports[in.id].PausesSent
-	if err := l.sendPause(in, priority); err != nil || l.state.Ports[in.id].PausesSent == before {
+	before := w.state.Ports[in.id].PausesSent
+	if err := w.sendPause(in, priority); err != nil || w.state.Ports[in.id].PausesSent == before {
 		return err
 	}
-	l.switches[in.index].Paused(int(in.id), priority)
-	l.scheduleRefresh(in, priority)
+	w.switches[in.index].Paused(int(in.id), priority)
+	w.scheduleRefresh(in, priority)
 	return nil
 }
 
-func (pfc) timer(l *lane, ev event) error { return l.refresh(int(ev.ID>>3), uint8(ev.ID&7)) }
+func (pfc) timer(w *worker, ev event) error { return w.refresh(int(ev.ID>>3), uint8(ev.ID&7)) }
 
 func (pfc) barrier(*Engine, vtime.Time) {}
 
-func (pfc) linkDown(l *lane, p *port) {
+func (pfc) linkDown(w *worker, p *port) {
 	p.pauses = 0
-	for i := range l.state.Ports[p.id].Class {
-		c := &l.state.Ports[p.id].Class[i]
-		c.PausedUntil = min(c.PausedUntil, uint64(l.now))
+	for i := range w.state.Ports[p.id].Class {
+		c := &w.state.Ports[p.id].Class[i]
+		c.PausedUntil = min(c.PausedUntil, uint64(w.now))
 	}
 }
 
-func (c pfc) linkUp(l *lane, ends [2]*port) error {
+func (c pfc) linkUp(w *worker, ends [2]*port) error {
 	for _, p := range ends {
 		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
 		var pausing uint8
-		for i := range l.state.Ports[p.id].Class {
-			pausing |= l.state.Ports[p.id].Class[i].Pausing << i
+		for i := range w.state.Ports[p.id].Class {
+			pausing |= w.state.Ports[p.id].Class[i].Pausing << i
 		}
-		p.fault.losePause(p, l.now, l.now, pausing)
-		if err := c.renew(l, p); err != nil {
+		p.fault.losePause(p, w.now, w.now, pausing)
+		if err := c.renew(w, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (pfc) renew(l *lane, p *port) error {
+func (pfc) renew(w *worker, p *port) error {
 	if p.fault != nil && p.fault.down {
 		return nil
 	}
 	if !p.isSwitch {
 		if r := p.receiver(); r != nil && r.pausing {
-			l.pausePeer(p, r)
+			w.pausePeer(p, r)
 		}
-		return l.serve(p)
+		return w.serve(p)
 	}
-	for m := l.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
+	for m := w.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
 		// the RESUME will tell
-		if l.state.Ports[p.id].Class[priority].Pausing == 0 || l.state.ResumeDue(int(p.id), priority) {
+		if w.state.Ports[p.id].Class[priority].Pausing == 0 || w.state.ResumeDue(int(p.id), priority) {
 			continue
 		}
-		if err := l.sendPause(p, priority); err != nil {
+		if err := w.sendPause(p, priority); err != nil {
 			return err
 		}
-		l.scheduleRefresh(p, priority)
+		w.scheduleRefresh(p, priority)
 	}
 	return nil
 }
 
-func (pfc) lost(l *lane, p *port, f *frame.Frame) {
+func (pfc) lost(w *worker, p *port, f *frame.Frame) {
 	p.fault.lostPFC[pauseIndex(f)]++
-	p.fault.losePause(p, f.Departed, l.now, pausedBy(f))
+	p.fault.losePause(p, f.Departed, w.now, pausedBy(f))
 }
 
-func (pfc) refused(l *lane, p *port, f *frame.Frame) {
+func (pfc) refused(w *worker, p *port, f *frame.Frame) {
 	p.fault.refusedPFC[pauseIndex(f)]++
-	p.fault.losePause(p, l.now, l.now, pausedBy(f))
+	p.fault.losePause(p, w.now, w.now, pausedBy(f))
 }
 
 // priorityOf is the one that a PFC frame is about.
@@ -132,55 +132,55 @@ func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used u
 
 // sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that
 // renews it.
-func (l *lane) sendPause(in *port, priority uint8) error {
-	f, _, err := l.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
+func (w *worker) sendPause(in *port, priority uint8) error {
+	f, _, err := w.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
 		return err
 	}
-	l.monitor.built(l.now, in, priority, PauseAccount)
-	return l.enqueuePFC(f)
+	w.monitor.built(w.now, in, priority, PauseAccount)
+	return w.enqueuePFC(f)
 }
 
 // enqueuePFC queues the PFC frame that has just been built.
-func (l *lane) enqueuePFC(f *frame.Frame) error {
+func (w *worker) enqueuePFC(f *frame.Frame) error {
 	f.Control = true
-	return l.enqueue(int32(l.pass.Egress), f, uint8(l.pass.OutPriority))
+	return w.enqueue(int32(w.pass.Egress), f, uint8(w.pass.OutPriority))
 }
 
 // scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
-func (l *lane) scheduleRefresh(in *port, priority uint8) {
-	at := l.now + vtime.Time(l.state.Ports[in.id].Quantum*uint64(l.settings[in.index].PFC.Quanta))/2
+func (w *worker) scheduleRefresh(in *port, priority uint8) {
+	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum*uint64(w.settings[in.index].PFC.Quanta))/2
 	in.pausings().refreshAt[priority] = at
-	l.push(at, eventRefresh, in.id<<3|int32(priority))
+	w.push(at, eventRefresh, in.id<<3|int32(priority))
 }
 
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
-func (l *lane) refresh(id int, priority uint8) error {
-	in := &l.ports[id]
-	if l.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != l.now {
+func (w *worker) refresh(id int, priority uint8) error {
+	in := &w.ports[id]
+	if w.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != w.now {
 		return nil
 	}
 	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
-	s := l.switches[in.index]
+	s := w.switches[in.index]
 	s.FindDue()
-	if err := l.resume(s); err != nil || l.state.Ports[id].Class[priority].Pausing == 0 {
+	if err := w.resume(s); err != nil || w.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
-	if err := l.sendPause(in, priority); err != nil {
+	if err := w.sendPause(in, priority); err != nil {
 		return err
 	}
-	l.scheduleRefresh(in, priority)
+	w.scheduleRefresh(in, priority)
 	return nil
 }
 
 // resume has the RESUMEs built that the last dequeue of a switch made due.
-func (l *lane) resume(s *switchagent.Switch) error {
+func (w *worker) resume(s *switchagent.Switch) error {
 	for len(s.Due()) > 0 {
 		d := s.Due()[0]
 		s.Resumed(d.Port, d.Priority)
-		f, _, err := l.build(&l.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
+		f, _, err := w.build(&w.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
 		if f != nil {
-			err = l.enqueuePFC(f)
+			err = w.enqueuePFC(f)
 		}
 		if err != nil {
 			return err

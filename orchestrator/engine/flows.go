@@ -24,8 +24,8 @@ type FlowConfig struct {
 	Ports               paths.Ports // with the addresses they decide the path (ECMP)
 	// seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
 	Entropy uint64
-	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts. Flows
-	// may share them.
+	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts.
+	// Flows may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
 	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is
@@ -145,31 +145,31 @@ func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 // AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make
 // room for others.
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
-	id = e.place(c)
+	id = e.addFlowSlot(c)
 	if c.Size > 0 || c.Traits != nil && c.Traits.Stop > 0 {
-		e.open++
+		e.openFlows++
 	}
 	if c.Send > 0 || c.Receive > 0 {
-		e.assign(id)
+		e.assignToOperations(id)
 	}
 	if c.Send == 0 {
-		e.starting++
+		e.scheduledStarts++
 		e.push(c.Start, eventStart, int32(id))
 	}
 	return id
 }
 
-// place numbers a flow and gives it a place.
-func (e *Engine) place(c FlowConfig) (id int) {
+// addFlowSlot numbers a flow and gives it a place.
+func (e *Engine) addFlowSlot(c FlowConfig) (id int) {
 	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
 	e.added++
 	if h := c.Hosts; h != nil {
-		e.reports = e.reports || h.Notify == hostagent.NotifyPCN || h.Grants
+		e.flowsReport = e.flowsReport || h.Notify == hostagent.NotifyPCN || h.Grants
 		e.data |= 1 << h.DataPriority
 	}
-	if n := len(e.vacant); n > 0 {
-		id = int(e.vacant[n-1])
-		e.vacant = e.vacant[:n-1]
+	if n := len(e.freeFlowSlots); n > 0 {
+		id = int(e.freeFlowSlots[n-1])
+		e.freeFlowSlots = e.freeFlowSlots[:n-1]
 		e.flows[id] = f
 	} else {
 		id = len(e.flows)
@@ -185,14 +185,14 @@ func (e *Engine) Flows() []Flow { return e.flows }
 // AddedFlows is how many flows there have been so far.
 func (e *Engine) AddedFlows() int { return e.added }
 
-// free gives the place of a flow that has ended, and of which all have been told, to the next.
-func (e *Engine) free(id int32) {
+// freeFlow gives the place of a flow that has ended, and of which all have been told, to the next.
+func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
-	if m := e.misled(&e.flows[id]); m != nil && len(e.misledBefore) < maxViolations {
-		e.misledBefore = append(e.misledBefore, *m)
+	if m := e.controlErrorOf(&e.flows[id]); m != nil && len(e.pastControlErrors) < maxViolations {
+		e.pastControlErrors = append(e.pastControlErrors, *m)
 	}
 	e.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-	e.vacant = append(e.vacant, id)
+	e.freeFlowSlots = append(e.freeFlowSlots, id)
 }
 
 // firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture
@@ -211,34 +211,34 @@ func (f *fabric) queuePair(flow int) uint32 {
 	return queuePair(flow)
 }
 
-func (l *lane) startFlow(id int) error {
-	f := &l.flows[id]
-	l.starting--
-	l.moved = max(l.moved, l.now)
+func (w *worker) startFlow(id int) error {
+	f := &w.flows[id]
+	w.scheduledStarts--
+	w.lastProgress = max(w.lastProgress, w.now)
 	if f.Send > 0 {
-		f.Start = l.now
-		l.begun = append(l.begun, int32(id))
+		f.Start = w.now
+		w.startedFlows = append(w.startedFlows, int32(id))
 	}
-	port, back := &l.plan.Ports[f.sourcePort(l.plan)], &l.plan.Ports[f.destinationPort(l.plan)]
-	p := &l.ports[port.ID]
-	hosts := cmp.Or(f.Hosts, l.hosts)
+	port, back := &w.plan.Ports[f.sourcePort(w.plan)], &w.plan.Ports[f.destinationPort(w.plan)]
+	p := &w.ports[port.ID]
+	hosts := cmp.Or(f.Hosts, w.hosts)
 	forward := wire.FlowParams{
-		SrcMAC: port.MAC, DstMAC: l.plan.Ports[port.Peer].MAC,
-		Version: l.plan.IP, Src: l.plan.Address(port.ID).As4(), Dst: l.plan.Address(back.ID).As4(),
-		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: l.queuePair(f.Number), MTU: l.plan.MTU,
-		TOS: hosts.DataTOS(), HeadersOnly: !l.plane.CarriesPayload(),
+		SrcMAC: port.MAC, DstMAC: w.plan.Ports[port.Peer].MAC,
+		Version: w.plan.IP, Src: w.plan.Address(port.ID).As4(), Dst: w.plan.Address(back.ID).As4(),
+		SrcPort: f.Ports.Source, ID: f.Ports.Destination, DestQP: w.queuePair(f.Number), MTU: w.plan.MTU,
+		TOS: hosts.DataTOS(), HeadersOnly: !w.plane.CarriesPayload(),
 	}
-	answers := forward.Reverse(l.queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
-	answersBy := f.Ports.Back(l.plan)
+	answers := forward.Reverse(w.queuePair(f.Number), wire.ControlTOS(hosts.ACKPriority()))
+	answersBy := f.Ports.Back(w.plan)
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
-	answers.SrcMAC, answers.DstMAC = back.MAC, l.plan.Ports[back.Peer].MAC
-	l.making = int32(id) + 1
+	answers.SrcMAC, answers.DstMAC = back.MAC, w.plan.Ports[back.Peer].MAC
+	w.constructing = int32(id) + 1
 	controller, err := f.NewController(id)
-	l.making = 0
+	w.constructing = 0
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	if f.Receiver, err = l.nics[back.Interface].Expect(id, answers, f.Hosts); err != nil {
+	if f.Receiver, err = w.nics[back.Interface].Expect(id, answers, f.Hosts); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	if f.Receive > 0 {
@@ -247,12 +247,12 @@ func (l *lane) startFlow(id int) error {
 	if by, ok := controller.(cc.ByGrants); ok {
 		f.Receiver.GrantBy(by)
 	}
-	if p.region == l.ports[back.ID].region || !l.shared {
+	if p.partition == w.ports[back.ID].partition || !w.concurrent {
 		f.Receiver.Begin()
 	} else {
-		l.receivers = append(l.receivers, f.Receiver)
+		w.receivers = append(w.receivers, f.Receiver)
 	}
-	f.Sender, err = l.nics[port.Interface].Start(l.now, hostagent.SenderConfig{
+	f.Sender, err = w.nics[port.Interface].Start(w.now, hostagent.SenderConfig{
 		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits,
 		NotifySent: f.Send > 0, Entropy: f.Entropy,
 	})
@@ -263,13 +263,13 @@ func (l *lane) startFlow(id int) error {
 		f.Sender.RTT = f.RTT(id)
 	}
 	f.NewController, f.RTT = nil, nil // they have done, and may hold what they made these from
-	return l.serve(p)
+	return w.serve(p)
 }
 
 // flowTimer serves a flow's timer event. Timers that were put off in the meantime are pushed again.
-func (l *lane) flowTimer(id int) error {
-	f := &l.flows[id]
-	if f.timerAt != l.now {
+func (w *worker) flowTimer(id int) error {
+	f := &w.flows[id]
+	if f.timerAt != w.now {
 		return nil
 	}
 	f.timerAt = vtime.Never
@@ -277,72 +277,75 @@ func (l *lane) flowTimer(id int) error {
 	if at == vtime.Never {
 		return nil
 	}
-	if at > l.now {
-		l.armFlow(id, at)
+	if at > w.now {
+		w.armFlow(id, at)
 		return nil
 	}
-	f.Sender.OnTimer(l.now)
-	return l.serve(&l.ports[f.sourcePort(l.plan)])
+	f.Sender.OnTimer(w.now)
+	return w.serve(&w.ports[f.sourcePort(w.plan)])
 }
 
 // reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its
 // place.
-func (l *lane) reportTimer(id int) error {
-	f := &l.flows[id]
+func (w *worker) reportTimer(id int) error {
+	f := &w.flows[id]
 	if f.Pair != nil {
-		return l.reportOfPair(f)
+		return w.reportOfPair(f)
 	}
-	if f.Receiver == nil || f.Receiver.Armed() != l.now {
+	if f.Receiver == nil || f.Receiver.Armed() != w.now {
 		return nil
 	}
-	f.Receiver.OnTimer(l.now)
-	return l.serve(&l.ports[f.destinationPort(l.plan)])
+	f.Receiver.OnTimer(w.now)
+	return w.serve(&w.ports[f.destinationPort(w.plan)])
 }
 
-func (l *lane) armFlow(id int, at vtime.Time) {
-	f := &l.flows[id]
+func (w *worker) armFlow(id int, at vtime.Time) {
+	f := &w.flows[id]
 	if at < f.timerAt {
 		f.timerAt = at
-		l.push(at, eventTimer, int32(id))
+		w.push(at, eventTimer, int32(id))
 	}
 }
 
-// Arm has the sender's timer run out at a time. A region is the clock of its NICs, as the lane that drives it is now.
-func (r *region) Arm(s *hostagent.Sender, at vtime.Time) { r.lane.armFlow(s.Flow, max(at, r.lane.now)) }
-
-// ArmReceiver has the receiver's timer run out at a time.
-func (r *region) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
-	r.lane.push(at, eventReport, int32(x.Flow))
+// Arm has the sender's timer run out at a time. A partition is the clock of its NICs, as the worker that drives it is
+// now.
+func (r *partitionState) Arm(s *hostagent.Sender, at vtime.Time) {
+	r.worker.armFlow(s.Flow, max(at, r.worker.now))
 }
 
-// Lane is the number of the lane.
-func (r *region) Worker() int { return r.lane.index }
+// ArmReceiver has the receiver's timer run out at a time.
+func (r *partitionState) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
+	r.worker.push(at, eventReport, int32(x.Flow))
+}
+
+// Worker is the number of the worker.
+func (r *partitionState) Worker() int { return r.worker.index }
 
 // Frame is a frame of n bytes.
-func (r *region) Frame(n int) *frame.Frame { return r.lane.pool.Get(n) }
+func (r *partitionState) Frame(n int) *frame.Frame { return r.worker.pool.Get(n) }
 
 // Brief is a frame of n bytes that is no more than what a packet has of its own.
-func (r *region) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
-	return r.lane.pool.GetBrief(n, form, b)
+func (r *partitionState) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
+	return r.worker.pool.GetBrief(n, form, b)
 }
 
 // Done ends a flow.
-func (r *region) Done(now vtime.Time, s *hostagent.Sender) {
-	l := r.lane
-	f := &l.flows[s.Flow]
+func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
+	w := r.worker
+	f := &w.flows[s.Flow]
 	f.Finished = now
 	if s.Halted() {
 		f.Size = s.Acked()
 	}
-	l.open--
-	l.ended = append(l.ended, int32(s.Flow))
-	if len(l.regions) == 1 {
-		l.forget(int32(s.Flow))
+	w.openFlows--
+	w.finishedFlows = append(w.finishedFlows, int32(s.Flow))
+	if len(w.partitions) == 1 {
+		w.endReceiver(int32(s.Flow))
 	} else { // the receiver may be ahead of us, or behind
-		l.gone = append(l.gone, int32(s.Flow))
+		w.receiversToEnd = append(w.receiversToEnd, int32(s.Flow))
 	}
 	if send := f.Send; send > 0 {
-		l.acknowledged(send - 1)
+		w.acknowledged(send - 1)
 	}
 }
 
@@ -354,7 +357,7 @@ func (e *Engine) ShortenFlow(id int) {
 		return
 	}
 	if f.Size == 0 && (f.Traits == nil || f.Traits.Stop == 0) {
-		e.open++ // it had no end
+		e.openFlows++ // it had no end
 	}
 	if f.Sender != nil {
 		f.Size = f.Sender.Shorten()
@@ -366,15 +369,15 @@ func (e *Engine) ShortenFlow(id int) {
 	}
 }
 
-// forget ends the receiving half of a flow that has ended, and keeps what the flow came to.
-func (l *lane) forget(flow int32) {
-	f := &l.flows[flow]
+// endReceiver ends the receiving half of a flow that has ended, and keeps what the flow came to.
+func (w *worker) endReceiver(flow int32) {
+	f := &w.flows[flow]
 	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
-		l.checkGrants(f, g)
-		l.pastGrants = l.pastGrants.Plus(g)
+		w.checkGrants(f, g)
+		w.pastGrants = w.pastGrants.Plus(g)
 	}
-	l.nics[l.plan.Ports[f.destinationPort(l.plan)].Interface].Forget(l.queuePair(f.Number))
-	f.end(l.now)
+	w.nics[w.plan.Ports[f.destinationPort(w.plan)].Interface].Forget(w.queuePair(f.Number))
+	f.end(w.now)
 }
 
 // StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an

@@ -12,83 +12,83 @@ import (
 )
 
 // serve sends the next frame of a port that is free, if there is one.
-func (l *lane) serve(p *port) error {
-	if l.now < p.busyUntil {
+func (w *worker) serve(p *port) error {
+	if w.now < p.busyUntil {
 		if !p.freeArmed {
 			p.freeArmed = true
-			l.push(p.busyUntil, eventFree, p.id)
+			w.push(p.busyUntil, eventFree, p.id)
 		}
 		return nil
 	}
 	var f *frame.Frame
 	var wake vtime.Time
 	if p.isSwitch {
-		f, wake = l.switches[p.index].Dequeue(l.now, int(p.id))
+		f, wake = w.switches[p.index].Dequeue(w.now, int(p.id))
 	} else {
-		f, wake = l.pull(p)
+		f, wake = w.pull(p)
 	}
 	if f == nil {
-		if l.countsFrames && l.monitor.tracer != nil {
-			l.traceCredits(p)
+		if w.countsFrames && w.monitor.tracer != nil {
+			w.traceCredits(p)
 		}
 		if wake < p.wakeAt {
 			p.wakeAt = wake
-			l.push(wake, eventWake, p.id)
+			w.push(wake, eventWake, p.id)
 		}
 		return nil
 	}
-	if !f.Control && l.mayNotLeave(p, f) {
-		l.fail("no data leaves a paused port", l.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
+	if !f.Control && w.mayNotLeave(p, f) {
+		w.fail("no data leaves a paused port", w.plan.Ports[p.id].Name, "a frame of priority %d left", f.Priority)
 	}
 	n := int(f.Length)
-	serialisation := p.serialise(l.plan.Framing.LineBytes(n))
-	f.Departed = l.now
-	p.busyUntil = l.now + serialisation
+	serialisation := p.serialise(w.plan.Framing.LineBytes(n))
+	f.Departed = w.now
+	p.busyUntil = w.now + serialisation
 	p.busy += serialisation
 	p.txFrames++
 	p.txBytes[f.Priority] += int64(n)
-	if l.waiting(p) && !p.freeArmed {
+	if w.waiting(p) && !p.freeArmed {
 		p.freeArmed = true
-		l.push(p.busyUntil, eventFree, p.id)
+		w.push(p.busyUntil, eventFree, p.id)
 	}
-	if t := l.monitor.tracer; t != nil {
-		t.Departed(l.now, int(p.id), f, serialisation)
+	if t := w.monitor.tracer; t != nil {
+		t.Departed(w.now, int(p.id), f, serialisation)
 	}
 	arrival := p.busyUntil + p.delay
 	if p.faulty {
 		arrival = max(arrival, p.fault.wireEnd)
 	}
 	if p.wire.count == 0 {
-		l.send(p, arrival)
+		w.scheduleArrival(p, arrival)
 	}
-	p.wire.push(f, arrival, &l.stretches)
+	p.wire.push(f, arrival, &w.freeChunks)
 	if !f.Control {
-		l.moved = max(l.moved, l.now)
+		w.lastProgress = max(w.lastProgress, w.now)
 	}
-	if f.Control || l.countsFrames {
-		l.flowControl.departed(l, p, f)
+	if f.Control || w.countsFrames {
+		w.flowControl.departed(w, p, f)
 	}
 	if p.isSwitch {
-		return l.freed(l.switches[p.index])
+		return w.freed(w.switches[p.index])
 	}
 	return nil
 }
 
 // freed has flow control do what has become due at a switch as frames have gone from it.
-func (l *lane) freed(s *switchagent.Switch) error {
+func (w *worker) freed(s *switchagent.Switch) error {
 	if len(s.Due()) == 0 {
 		return nil
 	}
-	return l.flowControl.freed(l, s)
+	return w.flowControl.freed(w, s)
 }
 
 // waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
 // comes later finds it busy or free by the time.
-func (l *lane) waiting(p *port) bool {
+func (w *worker) waiting(p *port) bool {
 	if p.isSwitch {
-		return l.switches[p.index].Port(int(p.id)).Waiting()
+		return w.switches[p.index].Port(int(p.id)).Waiting()
 	}
-	return l.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil &&
+	return w.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil &&
 		p.hostStack.packets > 0
 }
 
@@ -100,8 +100,8 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 }
 
 // pull asks a host's NIC for its next frame.
-func (l *lane) pull(p *port) (*frame.Frame, vtime.Time) {
-	registers := &l.state.Ports[p.id]
+func (w *worker) pull(p *port) (*frame.Frame, vtime.Time) {
+	registers := &w.state.Ports[p.id]
 	if p.faulty && p.fault.down {
 		return nil, vtime.Never
 	}
@@ -110,75 +110,75 @@ func (l *lane) pull(p *port) (*frame.Frame, vtime.Time) {
 			return f, 0
 		}
 	}
-	if l.countsFrames && l.nics[p.index].Waiting() {
+	if w.countsFrames && w.nics[p.index].Waiting() {
 		// The NIC has not said what it would send next, so that there has to be room for the longest.
-		l.flowControl.gate(l, p, 1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority|l.data, l.longest)
+		w.flowControl.gate(w, p, 1<<w.hosts.DataPriority|1<<w.hosts.ControlPriority|w.data, w.longest)
 	}
-	f, wake := l.choose(p, registers)
+	f, wake := w.choose(p, registers)
 	if f == nil {
 		return nil, wake
 	}
-	l.Created.add(int(f.Length))
+	w.Created.add(int(f.Length))
 	f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0
 	f.OnSince = registers.Class[f.Priority].PausedUntil
 	return f, 0
 }
 
 // choose takes the next frame that the flow control of a host's port lets go.
-func (l *lane) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
+func (w *worker) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
 	if p.hostStack != nil {
-		return l.pullShared(p)
+		return w.pullShared(p)
 	}
 	var off uint8
 	ends := vtime.Never
-	for _, priority := range [...]uint8{l.hosts.DataPriority, l.hosts.ControlPriority} {
-		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
+	for _, priority := range [...]uint8{w.hosts.DataPriority, w.hosts.ControlPriority} {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > w.now {
 			off |= 1 << priority
 			ends = min(ends, until)
 		}
 	}
-	for more := l.data &^ (1<<l.hosts.DataPriority | 1<<l.hosts.ControlPriority); more != 0; more &= more - 1 {
+	for more := w.data &^ (1<<w.hosts.DataPriority | 1<<w.hosts.ControlPriority); more != 0; more &= more - 1 {
 		priority := bits.TrailingZeros8(more)
-		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > w.now {
 			off |= 1 << priority
 			ends = min(ends, until)
 		}
 	}
-	f, wake := l.nics[p.index].Dequeue(l.now, off)
+	f, wake := w.nics[p.index].Dequeue(w.now, off)
 	return f, min(wake, ends)
 }
 
 // arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's
 // ingress pipeline, and to where that sends it.
-func (l *lane) arrive(p *port) error {
+func (w *worker) arrive(p *port) error {
 	if p.faulty {
-		if done, err := l.arriveFaulty(p); done || err != nil {
+		if done, err := w.arriveFaulty(p); done || err != nil {
 			return err
 		}
 	}
-	f := l.takeOff(p)
-	in := &l.ports[p.peer]
+	f := w.takeOff(p)
+	in := &w.ports[p.peer]
 	in.arrived++
-	l.Hops++
-	l.depart(p, f)
-	x := l.pass
+	w.Hops++
+	w.depart(p, f)
+	x := w.pass
 	x.Trigger = ebpf.TriggerNone
 	var before marks
-	if l.monitor.tracer != nil {
-		l.monitor.tracer.Arrived(l.now, int(p.id), f)
-		before = l.monitor.marksOf(p, f)
+	if w.monitor.tracer != nil {
+		w.monitor.tracer.Arrived(w.now, int(p.id), f)
+		before = w.monitor.marksOf(p, f)
 	}
-	if err := l.process(in, f); err != nil {
-		return l.unprocessed(p, f, err)
+	if err := w.process(in, f); err != nil {
+		return w.unprocessed(p, f, err)
 	}
-	l.monitor.arrived(p, in, f)
-	if l.monitor.tracer != nil {
-		l.monitor.traceMark(l.now, p, f, before)
+	w.monitor.arrived(p, in, f)
+	if w.monitor.tracer != nil {
+		w.monitor.traceMark(w.now, p, f, before)
 	}
 	if f.Control || f.HostStack() {
-		l.flowControl.arrived(l, in, f)
-		if f.HostStack() && l.forProcessor(f) {
-			return l.takeSlowPath(in, f)
+		w.flowControl.arrived(w, in, f)
+		if f.HostStack() && w.forProcessor(f) {
+			return w.takeSlowPath(in, f)
 		}
 	}
 	// The pass's results do not survive the next one, a trigger's.
@@ -189,33 +189,33 @@ func (l *lane) arrive(p *port) error {
 		f.InPort = in.id
 		f.Entry = x.Flow
 	} else {
-		l.end(in, f)
+		w.end(in, f)
 	}
 	// What the pipeline decided on this frame's arrival is done before the frame can leave again.
 	if want != 0 {
-		if err := l.follow(in, want, priority, egress, flow); err != nil {
+		if err := w.follow(in, want, priority, egress, flow); err != nil {
 			return err
 		}
 	}
 	if forward {
-		return l.enqueue(egress, f, priority)
+		return w.enqueue(egress, f, priority)
 	}
 	return nil
 }
 
 // takeOff takes the first frame off the wire from port p, and expects the next.
-func (l *lane) takeOff(p *port) *frame.Frame {
-	f := p.wire.pop(&l.stretches)
+func (w *worker) takeOff(p *port) *frame.Frame {
+	f := p.wire.pop(&w.freeChunks)
 	next := p.wire.next()
 	if p.expected = next != vtime.Never; p.expected {
-		l.push(next, eventArrival, p.id)
+		w.push(next, eventArrival, p.id)
 	}
 	return f
 }
 
 // depart puts a frame's departure record beside the pass.
-func (l *lane) depart(p *port, f *frame.Frame) {
-	x := l.pass
+func (w *worker) depart(p *port, f *frame.Frame) {
+	x := w.pass
 	x.OutPort = uint32(p.id)
 	x.Departed = uint64(f.Departed)
 	x.OnSince = f.OnSince
@@ -225,95 +225,95 @@ func (l *lane) depart(p *port, f *frame.Frame) {
 }
 
 // process carries a frame into port in at the present time.
-func (l *lane) process(in *port, f *frame.Frame) error {
-	x := l.pass
-	x.Now = uint64(l.now)
+func (w *worker) process(in *port, f *frame.Frame) error {
+	x := w.pass
+	x.Now = uint64(w.now)
 	x.InPort = uint32(in.id)
-	l.Passes++
-	if err := l.passes.Process(int(in.id), f); err != nil {
+	w.Passes++
+	if err := w.passes.Process(int(in.id), f); err != nil {
 		return err
 	}
-	l.regions[in.region].hash.Frame(l.now, x, int(f.Length), l.passes.Header(f))
+	w.partitions[in.partition].hash.Frame(w.now, x, int(f.Length), w.passes.Header(f))
 	return nil
 }
 
 // endFrame counts a frame of n bytes that ends.
-func (l *lane) endFrame(n int) {
-	l.Ended.add(n)
-	l.lastEnd = max(l.lastEnd, l.now)
+func (w *worker) endFrame(n int) {
+	w.Ended.add(n)
+	w.lastFrameEnd = max(w.lastFrameEnd, w.now)
 }
 
 // end deals with a frame whose way ends at port in.
-func (l *lane) end(in *port, f *frame.Frame) {
-	x := l.pass
+func (w *worker) end(in *port, f *frame.Frame) {
+	x := w.pass
 	if f.HostStack() {
-		l.endHostStack(in, f)
+		w.endHostStack(in, f)
 		return
 	}
-	if in.faulty && l.endFaulty(in, f) {
+	if in.faulty && w.endFaulty(in, f) {
 		return
 	}
-	l.endFrame(int(f.Length))
+	w.endFrame(int(f.Length))
 	switch x.Verdict {
 	case ebpf.VerdictHost:
-		l.nics[in.index].Receive(l.now, f)
-		l.pool.Put(f)
-		l.mustServe(in)
+		w.nics[in.index].Receive(w.now, f)
+		w.pool.Put(f)
+		w.mustServe(in)
 		return
 	case ebpf.VerdictConsumed:
 	case ebpf.VerdictDrop:
-		l.Dropped++
-		if l.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
-			l.lost[LossRoute].add(int(f.Length))
-			l.faultOf(in).lost[LossRoute].add(int(f.Length))
+		w.Dropped++
+		if w.rerouted && (x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL) {
+			w.lost[LossRoute].add(int(f.Length))
+			w.faultOf(in).lost[LossRoute].add(int(f.Length))
 		} else if x.Reason == ebpf.ReasonNoRoute || x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonMalformed {
-			l.fail("pipelines lose nothing", l.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
+			w.fail("pipelines lose nothing", w.plan.Ports[in.id].Name, "a frame was dropped: %s", ebpf.ReasonNames[x.Reason])
 		}
 	case ebpf.VerdictNone:
-		l.fail("every frame is dealt with", l.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
+		w.fail("every frame is dealt with", w.plan.Ports[in.id].Name, "the ingress pipeline gave no verdict")
 	}
-	l.pool.Put(f)
+	w.pool.Put(f)
 }
 
 // mustServe serves a host's port; a host's port makes no pass, so nothing can go wrong.
-func (l *lane) mustServe(p *port) {
-	if err := l.serve(p); err != nil {
-		l.fail("a host's port makes no pass", l.plan.Ports[p.id].Name, "%v", err)
+func (w *worker) mustServe(p *port) {
+	if err := w.serve(p); err != nil {
+		w.fail("a host's port makes no pass", w.plan.Ports[p.id].Name, "%v", err)
 	}
 }
 
 // enqueue hands a frame that came out of port out to its switch's traffic manager.
-func (l *lane) enqueue(out int32, f *frame.Frame, priority uint8) error {
-	p := &l.ports[out]
+func (w *worker) enqueue(out int32, f *frame.Frame, priority uint8) error {
+	p := &w.ports[out]
 	f.Priority = priority
-	if d := l.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
-		l.drop(p, f, d)
+	if d := w.switches[p.index].Enqueue(int(out), f); d != switchagent.Admitted {
+		w.drop(p, f, d)
 		return nil
 	}
-	if t := l.monitor.tracer; t != nil {
-		if cut := l.switches[p.index].TakeTrimmed(); cut.Frame != nil {
-			t.Trimmed(l.now, int(out), cut.Frame, cut.Length, cut.Priority,
-				p.serialise(l.plan.Framing.LineBytes(int(cut.Frame.Length))))
+	if t := w.monitor.tracer; t != nil {
+		if cut := w.switches[p.index].TakeTrimmed(); cut.Frame != nil {
+			t.Trimmed(w.now, int(out), cut.Frame, cut.Length, cut.Priority,
+				p.serialise(w.plan.Framing.LineBytes(int(cut.Frame.Length))))
 		}
-		t.Enqueued(l.now, int(out), f, p.serialise(l.plan.Framing.LineBytes(int(f.Length))))
+		t.Enqueued(w.now, int(out), f, p.serialise(w.plan.Framing.LineBytes(int(f.Length))))
 	}
-	return l.serve(p)
+	return w.serve(p)
 }
 
 // follow does what the result of a pass asks for.
-func (l *lane) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
+func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
-		if l.watchdogs != nil {
-			l.watchPort(in)
+		if w.watchdogs != nil {
+			w.watchPort(in)
 		}
-		l.monitor.changed(l.now, in, l.pass.Changed)
+		w.monitor.changed(w.now, in, w.pass.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
-		if err := l.serve(in); err != nil {
+		if err := w.serve(in); err != nil {
 			return err
 		}
 	}
 	if want&ebpf.WantPause != 0 {
-		if err := l.flowControl.pauseWanted(l, in, priority); err != nil {
+		if err := w.flowControl.pauseWanted(w, in, priority); err != nil {
 			return err
 		}
 	}
@@ -321,55 +321,55 @@ func (l *lane) follow(in *port, want uint32, priority uint8, egress int32, flow 
 		return nil
 	}
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := l.trigger(&l.ports[egress], ebpf.TriggerWalk, 0)
+		again, err := w.trigger(&w.ports[egress], ebpf.TriggerWalk, 0)
 		if err != nil {
 			return err
 		}
 		walk = again&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
-		if _, err := l.trigger(&l.ports[egress], ebpf.TriggerFlow, flow); err != nil {
+		if _, err := w.trigger(&w.ports[egress], ebpf.TriggerFlow, flow); err != nil {
 			return err
 		}
 	}
-	l.monitor.builtCNMs(egress, priority)
+	w.monitor.builtCNMs(egress, priority)
 	return nil
 }
 
 // trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants
 // beside.
-func (l *lane) trigger(in *port, kind, argument uint32) (want uint32, err error) {
-	f, want, err := l.build(in, kind, argument, 0, ebpf.FrameMin)
+func (w *worker) trigger(in *port, kind, argument uint32) (want uint32, err error) {
+	f, want, err := w.build(in, kind, argument, 0, ebpf.FrameMin)
 	if f == nil {
 		return want, err
 	}
-	return want, l.enqueue(int32(l.pass.Egress), f, uint8(l.pass.OutPriority))
+	return want, w.enqueue(int32(w.pass.Egress), f, uint8(w.pass.OutPriority))
 }
 
 // build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil
 // if it builds none.
-func (l *lane) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
-	x := l.pass
+func (w *worker) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
+	x := w.pass
 	x.Trigger = kind
 	x.Argument = argument
 	x.Priority = uint32(priority)
 	x.OutPort = ebpf.NoPort
-	f = l.pool.Get(n)
+	f = w.pool.Get(n)
 	clear(f.Data())
-	l.Triggers++
-	if err := l.process(in, f); err != nil {
-		l.pool.Put(f)
+	w.Triggers++
+	if err := w.process(in, f); err != nil {
+		w.pool.Put(f)
 		return nil, 0, unlessUnfinished(err)
 	}
 	want = x.Want
 	if x.Verdict != ebpf.VerdictForward {
-		l.pool.Put(f)
+		w.pool.Put(f)
 		return nil, want, nil
 	}
-	l.Created.add(int(f.Length))
+	w.Created.add(int(f.Length))
 	f.InPort, f.Control = -1, false
-	if t := l.monitor.tracer; t != nil {
-		t.Built(l.now, int(in.id), f)
+	if t := w.monitor.tracer; t != nil {
+		t.Built(w.now, int(in.id), f)
 	}
 	return f, want, nil
 }
@@ -386,12 +386,12 @@ func unlessUnfinished(err error) error {
 }
 
 // unprocessed handles a frame from port p whose pass returned err.
-func (l *lane) unprocessed(p *port, f *frame.Frame, err error) error {
+func (w *worker) unprocessed(p *port, f *frame.Frame, err error) error {
 	if !errors.Is(err, plane.ErrUnfinished) {
 		return err
 	}
-	l.Hops--
-	l.ports[p.peer].arrived--
-	l.lostOnWire(p, f, LossDevice)
+	w.Hops--
+	w.ports[p.peer].arrived--
+	w.lostOnWire(p, f, LossDevice)
 	return nil
 }

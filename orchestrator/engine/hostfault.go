@@ -42,7 +42,7 @@ func (p *port) receiver() *receiver {
 }
 
 // hostPort is a host's port by its interface index.
-func (l *lane) hostPort(nic int) *port { return &l.ports[l.plan.Interfaces[nic]] }
+func (w *worker) hostPort(nic int) *port { return &w.ports[w.plan.Interfaces[nic]] }
 
 // SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes
 // what waits at once.
@@ -56,7 +56,7 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 		p.fault.receiver = nil
 		e.note(int(p.id), EventReceiver, "line rate")
 		for f := r.queue.Pop(); f != nil; f = r.queue.Pop() {
-			e.take(p, f)
+			e.deliver(p, f)
 		}
 		if r.pausing {
 			e.resumePeer(p)
@@ -79,101 +79,103 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 // endFaulty deals with a frame that a slow receiver is to get; false for any other.
 //
 //go:noinline
-func (l *lane) endFaulty(in *port, f *frame.Frame) bool {
+func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
 	r := in.fault.receiver
-	if r == nil || l.pass.Verdict != ebpf.VerdictHost {
+	if r == nil || w.pass.Verdict != ebpf.VerdictHost {
 		return false
 	}
-	size := int64(l.plan.Framing.Counted(int(f.Length)))
+	size := int64(w.plan.Framing.Counted(int(f.Length)))
 	if units.Bytes(r.buffered+size) > r.Buffer {
-		l.countLoss(in, LossReceiver, f)
+		w.countLoss(in, LossReceiver, f)
 		return true
 	}
 	r.queue.Push(f)
 	r.buffered += size
-	l.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
+	w.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
 	if r.drained == vtime.Never {
-		r.drained = l.now + r.Rate.TimeFor(int64(f.Length))
-		l.push(r.drained, eventDrain, in.id)
+		r.drained = w.now + r.Rate.TimeFor(int64(f.Length))
+		w.push(r.drained, eventDrain, in.id)
 	}
-	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && l.flowControl.usesPause() {
+	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && w.flowControl.usesPause() {
 		r.pausing = true
-		l.pausePeer(in, r)
-		l.mustServe(in)
+		w.pausePeer(in, r)
+		w.mustServe(in)
 	}
 	return true
 }
 
 // drainReceiver has the NIC take the first frame of its buffer.
-func (l *lane) drainReceiver(p *port) error {
+func (w *worker) drainReceiver(p *port) error {
 	r := p.receiver()
-	if r == nil || r.drained != l.now {
+	if r == nil || r.drained != w.now {
 		return nil
 	}
 	f := r.queue.Pop()
-	r.buffered -= int64(l.plan.Framing.Counted(int(f.Length)))
-	l.take(p, f)
+	r.buffered -= int64(w.plan.Framing.Counted(int(f.Length)))
+	w.deliver(p, f)
 	r.drained = vtime.Never
 	if next := r.queue.Head(); next != nil {
-		r.drained = l.now + r.Rate.TimeFor(int64(next.Length))
-		l.push(r.drained, eventDrain, p.id)
+		r.drained = w.now + r.Rate.TimeFor(int64(next.Length))
+		w.push(r.drained, eventDrain, p.id)
 	}
 	if r.pausing && units.Bytes(r.buffered) <= r.XON {
 		r.pausing = false
-		l.resumePeer(p)
+		w.resumePeer(p)
 	}
-	return l.serve(p)
+	return w.serve(p)
 }
 
 // take ends a frame at a NIC.
-func (l *lane) take(p *port, f *frame.Frame) {
-	l.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(l.plan.Framing.Counted(int(f.Length)))
-	l.endFrame(int(f.Length))
-	l.moved = max(l.moved, l.now)
-	l.nics[p.index].Receive(l.now, f)
-	l.pool.Put(f)
+func (w *worker) deliver(p *port, f *frame.Frame) {
+	w.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(w.plan.Framing.Counted(int(f.Length)))
+	w.endFrame(int(f.Length))
+	w.lastProgress = max(w.lastProgress, w.now)
+	w.nics[p.index].Receive(w.now, f)
+	w.pool.Put(f)
 }
 
 // pfcAt is PFC's settings at the switch of a host's port.
-func (l *lane) pfcAt(p *port) *switchagent.PFC { return &l.settings[l.ports[p.peer].index].PFC }
+func (w *worker) pfcAt(p *port) *switchagent.PFC { return &w.settings[w.ports[p.peer].index].PFC }
 
 // pausePeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
-func (l *lane) pausePeer(p *port, r *receiver) {
-	pfc := l.pfcAt(p)
-	l.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
-	r.pauseAt = l.now + vtime.Time(l.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
-	l.push(r.pauseAt, eventReceiverPause, p.id)
+func (w *worker) pausePeer(p *port, r *receiver) {
+	pfc := w.pfcAt(p)
+	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
+	r.pauseAt = w.now + vtime.Time(w.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
+	w.push(r.pauseAt, eventReceiverPause, p.id)
 }
 
-func (l *lane) resumePeer(p *port) { l.queuePFC(p, l.pfcAt(p).Priorities, wire.Resume, PauseReceiver) }
+func (w *worker) resumePeer(p *port) {
+	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
+}
 
 // pausePeerAgain sends a slow receiver's PAUSE again.
-func (l *lane) pausePeerAgain(p *port) error {
+func (w *worker) pausePeerAgain(p *port) error {
 	r := p.receiver()
-	if r == nil || !r.pausing || r.pauseAt != l.now {
+	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil
 	}
-	l.pausePeer(p, r)
-	return l.serve(p)
+	w.pausePeer(p, r)
+	return w.serve(p)
 }
 
 // queuePFC builds a host's PFC frames, one a priority, and queues them before all else.
-func (l *lane) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause) {
+func (w *worker) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause) {
 	for ; priorities != 0; priorities &= priorities - 1 {
-		f := l.pool.Get(wire.PFCLen)
+		f := w.pool.Get(wire.PFCLen)
 		priority := uint8(bits.TrailingZeros8(priorities))
-		wire.PutPause(f.Data(), l.plan.Ports[p.id].MAC, priority, quanta)
+		wire.PutPause(f.Data(), w.plan.Ports[p.id].MAC, priority, quanta)
 		f.Control, f.Priority = true, 0
 		f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0, 0
-		l.Created.add(int(f.Length))
+		w.Created.add(int(f.Length))
 		if quanta == wire.Resume {
-			l.state.Ports[p.id].ResumesSent++
+			w.state.Ports[p.id].ResumesSent++
 		} else {
-			l.state.Ports[p.id].PausesSent++
-			l.monitor.built(l.now, p, priority, why)
+			w.state.Ports[p.id].PausesSent++
+			w.monitor.built(w.now, p, priority, why)
 		}
 		if p.fault.down {
-			l.refused(p, f)
+			w.refused(p, f)
 			continue
 		}
 		p.queueControl(f)
@@ -207,15 +209,15 @@ func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) 
 }
 
 // sendStorm sends the next PAUSEs of an injected storm.
-func (l *lane) sendStorm(p *port) error {
+func (w *worker) sendStorm(p *port) error {
 	f := p.fault.storm
-	if f == nil || f.next != l.now {
+	if f == nil || f.next != w.now {
 		return nil
 	}
-	l.queuePFC(p, f.priorities, wire.PauseMax, PauseStorm)
-	f.next = l.now + f.interval
-	l.push(f.next, eventPFCStorm, p.id)
-	return l.serve(p)
+	w.queuePFC(p, f.priorities, wire.PauseMax, PauseStorm)
+	f.next = w.now + f.interval
+	w.push(f.next, eventPFCStorm, p.id)
+	return w.serve(p)
 }
 
 // list is a set of priorities as numbers.

@@ -78,13 +78,13 @@ func (e *Engine) HostStack(nic int) HostStackCounts {
 
 // offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false
 // if data is not all of it.
-func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
+func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
-	if !whole || len(data) < wire.EthernetLen || len(data) > l.mtuOf(p.id)+wire.EthernetLen || !l.carries(data) {
+	if !whole || len(data) < wire.EthernetLen || len(data) > w.mtuOf(p.id)+wire.EthernetLen || !w.carries(data) {
 		o.Unknown++
 		return
 	}
-	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !l.slowPath.querier &&
+	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !w.slowPath.querier &&
 		switchagent.MembershipOf(data) == switchagent.MembershipReport {
 		return // of the groups of its addresses, the kernel's own: nobody has asked, and hosts at rest send nothing
 	}
@@ -94,48 +94,48 @@ func (l *lane) offer(p *port, data []byte, whole bool, at vtime.Time) {
 		return
 	}
 	n := max(len(data), ebpf.FrameMin)
-	f := l.pool.Get(n)
+	f := w.pool.Get(n)
 	clear(f.Data()[copy(f.Data(), data):])
 	f.MakeHostStack()
 	f.Priority = priority
-	at = max(at, o.to.last, l.now)
+	at = max(at, o.to.last, w.now)
 	o.to.last = at
-	if at <= l.now && o.to.queue.Packets == 0 {
+	if at <= w.now && o.to.queue.Packets == 0 {
 		o.push(f)
-		l.mustServe(p)
+		w.mustServe(p)
 		return
 	}
 	if o.to.queue.Packets == 0 {
-		l.push(at, eventHostStack, p.id)
+		w.push(at, eventHostStack, p.id)
 	}
 	o.to.queue.Push(f)
 	o.to.at = append(o.to.at, at)
 }
 
 // carries says whether the fabric carries frames of this kind: IP, ARP, and what a link's peer is told by PFC.
-func (l *lane) carries(data []byte) bool {
+func (w *worker) carries(data []byte) bool {
 	switch binary.BigEndian.Uint16(data[12:]) {
 	case wire.EtherTypeIPv4, wire.EtherTypeIPv6, wire.EtherTypeARP:
 		return true
 	case uint16(wire.EtherTypeMACControl):
-		return l.flowControl.usesPause()
+		return w.flowControl.usesPause()
 	}
 	return false
 }
 
 // hostStackDue queues the frames of a host's programs whose time has come.
-func (l *lane) hostStackDue(p *port) error {
+func (w *worker) hostStackDue(p *port) error {
 	o := p.hostStack
 	n := 0
-	for n < len(o.to.at) && o.to.at[n] <= l.now {
+	for n < len(o.to.at) && o.to.at[n] <= w.now {
 		o.push(o.to.queue.Pop())
 		n++
 	}
 	o.to.at = o.to.at[:copy(o.to.at, o.to.at[n:])]
 	if len(o.to.at) > 0 {
-		l.push(o.to.at[0], eventHostStack, p.id)
+		w.push(o.to.at[0], eventHostStack, p.id)
 	}
-	return l.serve(p)
+	return w.serve(p)
 }
 
 func (o *hostStack) push(f *frame.Frame) {
@@ -156,10 +156,10 @@ func (o *hostStack) pop(priority uint8) *frame.Frame {
 
 // pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately
 // within one.
-func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
-	o, nic := p.hostStack, l.nics[p.index]
-	registers := &l.state.Ports[p.id]
-	roce := uint8(1<<l.hosts.DataPriority|1<<l.hosts.ControlPriority) | l.data
+func (w *worker) pullShared(p *port) (*frame.Frame, vtime.Time) {
+	o, nic := p.hostStack, w.nics[p.index]
+	registers := &w.state.Ports[p.id]
+	roce := uint8(1<<w.hosts.DataPriority|1<<w.hosts.ControlPriority) | w.data
 	wake := vtime.Never
 	for priority := uint8(switchagent.Priorities); priority > 0; {
 		priority--
@@ -167,20 +167,20 @@ func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
 		if (roce|o.waiting)&bit == 0 {
 			continue
 		}
-		if l.countsFrames && o.waiting&bit != 0 {
-			l.flowControl.gate(l, p, bit, plane.FrameSize(l.plan))
+		if w.countsFrames && o.waiting&bit != 0 {
+			w.flowControl.gate(w, p, bit, plane.FrameSize(w.plan))
 		}
-		if until := vtime.Time(registers.Class[priority].PausedUntil); until > l.now {
+		if until := vtime.Time(registers.Class[priority].PausedUntil); until > w.now {
 			wake = min(wake, until)
-			if roce&bit != 0 && l.hosts.ACKsWhenPaused {
-				if f, _ := nic.Dequeue(l.now, 0xff); f != nil {
+			if roce&bit != 0 && w.hosts.ACKsWhenPaused {
+				if f, _ := nic.Dequeue(w.now, 0xff); f != nil {
 					return f, 0
 				}
 			}
 			continue
 		}
 		if roce&bit != 0 && (o.waiting&bit == 0 || o.yield&bit == 0) {
-			f, next := nic.Dequeue(l.now, ^bit)
+			f, next := nic.Dequeue(w.now, ^bit)
 			if f != nil {
 				o.yield |= bit
 				return f, 0
@@ -196,21 +196,21 @@ func (l *lane) pullShared(p *port) (*frame.Frame, vtime.Time) {
 }
 
 // endHostStack deals with a program's frame whose way ends at port in.
-func (l *lane) endHostStack(in *port, f *frame.Frame) {
-	l.Ended.add(int(f.Length))
-	x := l.pass
+func (w *worker) endHostStack(in *port, f *frame.Frame) {
+	w.Ended.add(int(f.Length))
+	x := w.pass
 	verdict := x.Verdict
 	switch verdict {
 	case ebpf.VerdictStack:
 		in.hostStack.Delivered.add(int(f.Length))
 	case ebpf.VerdictHost:
-		if l.takeDatagram(in, f) {
+		if w.takeDatagram(in, f) {
 			in.hostStack.Datagrams++
 		} else {
 			in.hostStack.RoCE++
 		}
 	case ebpf.VerdictConsumed:
-		l.ports[in.peer].hostStack.ended++
+		w.ports[in.peer].hostStack.ended++
 		pfc := wire.PFC(f.Data())
 		for i := range uint8(switchagent.Priorities) {
 			if pfc.ClassEnable()>>i&1 != 0 {
@@ -218,47 +218,47 @@ func (l *lane) endHostStack(in *port, f *frame.Frame) {
 				if pfc.Time(i) != 0 {
 					k = 1
 				}
-				l.ports[in.peer].hostStack.forged[k]++
+				w.ports[in.peer].hostStack.forged[k]++
 			}
 		}
 	default:
-		l.refuseHostStack(f)
+		w.refuseHostStack(f)
 	}
-	l.pool.Put(f)
-	if verdict == ebpf.VerdictStack && l.replies != nil {
-		l.replies(int(in.id))
+	w.pool.Put(f)
+	if verdict == ebpf.VerdictStack && w.replies != nil {
+		w.replies(int(in.id))
 	}
 }
 
 // refuseHostStack counts a program's frame that the fabric dropped.
-func (l *lane) refuseHostStack(f *frame.Frame) {
-	if p := l.senderOf(f); p != nil {
+func (w *worker) refuseHostStack(f *frame.Frame) {
+	if p := w.senderOf(f); p != nil {
 		p.hostStack.Refused++
 	}
-	l.Totals.Refused++
+	w.Totals.Refused++
 }
 
 // senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
-func (l *lane) senderOf(f *frame.Frame) *port {
+func (w *worker) senderOf(f *frame.Frame) *port {
 	source, _ := switchagent.Ends(f.Data())
-	if nic := l.interfaceOf(source); nic >= 0 {
-		return l.hostPort(nic)
+	if nic := w.interfaceOf(source); nic >= 0 {
+		return w.hostPort(nic)
 	}
 	return nil
 }
 
 // interfaceOf is the index of a host's interface with an address; -1 if there is none.
-func (l *lane) interfaceOf(a wire.Addr) int {
+func (w *worker) interfaceOf(a wire.Addr) int {
 	address := binary.BigEndian.Uint32(a[:])
-	if nic := int(address&0xffffff) - 1; address>>24 == 10 && nic >= 0 && nic < len(l.plan.Interfaces) {
+	if nic := int(address&0xffffff) - 1; address>>24 == 10 && nic >= 0 && nic < len(w.plan.Interfaces) {
 		return nic
 	}
 	return -1
 }
 
 // switchOf is the index of the switch with an address; -1 if there is none.
-func (l *lane) switchOf(a wire.Addr) int {
-	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(l.switches) {
+func (w *worker) switchOf(a wire.Addr) int {
+	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(w.switches) {
 		return i
 	}
 	return -1
@@ -320,13 +320,13 @@ func (e *Engine) findTrees() {
 }
 
 // wayTo is the port of a switch by which a frame to another gets there by the fewest links; -1: there is none.
-func (l *lane) wayTo(from, to int) int32 {
-	ways := l.slowPath.ways[to]
+func (w *worker) wayTo(from, to int) int32 {
+	ways := w.slowPath.ways[to]
 	if ways == nil {
-		e := l.first
+		e := w.firstWorker
 		ways = slices.Repeat([]int32{-1}, len(e.switches))
 		for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
-			for _, id := range l.plan.Nodes[l.plan.Switch[queue[0]]].Ports {
+			for _, id := range w.plan.Nodes[w.plan.Switch[queue[0]]].Ports {
 				far := &e.ports[e.ports[id].peer]
 				if up := far.fault == nil || !far.fault.down; up && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
 					ways[far.index] = far.id
@@ -334,103 +334,103 @@ func (l *lane) wayTo(from, to int) int32 {
 				}
 			}
 		}
-		l.slowPath.ways[to] = ways
+		w.slowPath.ways[to] = ways
 	}
 	return ways[from]
 }
 
 // forProcessor says whether the pass of a program's frame has come to what a switch's processor deals with.
-func (l *lane) forProcessor(f *frame.Frame) bool {
-	x := l.pass
+func (w *worker) forProcessor(f *frame.Frame) bool {
+	x := w.pass
 	switch x.Verdict {
 	case ebpf.VerdictProcessor, ebpf.VerdictFlood:
 		return true
 	case ebpf.VerdictDrop:
 		return x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonNoRoute
 	case ebpf.VerdictForward:
-		return int(f.Length) > l.mtuOf(int32(x.Egress))+wire.EthernetLen
+		return int(f.Length) > w.mtuOf(int32(x.Egress))+wire.EthernetLen
 	}
 	return false
 }
 
 // mtuOf is the MTU of a port.
-func (l *lane) mtuOf(p int32) int { return l.plan.Ports[p].MTU }
+func (w *worker) mtuOf(p int32) int { return w.plan.Ports[p].MTU }
 
 // takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not
 // forwarded, or to a port whose MTU it exceeds.
-func (l *lane) takeSlowPath(in *port, f *frame.Frame) error {
-	x := l.pass
+func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
+	x := w.pass
 	switch x.Verdict {
 	case ebpf.VerdictForward:
 		egress := int32(x.Egress)
 		priority := uint8(x.OutPriority)
-		l.state.Release(int(in.id), priority, int(f.Length), x.Flow)
+		w.state.Release(int(in.id), priority, int(f.Length), x.Flow)
 		if switchagent.MayFragment(f.Data()) {
-			return l.fragment(egress, f, priority)
+			return w.fragment(egress, f, priority)
 		}
-		return l.answer(in, f, switchagent.CauseSize, l.mtuOf(egress))
+		return w.answer(in, f, switchagent.CauseSize, w.mtuOf(egress))
 	case ebpf.VerdictFlood:
-		return l.flood(in, f, uint8(x.OutPriority))
+		return w.flood(in, f, uint8(x.OutPriority))
 	case ebpf.VerdictDrop:
 		why := switchagent.CauseRoute
 		if x.Reason == ebpf.ReasonTTL {
 			why = switchagent.CauseTTL
 		}
-		return l.answer(in, f, why, 0)
+		return w.answer(in, f, why, 0)
 	}
 	if _, destination := switchagent.Ends(f.Data()); wire.Ethernet(f.Data()).Type() != wire.EtherTypeARP {
-		to := l.switchOf(destination)
+		to := w.switchOf(destination)
 		if to < 0 && isSwitch(destination) {
-			return l.answer(in, f, switchagent.CauseRoute, 0)
+			return w.answer(in, f, switchagent.CauseRoute, 0)
 		}
 		if to >= 0 && to != int(in.index) {
-			out := l.wayTo(int(in.index), to)
+			out := w.wayTo(int(in.index), to)
 			switch {
 			case out < 0:
-				return l.answer(in, f, switchagent.CauseRoute, 0)
+				return w.answer(in, f, switchagent.CauseRoute, 0)
 			case !switchagent.Hop(f.Data()):
-				return l.answer(in, f, switchagent.CauseTTL, 0)
+				return w.answer(in, f, switchagent.CauseTTL, 0)
 			}
-			wire.Ethernet(f.Data()).SetDst(l.plan.Ports[l.ports[out].peer].MAC)
-			wire.Ethernet(f.Data()).SetSrc(l.plan.Ports[out].MAC)
-			return l.sendOn(out, f, wire.PriorityOf(f.Data()))
+			wire.Ethernet(f.Data()).SetDst(w.plan.Ports[w.ports[out].peer].MAC)
+			wire.Ethernet(f.Data()).SetSrc(w.plan.Ports[out].MAC)
+			return w.sendOn(out, f, wire.PriorityOf(f.Data()))
 		}
 	}
-	return l.answer(in, f, switchagent.CauseOwn, 0)
+	return w.answer(in, f, switchagent.CauseOwn, 0)
 }
 
 // answer has a switch's processor answer a frame that came by port in, which ends, by the same port.
-func (l *lane) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
-	on := &switchagent.Link{Between: wire.Between{From: l.plan.Ports[in.id].MAC, To: l.plan.Ports[in.peer].MAC}}
-	if far := &l.ports[in.peer]; !far.isSwitch {
-		on.Host = l.plan.Address(topologies.PortID(far.id)).As4()
+func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
+	on := &switchagent.Link{Between: wire.Between{From: w.plan.Ports[in.id].MAC, To: w.plan.Ports[in.peer].MAC}}
+	if far := &w.ports[in.peer]; !far.isSwitch {
+		on.Host = w.plan.Address(topologies.PortID(far.id)).As4()
 	}
-	processor := &l.slowPath.processors[in.index]
-	reply := l.pool.Get(min(switchagent.MostAnswer(int(f.Length)), plane.FrameSize(l.plan)))
-	n := processor.Answer(l.now, reply.Data(), f.Data(), on, why, mtu)
+	processor := &w.slowPath.processors[in.index]
+	reply := w.pool.Get(min(switchagent.MostAnswer(int(f.Length)), plane.FrameSize(w.plan)))
+	n := processor.Answer(w.now, reply.Data(), f.Data(), on, why, mtu)
 	if why == switchagent.CauseOwn {
-		l.takeFrame(f, l.senderOf(f))
+		w.takeFrame(f, w.senderOf(f))
 	} else {
-		l.endFrame(int(f.Length))
-		l.refuseHostStack(f)
-		l.pool.Put(f)
+		w.endFrame(int(f.Length))
+		w.refuseHostStack(f)
+		w.pool.Put(f)
 	}
 	if n == 0 {
-		l.pool.Put(reply)
+		w.pool.Put(reply)
 		return nil
 	}
 	reply.Length = int32(n)
 	reply.MakeHostStack()
-	l.Created.add(n)
-	l.Built++
-	return l.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
+	w.Created.add(n)
+	w.Built++
+	return w.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
 }
 
 // fragment sends the fragments of a frame, which ends, by port out, whose MTU it exceeds.
-func (l *lane) fragment(out int32, f *frame.Frame, priority uint8) error {
-	mtu := l.mtuOf(out)
+func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
+	mtu := w.mtuOf(out)
 	for at, more := 0, true; more; {
-		part := l.pool.Get(mtu + wire.EthernetLen)
+		part := w.pool.Get(mtu + wire.EthernetLen)
 		n, next := switchagent.Fragment(part.Data(), f.Data(), at, mtu)
 		if short := ebpf.FrameMin - n; short > 0 {
 			clear(part.Data()[n:ebpf.FrameMin])
@@ -438,74 +438,74 @@ func (l *lane) fragment(out int32, f *frame.Frame, priority uint8) error {
 		}
 		part.Length = int32(n)
 		part.MakeHostStack()
-		l.Created.add(n)
-		l.Built++
-		if err := l.sendOn(out, part, priority); err != nil {
+		w.Created.add(n)
+		w.Built++
+		if err := w.sendOn(out, part, priority); err != nil {
 			return err
 		}
 		at, more = next, next > 0
 	}
-	l.takeFrame(f, l.senderOf(f))
+	w.takeFrame(f, w.senderOf(f))
 	return nil
 }
 
 // takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has
 // made it.
-func (l *lane) takeFrame(f *frame.Frame, sender *port) {
+func (w *worker) takeFrame(f *frame.Frame, sender *port) {
 	if sender != nil && sender.hostStack != nil {
 		sender.hostStack.Taken++
 	}
-	l.Taken++
-	l.endFrame(int(f.Length))
-	l.pool.Put(f)
+	w.Taken++
+	w.endFrame(int(f.Length))
+	w.pool.Put(f)
 }
 
 // sendOn queues a frame that takes the slow path at port out.
-func (l *lane) sendOn(out int32, f *frame.Frame, priority uint8) error {
-	p := &l.ports[out]
+func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
+	p := &w.ports[out]
 	f.InPort, f.Entry = -1, 0
-	s := l.switches[p.index]
-	if queued, _ := s.Port(int(out)).Queue(priority); queued+int64(f.Length) > int64(l.settings[p.index].LossyLimit) {
+	s := w.switches[p.index]
+	if queued, _ := s.Port(int(out)).Queue(priority); queued+int64(f.Length) > int64(w.settings[p.index].LossyLimit) {
 		f.Priority = priority
-		l.endFrame(int(f.Length))
-		l.refuseHostStack(f)
-		l.pool.Put(f)
+		w.endFrame(int(f.Length))
+		w.refuseHostStack(f)
+		w.pool.Put(f)
 		return nil
 	}
-	return l.enqueue(out, f, priority)
+	return w.enqueue(out, f, priority)
 }
 
 // flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches
 // are told, and keep to themselves, as no router asks them: every group goes to all. Once a host has asked itself, it
 // gets the answers (RFC 4541, section 2.1.1).
-func (l *lane) flood(in *port, f *frame.Frame, priority uint8) error {
+func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {
 	case switchagent.MembershipLink:
-		return l.answer(in, f, switchagent.CauseOwn, 0)
+		return w.answer(in, f, switchagent.CauseOwn, 0)
 	case switchagent.MembershipReport:
-		if !l.slowPath.querier {
-			l.takeFrame(f, &l.ports[in.peer])
+		if !w.slowPath.querier {
+			w.takeFrame(f, &w.ports[in.peer])
 			return nil
 		}
 	case switchagent.MembershipQuery:
-		l.slowPath.querier = true
+		w.slowPath.querier = true
 	}
 	n := int(f.Length)
-	for _, id := range l.slowPath.trees[in.index] {
-		if id == in.id || n > l.mtuOf(id)+wire.EthernetLen {
+	for _, id := range w.slowPath.trees[in.index] {
+		if id == in.id || n > w.mtuOf(id)+wire.EthernetLen {
 			continue
 		}
-		c := l.pool.Get(n)
+		c := w.pool.Get(n)
 		copy(c.Data(), f.Data())
 		c.MakeHostStack()
-		l.Created.add(n)
-		l.Built++
-		if err := l.sendOn(id, c, priority); err != nil {
-			l.pool.Put(f)
+		w.Created.add(n)
+		w.Built++
+		if err := w.sendOn(id, c, priority); err != nil {
+			w.pool.Put(f)
 			return err
 		}
 	}
-	l.takeFrame(f, &l.ports[in.peer])
+	w.takeFrame(f, &w.ports[in.peer])
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 		if p.wire.count == 0 {
 			l.push(*arrival, eventArrival, p.id)
 		}
-		p.wire.push(f, *arrival, &l.stretches)
+		p.wire.push(f, *arrival, &l.freeChunks)
 		p.txFrames++
 		l.Created.add(wire.PFCLen)
 		if quanta > 0 {

@@ -239,15 +239,15 @@ const grantInvariant = "grants add up"
 
 // checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked
 // for, nor spent that was not granted.
-func (l *lane) checkGrants(f *Flow, g hostagent.GrantCounts) {
+func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	place := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted
 	if g.Initial+g.Heard != sent+g.Left {
-		l.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
+		w.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
 			g.Initial, g.Heard, sent, g.Left)
 	}
 	if g.Heard > g.Granted || g.Granted > g.Demand {
-		l.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
+		w.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
 	}
 }
 
@@ -362,17 +362,17 @@ func (e *Engine) checkDrops() {
 const sendableInvariant = "controllers say what can be sent"
 
 // mostMisled is how many flows whose congestion controls broke it are named.
-const mostMisled = 3
+const maxNamedControlErrors = 3
 
-// misled is a flow whose congestion control said what cannot be done.
-type misled struct {
+// controlError is a flow whose congestion control said what cannot be done.
+type controlError struct {
 	flow   int // number
 	place  string
 	broken hostagent.ControlError
 }
 
-// misled is what the flow's congestion control said that cannot be done; nil: nothing.
-func (e *Engine) misled(f *Flow) *misled {
+// controlError is what the flow's congestion control said that cannot be done; nil: nothing.
+func (e *Engine) controlErrorOf(f *Flow) *controlError {
 	if f.Sender == nil {
 		return nil
 	}
@@ -380,7 +380,7 @@ func (e *Engine) misled(f *Flow) *misled {
 	if broken == nil {
 		return nil
 	}
-	return &misled{f.Number, e.placeOf(f), *broken}
+	return &controlError{f.Number, e.placeOf(f), *broken}
 }
 
 // placeOf is a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
@@ -392,10 +392,10 @@ func (e *Engine) placeOf(f *Flow) string {
 	return place
 }
 
-// Misled is how many flows have not ended of which the congestion control said what cannot be done.
-func (e *Engine) Misled() (n int) {
+// ControlErrors is how many flows have not ended of which the congestion control said what cannot be done.
+func (e *Engine) ControlErrors() (n int) {
 	for i := range e.flows {
-		if f := &e.flows[i]; f.Finished == vtime.Never && e.misled(f) != nil {
+		if f := &e.flows[i]; f.Finished == vtime.Never && e.controlErrorOf(f) != nil {
 			n++
 		}
 	}
@@ -404,22 +404,22 @@ func (e *Engine) Misled() (n int) {
 
 // checkControllers: congestion controls say what can be done. The first flows of which that was not so are named.
 func (e *Engine) checkControllers() {
-	all := slices.Clone(e.misledBefore)
+	all := slices.Clone(e.pastControlErrors)
 	for i := range e.flows {
-		if m := e.misled(&e.flows[i]); m != nil {
+		if m := e.controlErrorOf(&e.flows[i]); m != nil {
 			all = append(all, *m)
 		}
 	}
-	slices.SortFunc(all, func(a, b misled) int {
+	slices.SortFunc(all, func(a, b controlError) int {
 		return cmp.Or(cmp.Compare(a.broken.At, b.broken.At), cmp.Compare(a.flow, b.flow))
 	})
-	for i := range all[:min(len(all), mostMisled)] {
+	for i := range all[:min(len(all), maxNamedControlErrors)] {
 		m := &all[i]
 		detail := m.broken.String()
-		if more := len(all) - mostMisled; more > 0 && i == mostMisled-1 {
+		if more := len(all) - maxNamedControlErrors; more > 0 && i == maxNamedControlErrors-1 {
 			detail += fmt.Sprintf("; and of %d more", more)
 		}
 		v := &Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail}
-		e.broken = append(e.broken, broken{none, v})
+		e.broken = append(e.broken, brokenInvariant{noPartition, v})
 	}
 }

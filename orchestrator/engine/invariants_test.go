@@ -87,7 +87,7 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 			}
 		}},
 		{name: "packet swallowed by a wire", invariant: arrives, place: "s0-eth1", during: func(l *lab) {
-			f := l.ports[l.port("h0", "s0")].wire.pop(&l.stretches) // the next one takes its place
+			f := l.ports[l.port("h0", "s0")].wire.pop(&l.freeChunks) // the next one takes its place
 			l.Ended.add(len(f.Data()))
 			l.pool.Put(f)
 		}},

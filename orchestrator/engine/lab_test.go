@@ -139,8 +139,8 @@ func openPlane(t testing.TB, name string, plan *topologies.Plan, features plane.
 // FlowDone is told by the engine.
 func (l *lab) FlowDone(vtime.Time, int) {}
 
-// PFCCame implements Observer.
-func (l *lab) PFCCame(PFCArrival) {}
+// PFCReceived implements Observer.
+func (l *lab) PFCReceived(PFCArrival) {}
 
 // FaultEvent is told by the engine.
 func (l *lab) FaultEvent(ev FaultEvent) { l.events = append(l.events, ev) }

@@ -35,7 +35,7 @@ func (e *Engine) SetLink(id int, up bool) error {
 func (e *Engine) linkDown(ends [2]*port) error {
 	for _, p := range ends {
 		for p.wire.count > 0 {
-			if err := e.lose(p, p.wire.pop(&e.stretches), LossLink); err != nil {
+			if err := e.lose(p, p.wire.pop(&e.freeChunks), LossLink); err != nil {
 				return err
 			}
 		}
@@ -53,14 +53,14 @@ func (e *Engine) linkDown(ends [2]*port) error {
 // forgetPauses ends what holds a port up: its peer, which would end it, is gone.
 func (e *Engine) forgetPauses(p *port) {
 	e.monitor.linkDown(e.now, p)
-	e.flowControl.linkDown(&e.lane, p)
+	e.flowControl.linkDown(&e.worker, p)
 }
 
 // flush loses what waits at a port.
 func (e *Engine) flush(p *port) error {
 	lose := func(f *frame.Frame) {
 		if f.Control {
-			e.flowControl.refused(&e.lane, p, f)
+			e.flowControl.refused(&e.worker, p, f)
 		}
 		e.countLoss(p, LossPort, f)
 	}
@@ -81,7 +81,7 @@ func (e *Engine) flush(p *port) error {
 }
 
 func (e *Engine) linkUp(ends [2]*port) error {
-	if err := e.flowControl.linkUp(&e.lane, ends); err != nil {
+	if err := e.flowControl.linkUp(&e.worker, ends); err != nil {
 		return err
 	}
 	for _, p := range ends {

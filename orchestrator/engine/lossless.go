@@ -19,12 +19,12 @@ type overrun struct {
 
 // failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy,
 // however many follow.
-func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
+func (w *worker) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	at := overrun{p.id, f.Priority, why}
 	if why == switchagent.DropHeadroom { // an account of the port that it came by
 		at.port = f.InPort
 	}
-	r := l.regions[p.region]
+	r := w.partitions[p.partition]
 	if v, seen := r.overruns[at]; seen {
 		v.Times++
 		return
@@ -34,26 +34,26 @@ func (l *lane) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	}
 	missing := ""
 	if why == switchagent.DropHeadroom {
-		missing = l.lacksHeadroom(&l.ports[at.port], f.Priority)
+		missing = w.lacksHeadroom(&w.ports[at.port], f.Priority)
 	} else {
-		missing = fill.LacksBuffer(l.settings[p.index], l.cables[p.index])
+		missing = fill.LacksBuffer(w.settings[p.index], w.cables[p.index])
 	}
-	r.overruns[at] = l.fail(NothingDropped, l.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
+	r.overruns[at] = w.fail(NothingDropped, w.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
 // lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to
 // do.
-func (l *lane) lacksHeadroom(p *port, priority uint8) string {
-	_, cable := l.cableOf(p)
-	needed := cable.InFlight(&l.settings[p.index].PFC)
-	headroom := units.Bytes(l.switches[p.index].Headroom(int(p.id)))
-	answers := l.answersPaused(&l.ports[p.peer], priority)
+func (w *worker) lacksHeadroom(p *port, priority uint8) string {
+	_, cable := w.cableOf(p)
+	needed := cable.InFlight(&w.settings[p.index].PFC)
+	headroom := units.Bytes(w.switches[p.index].Headroom(int(p.id)))
+	answers := w.answersPaused(&w.ports[p.peer], priority)
 	switch {
 	case answers && headroom >= needed.Sum():
 		return fmt.Sprintf("%s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), "+
 			"without end, and the %v of headroom "+
 			"hold what is in flight and no more: host.ack_when_paused must be false, or switch.pfc.headroom much more",
-			l.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
+			w.plan.PeerNode(topologies.PortID(p.id)).Name, headroom)
 	case headroom >= needed.Sum():
 		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
 			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
@@ -62,15 +62,15 @@ func (l *lane) lacksHeadroom(p *port, priority uint8) string {
 		needed.Sum(), &needed, headroom, needed.Sum())
 	if answers {
 		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top",
-			l.plan.PeerNode(topologies.PortID(p.id)).Name)
+			w.plan.PeerNode(topologies.PortID(p.id)).Name)
 	}
 	return text
 }
 
 // answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is
 // paused.
-func (l *lane) answersPaused(p *port, priority uint8) bool {
-	return !p.isSwitch && l.hosts.ACKsWhenPaused &&
-		(priority == l.hosts.ACKPriority() || priority == l.hosts.ControlPriority || l.hosts.ACKsWithData &&
-			l.data>>priority&1 != 0)
+func (w *worker) answersPaused(p *port, priority uint8) bool {
+	return !p.isSwitch && w.hosts.ACKsWhenPaused &&
+		(priority == w.hosts.ACKPriority() || priority == w.hosts.ControlPriority || w.hosts.ACKsWithData &&
+			w.data>>priority&1 != 0)
 }

@@ -11,20 +11,20 @@ import (
 )
 
 // TestLostPauseIsOfItsTime: a frame that overruns a port is a lost PAUSE's fault if it was sent after that should have
-// come, and a broken invariant if before, in whatever order the regions are driven. With a headroom of less than the
+// come, and a broken invariant if before, in whatever order the partitions are driven. With a headroom of less than the
 // cable holds there are both.
 func TestLostPauseIsOfItsTime(t *testing.T) {
 	both := 0
 	for headroom := units.Bytes(1000); headroom < 9000; headroom += 400 {
 		want := ""
 		for _, one := range []bool{true, false} {
-			for _, every := range []vtime.Time{0, 100 * vtime.Nanosecond, 730 * vtime.Nanosecond} { // at which all regions meet
+			for _, every := range []vtime.Time{0, 100 * vtime.Nanosecond, 730 * vtime.Nanosecond} { // at which all partitions meet
 				overran, breaches := lostPauses(t, headroom, every, one)
 				got := fmt.Sprintf("%d of a lost PAUSE, %d breaches", overran, breaches)
 				if want == "" {
 					want = got
 				} else if got != want {
-					t.Errorf("headroom %v, regions meet every %v, one region %v: %s; else %s", headroom, every, one, got, want)
+					t.Errorf("headroom %v, partitions meet every %v, one partition %v: %s; else %s", headroom, every, one, got, want)
 				}
 				if overran > 0 && breaches > 0 {
 					both++

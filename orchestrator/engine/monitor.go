@@ -26,25 +26,25 @@ import (
 // one comparison but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search
 // for deadlocks, which nobody has to tell anything.
 type monitor struct {
-	state       *ebpf.State
-	pass        *ebpf.Pass
-	switches    []*switchagent.Switch
-	observer    Observer // nil: nobody
-	tracer      Tracer   // nil: nobody
-	flowControl flowControl
-	apart       bool // there are several regions, of which some are ahead of others
+	state          *ebpf.State
+	pass           *ebpf.Pass
+	switches       []*switchagent.Switch
+	observer       Observer // nil: nobody
+	tracer         Tracer   // nil: nobody
+	flowControl    flowControl
+	unsynchronised bool // there are several partitions, of which some are ahead of others
 
 	// What the observer has not been told of.
-	seen     []pfcSeen
-	came     []PFCArrival
-	happened []FaultEvent
+	pfcDepartures []pfcDeparture
+	pfcArrivals   []PFCArrival
+	faultEvents   []FaultEvent
 
 	pauses []pauseRecord // by port and priority; nil: not kept
 	counts []*portCounts // by port; nil: not kept
 }
 
-// pfcSeen is a PAUSE or RESUME that left, for the observer.
-type pfcSeen struct {
+// pfcDeparture is a PAUSE or RESUME that left, for the observer.
+type pfcDeparture struct {
 	at       vtime.Time
 	port     int32
 	priority uint8
@@ -52,8 +52,8 @@ type pfcSeen struct {
 }
 
 // Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told
-// by the lane that drives its region, and so lanes may call it at once, for ports of different regions. Frames have
-// notes for it (frame.Frame.Note).
+// by the worker that drives its partition, and so workers may call it at once, for ports of different partitions.
+// Frames have notes for it (frame.Frame.Note).
 type Tracer interface {
 	// NIC is who is told of the flows of a host's interface.
 	NIC(nic int) hostagent.Recorder
@@ -127,10 +127,10 @@ func (m *monitor) traceHolds(now vtime.Time, p *port, priorities uint32) {
 
 // traceCredits tells the tracer of the priorities of a port that wait for credits. What its peer had to say of them has
 // come a cable's delay late.
-func (l *lane) traceCredits(p *port) {
+func (w *worker) traceCredits(p *port) {
 	for i := range uint8(switchagent.Priorities) {
-		if until := vtime.Time(l.state.Ports[p.id].Class[i].PausedUntil); until > l.now {
-			l.monitor.tracer.Paused(l.now, int(p.id), i, until, l.now-l.ports[p.peer].delay)
+		if until := vtime.Time(w.state.Ports[p.id].Class[i].PausedUntil); until > w.now {
+			w.monitor.tracer.Paused(w.now, int(p.id), i, until, w.now-w.ports[p.peer].delay)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
 		if pfc.ClassEnable()>>i&1 == 0 {
 			continue
 		}
-		m.seen = append(m.seen, pfcSeen{now, p.id, i, pfc.Time(i) != 0})
+		m.pfcDepartures = append(m.pfcDepartures, pfcDeparture{now, p.id, i, pfc.Time(i) != 0})
 	}
 }
 
@@ -156,8 +156,8 @@ func (m *monitor) arrived(p, in *port, f *frame.Frame) {
 	}
 }
 
-// took takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
-func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
+// consumedPFC takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
+func (m *monitor) consumedPFC(now vtime.Time, in *port, f *frame.Frame) {
 	if m.observer == nil || !in.isSwitch || m.pass.Verdict != ebpf.VerdictConsumed {
 		return
 	}
@@ -165,7 +165,7 @@ func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
 	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {
 		if pfc.ClassEnable()>>i&1 != 0 {
-			m.came = append(m.came, PFCArrival{
+			m.pfcArrivals = append(m.pfcArrivals, PFCArrival{
 				At: now, Port: int(in.id), Priority: i, Pause: pfc.Time(i) != 0,
 				Until: vtime.Time(m.state.Ports[in.id].Class[i].PausedUntil),
 				Peak:  queues.TakePeak(), Queued: queues.QueuedBytes(), XOFF: m.state.Threshold(int(in.id)),
@@ -174,52 +174,52 @@ func (m *monitor) took(now vtime.Time, in *port, f *frame.Frame) {
 	}
 }
 
-// take takes over what another lane's has not told.
-func (m *monitor) take(o *monitor) {
-	m.seen, o.seen = append(m.seen, o.seen...), o.seen[:0]
-	m.came, o.came = append(m.came, o.came...), o.came[:0]
-	m.happened, o.happened = append(m.happened, o.happened...), o.happened[:0]
+// takeFrom takes over what another worker's has not told.
+func (m *monitor) takeFrom(o *monitor) {
+	m.pfcDepartures, o.pfcDepartures = append(m.pfcDepartures, o.pfcDepartures...), o.pfcDepartures[:0]
+	m.pfcArrivals, o.pfcArrivals = append(m.pfcArrivals, o.pfcArrivals...), o.pfcArrivals[:0]
+	m.faultEvents, o.faultEvents = append(m.faultEvents, o.faultEvents...), o.faultEvents[:0]
 }
 
-// tellPFC tells the observer of PFC frames in the order of time.
-func (m *monitor) tellPFC() {
+// notifyPFC tells the observer of PFC frames in the order of time.
+func (m *monitor) notifyPFC() {
 	if m.observer != nil {
-		if m.apart {
-			slices.SortStableFunc(m.seen, func(a, b pfcSeen) int {
+		if m.unsynchronised {
+			slices.SortStableFunc(m.pfcDepartures, func(a, b pfcDeparture) int {
 				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
 			})
 		}
-		slices.SortStableFunc(m.came, func(a, b PFCArrival) int {
+		slices.SortStableFunc(m.pfcArrivals, func(a, b PFCArrival) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
 		})
-		came := m.came
-		for _, p := range m.seen { // in one order with those that came
+		came := m.pfcArrivals
+		for _, p := range m.pfcDepartures { // in one order with those that came
 			for ; len(came) > 0 && came[0].At <= p.at; came = came[1:] {
-				m.observer.PFCCame(came[0])
+				m.observer.PFCReceived(came[0])
 			}
 			m.observer.PFC(p.at, int(p.port), p.priority, p.pause)
 		}
 		for _, c := range came {
-			m.observer.PFCCame(c)
+			m.observer.PFCReceived(c)
 		}
 	}
-	m.seen, m.came = m.seen[:0], m.came[:0]
+	m.pfcDepartures, m.pfcArrivals = m.pfcDepartures[:0], m.pfcArrivals[:0]
 }
 
-// tellFaults tells the observer what happened to the fabric, in the order of time.
-func (m *monitor) tellFaults() {
-	if len(m.happened) == 0 {
+// notifyFaults tells the observer what happened to the fabric, in the order of time.
+func (m *monitor) notifyFaults() {
+	if len(m.faultEvents) == 0 {
 		return
 	}
-	slices.SortStableFunc(m.happened, func(a, b FaultEvent) int {
+	slices.SortStableFunc(m.faultEvents, func(a, b FaultEvent) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
 	})
 	if o, ok := m.observer.(EventObserver); ok {
-		for _, h := range m.happened {
+		for _, h := range m.faultEvents {
 			o.FaultEvent(h)
 		}
 	}
-	m.happened = m.happened[:0]
+	m.faultEvents = m.faultEvents[:0]
 }
 
 // pauseIndex is 1 for a PAUSE and 0 for a RESUME: frames that speak of one priority, as pipelines and hosts build them.

@@ -12,8 +12,8 @@ import (
 
 // Operations are traffic that waits: what a host does once other things have happened at this host. What an operation
 // waits for and what it starts is all at one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation
-// Assembly Language", ICPP 2009). So it is all of one region, and regions and lanes are driven apart as they are
-// without.
+// Assembly Language", ICPP 2009). So it is all of one partition, and partitions and workers are driven apart as they
+// are without.
 
 // OperationKind says what an operation does.
 type OperationKind uint8
@@ -71,7 +71,7 @@ type operation struct {
 	kind         OperationKind
 }
 
-// steps are the operations of a fabric. One is changed as its host's region is driven.
+// steps are the operations of a fabric. One is changed as its host's partition is driven.
 type steps struct {
 	operations []operation
 	followers  []follower
@@ -104,8 +104,8 @@ type unit struct {
 	queue []int32 // operations that could begin
 }
 
-// point is something that has happened with an operation.
-type point struct {
+// occurrence is something that has happened with an operation.
+type occurrence struct {
 	operation int32
 	until     Until
 }
@@ -137,12 +137,12 @@ func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 	for _, w := range after {
 		e.fabric.edges = append(e.edges, edge{int32(id), int32(w.Operation), w.Until})
 	}
-	e.undone++
+	e.openOperations++
 	return id
 }
 
-// assign gives a flow that has been added to the operations that send and receive it.
-func (e *Engine) assign(id int) {
+// assignToOperations gives a flow that has been added to the operations that send and receive it.
+func (e *Engine) assignToOperations(id int) {
 	f := &e.flows[id]
 	host := func(operation int32, at topologies.NodeID, kind OperationKind) *operation {
 		o := &e.operations[operation-1]
@@ -169,8 +169,8 @@ func (e *Engine) assign(id int) {
 	}
 }
 
-// beginOperations begins all that wait for nothing, as the run does.
-func (e *Engine) beginOperations() {
+// startOperations begins all that wait for nothing, as the run does.
+func (e *Engine) startOperations() {
 	if len(e.operations) == 0 {
 		return
 	}
@@ -196,113 +196,113 @@ func (e *Engine) beginOperations() {
 		}
 	}
 	for _, id := range first {
-		e.begin(id)
-		e.tellFollowers()
+		e.beginOperation(id)
+		e.notifyFollowers()
 	}
 }
 
-// begin begins an operation that waits for nothing more, as far as its unit lets it.
-func (l *lane) begin(id int32) {
-	o := &l.operations[id]
+// beginOperation begins an operation that waits for nothing more, as far as its unit lets it.
+func (w *worker) beginOperation(id int32) {
+	o := &w.operations[id]
 	if o.unit >= 0 {
-		u := &l.units[o.unit]
+		u := &w.units[o.unit]
 		if u.busy {
 			u.queue = append(u.queue, id)
 			return
 		}
 		u.busy = true
 	}
-	o.began = l.now
-	l.moved = max(l.moved, l.now)
-	l.points = append(l.points, point{id, UntilBegun})
+	o.began = w.now
+	w.lastProgress = max(w.lastProgress, w.now)
+	w.occurrences = append(w.occurrences, occurrence{id, UntilBegun})
 	switch {
 	case o.kind == OperationCompute && o.duration > 0:
-		l.starting++
-		l.push(l.now+o.duration, eventOperation, id)
+		w.scheduledStarts++
+		w.push(w.now+o.duration, eventOperation, id)
 	case o.kind == OperationSend && o.left > 0:
-		l.starting++
-		l.push(l.now, eventStart, o.flow)
-		for _, f := range l.more[id] {
-			l.starting++
-			l.push(l.now, eventStart, f)
+		w.scheduledStarts++
+		w.push(w.now, eventStart, o.flow)
+		for _, f := range w.more[id] {
+			w.scheduledStarts++
+			w.push(w.now, eventStart, f)
 		}
 	case o.left == 0:
 		if o.kind == OperationSend {
-			l.points = append(l.points, point{id, UntilSent})
+			w.occurrences = append(w.occurrences, occurrence{id, UntilSent})
 		}
-		l.points = append(l.points, point{id, UntilEnded})
+		w.occurrences = append(w.occurrences, occurrence{id, UntilEnded})
 	}
 }
 
-// happens has those begin that waited for nothing but what now happens with an operation.
-func (l *lane) happens(id int32, what Until) {
-	l.points = append(l.points, point{id, what})
-	l.tellFollowers()
+// operationReached has those begin that waited for nothing but what now happens with an operation.
+func (w *worker) operationReached(id int32, what Until) {
+	w.occurrences = append(w.occurrences, occurrence{id, what})
+	w.notifyFollowers()
 }
 
-// tellFollowers tells followers of all that has happened. What that begins may happen at once too.
-func (l *lane) tellFollowers() {
-	for i := 0; i < len(l.points); i++ {
-		p := l.points[i]
-		o := &l.operations[p.operation]
+// notifyFollowers tells followers of all that has happened. What that begins may happen at once too.
+func (w *worker) notifyFollowers() {
+	for i := 0; i < len(w.occurrences); i++ {
+		p := w.occurrences[i]
+		o := &w.operations[p.operation]
 		if p.until == UntilEnded {
-			l.endOperation(o)
+			w.endOperation(o)
 		}
-		for _, f := range l.followers[o.follow:][:o.followers] {
+		for _, f := range w.followers[o.follow:][:o.followers] {
 			if f.until != p.until {
 				continue
 			}
-			next := &l.operations[f.operation]
+			next := &w.operations[f.operation]
 			if next.waits--; next.waits == 0 {
-				l.begin(f.operation)
+				w.beginOperation(f.operation)
 			}
 		}
 	}
-	l.points = l.points[:0]
+	w.occurrences = w.occurrences[:0]
 }
 
 // endOperation takes note of an operation's end, and has its unit go on.
-func (l *lane) endOperation(o *operation) {
-	o.ended = l.now
-	l.undone--
-	l.moved, l.lastEnd = max(l.moved, l.now), max(l.lastEnd, l.now)
+func (w *worker) endOperation(o *operation) {
+	o.ended = w.now
+	w.openOperations--
+	w.lastProgress, w.lastFrameEnd = max(w.lastProgress, w.now), max(w.lastFrameEnd, w.now)
 	if o.unit < 0 {
 		return
 	}
-	u := &l.units[o.unit]
+	u := &w.units[o.unit]
 	u.busy = false
 	if len(u.queue) > 0 {
 		next := u.queue[0]
 		u.queue = u.queue[1:]
-		l.begin(next)
+		w.beginOperation(next)
 	}
 }
 
 // acknowledged takes note of a flow of a send that has ended.
-func (l *lane) acknowledged(send int32) {
-	o := &l.operations[send]
+func (w *worker) acknowledged(send int32) {
+	o := &w.operations[send]
 	if o.left--; o.left == 0 {
-		l.happens(send, UntilEnded)
+		w.operationReached(send, UntilEnded)
 	}
 }
 
 // Sent takes note that a flow's last packet has begun to leave.
-func (r *region) Sent(_ vtime.Time, s *hostagent.Sender) {
-	l := r.lane
-	send := l.flows[s.Flow].Send - 1
-	o := &l.operations[send]
+func (r *partitionState) Sent(_ vtime.Time, s *hostagent.Sender) {
+	w := r.worker
+	send := w.flows[s.Flow].Send - 1
+	o := &w.operations[send]
 	if o.unsent--; o.unsent == 0 {
-		l.happens(send, UntilSent)
+		w.operationReached(send, UntilSent)
 	}
 }
 
 // Delivered takes note of a flow that has all arrived.
-func (r *region) Delivered(_ vtime.Time, x *hostagent.Receiver) {
-	l := r.lane
-	receive := l.flows[x.Flow].Receive - 1
-	o := &l.operations[receive]
+func (r *partitionState) Delivered(_ vtime.Time, x *hostagent.Receiver) {
+	w := r.worker
+	receive := w.flows[x.Flow].Receive - 1
+	o := &w.operations[receive]
 	if o.left--; o.left == 0 && o.began != vtime.Never {
-		l.happens(receive, UntilEnded)
+		w.operationReached(receive, UntilEnded)
 	}
 }
 
@@ -312,22 +312,22 @@ type StartObserver interface {
 	FlowStarted(now vtime.Time, flow int)
 }
 
-// tellStarts tells the observer of flows that operations have started, in the order of time.
-func (e *Engine) tellStarts() {
-	if len(e.begun) == 0 {
+// notifyStarts tells the observer of flows that operations have started, in the order of time.
+func (e *Engine) notifyStarts() {
+	if len(e.startedFlows) == 0 {
 		return
 	}
 	if o, ok := e.monitor.observer.(StartObserver); ok {
-		if len(e.regions) > 1 {
-			slices.SortFunc(e.begun, func(a, b int32) int {
+		if len(e.partitions) > 1 {
+			slices.SortFunc(e.startedFlows, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(e.flows[a].Start, e.flows[b].Start), cmp.Compare(a, b))
 			})
 		}
-		for _, f := range e.begun {
+		for _, f := range e.startedFlows {
 			o.FlowStarted(e.flows[f].Start, int(f))
 		}
 	}
-	e.begun = e.begun[:0]
+	e.startedFlows = e.startedFlows[:0]
 }
 
 // Operation is when an operation began and ended; vtime.Never: it has not. It is to be asked between two events.
@@ -337,7 +337,7 @@ func (e *Engine) Operation(id int) (began, ended vtime.Time) {
 
 // OpenOperations is how many operations have not ended; Pending is how many flows are to start at a time, and
 // operations compute.
-func (e *Engine) OpenOperations() int { return e.undone }
+func (e *Engine) OpenOperations() int { return e.openOperations }
 
 // Pending is that.
-func (e *Engine) Pending() int { return e.starting }
+func (e *Engine) Pending() int { return e.scheduledStarts }

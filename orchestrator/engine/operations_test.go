@@ -146,7 +146,7 @@ func TestOperationsOnBothPlanes(t *testing.T) {
 	var want []string
 	for _, name := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(name, func(t *testing.T) {
-			c := laneCase{seed: 8, controller: "dcqcn", lossless: true, plane: name}
+			c := workersCase{seed: 8, controller: "dcqcn", lossless: true, plane: name}
 			got := c.run(t, 1)
 			if want == nil {
 				want = got

@@ -29,7 +29,7 @@ func (p *port) pausings() *pausing {
 }
 
 // readPause takes note of a PFC frame that arrived at a port.
-func (l *lane) readPause(in *port, f *frame.Frame) {
+func (w *worker) readPause(in *port, f *frame.Frame) {
 	if !isPFC(f.Data()) {
 		return
 	}
@@ -41,7 +41,7 @@ func (l *lane) readPause(in *port, f *frame.Frame) {
 		in.pauses &^= 1 << i
 		if quanta := pfc.Time(i); quanta != 0 {
 			in.pauses |= 1 << i
-			in.pausings().stopped[i] = l.now + vtime.Time(quanta)*in.rate.TimeFor(512/8)
+			in.pausings().stopped[i] = w.now + vtime.Time(quanta)*in.rate.TimeFor(512/8)
 		}
 	}
 }
@@ -54,23 +54,23 @@ func isPFC(data []byte) bool {
 
 // mayNotLeave says whether a data frame leaves a port although its priority is paused there, by the pipeline's word or
 // by the PAUSEs that came.
-func (l *lane) mayNotLeave(p *port, f *frame.Frame) bool {
-	byFrames := p.pauses>>f.Priority&1 != 0 && p.pausing.stopped[f.Priority] > l.now
-	return (byFrames || l.state.Paused(int(p.id), f.Priority, l.now)) && !l.mayLeavePaused(p, f)
+func (w *worker) mayNotLeave(p *port, f *frame.Frame) bool {
+	byFrames := p.pauses>>f.Priority&1 != 0 && p.pausing.stopped[f.Priority] > w.now
+	return (byFrames || w.state.Paused(int(p.id), f.Priority, w.now)) && !w.mayLeavePaused(p, f)
 }
 
 // mayLeavePaused says whether a frame may leave a port although its priority is paused there: past a storm that the
 // watchdog has forwarded, or, as an answer, out of a host that answers all the same.
-func (l *lane) mayLeavePaused(p *port, f *frame.Frame) bool {
+func (w *worker) mayLeavePaused(p *port, f *frame.Frame) bool {
 	if p.isSwitch {
-		return l.switches[p.index].Ignores(int(p.id), f.Priority)
+		return w.switches[p.index].Ignores(int(p.id), f.Priority)
 	}
-	return l.hosts.ACKsWhenPaused && !f.HostStack() && f.IsAnswer()
+	return w.hosts.ACKsWhenPaused && !f.HostStack() && f.IsAnswer()
 }
 
 // lostPause is a PAUSE of a switch's port that a fault lost. Whether it left the wire is known at its far end, in the
-// region there, which may be ahead of the port's own or behind it. So each notes times and not what holds now: what the
-// far end will lose, or has lost already, of the time that the own region is at must not show.
+// partition there, which may be ahead of the port's own or behind it. So each notes times and not what holds now: what
+// the far end will lose, or has lost already, of the time that the own partition is at must not show.
 type lostPause struct {
 	left, at   vtime.Time // when it left the port, and when the peer would have had it
 	priorities uint8
@@ -104,12 +104,12 @@ func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 }
 
 // pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the
-// peer would have had before it sent the frame. That was a cable's delay ago at least, when all regions have been.
-func (l *lane) pauseWasLost(f *frame.Frame) bool {
-	if f.InPort < 0 || !l.ports[f.InPort].faulty {
+// peer would have had before it sent the frame. That was a cable's delay ago at least, when all partitions have been.
+func (w *worker) pauseWasLost(f *frame.Frame) bool {
+	if f.InPort < 0 || !w.ports[f.InPort].faulty {
 		return false
 	}
-	in := l.ports[f.InPort].fault
+	in := w.ports[f.InPort].fault
 	return slices.ContainsFunc(in.lostPauses, func(l lostPause) bool {
 		return l.priorities>>f.Priority&1 != 0 && l.left >= in.pausedAt[f.Priority] && l.at <= f.Departed
 	})

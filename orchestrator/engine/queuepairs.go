@@ -27,11 +27,11 @@ type PairConfig struct {
 // Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end.
 // Its methods are to be called between two events.
 type Pair struct {
-	engine *Engine
-	queue  *qp.QueuePair
-	port   *port
-	flow   int // index; -1: it is not connected
-	joined int // how often it has been connected
+	engine      *Engine
+	queue       *qp.QueuePair
+	port        *port
+	flow        int // index; -1: it is not connected
+	connections int // how often it has been connected
 }
 
 // pairs holds the queue pairs of programs.
@@ -61,7 +61,7 @@ const firstPair = 1 << 23
 func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	switch {
 	case e.divided:
-		return nil, errors.New("queue pairs of programs need a fabric of one region: a live one")
+		return nil, errors.New("queue pairs of programs need a fabric of one partition: a live one")
 	case !e.plane.CarriesPayload():
 		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got",
 			e.plane.Name())
@@ -148,10 +148,10 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	answers := forward
 	answers.TOS = wire.ControlTOS(hosts.ACKPriority())
 	flow.Size, flow.Start, flow.Send, flow.Receive = 0, e.now, 0, 0
-	id := e.place(flow)
-	e.making = int32(id) + 1
+	id := e.addFlowSlot(flow)
+	e.constructing = int32(id) + 1
 	controller, err := flow.NewController(id)
-	e.making = 0
+	e.constructing = 0
 	if err == nil {
 		err = p.queue.Connect(e.now, r, hostagent.SenderConfig{
 			Flow: id, Controller: controller, Wire: forward,
@@ -161,17 +161,17 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	f := &e.flows[id]
 	if err != nil {
 		*f = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-		e.vacant = append(e.vacant, int32(id))
+		e.freeFlowSlots = append(e.freeFlowSlots, int32(id))
 		return err
 	}
 	p.flow = id
-	p.joined++
+	p.connections++
 	f.Pair, f.Sender = p.queue, p.queue.Sender()
 	if f.RTT != nil {
 		f.Sender.RTT = f.RTT(id)
 	}
 	f.NewController, f.RTT = nil, nil
-	e.begun = append(e.begun, int32(id))
+	e.startedFlows = append(e.startedFlows, int32(id))
 	return nil
 }
 
@@ -195,7 +195,7 @@ func (p *Pair) Fail() { p.queue.Fail(p.engine.now) }
 
 // Reset takes it back to RESET. Nothing is completed.
 func (p *Pair) Reset() {
-	p.part()
+	p.disconnect()
 	p.queue.Reset()
 }
 
@@ -205,8 +205,8 @@ func (p *Pair) Close() {
 	delete(p.engine.pairs.open, p.Number())
 }
 
-// part ends its flow.
-func (p *Pair) part() {
+// disconnect ends its flow.
+func (p *Pair) disconnect() {
 	if p.flow < 0 {
 		return
 	}
@@ -215,12 +215,12 @@ func (p *Pair) part() {
 	f := &e.flows[p.flow]
 	f.Size = p.queue.Delivered()
 	f.Finished, f.timerAt = e.now, vtime.Never
-	if m := e.misled(f); m != nil && len(e.misledBefore) < maxViolations {
-		e.misledBefore = append(e.misledBefore, *m)
+	if m := e.controlErrorOf(f); m != nil && len(e.pastControlErrors) < maxViolations {
+		e.pastControlErrors = append(e.pastControlErrors, *m)
 	}
 	f.past.delivered, f.past.retransmitted, f.past.lastRTT = f.Size, f.Sender.Retransmitted, f.Sender.LastRTT
 	f.Sender, f.Pair = nil, nil
-	e.ended = append(e.ended, int32(p.flow))
+	e.finishedFlows = append(e.finishedFlows, int32(p.flow))
 	p.flow = -1
 }
 
@@ -229,7 +229,7 @@ func (p *Pair) part() {
 func (p *Pair) peer() *Pair {
 	q := p.queue
 	o := p.engine.pairs.open[q.Remote.QP]
-	if o == nil || p.flow < 0 || o.flow < 0 || p.joined != 1 || o.joined != 1 || o.queue.Remote.QP != q.Number ||
+	if o == nil || p.flow < 0 || o.flow < 0 || p.connections != 1 || o.connections != 1 || o.queue.Remote.QP != q.Number ||
 		q.Requester.PSN != o.queue.Remote.PSN ||
 		p.engine.flows[p.flow].Destination != p.engine.flows[o.flow].Source ||
 		p.engine.flows[o.flow].Destination != p.engine.flows[p.flow].Source {
@@ -262,13 +262,13 @@ func (e *Engine) checkPair(p *Pair) {
 }
 
 // reportOfPair serves the timer of the notification point of a queue pair.
-func (l *lane) reportOfPair(f *Flow) error {
+func (w *worker) reportOfPair(f *Flow) error {
 	r := f.Pair.Receiver()
-	if r == nil || r.Armed() != l.now {
+	if r == nil || r.Armed() != w.now {
 		return nil
 	}
-	r.OnTimer(l.now)
-	return l.serve(&l.ports[f.sourcePort(l.plan)])
+	r.OnTimer(w.now)
+	return w.serve(&w.ports[f.sourcePort(w.plan)])
 }
 
 // Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to
@@ -348,11 +348,11 @@ func (d *Datagrams) Close() {
 
 // takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none
 // at this host.
-func (l *lane) takeDatagram(in *port, f *frame.Frame) bool {
+func (w *worker) takeDatagram(in *port, f *frame.Frame) bool {
 	var p wire.Packet
 	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {
 		return false
 	}
-	d := l.datagrams[p.DestQP]
+	d := w.datagrams[p.DestQP]
 	return d != nil && d.port == in && d.Receive(&p)
 }

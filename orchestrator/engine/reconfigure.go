@@ -74,9 +74,9 @@ func (e *Engine) fitHeadroom(p *port) {
 }
 
 // cableOf is the cable of a switch's port as planned, and as it is.
-func (l *lane) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
-	peer := &l.ports[p.peer]
-	planned = &l.cables[p.index][topologies.PortID(p.id)-l.plan.Nodes[l.plan.Switch[p.index]].Ports[0]]
+func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
+	peer := &w.ports[p.peer]
+	planned = &w.cables[p.index][topologies.PortID(p.id)-w.plan.Nodes[w.plan.Switch[p.index]].Ports[0]]
 	now = *planned
 	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
 	return planned, now

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// call is something to be done at a time when all regions are there.
+// call is something to be done at a time when all partitions are there.
 type call struct {
 	at vtime.Time
 	f  func(now vtime.Time)
@@ -56,14 +56,14 @@ func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowC
 // long, or when it has drained for so long. watch, which may be nil, may end it before.
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.start()
-	if err := e.addLanes(); err != nil {
+	if err := e.addWorkers(); err != nil {
 		return err
 	}
 	drains, limit := drain > 0, until+drain
 	poll := &poll{left: eventsPerPoll, watch: watch}
 	for {
 		from := e.earliest()
-		if len(e.regions) > 1 && from >= e.window {
+		if len(e.partitions) > 1 && from >= e.window {
 			e.barrier(e.window)
 			if from = e.earliest(); from != vtime.Never {
 				length := e.windowLength()
@@ -83,7 +83,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		}
 		if len(e.calls) > 0 && e.calls[0].at == from {
 			if err := poll.counts(1, e); err != nil {
-				e.tell()
+				e.notifyObserver()
 				return err
 			}
 			c := e.calls[0]
@@ -91,14 +91,14 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 			e.now = from
 			e.Events++
 			c.f(from)
-			e.tell()
+			e.notifyObserver()
 			if e.failed != nil {
 				return e.failed
 			}
 			continue
 		}
 		end := vtime.Never
-		if len(e.regions) > 1 {
+		if len(e.partitions) > 1 {
 			end = e.window
 		}
 		if len(e.calls) > 0 {
@@ -111,47 +111,47 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 			end = min(end, from+e.quiescence, limit+1) // to be asked again whether it is quiescent
 		}
 		if err := e.drive(from, end, drains, poll); err != nil {
-			e.tell() // what has happened has
+			e.notifyObserver() // what has happened has
 			return err
 		}
 		over := drains && e.idle()
-		if over { // it ended with its last frame; where some regions have gone on, only timers have run out
-			e.now = max(from, e.lastEnd)
-			e.monitor.happened = slices.DeleteFunc(e.monitor.happened, func(h FaultEvent) bool { return h.At > e.now })
+		if over { // it ended with its last frame; where some partitions have gone on, only timers have run out
+			e.now = max(from, e.lastFrameEnd)
+			e.monitor.faultEvents = slices.DeleteFunc(e.monitor.faultEvents, func(h FaultEvent) bool { return h.At > e.now })
 			e.searchDeadlock() // a deadlock that was broken since the last search is over
 		}
-		e.tell()
+		e.notifyObserver()
 		if over {
 			return nil
 		}
 	}
 	e.now = max(e.now, until)
 	e.searchDeadlock()
-	e.tell()
+	e.notifyObserver()
 	return nil
 }
 
-// tell tells the observer what it has not been told of, in the order of time.
-func (e *Engine) tell() {
-	e.monitor.tellPFC()
-	e.tellStarts()
+// notifyObserver tells the observer what it has not been told of, in the order of time.
+func (e *Engine) notifyObserver() {
+	e.monitor.notifyPFC()
+	e.notifyStarts()
 	if e.monitor.observer != nil {
-		if len(e.regions) > 1 {
-			slices.SortFunc(e.ended, func(a, b int32) int {
+		if len(e.partitions) > 1 {
+			slices.SortFunc(e.finishedFlows, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
 			})
 		}
-		for _, f := range e.ended {
+		for _, f := range e.finishedFlows {
 			e.monitor.observer.FlowDone(e.flows[f].Finished, int(f))
 		}
 	}
 	if e.features.Live {
-		for _, f := range e.ended {
-			e.free(f)
+		for _, f := range e.finishedFlows {
+			e.freeFlow(f)
 		}
 	}
-	e.ended = e.ended[:0]
-	e.monitor.tellFaults()
+	e.finishedFlows = e.finishedFlows[:0]
+	e.monitor.notifyFaults()
 }
 
 // earliest is when the next event or call is; vtime.Never without any.
@@ -169,7 +169,7 @@ func (e *Engine) earliest() vtime.Time {
 // quiescent says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none
 // waits for its pace, and no fault is to come or go.
 func (e *Engine) quiescent(now vtime.Time) bool {
-	if now-e.moved <= e.quiescence || e.starting > 0 || e.pending > 0 {
+	if now-e.lastProgress <= e.quiescence || e.scheduledStarts > 0 || e.pendingCalls > 0 {
 		return false
 	}
 	for _, n := range e.nics {
@@ -180,13 +180,13 @@ func (e *Engine) quiescent(now vtime.Time) bool {
 	return true
 }
 
-// barrier does what has waited for all regions to be at the end of a synchronisation window.
+// barrier does what has waited for all partitions to be at the end of a synchronisation window.
 func (e *Engine) barrier(now vtime.Time) {
-	for _, f := range e.gone {
-		e.forget(f)
+	for _, f := range e.receiversToEnd {
+		e.endReceiver(f)
 	}
-	e.gone = e.gone[:0]
-	if len(e.regions) > 1 {
+	e.receiversToEnd = e.receiversToEnd[:0]
+	if len(e.partitions) > 1 {
 		e.flowControl.barrier(e, now)
 	}
 }
@@ -206,12 +206,12 @@ func (p *poll) counts(n int64, e *Engine) error {
 	if p.watch == nil {
 		return nil
 	}
-	e.gather()
+	e.mergeCounts()
 	return p.watch(e.now, &e.Totals)
 }
 
 // What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
-// All of this is for a fabric of one region, between two events.
+// All of this is for a fabric of one partition, between two events.
 
 // Start readies the engine for its first step.
 func (e *Engine) Start() { e.start() }
@@ -233,25 +233,25 @@ func (e *Engine) Step(at vtime.Time) error {
 		e.now = max(e.now, at)
 		e.Events++
 		c.f(at)
-		e.tell()
+		e.notifyObserver()
 		return e.failed
 	}
-	events := &e.regions[0].events
+	events := &e.partitions[0].events
 	ev := events.Pop()
 	e.now = max(e.now, ev.At)
 	e.synchronised = e.now
 	e.Events++
 	err := e.handle(ev)
 	e.due[0] = events.Next()
-	e.last = max(e.last, e.now)
-	e.tell()
+	e.lastEvent = max(e.lastEvent, e.now)
+	e.notifyObserver()
 	return err
 }
 
-// Told tells the observer what a function has done that ran between two events. It returns the error that ends the run,
-// if there is one.
-func (e *Engine) Told() error {
-	e.tell()
+// NotifyObserver tells the observer what a function has done that ran between two events. It returns the error that
+// ends the run, if there is one.
+func (e *Engine) NotifyObserver() error {
+	e.notifyObserver()
 	return e.failed
 }
 
@@ -316,17 +316,17 @@ func (e *Engine) Panicked(value any, stack []byte) *PanicError {
 	if g, ok := value.(guest); ok {
 		stack = []byte(g.Guest())
 	}
-	in := cut{region: none, at: e.now, making: e.making}
-	if c := e.firstCut(); c != nil {
+	in := interruption{partition: noPartition, at: e.now, constructing: e.constructing}
+	if c := e.firstInterruption(); c != nil {
 		in = *c
 	}
 	for i, n := range e.nics {
-		if flow, ok := n.Calling(); ok && (in.region == none || e.hostPort(i).region == in.region) {
+		if flow, ok := n.Calling(); ok && (in.partition == noPartition || e.hostPort(i).partition == in.partition) {
 			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
 		}
 	}
-	if in.making > 0 {
-		return &PanicError{Place: e.placeOf(&e.flows[in.making-1]), Time: in.at, Value: value, Stack: stack}
+	if in.constructing > 0 {
+		return &PanicError{Place: e.placeOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
 	}
 	return nil
 }

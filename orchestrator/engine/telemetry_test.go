@@ -77,7 +77,7 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string,
 		f.Priority, f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst, f.Departed = host.DataPriority, 0, 0, 0, 0, now
 		at := &e.ports[port.ID]
 		arrival := now + at.serialise(plan.Framing.LineBytes(len(data))) + at.delay
-		at.wire.push(f, arrival, &e.stretches)
+		at.wire.push(f, arrival, &e.freeChunks)
 		at.txFrames++
 		e.Created.add(len(data))
 		e.push(arrival, eventArrival, at.id)

@@ -26,32 +26,32 @@ func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
 	}
 }
 
-func (l *lane) watchOf(p *port, priority uint8) *watch {
-	return &l.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
+func (w *worker) watchOf(p *port, priority uint8) *watch {
+	return &w.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
 }
 
 // watchPort begins to watch the queues of a port that are paused.
-func (l *lane) watchPort(p *port) {
-	if !p.isSwitch || !l.settings[p.index].PFC.Watchdog.On() {
+func (w *worker) watchPort(p *port) {
+	if !p.isSwitch || !w.settings[p.index].PFC.Watchdog.On() {
 		return
 	}
-	settings := &l.settings[p.index].PFC
+	settings := &w.settings[p.index].PFC
 	for m := settings.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		w := l.watchOf(p, priority)
-		if w.armed || !l.state.Paused(int(p.id), priority, l.now) {
+		q := w.watchOf(p, priority)
+		if q.armed || !w.state.Paused(int(p.id), priority, w.now) {
 			continue
 		}
-		w.armed = true
-		since := vtime.Time(l.state.Ports[p.id].Class[priority].OffSince)
-		l.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, l.now))
+		q.armed = true
+		since := vtime.Time(w.state.Ports[p.id].Class[priority].OffSince)
+		w.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, w.now))
 	}
 }
 
 // watchAt sets the watchdog's timer of a queue.
-func (l *lane) watchAt(id int32, priority uint8, at vtime.Time) {
-	l.watchOf(&l.ports[id], priority).at = at
-	l.push(at, eventWatch, id<<3|int32(priority))
+func (w *worker) watchAt(id int32, priority uint8, at vtime.Time) {
+	w.watchOf(&w.ports[id], priority).at = at
+	w.push(at, eventWatch, id<<3|int32(priority))
 }
 
 // setWatchdog changes the watchdog of a switch that works: storms end, and queues that are paused are watched anew.
@@ -68,12 +68,12 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 		p := &e.ports[id]
 		for m := settings.Priorities; m != 0; m &= m - 1 {
 			priority := uint8(bits.TrailingZeros8(m))
-			w := e.watchOf(p, priority)
-			if w.storm {
+			q := e.watchOf(p, priority)
+			if q.storm {
 				e.endStorm(p, priority, was.Forward)
 				e.note(int(p.id), EventStormEnd, "priority %d: the watchdog was changed", priority)
 			}
-			*w = watch{}
+			*q = watch{}
 		}
 		e.watchPort(p)
 		if err := e.serve(p); err != nil {
@@ -84,68 +84,68 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 }
 
 // endStorm has a queue be as any other again.
-func (l *lane) endStorm(p *port, priority uint8, forward bool) {
+func (w *worker) endStorm(p *port, priority uint8, forward bool) {
 	if forward {
-		l.switches[p.index].Ignore(int(p.id), priority, false)
+		w.switches[p.index].Ignore(int(p.id), priority, false)
 	} else {
-		l.switches[p.index].Discard(int(p.id), priority, false)
+		w.switches[p.index].Discard(int(p.id), priority, false)
 	}
 }
 
 // watchQueue serves the watchdog's timer of a queue.
-func (l *lane) watchQueue(id int, priority uint8) error {
-	p := &l.ports[id]
-	w, dog := l.watchOf(p, priority), &l.settings[p.index].PFC.Watchdog
-	if !w.armed || w.at != l.now {
+func (w *worker) watchQueue(id int, priority uint8) error {
+	p := &w.ports[id]
+	q, dog := w.watchOf(p, priority), &w.settings[p.index].PFC.Watchdog
+	if !q.armed || q.at != w.now {
 		return nil
 	}
-	c := &l.state.Ports[id].Class[priority]
+	c := &w.state.Ports[id].Class[priority]
 	until := vtime.Time(c.PausedUntil)
 	again := func(at vtime.Time) error {
-		l.watchAt(int32(id), priority, at)
+		w.watchAt(int32(id), priority, at)
 		return nil
 	}
-	if w.storm {
-		if end := max(until, l.now) + dog.Restore; until > l.now || until+dog.Restore > l.now {
+	if q.storm {
+		if end := max(until, w.now) + dog.Restore; until > w.now || until+dog.Restore > w.now {
 			return again(min(end, until+dog.Restore))
 		}
-		w.armed, w.storm = false, false
-		l.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
-		l.endStorm(p, priority, dog.Forward)
+		q.armed, q.storm = false, false
+		w.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
+		w.endStorm(p, priority, dog.Forward)
 		return nil
 	}
-	if until <= l.now {
-		w.armed = false
+	if until <= w.now {
+		q.armed = false
 		return nil
 	}
-	if due := vtime.Time(c.OffSince) + dog.Detect; due > l.now {
+	if due := vtime.Time(c.OffSince) + dog.Detect; due > w.now {
 		return again(due)
 	}
-	queued, packets := l.switches[p.index].Port(id).Queue(priority)
+	queued, packets := w.switches[p.index].Port(id).Queue(priority)
 	if packets == 0 {
-		return again(l.now + dog.Detect)
+		return again(w.now + dog.Detect)
 	}
-	w.storm = true
-	if err := l.storm(p, priority, dog, queued); err != nil {
+	q.storm = true
+	if err := w.storm(p, priority, dog, queued); err != nil {
 		return err
 	}
 	return again(until + dog.Restore)
 }
 
 // storm does what the watchdog does about one.
-func (l *lane) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
-	s := l.switches[p.index]
+func (w *worker) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
+	s := w.switches[p.index]
 	if dog.Forward {
-		l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority,
+		w.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority,
 			dog.Detect, queued)
 		s.Ignore(int(p.id), priority, true)
-		return l.serve(p)
+		return w.serve(p)
 	}
-	l.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
+	w.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, dropped", priority, dog.Detect, queued)
 	s.Discard(int(p.id), priority, true)
-	l.moved = max(l.moved, l.now)
-	s.Flush(int(p.id), priority, func(f *frame.Frame) { l.countLoss(p, LossWatchdog, f) })
-	return l.freed(s)
+	w.lastProgress = max(w.lastProgress, w.now)
+	s.Flush(int(p.id), priority, func(f *frame.Frame) { w.countLoss(p, LossWatchdog, f) })
+	return w.freed(s)
 }
 
 // Stormy says whether the watchdog takes the queue of port p and a priority to be in a PFC storm.

@@ -249,7 +249,7 @@ func TestInjectedStormBeforeRun(t *testing.T) {
 }
 
 // TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not
-// happened, though some regions have been driven beyond.
+// happened, though some partitions have been driven beyond.
 func TestNothingAfterTheEnd(t *testing.T) {
 	run := func(restore vtime.Time, one bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{
@@ -274,7 +274,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	for restore := 1024 * vtime.Microsecond; restore < 1064*vtime.Microsecond; restore += 2 * vtime.Microsecond {
 		one, several := run(restore, true), run(restore, false)
 		if one.Now() != several.Now() || !slices.Equal(one.events, several.events) {
-			t.Errorf("restore %v: ended at %v, %v with several regions; events %+v, %+v", restore, one.Now(), several.Now(),
+			t.Errorf("restore %v: ended at %v, %v with several partitions; events %+v, %+v", restore, one.Now(), several.Now(),
 				one.events, several.events)
 		}
 		for _, l := range []*lab{one, several} {

@@ -15,37 +15,37 @@ import (
 // next arrival touches no frame, which has long left the processor's cache. They are in a row of stretches, which wires
 // give each other: of tens of thousands of wires few have many frames at a time.
 type flight struct {
-	head, tail *stretch // where the first frame is, and the last; nil: there is none
-	from, to   uint8    // the first in head, and behind the last in tail
+	head, tail *wireChunk // where the first frame is, and the last; nil: there is none
+	from, to   uint8      // the first in head, and behind the last in tail
 	count      uint32
 	bytes      int64
 }
 
-type stretch struct {
-	frames [7]flying // with next two cache lines
-	next   *stretch
+type wireChunk struct {
+	frames [7]frameInFlight // with next two cache lines
+	next   *wireChunk
 }
 
-type flying struct {
+type frameInFlight struct {
 	frame   *frame.Frame
 	arrival vtime.Time
 }
 
-// stretches are those that no wire has.
-type stretches []*stretch
+// chunkPool are those that no wire has.
+type chunkPool []*wireChunk
 
-func (s *stretches) get() *stretch {
+func (s *chunkPool) get() *wireChunk {
 	n := len(*s) - 1
 	if n < 0 {
-		return &stretch{}
+		return &wireChunk{}
 	}
 	x := (*s)[n]
 	*s = (*s)[:n]
 	return x
 }
 
-// takeHalf takes half of what another has more than this, if that is much.
-func (s *stretches) takeHalf(o *stretches) {
+// balance takes half of what another has more than this, if that is much.
+func (s *chunkPool) balance(o *chunkPool) {
 	const much = 1024
 	if more := len(*o) - len(*s); more > much {
 		rest := len(*o) - more/2
@@ -55,7 +55,7 @@ func (s *stretches) takeHalf(o *stretches) {
 	}
 }
 
-func (w *flight) push(f *frame.Frame, arrival vtime.Time, free *stretches) {
+func (w *flight) push(f *frame.Frame, arrival vtime.Time, free *chunkPool) {
 	switch {
 	case w.tail == nil:
 		w.tail = free.get()
@@ -64,14 +64,14 @@ func (w *flight) push(f *frame.Frame, arrival vtime.Time, free *stretches) {
 		w.tail.next = free.get()
 		w.tail, w.to = w.tail.next, 0
 	}
-	w.tail.frames[w.to] = flying{f, arrival}
+	w.tail.frames[w.to] = frameInFlight{f, arrival}
 	w.to++
 	w.count++
 	w.bytes += int64(f.Length)
 }
 
 // pop takes the first frame. There must be one.
-func (w *flight) pop(free *stretches) *frame.Frame {
+func (w *flight) pop(free *chunkPool) *frame.Frame {
 	s := w.head
 	f := s.frames[w.from].frame
 	s.frames[w.from].frame = nil
@@ -231,7 +231,7 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	if e.divided {
 		e.lookahead = vtime.Never
 		for i := range e.ports {
-			if q := &e.ports[i]; q.region != e.ports[q.peer].region {
+			if q := &e.ports[i]; q.partition != e.ports[q.peer].partition {
 				e.lookahead = min(e.lookahead, q.delay)
 			}
 		}
@@ -256,7 +256,7 @@ func (e *Engine) SetRate(port int, rate units.Rate) error {
 	e.faultOf(p)
 	e.describeCable(p)
 	e.note(port, EventRate, "%v", rate)
-	return e.flowControl.renew(&e.lane, &e.ports[p.peer])
+	return e.flowControl.renew(&e.worker, &e.ports[p.peer])
 }
 
 func (p *port) setRate(rate units.Rate) {

@@ -97,7 +97,7 @@ type unobserved struct{}
 
 func (unobserved) FlowDone(vtime.Time, int)         {}
 func (unobserved) PFC(vtime.Time, int, uint8, bool) {}
-func (unobserved) PFCCame(engine.PFCArrival)        {}
+func (unobserved) PFCReceived(engine.PFCArrival)    {}
 
 // port is the port of node a that leads to b.
 func (r *rig) port(a, b string) int {

@@ -71,9 +71,9 @@ const (
 	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again
 	// (TCP_RTO_MIN). Beyond it virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
-	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other work
-	// costs as much as an event that makes no pass. Their lateness is counted to the step's end, which is late by that
-	// many passes at most.
+	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other
+	// work costs as much as an event that makes no pass. Their lateness is counted to the step's end, which is late by
+	// that many passes at most.
 	mostFollowing = 7
 	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
 	mostLateness = int64(time.Hour)
@@ -310,7 +310,7 @@ func (l *Driver) answer() error {
 	for _, r := range requests {
 		r.done <- r.do()
 	}
-	return errors.Join(l.stopped, l.engine.Told())
+	return errors.Join(l.stopped, l.engine.NotifyObserver())
 }
 
 // wait waits for the next event, a program's frame or a request. now is when there was nothing to do.

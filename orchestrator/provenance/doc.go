@@ -12,6 +12,6 @@
 // congestion if more than half of it would not be there had the port never been paused while as much came.
 //
 // New makes a Recorder, which is the engine's Tracer. Finish ends its record, Check is the invariant of the sums,
-// Result what it comes to. What is recorded of a port or of one end of a flow is its region's: several lanes may record
-// at once, and results do not depend on them. Nothing of the run depends on the recorder.
+// Result what it comes to. What is recorded of a port or of one end of a flow is its partition's: several workers may
+// record at once, and results do not depend on them. Nothing of the run depends on the recorder.
 package provenance

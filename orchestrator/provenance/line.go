@@ -13,7 +13,7 @@ const priorities = 8
 const control = 0
 
 // line is what is known of a port: for how long it has been sending whose frames, and when it was paused. It belongs to
-// the port's region.
+// the port's partition.
 type line struct {
 	total     vtime.Time   // serialising, of frames begun
 	classes   []vtime.Time // of it, by class
@@ -59,7 +59,7 @@ type hold struct {
 }
 
 // bearing is what a control frame bears of the PAUSE of data's priority that its port had built last. It travels with
-// the frame, for what is known of a port is its region's alone.
+// the frame, for what is known of a port is its partition's alone.
 type bearing struct {
 	by    int32
 	chain uint64

@@ -16,7 +16,7 @@ const (
 	done
 )
 
-// sender is what is known of a flow at its source. It belongs to the source's region.
+// sender is what is known of a flow at its source. It belongs to the source's partition.
 type sender struct {
 	state    senderState
 	again    bool       // it sends what it has sent
@@ -32,7 +32,7 @@ type sender struct {
 	nic      *nic
 }
 
-// receiver is what is known of a flow at its destination, whose region it belongs to.
+// receiver is what is known of a flow at its destination, whose partition it belongs to.
 type receiver struct {
 	mark Signal // the last that came
 	echo Signal // the last that the next ACK tells of

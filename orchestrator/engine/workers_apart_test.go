@@ -15,8 +15,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// laneRun is a run of six flows between three leaves, of the sizes and under the controllers that prepare gives them.
-func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch,
+// workersRun is a run of six flows between three leaves, of the sizes and under the controllers that prepare gives
+// them.
+func workersRun(t *testing.T, workers int, drain vtime.Time, watch Watch,
 	prepare func(e *Engine, flow int, f *FlowConfig),
 ) *Engine {
 	t.Helper()
@@ -29,7 +30,7 @@ func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch,
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 30_000, 28_000
 	e := newEngine(t, Config{
-		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Crew: apart(lanes),
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Workers: apart(workers),
 	})
 	for i, id := range plan.Hosts {
 		f := FlowConfig{
@@ -45,14 +46,14 @@ func laneRun(t *testing.T, lanes int, drain vtime.Time, watch Watch,
 	return e
 }
 
-// TestLanesComeToRest: a fabric that PAUSE has stopped for good ends its run when it does by one lane, whichever lane
-// has begun the flows and moved the last frame. Whoever watches is called as often.
-func TestLanesComeToRest(t *testing.T) {
+// TestWorkersComeToRest: a fabric that PAUSE has stopped for good ends its run when it does by one worker, whichever
+// worker has begun the flows and moved the last frame. Whoever watches is called as often.
+func TestWorkersComeToRest(t *testing.T) {
 	var want string
-	for _, lanes := range []int{1, 2, 3} {
+	for _, workers := range []int{1, 2, 3} {
 		const limit = 5 * vtime.Second
 		watched := int64(0)
-		e := laneRun(t, lanes, limit, func(vtime.Time, *Totals) error {
+		e := workersRun(t, workers, limit, func(vtime.Time, *Totals) error {
 			watched++
 			return nil
 		}, func(e *Engine, flow int, f *FlowConfig) {
@@ -76,10 +77,10 @@ func TestLanesComeToRest(t *testing.T) {
 			want = got
 		}
 		if got != want || e.Now() > limit/2 || e.OpenFlows() != 6 {
-			t.Errorf("%d lanes: %s; by one: %s", lanes, got, want)
+			t.Errorf("%d workers: %s; by one: %s", workers, got, want)
 		}
 		if watched < e.Events/eventsPerPoll/2 {
-			t.Errorf("%d lanes: watched %d times in %d events", lanes, watched, e.Events)
+			t.Errorf("%d workers: watched %d times in %d events", workers, watched, e.Events)
 		}
 	}
 }
@@ -95,18 +96,18 @@ func (c *culprit) OnAck(s *cc.Sample) {
 	c.Controller.OnAck(s)
 }
 
-// TestLanesBreakInvariants: of the invariants that are broken in a phase, those are kept that one lane finds first, in
-// its order.
-func TestLanesBreakInvariants(t *testing.T) {
+// TestWorkersBreakInvariants: of the invariants that are broken in a phase, those are kept that one worker finds first,
+// in its order.
+func TestWorkersBreakInvariants(t *testing.T) {
 	var want []string
-	for _, lanes := range []int{1, 2, 3} {
-		e := laneRun(t, lanes, vtime.Second, nil, func(e *Engine, flow int, f *FlowConfig) {
+	for _, workers := range []int{1, 2, 3} {
+		e := workersRun(t, workers, vtime.Second, nil, func(e *Engine, flow int, f *FlowConfig) {
 			f.Size = 20_000
 			f.NewController = func(int) (cc.Controller, error) {
 				return &culprit{cc.Constant(25e9), func(now vtime.Time) {
-					r := e.regions[e.hostPort(flow).region]
+					r := e.partitions[e.hostPort(flow).partition]
 					for i := range maxViolations*2/3 - 7*flow {
-						r.lane.fail("nothing is broken", "a test", "flow %d, number %d", flow, i)
+						r.worker.fail("nothing is broken", "a test", "flow %d, number %d", flow, i)
 					}
 				}}, nil
 			}
@@ -119,7 +120,7 @@ func TestLanesBreakInvariants(t *testing.T) {
 			want = got
 		}
 		if len(got) != maxViolations || !slices.Equal(got, want) {
-			t.Errorf("%d lanes: %d of %q, by one %q", lanes, len(got), got, want)
+			t.Errorf("%d workers: %d of %q, by one %q", workers, len(got), got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package crew
+package workers
 
 import "time"
 
@@ -8,7 +8,7 @@ import "time"
 //
 // What several take is what the clock says. What one takes is what the clock would say if it had a processor to itself:
 // on a machine with other work, where both are slow now and then by chance, several have to be quicker than one ever
-// is. There a crew gets no more of the processors than one worker does, and waits besides for those of it that are put
+// is. There a pool gets no more of the processors than one worker does, and waits besides for those of it that are put
 // aside.
 type pace struct {
 	several  bool // are at work now
@@ -51,22 +51,22 @@ const (
 
 var start = time.Now()
 
-// Lanes is how many workers to do a phase of so many events with, most of them in one item. When it is over, Driven is
-// to be called.
-func (c *Crew) Lanes(events, most int) int {
-	lanes := min(c.size, events/least)
-	if lanes < 2 || events-most < least { // what is left beside the largest item is not worth it
+// Useful returns how many workers are worth using for a phase with this many events, most of them in one item. The
+// caller calls PhaseDone at the end of the phase.
+func (c *Pool) Useful(events, most int) int {
+	workers := min(c.size, events/least)
+	if workers < 2 || events-most < least { // what is left beside the largest item is not worth it
 		return 1
 	}
 	c.pace.timing, c.pace.begun = true, time.Since(start)
 	if !c.pace.several {
 		return 1
 	}
-	return lanes
+	return workers
 }
 
-// Driven says how many events the phase had that Lanes was asked of.
-func (c *Crew) Driven(events int64) {
+// PhaseDone says how many events the phase had that Workers was asked of.
+func (c *Pool) PhaseDone(events int64) {
 	if c.pace.timing {
 		c.pace.timing = false
 		c.pace.measure(c.pace.begun, time.Since(start), events)

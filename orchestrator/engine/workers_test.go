@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/blame"
-	"github.com/pausenet/pausenet/internal/crew"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
@@ -21,35 +21,35 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// eager is a crew that finds any number of events worth a lane.
-type eager struct{ *crew.Crew }
+// eager is a pool that finds any number of events worth a worker.
+type eager struct{ *workers.Pool }
 
-func (e eager) Lanes(int, int) int { return e.Size() }
+func (e eager) Useful(int, int) int { return e.Size() }
 
-// apart is a crew of which each drives its own share, from its end: so every lane has something to do, however slow the
-// machine is, and regions are driven in another order than by one.
+// apart is a pool whose workers each drive their own share, from its end: so every worker has something to do, however
+// slow the machine is, and partitions are driven in another order than by one.
 type apart int
 
 func (a apart) Size() int { return int(a) }
 
-func (a apart) Lanes(int, int) int { return int(a) }
+func (a apart) Useful(int, int) int { return int(a) }
 
-func (apart) Driven(int64) {}
+func (apart) PhaseDone(int64) {}
 
-func (apart) Do(_ int, shares [][]int32, drive func(lane int, region int32)) {
+func (apart) Do(_ int, shares [][]int32, drive func(worker int, partition int32)) {
 	var all sync.WaitGroup
-	for lane, share := range shares {
+	for worker, share := range shares {
 		all.Go(func() {
 			for i := range share {
-				drive(lane, share[len(share)-1-i])
+				drive(worker, share[len(share)-1-i])
 			}
 		})
 	}
 	all.Wait()
 }
 
-// laneFabrics are fabrics with regions of two kinds, and of more.
-var laneFabrics = []string{
+// workerFabrics are fabrics with partitions of two kinds, and of more.
+var workerFabrics = []string{
 	"leafspine: {spines: 3, leaves: 4, hosts_per_leaf: 3}",
 	"fattree: {k: 4}",
 	`nodes: [{name: s0..s2, kind: switch}, {name: h0..h5, kind: host}]
@@ -60,8 +60,8 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, t
   {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, {from: s0, to: s2, delay: 3us}]`,
 }
 
-// laneCase is a run under random traffic.
-type laneCase struct {
+// workersCase is a run under random traffic.
+type workersCase struct {
 	seed       uint64
 	controller string
 	credits    bool // in place of PFC
@@ -70,23 +70,23 @@ type laneCase struct {
 	plane      string
 }
 
-// TestLanesChangeNothing: a run by several lanes comes to what it comes to by one, in all that can be seen of it, and
-// in the order in which observers are told.
-func TestLanesChangeNothing(t *testing.T) {
+// TestWorkersChangeNothing: a run by several workers comes to what it comes to by one, in all that can be seen of it,
+// and in the order in which observers are told.
+func TestWorkersChangeNothing(t *testing.T) {
 	controllers := []string{"dcqcn", "dcon", "pcn", "lstm-pid", "hpcc", "swift", "dcqcn+tcd"}
 	cases, several := uint64(28), []int{2, 3, 8}
 	if testing.Short() { // under the race detector
 		cases, several = 7, []int{3}
 	}
 	for seed := range cases {
-		c := laneCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6, plane.Wasm}
+		c := workersCase{seed, controllers[seed%uint64(len(controllers))], seed%5 == 4, seed%2 == 1, seed%8 != 6, plane.Wasm}
 		t.Run(fmt.Sprintf("%d %s", seed, c.controller), func(t *testing.T) {
 			one := c.run(t, 1)
-			for _, lanes := range several {
-				many := c.run(t, lanes)
+			for _, workers := range several {
+				many := c.run(t, workers)
 				for i := range max(len(one), len(many)) {
 					if i >= len(one) || i >= len(many) || one[i] != many[i] {
-						t.Errorf("%d lanes: line %d of %d is %q, by one %q of %d", lanes, i, len(many), many[min(i, len(many)-1)],
+						t.Errorf("%d workers: line %d of %d is %q, by one %q of %d", workers, i, len(many), many[min(i, len(many)-1)],
 							one[min(i, len(one)-1)], len(one))
 						break
 					}
@@ -111,15 +111,15 @@ func (a *account) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	a.say("PFC at %d: %d %d %v", now, port, priority, pause)
 }
 
-func (a *account) PFCCame(c PFCArrival) { a.say("%+v", c) }
+func (a *account) PFCReceived(c PFCArrival) { a.say("%+v", c) }
 
 func (a *account) FaultEvent(f FaultEvent) { a.say("%+v", f) }
 
 // run runs a case, and says all that there is to be seen of it.
-func (c *laneCase) run(t *testing.T, lanes int) []string {
+func (c *workersCase) run(t *testing.T, count int) []string {
 	t.Helper()
 	random := rand.New(rand.NewPCG(c.seed, 2))
-	plan := parsePlan(t, "rate: 25Gbps\ndelay: 900ns\n"+laneFabrics[random.IntN(len(laneFabrics))])
+	plan := parsePlan(t, "rate: 25Gbps\ndelay: 900ns\n"+workerFabrics[random.IntN(len(workerFabrics))])
 	spec, err := cc.Lookup(c.controller)
 	if err != nil {
 		t.Fatal(err)
@@ -148,20 +148,20 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	if !c.lossless {
 		sw.PFC.Headroom = 1000
 	}
-	var by Crew
-	if lanes > 1 {
-		members := crew.New(lanes)
-		defer members.Close()
-		by = eager{members}
+	var by WorkerPool
+	if count > 1 {
+		pool := workers.New(count)
+		defer pool.Close()
+		by = eager{pool}
 		if c.seed%2 == 0 {
-			by = apart(lanes)
+			by = apart(count)
 		}
 	}
 	seen := &account{}
 	e := newEngine(t, Config{
 		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
 		Features: features,
-		Seed:     c.seed, Observer: seen, Crew: by,
+		Seed:     c.seed, Observer: seen, Workers: by,
 	})
 	c.addFlows(t, e, spec, random)
 	c.addOperations(t, e, spec)
@@ -174,9 +174,9 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	if err := e.Run(vtime.Millisecond, 20*vtime.Millisecond, nil); err != nil {
 		t.Fatal(err)
 	}
-	lanes = min(lanes, len(slices.MaxFunc(e.phases, func(a, b []int32) int { return len(a) - len(b) })))
-	if made := e.together != nil; made != (lanes > 1) || made && len(e.together.lanes) != lanes {
-		t.Fatalf("the run was not one by %d lanes", lanes)
+	count = min(count, len(slices.MaxFunc(e.phases, func(a, b []int32) int { return len(a) - len(b) })))
+	if made := e.workers != nil; made != (count > 1) || made && len(e.workers.all) != count {
+		t.Fatalf("the run was not one by %d workers", count)
 	}
 	if e.Hops < 1000 {
 		t.Fatalf("%d hops: the test tests little", e.Hops)
@@ -187,7 +187,7 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 	}
 	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals,
 		e.OpenFlows(), e.Lost(), e.CreditMessages())
-	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.Misled(), e.pool.Out())
+	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.ControlErrors(), e.pool.Out())
 	for _, v := range violations {
 		seen.say("%+v", v)
 	}
@@ -212,7 +212,7 @@ func (c *laneCase) run(t *testing.T, lanes int) []string {
 
 // addFlows adds flows of all sizes, most of them to one host of two, and at last some that find the fabric at rest, and
 // end at about one time.
-func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand.Rand) {
+func (c *workersCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand.Rand) {
 	t.Helper()
 	for i := range 60 {
 		hosts := len(e.plan.Hosts)
@@ -221,7 +221,7 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 		if i%3 > 0 {
 			b = (a/2*2 + 2) % hosts
 		}
-		env := laneEnv(e)
+		env := envOf(e)
 		settings, err := cc.Resolve(c.controller, nil, env)
 		if err != nil {
 			t.Fatal(err)
@@ -241,10 +241,10 @@ func (c *laneCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *rand
 
 // addOperations adds traffic that waits: computes, some of them on units, and messages, each waiting for some of those
 // before at its host.
-func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
+func (c *workersCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(c.seed, 9))
-	settings, err := cc.Resolve(c.controller, nil, laneEnv(e))
+	settings, err := cc.Resolve(c.controller, nil, envOf(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,18 +276,18 @@ func (c *laneCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 				Source: e.plan.Hosts[host], Destination: e.plan.Hosts[other], Size: 1 + random.Int64N(30_000),
 				Send: int32(send) + 1, Receive: int32(receive) + 1,
 				Ports:         paths.Ports{Source: wire.MinEntropyPort + uint16(random.IntN(1000))},
-				NewController: func(int) (cc.Controller, error) { return spec.New(laneEnv(e), settings) },
+				NewController: func(int) (cc.Controller, error) { return spec.New(envOf(e), settings) },
 			})
 		}
 	}
 }
 
-func laneEnv(e *Engine) cc.Env {
+func envOf(e *Engine) cc.Env {
 	return cc.Env{LineRate: e.plan.Ports[0].Rate, BaseRTT: 10 * vtime.Microsecond, MTU: e.plan.MTU, LineMTU: 1082}
 }
 
 // addFaults has wires lose frames, links go down and come up, hosts be slow and malfunction, and routes change.
-func (c *laneCase) addFaults(e *Engine, random *rand.Rand) {
+func (c *workersCase) addFaults(e *Engine, random *rand.Rand) {
 	at := func(f func() error) {
 		e.At(vtime.Time(random.Int64N(int64(400*vtime.Microsecond))), func(vtime.Time) error { return f() })
 	}
@@ -332,24 +332,24 @@ func (f *faulty) OnAck(s *cc.Sample) {
 	f.Controller.OnAck(s)
 }
 
-// TestPanicOfALane: a congestion control that panics is named by several lanes as by one, and so is one that panics as
-// it is made. Where several do at once it is that of the first region.
-func TestPanicOfALane(t *testing.T) {
+// TestWorkerPanic: a congestion control that panics is named by several workers as by one, and so is one that panics as
+// it is made. Where several do at once it is that of the first partition.
+func TestWorkerPanic(t *testing.T) {
 	for _, making := range []bool{false, true} {
 		var want *PanicError
-		for _, lanes := range []int{1, 2, 3} {
+		for _, count := range []int{1, 2, 3} {
 			plan := parsePlan(t, "rate: 25Gbps\ndelay: 1us\nleafspine: {spines: 2, leaves: 3, hosts_per_leaf: 2}")
 			opened, err := wasmplane.Open(plan, plane.Features{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer opened.Close()
-			members := crew.New(lanes)
-			defer members.Close()
+			pool := workers.New(count)
+			defer pool.Close()
 			sw, host := switchagent.Default(), hostagent.Default()
 			e := newEngine(t, Config{
 				Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host,
-				Crew: eager{members},
+				Workers: eager{pool},
 			})
 			for i, id := range plan.Hosts {
 				e.AddFlow(FlowConfig{
@@ -371,17 +371,17 @@ func TestPanicOfALane(t *testing.T) {
 				t.Error(e.Run(vtime.Millisecond, 0, nil))
 				return nil
 			}()
-			if got == nil || got.Value != "faulty" || !strings.Contains(string(got.Stack), "lanes_test") {
-				t.Fatalf("%d lanes: %v", lanes, got)
+			if got == nil || got.Value != "faulty" || !strings.Contains(string(got.Stack), "workers_test") {
+				t.Fatalf("%d workers: %v", count, got)
 			}
 			if want == nil {
 				want = got
 			}
 			if got.Place != want.Place || got.Time != want.Time {
-				t.Errorf("%d lanes: %v, by one %v", lanes, got, want)
+				t.Errorf("%d workers: %v, by one %v", count, got, want)
 			}
-			if by := e.together; (by != nil) != (lanes > 1) {
-				t.Errorf("by %d lanes: %v", lanes, by)
+			if by := e.workers; (by != nil) != (count > 1) {
+				t.Errorf("by %d workers: %v", count, by)
 			}
 		}
 	}

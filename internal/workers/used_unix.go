@@ -1,6 +1,6 @@
 //go:build unix
 
-package crew
+package workers
 
 import (
 	"syscall"

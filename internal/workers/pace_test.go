@@ -1,4 +1,4 @@
-package crew
+package workers
 
 import (
 	"math/rand/v2"
@@ -127,7 +127,7 @@ func TestPaceBusy(t *testing.T) {
 					return took, time.Duration(workers) * quick
 				}
 			}
-			// The crew gets no more of the processors than one worker does: its workers' turns are half as long.
+			// The pool gets no more of the processors than one worker does: its workers' turns are half as long.
 			m := &machine{one: busy(k.one, 1, 3*time.Millisecond), several: busy(k.several, 2, 1500*us)}
 			if part, longer := m.drive(m.pace(), int(4*time.Second/k.one)); longer > 1.04 {
 				t.Errorf("seed %d, %v: several did %.3f, in all %.3f times as long as the quicker; %v by one, %v by several", seed,
@@ -137,20 +137,20 @@ func TestPaceBusy(t *testing.T) {
 	}
 }
 
-func TestLanes(t *testing.T) {
+func TestWorkers(t *testing.T) {
 	c := New(4)
 	defer c.Close()
 	for _, k := range []struct{ events, most, want int }{{20, 5, 1}, {1000, 990, 1}, {70, 30, 2}, {1000, 10, 4}} {
-		if n := c.Lanes(k.events, k.most); n != k.want || c.pace.timing != (n > 1) {
+		if n := c.Useful(k.events, k.most); n != k.want || c.pace.timing != (n > 1) {
 			t.Errorf("%+v: %d workers, to be measured: %v", k, n, c.pace.timing)
 		}
-		c.Driven(int64(k.events))
+		c.PhaseDone(int64(k.events))
 	}
 	if c.pace.now.phases != 2 {
 		t.Errorf("%d phases were measured", c.pace.now.phases)
 	}
 	c.pace.several = false
-	if n := c.Lanes(1000, 10); n != 1 || !c.pace.timing {
+	if n := c.Useful(1000, 10); n != 1 || !c.pace.timing {
 		t.Errorf("%d workers where one is quicker", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 )
 
-// busyFabric keeps so many ports busy that several lanes find work, with a link that goes down, and samples of all.
+// busyFabric keeps so many ports busy that several workers find work, with a link that goes down, and samples of all.
 const busyFabric = `
 name: busy
 topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 4, leaves: 8, hosts_per_leaf: 8}}

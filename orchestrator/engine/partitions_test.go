@@ -20,15 +20,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestRegionsChangeNothing: where no two events fall on one picosecond, regions driven apart come to what all events in
-// one order come to.
-func TestRegionsChangeNothing(t *testing.T) {
+// TestPartitionsChangeNothing: where no two events fall on one picosecond, partitions driven apart come to what all
+// events in one order come to.
+func TestPartitionsChangeNothing(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			faults := seed >= 8
 			apart, together := oddFabric(t, seed, false, faults), oddFabric(t, seed, true, faults)
-			if apart.regions < 4 || together.regions != 1 {
-				t.Fatalf("%d and %d regions", apart.regions, together.regions)
+			if apart.partitions < 4 || together.partitions != 1 {
+				t.Fatalf("%d and %d partitions", apart.partitions, together.partitions)
 			}
 			if len(apart.pfc) == 0 {
 				t.Error("no PAUSE: the test tests little")
@@ -39,7 +39,7 @@ func TestRegionsChangeNothing(t *testing.T) {
 			if len(apart.came) == 0 || !slices.Equal(apart.came, together.came) {
 				t.Errorf("PFC frames that came differ, or what they found: %d and %d", len(apart.came), len(together.came))
 			}
-			if !slices.IsSortedFunc(apart.pfc, func(a, b pfcSeen) int { return int(a.at - b.at) }) {
+			if !slices.IsSortedFunc(apart.pfc, func(a, b pfcDeparture) int { return int(a.at - b.at) }) {
 				t.Error("the observer was not told in order")
 			}
 			if !slices.Equal(apart.ended, together.ended) {
@@ -54,15 +54,15 @@ func TestRegionsChangeNothing(t *testing.T) {
 
 // outcome is what a run of oddFabric came to.
 type outcome struct {
-	regions   int
-	pfc       []pfcSeen
-	came      []PFCArrival
-	ended     []string
-	registers any
+	partitions int
+	pfc        []pfcDeparture
+	came       []PFCArrival
+	ended      []string
+	registers  any
 }
 
-// PFCCame is told by the engine.
-func (o *outcome) PFCCame(c PFCArrival) { o.came = append(o.came, c) }
+// PFCReceived is told by the engine.
+func (o *outcome) PFCReceived(c PFCArrival) { o.came = append(o.came, c) }
 
 // FlowDone is told by the engine.
 func (o *outcome) FlowDone(now vtime.Time, flow int) {
@@ -71,7 +71,7 @@ func (o *outcome) FlowDone(now vtime.Time, flow int) {
 
 // PFC is told by the engine.
 func (o *outcome) PFC(now vtime.Time, port int, priority uint8, pause bool) {
-	o.pfc = append(o.pfc, pfcSeen{now, int32(port), priority, pause})
+	o.pfc = append(o.pfc, pfcDeparture{now, int32(port), priority, pause})
 }
 
 // oddFabric runs random flows under DCQCN over leaves and spines whose cables all differ in delay by odd times.
@@ -89,7 +89,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 			cable(fmt.Sprint("l", leaf), fmt.Sprint("s", spine))
 		}
 	}
-	if seed%4 == 3 { // a host with a port at two leaves, which are one region then
+	if seed%4 == 3 { // a host with a port at two leaves, which are one partition then
 		cable("h0", "l1")
 	}
 	plan, err := topologies.Parse("odd.yaml", []byte(topology))
@@ -145,7 +145,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 	for _, v := range e.Check() {
 		t.Error(v)
 	}
-	o.regions = len(e.regions)
+	o.partitions = len(e.partitions)
 	o.registers = slices.Clone(e.state.Ports)
 	return o
 }
@@ -171,17 +171,17 @@ func oddFaults(e *Engine, random *rand.Rand) {
 	e.At(500*vtime.Microsecond, func(vtime.Time) error { return e.InjectPFCStorm(4, 0, 0) })
 }
 
-// unite makes one region of all of an engine's.
+// unite makes one partition of all of an engine's.
 func unite(e *Engine) {
-	one := &region{lane: &e.lane, events: newEvents(e.plan, func(int) bool { return true })}
+	one := &partitionState{worker: &e.worker, events: newEvents(e.plan, func(int) bool { return true })}
 	for i := range e.ports {
-		e.ports[i].region = 0
+		e.ports[i].partition = 0
 		one.ports = append(one.ports, int32(i))
 	}
-	e.regions, e.due, e.lookahead, e.phases = []*region{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
+	e.partitions, e.due, e.lookahead, e.phases = []*partitionState{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
 
-// TestRunEndsAtItsTime: without drain a run of several regions goes no further than it was told, and goes on from
+// TestRunEndsAtItsTime: without drain a run of several partitions goes no further than it was told, and goes on from
 // there.
 func TestRunEndsAtItsTime(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1}"))

@@ -1,4 +1,4 @@
-package crew_test
+package workers_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pausenet/pausenet/internal/blame"
-	"github.com/pausenet/pausenet/internal/crew"
+	"github.com/pausenet/pausenet/internal/workers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,17 +17,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestEachItemOnce: whatever the shares and however many workers are asked for, each item is worked on once, by a
 // worker that was asked for, and by one at a time as long as there is one.
 func TestEachItemOnce(t *testing.T) {
-	for _, workers := range []int{1, 2, 3, 8, 40} {
-		c := crew.New(workers)
-		if c.Size() != workers {
-			t.Errorf("%d workers, want %d", c.Size(), workers)
+	for _, count := range []int{1, 2, 3, 8, 40} {
+		c := workers.New(count)
+		if c.Size() != count {
+			t.Errorf("%d workers, want %d", c.Size(), count)
 		}
 		for round := range 300 {
-			asked := 1 + round%workers
-			shares := make([][]int32, workers)
+			asked := 1 + round%count
+			shares := make([][]int32, count)
 			items := round % 50
 			for i := range items {
-				at := i * i * (round + 1) % workers
+				at := i * i * (round + 1) % count
 				if round%7 == 0 {
 					at = 0
 				}
@@ -44,7 +44,7 @@ func TestEachItemOnce(t *testing.T) {
 			})
 			for i := range done {
 				if done[i].Load() != 1 || plain[i] != 1 {
-					t.Fatalf("%d workers, round %d: item %d was done %d times", workers, round, i, done[i].Load())
+					t.Fatalf("%d workers, round %d: item %d was done %d times", count, round, i, done[i].Load())
 				}
 			}
 		}
@@ -54,7 +54,7 @@ func TestEachItemOnce(t *testing.T) {
 
 // TestPanic: the panic for the least item comes out, with its own stack, when the others have been done.
 func TestPanic(t *testing.T) {
-	c := crew.New(4)
+	c := workers.New(4)
 	defer c.Close()
 	for range 50 {
 		var done atomic.Int32
@@ -86,14 +86,14 @@ func TestPanic(t *testing.T) {
 func culprit(item int32) { panic(fmt.Sprint("item ", item)) }
 
 func TestShare(t *testing.T) {
-	if all := crew.Share(1); all < 1 || crew.Share(0) != all || crew.Share(all) != 1 || crew.Share(10*all) != 1 {
-		t.Errorf("of %d processors: %d, %d, %d", all, crew.Share(0), crew.Share(all), crew.Share(10*all))
+	if all := workers.Share(1); all < 1 || workers.Share(0) != all || workers.Share(all) != 1 || workers.Share(10*all) != 1 {
+		t.Errorf("of %d processors: %d, %d, %d", all, workers.Share(0), workers.Share(all), workers.Share(10*all))
 	}
 }
 
 // BenchmarkDo is what it costs to have two workers do nothing.
 func BenchmarkDo(b *testing.B) {
-	c := crew.New(2)
+	c := workers.New(2)
 	defer c.Close()
 	shares := [][]int32{{0}, {1}}
 	for b.Loop() {

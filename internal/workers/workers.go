@@ -1,6 +1,6 @@
-// Package crew has goroutines work on a few things at once, again and again, many thousand times a second: too often to
-// start a goroutine each time, or to have one sleep in between.
-package crew
+// Package workers provides a pool of goroutines that work on a few items at once, many thousand times a second: too
+// often to start a goroutine each time, or to let one sleep in between.
+package workers
 
 import (
 	"runtime"
@@ -10,9 +10,9 @@ import (
 	"github.com/pausenet/pausenet/internal/blame"
 )
 
-// Crew is workers that wait for work: the goroutine that calls Do, which is worker 0, and others. One goroutine uses
-// it.
-type Crew struct {
+// Pool is a pool of workers that wait for work: worker 0, which is the goroutine that calls Do, and others. It must be
+// used by one goroutine.
+type Pool struct {
 	size     int
 	spins    int
 	sleepers []sleeper // by worker; 0 is whoever calls Do
@@ -56,13 +56,13 @@ const (
 	workerBits = 16
 )
 
-// Share is how many of the processors that goroutines can run on there are for each of several users.
+// Share returns the number of processors for each of several users: an equal share of GOMAXPROCS, at least 1.
 func Share(users int) int { return max(1, runtime.GOMAXPROCS(0)/max(users, 1)) }
 
-// New is a crew of so many workers, the caller of Do among them. It must be closed.
-func New(size int) *Crew {
+// New returns a pool of size workers, the caller of Do among them. The caller must close it.
+func New(size int) *Pool {
 	size = min(max(size, 1), closing-1)
-	c := &Crew{size: size, sleepers: make([]sleeper, size), taken: make([]count, size), pace: newPace(used)}
+	c := &Pool{size: size, sleepers: make([]sleeper, size), taken: make([]count, size), pace: newPace(used)}
 	if size <= runtime.GOMAXPROCS(0) { // else whoever is waited for may need the processor
 		c.spins = spins
 	}
@@ -75,14 +75,13 @@ func New(size int) *Crew {
 	return c
 }
 
-// Size is how many workers there are.
-func (c *Crew) Size() int { return c.size }
+// Size returns the number of workers.
+func (c *Pool) Size() int { return c.size }
 
-// Do has the first workers, so many of them, call work with each item of the shares, and returns when all has been
-// done. A worker begins with its own share, in order, and goes on with what nobody has begun of others': so which
-// worker gets an item is only likely. If work panics for some items, the rest is done all the same, and then Do panics
-// for the least: with a *blame.Carried.
-func (c *Crew) Do(workers int, shares [][]int32, work func(worker int, item int32)) {
+// Do lets the first workers call work with each item of the shares, and returns when all calls have returned. A worker
+// starts with its own share, in order, and continues with items of other shares that no worker has taken. If work
+// panics for some items, Do finishes all others and then panics for the smallest, with a *blame.Carried.
+func (c *Pool) Do(workers int, shares [][]int32, work func(worker int, item int32)) {
 	workers = min(workers, c.size)
 	c.shares, c.work = shares, work
 	for i := range shares {
@@ -99,7 +98,7 @@ func (c *Crew) Do(workers int, shares [][]int32, work func(worker int, item int3
 }
 
 // begin has workers look for work.
-func (c *Crew) begin(workers uint64) {
+func (c *Pool) begin(workers uint64) {
 	c.call.Store((c.call.Load()>>workerBits+1)<<workerBits | workers)
 	for i := 1; i < min(int(workers), c.size); i++ {
 		c.sleepers[i].rouse()
@@ -107,13 +106,13 @@ func (c *Crew) begin(workers uint64) {
 }
 
 // Close ends the workers.
-func (c *Crew) Close() {
+func (c *Pool) Close() {
 	c.begin(closing)
 	c.ended.Wait()
 }
 
 // serve is a worker's life.
-func (c *Crew) serve(worker int) {
+func (c *Pool) serve(worker int) {
 	seen := uint64(0)
 	for {
 		c.sleepers[worker].wait(c.spins, func() bool { return c.call.Load() != seen && c.wants(worker) })
@@ -129,10 +128,10 @@ func (c *Crew) serve(worker int) {
 }
 
 // wants says whether the present call is for a worker.
-func (c *Crew) wants(worker int) bool { return worker < int(c.call.Load()&closing) }
+func (c *Pool) wants(worker int) bool { return worker < int(c.call.Load()&closing) }
 
 // takePart does a worker's part of a call.
-func (c *Crew) takePart(worker int) {
+func (c *Pool) takePart(worker int) {
 	for k := range c.shares {
 		at := (worker + k) % len(c.shares)
 		share, taken := c.shares[at], &c.taken[at]
@@ -146,7 +145,7 @@ func (c *Crew) takePart(worker int) {
 	}
 }
 
-func (c *Crew) do(worker int, item int32) {
+func (c *Pool) do(worker int, item int32) {
 	defer func() {
 		if value := recover(); value != nil {
 			c.panicked(item, blame.Carry(value))
@@ -155,7 +154,7 @@ func (c *Crew) do(worker int, item int32) {
 	c.work(worker, item)
 }
 
-func (c *Crew) panicked(item int32, p *blame.Carried) {
+func (c *Pool) panicked(item int32, p *blame.Carried) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.panic == nil || item < c.worst {

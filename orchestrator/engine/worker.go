@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// none is no partition.
+const noPartition = -1
+
+// A worker drives partitions, one after the other. It has what changes with every frame and belongs to no partition:
+// the time, the pass, the pool of frames, the counts. So several workers can drive partitions at once, and what they
+// have counted is put together when all are done.
+type worker struct {
+	*fabric
+
+	// Of the fabric too, and here as every frame touches them.
+	plan         *topologies.Plan
+	state        *ebpf.State
+	hosts        *hostagent.Settings
+	ports        []port
+	switches     []*switchagent.Switch
+	nics         []*hostagent.NIC
+	partitions   []*partitionState
+	due          []vtime.Time // of each partition's next event, or before it
+	flowControl  flowControl
+	countsFrames bool // flowControl does
+
+	now             vtime.Time // in the partition that is driven
+	passes          plane.Passes
+	pass            *ebpf.Pass
+	pool            *frame.Pool
+	freeChunks      chunkPool
+	lastEvent       vtime.Time // of any event so far
+	lastFrameEnd    vtime.Time // of any frame
+	lastProgress    vtime.Time // when a frame of a flow last left a port
+	prefetchSum     int32      // keeps the compiler from dropping warm's loads
+	drivenPartition int32      // partition; -1: none
+	constructing    int32      // 1 + the flow whose congestion control is being made; 0: none
+
+	openFlows       int                   // flows with a size that have not ended
+	pastGrants      hostagent.GrantCounts // sums over the flows that have ended
+	scheduledStarts int                   // flows that are to start at a time, and operations that compute
+	openOperations  int                   // operations that have not ended
+	startedFlows    []int32               // flows that an operation has started, and the observer has not been told of
+	occurrences     []occurrence          // of operations, of which the followers have not been told
+	finishedFlows   []int32               // flows that have ended and the observer has not been told of
+	receiversToEnd  []int32               // flows that have ended and whose receivers have not been told
+
+	lost    [Losses]Amount // by faults
+	credits creditCounts
+	monitor monitor
+
+	Totals
+
+	index int
+
+	_ [8]int64 // what comes now is read after each phase
+	phaseOutput
+	_ [8]int64
+}
+
+// phaseOutput is what a worker hands over at the end of a phase: what concerns partitions that other workers may be
+// driving.
+type phaseOutput struct {
+	remoteArrivals []remoteArrival       // by partitions that this one has sent something
+	receivers      []*hostagent.Receiver // of flows that have started
+	broken         []brokenInvariant
+	maxBroken      int // of broken
+	interruptions  []interruption
+	events         int64
+}
+
+// remoteArrival is when something reaches a partition that nothing was on its way to.
+type remoteArrival struct {
+	partition int32
+	at        vtime.Time
+}
+
+// brokenInvariant is an invariant that was broken in a partition; -1: at a barrier.
+type brokenInvariant struct {
+	partition int32
+	*Violation
+}
+
+// interruption says that driving a partition ended in the middle: with an error, or else a panic.
+type interruption struct {
+	partition    int32
+	err          error
+	at           vtime.Time
+	constructing int32 // as the worker's
+}
+
+// fabric is what all workers drive. What is a partition's, a port or one end of a flow, changes as that partition is
+// driven; all else does between two events.
+type fabric struct {
+	plane       plane.Plane
+	firstWorker *worker
+	concurrent  bool // several workers are at work
+	settings    []*switchagent.Settings
+	cables      [][]switchagent.Cable // of each switch's ports
+	flows       []Flow
+	steps
+	features  plane.Features
+	seed      uint64
+	longest   int   // frame that a NIC sends, in bytes
+	data      uint8 // data priorities that flows have of their own
+	byPort    bool  // frames that arrive at one time do so in the order of ports: partitions driven apart know no other
+	rerouted  bool
+	watchdogs []watch        // by port and priority; nil: no switch has one
+	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	slowPath  slowPath
+	datagrams map[uint32]*Datagrams // of programs, by number
+}
