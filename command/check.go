@@ -60,7 +60,7 @@ while.
 In the model, hardware sends and obeys PAUSE in no time. --response adds the
 time that a real switch and NIC take together (switch.pfc.response; an auto
 headroom includes it). IEEE 802.3, 31B.3.7, allows each end 3.07 us at 10
-Gb/s, 1.51 us at 40 Gb/s and 2.02 us at 100 Gb/s. Only the arithmetic covers
+Gbps, 1.51 us at 40 Gbps and 2.02 us at 100 Gbps. Only the arithmetic covers
 that, buffer cells (switch.pfc.cell_size, switch.pfc.small_packets) and longer
 frames of other priorities (topology.interface_mtu).
 

@@ -17,6 +17,6 @@ func Tree() *cobra.Command { return newRootCommand() }
 func Main() {
 	root, out, complaints := newRootCommand(), &output{to: os.Stdout}, &output{to: os.Stderr}
 	root.SetOut(out)
-	root.SetErr(complaints)
-	os.Exit(exit(complaints, out.failed(root.Execute())))
+	root.SetErr(onScreen(complaints))
+	os.Exit(exit(root.ErrOrStderr(), out.failed(root.Execute())))
 }

@@ -57,7 +57,7 @@ up.`,
 			if err := checkRoot("a live fabric belongs to root"); err != nil {
 				return err
 			}
-			out := c.OutOrStdout()
+			out := onScreen(c.OutOrStdout())
 			if structured(format) {
 				out = io.Discard
 			}

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -12,15 +13,22 @@ import (
 // none, between words.
 type folded struct {
 	to      io.Writer
-	width   int
 	partial []byte // the start of a line, which is written with its end
 }
 
 // people returns w as an output for people.
-func people(w io.Writer) io.Writer {
-	_, width := screenOf(w)
-	return &folded{to: w, width: width}
+func people(w io.Writer) io.Writer { return &folded{to: w} }
+
+// onScreen returns w as an output for people if it is a terminal, and w itself if not: logs and scripts get whole lines.
+func onScreen(w io.Writer) io.Writer {
+	if f, _ := screenOf(w); f == nil {
+		return w
+	}
+	return people(w)
 }
+
+// stderr returns standard error for lines to people.
+func stderr() io.Writer { return onScreen(&output{to: os.Stderr}) }
 
 // Write writes all lines that are whole.
 func (f *folded) Write(p []byte) (int, error) {
@@ -30,8 +38,9 @@ func (f *folded) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	var b strings.Builder
+	_, width := screenOf(f.to) // as it is now: a shell's terminal may be resized
 	for line := range strings.Lines(string(f.partial[:end])) {
-		for _, part := range foldLine(strings.TrimRight(line, " \n"), f.width) {
+		for _, part := range foldLine(strings.TrimRight(line, " \n"), width) {
 			b.WriteString(part + "\n")
 		}
 	}
@@ -45,14 +54,15 @@ func (f *folded) Write(p []byte) (int, error) {
 // deepIndent is an indentation from which a line is the continuation of a cell, and so are its parts.
 const deepIndent = 8
 
-// commandToCopy matches a line with a command of ours, which breaks would keep from being copied.
-var commandToCopy = regexp.MustCompile(`^ *([a-z]+: )?(sudo )?pausenet [a-z]`)
+// asItIs matches a line that is not broken: one with a command of ours, to be copied, and a line of a file, which has
+// the column of a mistake marked below it.
+var asItIs = regexp.MustCompile(`^ *([a-z ]+: +)?(sudo )?pausenet [a-z]|^ *[0-9]* \| `)
 
 // foldLine breaks a line between words into lines of at most so many columns. The others begin where the last cell of
 // the first one does, if that leaves room, and else two columns to the right of it; those of a sentence begin where it
 // does. Cells stand two or more blanks apart. A word that is too long for a line is not broken, as it may be a path.
 func foldLine(line string, width int) []string {
-	if utf8.RuneCountInString(line) <= width || commandToCopy.MatchString(line) {
+	if utf8.RuneCountInString(line) <= width || asItIs.MatchString(line) {
 		return []string{line}
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))

@@ -143,7 +143,7 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 	for _, d := range all {
 		fmt.Fprintf(w, "events are late by %v (p50) and %v (p99) of virtual time; frames by %v of wall-clock time (p99)\n",
 			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
-			time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond))
+			vtime.WallText(time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond)))
 		fmt.Fprintln(w)
 		for _, n := range d.Nodes {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", n.Name, n.Kind, n.Address, n.Address6, count(n.Ports, "port"))

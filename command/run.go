@@ -176,7 +176,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		if err != nil {
 			return badInput(err)
 		}
-		writeWarnings(os.Stderr, s.Scenario.Name, idleProcessors(c.Flags(), partition.Workers(s.Scenario.Topology)))
+		writeWarnings(stderr(), s.Scenario.Name, idleProcessors(c.Flags(), partition.Workers(s.Scenario.Topology)))
 		for i := range batch.Scenarios {
 			if batch.Scenarios[i].Scenario.Name == s.Scenario.Name {
 				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
@@ -258,7 +258,7 @@ func (c *claim) take() (unlock func(), err error) {
 				return nil, &exitError{exitEnvironment, fmt.Errorf(
 					"move earlier results aside: %w (choose another folder with --out)", err)}
 			}
-			fmt.Fprintf(os.Stderr, "note: the earlier results are in %s now (%s)\n", moved, other.Settings(folder))
+			fmt.Fprintf(stderr(), "note: the earlier results are in %s now (%s)\n", moved, other.Settings(folder))
 		}
 		return c.take()
 	case isOther:
@@ -314,7 +314,7 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 	if len(captured) > 0 {
 		s.Observers = append(s.Observers, observe.Capture(captured))
 	}
-	writeWarnings(os.Stderr, loaded.Name, scenario.Warnings(loaded, s.Controllers))
+	writeWarnings(stderr(), loaded.Name, scenario.Warnings(loaded, s.Controllers))
 	if err := scenario.Check(loaded, s.Controllers, s.Seeds...); err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func seedsOf(text string) ([]uint64, error) {
 		return nil, badInput(fmt.Errorf("--seeds: %w", err))
 	}
 	if len(seeds) == 1 && seeds[0] > 1 {
-		fmt.Fprintf(os.Stderr, "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0],
+		fmt.Fprintf(stderr(), "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0],
 			seeds[0], seeds[0], seeds[0])
 	}
 	return seeds, nil
@@ -385,8 +385,8 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 	} else {
 		writeResults(w, suite, results)
 	}
-	writeUnlike(os.Stderr, results)
-	writeIdle(os.Stderr, results)
+	writeUnlike(stderr(), results)
+	writeIdle(stderr(), results)
 	if err != nil {
 		return runError(err)
 	}

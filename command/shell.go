@@ -36,7 +36,7 @@ and the exit code is 1 if any fails.`,
 				name = args[0]
 			}
 			a := &shell.Attached{
-				Out: c.OutOrStdout(), Programs: os.Stdout,
+				Out: onScreen(c.OutOrStdout()), Programs: os.Stdout,
 				Dial: func() (*live.Client, error) { return dial(name) },
 			}
 			if err := a.Attach(); err != nil {

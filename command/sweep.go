@@ -166,7 +166,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	for i := range points {
 		points[i].Warnings = append(points[i].Warnings, idleProcessors(c.Flags(), points[i].Workers)...)
 	}
-	writeWarnings(os.Stderr, swept.Name, sweep.Warnings(points))
+	writeWarnings(stderr(), swept.Name, sweep.Warnings(points))
 	runner := &sweep.Runner{
 		Points: points, Quick: swept.Quick, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Plane: plane,
 		Version: version(), Build: own, Command: f.command(name), Make: startPoint, By: "this machine",

@@ -137,7 +137,7 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 			conn.Close()
 			return nil, &exitError{exitEnvironment, err}
 		}
-		fmt.Fprintf(os.Stderr, "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id,
+		fmt.Fprintf(stderr(), "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id,
 			key.Public())
 	} else {
 		var stop func()
@@ -152,7 +152,7 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 	defer conn.Close()
 	c := &cluster.Coordinator{
 		Runner: runner, ID: id, Key: key, Private: private, Audit: audit,
-		Say: func(line string) { fmt.Fprintf(os.Stderr, "  %s\n", line) },
+		Say: func(line string) { fmt.Fprintf(stderr(), "  %s\n", line) },
 	}
 	outcomes, err := c.Run(ctx, conn)
 	shutdown.Alive() // the server's end, which follows, takes its time on a busy machine
@@ -205,10 +205,10 @@ func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (
 		return nil, nil, err
 	}
 	file := filepath.Join(private, cluster.JoinFile)
-	fmt.Fprintf(os.Stderr, "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n",
+	fmt.Fprintf(stderr(), "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n",
 		strings.Join(addresses, ", "), file, file)
 	if term.IsTerminal(int(os.Stderr.Fd())) { // and not in a log
-		fmt.Fprintf(os.Stderr, "or, elsewhere, pausenet worker --join - and paste\n\n%s\n\n", access.Join())
+		fmt.Fprintf(stderr(), "or, elsewhere, pausenet worker --join - and paste\n\n%s\n\n", access.Join())
 	}
 	return conn, stop, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,7 +121,7 @@ func TestTerminal(t *testing.T) {
 	lab.enter("pingall")
 	lab.see("0% dropped (56/56 received)")
 	lab.enter("iperf h0 h7 2")
-	lab.see("Gb/s of virtual time")
+	lab.see("Gbps of virtual time")
 	lab.enter("incast 4 h0 64KB")
 	lab.see("4 flows: slowdown mean")
 	lab.enter("link leaf0 spine0 down")
@@ -161,6 +162,41 @@ func TestTerminal(t *testing.T) {
 	if screen := lab.screen(); strings.Contains(screen, "conserved") || strings.Contains(screen, "panic") {
 		t.Errorf("an invariant does not hold:\n%s", screen)
 	}
+}
+
+// TestFoldsAtTheTerminalsWidth: what pausenet itself prints at a terminal breaks between words: errors, warnings, what
+// up, the shell and the verdict say. The screen's lines are joined where only the terminal has broken them.
+func TestFoldsAtTheTerminalsWidth(t *testing.T) {
+	lab, pausenet := newTerminal(t, "tmux")
+	const width = 60
+	lab.tmux("resize-window", "-t", "lab", "-x", strconv.Itoa(width))
+	typed := func(line, see string) {
+		lab.tmux("send-keys", "-t", "lab", "-l", "clear; "+line)
+		lab.tmux("send-keys", "-t", "lab", "Enter")
+		lab.see(see)
+	}
+	folds := func(of string) {
+		lab.Helper()
+		for line := range strings.Lines(lab.screen()) {
+			if line = strings.TrimSpace(line); len(line) > width && !strings.Contains(line, pausenet) {
+				t.Errorf("%s: %q is wider than the terminal", of, line)
+			}
+		}
+	}
+	typed(pausenet+" validate incast --set switch.pfc.xoff=1KB,; echo code $?", "code 2")
+	folds("an error")
+	typed(pausenet+" validate incast --set switch.pfc.headroom=1KB; echo code $?", "code 0")
+	folds("a warning")
+	typed(pausenet+" up --name tmux-lab --slowdown 500; echo code $?", "help prints")
+	lab.prompt()
+	lab.tmux("send-keys", "-t", "lab", "-l", "help")
+	lab.tmux("send-keys", "-t", "lab", "Enter")
+	lab.see("Python")
+	lab.prompt()
+	lab.tmux("send-keys", "-t", "lab", "-l", "exit")
+	lab.tmux("send-keys", "-t", "lab", "Enter")
+	lab.see("code 0")
+	folds("a live fabric")
 }
 
 // TestSuspend: Ctrl-Z stops the fabric with the program that it is running, and fg goes on with both.

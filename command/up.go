@@ -22,6 +22,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
@@ -150,7 +151,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
-		return detach(c.OutOrStdout(), f.name)
+		return detach(onScreen(c.OutOrStdout()), f.name)
 	}
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
@@ -174,7 +175,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	case err != nil:
 		return badInput(err)
 	}
-	out := c.OutOrStdout()
+	out := onScreen(c.OutOrStdout())
 	page, err := serveFabric(f.name, f.web)
 	if err != nil {
 		return errors.Join(err, conclude(io.Discard, fabric, nil))
@@ -188,7 +189,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	describeUp(out, fabric)
 	page.describe(out)
-	writeWarnings(os.Stderr, made.Scenario.Name, fabric.Warnings())
+	writeWarnings(stderr(), made.Scenario.Name, fabric.Warnings())
 	startPrograms(out, fabric)
 	var failed error
 	if f.detach {
@@ -212,10 +213,10 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, f.PassCost.Round(10*time.Nanosecond))
+		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
-		f.Wall(1e9).Round(time.Microsecond), why)
+		vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)
 	if f.Privileged() {
 		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
 	}
@@ -250,7 +251,7 @@ func useShell(out io.Writer, f *live.Fabric) error {
 			return
 		}
 		if err := s.Terminal(); err != nil {
-			fmt.Fprintln(os.Stderr, "pausenet:", err)
+			fmt.Fprintln(stderr(), "pausenet:", err)
 		}
 		typed <- nil
 	}()

@@ -180,7 +180,7 @@ func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", server.URL())
-	fmt.Fprintln(os.Stderr, "open this address in a browser on this machine; Ctrl-C ends")
+	fmt.Fprintln(stderr(), "open this address in a browser on this machine; Ctrl-C ends")
 	if f.open {
 		f.openPage(ctx, server.URL())
 	}
@@ -193,7 +193,7 @@ func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 // openPage opens a page in the browser, or says that it could not.
 func (f *viewFlags) openPage(ctx context.Context, url string) {
 	if err := openBrowser(ctx, url); err != nil {
-		writeWarnings(os.Stderr, "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
+		writeWarnings(stderr(), "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
 	}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -106,7 +105,7 @@ func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error
 		runs = runs[:animation.MostRuns]
 		said := fmt.Sprintf("%s shows the first %d of %d runs: choose others with --cc, or by their folders", f.file,
 			len(runs), n)
-		writeWarnings(os.Stderr, "--export", []string{said})
+		writeWarnings(stderr(), "--export", []string{said})
 	}
 	r, err := draw(title, runs, f.picture)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	number = regexp.MustCompile(`\b\d+(\.\d+)?((ns|us|µs|ms|s)\b| [KMG]?b/s)?`)
+	number = regexp.MustCompile(`\b\d+(\.\d+)?((ns|us|ms|s)\b| [KMG]?bps)?`)
 	blanks = regexp.MustCompile(`\s+`)
 )
 

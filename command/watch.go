@@ -60,7 +60,7 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 			before = f.results
 		}
 		f.force = true // what is overwritten from here on is its own
-		fmt.Fprintf(os.Stderr, "\nwaiting for a change of %s; Ctrl-C ends\n", strings.Join(paths, ", "))
+		fmt.Fprintf(stderr(), "\nwaiting for a change of %s; Ctrl-C ends\n", strings.Join(paths, ", "))
 		err := changed(ctx, changes, paths, was)
 		if errors.Is(err, context.Canceled) {
 			return ended(errors.New("interrupted"))

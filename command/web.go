@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -53,7 +52,7 @@ func serveFabric(fabric, web string) (*fabricPage, error) {
 	go func() {
 		defer close(p.done)
 		if err := page.Serve(context.Background()); err != nil {
-			fmt.Fprintf(os.Stderr, "pausenet: serve the page: %v\n", err)
+			fmt.Fprintf(stderr(), "pausenet: serve the page: %v\n", err)
 		}
 	}()
 	return p, nil
@@ -110,7 +109,7 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 		web = webRead
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", page.URL())
-	fmt.Fprintf(os.Stderr, "open this address in a browser on this machine: %s; Ctrl-C ends\n", webMeaning(web))
+	fmt.Fprintf(stderr(), "open this address in a browser on this machine: %s; Ctrl-C ends\n", webMeaning(web))
 	if f.open {
 		f.openPage(ctx, page.URL())
 	}
@@ -118,9 +117,9 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
 	}
 	if v := page.Verdict(); v != nil {
-		fmt.Fprintf(os.Stderr, "%s has ended: %s\n", page.Fabric(), v.Status.Word())
+		fmt.Fprintf(stderr(), "%s has ended: %s\n", page.Fabric(), v.Status.Word())
 	} else if ctx.Err() == nil {
-		fmt.Fprintf(os.Stderr, "%s has ended\n", page.Fabric())
+		fmt.Fprintf(stderr(), "%s has ended\n", page.Fabric())
 	}
 	if r := live.Ended(page.Fabric()); r != nil && ctx.Err() == nil {
 		return &exitError{exitVerdict, errors.New(r.String())}

@@ -49,7 +49,7 @@ func TestPauseLasts(t *testing.T) {
 				}
 				if !r.State.Paused(in, lossless, start) || !r.State.Paused(in, lossless, start+lasts-1) ||
 					r.State.Paused(in, lossless, start+lasts) {
-					t.Errorf("%d quanta at %d Gb/s: paused until %d, want %v after %v",
+					t.Errorf("%d quanta at %d Gbps: paused until %d, want %v after %v",
 						q, rate, r.port(in).Class[lossless].PausedUntil, lasts, start)
 				}
 				if r.State.Paused(in, lossless-1, start) || r.State.Paused(in, lossless+1, start) {

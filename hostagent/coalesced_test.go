@@ -50,11 +50,11 @@ func TestNothingLostNoTimeout(t *testing.T) {
 			s, _ := p.start(packets*mtu, c)
 			p.carry(s, 100*vtime.Millisecond)
 			if !slices.Equal(p.done, []int{0}) || p.from.Timeouts != 0 || s.Retransmitted != 0 || p.to.Duplicates != 0 {
-				t.Errorf("an ACK every %d, %g b/s: done %v, %d timeouts, %d bytes again, %d duplicates", every, rate, p.done,
+				t.Errorf("an ACK every %d, %g bps: done %v, %d timeouts, %d bytes again, %d duplicates", every, rate, p.done,
 					p.from.Timeouts, s.Retransmitted, p.to.Duplicates)
 			}
 			if every > 1 && rate > 1e9 && p.to.AcksSent > packets/20 {
-				t.Errorf("an ACK every %d, %g b/s: %d ACKs of %d packets", every, rate, p.to.AcksSent, packets)
+				t.Errorf("an ACK every %d, %g bps: %d ACKs of %d packets", every, rate, p.to.AcksSent, packets)
 			}
 		}
 	}

@@ -42,9 +42,9 @@ func (e *ControlError) String() string {
 	case e.Window < 0:
 		return fmt.Sprintf("a window of %d B", e.Window)
 	case e.Stayed:
-		return fmt.Sprintf("a rate of %g b/s, and no other since: nothing more can be sent", e.Rate)
+		return fmt.Sprintf("a rate of %g bps, and no other since: nothing more can be sent", e.Rate)
 	}
-	text := fmt.Sprintf("a rate of %g b/s", e.Rate)
+	text := fmt.Sprintf("a rate of %g bps", e.Rate)
 	if e.Rate > maxRate && !math.IsInf(e.Rate, 0) {
 		text += fmt.Sprintf(", which is above %v: no line is faster", units.Rate(maxRate))
 	}

@@ -295,7 +295,7 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 				l.run(settle+look, nil)
 				share := float64(l.receiver.Delivered-delivered) * 8 / look.Seconds() / float64(narrow)
 				rate := l.sender.Rate()
-				t.Logf("%4.1f %% of the port, rate %.3f Gb/s, queue up to %d KB", 100*share, rate/1e9, l.deepest/1000)
+				t.Logf("%4.1f %% of the port, rate %.3f Gbps, queue up to %d KB", 100*share, rate/1e9, l.deepest/1000)
 				if name == "none" { // nothing holds it back
 					return
 				}
@@ -322,7 +322,7 @@ func TestEveryControllerInTheLoop(t *testing.T) {
 				}) {
 					t.Errorf("at %v the rate is %g", l.now, l.sender.Rate())
 				}
-				t.Logf("back at %.3f Gb/s after %v", l.sender.Rate()/1e9, l.now-settle-look)
+				t.Logf("back at %.3f Gbps after %v", l.sender.Rate()/1e9, l.now-settle-look)
 			})
 		}
 	}

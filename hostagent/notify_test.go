@@ -125,7 +125,7 @@ func TestPCNLonePacket(t *testing.T) {
 		mbps = append(mbps, s.ReceivingRate/units.Mbps)
 	}
 	if want := []units.Rate{163, 102, 163, 2}; !slices.Equal(mbps, want) { // 8160 bits over 50, 80, 50, 5025 us
-		t.Errorf("%d Mb/s, want %d", mbps, want)
+		t.Errorf("%d Mbps, want %d", mbps, want)
 	}
 }
 

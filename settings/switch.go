@@ -112,7 +112,7 @@ func Switch(s *switchagent.Settings) keys.Table {
 		keys.Rate("ecn.per_rate", &ecn.PerRate).Between("1Mbps", "10Tbps").Usually("none").NotZero(sameForAll).
 			Optional().Runtime().Means(
 			"`kmin` and `kmax` are for a port of this rate, and scale with the rate of other ports: with `100Gbps` " +
-				"they are four times as large at 400 Gb/s"),
+				"they are four times as large at 400 Gbps"),
 		keys.Word("flow_control", &s.FlowControl, "pfc", "cbfc").Optional().Means(
 			"for the whole fabric, hosts included: `pfc`; or `cbfc`, InfiniBand's credits, without PAUSE frames"),
 		keys.GroupOf("cbfc", &keys.Group{Works: credits, Viewed: credits}),

@@ -37,17 +37,17 @@ func TestInFlight(t *testing.T) {
 		sum   units.Bytes
 	}{
 		{
-			"40 Gb/s, 1 us", at(40, vtime.Microsecond), pfc(1),
+			"40 Gbps, 1 us", at(40, vtime.Microsecond), pfc(1),
 			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 10_000, Peer: 1140, Buffered: 13302},
 			13_564,
 		},
 		{
-			"400 Gb/s, 1 us", at(400, vtime.Microsecond), pfc(1),
+			"400 Gbps, 1 us", at(400, vtime.Microsecond), pfc(1),
 			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 100_000, Peer: 1140, Buffered: 101408},
 			103_564,
 		},
 		{
-			"800 Gb/s, 20 us", at(800, 20*vtime.Microsecond), pfc(1),
+			"800 Gbps, 20 us", at(800, 20*vtime.Microsecond), pfc(1),
 			switchagent.InFlight{PastXOFF: 1116, Sending: 1140, PFC: 168, Cable: 4_000_000, Peer: 1140, Buffered: 3919302},
 			4_003_564,
 		},
@@ -141,7 +141,7 @@ func TestResolve(t *testing.T) {
 		want   []switchagent.Thresholds
 	}{
 		{
-			name: "40 and 100 Gb/s", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond)},
+			name: "40 and 100 Gbps", cables: []switchagent.Cable{at(40, vtime.Microsecond), at(100, vtime.Microsecond)},
 			buffer: 22 * units.MB,
 			want: []switchagent.Thresholds{
 				{XOFF: 320 * kb, XON: 318 * kb, Headroom: 13_564, KMin: 5 * kb, KMax: 200 * kb, QECN: 200 * kb},
@@ -299,7 +299,7 @@ func TestCredits(t *testing.T) {
 		Period: 40 * vtime.Microsecond,
 		Buffer: 280 * units.KB,
 	}); got != want {
-		t.Errorf("40 Gb/s, 1 us: %+v, want %+v", got, want)
+		t.Errorf("40 Gbps, 1 us: %+v, want %+v", got, want)
 	}
 	stated := switchagent.CBFC{Period: 3 * vtime.Microsecond, Buffer: 7 * units.KB}
 	if c := at(800, 20*vtime.Microsecond); c.Credits(&stated) != (switchagent.Credits{
@@ -314,7 +314,7 @@ func TestCredits(t *testing.T) {
 		Period: 40 * vtime.Microsecond,
 		Buffer: 381 * 5 * 256,
 	}) {
-		t.Errorf("40 Gb/s, 20 us: %+v", far.Credits(&both))
+		t.Errorf("40 Gbps, 20 us: %+v", far.Credits(&both))
 	}
 	for _, rate := range []units.Rate{1, 10, 25, 40, 100, 200, 400, 800} {
 		for _, peer := range []units.Rate{rate, 100} {
@@ -325,19 +325,19 @@ func TestCredits(t *testing.T) {
 				far.PeerRate = rate * units.Gbps
 				got := c.Credits(&both)
 				if got != far.Credits(&both) {
-					t.Errorf("%d and %d Gb/s, %v: %+v and %+v at the ends", rate, peer, delay, got, far.Credits(&both))
+					t.Errorf("%d and %d Gbps, %v: %+v and %+v at the ends", rate, peer, delay, got, far.Credits(&both))
 				}
 				fast, slow := max(rate, peer)*units.Gbps, min(rate, peer)*units.Gbps
 				if least := min(units.Bytes(fast.BytesIn(got.Period+2*delay)), 2048*1058); got.Buffer < least {
-					t.Errorf("%d and %d Gb/s, %v: %v, of which %v come in %v and on the cable", rate, peer, delay, got.Buffer, least,
+					t.Errorf("%d and %d Gbps, %v: %v, of which %v come in %v and on the cable", rate, peer, delay, got.Buffer, least,
 						got.Period)
 				}
 				if frames := fast.BytesIn(got.Period) / c.LongestLine; frames > 1024 &&
 					got.Period > slow.TimeFor(40*c.LongestLine) {
-					t.Errorf("%d and %d Gb/s: %d frames in a period of %v", rate, peer, frames, got.Period)
+					t.Errorf("%d and %d Gbps: %d frames in a period of %v", rate, peer, frames, got.Period)
 				}
 				if got.Period < vtime.Microsecond || got.Period%vtime.Nanosecond != 0 {
-					t.Errorf("%d and %d Gb/s: a period of %v", rate, peer, got.Period)
+					t.Errorf("%d and %d Gbps: a period of %v", rate, peer, got.Period)
 				}
 			}
 		}

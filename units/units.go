@@ -14,6 +14,31 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
+// Unit is a unit in which output gives a quantity.
+type Unit struct {
+	Name string
+	Size float64 // in the base unit
+}
+
+// The units of output, the base unit first. Terminal, files and pages spell them in this one way, which is also how
+// scenarios write them; input may spell them in others. experiments/view/page/format.js has a copy.
+var (
+	Rates = []Unit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}}
+	Sizes = []Unit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
+	Times = unitsOfTime()
+)
+
+// unitsOfTime returns those of virtual time from a nanosecond on, the base unit of results.
+func unitsOfTime() []Unit {
+	var all []Unit
+	for _, u := range vtime.Units {
+		if u.Span >= vtime.Nanosecond {
+			all = append(all, Unit{u.Name, float64(u.Span / vtime.Nanosecond)})
+		}
+	}
+	return all
+}
+
 // Rate is a data rate in bits per second.
 type Rate int64
 
@@ -53,18 +78,11 @@ func (r Rate) BytesIn(t vtime.Time) int64 {
 	return int64(q)
 }
 
-// Gigabits is r in Gb/s.
+// Gigabits is r in Gbps.
 func (r Rate) Gigabits() float64 { return float64(r) / float64(Gbps) }
 
 // String prints r such as "40Gbps".
-func (r Rate) String() string {
-	return scaled(int64(r), []scale{
-		{int64(Tbps), "Tbps"},
-		{int64(Gbps), "Gbps"},
-		{int64(Mbps), "Mbps"},
-		{int64(Kbps), "Kbps"},
-	}, "bps")
-}
+func (r Rate) String() string { return exactly(int64(r), Rates) }
 
 // MarshalJSON writes r as a number of bits per second.
 func (r Rate) MarshalJSON() ([]byte, error) { return json.Marshal(int64(r)) }
@@ -81,22 +99,17 @@ const (
 )
 
 // String prints b such as "320KB" (decimal units).
-func (b Bytes) String() string {
-	return scaled(int64(b), []scale{{int64(TB), "TB"}, {int64(GB), "GB"}, {int64(MB), "MB"}, {int64(KB), "KB"}}, "B")
-}
+func (b Bytes) String() string { return exactly(int64(b), Sizes) }
 
-type scale struct {
-	factor int64
-	name   string
-}
-
-func scaled(v int64, scales []scale, base string) string {
-	for _, s := range scales {
-		if v >= s.factor || v <= -s.factor {
-			return strconv.FormatFloat(float64(v)/float64(s.factor), 'f', -1, 64) + s.name
+// exactly prints v with all its digits, in the largest unit that leaves a whole part.
+func exactly(v int64, all []Unit) string {
+	unit := all[0]
+	for _, u := range all {
+		if math.Abs(float64(v)) >= u.Size {
+			unit = u
 		}
 	}
-	return strconv.FormatInt(v, 10) + base
+	return strconv.FormatFloat(float64(v)/unit.Size, 'f', -1, 64) + unit.Name
 }
 
 // ParseRate reads a rate: "40Gbps", "40G", "100Mbps", "2.5Gb/s"; a bare number is bits per second.
@@ -106,7 +119,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	v, err := parse(s, "rate", "40Gbps", map[string]float64{
 		"": 1, "b/s": 1, "bps": 1, "bit": 1,
-		"k": 1e3, "kbps": 1e3, "kb/s": 1e3, "kbit": 1e3,
+		"k": 1e3, "kbps": 1e3, "Kbps": 1e3, "kbit": 1e3,
 		"m": 1e6, "mbps": 1e6, "mb/s": 1e6, "mbit": 1e6,
 		"g": 1e9, "gbps": 1e9, "gb/s": 1e9, "gbit": 1e9,
 		"t": 1e12, "tbps": 1e12, "tb/s": 1e12, "tbit": 1e12,

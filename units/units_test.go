@@ -115,7 +115,7 @@ func TestStrings(t *testing.T) {
 		t.Errorf("%s, %v", j, err)
 	}
 	if g := units.Rate(2_500_000_000).Gigabits(); g != 2.5 {
-		t.Errorf("%v Gb/s", g)
+		t.Errorf("%v Gbps", g)
 	}
 }
 

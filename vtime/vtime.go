@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,12 @@ const (
 	Millisecond      = 1000 * Microsecond
 	Second           = 1000 * Millisecond
 )
+
+// Units lists the units in which output gives times, the smallest first.
+var Units = []struct {
+	Name string
+	Span Time
+}{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"ms", Millisecond}, {"s", Second}}
 
 // Never is later than every event.
 const Never Time = math.MaxInt64
@@ -45,6 +52,9 @@ func (t Time) Duration() time.Duration { return time.Duration(t.Nanoseconds()) }
 // FromDuration is d in virtual time.
 func FromDuration(d time.Duration) Time { return Time(d.Nanoseconds()) * Nanosecond }
 
+// WallText prints a wall-clock duration with the units of output: time.Duration's own text has µs.
+func WallText(d time.Duration) string { return strings.Replace(d.String(), "µs", "us", 1) }
+
 // FromSeconds is s seconds, rounded to a picosecond.
 func FromSeconds(s float64) Time { return Time(math.Round(s * float64(Second))) }
 
@@ -53,26 +63,22 @@ func FromMicroseconds(us float64) Time { return Time(math.Round(us * float64(Mic
 
 // String prints t in the largest unit that leaves a whole part, such as "209.6ns" or "20ms".
 func (t Time) String() string {
-	if t == Never {
+	switch t {
+	case Never:
 		return "never"
+	case 0:
+		return "0s"
 	}
 	sign := ""
 	v := t
 	if v < 0 {
 		sign, v = "-", -v
 	}
-	unit, name := Picosecond, "ps"
-	switch {
-	case v >= Second:
-		unit, name = Second, "s"
-	case v >= Millisecond:
-		unit, name = Millisecond, "ms"
-	case v >= Microsecond:
-		unit, name = Microsecond, "us"
-	case v >= Nanosecond:
-		unit, name = Nanosecond, "ns"
-	case v == 0:
-		return "0s"
+	unit := Units[0]
+	for _, u := range Units {
+		if v >= u.Span {
+			unit = u
+		}
 	}
-	return fmt.Sprintf("%s%s%s", sign, strconv.FormatFloat(float64(v)/float64(unit), 'f', -1, 64), name)
+	return fmt.Sprintf("%s%s%s", sign, strconv.FormatFloat(float64(v)/float64(unit.Span), 'f', -1, 64), unit.Name)
 }

@@ -35,6 +35,12 @@ func TestString(t *testing.T) {
 	}
 }
 
+func TestWallText(t *testing.T) {
+	if a, b := vtime.WallText(2930*time.Nanosecond), vtime.WallText(62*time.Second); a != "2.93us" || b != "1m2s" {
+		t.Errorf("%q, %q", a, b)
+	}
+}
+
 func TestConversions(t *testing.T) {
 	const x = 1_234_567_890 // ps
 	if got := vtime.Time(x); got.Nanoseconds() != 1_234_567 || got.Duration() != 1_234_567*time.Nanosecond ||

@@ -35,7 +35,7 @@ func (f *flows) take(r live.FlowResult, out io.Writer) {
 		stopped = fmt.Sprintf(" of %v, stopped", r.Size)
 	}
 	if f.n <= mostTold {
-		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gb/s\n", r.From, r.To, r.Sent, stopped, r.FCT,
+		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gbps\n", r.From, r.To, r.Sent, stopped, r.FCT,
 			r.Slowdown(), r.Rate.Gigabits())
 	}
 	if r.Size == 0 {

@@ -69,13 +69,13 @@ func timed(out io.Writer, do func(line string) (bool, error),
 		if done, err = do(line); done {
 			return done, err
 		}
-		wall := time.Since(start)
+		wall := vtime.WallText(time.Since(start).Round(time.Microsecond))
 		virtual, verr := since()
 		if verr != nil {
-			fmt.Fprintf(out, "took %v of wall-clock time\n", wall.Round(time.Microsecond))
+			fmt.Fprintf(out, "took %v of wall-clock time\n", wall)
 			return done, err
 		}
-		fmt.Fprintf(out, "took %v of wall-clock time, %v of virtual time\n", wall.Round(time.Microsecond), nearest(virtual))
+		fmt.Fprintf(out, "took %v of wall-clock time, %v of virtual time\n", wall, nearest(virtual))
 		return done, err
 	}
 }

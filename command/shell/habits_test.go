@@ -55,7 +55,7 @@ func TestHabits(t *testing.T) {
 		{"help px", `pausenet.up\(\)`, ""},
 		{"iperfudp", "", "write: iperfudp RATE"},
 		{"iperfudp fast", "", "fast.*as in iperfudp 5Gbps"},
-		{"iperfudp 100bps", "", "less than 1 b/s by the wall clock"},
+		{"iperfudp 100bps", "", "less than 1 bps by the wall clock"},
 		{"quit now", "", "write: quit"},
 		{"links spine0", "", "write: links"},
 		{"dump h0", "", "write: dump"},
@@ -163,7 +163,7 @@ func TestCustom(t *testing.T) {
 func TestIperfUDP(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
-	expect(t, s, "iperfudp 1Gbps h0 h5 1", `^h0 -> h5 UDP: sent \S+ Gb/s of virtual time, received \S+ Gb/s: \d+ of \d+ datagrams lost \(.* %\); jitter \S+ of virtual time\n$`, "")
+	expect(t, s, "iperfudp 1Gbps h0 h5 1", `^h0 -> h5 UDP: sent \S+ Gbps of virtual time, received \S+ Gbps: \d+ of \d+ datagrams lost \(.* %\); jitter \S+ of virtual time\n$`, "")
 	out.Reset()
 	if _, err := s.Do("iperfudp 20Gbps h0 h5 1"); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestIperfUDP(t *testing.T) {
 	_, rate, _ := strings.Cut(out.String(), "received ")
 	rate, _, _ = strings.Cut(rate, " ")
 	if received, err := strconv.ParseFloat(rate, 64); err != nil || received > 10 { // of the host's link
-		t.Errorf("received %q Gb/s:\n%s", rate, out)
+		t.Errorf("received %q Gbps:\n%s", rate, out)
 	}
 }
 
@@ -199,6 +199,6 @@ func TestIperfUDPWhileSlowdownRises(t *testing.T) {
 	_, rate, _ := strings.Cut(out.String(), "UDP: sent ")
 	rate, _, _ = strings.Cut(rate, " ")
 	if sent, err := strconv.ParseFloat(rate, 64); err != nil || sent > 1.1 {
-		t.Errorf("sent %q Gb/s of 1:\n%s", rate, out)
+		t.Errorf("sent %q Gbps of 1:\n%s", rate, out)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Shell) iperf(args []string) error {
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
 	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mb/s by the wall clock, %.2f Gb/s of virtual time: %.1f %% of the %.2f Gb/s that full segments can have of %v; %d retransmissions\n",
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps that full segments can have of %v; %d retransmissions\n",
 		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most),
 		most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
@@ -182,7 +182,7 @@ func (s *Shell) iperfUDP(args []string) error {
 	slowdown := s.Fabric.Slowdown()
 	wall := float64(wanted) / slowdown
 	if wall < 1 { // iperf3 takes 0 for: as fast as may be
-		return fmt.Errorf("%v of virtual time is less than 1 b/s by the wall clock at a slow-down of %g: give more", wanted,
+		return fmt.Errorf("%v of virtual time is less than 1 bps by the wall clock at a slow-down of %g: give more", wanted,
 			slowdown)
 	}
 	m, err := s.measurement("iperfudp", args[1:])
@@ -207,7 +207,7 @@ func (s *Shell) iperfUDP(args []string) error {
 		received = units.Rate(float64(sent) * kept)
 	}
 	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)
-	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gb/s of virtual time, received %.3g Gb/s: %d of %d datagrams lost (%.2g %%); jitter %v of virtual time\n",
+	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gbps of virtual time, received %.3g Gbps: %d of %d datagrams lost (%.2g %%); jitter %v of virtual time\n",
 		m.source.Name, m.target.Name, sent.Gigabits(), received.Gigabits(), u.Lost, u.Packets, 100*(1-kept), nearest(jitter))
 	return nil
 }

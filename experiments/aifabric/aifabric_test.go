@@ -160,7 +160,7 @@ func TestRatio(t *testing.T) {
 	}
 	bus, over := find(t, r, "bus bandwidth", "spray"), find(t, r, "bus bandwidth over NIC line rate", "spray")
 	if math.Abs(*bus.Measured-*over.Measured) > 1e-6 { // of 100 Gb/s
-		t.Errorf("%v Gb/s and %v %%", *bus.Measured, *over.Measured)
+		t.Errorf("%v Gbps and %v %%", *bus.Measured, *over.Measured)
 	}
 	none, watched := find(t, r, "deadlocks for good", "no watchdog"), find(t, r, "deadlocks for good", "watchdog")
 	if *none.Measured != 1 || none.Verdict != Beyond || *watched.Measured != 0 || watched.Verdict != Within {

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/replay"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -251,11 +252,11 @@ func TestLayout(t *testing.T) {
 // TestNumbers: numbers have three significant digits at most.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{number(0, bytePrefixes), "0"},
-		{number(5_453_000, bytePrefixes), "5.45 MB"},
-		{number(20e9, ratePrefixes), "20 Gb/s"},
-		{number(1234, prefixesOf(scenario.PauseRate)), "1.23k/s"},
-		{number(2, prefixesOf(scenario.PortState)), "2"},
+		{number(0, units.Sizes), "0"},
+		{number(5_453_000, units.Sizes), "5.45 MB"},
+		{number(20e9, units.Rates), "20 Gbps"},
+		{number(1234, unitsOf(scenario.PauseRate)), "1.23k/s"},
+		{number(2, unitsOf(scenario.PortState)), "2"},
 		{clock(20_130_300, 800), "20.1303 ms"},
 		{clock(20_130_300, 60_000), "20.13 ms"},
 		{clock(12e9, 2e8), "12.0 s"},

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
 )
 
 // chart is a panel of a run's report over the time of the picture.
@@ -16,7 +17,7 @@ type chart struct {
 	left, top, right, bottom float64 // of its axes
 	legendLeft               float64
 	from, to, most           float64
-	unit                     []prefix
+	unit                     []units.Unit
 }
 
 // mostSeries is how many series a chart shows: no more fit into its legend.
@@ -33,7 +34,7 @@ func (c *chart) place(s *scene, left, top float64) {
 	if s.chartHead == oneRow {
 		c.legendLeft += c.titleWide(s.pen)
 	}
-	c.from, c.to, c.unit = s.from, s.to, prefixesOf(c.panel.Series[0].Quantity)
+	c.from, c.to, c.unit = s.from, s.to, unitsOf(c.panel.Series[0].Quantity)
 	for _, other := range s.charts {
 		for k := range other.shown() {
 			for i, x := range other.points.x[k] {

@@ -1,6 +1,10 @@
 package animation
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/units"
+)
 
 // drawLegend draws one line that says what is drawn.
 func (s *scene) drawLegend(y float64) {
@@ -18,7 +22,7 @@ func (s *scene) drawLegend(y float64) {
 	item(30, "paused", func(left float64) {
 		p.line(halted, 2.4, []float64{5, 3.5}, point{left, y}, point{left + 30, y})
 	})
-	item(22, "queue, up to "+number(float64(s.peak), bytePrefixes), func(left float64) {
+	item(22, "queue, up to "+number(float64(s.peak), units.Sizes), func(left float64) {
 		p.box(queued, left, y-3.5, left+22, y+3.5)
 	})
 	item(56, "link 0 to 100 % busy", func(left float64) {

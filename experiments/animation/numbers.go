@@ -6,48 +6,37 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/units"
 )
 
-// prefix is a unit with its name as it follows a number, and the least number that is written with it.
-type prefix struct {
-	least float64
-	name  string
-}
+var counts = []units.Unit{{Name: "", Size: 1}, {Name: "k", Size: 1e3}, {Name: "M", Size: 1e6}}
 
-var (
-	bytePrefixes  = []prefix{{1e9, " GB"}, {1e6, " MB"}, {1e3, " KB"}, {1, " B"}}
-	ratePrefixes  = []prefix{{1e12, " Tb/s"}, {1e9, " Gb/s"}, {1e6, " Mb/s"}, {1e3, " kb/s"}, {1, " b/s"}}
-	timePrefixes  = []prefix{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {1, " ns"}}
-	countPrefixes = []prefix{{1e6, "M"}, {1e3, "k"}, {1, ""}}
-)
-
-// prefixesOf are those of a series' values.
-func prefixesOf(q scenario.Quantity) []prefix {
+// unitsOf returns the units of a series' values.
+func unitsOf(q scenario.Quantity) []units.Unit {
 	switch q {
 	case scenario.QueueBytes, scenario.IngressBytes:
-		return bytePrefixes
+		return units.Sizes
 	case scenario.Throughput, scenario.SendingRate:
-		return ratePrefixes
+		return units.Rates
 	case scenario.PauseRate, scenario.CongestedMarks, scenario.UndeterminedMarks:
-		return []prefix{{1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}}
+		return []units.Unit{{Name: "/s", Size: 1}, {Name: "k/s", Size: 1e3}, {Name: "M/s", Size: 1e6}}
 	case scenario.PortState:
 	}
-	return countPrefixes
+	return counts
 }
 
-// number is a value with three significant digits at most and its unit.
-func number(v float64, prefixes []prefix) string {
+// number prints a value with three significant digits at most and its unit.
+func number(v float64, all []units.Unit) string {
 	if v == 0 {
 		return "0"
 	}
-	p := prefixes[len(prefixes)-1]
-	for _, each := range prefixes {
-		if math.Abs(v) >= each.least {
-			p = each
-			break
+	unit := all[0]
+	for _, u := range all {
+		if math.Abs(v) >= u.Size {
+			unit = u
 		}
 	}
-	v /= p.least
+	v /= unit.Size
 	digits := 2
 	switch {
 	case math.Abs(v) >= 100:
@@ -59,7 +48,10 @@ func number(v float64, prefixes []prefix) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	return s + p.name
+	if all[0].Name == "" || all[0].Name == "/s" {
+		return s + unit.Name
+	}
+	return s + " " + unit.Name
 }
 
 // factor is a number with two significant digits.
@@ -70,15 +62,15 @@ func factor(v float64) string {
 
 // clock is a moment, with as many digits as tell neighbouring frames apart, so that its letters stand still.
 func clock(t, step float64) string {
-	unit := timePrefixes[1]
+	unit := units.Times[2]
 	if t >= 1e10 {
-		unit = timePrefixes[0]
+		unit = units.Times[3]
 	}
 	digits := 0
-	for size := unit.least; size > step && digits < 6; size /= 10 {
+	for size := unit.Size; size > step && digits < 6; size /= 10 {
 		digits++
 	}
-	return strconv.FormatFloat(t/unit.least, 'f', digits, 64) + unit.name
+	return strconv.FormatFloat(t/unit.Size, 'f', digits, 64) + " " + unit.Name
 }
 
 // roundStep is a round number that divides a length into about so many parts.

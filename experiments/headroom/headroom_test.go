@@ -141,7 +141,7 @@ func TestWorst(t *testing.T) {
 	}
 	if got := fmt.Sprint(i.Through, i.Receiver, i.Beside,
 		i.Back); got != fmt.Sprint([]int{node("h0"), node("h1"), node("h2")}, node("h3"), []int{},
-		[]int{node("h3"), node("h4"), node("h5")}) { // 100 Gb/s back take three hosts
+		[]int{node("h3"), node("h4"), node("h5")}) { // 100 Gbps back take three hosts
 		t.Errorf("%s", got)
 	}
 	if i := Worst(plan, plan.Nodes[plan.NodeByName("leaf1").ID].Ports[:1]); len(i.Through) != 1 || len(i.Beside) != 4 ||

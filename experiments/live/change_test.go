@@ -160,7 +160,7 @@ func TestHost(t *testing.T) {
 	}
 	must(t, f.ChangeHost("h3", strings.Fields("receive=1Gbps buffer=100KB xoff=50KB")))
 	if r := rate(); r > units.Gbps || r < units.Gbps*7/10 {
-		t.Errorf("a flow to a receiver of 1 Gb/s has %v", r)
+		t.Errorf("a flow to a receiver of 1 Gbps has %v", r)
 	}
 	must(t, f.ChangeHost("h3", []string{"receive=normal"}))
 	if r := rate(); r < 8*units.Gbps {

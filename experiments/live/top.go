@@ -157,26 +157,28 @@ func (t *Top) writeFlows(out io.Writer, flows int) {
 
 // size is bytes in three or four digits.
 func size(n uint64) string {
-	return scaled(float64(n), [...]string{"B", "KB", "MB", "GB", "TB"})
+	return scaled(float64(n), units.Sizes)
 }
 
 // bits is a rate in three or four digits.
 func bits(r float64) string {
-	return scaled(r, [...]string{"b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"})
+	return scaled(r, units.Rates)
 }
 
 // count is a number of things a second.
 func count(n float64) string {
-	return strings.TrimSuffix(scaled(n, [...]string{" ", "K ", "M ", "G ", "T "}), " ")
+	return scaled(n, []units.Unit{{Name: "", Size: 1}, {Name: "K", Size: 1e3}, {Name: "M", Size: 1e6}, {Name: "G", Size: 1e9}})
 }
 
-func scaled(v float64, names [5]string) string {
-	i := 0
-	for ; v >= 1000 && i < len(names)-1; i++ {
-		v /= float64(units.KB)
+func scaled(v float64, all []units.Unit) string {
+	unit := all[0]
+	for _, u := range all {
+		if v >= u.Size {
+			unit = u
+		}
 	}
-	if v == float64(int64(v)) || v >= 100 {
-		return fmt.Sprintf("%.0f%s", v, names[i])
+	if v /= unit.Size; v == float64(int64(v)) || v >= 100 {
+		return fmt.Sprintf("%.0f%s", v, unit.Name)
 	}
-	return fmt.Sprintf("%.3g%s", v, names[i])
+	return fmt.Sprintf("%.3g%s", v, unit.Name)
 }

@@ -50,13 +50,13 @@ func TestTop(t *testing.T) {
 		"lab: virtual time 3ms, slow-down 100; events late by 0s (p50), 0s (p99); busy 0.0 %; 2 flows open",
 		"DEADLOCK: a waits for b",
 		"port to queue ingress paused of time PAUSE/s out in marks/s tx use",
-		"b-eth1 y 50KB 2KB 3 25% 2K 500 3K 0b/s 0%",
-		"a-eth1 x 1KB 0B 0% 0 0 0 4Gb/s 50%",
-		"d-eth1 z 0B 0B 0% 0 0 0 0b/s down",
+		"b-eth1 y 50KB 2KB 3 25% 2K 500 3K 0bps 0%",
+		"a-eth1 x 1KB 0B 0% 0 0 0 4Gbps 50%",
+		"d-eth1 z 0B 0B 0% 0 0 0 0bps down",
 		"",
 		"flow from to delivered of rate goodput RTT",
-		"7 x y 2MB 10MB 5Gb/s 4Gb/s 12us",
-		"8 y x 500KB 10MB 1Gb/s 2Gb/s 0s",
+		"7 x y 2MB 10MB 5Gbps 4Gbps 12us",
+		"8 y x 500KB 10MB 1Gbps 2Gbps 0s",
 	} {
 		if line := strings.Join(got[i], " "); line != want {
 			t.Errorf("line %d is\n%s\nwant\n%s", i, line, want)

@@ -117,7 +117,7 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 // below the one that fits this machine by what a pass takes here: the fabric had less to do than it was meant for, or
 // fell back so far that its lateness says little.
 func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
-	wall := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	wall := func(d time.Duration) string { return vtime.WallText(d.Round(10 * time.Microsecond)) }
 	virtual := func(d time.Duration) vtime.Time {
 		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
 	}
@@ -191,7 +191,7 @@ func (c *Clock) slowdown() string {
 
 // frames is how late programs' frames were, as text.
 func (c *Clock) frames() string {
-	wall := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
+	wall := func(ns int64) string { return vtime.WallText(time.Duration(ns).Round(time.Microsecond)) }
 	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of wall-clock time", c.Frames,
 		wall(c.FrameLatenessP50NS),
 		wall(c.FrameLatenessP99NS), wall(c.FrameLatenessMaxNS))

@@ -32,7 +32,7 @@ func TestFollowed(t *testing.T) {
 		},
 		"frames late": {
 			p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn,
-			says: []string{"taken more than 900µs late, 4.5us of virtual time, and one by 30ms"},
+			says: []string{"taken more than 900us late, 4.5us of virtual time, and one by 30ms"},
 		},
 		"both late": {
 			late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: measure.Warn,
@@ -40,7 +40,7 @@ func TestFollowed(t *testing.T) {
 		},
 		"half late": {
 			p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: measure.Fail,
-			says: []string{"half of the 1000 frames that programs sent were taken more than 900µs late, 4.5us of virtual time"},
+			says: []string{"half of the 1000 frames that programs sent were taken more than 900us late, 4.5us of virtual time"},
 		},
 		"too low": {
 			late: base + 1, p50: 900 * us, p99: 2 * ms, worst: 9 * ms, fitting: 2000, want: measure.Fail,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/units"
 )
 
 // Metric is a figure of a run that a source can make a claim about.
@@ -24,18 +26,13 @@ type Metric struct {
 // Kind is the units that a metric may be given in, each with what it is in the base unit; none for a bare number.
 type Kind struct {
 	Name  string
-	units []metricUnit
-}
-
-type metricUnit struct {
-	name   string
-	factor float64
+	units []units.Unit
 }
 
 var (
-	KindTime  = Kind{"a time", []metricUnit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}}
-	KindRate  = Kind{"a rate", []metricUnit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}}}
-	KindSize  = Kind{"a size", []metricUnit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}}}
+	KindTime  = Kind{"a time", units.Times}
+	KindRate  = Kind{"a rate", units.Rates}
+	KindSize  = Kind{"a size", units.Sizes}
 	KindCount = Kind{"a number", nil}
 )
 
@@ -61,14 +58,14 @@ func (k Kind) Example() string {
 	if len(k.units) == 0 {
 		return "12.5"
 	}
-	return "12.5" + k.units[1].name
+	return "12.5" + k.units[1].Name
 }
 
 // UnitNames are the units that values may be given in, the base unit first; none of a bare number.
 func (k Kind) UnitNames() []string {
 	names := make([]string, len(k.units))
 	for i, u := range k.units {
-		names[i] = u.name
+		names[i] = u.Name
 	}
 	return names
 }
@@ -76,8 +73,8 @@ func (k Kind) UnitNames() []string {
 // factor is one of a unit in the base unit; an unknown one is the base unit.
 func (k Kind) factor(unit string) float64 {
 	for _, u := range k.units {
-		if u.name == unit {
-			return u.factor
+		if u.Name == unit {
+			return u.Size
 		}
 	}
 	return 1

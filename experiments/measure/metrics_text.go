@@ -33,7 +33,7 @@ func (m *Metric) Column() string {
 		return m.Name
 	}
 	name, _, _ := strings.Cut(m.Name, ":")
-	column := name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].name]
+	column := name + "_" + map[string]string{"ns": "ns", "bps": "bps", "B": "bytes"}[m.Kind.units[0].Name]
 	if m.Tag != "" {
 		column += ":" + m.Tag
 	}
@@ -54,8 +54,8 @@ func (m *Metric) Text(e interval.Estimate) string {
 	}
 	unit, factor := "", 1.0
 	for _, u := range m.Kind.units {
-		if unit == "" || math.Abs(e.Mean) >= u.factor {
-			unit, factor = " "+u.name, u.factor
+		if unit == "" || math.Abs(e.Mean) >= u.Size {
+			unit, factor = " "+u.Name, u.Size
 		}
 	}
 	mean, half := e.Mean/factor, e.Half/factor

@@ -52,7 +52,7 @@ func TestSummariseCollectives(t *testing.T) {
 	// The all-gather's bus carries 12 Gb/s: of three that have ended two have 6.
 	sum := Summary{Collectives: all}
 	if got := sum.overCollectives(func(c *CollectiveSummary) float64 { return c.Bus }); got != 8e9 {
-		t.Errorf("%v b/s on average", got)
+		t.Errorf("%v bps on average", got)
 	}
 	if got := new(Summary).overCollectives(func(c *CollectiveSummary) float64 { return c.Bus }); !math.IsNaN(got) {
 		t.Errorf("%v of no collective", got)

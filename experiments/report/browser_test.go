@@ -149,7 +149,7 @@ func TestSweepValues(t *testing.T) {
 	}
 	s.X.Values = nil // words, side by side
 	b := open(t, renderSweep(t, s), 1000)
-	if got := told(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15\u00a0µs" {
+	if got := told(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15\u00a0us" {
 		t.Errorf("%v at %s", got, b.Text(".values em"))
 	}
 }

@@ -92,14 +92,14 @@ func TestTicks(t *testing.T) {
 	}{
 		{roundAxis(0, 5.98e6, Bytes, 5), "0 2 4 6 [MB]"},
 		{roundAxis(0, 395e3, Bytes, 5), "0 100 200 300 400 [KB]"},
-		{roundAxis(0, 20.3e9, BitsPerSecond, 5), "0 5 10 15 20 25 [Gb/s]"},
+		{roundAxis(0, 20.3e9, BitsPerSecond, 5), "0 5 10 15 20 25 [Gbps]"},
 		{roundAxis(0, 0, Bytes, 5), "0.0 0.2 0.4 0.6 0.8 1.0 [B]"},
 		{roundAxis(-3, 7, None, 5), "-4 -2 0 2 4 6 8 []"},
 		{roundAxis(0, 90e3, "frames/s", 5), "0 20k 40k 60k 80k 100k [frames/s]"},
 		{roundAxis(0, 100, Percent, 4), "0 50% 100% []"},
 		{exactAxis(0, 40e6, Nanoseconds, 8), "0 5 10 15 20 25 30 35 40 [ms]"},
 		{exactAxis(2e9, 2.05e9, Nanoseconds, 8), "2.00 2.01 2.02 2.03 2.04 2.05 [s]"},
-		{exactAxis(0, 450e3, Nanoseconds, 8), "0 100 200 300 400 [µs]"},
+		{exactAxis(0, 450e3, Nanoseconds, 8), "0 100 200 300 400 [us]"},
 		{logAxis(1, 233, None), "1 2 5 10 20 50 100 200 500 []"},
 		{logAxis(1, 90e3, None), "1 10 100 1k 10k 100k []"},
 		{logAxis(0, 0, Bytes), "0.1 0.2 0.5 1 [B]"},
@@ -169,14 +169,14 @@ func TestPlusMinus(t *testing.T) {
 // settings stay.
 func TestUnitSpelling(t *testing.T) {
 	for _, c := range [][3]string{
-		{"10 links: 8 of 25Gbps, 1us; 2 of 100Gbps", "10 links: 8 of 25~Gb/s, 1~µs; 2 of 100~Gb/s", ""},
-		{"buffered 266.616KB in 200 us", "buffered 266.616~KB in 200~µs", "buffered 267~KB in 200~µs"},
+		{"10 links: 8 of 25Gbps, 1us; 2 of 100Gbps", "10 links: 8 of 25~Gbps, 1~us; 2 of 100~Gbps", ""},
+		{"buffered 266.616KB in 200 us", "buffered 266.616~KB in 200~us", "buffered 267~KB in 200~us"},
 		{"at 1.201007 ms, 12.5KB, 125902 B", "at 1.201007~ms, 12.5~KB, 125902~B", "at 1.2~ms, 12.5~KB, 125902~B"},
 		{
 			"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes",
 			"--set switch.pfc.xoff=100KB, x-4us, h1s, 3 hops, 5 bytes", "",
 		},
-		{"1us 2us (3Mbps) 4 kbps", "1~µs 2~µs (3~Mb/s) 4~kb/s", ""},
+		{"1us 2us (3Mbps) 4 Kbps", "1~us 2~us (3~Mbps) 4~Kbps", ""},
 	} {
 		if got := strings.ReplaceAll(withUnits(c[0]), "\u00a0", "~"); got != c[1] {
 			t.Errorf("%s: got %s, want %s", c[0], got, c[1])

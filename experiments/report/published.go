@@ -26,7 +26,7 @@ func publishedTables(r *Report) []table {
 			}
 			rows := make([]row, 0, len(p.Rows))
 			for _, of := range p.Rows {
-				out := row{Label: of.Label, Unit: unitSpelled(of.Unit)}
+				out := row{Label: of.Label, Unit: of.Unit}
 				for _, c := range of.Cells[from : from+len(part)] {
 					for _, text := range []string{c.Published, c.Measured, c.Difference} {
 						if text == "" {

@@ -286,7 +286,7 @@ func TestGlance(t *testing.T) {
 	contents, rest, _ := strings.Cut(page, "</nav>")
 	headline, _, _ := strings.Cut(rest, "</table>")
 	for _, want := range []string{
-		`<h2 id="glance">`, "FCT mean", ">17.3\u00a0µs</td>",
+		`<h2 id="glance">`, "FCT mean", ">17.3\u00a0us</td>",
 		`<th scope="row">checks</th><td>ok</td><td>incomplete (partial)</td>`,
 	} {
 		if !strings.Contains(headline, want) {

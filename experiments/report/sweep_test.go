@@ -152,7 +152,7 @@ func TestSweepTicks(t *testing.T) {
 		{SweepAxis{Names: []string{"0.5", "0.9"}, Values: []float64{0.5, 0.9}}, "[{0.5 0.5} {0.9 0.9}]"},
 		{
 			SweepAxis{Names: []string{"1us", "4us", "1ms"}, Values: []float64{1e3, 4e3, 1e6}, Unit: Nanoseconds},
-			"[{1000 1\u00a0µs} {4000 4\u00a0µs} {1e+06 1\u00a0ms}]",
+			"[{1000 1\u00a0us} {4000 4\u00a0us} {1e+06 1\u00a0ms}]",
 		},
 	} {
 		a := c.axis.axis()

@@ -15,9 +15,9 @@ func synthetic(controllers ...string) *Report {
 	}
 	r := &Report{
 		Scenario: "dcon-basic",
-		Description: "Two long flows, f0 and f1, share a spine and have converged to 20 Gb/s each. At 20 ms fourteen hosts beside f1's receiver " +
+		Description: "Two long flows, f0 and f1, share a spine and have converged to 20 Gbps each. At 20 ms fourteen hosts beside f1's receiver " +
 			"send it 35 flows of 64 KB each. f0 goes elsewhere: whatever it loses, it loses to pause spreading.",
-		Topology: "3 leaves, 2 spines, 18 hosts; 40 Gb/s links of 5 µs; 22 MB shared buffer a switch",
+		Topology: "3 leaves, 2 spines, 18 hosts; 40 Gbps links of 5 us; 22 MB shared buffer a switch",
 		Version:  "0.1.0", Seed: 1, Plane: "kernel",
 		Command: "pausenet run dcon-basic --cc dcqcn,dcon --plane kernel --seed 1",
 		LookAt: []string{

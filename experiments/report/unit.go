@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/units"
 )
 
 // Unit is the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000 bytes,
@@ -14,7 +16,7 @@ type Unit string
 // Units.
 const (
 	Bytes         Unit = "B"
-	BitsPerSecond Unit = "b/s"
+	BitsPerSecond Unit = "bps"
 	Nanoseconds   Unit = "ns"
 	Percent       Unit = "%"
 	None          Unit = ""
@@ -28,10 +30,18 @@ type measure struct {
 }
 
 var prefixes = map[Unit][]measure{
-	Bytes:         {{1, "", "B"}, {1e3, "", "KB"}, {1e6, "", "MB"}, {1e9, "", "GB"}, {1e12, "", "TB"}},
-	BitsPerSecond: {{1, "", "b/s"}, {1e3, "", "kb/s"}, {1e6, "", "Mb/s"}, {1e9, "", "Gb/s"}, {1e12, "", "Tb/s"}},
-	Nanoseconds:   {{1, "", "ns"}, {1e3, "", "µs"}, {1e6, "", "ms"}, {1e9, "", "s"}},
+	Bytes:         measuresOf(units.Sizes),
+	BitsPerSecond: measuresOf(units.Rates),
+	Nanoseconds:   measuresOf(units.Times),
 	Percent:       {{1, "%", ""}},
+}
+
+func measuresOf(all []units.Unit) []measure {
+	measures := make([]measure, len(all))
+	for i, u := range all {
+		measures[i] = measure{u.Size, "", u.Name}
+	}
+	return measures
 }
 
 // measure chooses the prefix for numbers up to top.
@@ -125,26 +135,11 @@ func (m measure) plusMinus(mean, half float64) string {
 
 // quantity matches a number and its unit as scenarios and messages have them, and what stands before it: nothing that
 // makes it a part of a name or a setting.
-var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|us|µs|ms|s|B|KB|MB|GB|TB|bps|[KkMGT]bps)\b`)
+var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|us|ms|s|B|KB|MB|GB|TB|[KMGT]?bps)\b`)
 
-// withUnits is text with the units of quantities spelled as the page's own: "25Gbps, 1us" becomes "25 Gb/s, 1 µs".
-func withUnits(text string) string {
-	return quantity.ReplaceAllStringFunc(text, func(s string) string {
-		m := quantity.FindStringSubmatch(s)
-		return m[1] + m[2] + "\u00a0" + unitSpelled(m[3])
-	})
-}
-
-// unitSpelled is a unit as the page spells it.
-func unitSpelled(unit string) string {
-	if rate, ok := strings.CutSuffix(unit, "bps"); ok {
-		return strings.Replace(rate, "K", "k", 1) + "b/s"
-	}
-	if unit == "us" {
-		return "µs"
-	}
-	return unit
-}
+// withUnits returns text with its quantities as the page's own: "25Gbps, 1us" becomes "25 Gbps, 1 us", which stay on
+// one line.
+func withUnits(text string) string { return quantity.ReplaceAllString(text, "$1$2\u00a0$3") }
 
 // rounded is withUnits, with no more than three significant digits of quantities that have decimals: "266.616KB"
 // becomes "267 KB".

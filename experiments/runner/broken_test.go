@@ -77,20 +77,20 @@ func TestBrokenController(t *testing.T) {
 		broken broken
 		want   string // what the verdict says after the flow and the time; empty: the run passes
 	}{
-		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN b/s"},
-		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf b/s"},
+		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN bps"},
+		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf bps"},
 		{
 			"absurd",
 			broken{from: 10 * us, rate: 1e300, back: never},
-			"a rate of 1e+300 b/s, which is above 10Tbps: no line is faster",
+			"a rate of 1e+300 bps, which is above 10Tbps: no line is faster",
 		},
-		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 b/s"},
-		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN b/s"},
-		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN b/s"},
-		{"zero for good", broken{from: 10 * us, back: never}, "a rate of 0 b/s" + stayed},
-		{"zero for good from the start", broken{back: never}, "a rate of 0 b/s" + stayed},
-		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 b/s" + stayed},
-		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 b/s" + stayed},
+		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 bps"},
+		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN bps"},
+		{"NaN from the start", broken{rate: math.NaN(), back: never}, "a rate of NaN bps"},
+		{"zero for good", broken{from: 10 * us, back: never}, "a rate of 0 bps" + stayed},
+		{"zero for good from the start", broken{back: never}, "a rate of 0 bps" + stayed},
+		{"zero for good, with a timer", broken{from: 10 * us, back: never, timer: true}, "a rate of 0 bps" + stayed},
+		{"next to nothing", broken{from: 10 * us, rate: 1e-9, back: never}, "a rate of 1e-09 bps" + stayed},
 		{"negative window", broken{from: 10 * us, rate: whole, window: -1, back: never}, "a window of -1 B"},
 		{
 			"a timer without end",

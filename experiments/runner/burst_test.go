@@ -46,7 +46,7 @@ func TestBurst(t *testing.T) {
 			// PAUSE lets f0 through in spurts: mostly it stands still, half a ms and more at a time, and no ms is without a
 			// loss of 80 % and more.
 			if most := slices.Max(b.perMS("f0")[1:6]); most > 4 {
-				t.Errorf("f0 had %.2f Gb/s in some ms of the burst: %.2f", most, b.perMS("f0"))
+				t.Errorf("f0 had %.2f Gbps in some ms of the burst: %.2f", most, b.perMS("f0"))
 			}
 			still, longest, run := 0, 0, 0
 			for _, gigabits := range b.fine["f0"] {
@@ -69,7 +69,7 @@ func TestBurst(t *testing.T) {
 				t.Errorf("P1 peaked at %d B, XOFF %d", b.peak, burstXOFF)
 			}
 			if least := slices.Min(b.perMS("f0")); least < 15 {
-				t.Errorf("f0 fell to %.2f Gb/s: %.1f", least, b.perMS("f0"))
+				t.Errorf("f0 fell to %.2f Gbps: %.1f", least, b.perMS("f0"))
 			}
 			if least := slices.Min(b.perMS("f1")); least >= 2 {
 				t.Errorf("f1 did not give way: %.1f", b.perMS("f1"))
@@ -90,7 +90,7 @@ func TestBurst(t *testing.T) {
 			}
 			for _, f := range []string{"f0", "f1"} {
 				if r := b.before[f]; r < 15 || r > 21.5 { // 20 Gb/s of line rate, and what they have gained since
-					t.Errorf("%s had %.2f Gb/s before the burst", f, r)
+					t.Errorf("%s had %.2f Gbps before the burst", f, r)
 				}
 			}
 			c.check(t, b)

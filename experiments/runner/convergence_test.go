@@ -48,14 +48,14 @@ func TestConvergence(t *testing.T) {
 				const payload = 40e9 * 1000 / 1048
 				if jain := sum * sum / (float64(len(share)) * squares); len(share) != c.flows || jain < c.jain ||
 					sum < c.full*payload || sum > 1.001*payload {
-					t.Errorf("Jain's index %.3f, %.2f Gb/s: %.2e", jain, sum/1e9, share)
+					t.Errorf("Jain's index %.3f, %.2f Gbps: %.2e", jain, sum/1e9, share)
 				}
 				if r.Summary.Flows.Completed != 1 {
 					t.Errorf("%d flows have ended", r.Summary.Flows.Completed)
 				}
 				first := r.Panels[0][0]
 				if end := first.Value[len(first.Value)-1]; c.flows == 2 && end < 0.99*payload {
-					t.Errorf("f0 has %.2f Gb/s at the end", end/1e9)
+					t.Errorf("f0 has %.2f Gbps at the end", end/1e9)
 				}
 			})
 		}

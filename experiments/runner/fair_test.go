@@ -39,7 +39,7 @@ sample: {interval: 1ms}
 				t.Errorf("Jain's index over %d windows is %.3f, at least %.3f", jain.Windows, jain.Mean, jain.Least)
 			}
 			if goodput := r.Summary.ByTag["same"].Goodput; goodput < 0.65*40e9 {
-				t.Errorf("%.1f Gb/s get through", goodput/1e9)
+				t.Errorf("%.1f Gbps get through", goodput/1e9)
 			}
 		})
 	}

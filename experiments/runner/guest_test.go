@@ -94,7 +94,7 @@ func TestGuestFails(t *testing.T) {
 	said := strings.Join(result.Summary.Verdict.Messages, "\n")
 	for _, want := range []string{
 		"wrong.star, flow 0 (h0 to h4) at ",
-		"wrong.star:7:13: in on_ack: the rate would be -4e+10 b/s",
+		"wrong.star:7:13: in on_ack: the rate would be -4e+10 bps",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the verdict does not say %q: %s", want, said)

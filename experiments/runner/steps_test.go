@@ -168,7 +168,7 @@ func TestDoubleTreeBandwidth(t *testing.T) {
 	text := idle(16, "{collective: {kind: allreduce, algorithm: tree, size: 16MB}}")
 	r := run(t, parse(t, strings.Replace(text, "40Gbps", "100Gbps", 1)), "none", Options{Plane: wasmplane.Open})
 	if bus := r.Summary.Collectives[0].Bus; bus < 80e9 {
-		t.Errorf("a bus bandwidth of %.1f Gb/s", bus/1e9)
+		t.Errorf("a bus bandwidth of %.1f Gbps", bus/1e9)
 	}
 }
 

@@ -169,7 +169,7 @@ func constantsTables(t *testing.T, name, beyond string) []string {
 		if when != "" {
 			lines = append(lines, fmt.Sprintf("With `%s: %s`:", spec.Selector, when), "")
 		}
-		lines = append(lines, "| constant | default | at 40 Gb/s, 40 us | kind | bounds | meaning |",
+		lines = append(lines, "| constant | default | at 40 Gbps, 40 us | kind | bounds | meaning |",
 			"|---|---|---|---|---|---|")
 		lines = append(lines, rows[when]...)
 	}

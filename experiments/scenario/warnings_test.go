@@ -82,7 +82,7 @@ func TestWarningsOfMarks(t *testing.T) {
 		{"dcqcn", []string{lossy, "switch.lossy_limit=50KB", "switch.ecn.mode=off"}, ""},
 		{"hpcc", []string{lossy, "switch.lossy_limit=50KB"}, ""}, // goes by no marks
 		{"none", []string{lossy, "switch.lossy_limit=50KB"}, ""},
-		{"dctcp", []string{lossy, "switch.lossy_limit=121KB"}, ""}, // 30 KB for each 10 Gb/s
+		{"dctcp", []string{lossy, "switch.lossy_limit=121KB"}, ""}, // 30 KB for each 10 Gbps
 		{
 			"dctcp",
 			[]string{lossy, "switch.lossy_limit=100KB"},

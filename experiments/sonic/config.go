@@ -127,7 +127,7 @@ func (c *Config) readPorts() error {
 		}
 		speed, err := strconv.ParseInt(row["speed"], 10, 64)
 		if err != nil || speed < 10 || speed > 10_000_000 {
-			return fmt.Errorf("PORT|%s|speed: %q is no speed in Mb/s", name, row["speed"])
+			return fmt.Errorf("PORT|%s|speed: %q is no speed in Mbps", name, row["speed"])
 		}
 		mtu := 0
 		if text, found := row["mtu"]; found {

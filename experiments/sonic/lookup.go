@@ -32,7 +32,7 @@ func ParseLookup(data []byte) (Lookup, error) {
 		}
 		speed, err := strconv.ParseInt(words[0], 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %q is no speed in Mb/s", i+1, words[0])
+			return nil, fmt.Errorf("line %d: %q is no speed in Mbps", i+1, words[0])
 		}
 		row := map[string]string{}
 		for k, word := range words[2:] {

@@ -245,7 +245,7 @@ func TestMistakes(t *testing.T) {
 		{small, `[]`, "not a config_db.json"},
 		{small, `{}`, "PORT: no port that is not down"},
 		{`"BUFFER_POOL": {`, `"BUFFER_POOL": 3, "X": {`, "BUFFER_POOL: an object of rows is expected"},
-		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mb/s`},
+		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mbps`},
 		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
 		{`"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "64K", `, `PORT|Ethernet0|mtu: "64K" is no MTU`},
 		{

@@ -61,7 +61,7 @@ func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) erro
 	// "Undetermined" is no congestion: whoever knows the mark must not slow down for it, nor who does not.
 	before := a.Rate()
 	if a.OnCNP(&Sample{Now: now, UE: true}); a.Rate() < before {
-		return fmt.Errorf("a CNP with ue and without ce, of a port that may not be congested, took the rate from %g to %g b/s: it is to leave it", before, a.Rate())
+		return fmt.Errorf("a CNP with ue and without ce, of a port that may not be congested, took the rate from %g to %g bps: it is to leave it", before, a.Rate())
 	}
 	return nil
 }
@@ -85,13 +85,13 @@ type history struct {
 func (h *history) holds(c Controller, after string) error {
 	switch r := c.Rate(); {
 	case r > h.line:
-		return fmt.Errorf("after %s the rate is %g b/s, above the line's %g: keep it within, as min(line rate, ...) does",
+		return fmt.Errorf("after %s the rate is %g bps, above the line's %g: keep it within, as min(line rate, ...) does",
 			after, r, h.line)
 	case r < h.lowest && r > 0:
-		return fmt.Errorf("after %s the rate is %g b/s, below min_rate, %g: keep it within, as max(min_rate, ...) does",
+		return fmt.Errorf("after %s the rate is %g bps, below min_rate, %g: keep it within, as max(min_rate, ...) does",
 			after, r, h.lowest)
 	case !(r > 0):
-		return fmt.Errorf("after %s the rate is %g b/s: it is to be above 0", after, r)
+		return fmt.Errorf("after %s the rate is %g bps: it is to be above 0", after, r)
 	case c.Window() < 0:
 		return fmt.Errorf("after %s the window is %d B: it is not to be negative", after, c.Window())
 	}

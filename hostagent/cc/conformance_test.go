@@ -150,7 +150,7 @@ func TestACKWithoutRTT(t *testing.T) {
 			continue
 		}
 		if none.Rate() != before.Rate() || none.Window() != before.Window() || long.Rate() >= before.Rate() {
-			t.Errorf("%s: %g b/s and %d B after ACKs without an RTT; before %g and %d, after long RTTs %g",
+			t.Errorf("%s: %g bps and %d B after ACKs without an RTT; before %g and %d, after long RTTs %g",
 				name, none.Rate(), none.Window(), before.Rate(), before.Window(), long.Rate())
 		}
 	}

@@ -25,7 +25,7 @@ func TestDCONShare(t *testing.T) {
 	}
 	d := dcon40(t, nil)
 	d.OnCNM(&Sample{CNMFlows: 16, CNMRate: 10 * units.Gbps})
-	expect(t, "C/N of a 10 Gb/s port", d.rate, 0.625)
+	expect(t, "C/N of a 10 Gbps port", d.rate, 0.625)
 	d = dcon40(t, nil)
 	d.OnCNM(&Sample{CNMFlows: 16})
 	expect(t, "C/N without C", d.rate, 2.5)

@@ -11,7 +11,7 @@ var dcqcnSpec = define(Spec{
 	Summary: "Cuts on CNPs, recovers by timer and byte counter. The size of a cut follows an estimate of the " +
 		"congestion.",
 	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
-		"point at 40 Gb/s, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
+		"point at 40 Gbps, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
 	Needs: SwitchNeeds{ECN: true, CNP: true}, Departure: DepartureStays,
 	Selector: "profile", EachMark: "b",
 	Parameters: append(append([]Parameter{{
@@ -70,7 +70,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 		},
 		{
 			Name: "rai", Kind: RateKind, Default: "line/1000", Max: "line", When: when,
-			Doc: "R_AI: step of the target rate in the additive stage (40 Mb/s at 40 Gb/s)",
+			Doc: "R_AI: step of the target rate in the additive stage (40 Mbps at 40 Gbps)",
 		},
 		{
 			Name: "rhai", Kind: RateKind, Default: "line/200", Max: "line", When: when,

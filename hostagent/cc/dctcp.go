@@ -9,7 +9,7 @@ import (
 var dctcpSpec = define(Spec{
 	Name: "dctcp",
 	Summary: "Cuts by the fraction of marked ACKs, once per RTT. This is DCTCP with a rate: a cut is half the " +
-		"smoothed fraction of marks. It needs step marking at 30 KB per 10 Gb/s of the port.",
+		"smoothed fraction of marks. It needs step marking at 30 KB per 10 Gbps of the port.",
 	Source: "Alizadeh et al., SIGCOMM 2010, as HPCC's simulator has it: a rate, and a window in proportion to it",
 	Needs:  SwitchNeeds{ECN: true, ECNStep: true, ACK: true}, Departure: DepartureStays,
 

@@ -41,7 +41,7 @@ func TestDCTCPAlphaAndCut(t *testing.T) {
 		fresh := *d
 		fresh.rate, fresh.reduced = 40e9, false
 		fresh.acks(at, at+1000, 1)
-		expect(t, "cut of 40 Gb/s", fresh.Rate(), c.cut)
+		expect(t, "cut of 40 Gbps", fresh.Rate(), c.cut)
 	}
 }
 

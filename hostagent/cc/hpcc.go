@@ -25,7 +25,7 @@ var hpccSpec = define(Spec{
 		},
 		{
 			Name: "ai", Kind: RateKind, Default: "line/2500", Max: "line",
-			Doc: "step added to every new rate (10 Mb/s per 25 Gb/s of line rate)",
+			Doc: "step added to every new rate (10 Mbps per 25 Gbps of line rate)",
 		},
 		{
 			Name: "rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s",

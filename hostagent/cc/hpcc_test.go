@@ -144,7 +144,7 @@ func TestHPCCDiscards(t *testing.T) {
 		{"other id", func() *Sample { s := full(100*us, 60_000); s.PathID = 8; return s }(), true},
 		{"other length", func() *Sample { s := full(100*us, 60_000); s.Hops = append(s.Hops, s.Hops[0]); return s }(), true},
 		{"no telemetry", &Sample{Now: 100 * us, AckSequence: 60_000, NextSend: 112_000}, true},
-		{"half a round of the bytes less a little", full(5368*us, 60_000), false}, // 67.1 MB at 100 Gb/s take 5368.7 us
+		{"half a round of the bytes less a little", full(5368*us, 60_000), false}, // 67.1 MB at 100 Gbps take 5368.7 us
 		{"half a round of the bytes", full(5369*us, 60_000), true},
 		{"half a round of the clock", &Sample{
 			Now: 8389 * us, AckSequence: 60_000, NextSend: 112_000, PathID: 7,

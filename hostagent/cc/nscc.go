@@ -28,7 +28,7 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "reference_bdp", Kind: SizeKind, Default: "150KB", Min: "1B", Max: "1000GB",
-			Doc: "its bandwidth times delay (100 Gb/s, 12 us): increases are in proportion to the network's to it",
+			Doc: "its bandwidth times delay (100 Gbps, 12 us): increases are in proportion to the network's to it",
 		},
 		{
 			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",

@@ -20,7 +20,7 @@ type Kind = schema.Kind
 // several: "min(100Mbps, line/400)". "0.75netrtt" and "1.5netbdp" are by the network's RTT: the longest path's, or what
 // the Spec's NetworkRTT has.
 const (
-	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 b/s
+	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 bps
 	TimeKind    = schema.Time    // "55us"; rounded to 1 ps
 	SizeKind    = schema.Size    // "10MB"; rounded to 1 B
 	NumberKind  = schema.Number  // "0.8", "1/256", "-0.36"

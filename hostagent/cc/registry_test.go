@@ -193,7 +193,7 @@ func TestResolveValues(t *testing.T) {
 	third, err := Resolve("dcqcn", map[string]string{"rai": "line/3", "alpha_timer": "rtt/7"}, env40)
 	if err != nil || third.Rate("rai") != 13_333_333_333 || third.Time("alpha_timer") != 5_714_286 ||
 		third.Map()["rai"] != "13.333333333Gbps" {
-		t.Errorf("%v, %v: not rounded to 1 b/s and 1 ps", third.Map(), err)
+		t.Errorf("%v, %v: not rounded to 1 bps and 1 ps", third.Map(), err)
 	}
 	js, err := json.Marshal(s)
 	if err != nil || !strings.HasPrefix(string(js), `{"profile":"a","order":"paper","initial_alpha":"1","g":"0.0625","alpha_timer":"60us"`) {

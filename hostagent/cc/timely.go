@@ -34,7 +34,7 @@ var timelySpec = define(Spec{
 		},
 		{
 			Name: "ai", Kind: RateKind, Default: "line/1000", Max: "line",
-			Doc: "step of an increase (10 Mb/s per 10 Gb/s of line rate)",
+			Doc: "step of an increase (10 Mbps per 10 Gbps of line rate)",
 		},
 		{
 			Name: "hai", Kind: RateKind, Default: "line/200", Max: "line",

@@ -144,9 +144,9 @@ func (a *Answer) SetRate(rate float64) error {
 	case math.IsNaN(rate):
 		return fmt.Errorf("the rate would be NaN, which is no number (0/0, or inf - inf, makes one)")
 	case rate <= 0:
-		return fmt.Errorf("the rate would be %g b/s: it must be above 0; keep a least rate, as with max(rate, 10 Mb/s)", rate)
+		return fmt.Errorf("the rate would be %g bps: it must be above 0; keep a least rate, as with max(rate, 10 Mbps)", rate)
 	case rate > MostRate:
-		return fmt.Errorf("the rate would be %g b/s, above %v: no line is faster; rates are in bits per second", rate,
+		return fmt.Errorf("the rate would be %g bps, above %v: no line is faster; rates are in bits per second", rate,
 			units.Rate(MostRate))
 	}
 	a.Rate = rate

@@ -58,7 +58,7 @@ var intRates = [...]units.Rate{
 }
 
 // INTRates names them, in their order.
-const INTRates = "10 and 100 Mb/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s, and 1.6 Tb/s"
+const INTRates = "10 and 100 Mbps, 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gbps, and 1.6 Tbps"
 
 // INTRateCode is the code B of a line rate. Other rates than INTRates have none: known is false, and the code then is
 // one that no rate has.

@@ -97,12 +97,12 @@ func TestINTRates(t *testing.T) {
 	} {
 		got, known := INTRateCode(megabits * units.Mbps)
 		if int(got) != code || !known || ParseINTSlot(uint64(code)<<60).Rate != megabits*units.Mbps {
-			t.Errorf("%d Mb/s has code %d, %v; want %d", megabits, got, known, code)
+			t.Errorf("%d Mbps has code %d, %v; want %d", megabits, got, known, code)
 		}
 	}
 	code, known := INTRateCode(20 * units.Gbps)
 	if known || ParseINTSlot(uint64(code)<<60).Rate != 0 || ParseINTSlot(INTHop{Rate: 20 * units.Gbps}.Slot()).Rate != 0 {
-		t.Errorf("20 Gb/s has code %d", code)
+		t.Errorf("20 Gbps has code %d", code)
 	}
 }
 

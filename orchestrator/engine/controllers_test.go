@@ -91,7 +91,7 @@ func TestMisledFlows(t *testing.T) {
 			t.Fatalf("live: %t: %q", live, said)
 		}
 		for i := range want {
-			if !strings.HasPrefix(said[i], want[i]) || !strings.Contains(said[i], "us: a rate of NaN b/s") {
+			if !strings.HasPrefix(said[i], want[i]) || !strings.Contains(said[i], "us: a rate of NaN bps") {
 				t.Errorf("live: %t: %q, want %q", live, said[i], want[i])
 			}
 		}

@@ -58,7 +58,7 @@ func TestPauseLasts(t *testing.T) {
 				before = left
 			}
 			if want := max(ends, before+frame); sends != want || want != ends && !p.frameIsLast {
-				t.Errorf("%d Gb/s: %s paused by %s for %d quanta from %v to %v: frames left at %v and %v",
+				t.Errorf("%d Gbps: %s paused by %s for %d quanta from %v to %v: frames left at %v and %v",
 					gigabits, p.paused, p.by, p.quanta, *p.arrival, ends, before, sends)
 			}
 		}

@@ -88,7 +88,7 @@ func TestLoneFlow(t *testing.T) {
 							payload := float64(size) * 8 / (got - vtime.Time(shape.links*2)*delay).Seconds()
 							line := float64(gigabits) * 1e9 * mtuBytes / float64(lineBytes(framing, dataBytes(mtuBytes, false)))
 							if payload < 0.99*line {
-								t.Errorf("goodput %.4g b/s of %.4g", payload, line)
+								t.Errorf("goodput %.4g bps of %.4g", payload, line)
 							}
 						}
 					}

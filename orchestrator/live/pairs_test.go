@@ -176,7 +176,7 @@ func livePairs(t *testing.T, plane string, loss float64) {
 				rate = float64(8*message*count) / (a.at[n] - a.at[from]).Seconds()
 			}
 			if loss == 0 && (rate < 0.98*best || rate > 1.001*best) {
-				t.Errorf("%s at %.3g b/s, and %.3g would be line rate", [2]string{"WRITE", "READ"}[i], rate, best)
+				t.Errorf("%s at %.3g bps, and %.3g would be line rate", [2]string{"WRITE", "READ"}[i], rate, best)
 			}
 		}
 		if n := pairs[0].Queue().Retries; (n > 0) != (loss > 0) {

@@ -90,8 +90,9 @@ func build(folder string) error {
 	glue, glueErr := os.ReadFile(filepath.Join(goRoot, "lib", "wasm", "wasm_exec.js"))
 	list, listErr := session.FindExamples(filepath.Join(root, "examples", "controllers"))
 	movie, movieErr := os.ReadFile(filepath.Join(root, "docs", "figures", "dcon-burst.gif"))
+	format, formatErr := os.ReadFile(filepath.Join(root, "experiments", "view", "page", "format.js"))
 	program, programErr := program()
-	if err := errors.Join(glueErr, listErr, movieErr, programErr); err != nil {
+	if err := errors.Join(glueErr, listErr, movieErr, formatErr, programErr); err != nil {
 		return err
 	}
 	examples, jsonErr := json.Marshal(struct {
@@ -102,6 +103,7 @@ func build(folder string) error {
 		write("wasm_exec.js", glue, nil),
 		write("examples.json", examples, jsonErr),
 		write("dcon-burst.gif", movie, nil),
+		write("format.js", format, nil),
 		write("watch.html", view.Embed(), nil),
 		write("pausenet.wasm.gz", program, nil),
 	)

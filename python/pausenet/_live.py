@@ -25,7 +25,7 @@ _numbers = itertools.count(1)
 _LIMIT = 180.0
 
 _PINGED = re.compile(r"\((\d+)/(\d+) received\)")
-_TCP = re.compile(r"([0-9.]+) Gb/s of virtual time")
+_TCP = re.compile(r"([0-9.]+) Gbps of virtual time")
 _FAILED_LINE = re.compile(r"^\d+ of \d+ lines failed(: line \d+|, the first is line \d+): ")
 
 

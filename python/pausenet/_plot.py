@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Units by quantity: base unit, and whether a value stands until the next.
 _UNITS: Dict[str, Tuple[str, bool]] = {
-    "queue": ("B", True), "ingress": ("B", True), "pause": ("frames/s", False), "goodput": ("b/s", False), "rate": ("b/s", False),
+    "queue": ("B", True), "ingress": ("B", True), "pause": ("frames/s", False), "goodput": ("bps", False), "rate": ("bps", False),
     "ce": ("marks/s", False), "ue": ("marks/s", False), "state": ("", True), "collective": ("", True),
 }
 
@@ -121,8 +121,8 @@ def _scale(row: Any, panel: Dict[str, Any]) -> None:
     else:
         row[0].set_ylim(bottom=0)
     top = row[0].get_ylim()[1]
-    power, prefix = max(((p, x) for p, x in ((1.0, ""), (1e3, "K" if base == "B" else "k"), (1e6, "M"), (1e9, "G")) if p <= top), default=(1.0, ""))
+    power, prefix = max(((p, x) for p, x in ((1.0, ""), (1e3, "K" if base in ("B", "bps") else "k"), (1e6, "M"), (1e9, "G")) if p <= top), default=(1.0, ""))
     row[0].yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / power:g}"))
-    row[0].set_ylabel(prefix + base if base in ("B", "b/s") else f"{'1000 ' if power == 1e3 else ''}{base}")
-    if base not in ("B", "b/s") and power != 1e3:
+    row[0].set_ylabel(prefix + base if base in ("B", "bps") else f"{'1000 ' if power == 1e3 else ''}{base}")
+    if base not in ("B", "bps") and power != 1e3:
         row[0].yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))

@@ -87,7 +87,7 @@ def test_pings(net):
 def test_flows(net):
     flows = net.incast(3, "h0", "64KB")
     assert {f.dst for f in flows} == {"h0"} and len({f.src for f in flows}) == 3 and {f.size_bytes for f in flows} == {64000}
-    # 192 KB at 10 Gb/s take 153.6 us without headers.
+    # 192 KB at 10 Gbps take 153.6 us without headers.
     assert max(f.fct_ns for f in flows) > 153_600
     flow = net.flow("h1", "h6", 10_000, cc="none")
     assert (flow.src, flow.dst, flow.size_bytes) == ("h1", "h6", 10_000) and flow.fct_ns > 8_000

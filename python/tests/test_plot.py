@@ -28,7 +28,7 @@ def test_plot(burst, tmp_path):
 def test_chosen(burst):
     figure = burst.plot(["Throughput", 0], figsize=(4, 3))
     assert [figure.axes[i].get_title(loc="left") for i in (0, 2)] == ["Throughput", "Egress queue"]
-    assert figure.axes[0].get_ylabel() == "Gb/s" and figure.axes[2].get_ylabel() == "MB"
+    assert figure.axes[0].get_ylabel() == "Gbps" and figure.axes[2].get_ylabel() == "MB"
     assert figure.get_size_inches().tolist() == [4, 3]
     plt.close(figure)
     with pytest.raises(pausenet.Error, match="no panel 'Througput': there are"):

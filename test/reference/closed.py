@@ -6,7 +6,7 @@ Times are in microseconds. Nothing here is pausenet's: the sizes of headers are 
 import json
 import math
 
-RATE = 100e3  # bits a microsecond: 100 Gb/s
+RATE = 100e3  # bits a microsecond: 100 Gbps
 CABLE = 1.0  # us
 MTU = 1000
 ROCE = 14 + 20 + 8 + 12 + 4  # Ethernet, IPv4, UDP, BTH, ICRC

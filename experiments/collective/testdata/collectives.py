@@ -15,7 +15,7 @@ HEADER = ETHERNET + IPV4 + UDP + BTH + ICRC   # 58 B without FCS
 
 
 class Link:
-    """A star of links of one rate (bit/s) and propagation delay (ps), with packets of at most mtu bytes of payload."""
+    """A star of links of one rate (bps) and propagation delay (ps), with packets of at most mtu bytes of payload."""
 
     def __init__(self, rate, delay, mtu=1000):
         self.rate, self.delay, self.mtu = rate, delay, mtu

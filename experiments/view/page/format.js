@@ -1,23 +1,29 @@
 // Numbers as people read them.
 
-const scaled = (v, steps) => {
-	const step = steps.find(([least]) => Math.abs(v) >= least) ?? steps.at(-1);
-	const n = v / step[0];
-	return `${trim(n, Math.abs(n) >= 100 ? 0 : Math.abs(n) >= 10 ? 1 : 2)} ${step[1]}`;
+// The units of output, the base unit first, as in Go's package units.
+const rates = [["bps", 1], ["Kbps", 1e3], ["Mbps", 1e6], ["Gbps", 1e9], ["Tbps", 1e12]];
+const sizes = [["B", 1], ["KB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
+const times = [["ns", 1], ["us", 1e3], ["ms", 1e6], ["s", 1e9]];
+
+const scaled = (v, units) => {
+	if (v === 0) return "0";
+	const [name, size] = units.findLast(([, size]) => Math.abs(v) >= size) ?? units[0];
+	const n = v / size;
+	return `${trim(n, Math.abs(n) >= 100 ? 0 : Math.abs(n) >= 10 ? 1 : 2)} ${name}`;
 };
 
 const trim = (v, digits) => v.toFixed(digits).replace(/\.0+$|(\.\d*?)0+$/, "$1");
 
-/** bytes, decimal as in the scenarios. */
-export const bytes = (v) => (v === 0 ? "0" : scaled(v, [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"], [1, "B"]]));
+/** bytes prints a size in bytes. */
+export const bytes = (v) => scaled(v, sizes);
 
-/** bits a second. */
-export const rate = (v) => (v === 0 ? "0" : scaled(v, [[1e12, "Tb/s"], [1e9, "Gb/s"], [1e6, "Mb/s"], [1e3, "kb/s"], [1, "b/s"]]));
+/** rate prints a rate in bits per second. */
+export const rate = (v) => scaled(v, rates);
 
-/** a length of time, in ns. */
-export const span = (v) => (v === 0 ? "0" : scaled(v, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]));
+/** span prints a length of time in ns. */
+export const span = (v) => scaled(v, times);
 
-/** a moment, in ns, always with the same digits, so that a clock stands still while it runs. */
+/** moment prints a point in time in ns, always with the same digits, so that a running clock stands still. */
 export const moment = (v, end) => (end >= 1e10 ? `${(v / 1e9).toFixed(6)} s` : `${(v / 1e6).toFixed(6)} ms`);
 
 export const percent = (v) => `${trim(100 * v, v < 0.1 ? 1 : 0)} %`;

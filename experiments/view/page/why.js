@@ -6,7 +6,7 @@ import { slowdown } from "./table.js";
 const least = 0.005; // of all: what is less is told of together
 
 /** microseconds is a time in ps, exactly. */
-const microseconds = (ps) => `${Math.floor(ps / 1e6)}.${String(ps % 1e6).padStart(6, "0")} µs`;
+const microseconds = (ps) => `${Math.floor(ps / 1e6)}.${String(ps % 1e6).padStart(6, "0")} us`;
 
 const smaller = (n) => (n === 1 ? "a smaller part" : `${count(n)} smaller parts`);
 

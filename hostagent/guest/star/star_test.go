@@ -124,11 +124,11 @@ func mistakes() []mistake {
 		},
 		{
 			"a negative rate", onAck("flow.rate = flow.rate - path.line_rate * 2"),
-			"x.star:6:9: in on_ack: the rate would be -4e+10 b/s: it must be above 0",
+			"x.star:6:9: in on_ack: the rate would be -4e+10 bps: it must be above 0",
 		},
 		{"NaN", onAck("flow.rate = never - never"), "x.star:6:9: in on_ack: the rate would be NaN"},
 		{
-			"Gb/s for b/s, too much", onAck("flow.rate = 40 * Gbps * Gbps"),
+			"Gbps for bps, too much", onAck("flow.rate = 40 * Gbps * Gbps"),
 			"above 10Tbps: no line is faster; rates are in bits per second",
 		},
 		{

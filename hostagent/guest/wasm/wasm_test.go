@@ -133,7 +133,7 @@ func TestMistakes(t *testing.T) {
 			name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n",
 			want: "in on_ack: the rate would be NaN",
 		},
-		{name: "a negative rate", source: plain + "HANDLER(on_ack) { pn.rate = -1; }\n", want: "the rate would be -1 b/s"},
+		{name: "a negative rate", source: plain + "HANDLER(on_ack) { pn.rate = -1; }\n", want: "the rate would be -1 bps"},
 		{name: "a trap", source: plain + "HANDLER(on_ack) { __builtin_trap(); }\n", want: "in on_ack: the code gave up"},
 		{
 			name: "a wild pointer", source: plain + "HANDLER(on_ack) { *(volatile double *)0x7fffff00 = 1; }\n",

@@ -2,7 +2,7 @@
 """The packets of int_test.go, timestamp_test.go and grant_test.go, built from the layouts in docs/schemes/hpcc.md
 and docs/architecture.md ("On the wire") without any of the Go code.
 
-A switch with id 0x101 (40 Gb/s port, 123 456 789 ns, 1 000 000 B sent, 16 000 B queued) and one with id 0xa02 (100 Gb/s,
+A switch with id 0x101 (40 Gbps port, 123 456 789 ns, 1 000 000 B sent, 16 000 B queued) and one with id 0xa02 (100 Gbps,
 16 777 217 ns, 134 217 856 B sent, 6 000 000 B queued) stamp a WRITE_ONLY of 8 bytes; the receiver acknowledges it. It
 answers a WRITE_ONLY with the timestamp 0x0123456789abcdef. One with a demand is granted it, and asks for it.
 """

@@ -112,7 +112,7 @@ func TestPortNumbers(t *testing.T) {
 		{"25Gbps", "1us", 20_480, 9_375, 25_000},
 		{"10Gbps", "333ns", 51_200, 1_248, 10_000}, // 1248.75 B
 		{"400Gbps", "0us", 1_280, 0, 400_000},
-		{"3Gbps", "1ms", 170_667, 1_125_000, 3_000}, // 512 bits at 3 Gb/s are 170 666.7 ps: rounded up
+		{"3Gbps", "1ms", 170_667, 1_125_000, 3_000}, // 512 bits at 3 Gbps are 170 666.7 ps: rounded up
 	} {
 		plan, err := topologies.Parse("t.yaml", []byte("name: t\nstar: {hosts: 2}\nrate: "+c.rate+"\ndelay: "+c.delay+"\n"))
 		if err != nil {
@@ -121,7 +121,7 @@ func TestPortNumbers(t *testing.T) {
 		s := memory(plan)
 		for i := range s.Ports {
 			if p := &s.Ports[i]; p.Quantum != c.quantum || p.ThreeD_c != c.threeDC || p.RateMbps != c.mbps {
-				t.Errorf("%s, %s: quantum %d, 3dC %d, %d Mb/s; want %d, %d, %d", c.rate, c.delay,
+				t.Errorf("%s, %s: quantum %d, 3dC %d, %d Mbps; want %d, %d, %d", c.rate, c.delay,
 					p.Quantum, p.ThreeD_c, p.RateMbps, c.quantum, c.threeDC, c.mbps)
 			}
 		}

@@ -3,7 +3,8 @@ import { editor } from "./editor.js";
 import { Files, grade, task } from "./exercise.js";
 import { cards } from "./gallery.js";
 import { decode, encode } from "./link.js";
-import { element, flows, size, span, summary } from "./results.js";
+import { bytes, span } from "./format.js";
+import { element, flows, summary } from "./results.js";
 import { Simulator } from "./simulator.js";
 import { $, bars, choose, intoView, read, say, select } from "./view.js";
 
@@ -307,7 +308,7 @@ const showGrade = async (g, files) => {
 
 const showFiles = (files) => $("panel-files").replaceChildren(element("p", { class: "note" }, exercise ? "What you hand in, to be saved, and what the command line writes into its folder of results." : "What the command line writes into its folder of results."),
 	element("ul", { class: "files" }, files.map((f) => element("li", {},
-		element("button", { class: "link", onclick: () => download(f.path) }, f.path.replace(/^results\//, "")), element("span", { class: "soft" }, size(f.size))))));
+		element("button", { class: "link", onclick: () => download(f.path) }, f.path.replace(/^results\//, "")), element("span", { class: "soft" }, bytes(f.size))))));
 
 const download = async (path) => {
 	const url = URL.createObjectURL(new Blob([await simulator.call("read", { path })]));

@@ -1,5 +1,7 @@
 // What a run came to, as tables. Every text is set as text: names and messages may hold anything.
 
+import { bytes, count, span } from "./format.js";
+
 // element makes an element with attributes and children, which are elements or texts.
 export const element = (name, attributes = {}, ...children) => {
 	const e = document.createElement(name);
@@ -10,11 +12,6 @@ export const element = (name, attributes = {}, ...children) => {
 	e.append(...children.flat());
 	return e;
 };
-
-// span is a time of virtual nanoseconds, as the command line prints it.
-export const span = (ns) => ns >= 1e9 ? `${(ns / 1e9).toFixed(3)} s` : ns >= 1e6 ? `${(ns / 1e6).toFixed(3)} ms` : `${(ns / 1e3).toFixed(2)} us`;
-const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
-export const size = (bytes) => bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${(bytes / 1e3).toFixed(1)} KB` : `${bytes} B`;
 
 const signs = { PASS: "✓", WARN: "!", FAIL: "✗" };
 const words = { PASS: "ok", WARN: "incomplete", FAIL: "broken" };
@@ -81,9 +78,9 @@ export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
 		const f = Object.fromEntries(names.map((name, k) => [name, line[k]]));
 		return [
 			element("td", {}, f.flow), element("td", { class: "left" }, f.tag), element("td", { class: "left" }, `${f.src} → ${f.dst}`),
-			element("td", {}, size(Number(f.size_bytes))), element("td", {}, span(Number(f.start_ns))),
+			element("td", {}, bytes(Number(f.size_bytes))), element("td", {}, span(Number(f.start_ns))),
 			element("td", {}, f.fct_ns ? span(Number(f.fct_ns)) : "not ended"), element("td", {}, f.ideal_fct_ns ? span(Number(f.ideal_fct_ns)) : "–"),
-			element("td", {}, f.slowdown ? Number(f.slowdown).toFixed(2) : "–"), element("td", {}, size(Number(f.retransmitted_bytes))),
+			element("td", {}, f.slowdown ? Number(f.slowdown).toFixed(2) : "–"), element("td", {}, bytes(Number(f.retransmitted_bytes))),
 		];
 	};
 	const left = (name) => element("th", { scope: "col", class: "left" }, name), right = (name) => element("th", { scope: "col" }, name);

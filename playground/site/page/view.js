@@ -1,5 +1,6 @@
 // What the page shows things by: tabs, the line over the results, bars of progress, and reports in a frame.
-import { element, span } from "./results.js";
+import { span } from "./format.js";
+import { element } from "./results.js";
 
 export const $ = (id) => document.getElementById(id);
 
