@@ -120,11 +120,11 @@ func TestCommands(t *testing.T) {
 		{"schema page", exitBadInput, "", `there is no schema of "page": write one of scenario, topology, sweep, exercise, hidden`},
 		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in
 		// telemetry.
-		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
-		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads links' rates from in-band telemetry"},
+		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads link rates from in-band telemetry"},
+		{"run " + odd + " --out " + dir, exitBadInput, "", "scenario odd: hpcc reads link rates from in-band telemetry"},
 		{
 			"run " + odd + " --seeds 1..2 --out " + dir, exitBadInput, "",
-			"scenario odd: hpcc reads links' rates from in-band telemetry",
+			"scenario odd: hpcc reads link rates from in-band telemetry",
 		},
 		{"validate " + odd + " --cc dcqcn", exitFine, "scenario odd is valid", ""},
 		{"validate " + odd + " --cc dcqcn,nobody", exitBadInput, "", `unknown congestion control "nobody"`},
@@ -143,7 +143,7 @@ func TestCommands(t *testing.T) {
 		{"list --config " + words, exitBadInput, "", "xml: expected table, json or yaml"},
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: a whole number`},
 		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
-		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep and not a scenario: run it with pausenet sweep " +
+		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep, not a scenario: run it with pausenet sweep " +
 			sweep},
 		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
 		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
@@ -159,7 +159,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			"validate " + file("twice.yaml", "sweep: {scenario: mine.yaml, controllers: [dcqcn, DCQCN]}\n"), exitBadInput, "",
-			"twice.yaml:1:51: congestion control dcqcn is named twice",
+			"twice.yaml:1:51: congestion control dcqcn is listed twice",
 		},
 		{
 			"validate " + file("folder.yaml", "sweep: {scenario: "+dir+"}\n"), exitBadInput, "",
@@ -191,7 +191,7 @@ func TestCommands(t *testing.T) {
 		{"import sonic", exitBadInput, "", "write pausenet import sonic CONFIG_DB"},
 		{
 			"run ../examples/controllers/aimd.star", exitBadInput, "",
-			"aimd.star is a congestion control's file: write pausenet run SCENARIO --cc ../examples/controllers/aimd.star",
+			"aimd.star is a controller file: use pausenet run SCENARIO --cc ../examples/controllers/aimd.star",
 		},
 		{
 			"show ../experiments/sonic/testdata/config_db.json", exitBadInput, "",

@@ -60,7 +60,7 @@ func TestMistakes(t *testing.T) {
 		{"run: mine, metric", "run: min, metric", `there is no run "min": did you mean "mine"?`},
 		{"run: mine, metric", "metric", `missing key "run"`},
 		{"fct_mean", "fct_men", `there is no metric "fct_men": did you mean "fct_mean"?`},
-		{"fct_mean", "pauses", "pauses is of the whole run, not of some flows"},
+		{"fct_mean", "pauses", "pauses is of the whole run"},
 		{
 			"setting: switch.pfc.xoff", "setting: switch.buffer",
 			`"switch.buffer" is no place that a student may change in fabric.yaml`,

@@ -265,11 +265,11 @@ func TestSetWarns(t *testing.T) {
 		{"switch.pfc.headroom=auto", ""},
 		{"switch.pfc.xoff=2MB", "pfc.xoff 2MB is above the shared buffer"},
 		{"switch.pfc.xoff=auto", ""},
-		{"leaf0.pfc.xoff=10B", "leaf0: pfc.xoff is 10B, and a full packet is 1.058KB"},
+		{"leaf0.pfc.xoff=10B", "leaf0: pfc.xoff is 10B, no more than a full packet of 1.058KB"},
 		{"switch.pfc.xoff=auto", ""},
-		{"switch.ecn.kmin=1GB", "switch.ecn.kmin is 1GB, and the shared buffer is 1MB: no packet is marked"},
+		{"switch.ecn.kmin=1GB", "switch.ecn.kmin is 1GB, but the shared buffer is 1MB, so no packet is marked"},
 		{"switch.ecn.kmin=auto", ""},
-		{"switch.ecn.priorities=[5]", "ECN marks priorities [5], and RDMA may have [3] too, in which dcqcn is told of no congestion"},
+		{"switch.ecn.priorities=[5]", "ECN marks priorities [5], but RDMA may also use [3], where dcqcn gets no congestion signal"},
 		{"switch.ecn.priorities=[3,5]", ""},
 	} {
 		warnings, err := f.Set(c.setting)

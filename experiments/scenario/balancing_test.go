@@ -58,7 +58,7 @@ func TestBalancingRefused(t *testing.T) {
 		{[]string{"switch.load_balancing.mode=flowlet"}, "dcon", ""},
 		{[]string{"switch.load_balancing.mode=spray"}, "hpcc", "hpcc compares the telemetry"},
 		{[]string{"switch.load_balancing.mode=adaptive"}, "hpcc", "hpcc compares the telemetry"},
-		{[]string{"switch.load_balancing.mode=spray"}, "dcon", "dcon has switches know the one queue"},
+		{[]string{"switch.load_balancing.mode=spray"}, "dcon", "dcon needs all packets of a flow in one queue"},
 		{
 			[]string{"switch.load_balancing.mode=spray", "routing.hash=hpcc"},
 			"dcqcn",
@@ -86,11 +86,11 @@ func TestWarningsOfBalancing(t *testing.T) {
 	for set, want := range map[string]string{
 		"{}":                        "",
 		"{mode: flowlet, gap: 9us}": "",
-		"{mode: spray, gap: 9us, order: round-robin}": "switch.load_balancing.gap has no effect: it is of flowlet, and adaptive by the flowlet, and the mode is spray",
+		"{mode: spray, gap: 9us, order: round-robin}": "switch.load_balancing.gap has no effect: it applies to mode flowlet, or adaptive by flowlet, and the mode is spray",
 		"{mode: adaptive, by: flowlet, gap: 3us}":     "",
-		"{by: flowlet}": "switch.load_balancing.by has no effect: it is of adaptive, and the mode is ecmp",
-		"{mode: spray, seed: 4, fields: addresses}":     "switch.load_balancing.seed has no effect: it is of ecmp, and the mode is spray\nswitch.load_balancing.fields has no effect: it is of ecmp, and the mode is spray",
-		"{mode: adaptive, order: round-robin, gap: 1s}": "switch.load_balancing.gap has no effect: it is of flowlet, and adaptive by the flowlet, and the mode is adaptive\nswitch.load_balancing.order has no effect: it is of spray, and the mode is adaptive",
+		"{by: flowlet}": "switch.load_balancing.by has no effect: it applies to mode adaptive, and the mode is ecmp",
+		"{mode: spray, seed: 4, fields: addresses}":     "switch.load_balancing.seed has no effect: it applies to mode ecmp, and the mode is spray\nswitch.load_balancing.fields has no effect: it applies to mode ecmp, and the mode is spray",
+		"{mode: adaptive, order: round-robin, gap: 1s}": "switch.load_balancing.gap has no effect: it applies to mode flowlet, or adaptive by flowlet, and the mode is adaptive\nswitch.load_balancing.order has no effect: it applies to mode spray, and the mode is adaptive",
 	} {
 		s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing=" + set})
 		if err != nil {
@@ -132,29 +132,29 @@ func TestEntropyOfHosts(t *testing.T) {
 	}{
 		{[]string{"host.entropy=reps"}, "dcqcn", true, "", ""},
 		{[]string{"host.entropy=flow"}, "dcon", false, "", ""},
-		{[]string{"host.entropy=reps"}, "dcon", true, "dcon has switches know the one queue", ""},
+		{[]string{"host.entropy=reps"}, "dcon", true, "dcon needs all packets of a flow in one queue", ""},
 		{[]string{"host.entropy=random"}, "hpcc", true, "hpcc compares the telemetry", ""},
 		{
 			[]string{"host.entropy=random", "routing.hash=hpcc", "controllers=[dcqcn]"},
 			"dcqcn", true,
-			"host.entropy has packets with other source ports", "",
+			"host.entropy changes source ports", "",
 		},
 		{[]string{"host.ip=ipv6"}, "hpcc", false, "", ""},
 		{
 			[]string{"host.ip=ipv6", "routing.hash=hpcc", "controllers=[dcqcn]"},
 			"dcqcn", false,
-			"packets carry as their IPv4 identification, which those of host.ip: ipv6 have not", "",
+			"packets carry as IPv4 identification, which host.ip: ipv6 does not have", "",
 		},
 		{[]string{"host.entropy=reps", "flows.0.via=[spine1]"}, "dcqcn", true, "has via", ""},
 		{
 			[]string{"host.entropy=reps", "switch.load_balancing.mode=spray"},
 			"dcqcn", true, "",
-			"host.entropy reps has no effect: switches choose by load_balancing.mode spray, and not by a hash",
+			"host.entropy reps has no effect: switches choose paths by load_balancing.mode spray instead of a hash",
 		},
 		{
 			[]string{"host.entropy=reps", "switch.load_balancing.fields=addresses"},
 			"dcqcn", true, "",
-			"host.entropy reps has no effect: switches hash addresses only, and not the source port",
+			"host.entropy reps has no effect: switches hash only addresses, not the source port",
 		},
 	} {
 		s, err := Parse("balanced.yaml", []byte(balanced), c.sets)
@@ -215,7 +215,7 @@ func TestWarningsOfNoChoice(t *testing.T) {
 		{fabric + "[" + link + "]}\n", "seed=2", ""},
 		{
 			fabric + "[" + link + ", {from: leaf0..leaf1, to: spine1, weight: 2}]}\n", "seed=2",
-			"the topology's weights of links have no effect: no two links of equal cost have different ones",
+			"the topology's weights of links have no effect: links of equal cost have equal weights",
 		},
 		{
 			strings.Replace(fabric, "spines: 2", "spines: 1", 1) + "[" + link + "]}\n", "seed=2",
@@ -259,7 +259,7 @@ workloads:
 		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.set, got, c.want)
 		}
-		if c.want != "" && !strings.Contains(got, "which take 1 of them") {
+		if c.want != "" && !strings.Contains(got, "which use only 1 of them") {
 			t.Errorf("%s: %q", c.set, got)
 		}
 	}
@@ -272,7 +272,7 @@ workloads:
 		t.Fatal(err)
 	}
 	if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); !strings.HasPrefix(got,
-		"hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which take 1 of them; they hash addresses only") {
+		"hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which use only 1 of them; they hash addresses only") {
 		t.Errorf("%q", got)
 	}
 }

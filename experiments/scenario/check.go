@@ -12,15 +12,14 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Check finds every mistake that shows only once a scenario meets its controllers and its seeds: what a run, a sweep
-// and validate refuse is what Check refuses, and nothing else of a scenario that could be read. Without seeds it is the
-// scenario's own.
+// Check reports every mistake that shows only under a scenario's controllers and seeds. Runs, sweeps and validate
+// reject exactly the scenarios that Load or Check rejects. Without seeds, Check uses the scenario's own.
 func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 	if len(seeds) == 0 {
 		seeds = []uint64{s.Seed}
 	}
 	var errs []error
-	said := map[string]bool{} // what is wrong under one seed mostly is under all
+	said := map[string]bool{} // an error under one seed usually occurs under all
 	for _, seed := range seeds {
 		seeded, err := s.WithSeed(seed)
 		if err != nil {
@@ -37,7 +36,7 @@ func Check(s *Scenario, controllers []string, seeds ...uint64) error {
 	return errors.Join(errs...)
 }
 
-// Fits says what of a scenario does not go with a congestion control, in a run as in a live fabric.
+// Fits reports settings of a scenario that do not work with a congestion control, in a run or a live fabric.
 func Fits(s *Scenario, spec *cc.Spec) error {
 	if err := errors.Join(telemetryFits(s.Topology, spec), faultsFit(s, spec), trimFits(s),
 		balancingFits(s, spec)); err != nil {
@@ -49,16 +48,15 @@ func Fits(s *Scenario, spec *cc.Spec) error {
 	return nil
 }
 
-// WhyFits says what of a scenario runs cannot tell the time of (--why); nil: nothing.
+// WhyFits returns an error if --why cannot explain the scenario's flows.
 func (s *Scenario) WhyFits() error {
 	return s.simple(fmt.Sprintf("scenario %s: --why", s.Name), func(own *Own) bool { return own.Priority > 0 })
 }
 
-// BoundFits says what of a scenario a bound cannot be given for; nil: nothing.
+// BoundFits returns an error if no bound can be computed for the scenario.
 func (s *Scenario) BoundFits() error {
 	if s.Topology.Balancing.Moving {
-		return fmt.Errorf("scenario %s: a bound is of flows that keep their paths, and packets take several with switch.load_balancing.mode %v and host.entropy %v: "+
-			"--set switch.load_balancing.mode=ecmp and host.entropy=flow have the bound of ECMP's paths", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
+		return fmt.Errorf("scenario %s: a bound needs flows that keep their paths, but switch.load_balancing.mode %v and host.entropy %v spread a flow's packets over several; for the bound of ECMP's paths add --set switch.load_balancing.mode=ecmp --set host.entropy=flow", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
 	}
 	for i := range s.Flows {
 		own, key := s.Flows[i].own(), ""
@@ -70,26 +68,27 @@ func (s *Scenario) BoundFits() error {
 		default:
 			continue
 		}
-		return fmt.Errorf("scenario %s: a bound is of flows that send all they have as soon as links let them, and flow %d (%s) has %s: leave one of the two out",
+		return fmt.Errorf("scenario %s: a bound needs flows that send as fast as links allow, but flow %d (%s) has %s: remove that, or compute no bound",
 			s.Name, i, s.Flows[i].Tag, key)
 	}
 	return nil
 }
 
-// LiveFits says what of a flow a live fabric cannot have; nil: nothing.
+// LiveFits returns an error if a live fabric does not support a setting of the flow.
 func (f *Flow) LiveFits() error {
 	own := f.own()
 	if what := own.special(); what != "" {
-		return fmt.Errorf("a flow with %s (%s): a live fabric's flows have none of their own; leave it out", what, f.Tag)
+		return fmt.Errorf("a flow with %s (%s) is not supported in a live fabric: remove that setting", what, f.Tag)
 	}
 	if own.Priority > 0 {
-		return fmt.Errorf("a flow of priority %d (%s): a live fabric's flows have host.data_priority; leave priority out",
+		return fmt.Errorf("a flow of priority %d (%s) is not supported in a live fabric, whose flows use host.data_priority: remove priority",
 			own.Priority-1, f.Tag)
 	}
 	return nil
 }
 
-// simple says which flow is more than one QP that sends what it has, or else is refused.
+// simple returns an error that names the first flow of several QPs, or with a setting that delays its data or that
+// refused reports.
 func (s *Scenario) simple(what string, refused func(*Own) bool) error {
 	for i := range s.Flows {
 		own := s.Flows[i].own()
@@ -98,14 +97,14 @@ func (s *Scenario) simple(what string, refused func(*Own) bool) error {
 			key = "priority"
 		}
 		if key != "" {
-			return fmt.Errorf("%s is for flows of one QP that send in host.data_priority what they have, and flow %d (%s) has %s: leave one of the two out",
+			return fmt.Errorf("%s needs flows of one QP that send without a break in host.data_priority, but flow %d (%s) has %s: remove one of the two",
 				what, i, s.Flows[i].Tag, key)
 		}
 	}
 	return nil
 }
 
-// special is a key by which a flow is more than one QP that sends what it has; "" if it is not.
+// special returns the flow's key that --why and bounds do not support: qps, stop, on_off or weight; "" if it has none.
 func (o *Own) special() string {
 	switch {
 	case o.QPs.Count > 1:
@@ -120,7 +119,7 @@ func (o *Own) special() string {
 	return ""
 }
 
-// telemetryFits refuses a topology with a link that the telemetry of the controller cannot speak of.
+// telemetryFits rejects a topology with a link rate that the controller's telemetry cannot encode.
 func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	if !spec.Needs.INT {
 		return nil
@@ -128,64 +127,62 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 	for i := range plan.Ports {
 		p := &plan.Ports[i]
 		if _, ok := wire.INTRateCode(p.Rate); !ok && plan.Nodes[p.Node].Kind == topologies.Switch {
-			return fmt.Errorf("%s %s: %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
+			return fmt.Errorf("%s %s, but %s is a link of %v", spec.Name, telemetryCodes, PortLabel(plan, p.ID), p.Rate)
 		}
 	}
 	return nil
 }
 
-// balancingFits refuses load balancing by the packet under a controller whose switches or hosts know a flow by its
-// path.
+// balancingFits rejects load balancing by packet under a controller whose switches or hosts assume one path for each
+// flow.
 func balancingFits(s *Scenario, spec *cc.Spec) error {
 	entropy := s.Host.Entropy != hostagent.EntropyFlow
 	if entropy && s.Topology.Hash == topologies.HashHPCC {
-		return errors.New("host.entropy has packets with other source ports than those of HPCC's simulator, and routing.hash is hpcc: leave one of them out")
+		return errors.New("host.entropy changes source ports, but routing.hash: hpcc needs those of HPCC's simulator: remove one of the two")
 	}
 	if s.Host.IP == wire.V6 && s.Topology.Hash == topologies.HashHPCC {
-		return errors.New("routing.hash: hpcc hashes a port that packets carry as their IPv4 identification, which those of host.ip: ipv6 have not: leave one of them out")
+		return errors.New("routing.hash: hpcc hashes a port that packets carry as IPv4 identification, which host.ip: ipv6 does not have: remove one of the two")
 	}
 	if !entropy && !s.Switch.Balancing.ByPacket() {
 		return nil
 	}
-	const packets = "and each packet may take another, by switch.load_balancing or host.entropy: take flowlets, or another congestion control"
+	const packets = "but switch.load_balancing or host.entropy sends packets over several paths: use flowlets or another congestion control"
 	switch {
 	case spec.Needs.INT:
-		return fmt.Errorf("%s compares the telemetry of a packet with that of the one before on the same path, %s", spec.Name,
+		return fmt.Errorf("%s compares the telemetry of consecutive packets on one path, %s", spec.Name,
 			packets)
 	case spec.Needs.CNM:
-		return fmt.Errorf("%s has switches know the one queue that a flow's packets are in, %s", spec.Name, packets)
+		return fmt.Errorf("%s needs all packets of a flow in one queue of each switch, %s", spec.Name, packets)
 	}
 	return nil
 }
 
-const telemetryCodes = "reads links' rates from in-band telemetry, which has codes for Ethernet's only (" +
+const telemetryCodes = "reads link rates from in-band telemetry, which has codes for Ethernet rates only (" +
 	wire.INTRates + ")"
 
-// trimFits refuses trimming where there is nothing that it may cut, or no lossy priority for what is left.
+// trimFits rejects trimming if no data is lossy, or if trimmed packets have no lossy priority.
 func trimFits(s *Scenario) error {
 	lossless := s.Switch.Lossless()
 	switch {
 	case !s.Switch.Trim:
 		return nil
 	case s.DataPriorities()&^lossless == 0:
-		return fmt.Errorf("switch.trim has no effect: it cuts lossy data that finds no room, and data has priority %d, which is lossless: "+
-			"take that out of the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
+		return fmt.Errorf("switch.trim has no effect: it cuts lossy data, but data has priority %d, which is lossless: remove it from the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
 	case lossless>>s.Host.ControlPriority&1 != 0:
-		return fmt.Errorf("switch.trim: trimmed packets go on in host.control_priority, %d, which is lossless: another control_priority, or take that out of the "+
-			"lossless priorities", s.Host.ControlPriority)
+		return fmt.Errorf("switch.trim: trimmed packets use host.control_priority, %d, which is lossless: change host.control_priority, or remove it from the lossless priorities", s.Host.ControlPriority)
 	}
 	return nil
 }
 
-// faultsFit refuses what the faults would do that the controller, or the variant's switches, cannot have.
+// faultsFit rejects faults that the controller or the variant's switches do not support.
 func faultsFit(s *Scenario, spec *cc.Spec) error {
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		if _, ok := wire.INTRateCode(f.Rate); f.Kind == settings.FaultRate && spec.Needs.INT && !ok {
-			return fmt.Errorf("%s %s: a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
+			return fmt.Errorf("%s %s, but a fault changes a link to %v", spec.Name, telemetryCodes, f.Rate)
 		}
 		if f.Kind == settings.FaultPause && s.Switch.FlowControl == switchagent.FlowCBFC {
-			return errors.New("a fault has a host send PAUSE: there is none under flow_control cbfc")
+			return errors.New("a fault makes a host send PAUSE, which does not exist under flow_control cbfc: remove the fault")
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ func TestControllerNames(t *testing.T) {
 		"dcqcn, DCQCN-Half":     "dcqcn dcqcn-half",
 		"timely+win":            "timely+win",
 		"all,dcqcn-half":        strings.Join(cc.Names(), " ") + " dcqcn-half",
-		"dcqcn,all":             "error: congestion control dcqcn is named twice",
-		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is named twice",
+		"dcqcn,all":             "error: congestion control dcqcn is listed twice",
+		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is listed twice",
 		"dcqcn-halff":           `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
 	} {
 		names, err := s.ControllerNames(strings.Split(given, ","))

@@ -9,13 +9,13 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// fileNameRule says which names may be names of folders of results.
-const fileNameRule = "is letters, digits, '.', '_' and '-', since it names a folder"
+// fileNameRule completes an error about a name that also names a folder of results.
+const fileNameRule = "may have only letters, digits, '.', '_' and '-', because it names a folder"
 
 // Keys returns the keys of a scenario file.
 func Keys() keys.Table { return (&decoder{s: &Scenario{Seed: 1}, seed: 1}).keys() }
 
-// keys returns the keys of a scenario file, bound to what is read of them at once.
+// keys returns the keys of a scenario file, bound to the fields that hold their values.
 func (d *decoder) keys() keys.Table {
 	s := d.s
 	published := func() keys.Table { return publishedKeys(new(measure.PublishedTable), new(measure.PublishedRow)) }
@@ -34,7 +34,7 @@ func (d *decoder) keys() keys.Table {
 				"with an `unbounded` flow, which never ends"),
 		keys.Time("drain_limit", &s.DrainLimit).AtMost(maxDuration.String()).
 			Usually("`1s`, or ten times `duration` if that is longer").
-			NotZero("leave drain out to have the run end with its duration").Means(
+			NotZero("remove drain to end the run after its duration").Means(
 			"longest time that the run drains after `duration`. If flows have not ended by then, the verdict is " +
 				"FAIL"),
 		keys.Integer("seed", &d.seed).Between("0", fmt.Sprint(1<<seedBits-1)).Means(
@@ -69,26 +69,26 @@ func (d *decoder) keys() keys.Table {
 	}
 }
 
-// defined refers to a definition of the schema.
+// defined returns a reference to a definition of the schema.
 func defined(name string) func() keys.Schema { return func() keys.Schema { return keys.Ref(name) } }
 
 func aText() keys.Schema { return keys.String }
 
 func anyMapping() keys.Schema { return keys.Schema{"type": "object"} }
 
-// controllersSchema describes controllers and variants.
+// controllersSchema returns the schema of controllers and variants.
 func controllersSchema() keys.Schema {
 	return keys.ListOf(keys.AnyOf(keys.String, new(Variant).keys().JSONSchema()))
 }
 
-// constantsSchema describes the constants of controllers. Some are relative to the flow's path: their kinds are in the
-// descriptions, and not checked.
+// constantsSchema returns the schema of the controllers' constants. It does not check their kinds, which the
+// descriptions name, because some are relative to the flow's path.
 func constantsSchema() keys.Schema {
 	controllers := keys.Schema{}
 	for _, name := range cc.Names() {
 		spec, err := cc.Lookup(name)
 		if err != nil {
-			panic(err) // its name is the registry's
+			panic(err) // the name comes from the registry
 		}
 		constants := keys.Schema{}
 		for i := range spec.Parameters {

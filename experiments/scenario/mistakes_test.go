@@ -27,8 +27,8 @@ func TestOneMistakeOneMessage(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"flows: 0\n", "1:8 a flow must be a mapping"},
 		{"flows: {}\n", "1:8 expected a list, found a mapping"},
-		{"flows: []\n", "1:1 a scenario has at least one flow"},
-		{"workloads: []\n", "1:1 a scenario has at least one flow"},
+		{"flows: []\n", "1:1 a scenario needs at least one flow"},
+		{"workloads: []\n", "1:1 a scenario needs at least one flow"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 0, interval: 5us}}]\n", "1:46 rounds 0 is outside 1..4000000"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: x, interval: 5us}}]\n", `1:46 "x" is not a whole number`},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval 0: write a time above 0"},
@@ -74,9 +74,9 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"workloads: [{all-to-all: {size: 1KB}, qps: {count: 2, via: [s0]}}]\n", "1:55 qps.via is for listed flows only"},
 		{
 			flow + "published: [{title: x, columns: [], rows: [{metric: fct_mean, unit: ms, values: []}]}]\n",
-			"2:33 a table has at least one column",
+			"2:33 a table needs at least one column",
 		},
-		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table has at least one row"},
+		{flow + "published: [{title: x, columns: [dcqcn], rows: []}]\n", "2:48 a table needs at least one row"},
 		{
 			flow + "cc: {lstm-pid: {weights: " + filepath.Join(dir, "list.json") + "}}\n",
 			"2:26 lstm-pid.weights cannot be used: weights file " + filepath.Join(dir, "list.json") +

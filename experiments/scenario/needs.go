@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Environment is what a controller that needs this of switches may know of its flow's path.
+// Environment returns the properties of a flow's path that its controller may use, given the controller's needs of
+// switches.
 func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	op, ack := wire.OpWriteMiddle, wire.AckLen
 	switch {
@@ -39,19 +40,19 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
-// Features are those that a controller, and the switches' settings, need of a fabric.
+// Features returns the features that a fabric must have for a controller and the switches' settings.
 func Features(s *switchagent.Settings, needs cc.SwitchNeeds) plane.Features {
 	return plane.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: s.Balancing.Remembers()}
 }
 
-// HostSettings are the hosts' settings: the scenario's, and what the controller needs of hosts. Where switches mark
-// undetermined packets, hosts know it, whatever the controller makes of it.
+// HostSettings returns the hosts' settings: the scenario's, with the controller's needs of hosts applied. If switches
+// mark undetermined packets, hosts recognise these under every controller.
 func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	own := s.Host
 	if own.CoalesceACKs > 0 && !needs.ACK {
 		own.AckEvery = own.CoalesceACKs
 	}
-	// without credits nothing may be sent
+	// without credits a host must not send
 	own.ACKsWhenPaused = own.ACKsWhenPaused && s.Switch.FlowControl == switchagent.FlowPFC
 	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Cap == hostagent.AutoCap {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
@@ -71,19 +72,19 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	return &own
 }
 
-// ternary says whether switches that are as some controllers need them mark undetermined packets.
+// ternary reports whether switches mark undetermined packets under controllers with these needs.
 func ternary(s *Scenario, needs cc.SwitchNeeds) bool {
 	return needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 }
 
-// flowControllers are the congestion controls of a run's flows.
+// flowControllers holds the congestion controls of a run's flows.
 type flowControllers struct {
-	s     *Scenario  // as Under has it
-	specs []*cc.Spec // the run's first
+	s     *Scenario  // as returned by Under
+	specs []*cc.Spec // the run's own first
 	needs cc.SwitchNeeds
 }
 
-// flowControllers are those of a run under a congestion control.
+// flowControllers returns the congestion controls of the flows of a run under a congestion control.
 func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
 	all := &flowControllers{s: s, specs: []*cc.Spec{run}, needs: run.Needs}
 	seen := map[string]bool{"": true, run.Name: true}
@@ -104,12 +105,11 @@ func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
 	return all, nil
 }
 
-// add has flows under one more of them, if the same switches do for it.
+// add adds the congestion control of some flows. It fails if that needs other switches than the earlier ones.
 func (c *flowControllers) add(spec *cc.Spec) error {
 	for _, other := range c.specs {
 		if a, b := marking(other.Needs), marking(spec.Needs); a != "" && b != "" && a != b {
-			return fmt.Errorf("flows under %s and under %s cannot share switches: these mark packets in one way, and %s needs them to mark by %s, %s by %s; "+
-				"give the flows other congestion controls (cc), or name another with --cc",
+			return fmt.Errorf("flows under %s and under %s cannot share switches, which mark packets in one way: %s needs %s, and %s needs %s; give the flows other congestion controls (cc), or choose another with --cc",
 				other.Name, spec.Name, other.Name, a, spec.Name, b)
 		}
 	}
@@ -123,7 +123,7 @@ func (c *flowControllers) add(spec *cc.Spec) error {
 	return nil
 }
 
-// of is that of a name; empty: the run's.
+// of returns the congestion control of a name; empty: the run's.
 func (c *flowControllers) of(name string) *cc.Spec {
 	for _, spec := range c.specs {
 		if spec.Name == name {
@@ -133,7 +133,7 @@ func (c *flowControllers) of(name string) *cc.Spec {
 	return c.specs[0]
 }
 
-// hosts are the settings of the hosts of flows that have something of their own; nil: those of all hosts.
+// hosts returns the host settings for flows with settings of their own; nil: the settings of all hosts.
 func (c *flowControllers) hosts(own *Own) *hostagent.Settings {
 	spec := c.of(own.CC)
 	if spec == c.specs[0] && own.Priority == 0 && own.Stop == 0 {
@@ -150,12 +150,12 @@ func (c *flowControllers) hosts(own *Own) *hostagent.Settings {
 	hosts := HostSettings(&as, spec.Needs)
 	hosts.Ternary = ternary(c.s, c.needs)
 	if own.Stop > 0 {
-		hosts.AckEvery = 1 // so that what it had sent is acknowledged
+		hosts.AckEvery = 1 // acknowledges what it has sent when it stops
 	}
 	return hosts
 }
 
-// marking is how switches have to mark packets for a controller; "" if it does not go by marks.
+// marking returns how switches must mark packets for a controller; "" if it does not use marks.
 func marking(n cc.SwitchNeeds) string {
 	switch {
 	case n.PCN:
@@ -170,9 +170,10 @@ func marking(n cc.SwitchNeeds) string {
 	return ""
 }
 
-// longestBDP is the payload in flight that fills the longest path of a topology: whole packets (IRN, section 3.2).
+// longestBDP returns the payload in flight, in whole packets, that fills the longest path of a topology (IRN, section
+// 3.2).
 func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
-	// Interfaces of a leaf whose links are alike have paths that are.
+	// Interfaces of a leaf with equal links have equal paths.
 	type kind struct {
 		leaf  int32
 		rate  units.Rate
@@ -205,11 +206,15 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 	return units.Bytes(packets * int64(plan.MTU))
 }
 
-// tolerance is what auto stands for in selective.reorder, under a cap. On one path packets keep their order, and a gap
-// is a loss. Where trimmed packets tell of losses gaps say nothing, as in Ultra Ethernet's reference simulator. Else it
-// is how many packets a flow sends at line rate while one is in the longest queues that others pass by: of lossy
-// priorities their limit, of others a bandwidth-delay product, at each port that load balancing chooses. With losses it
-// is three quarters of the cap at most, as no more is sent behind a gap than the cap lets.
+// tolerance returns the value of selective.reorder: auto, in packets, for a cap.
+//
+// On a single path packets keep their order, and a gap is a loss. If trimmed packets report losses, gaps mean nothing,
+// as in Ultra Ethernet's reference simulator. Otherwise it is the number of packets that a flow sends at line rate
+// while one packet waits in the longest queues that other packets bypass. At each port that load balancing chooses,
+// such a queue is the limit of a lossy priority, or a bandwidth-delay product for a lossless one.
+//
+// If packets can be lost, it is at most three quarters of the cap, because the cap limits the packets sent after a
+// gap.
 func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
 	plan := s.Topology
 	if !plan.Balancing.Moving {
@@ -230,15 +235,15 @@ func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
 	return int(max(1, min(ahead/units.Bytes(plan.MTU), hostagent.NeverReorder)))
 }
 
-// SwitchSettings are the switches' settings, by index: the scenario's, with a switch's own buffer, and without marking
-// that the controller does not listen to. A detector that the scenario asks for works under every controller, to be
-// looked at, but for one that comes with its own.
+// SwitchSettings returns each switch's settings, by index: the scenario's, with a switch's own buffer, and without
+// marking that the controller ignores. A detector that the scenario sets works under every controller that does not
+// bring its own, so that its marks can be observed.
 func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	settings := EverySwitch(s.Topology, &s.Switch)
 	for i, id := range s.Topology.Switch {
 		own := settings[i]
 		if needs.TCD && own.Detector != switchagent.DetectorTCD {
-			// As TCD's authors have it: where the threshold detector would draw by RED, so does this one.
+			// As TCD's authors do: where the threshold detector would use RED, so does this one.
 			own.Detector, own.TCD.RED = switchagent.DetectorTCD, own.ECN.Mode == switchagent.ECNRED
 		}
 		if needs.ECNInside && own.ECN.Ports == switchagent.ECNPortsAuto {
@@ -256,7 +261,7 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 		case needs.ECNStep && own.ECN.Mode == switchagent.ECNRED:
 			own.ECN.Mode = switchagent.ECNStep
 			if own.ECN.KMin == switchagent.Auto && own.ECN.KMax == switchagent.Auto {
-				own.ECN.PerRate = 10 * units.Gbps // of each port, as auto is
+				own.ECN.PerRate = 10 * units.Gbps // relative to each port's rate, like auto
 			}
 			own.ECN.KMax = stepThreshold(s.Topology, id, own.ECN.PerRate)
 			own.ECN.KMin = own.ECN.KMax
@@ -265,8 +270,8 @@ func SwitchSettings(s *Scenario, needs cc.SwitchNeeds) []*switchagent.Settings {
 	return settings
 }
 
-// stepThreshold is DCTCP's K in a scenario that does not ask for a step: 30 KB for each 10 Gb/s of the port (HPCC
-// simulator, run.py), which is the switch's slowest unless thresholds go by each port's rate anyway: then it is one of
+// stepThreshold returns DCTCP's K for a scenario that does not set a step: 30 KB for each 10 Gb/s (HPCC simulator,
+// run.py) of the switch's slowest port. If thresholds scale with each port's rate, it is the threshold of a port of
 // rate per.
 func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate) units.Bytes {
 	if per == 0 {
@@ -278,13 +283,13 @@ func stepThreshold(plan *topologies.Plan, node topologies.NodeID, per units.Rate
 	return units.Bytes(int64(per) / int64(10*units.Gbps/(30*1000)))
 }
 
-// Thresholds is what switches' settings come to on a topology.
+// Thresholds holds the resolved buffers and thresholds of switches on a topology.
 type Thresholds struct {
 	Buffers []units.Bytes            // by switch index
-	Ports   []switchagent.Thresholds // by port; of hosts' ports nothing
+	Ports   []switchagent.Thresholds // by port; zero for hosts' ports
 }
 
-// ResolveThresholds is what settings of switches, by index, come to.
+// ResolveThresholds resolves the settings of switches, given by index, on a topology.
 func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) *Thresholds {
 	r := &Thresholds{
 		Buffers: make([]units.Bytes, len(plan.Switch)),
@@ -298,7 +303,8 @@ func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) 
 	return r
 }
 
-// EverySwitch are the settings of each switch by index: those given, with the buffer that a switch has of its own.
+// EverySwitch returns the settings of each switch by index: the given ones, with the buffer that a switch has of its
+// own.
 func EverySwitch(plan *topologies.Plan, s *switchagent.Settings) []*switchagent.Settings {
 	all := make([]*switchagent.Settings, len(plan.Switch))
 	for i, id := range plan.Switch {

@@ -61,8 +61,8 @@ func TestOwnTogether(t *testing.T) {
 		{"dcqcn", "cc: dcon", ""},
 		{"none", "cc: pcn", ""},
 		{"pcn", "cc: swift", ""},
-		{"dcqcn", "cc: dctcp", "cannot share switches: these mark packets in one way, and dcqcn needs them to mark by ECN, dctcp by ECN with a step"},
-		{"pcn", "cc: dcqcn", "pcn needs them to mark by PCN's rule, dcqcn by ECN"},
+		{"dcqcn", "cc: dctcp", "cannot share switches, which mark packets in one way: dcqcn needs ECN, and dctcp needs ECN with a step"},
+		{"pcn", "cc: dcqcn", "pcn needs PCN's rule, and dcqcn needs ECN"},
 		{"hpcc", "cc: timely", ""},
 	} {
 		s, err := Parse("x.yaml", []byte(text(c.run, c.own)), nil)

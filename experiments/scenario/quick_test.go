@@ -59,7 +59,7 @@ func TestQuickProblems(t *testing.T) {
 	text := strings.Replace(quickText, "flows.b.size: 3KB",
 		"flows.c.size: 3KB\n  flows.0.sise: 1KB\n  drain: maybe\n  a..b: 1", 1)
 	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
-	const want = `test.yaml in its quick form, which is with what quick changes:
+	const want = `test.yaml with its quick changes applied:
 test.yaml:9:9: no item "c" in the list (test.yaml line 4): did you mean "a"?
   9 |   flows.c.size: 3KB
     |         ^
@@ -96,7 +96,7 @@ func TestQuickFormIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Reading{Quick: true}.Parse("test.yaml", []byte(text))
-	const want = "test.yaml in its quick form, which is with what quick changes:\ntest.yaml:2:46: start 500us must be before the end of the run (duration 100us)\n"
+	const want = "test.yaml with its quick changes applied:\ntest.yaml:2:46: start 500us must be before the end of the run (duration 100us)\n"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
@@ -106,7 +106,7 @@ func TestQuickFormIsNamed(t *testing.T) {
 	} {
 		for _, quick := range []bool{false, true} {
 			_, err := Reading{Quick: quick, Sets: []string{setting}}.Parse("test.yaml", []byte(text))
-			if err == nil || !strings.Contains(err.Error(), "--set: quick is what --quick changes, before --set does") ||
+			if err == nil || !strings.Contains(err.Error(), "--set: quick holds the changes of --quick") ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", setting, err)
 			}

@@ -12,35 +12,36 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Reference is a level to draw across a series' panel: a number, or a setting, whose value is the run's.
+// Reference is a level drawn across a series' panel: a number, or a setting whose value the run provides.
 type Reference struct {
-	Level   float64 // in the quantity's unit; 0: by Setting
-	Setting string  // the name of a referable, perhaps with a divisor: "pfc.xoff", "payload/2"; empty: Level or none
-	Label   string  // empty: the setting's
+	Level float64 // in the quantity's unit; 0: use Setting
+	// the name of a referable, optionally with a divisor: "pfc.xoff", "payload/2"; empty: use Level, or none
+	Setting string
+	Label   string // empty: the setting's label
 }
 
-// referable is a setting that a series of the given quantities may have as its reference.
+// referable is a setting that a series of some quantities may use as its reference.
 type referable struct {
 	name, label string
 	of          []Quantity
-	// level is its value in a run. 0 if the run has none, or none that is fixed.
+	// level returns the setting's value in a run, or 0 if the run has no fixed value.
 	level func(at *referencePlace) float64
 }
 
-// referencePlace is what a series shows, in a run whose settings are resolved.
+// referencePlace holds the subject of a series in a run, with resolved settings.
 type referencePlace struct {
 	sw   *switchagent.Settings  // of the port's switch
-	port switchagent.Thresholds // the port's, as they resolve
+	port switchagent.Thresholds // the port's resolved thresholds
 	data uint8                  // the hosts' data priority
-	cnm  bool                   // the switches detect bursts
-	flow *Flow                  // the first with the series' tag
-	env  cc.Env                 // that flow's
+	cnm  bool                   // whether the switches detect bursts
+	flow *Flow                  // the first flow with the series' tag
+	env  cc.Env                 // the environment of that flow
 }
 
-// referables are in the order in which mistakes name them.
+// referables lists the settings in the order in which error messages name them.
 var referables = []referable{
 	{"pfc.xoff", "XOFF", []Quantity{IngressBytes}, func(at *referencePlace) float64 {
-		// With alpha XOFF moves with the buffer, and what the scenario gives is its upper bound.
+		// With alpha XOFF moves with the buffer, and the scenario's value is its upper bound.
 		return at.lossless(at.port.XOFF)
 	}},
 	{"pfc.xon", "XON", []Quantity{IngressBytes}, func(at *referencePlace) float64 {
@@ -99,7 +100,7 @@ var referables = []referable{
 	},
 }
 
-// lossless is a level of PFC's, 0 where PFC does not act on data.
+// lossless returns a level of PFC, or 0 if PFC does not apply to data.
 func (at *referencePlace) lossless(level units.Bytes) float64 {
 	if at.sw.FlowControl != switchagent.FlowPFC || at.sw.PFC.Priorities>>at.data&1 == 0 {
 		return 0
@@ -107,7 +108,7 @@ func (at *referencePlace) lossless(level units.Bytes) float64 {
 	return float64(level)
 }
 
-// ecn are the thresholds by which the port marks data, 0 where others do or nothing.
+// ecn returns the thresholds at which the port marks data, or 0 if it uses other thresholds or none.
 func (at *referencePlace) ecn() (kmin, kmax float64) {
 	e := &at.sw.ECN
 	if e.Mode != switchagent.ECNRED && e.Mode != switchagent.ECNStep || e.Priorities>>at.data&1 == 0 || at.port.Unmarked ||
@@ -117,7 +118,7 @@ func (at *referencePlace) ecn() (kmin, kmax float64) {
 	return float64(at.port.KMin), float64(at.port.KMax)
 }
 
-// referableNames are those of a quantity.
+// referableNames returns the names of the settings that a quantity may refer to.
 func referableNames(q Quantity) []string {
 	var names []string
 	for i := range referables {
@@ -128,7 +129,7 @@ func referableNames(q Quantity) []string {
 	return names
 }
 
-// parseReference is the setting that a reference names, and what its value is divided by; nil if it names none.
+// parseReference returns the setting that a reference names and the divisor of its value; nil if it names none.
 func parseReference(text string) (*referable, float64) {
 	name, part, divided := strings.Cut(text, "/")
 	at := slices.IndexFunc(referables, func(r referable) bool { return r.name == name })
@@ -145,11 +146,11 @@ func parseReference(text string) (*referable, float64) {
 	return &referables[at], by
 }
 
-// read reads a series' reference. A quantity that no setting is about has numbers only.
+// read reads a series' reference. A quantity without related settings accepts only numbers.
 func (r *Reference) read(m *yamlspec.Mapping, q Quantity) {
 	v := m.Get("reference")
 	if v == nil {
-		m.Get("reference_label").Errorf("a label without a reference: give the series a reference too")
+		m.Get("reference_label").Errorf("reference_label has no effect without reference: add a reference")
 		return
 	}
 	names := referableNames(q)
@@ -178,14 +179,14 @@ func (r *Reference) read(m *yamlspec.Mapping, q Quantity) {
 		if near := yamlspec.Nearest(name, names); near != "" && near != name {
 			hint = fmt.Sprintf(": did you mean %q?", near)
 		}
-		v.Errorf("%q is no reference of %s: write a number with its unit, or one of %s, perhaps a part of it such as %s/2%s",
+		v.Errorf("%q is not a reference for %s: write a number with its unit, one of %s, or a part such as %s/2%s",
 			v.Raw(), q, strings.Join(names, ", "), names[0], hint)
 		return
 	}
 	r.Setting = v.Raw()
 }
 
-// ViewPanels returns the view of panels that the run has chosen, with the run's reference levels.
+// ViewPanels returns the view of the run's panels, with the run's reference levels.
 func (u *Setup) ViewPanels(panels []Panel) []PanelView {
 	views := viewPanels(u.Scenario.Topology, panels)
 	u.references(panels, views)
@@ -222,7 +223,7 @@ func (u *Setup) references(panels []Panel, views []PanelView) {
 	}
 }
 
-// referencePlace is what a series shows; nil if no flow has its tag.
+// referencePlace returns the subject of a series; nil if no flow has its tag.
 func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
 	ports []switchagent.Thresholds,
 ) *referencePlace {
@@ -244,7 +245,7 @@ func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
 	return &referencePlace{flow: &s.Flows[at], env: u.Flows[at].Env}
 }
 
-// label is what is written at the reference's line.
+// label returns the text at the reference's line.
 func (r *Reference) label() string {
 	setting, by := parseReference(r.Setting)
 	switch {

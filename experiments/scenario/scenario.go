@@ -12,115 +12,113 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Scenario is a resolved scenario: everything a run needs but the controller's name and the seed.
+// Scenario is a resolved scenario: everything that a run needs except the controller's name and the seed.
 type Scenario struct {
 	Name        string
 	Description string
 	Topology    *topologies.Plan
 	Switch      switchagent.Settings
 	Host        hostagent.Settings
-	// Controllers are the ones that run when the user names none: congestion controls and variants, by name.
+	// Controllers are the names of the congestion controls and variants to run if the user names none.
 	Controllers []string
 	Variants    []Variant
-	// Catalog has the congestion controls that names mean here: the built-in ones, and those from files.
+	// Catalog resolves names of congestion controls: the built-in ones, and those from files.
 	Catalog cc.Catalog
-	// ControllerSettings are the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" -> "1/256").
-	// cc.Spec.Constants are those that hold for one controller.
+	// ControllerSettings holds the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" ->
+	// "1/256"). cc.Spec.Constants returns those for one controller.
 	ControllerSettings map[string]map[string]string
-	// Flows are the ones that are listed, and after them those of Workloads, drawn with Seed.
+	// Flows holds the listed flows, followed by those of Workloads, drawn with Seed.
 	Flows     []Flow
 	Workloads []Workload
-	// Duration is when the run stops. With Drain it goes on until all flows with a size have ended and every queue is
-	// empty, but for DrainLimit at most.
+	// Duration is when the run stops. With Drain it continues until all flows with a size have ended and every queue
+	// is empty, but at most for DrainLimit.
 	Duration   vtime.Time
 	Drain      bool
 	DrainLimit vtime.Time // after Duration; 0 without Drain
 	Seed       uint64
-	// Faults are what goes wrong, in the file's order.
+	// Faults holds the faults, in the file's order.
 	Faults []Fault
-	// HasQuick says that the scenario has changes for a quick run, be they applied or not.
+	// HasQuick reports whether the scenario has changes for a quick run, applied or not.
 	HasQuick bool
 	Sample   Sampling
 	Panels   []Panel
-	// DefaultPanels has each run choose its panels by what it measured: the file has no report.
+	// DefaultPanels makes each run choose its panels by its measurements, because the file has no report.
 	DefaultPanels bool
-	// ExpectUnused are the mechanisms (of unusedNames) of which the verdict does not say that a run had no use for them:
-	// the scenario is not about them.
+	// ExpectUnused holds mechanisms (of unusedNames) about which the verdict does not warn if a run never uses them.
 	ExpectUnused []string
-	// Published are figures that a source gives for the scenario, to be put beside what runs measure.
+	// Published holds figures from a source, to compare with the measured ones.
 	Published []measure.PublishedTable
-	// LookAt tells the report's reader what to look at, a paragraph each. Spans are shaded in its plots.
+	// LookAt holds paragraphs that tell the report's reader what to look at. Spans are shaded in its plots.
 	LookAt []string
 	Spans  []Span
 
-	cnpAuto bool   // Host.CNPInterval was left to the congestion control (Under)
-	listed  int    // of Flows
-	drawn   uint64 // the seed that the others were drawn with
-	// Recipe is what it was read from; nil: it was not.
+	cnpAuto bool   // Host.CNPInterval is auto, so that Under takes it from the congestion control
+	listed  int    // number of listed flows in Flows
+	drawn   uint64 // the seed of the other flows
+	// Recipe holds the files and settings from which the scenario was read; nil: it was not read from files.
 	Recipe *Recipe
-	// Origin is the time at which the run begins on the clock of the file that its flows come from.
+	// Origin is the time of the run's start on the clock of the file that its flows come from.
 	Origin vtime.Time
 }
 
-// Span is a labelled stretch of virtual time.
+// Span is a labelled interval of virtual time.
 type Span struct {
 	From, To vtime.Time
 	Label    string
 }
 
-// Flow is one flow.
+// Flow is one flow: a message from one host to another.
 type Flow struct {
 	Tag         string
 	Source      topologies.NodeID
 	Destination topologies.NodeID
 	Size        units.Bytes // 0: unbounded, sends until the run ends
-	Start       vtime.Time  // vtime.Never: it waits
-	// Extras are what few flows have, and millions not; nil: nothing. Flows may share them.
+	Start       vtime.Time  // vtime.Never: it waits for other flows
+	// Extras holds settings that few flows have; nil: none. Flows may share them.
 	Extras *FlowExtras
-	// ExpectUnfinished says that it may outlast the run: that is no fault of the run's.
+	// ExpectUnfinished says that the flow may outlast the run without a warning.
 	ExpectUnfinished bool
-	// Pair are the interfaces of its ends. Those of Named are what the scenario says; the others follow by
-	// topologies.Pairs.
+	// Pair holds the interfaces of the flow's ends. The scenario sets those of Named; topologies.Pairs chooses the
+	// others.
 	Pair  topologies.Pair
 	Named topologies.Ends
 
-	hpccPort uint32 // 1 + its destination port, of a flow from a file of HPCC's simulator
+	hpccPort uint32 // for a flow from a file of HPCC's simulator: 1 + its destination port
 }
 
-// Waits says whether the flow starts when others of its workload have ended, and not at a time.
+// Waits reports whether the flow starts after others of its workload instead of at a time.
 func (f *Flow) Waits() bool { return f.Start == vtime.Never }
 
-// FlowExtras are what few flows have. All but Own only a listed flow may have.
+// FlowExtras holds settings that few flows have. Only listed flows may have any besides Own.
 type FlowExtras struct {
 	Own
-	// Jitter is the time within which the seed delays the start; Start has that in it.
+	// Jitter is the upper bound of the random delay of the start; Start includes the delay.
 	Jitter vtime.Time
-	// Via are the switches the flow's path must go through; empty leaves the choice to ECMP.
+	// Via are switches that the flow's path must include; empty: ECMP chooses.
 	Via []topologies.NodeID
-	// QPVia are those that its QPs' paths must go through besides, one each in turn.
+	// QPVia are switches that its QPs' paths must also include, one for each QP in turn.
 	QPVia []topologies.NodeID
-	// StartRate presets the controller's rate and target as if it had converged; 0 leaves it to the controller.
+	// StartRate is the initial rate and target of the controller, as if it had converged; 0: the controller chooses.
 	StartRate units.Rate
-	// ConstantRate paces the flow at this rate without congestion control; 0 uses the controller.
+	// ConstantRate paces the flow at this rate without congestion control; 0: use the controller.
 	ConstantRate units.Rate
 
-	listedStart vtime.Time // without the jitter; of a flow with jitter, whose extras are its own
+	listedStart vtime.Time // Start without the jitter, for a flow with jitter
 }
 
-// Own is what a flow may have instead of what the run's flows have, by its entry or its workload's. The zero Own is
-// what they have.
+// Own holds the settings by which a flow, or a workload's flows, override the run's. The zero Own overrides nothing.
 type Own struct {
-	// CC is the name of its congestion control; empty: the run's.
+	// CC is the name of the congestion control; empty: the run's.
 	CC string
-	// QPs are the queue pairs that it is sent by.
+	// QPs are the queue pairs that carry the flow.
 	QPs QPs
 	// Priority is 1 + the priority of its data; 0: the hosts'.
 	Priority uint8
-	// Traits are how it differs from others of its NIC.
+	// Traits are the settings of its sender at the NIC.
 	hostagent.Traits
 }
 
-// Tags returns the tags of the scenario's flows, in the order in which they first occur.
+// Tags returns the tags of the scenario's flows in order of first occurrence.
 func (s *Scenario) Tags() []string {
 	var tags []string
 	last := ""
@@ -139,7 +137,7 @@ func (s *Scenario) Tags() []string {
 	return tags
 }
 
-// DataPriorities are those that flows' data has, as a set.
+// DataPriorities returns the set of priorities of the flows' data.
 func (s *Scenario) DataPriorities() uint8 { return s.dataOf(s.Host.DataPriority) }
 
 // PriorityOf returns the priority of a flow's data.
@@ -150,7 +148,7 @@ func (s *Scenario) PriorityOf(f *Flow) uint8 {
 	return s.Host.DataPriority
 }
 
-// dataOf is, likewise, what they are where hosts have this one.
+// dataOf returns the set of priorities of the flows' data if the hosts' data priority is host.
 func (s *Scenario) dataOf(host uint8) (set uint8) {
 	for i := range s.Flows {
 		if own := s.Flows[i].own(); own.Priority > 0 {
@@ -165,15 +163,16 @@ func (s *Scenario) dataOf(host uint8) (set uint8) {
 	return set
 }
 
-// QPs are the queue pairs of a flow, each with a UDP source port and a congestion control of its own. The flow's end is
-// that of the last.
+// QPs describes the queue pairs of a flow. Each has its own UDP source port and congestion control. The flow ends when
+// its last QP does.
 type QPs struct {
 	Count int // 0: one
-	// Message is the size of the messages that they take in turn; 0: each has an equal share of the flow's packets.
+	// Message is the size of the messages that the QPs send in turn; 0: each sends an equal share of the flow's
+	// packets.
 	Message units.Bytes
 }
 
-// Split is how many bytes of a flow's each QP has, those that have any. An unbounded flow's are unbounded, and 0.
+// Split returns the number of bytes of each QP that has any. It returns 0 for each QP of an unbounded flow.
 func (q *QPs) Split(size units.Bytes, mtu int) []units.Bytes {
 	if q.Count <= 1 {
 		return []units.Bytes{size}
@@ -186,7 +185,7 @@ func (q *QPs) Split(size units.Bytes, mtu int) []units.Bytes {
 		unit = q.Message
 	}
 	n := units.Bytes(q.Count)
-	whole := (size + unit - 1) / unit // packets or messages, the last of which may be shorter
+	whole := (size + unit - 1) / unit // packets or messages; the last may be shorter
 	shares := make([]units.Bytes, min(n, whole))
 	for k := range shares {
 		shares[k] = whole / n * unit
@@ -202,7 +201,7 @@ func (q *QPs) Split(size units.Bytes, mtu int) []units.Bytes {
 	return shares
 }
 
-// Extra are the flow's extras, empty if it has none.
+// Extra returns the flow's extras, or the zero value if it has none.
 func (f *Flow) Extra() FlowExtras {
 	if f.Extras == nil {
 		return FlowExtras{}
@@ -210,7 +209,7 @@ func (f *Flow) Extra() FlowExtras {
 	return *f.Extras
 }
 
-// own is what the flow has of its own.
+// own returns the settings by which the flow overrides the run's.
 func (f *Flow) own() Own {
 	if f.Extras == nil {
 		return Own{}
@@ -218,13 +217,13 @@ func (f *Flow) own() Own {
 	return f.Extras.Own
 }
 
-// Sampling says what is recorded over time.
+// Sampling sets what a run records over time.
 type Sampling struct {
 	// Interval is the time between two samples of ports and rates.
 	Interval vtime.Time
 	// Ports are the sampled ports, by "node:peer" pairs; empty: every switch port.
 	Ports []topologies.PortID
-	// Flows are tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
+	// Flows are the tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
 	Flows   []string
 	NoFlows bool
 }
@@ -232,14 +231,14 @@ type Sampling struct {
 // Panel is one plot of the report, controllers side by side.
 type Panel struct {
 	Title string
-	Note  string // a line under the title; may be empty
-	// Window is the time that pauses and throughput are averaged over, in whole sampling intervals; 0: one interval.
+	Note  string // a line under the title; empty: none
+	// Window is the averaging time of pauses and throughput, in whole sampling intervals; 0: one interval.
 	Window vtime.Time
-	Log    bool // a logarithmic scale, for what spans decades; what is 0 lies at its low end
+	Log    bool // logarithmic scale; values of 0 are drawn at its lower end
 	Series []Series
 }
 
-// Quantity is what a series plots.
+// Quantity is the quantity that a series plots.
 type Quantity string
 
 // Quantities.
@@ -252,7 +251,7 @@ const (
 	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
 	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
 	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
-	// Collective is the number, from 1, of the collective operation of a tag that is under way, 0 between two. Only
+	// Collective is the number, from 1, of the collective operation of a tag that is in progress; 0: none is. Only
 	// default panels show it.
 	Collective Quantity = "collective"
 )
@@ -261,11 +260,11 @@ const (
 type Series struct {
 	Label     string
 	Quantity  Quantity
-	Port      topologies.PortID // for queue, ingress, pause, ce, ue, state
-	Tag       string            // for goodput, rate, collective
-	Priority  uint8             // of the queue, ingress, pause or goodput: 1 + priority; 0: all of data's
+	Port      topologies.PortID // for queue, ingress, pause, ce, ue and state
+	Tag       string            // for goodput, rate and collective
+	Priority  uint8             // for queue, ingress, pause and goodput: 1 + priority; 0: all priorities of data
 	Reference Reference
 }
 
-// AllPorts has a series of PAUSE frames be about all ports together.
+// AllPorts stands for all ports together in a series of PAUSE frames.
 const AllPorts topologies.PortID = -1

@@ -16,29 +16,28 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Setup is a scenario as a run under one congestion control and one seed meets it: all that decides what the run comes
-// to.
+// Setup is a scenario resolved for one congestion control and one seed. It holds everything that decides the results
+// of a run.
 type Setup struct {
-	Scenario *Scenario // with the variant's settings, and the flows that Seed draws
+	Scenario *Scenario // with the variant's settings and the flows drawn with Seed
 	Name     string    // of the congestion control or variant
 	CC       *cc.Spec
-	Needs    cc.SwitchNeeds // what all flows' congestion controls together need of switches
+	Needs    cc.SwitchNeeds // combined needs of all flows' congestion controls of switches
 	Seed     uint64
 	Flows    []FlowSetup // by flow
-	// QPs are those of flows with several, but for each flow's first. The engine has them as flows, after all flows' first
-	// ones.
+	// QPs holds the QPs of flows with several, without each flow's first. The engine numbers them after the flows.
 	QPs  []QPSetup
-	more map[int32][]int32 // them, by flow: the engine's numbers
+	more map[int32][]int32 // the engine's numbers of QPs, by flow
 }
 
-// QPSetup is a QP of a flow.
+// QPSetup is one QP of a flow.
 type QPSetup struct {
 	Flow  int32
 	Size  units.Bytes // 0: unbounded
 	Ports paths.Ports
 }
 
-// Flow is the flow of a flow of the engine's, which is one of its QPs.
+// Flow returns the flow to which an engine flow belongs. An engine flow is a flow or one of its further QPs.
 func (u *Setup) Flow(number int) int {
 	if of := number - len(u.Flows); of >= 0 {
 		return int(u.QPs[of].Flow)
@@ -46,10 +45,10 @@ func (u *Setup) Flow(number int) int {
 	return number
 }
 
-// More are the engine's numbers of the QPs of each flow that has several, but for the first, which has the flow's own.
+// More returns the engine's numbers of the further QPs of each flow with several. The first QP has the flow's number.
 func (u *Setup) More() map[int32][]int32 { return u.more }
 
-// FirstSize is what the first QP of a flow has of it; 0: it is unbounded.
+// FirstSize returns the bytes that a flow's first QP sends; 0: unbounded.
 func (u *Setup) FirstSize(flow int) units.Bytes {
 	f := &u.Scenario.Flows[flow]
 	if u.more[int32(flow)] == nil {
@@ -59,23 +58,23 @@ func (u *Setup) FirstSize(flow int) units.Bytes {
 	return own.QPs.Split(f.Size, u.Scenario.Topology.MTU)[0]
 }
 
-// FlowSetup is what a flow's controller is built from, and what decides the flow's path.
+// FlowSetup holds the inputs of a flow's controller and path.
 type FlowSetup struct {
-	*ControllerSetup // shared by flows whose paths are alike
+	*ControllerSetup // shared by flows with equal paths
 	Ports            paths.Ports
 }
 
-// ControllerSetup is what a flow's controller is built from, and what it asks of hosts.
+// ControllerSetup holds the inputs of a flow's controller, and its requirements of hosts.
 type ControllerSetup struct {
 	CC       *cc.Spec
-	Hosts    *hostagent.Settings // of the flow's two ends; nil: those of all hosts
+	Hosts    *hostagent.Settings // settings for the flow's two ends; nil: the settings of all hosts
 	Traits   *hostagent.Traits   // nil: none
 	Env      cc.Env
 	Settings cc.Settings
 }
 
-// NewSetup resolves a scenario under a congestion control or variant and a seed. It finds every mistake that shows only
-// there.
+// NewSetup resolves a scenario for a congestion control or variant and a seed. It reports every mistake that shows
+// only then.
 func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
 	own, name, spec, err := s.Under(controller)
 	if err != nil {
@@ -88,7 +87,7 @@ func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
 	return u, u.resolveFlows()
 }
 
-// resolveFlows works out the flows' constants and ports.
+// resolveFlows resolves the flows' constants and ports.
 func (u *Setup) resolveFlows() error {
 	s := u.Scenario
 	all, err := s.flowControllers(u.CC)
@@ -142,11 +141,11 @@ func (u *Setup) resolveFlows() error {
 	return nil
 }
 
-// addQPs adds the QPs of a flow but for the first.
+// addQPs adds the QPs of a flow, except the first.
 func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)) error {
 	s := u.Scenario
 	if s.Topology.Hash == topologies.HashHPCC {
-		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator has none of: leave qps out, or routing.hash",
+		return fmt.Errorf("flow %d (%s) has several QPs, which HPCC's simulator does not support: remove qps or routing.hash",
 			flow, s.Flows[flow].Tag)
 	}
 	own := s.Flows[flow].own()
@@ -155,7 +154,7 @@ func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)
 			continue
 		}
 		if len(s.Flows)+len(u.QPs) >= maxFlows {
-			return fmt.Errorf("more than %d flows and QPs", maxFlows)
+			return fmt.Errorf("more than %d flows and QPs in the scenario", maxFlows)
 		}
 		ports, err := portsOf(flow, k)
 		if err != nil {
@@ -170,14 +169,14 @@ func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)
 	return nil
 }
 
-// NewController makes the controller of a flow of the engine's that starts.
+// NewController creates the controller of an engine flow.
 func (u *Setup) NewController(number int) (cc.Controller, error) {
 	flow := u.Flow(number)
 	return u.NewControllerBy(flow, u.Flows[flow].CC.New)
 }
 
-// NewControllerBy makes the controller of a QP of a flow, where build makes what the congestion control itself would.
-// QPs have equal parts of the flow's rates.
+// NewControllerBy creates the controller of a flow's QP, with build in place of the congestion control's own
+// constructor. Each QP gets an equal part of the flow's rates.
 func (u *Setup) NewControllerBy(
 	flow int, build func(cc.Env, cc.Settings) (cc.Controller, error),
 ) (cc.Controller, error) {
@@ -196,31 +195,32 @@ func (u *Setup) NewControllerBy(
 	return c, nil
 }
 
-// Hosts are the settings of all hosts, but for what flows have of their own.
+// Hosts returns the settings of all hosts, without the overrides of flows.
 func (u *Setup) Hosts() *hostagent.Settings {
 	hosts := HostSettings(u.Scenario, u.CC.Needs)
 	hosts.Ternary = ternary(u.Scenario, u.Needs)
 	return hosts
 }
 
-// Features are those of the run's fabric, for its plane and its engine.
+// Features returns the features that the run's plane and engine must have.
 func (u *Setup) Features() plane.Features {
 	features := Features(&u.Scenario.Switch, u.Needs)
 	features.Reroute = u.Scenario.reroutes()
 	return features
 }
 
-// Resolution is what a scenario comes to under a controller and a seed.
+// Resolution is the resolved form of a scenario under a controller and a seed.
 type Resolution struct {
-	// Configuration is the scenario with every default filled in and every setting of the user's applied.
+	// Configuration is the scenario with every default filled in and all of the user's settings applied.
 	Configuration View        `json:"configuration"`
 	Constants     []constants `json:"controller_constants"`
-	Paths         []flowPath  `json:"paths"` // by flow, of those that the scenario lists
-	// File is what the congestion control was read from, of which the run's folder has a copy; absent: it is built in.
+	Paths         []flowPath  `json:"paths"` // of each listed flow
+	// File identifies the file of the congestion control, of which the run's folder has a copy; absent: it is built
+	// in.
 	File *cc.File `json:"controller_file,omitempty"`
 }
 
-// constants are a controller's for the flows whose paths are alike.
+// constants holds a controller's constants for flows with equal paths.
 type constants struct {
 	CC          string            `json:"cc,omitempty"` // absent: the run's
 	LineRateBPS int64             `json:"line_rate_bps"`
@@ -228,25 +228,25 @@ type constants struct {
 	Values      map[string]string `json:"values"`
 }
 
-// flowPath is the way a flow takes, and the UDP source port that makes ECMP choose it. Where load balancing has its
-// packets take several ways, it is the nodes that they may pass.
+// flowPath is the path of a flow, and the UDP source port that makes ECMP choose it. If load balancing spreads its
+// packets, it holds the nodes that they may pass.
 type flowPath struct {
 	Port uint16   `json:"udp_source_port"`
 	Path []string `json:"path,omitempty"`
 	May  []string `json:"may_pass,omitempty"`
-	// QPs are those of the flow's other QPs.
+	// QPs holds the paths of the flow's further QPs.
 	QPs []flowPath `json:"qps,omitempty"`
 }
 
-// Own is the resolution without the scenario's other controllers.
+// Own returns the resolution without the scenario's other controllers.
 func (m *Resolution) Own() Resolution {
 	own := *m
 	own.Configuration.Controllers, own.Configuration.Variants, own.Configuration.Constants = nil, nil, nil
 	return own
 }
 
-// pathNames are the nodes along a path, source and destination included, these by their interfaces if they have
-// several.
+// pathNames returns the nodes along a path, from source to destination. Hosts with several interfaces are named by
+// interface.
 func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 	names := make([]string, 0, len(path)+1)
 	for _, p := range path {
@@ -255,7 +255,7 @@ func pathNames(plan *topologies.Plan, path []topologies.PortID) []string {
 	return append(names, portOwner(plan, plan.Ports[path[len(path)-1]].Peer))
 }
 
-// portOwner is the node of a port; of a host of several ports with the port's number.
+// portOwner returns the name of a port's node; for a host of several ports, with the port's number.
 func portOwner(plan *topologies.Plan, id topologies.PortID) string {
 	p := &plan.Ports[id]
 	if plan.Nodes[p.Node].Kind == topologies.Host {
@@ -264,7 +264,7 @@ func portOwner(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[p.Node].Name
 }
 
-// wayNames are the nodes that a flow's packets may pass, source and destination included.
+// wayNames returns the nodes that a flow's packets may pass, from source to destination.
 func wayNames(plan *topologies.Plan, f *Flow) []string {
 	var names []string
 	seen := map[topologies.NodeID]bool{}
@@ -277,12 +277,12 @@ func wayNames(plan *topologies.Plan, f *Flow) []string {
 	return append(names, plan.Nodes[f.Destination].Name)
 }
 
-// Resolution is what the scenario comes to in this setup.
+// Resolution returns the resolved form of the scenario in this setup.
 func (u *Setup) Resolution() Resolution {
 	s := u.Scenario
 	m := Resolution{Configuration: s.View(), File: u.CC.File}
 	u.references(s.Panels, m.Configuration.Report)
-	// In the order of the flows that need them first, so that equal runs have equal manifests.
+	// Sort by the flows that need them first, so that equal runs have equal manifests.
 	seen := map[*ControllerSetup]bool{}
 	for i := range s.Flows {
 		f, set := &s.Flows[i], &u.Flows[i]
@@ -313,16 +313,17 @@ func (u *Setup) Resolution() Resolution {
 	return m
 }
 
-// Hash sums up everything that decides what the run comes to, but for the program that runs it. Which other controllers
-// the scenario has, under which constants, decides nothing: the run's own are among what they resolved to.
+// Hash returns a hash of everything that decides the results of the run, except the program. It does not cover the
+// scenario's other controllers.
 func (u *Setup) Hash(m *Resolution) string {
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{u.Scenario.Name, u.Name, u.CC.Name, u.Seed, m.Own()}) // of texts and numbers
+	// only texts and numbers, so it cannot fail
+	_ = json.NewEncoder(sum).Encode([]any{u.Scenario.Name, u.Name, u.CC.Name, u.Seed, m.Own()})
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// ConfigurationHash is equal for two runs of one program that come to the same: their scenario, with all defaults and
-// settings, controller, constants, paths and seed are equal. It is in the manifest of a run.
+// ConfigurationHash returns a hash that is equal for two runs with equal scenarios (with all defaults and settings),
+// controllers, constants, paths and seeds. The manifest of a run contains it.
 func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, error) {
 	u, err := NewSetup(s, controller, seed)
 	if err != nil {
@@ -332,13 +333,15 @@ func ConfigurationHash(s *Scenario, controller string, seed uint64) (string, err
 	return u.Hash(&m), nil
 }
 
-// PortsOf are the ports that the flows have in a run with that seed. They decide the flows' paths: see paths.Forward.
+// PortsOf returns a function that returns a flow's ports in a run with that seed. They decide the flow's path: see
+// paths.Forward.
 func (s *Scenario) PortsOf(seed uint64) func(flow int) (paths.Ports, error) {
 	of := s.QPPortsOf(seed)
 	return func(flow int) (paths.Ports, error) { return of(flow, 0) }
 }
 
-// QPPortsOf are, likewise, those of each of a flow's QPs. The first's are those of a flow with one.
+// QPPortsOf returns a function that returns the ports of a QP of a flow. The first QP has the ports that the flow
+// would have with one QP.
 func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (paths.Ports, error) {
 	salt := s.Salts(seed)
 	first := func(flow, qp int) paths.Ports { return paths.FirstPorts(salt(flow, qp)) }
@@ -362,11 +365,11 @@ func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (paths.Ports, error
 	}
 }
 
-// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; the others' follow in the order of their
-// starts.
+// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; its other flows follow in order of
+// their starts.
 const HPCCFirstPort = 10000
 
-// HPCCPorts are the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).
+// HPCCPorts returns the flows' ports in HPCC's simulator (third.cc: ScheduleFlowInputs).
 func (s *Scenario) HPCCPorts() []paths.Ports {
 	byStart, ports := make([]int, len(s.Flows)), make([]paths.Ports, len(s.Flows))
 	for i := range s.Flows {

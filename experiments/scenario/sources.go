@@ -21,31 +21,31 @@ var (
 	sweepLibrary = yamlspec.Library{Files: builtinSweeps, Folder: "builtin/sweeps", Kind: "sweep"}
 )
 
-// BuiltinNames are the names of the scenarios that come with the program, sorted.
+// BuiltinNames returns the names of the built-in scenarios, sorted.
 func BuiltinNames() []string { return library.Names() }
 
-// BuiltinSource is a built-in scenario as its author wrote it.
+// BuiltinSource returns the file of a built-in scenario.
 func BuiltinSource(name string) ([]byte, error) { return library.Source(name) }
 
-// BuiltinSweepNames are the names of the sweeps that come with the program, sorted.
+// BuiltinSweepNames returns the names of the built-in sweeps, sorted.
 func BuiltinSweepNames() []string { return sweepLibrary.Names() }
 
-// BuiltinSweepSource is a built-in sweep as its author wrote it.
+// BuiltinSweepSource returns the file of a built-in sweep.
 func BuiltinSweepSource(name string) ([]byte, error) { return sweepLibrary.Source(name) }
 
-// Recipe is what a scenario was read from: enough to read it again, wherever that is.
+// Recipe holds the files and settings from which a scenario was read, enough to read it again on another machine.
 type Recipe struct {
-	File     string   `json:"file"` // the scenario's, among Sources
+	File     string   `json:"file"` // of the scenario, among Sources
 	Quick    bool     `json:"quick,omitempty"`
 	Settings []string `json:"set,omitempty"` // of --set
-	// files of congestion controls that the user gave beside the scenario
+	// controller files that the user named beside the scenario
 	Controllers []string       `json:"controllers,omitempty"`
-	Sources     []files.Source `json:"sources"` // of a Recipe that was written out
+	Sources     []files.Source `json:"sources"` // only after Written
 
 	sources *files.Sources
 }
 
-// Written is the recipe with all that was read so far.
+// Written returns the recipe with all sources that were read so far.
 func (r *Recipe) Written() *Recipe {
 	if r == nil {
 		return nil
@@ -55,8 +55,8 @@ func (r *Recipe) Written() *Recipe {
 	return &w
 }
 
-// Load reads the scenario of a recipe that was written out. Nothing else is read, but for files that were too large to
-// be kept: an error says which of them have changed.
+// Load reads the scenario again from a recipe that Written returned. It reads no other files, except those that were
+// too large to store; it fails if one of them has changed.
 func (r *Recipe) Load() (*Scenario, error) {
 	sources := files.Recorded(r.Sources)
 	data, err := sources.Read(r.File, yamlspec.SpecFile)
@@ -66,17 +66,17 @@ func (r *Recipe) Load() (*Scenario, error) {
 	return Reading{Quick: r.Quick, Sets: r.Settings, Controllers: r.Controllers, Sources: sources}.Parse(r.File, data)
 }
 
-// Without returns the scenario as it is without one of the user's settings.
+// Without returns the scenario without one of the user's settings.
 func (s *Scenario) Without(set string) (*Scenario, error) {
 	own := s.Recipe.Written()
 	own.Settings = slices.DeleteFunc(slices.Clone(own.Settings), func(of string) bool { return of == set })
 	return own.Load()
 }
 
-// settingFile is a file that a constant names.
+// settingFile limits the size of a file that a constant names.
 var settingFile = files.Kind{Name: "a constant's file", Most: 16 << 20}
 
-// Resolver resolves controllers' constants. Those that name files mean them relative to the working directory.
+// Resolver returns a resolver of controllers' constants. Constants name files relative to the working directory.
 func (s *Scenario) Resolver() cc.Resolver {
 	var sources *files.Sources
 	if s.Recipe != nil {

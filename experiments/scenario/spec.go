@@ -20,20 +20,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// maxDuration bounds a run: virtual time counts picoseconds, and a slip of the unit would keep a machine busy for days.
+// maxDuration limits a run. Virtual time counts picoseconds, and a wrong unit would keep a machine busy for days.
 const maxDuration = 3600 * vtime.Second
 
-// lossyTimeout is the retransmission timeout of a scenario whose data may be lost, unless it says otherwise.
+// lossyTimeout is the default retransmission timeout of a scenario whose data may be lost.
 const lossyTimeout = vtime.Millisecond
 
-// NamePattern is what a scenario may be called: it names a folder of results.
+// NamePattern matches valid names of scenarios. A name is also that of a folder of results.
 var NamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Nameless says that a name taken from a file's, as "." of "..yaml", would be no folder of its own.
+// Nameless reports whether a name taken from a file's name, such as "." from "..yaml", cannot name a folder.
 func Nameless(name string) bool { return strings.Trim(name, ".") == "" }
 
-// reserved are the names of files and folders that results have beside the folders of scenarios and controllers. A test
-// of what writes them sees to it that none is missing.
+// reserved lists the names of files and folders of results beside the folders of scenarios and controllers. A test
+// compares it with the files that runs write.
 var reserved = []string{
 	"manifest.json", "summary.json", "flows.csv", "ports.csv", "pfc.csv", "rates.csv", "links.csv", "events.csv",
 	"panels.csv", "capture.pcapng", "trace.pftrace", "record.bin",
@@ -45,44 +45,44 @@ var reserved = []string{
 	"qps.parquet", "collectives.parquet", "sweep.parquet",
 }
 
-// Reserved says that a name is that of a file or a folder that results have, on a file system that tells capitals apart
-// or not.
+// Reserved reports whether a name is that of a file or folder of results, on file systems with or without case
+// sensitivity.
 func Reserved(name string) bool {
 	return slices.ContainsFunc(reserved, func(file string) bool { return strings.EqualFold(file, name) })
 }
 
-// tagName is what a flow's tag may be: it stands in CSV files and lists.
+// tagName matches valid tags of flows, which occur in CSV files and lists.
 var tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
 
-// Load resolves a scenario: a built-in's name or a file's path, with the settings of --set applied.
+// Load reads and resolves a scenario, a built-in's name or a file's path, with the settings of --set applied.
 func Load(nameOrPath string, sets []string) (*Scenario, error) {
 	return Reading{Sets: sets}.Load(nameOrPath)
 }
 
-// Reading says how a scenario is read.
+// Reading holds options for reading a scenario.
 type Reading struct {
-	Quick bool     // with its quick changes, if it has any
-	Sets  []string // of --set; they come after the quick changes
+	Quick bool     // apply the scenario's quick changes
+	Sets  []string // of --set; applied after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
-	// Controllers are names that the user gives beside the scenario. Those that are files' are read, relative to the
-	// working directory: the scenario has them as it has the built-in ones.
+	// Controllers are congestion controls that the user names beside the scenario. Files among them, relative to the
+	// working directory, join the scenario's catalog.
 	Controllers []string
-	// Count has the flows of workloads counted and not made, but for the first of each: for lists. Scenario.FlowCount has
-	// their number.
+	// Count draws only the first flow of each workload and counts the others, for lists. Scenario.FlowCount returns
+	// the total.
 	Count bool
-	// Sources, if they are there, are what files are read from (files.Recorded), the scenario's own among them.
+	// Sources, if set, reads the files (files.Recorded), including the scenario's own.
 	Sources *files.Sources
-	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
+	// Asked, if set, is called with each mapping that is read and the keys that it may have.
 	Asked func(mapping *yamlspec.Value, known []string)
 }
 
-// Load is Load.
+// Load reads and resolves a scenario with these options.
 func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 	if data, err := BuiltinSource(nameOrPath); err == nil {
 		return r.Parse(nameOrPath+".yaml", data)
 	} else if !LooksLikePath(nameOrPath) {
 		if _, sweep := BuiltinSweepSource(nameOrPath); sweep == nil {
-			return nil, fmt.Errorf("%s is a sweep and not a scenario: run it with pausenet sweep %s", nameOrPath, nameOrPath)
+			return nil, fmt.Errorf("%s is a sweep, not a scenario: run it with pausenet sweep %s", nameOrPath, nameOrPath)
 		}
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func (r Reading) Load(nameOrPath string) (*Scenario, error) {
 	return r.Parse(filename, data)
 }
 
-// ReadSpec is the file, or the stream, that a user names, and what to call it in messages: a stream is called stdin,
-// and what it names is relative to the working directory. A stream can be read once.
+// ReadSpec reads the file or stream that a user names. It also returns its name for messages: stdin for a stream,
+// whose references are relative to the working directory. A stream can be read only once.
 func ReadSpec(path string) (filename string, data []byte, err error) {
 	if err := notASpec(path); err != nil {
 		return path, nil, err
@@ -106,25 +106,26 @@ func ReadSpec(path string) (filename string, data []byte, err error) {
 	return path, data, err
 }
 
-// notASpec refuses a file whose name says that it is none of a scenario, topology or sweep, with what takes it.
+// notASpec returns an error for a file whose name shows that it is no scenario, topology or sweep. The error names the
+// command that reads it.
 func notASpec(name string) error {
 	if !IsFile(name) {
 		return nil
 	}
 	switch extension := filepath.Ext(name); {
 	case extension == ".star" || extension == ".wasm":
-		return fmt.Errorf("%s is a congestion control's file: write pausenet run SCENARIO --cc %s", name, asPath(name))
+		return fmt.Errorf("%s is a controller file: use pausenet run SCENARIO --cc %s", name, asPath(name))
 	case extension == ".goal":
-		return fmt.Errorf("%s is a schedule of GOAL: a scenario reads it by workloads: [{goal: {file: %s}}] (docs/collectives.md)", name, filepath.Base(name))
+		return fmt.Errorf("%s is a GOAL schedule: name it in a scenario, as workloads: [{goal: {file: %s}}] (docs/collectives.md)", name, filepath.Base(name))
 	case extension == ".csv":
-		return fmt.Errorf("%s is a table: a scenario reads flows by workloads: [{csv: %s}], and messages by messages: (docs/scenarios.md)", name, filepath.Base(name))
+		return fmt.Errorf("%s is a table: name it in a scenario, as workloads: [{csv: %s}] for flows or as messages: for messages (docs/scenarios.md)", name, filepath.Base(name))
 	case filepath.Base(name) == "config_db.json":
-		return fmt.Errorf("%s is a SONiC switch's configuration: pausenet import sonic %s makes a scenario of it", name, name)
+		return fmt.Errorf("%s is a SONiC switch's configuration: convert it with pausenet import sonic %s", name, name)
 	}
 	return nil
 }
 
-// asPath writes a file's name so that it cannot be taken for something else's.
+// asPath writes a file's name so that it cannot be mistaken for a built-in's.
 func asPath(name string) string {
 	if filepath.Base(name) == name {
 		return "./" + name
@@ -132,20 +133,20 @@ func asPath(name string) string {
 	return name
 }
 
-// LooksLikePath says that a reference means a file: it is there, or it is written like one.
+// LooksLikePath reports whether a reference means a file: the file exists, or it is written like a path.
 func LooksLikePath(s string) bool {
 	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") ||
 		strings.HasSuffix(s, ".yml") || IsFile(s)
 }
 
-// IsFile says that a path is that of a file, or of what else is there and no folder.
+// IsFile reports whether a path exists and is not a folder.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
 }
 
-// Parse resolves the scenario in data, with the settings of --set applied. The error holds every mistake, each
-// with its place: in the file, in the topology's file, or in a setting.
+// Parse resolves the scenario in data, with the settings of --set applied. The error holds every mistake with its
+// position: in the file, in the topology's file, or in a setting.
 func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 	return Reading{Sets: sets}.Parse(filename, data)
 }
@@ -168,7 +169,7 @@ func settingsNamed(name string) (paths []string) {
 	return paths
 }
 
-// Parse is Parse.
+// Parse resolves the scenario in data with these options.
 func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	recipe := &Recipe{File: filename, Quick: r.Quick, Settings: r.Sets, sources: r.Sources}
 	if recipe.sources == nil {
@@ -178,7 +179,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	report := &yamlspec.Report{Asked: r.Asked, Elsewhere: settingsNamed, Sources: recipe.sources}
 	root := report.Parse(filename, data)
 	if root.Has("sweep") {
-		root.Mapping().Key("sweep").Errorf("this is a sweep and not a scenario: run it with pausenet sweep %s", filename)
+		root.Mapping().Key("sweep").Errorf("this is a sweep, not a scenario: run it with pausenet sweep %s", filename)
 		return nil, report.Err()
 	}
 	if root != nil {
@@ -196,7 +197,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		}
 		d.decode()
 		if filename != "" && Nameless(d.s.Name) {
-			root.Errorf("a file of this name gives the scenario no name, and it names a folder: write one as name")
+			root.Errorf("the file's name is no valid name for the folder of results: add the key name")
 		}
 		d.s.HasQuick = quick
 		if quick && r.Quick {
@@ -214,8 +215,8 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	return nil, report.Err()
 }
 
-// applySettings changes the places of the scenario that the settings name. A setting below "topology" reaches into the
-// topology even if the scenario only names it.
+// applySettings applies the settings of --set. A setting below "topology" also works if the scenario only names its
+// topology.
 func applySettings(root *yamlspec.Value, dir string, sets, controllers []string) *yamlspec.Value {
 	for _, set := range sets {
 		if !refuseQuickSetting(root, set) {
@@ -225,7 +226,7 @@ func applySettings(root *yamlspec.Value, dir string, sets, controllers []string)
 	return root
 }
 
-// ReachTopology is the scenario with the topology that it only names put in its place, if a path goes below it.
+// ReachTopology replaces the topology that a scenario only names by its contents, if a path goes below it.
 func ReachTopology(root *yamlspec.Value, dir, path string) *yamlspec.Value {
 	if strings.HasPrefix(strings.TrimSpace(path), "topology.") && root.At("topology").IsScalar() {
 		if v, _ := readTopology(root.At("topology"), dir); v != nil {
@@ -235,8 +236,8 @@ func ReachTopology(root *yamlspec.Value, dir, path string) *yamlspec.Value {
 	return root
 }
 
-// readTopology is the spec that a scenario's topology refers to, a built-in's name or a file relative to dir, and the
-// name it has if it says none.
+// readTopology returns the contents of a scenario's topology, a built-in's name or a file relative to dir, and its
+// default name.
 func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name string) {
 	ref := v.Raw()
 	if data, err := topologies.BuiltinSource(ref); err == nil {
@@ -265,16 +266,16 @@ type decoder struct {
 	count bool // Reading.Count
 	s     *Scenario
 
-	nodes map[string]topologies.NodeID // nil if the topology has mistakes: names cannot be judged then
+	nodes map[string]topologies.NodeID // nil if the topology has mistakes, so that names cannot be checked
 	names []string
 
-	seed int    // as it is read
-	hash string // of routing; empty: the usual
+	seed int    // before it is checked
+	hash string // of routing; empty: the default
 
-	defaultTag bool // the workload that is read gives its flows no tag
+	defaultTag bool // the workload being read sets no tag
 
-	unread   []string          // names of files with congestion controls that could not be read
-	ownHosts []*yamlspec.Value // of variants, their host settings as they are written; nil: none
+	unread   []string          // names of controller files that could not be read
+	ownHosts []*yamlspec.Value // host settings of each variant; nil: none
 }
 
 func (d *decoder) decode() {
@@ -282,8 +283,7 @@ func (d *decoder) decode() {
 	m := d.keys().Decode(d.root)
 	d.s.Seed = uint64(d.seed)
 	if Reserved(d.s.Name) {
-		d.root.At("name").Errorf("name %q is that of a file of results, and a scenario's names a folder beside such: "+
-			"give it another", d.s.Name)
+		d.root.At("name").Errorf("name %q is reserved for a file of results: choose another", d.s.Name)
 	}
 	d.topology(m.Get("topology"))
 	d.routing(m.Get("routing").At("hash"))
@@ -298,26 +298,26 @@ func (d *decoder) decode() {
 	d.s.Host = d.hostSettings(host)
 
 	flows, workloads := m.Get("flows"), m.Get("workloads")
-	d.controllerFiles(controllerValues(m.Get("controllers"), m.Get("cc"), flows, workloads)) // flows are under them
+	d.controllerFiles(controllerValues(m.Get("controllers"), m.Get("cc"), flows, workloads)) // flows may use them
 	if workloads == nil && !d.live {
 		flows = m.Need("flows")
 	}
 	d.flows(flows)
 	d.workloads(workloads)
-	data := d.s.DataPriorities() // flows may have their own
+	data := d.s.DataPriorities() // flows may have their own priorities
 	d.s.Switch = d.switchSettings(sw, data)
 	if d.s.Topology != nil {
 		d.s.Topology = d.s.Topology.WithBalancing(paths.Balancing(&d.s.Switch.Balancing, &d.s.Host)).WithIP(d.s.Host.IP)
 	}
 	if (d.live || data&^d.s.Switch.Lossless() != 0) && !host.Has("retransmit_timeout") {
-		d.s.Host.RetransmitTimeout = lossyTimeout // a lost tail would never be missed
+		d.s.Host.RetransmitTimeout = lossyTimeout // without it, a lost last packet is never retransmitted
 	}
 	if !flows.IsMapping() && !workloads.IsMapping() && len(flows.Items()) == 0 && len(workloads.Items()) == 0 {
 		at := m.Key("flows")
 		if at == nil {
 			at = m.Key("workloads")
 		}
-		at.Errorf("a scenario has at least one flow")
+		at.Errorf("a scenario needs at least one flow")
 	}
 	d.endless(m)
 	d.constants(m.Get("cc"))
@@ -335,20 +335,19 @@ func (d *decoder) decode() {
 	d.published(m.Get("published"))
 }
 
-// routing makes the topology's switches choose among equal-cost ports by the hash that was read at v.
+// routing makes the topology's switches choose among equal-cost ports by the hash at v.
 func (d *decoder) routing(v *yamlspec.Value) {
 	plan := d.s.Topology
 	if d.hash == "" || plan == nil {
 		return
 	}
 	if d.hash == topologies.HashHPCC.String() && !plan.SinglePort() {
-		v.Errorf("hash hpcc is for hosts of one port, as they are in HPCC's simulator: topology %s has %s",
+		v.Errorf("hash hpcc needs hosts of one port, as in HPCC's simulator, but topology %s has %s",
 			plan.Name, plan.HostSummary())
 		return
 	}
 	if d.hash == topologies.HashHPCC.String() && plan.Weighted() {
-		v.Errorf("hash hpcc knows no weights, and links of topology %s have some: HPCC's simulator takes equal-cost "+
-			"links alike", plan.Name)
+		v.Errorf("hash hpcc ignores weights, as HPCC's simulator does, but links of topology %s have some: remove them", plan.Name)
 		return
 	}
 	d.s.Topology = plan.WithHash(topologies.Hash(slices.Index(topologies.HashNames, d.hash)))
@@ -363,7 +362,7 @@ func (d *decoder) topology(v *yamlspec.Value) {
 	case v.IsScalar():
 		spec, name = readTopology(v, d.dir)
 	case !v.IsMapping():
-		v.Errorf("a topology is a built-in's name, a file's path, or a mapping as in a topology file")
+		v.Errorf("topology must be a built-in's name, a file's path, or a mapping as in a topology file")
 		return
 	}
 	plan := topologies.Decode(spec, name)
@@ -378,10 +377,10 @@ func (d *decoder) topology(v *yamlspec.Value) {
 	}
 }
 
-// locate reports the problems of settings, joined FieldErrors, each at its path below v.
+// locate reports the problems of settings (joined FieldErrors), each at its path below v.
 func (d *decoder) locate(v *yamlspec.Value, err error) { d.locateIn(v, "", err) }
 
-// locateIn is locate where v is the value of a path.
+// locateIn does the same for a v that is the value of a path.
 func (d *decoder) locateIn(v *yamlspec.Value, path string, err error) {
 	if err == nil {
 		return
@@ -398,7 +397,7 @@ func (d *decoder) locateIn(v *yamlspec.Value, path string, err error) {
 	}
 }
 
-// unjoin is the errors that errors.Join put together, and those that were joined before.
+// unjoin returns the errors that errors.Join combined, recursively.
 func unjoin(err error) (errs []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -410,7 +409,7 @@ func unjoin(err error) (errs []error) {
 	return errs
 }
 
-// find is the nodes that v names; unknown ones are reported.
+// find returns the nodes that v names, and reports unknown ones.
 func (d *decoder) find(v *yamlspec.Value) (found []topologies.NodeID, at []*yamlspec.Value) {
 	for _, n := range v.Names() {
 		if d.nodes == nil {

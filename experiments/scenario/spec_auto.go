@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// automatic are the keys of switch settings that are left to each port's rate, delay and MTU; DCON's only with cnm.
+// automatic returns the keys of switch settings that depend on each port's rate, delay and MTU; DCON's only with cnm.
 func automatic(s *switchagent.Settings, cnm bool) []string {
 	pfc := s.FlowControl == switchagent.FlowPFC && s.PFC.Priorities != 0
 	credits := s.FlowControl == switchagent.FlowCBFC
@@ -45,7 +45,7 @@ func automatic(s *switchagent.Settings, cnm bool) []string {
 	return keys
 }
 
-// autoIf is Auto where something that is no size is left to the ports.
+// autoIf returns Auto if a setting that is not a size is automatic.
 func autoIf(is bool) units.Bytes {
 	if is {
 		return switchagent.Auto
@@ -53,7 +53,7 @@ func autoIf(is bool) units.Bytes {
 	return 0
 }
 
-// portKind is ports of switches that are alike: their cables, and the thresholds that follow.
+// portKind holds switch ports with equal cables and thresholds.
 type portKind struct {
 	cable      switchagent.Cable
 	thresholds switchagent.Thresholds
@@ -61,21 +61,21 @@ type portKind struct {
 	ports      int
 }
 
-// bufferKind is switches with equal buffers.
+// bufferKind holds switches with equal buffers.
 type bufferKind struct {
 	buffer   units.Bytes
-	lossless units.Bytes // of it, what lossless priorities may hold
+	lossless units.Bytes // the part that lossless priorities may use
 	switches []string
 }
 
-// kinds are the switches' ports and buffers under settings, by kind, in the order of the topology.
+// kinds groups the switches' ports and buffers by their resolved settings, in the order of the topology.
 func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, buffers []bufferKind) {
 	for i, own := range EverySwitch(plan, s) {
 		node := &plan.Nodes[plan.Switch[i]]
 		cables := fill.Cables(plan, node.ID, false)
 		buffer, thresholds := own.Resolve(cables)
 		for k := range cables {
-			cables[k].ToHost = false // what it decides is among the thresholds
+			cables[k].ToHost = false // its effect is part of the thresholds
 			at := slices.IndexFunc(ports, func(p portKind) bool { return p.cable == cables[k] && p.thresholds == thresholds[k] })
 			if at < 0 {
 				at = len(ports)
@@ -98,7 +98,7 @@ func kinds(plan *topologies.Plan, s *switchagent.Settings) (ports []portKind, bu
 	return ports, buffers
 }
 
-// DescribeDefaults writes for people what the default settings of switches come to on a topology.
+// DescribeDefaults writes the default switch settings, resolved on a topology, for people.
 func DescribeDefaults(w io.Writer, plan *topologies.Plan) error {
 	var b strings.Builder
 	s := switchagent.Default()
@@ -107,8 +107,8 @@ func DescribeDefaults(w io.Writer, plan *topologies.Plan) error {
 	return err
 }
 
-// describeAuto writes for people what auto comes to on a topology, by kind of port, with the parts of the headroom.
-// Where nothing is auto it writes nothing.
+// describeAuto writes the values of auto on a topology for people, by kind of port, with the parts of the headroom. It
+// writes nothing if no setting is auto.
 func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *switchagent.Settings, cnm bool) {
 	auto := automatic(s, cnm)
 	if len(auto) == 0 {
@@ -169,7 +169,7 @@ func describeAuto(b *strings.Builder, title string, plan *topologies.Plan, s *sw
 	}
 }
 
-// describeHeadroom writes what the headroom of each kind of port is made of.
+// describeHeadroom writes the parts of each kind of port's headroom.
 func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC) {
 	fmt.Fprintf(b, "headroom: bytes that can arrive at a port after XOFF (IEEE 802.1Qbb, annex O)\n")
 	type cable struct {
@@ -189,17 +189,18 @@ func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC
 		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC,
 			f.Peer, f.Response, f.Sum())
 	}
-	t.Flush() // Writes to a strings.Builder, which does not fail.
+	t.Flush() // A strings.Builder does not fail.
 }
 
-// AutoView is what auto comes to.
+// AutoView holds the resolved values of auto.
 type AutoView struct {
-	Keys    []string         `json:"keys"` // of the switch's settings
+	Keys    []string         `json:"keys"` // of settings that are auto
 	Ports   []PortKindView   `json:"ports"`
 	Buffers []BufferKindView `json:"buffers"`
 }
 
-// PortKindView is ports of switches that are alike. Parts is what an automatic headroom consists of.
+// PortKindView describes switch ports with equal cables and thresholds. Parts holds the parts of an automatic
+// headroom.
 type PortKindView struct {
 	Switches []string    `json:"switches"`
 	Ports    int         `json:"ports"` // of all of them
@@ -214,12 +215,12 @@ type PortKindView struct {
 	KMax     units.Bytes `json:"kmax_bytes"`
 	QECN     units.Bytes `json:"cnm_ecn_threshold_bytes"`
 	QLen     units.Bytes `json:"tcd_q_len_bytes,omitempty"` // with detector tcd
-	// With flow control cbfc.
+	// with flow control cbfc
 	CreditBuffer units.Bytes `json:"cbfc_buffer_bytes,omitempty"`
 	CreditPeriod float64     `json:"cbfc_period_ns,omitempty"`
 }
 
-// PartsView are the parts of a headroom (IEEE 802.1Qbb-2011, annex O).
+// PartsView holds the parts of a headroom (IEEE 802.1Qbb-2011, annex O).
 type PartsView struct {
 	Cable    units.Bytes `json:"cable_bytes"` // both ways
 	PastXOFF units.Bytes `json:"past_xoff_bytes"`
@@ -227,23 +228,24 @@ type PartsView struct {
 	PFC      units.Bytes `json:"pfc_frames_bytes"`
 	Peer     units.Bytes `json:"sent_by_peer_bytes"`
 	Response units.Bytes `json:"response_bytes,omitempty"`    // of interfaces and higher layers, with pfc.response
-	Cells    units.Bytes `json:"whole_cells_bytes,omitempty"` // what whole cells take more, with pfc.cell_size
+	Cells    units.Bytes `json:"whole_cells_bytes,omitempty"` // rounding up to whole cells, with pfc.cell_size
 }
 
-// BufferKindView is switches with equal buffers.
+// BufferKindView describes switches with equal buffers.
 type BufferKindView struct {
 	Switches []string    `json:"switches"`
 	Buffer   units.Bytes `json:"buffer_bytes"`
 	Lossless units.Bytes `json:"xoff_and_headroom_bytes"` // of all ports
 }
 
-// Settings are what auto comes to, with what it is for: {"pfc.xoff_bytes at 40Gbps, 1000 ns", "320000"}.
+// Settings returns the values of auto with a description of each: {"pfc.xoff_bytes at 40Gbps, 1000 ns", "320000"}.
 func (v *AutoView) Settings() (all [][2]string) {
 	if v == nil {
 		return nil
 	}
 	for _, key := range v.Keys {
-		values := map[string][]string{} // by place: ports of one rate and delay may differ, as their switches' buffers do
+		// by description: ports of one rate and delay may differ, because their switches' buffers do
+		values := map[string][]string{}
 		var places []string
 		note := func(place string, b units.Bytes) {
 			if values[place] == nil {
@@ -272,7 +274,7 @@ func (v *AutoView) Settings() (all [][2]string) {
 					fmt.Sprintf("%s_ns at %v, %g ns", key, k.Rate, k.Delay),
 					strconv.FormatFloat(k.CreditPeriod, 'g', -1, 64),
 				}
-				if !slices.Contains(periods, period[0]) { // it follows from the cable
+				if !slices.Contains(periods, period[0]) { // it depends on the cable only
 					periods, all = append(periods, period[0]), append(all, period)
 				}
 			}
@@ -289,7 +291,7 @@ func (v *AutoView) Settings() (all [][2]string) {
 	return all
 }
 
-// viewAuto is what auto comes to; nil where nothing is auto.
+// viewAuto returns the resolved values of auto, or nil if no setting is auto.
 func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 	v := &AutoView{Keys: automatic(s, true)}
 	if len(v.Keys) == 0 {
@@ -323,7 +325,7 @@ func viewAuto(plan *topologies.Plan, s *switchagent.Settings) *AutoView {
 	return v
 }
 
-// sameFor is a stated size, or what auto comes to if that is the same for all.
+// sameFor returns a size that is set, or the value of auto if it is the same for all.
 func sameFor[T any](stated units.Bytes, all []T, of func(*T) units.Bytes) units.Bytes {
 	if stated != switchagent.Auto || len(all) == 0 {
 		return stated

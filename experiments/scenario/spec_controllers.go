@@ -19,11 +19,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// defaultController is what runs if neither the scenario nor the user names one.
+// defaultController runs if neither the scenario nor the user names a controller.
 const defaultController = "dcqcn"
 
-// constants reads the scenario's constants for controllers, under the registry's spelling. It comes after the flows: a
-// constant may be given in terms of the path's round-trip time, which is the first flow's here.
+// constants reads the scenario's constants for controllers, under the registry's spelling. It runs after the flows,
+// because a constant may depend on the round-trip time of the path, here the first flow's.
 func (d *decoder) constants(v *yamlspec.Value) {
 	d.s.ControllerSettings = map[string]map[string]string{}
 	var checks []func()
@@ -33,7 +33,7 @@ func (d *decoder) constants(v *yamlspec.Value) {
 			return
 		}
 		if d.s.ControllerSettings[spec.Name] != nil {
-			key.Errorf("controller %q has constants already", spec.Name)
+			key.Errorf("controller %q already has constants", spec.Name)
 			return
 		}
 		m := value.Mapping()
@@ -41,14 +41,13 @@ func (d *decoder) constants(v *yamlspec.Value) {
 		d.s.ControllerSettings[spec.Name] = settings
 		checks = append(checks, func() { d.checkConstants(spec, m, value) })
 	})
-	// What a controller has by its base's name may stand below its own.
+	// Constants of a base controller may come after those of a controller derived from it.
 	for _, check := range checks {
 		check()
 	}
 }
 
-// checkConstants reports what is wrong with a controller's constants, but for what is wrong with one that it is derived
-// from.
+// checkConstants reports wrong constants of a controller, except those of the controller that it is derived from.
 func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspec.Value) {
 	resolve := func(spec *cc.Spec) error {
 		_, err := d.s.Resolver().Resolve(spec, spec.Constants(d.s.ControllerSettings), d.env(spec.Needs))
@@ -65,7 +64,7 @@ func (d *decoder) checkConstants(spec *cc.Spec, m *yamlspec.Mapping, at *yamlspe
 	}
 }
 
-// texts are the scalars of a mapping whose keys are the user's own.
+// texts returns the scalars of a mapping with arbitrary keys.
 func texts(m *yamlspec.Mapping) map[string]string {
 	all := map[string]string{}
 	m.All(func(key, value *yamlspec.Value) {
@@ -77,7 +76,7 @@ func texts(m *yamlspec.Mapping) map[string]string {
 	return all
 }
 
-// controllers reads the controllers and variants that a scenario runs. It comes after the constants and the settings of
+// controllers reads the controllers and variants that a scenario runs. It runs after the constants and the settings of
 // switches and hosts, which variants change.
 func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 	for _, item := range list.Items() {
@@ -101,7 +100,7 @@ func (d *decoder) controllers(list, sw, host *yamlspec.Value) {
 	}
 }
 
-// variant reads a controller that runs under settings of its own.
+// variant reads a controller with its own settings.
 func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	var variant Variant
 	m := variant.keys().Decode(v)
@@ -110,12 +109,12 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		_, err := d.s.lookup(variant.Name)
 		switch {
 		case Reserved(variant.Name):
-			name.Errorf("name %q is that of a file of results, and a variant's names a folder beside such: give it another",
+			name.Errorf("name %q is reserved for a file of results: choose another",
 				variant.Name)
 		case err == nil:
-			name.Errorf("%q is a congestion control itself: give the variant a name of its own", variant.Name)
+			name.Errorf("%q is the name of a congestion control: choose another for the variant", variant.Name)
 		case strings.EqualFold(variant.Name, AllControllers):
-			name.Errorf("--cc %s means every congestion control: give the variant another name", variant.Name)
+			name.Errorf("--cc %s stands for every congestion control: choose another name for the variant", variant.Name)
 		case d.s.variant(variant.Name) != nil:
 			name.Errorf("variant %q is listed twice", variant.Name)
 		}
@@ -125,7 +124,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		hosts = d.hostSettings(ownHost.Over(host))
 		variant.Host = &hosts
 	}
-	// What the switches do by default is on the data's priority.
+	// By default, switches apply PFC and ECN to the priority of data.
 	if own != nil || hosts.DataPriority != d.s.Host.DataPriority {
 		laid := own.Over(sw)
 		switches := d.switchSettings(laid, d.s.dataOf(hosts.DataPriority))
@@ -140,7 +139,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 		}
 		variant.CC = spec.Name
 		env := d.env(spec.Needs)
-		// What is wrong with the scenario's own constants has been said.
+		// Mistakes in the scenario's own constants have been reported.
 		if _, err := d.s.Resolver().Resolve(spec, d.s.constants(spec, nil), env); err == nil && len(variant.Constants) > 0 {
 			if _, err := d.s.Resolver().Resolve(spec, d.s.constants(spec, variant.Constants), env); err != nil {
 				d.locateConstants(constants, set, err)
@@ -152,8 +151,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
-// locateConstants reports what resolving found wrong, each at the constant that it is about, as the user has spelled
-// it.
+// locateConstants reports errors of resolved constants, each at the constant as the user spelled it.
 func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
 		place := at
@@ -173,7 +171,7 @@ func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err e
 	}
 }
 
-// env is the path that constants are checked for: the first flow's, or a usual one while there is none.
+// env returns the path for which constants are checked: the first flow's, or a typical one if there is none.
 func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 	if d.s.Topology == nil || len(d.s.Flows) == 0 {
 		return cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 10 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
@@ -181,8 +179,8 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 	return Environment(d.s.Topology, &d.s.Flows[0], needs)
 }
 
-// lookup finds a congestion control, or reports that there is none: nil. Of one whose file has mistakes these have
-// been reported.
+// lookup returns a congestion control, or reports that it does not exist and returns nil. It reports no second error
+// for a file with mistakes.
 func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
 	spec, err := d.s.lookup(name)
 	if err != nil && !slices.Contains(d.unread, strings.TrimSpace(name)) {
@@ -191,7 +189,7 @@ func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
 	return spec
 }
 
-// lookup finds a congestion control by its name, or its file's path.
+// lookup returns a congestion control by its name or its file's path.
 func (s *Scenario) lookup(name string) (*cc.Spec, error) {
 	if ccfile.Is(name) {
 		name = ccfile.Name(name)
@@ -199,7 +197,7 @@ func (s *Scenario) lookup(name string) (*cc.Spec, error) {
 	return s.Catalog.Lookup(name)
 }
 
-// readControllers takes those of some names that are files', relative to the working directory.
+// readControllers reads the controller files among some names, relative to the working directory.
 func (s *Scenario) readControllers(names []string) error {
 	var errs []error
 	for _, name := range names {
@@ -219,15 +217,14 @@ func (s *Scenario) readController(path string) error {
 	return err
 }
 
-// controllerFiles reads the files with congestion controls that the scenario names in some places, relative to its
-// own folder.
+// controllerFiles reads the controller files that the scenario names in these values, relative to its own folder.
 func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 	for _, at := range places {
 		name := strings.TrimSpace(at.Raw())
 		if !ccfile.Is(name) {
 			continue
 		}
-		// --cc, or a list before constants, may have brought it along: then its name is enough.
+		// --cc or an earlier list may have read the file: then its name is enough.
 		if _, err := d.s.lookup(name); err == nil && ccfile.Name(name) == name {
 			continue
 		}
@@ -243,10 +240,10 @@ func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 	}
 }
 
-// controllerValues are the places of a scenario where names of congestion controls may stand.
+// controllerValues returns the values of a scenario that may name congestion controls.
 func controllerValues(list, constants, flows, workloads *yamlspec.Value) (places []*yamlspec.Value) {
 	if !list.IsSequence() && !list.IsScalar() {
-		list = nil // what it is instead is reported as it is read
+		list = nil // an error is reported when it is read
 	}
 	for _, item := range list.Items() {
 		if item.IsMapping() {
@@ -275,7 +272,7 @@ func controllerValues(list, constants, flows, workloads *yamlspec.Value) (places
 	return places
 }
 
-// controllerFileNames are the names of the files with congestion controls that a scenario and its user name.
+// controllerFileNames returns the controller files that a scenario and its user name.
 func controllerFileNames(root *yamlspec.Value, given []string) (names []string) {
 	part := func(key string) *yamlspec.Value {
 		if root.Has(key) {
@@ -294,8 +291,8 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 	return names
 }
 
-// withCNPInterval are host settings with the CNP interval of a congestion control under the given constants, if they
-// leave it to it.
+// withCNPInterval returns host settings with the CNP interval of a congestion control under the given constants, if
+// the interval is auto.
 func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
 	switch {
 	case s.CNPInterval != settings.CNPAuto:

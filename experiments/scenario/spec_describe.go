@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// describeCNPs is what cnp_interval auto comes to under controllers.
+// describeCNPs describes the resolved cnp_interval: auto under controllers.
 func (s *Scenario) describeCNPs(controllers []string) string {
 	text := hostagent.Default().CNPInterval.String()
 	var each []string
@@ -32,7 +32,7 @@ func (s *Scenario) describeCNPs(controllers []string) string {
 	return text
 }
 
-// describeSelective is what auto of selective repeat comes to under controllers.
+// describeSelective describes the resolved auto settings of selective repeat under controllers.
 func (s *Scenario) describeSelective(controllers []string) (texts []string) {
 	for _, name := range controllers {
 		own, _, spec, err := s.Under(name)
@@ -47,7 +47,7 @@ func (s *Scenario) describeSelective(controllers []string) (texts []string) {
 		switch {
 		case own.Host.Selective.Reorder != hostagent.AutoReorder:
 		case h.Selective.Reorder == hostagent.NeverReorder:
-			auto = append(auto, "reorder never, as trimmed packets tell of losses")
+			auto = append(auto, "reorder never, because trimmed packets report losses")
 		default:
 			auto = append(auto, fmt.Sprintf("reorder %d", h.Selective.Reorder))
 		}
@@ -58,7 +58,7 @@ func (s *Scenario) describeSelective(controllers []string) (texts []string) {
 	return texts
 }
 
-// Describe writes s for people: what runs, where, under which settings, and what is looked at.
+// Describe writes the scenario for people: its flows, topology, settings and measurements.
 func (s *Scenario) Describe(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "scenario %s\n", s.Name)
@@ -148,7 +148,7 @@ func (s *Scenario) Describe(w io.Writer) error {
 	return s.Topology.Describe(w)
 }
 
-// needsCNM says whether switches detect bursts under a controller or variant.
+// needsCNM reports whether switches detect bursts under a controller or variant.
 func (s *Scenario) needsCNM(name string) bool {
 	_, spec, err := s.Controller(name)
 	return err == nil && spec.Needs.CNM
@@ -164,7 +164,7 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row fu
 	}
 }
 
-// describeFlows writes one line for each tag, size and rate, however many flows they are.
+// describeFlows writes one line for each tag, size and rate.
 func (s *Scenario) describeFlows(b *strings.Builder) {
 	type kind struct {
 		tag             string
@@ -212,7 +212,7 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 			when = fmt.Sprintf("at %v to %v", g.first, g.last)
 		}
 		if g.jitter > 0 {
-			when += fmt.Sprintf(", %v of jitter in it", g.jitter)
+			when += fmt.Sprintf(" including %v of jitter", g.jitter)
 		}
 		if len(g.via.names) > 0 {
 			when += ", via " + strings.Join(g.via.names, " and ")
@@ -236,10 +236,10 @@ func (s *Scenario) describeFlows(b *strings.Builder) {
 	for i := range s.Workloads {
 		fmt.Fprintf(t, "  %s\t%s\n", s.Workloads[i].Tag, s.Workloads[i].View.Describe())
 	}
-	t.Flush() // Writes to a strings.Builder, which does not fail.
+	t.Flush() // A strings.Builder does not fail.
 }
 
-// nodeList is the names of nodes, each once, in the order of their coming.
+// nodeList collects names of nodes, each once, in order of first occurrence.
 type nodeList struct {
 	names []string
 	seen  map[string]bool

@@ -5,13 +5,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Without drain_limit a run drains for leastDrain, or for drainDurations times its duration if that is longer.
+// The default drain_limit is leastDrain, or drainDurations times the duration if that is longer.
 const (
 	leastDrain     = vtime.Second
 	drainDurations = 10
 )
 
-// drainLimit works out for how long a run may drain.
+// drainLimit reads how long a run may drain.
 func (d *decoder) drainLimit(m *yamlspec.Mapping) {
 	switch limit := m.Key("drain_limit"); {
 	case limit != nil && !d.s.Drain:
@@ -21,7 +21,7 @@ func (d *decoder) drainLimit(m *yamlspec.Mapping) {
 	}
 }
 
-// DrainTime is for how long a run may drain, 0 if it does not.
+// DrainTime returns how long a run may drain; 0 if it does not.
 func (s *Scenario) DrainTime() vtime.Time {
 	if !s.Drain {
 		return 0
@@ -29,7 +29,7 @@ func (s *Scenario) DrainTime() vtime.Time {
 	return s.DrainLimit
 }
 
-// endless refuses to drain what never ends. It comes after the flows.
+// endless rejects drain in a scenario with a flow that never ends. It runs after the flows.
 func (d *decoder) endless(m *yamlspec.Mapping) {
 	if !d.s.Drain || d.live {
 		return
@@ -40,13 +40,13 @@ func (d *decoder) endless(m *yamlspec.Mapping) {
 			continue
 		}
 		plan := d.s.Topology
-		m.Key("drain").Errorf("drain waits until every flow has ended, and flow %d (%s, %s to %s) never does: give it a size, or leave drain out",
+		m.Key("drain").Errorf("drain waits until every flow has ended, but flow %d (%s, %s to %s) never ends: give it a size or remove drain",
 			i, f.Tag, plan.Nodes[f.Source].Name, plan.Nodes[f.Destination].Name)
 		return
 	}
 }
 
-// What a run may have no use for without the verdict's saying so, by the names that scenarios give in expect_unused.
+// Names in expect_unused: features about which the verdict does not warn if a run never uses them.
 const (
 	UnusedPFC        = "pfc"
 	UnusedECN        = "ecn"

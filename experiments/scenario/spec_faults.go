@@ -12,14 +12,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Fault is something that goes wrong at a virtual time, once or again and again.
+// Fault is a fault that occurs at a virtual time, once or repeatedly.
 type Fault struct {
-	Name string // may be empty
+	Name string // empty: none
 	settings.Occurrence
 
-	Ports  []topologies.PortID // of links: one end of each
-	OneWay bool                // only frames that leave by Ports are concerned
-	NICs   []topologies.PortID // of hosts: each of their ports, or those that are named
+	Ports  []topologies.PortID // for a fault of links: one end of each link
+	OneWay bool                // only frames that leave by Ports are affected
+	NICs   []topologies.PortID // for a fault of hosts: all ports of each host, or the named ports
 
 	settings.Effect
 }
@@ -29,10 +29,10 @@ func (f *Fault) keys() keys.Table {
 	return slices.Concat(f.placeKeys(), settings.FaultTimes(&f.Occurrence), settings.Fault(&f.Effect))
 }
 
-// placeKeys returns the keys that say which fault it is, and of what.
+// placeKeys returns the keys for the name and place of a fault.
 func (f *Fault) placeKeys() keys.Table {
 	return keys.Table{
-		keys.Matching("name", &f.Name, tagName, "a fault's name is letters, digits and _ . + / -").Means(
+		keys.Matching("name", &f.Name, tagName, "a fault's name may have only letters, digits and _ . + / -").Means(
 			"name for `--set faults.NAME.at=2ms`; without it, use the item's index"),
 		keys.Names("link").Usually("this or `host`").Means(
 			"a port, `\"L2:S1\"`, or a list of ports: the link at that port. `node:peer` means all parallel links; " +
@@ -46,11 +46,11 @@ func (f *Fault) placeKeys() keys.Table {
 }
 
 func (d *decoder) faults(v *yamlspec.Value) {
-	for _, item := range v.Mappings("a fault is a mapping such as {at: 1ms, for: 2ms, link: \"L2:S1\", down: true}") {
+	for _, item := range v.Mappings("a fault must be a mapping such as {at: 1ms, for: 2ms, link: \"L2:S1\", down: true}") {
 		d.fault(item)
 	}
 	if len(d.s.Faults) > settings.MostFaults {
-		v.Errorf("more than %d faults", settings.MostFaults)
+		v.Errorf("more than %d faults in the scenario", settings.MostFaults)
 	}
 }
 
@@ -63,9 +63,9 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	link, host := m.Get("link"), m.Get("host")
 	switch {
 	case link != nil && host != nil:
-		m.Key("host").Errorf("a fault is of a link or of a host, not of both")
+		m.Key("host").Errorf("a fault has link or host, not both: remove one")
 	case link == nil && host == nil:
-		v.Errorf("a fault is of a link (link: \"L2:S1\") or of a host (host: H0)")
+		v.Errorf("a fault needs link (link: \"L2:S1\") or host (host: H0)")
 	}
 	for _, item := range link.Items() {
 		f.Ports = append(f.Ports, d.ports(item)...)
@@ -77,7 +77,7 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	}
 	d.faultKind(v, m, &f, link != nil)
 	if one := m.Get("one_way"); f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
-		one.Errorf("one_way is for loss, corrupt, ber, delay and rate of a link: a link is down both ways")
+		one.Errorf("one_way applies to loss, corrupt, ber, delay and rate of a link only: a link goes down in both directions")
 	}
 	m.Done()
 	if m.Sound() {
@@ -86,26 +86,26 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	}
 }
 
-// occurrence reads when a fault happens, when again, and when it is undone.
+// occurrence reads when a fault occurs, how often, and when it ends.
 func (d *decoder) occurrence(m *yamlspec.Mapping, f *Fault) {
 	settings.FaultTimes(&f.Occurrence).Read(m)
 	every, times := m.Get("every"), m.Get("times")
 	switch {
 	case every == nil && times != nil:
-		m.Key("times").Errorf("times needs the time from one to the next, such as every: 5ms")
+		m.Key("times").Errorf("times needs the time between occurrences, such as every: 5ms")
 	case every != nil && f.For == 0:
-		m.Key("every").Errorf("a fault that happens again is undone in between: it needs for")
+		m.Key("every").Errorf("a repeated fault must end before it occurs again: add for")
 	case every != nil && f.Every > 0 && f.For >= f.Every:
-		m.Key("every").Errorf("every %v: the fault lasts for %v", f.Every, f.For)
+		m.Key("every").Errorf("every %v must be longer than for, %v", f.Every, f.For)
 	case every != nil && f.Every > 0 && f.Times == 0 && d.s.Duration/f.Every > settings.MostFaults:
-		every.Errorf("every %v: that is more than %d times", f.Every, settings.MostFaults)
+		every.Errorf("every %v gives more than %d occurrences: raise it or set times", f.Every, settings.MostFaults)
 	}
 }
 
-// faultyNICs are the ports of a host, or the one, that a name stands for.
+// faultyNICs returns the ports that a name of a host or interface stands for.
 func (d *decoder) faultyNICs(name yamlspec.Name) []topologies.PortID {
 	if id, known := d.nodes[name.Text]; known && d.s.Topology.Nodes[id].Kind != topologies.Host {
-		name.At.Errorf("%s is a switch: receiver and pause are of hosts' NICs", name.Text)
+		name.At.Errorf("%s is a switch, but receiver and pause are faults of hosts' NICs: name a host", name.Text)
 		return nil
 	}
 	e, ok := d.end(name.Text, name.At)
@@ -119,7 +119,7 @@ func (d *decoder) faultyNICs(name yamlspec.Name) []topologies.PortID {
 	return ports
 }
 
-// faultKind reads what a fault does: the one key of its kinds that it has.
+// faultKind reads the kind of a fault, which is the only key of a kind that it has.
 func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, ofLink bool) {
 	var kinds []string
 	for i := range settings.Faults {
@@ -132,14 +132,14 @@ func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, of
 			}
 			continue
 		case given && f.Kind != "":
-			key.Errorf("%s beside %s: a fault is of one kind; write two", k.Kind, f.Kind)
+			key.Errorf("%s and %s are two faults: write an entry for each", k.Kind, f.Kind)
 		case given:
 			f.Kind = k.Kind
 		}
 		kinds = append(kinds, string(k.Kind))
 	}
 	if f.Kind == "" {
-		v.Errorf("a fault has one of %s", strings.Join(kinds, ", "))
+		v.Errorf("a fault needs one of %s", strings.Join(kinds, ", "))
 	}
 	table := settings.Fault(&f.Effect)
 	for i := range settings.Faults {
@@ -147,7 +147,7 @@ func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, of
 			if value := m.Get(key); f.Kind == settings.Faults[i].Kind {
 				table.Find(key).Read(value)
 			} else if value != nil && f.Kind != "" {
-				m.Key(key).Errorf("%s is for %s", key, settings.Faults[i].Who)
+				m.Key(key).Errorf("%s applies only to %s", key, settings.Faults[i].Who)
 			}
 		}
 	}
@@ -162,15 +162,15 @@ func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, of
 	table.Find(string(f.Kind)).Read(value)
 	switch {
 	case f.Kind == settings.FaultDown && f.Up && f.For > 0:
-		m.Key("for").Errorf("a link that comes up is not taken down again: write at and for of its going down")
+		m.Key("for").Errorf("for has no effect on a link that comes up: set at and for where it goes down")
 	case f.Kind == settings.FaultPause && f.Priorities == 0:
 		value.Errorf("pause needs priorities, such as [3]")
 	case f.Kind == settings.FaultPause && d.s.Switch.FlowControl == switchagent.FlowCBFC:
-		m.Key("pause").Errorf("there is no PAUSE under flow_control cbfc")
+		m.Key("pause").Errorf("pause has no effect under flow_control cbfc, which has no PAUSE: remove the fault")
 	}
 }
 
-// slowReceiver reads the settings of one.
+// slowReceiver reads the settings of a slow receiver.
 func (d *decoder) slowReceiver(v *yamlspec.Value, f *Fault) {
 	f.Receiver = settings.NewReceiver()
 	before := v.Report().Count()
@@ -183,7 +183,7 @@ func (d *decoder) slowReceiver(v *yamlspec.Value, f *Fault) {
 	}
 }
 
-// reroutes says whether any of the scenario's faults has the routes change.
+// reroutes reports whether any of the scenario's faults changes routes.
 func (s *Scenario) reroutes() bool {
 	for i := range s.Faults {
 		if s.Faults[i].Kind == settings.FaultDown && s.Faults[i].Reroute != vtime.Never {

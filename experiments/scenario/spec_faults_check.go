@@ -14,8 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// checkOverlap reports a fault that would happen while another of its kind, which is undone afterwards, holds at the
-// same place.
+// checkOverlap reports a fault that occurs while another of its kind is active at the same place and ends later.
 func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 	for i := range d.s.Faults {
 		g := &d.s.Faults[i]
@@ -27,13 +26,13 @@ func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 			if name == "" {
 				name = fmt.Sprintf("number %d", i)
 			}
-			v.Errorf("while fault %s, also %s, lasts at the same place: which of them holds?", name, f.Kind)
+			v.Errorf("fault %s, also %s, is still active at the same place: end it earlier, or start this one later", name, f.Kind)
 			return
 		}
 	}
 }
 
-// within says whether f happens while g, which is undone, lasts, or between two times that it does.
+// within reports whether f occurs while g is active, or between two occurrences of g.
 func (d *decoder) within(f, g *Fault) bool {
 	if g.For == 0 {
 		return false
@@ -41,7 +40,7 @@ func (d *decoder) within(f, g *Fault) bool {
 	return f.At < g.last(d.s.Duration)+g.For && f.last(d.s.Duration) >= g.At
 }
 
-// last is when the fault happens for the last time in a run of this duration.
+// last returns the time of the fault's last occurrence in a run of this duration.
 func (f *Fault) last(duration vtime.Time) vtime.Time {
 	switch {
 	case f.Every == 0:
@@ -66,8 +65,8 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 	return shareAny(link(a), link(b))
 }
 
-// repairs sees to it that flows recover from what faults and watchdogs lose, from what lossy queues drop, and from what
-// go-back-N refuses as packets overtake each other: a lost tail would never be missed.
+// repairs sets a retransmission timeout if frames can be lost by faults, watchdogs or lossy queues, or if go-back-N
+// refuses reordered packets. Without one, a lost last packet is never retransmitted.
 func (d *decoder) repairs(host *yamlspec.Value) {
 	faults := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
@@ -78,14 +77,13 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 	refuses := func(s *switchagent.Settings, h *hostagent.Settings) bool {
 		return h.Recovery == hostagent.GoBackN && paths.Balancing(&s.Balancing, h).Moving
 	}
-	// never refuses flows that wait for ever, where a user has written so.
+	// never rejects a timeout of 0 that the user has set.
 	never := func(v *yamlspec.Value, loses bool) {
 		if loses {
-			v.Errorf("with faults or a PFC watchdog that lose frames, a flow whose last packets are lost would wait for ever: give a time, or leave it out for %v", lossyTimeout)
+			v.Errorf("faults or a PFC watchdog can lose the last packets of a flow, which would then wait for ever: set a timeout, or remove the key for the default of %v", lossyTimeout)
 			return
 		}
-		v.Errorf("where load balancing has packets overtake each other, a flow whose last ones go-back-N refuses would wait for ever: give a time, "+
-			"leave it out for %v, or set recovery: selective", lossyTimeout)
+		v.Errorf("load balancing reorders packets, and go-back-N can refuse the last packets of a flow, which would then wait for ever: set a timeout, remove the key for the default of %v, or set recovery: selective", lossyTimeout)
 	}
 	const key = "retransmit_timeout"
 	overtake := refuses(&d.s.Switch, &d.s.Host)

@@ -89,31 +89,31 @@ func TestParseFaults(t *testing.T) {
 func TestFaultMistakes(t *testing.T) {
 	for item, want := range map[string]string{
 		`{link: "leaf0:spine0", down: true}`:                                                             `missing key "at"`,
-		`{at: 1ms, down: true}`:                                                                          `a fault is of a link`,
-		`{at: 1ms, link: "leaf0:spine0", host: h0, loss: 1}`:                                             `of a link or of a host, not of both`,
-		`{at: 1ms, link: "leaf0:spine0"}`:                                                                `a fault has one of down, loss, corrupt, ber, delay, rate`,
-		`{at: 1ms, host: h0}`:                                                                            `a fault has one of receiver, pause`,
+		`{at: 1ms, down: true}`:                                                                          `a fault needs link`,
+		`{at: 1ms, link: "leaf0:spine0", host: h0, loss: 1}`:                                             `a fault has link or host, not both`,
+		`{at: 1ms, link: "leaf0:spine0"}`:                                                                `a fault needs one of down, loss, corrupt, ber, delay, rate`,
+		`{at: 1ms, host: h0}`:                                                                            `a fault needs one of receiver, pause`,
 		`{at: 1ms, link: "leaf0:spine0", pause: [3]}`:                                                    `pause is a fault of a host`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, delay: 1us}`:                                           `delay beside loss: a fault is of one kind`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, delay: 1us}`:                                           `delay and loss are two faults`,
 		`{at: 1ms, link: "leaf0:spine9", loss: 1}`:                                                       `no link from leaf0 to "spine9"`,
 		`{at: 1ms, host: leaf0, pause: [3]}`:                                                             `leaf0 is a switch`,
 		`{at: 1ms, link: "leaf0:spine0", loss: 2}`:                                                       `loss 2 is outside 0..1`,
 		`{at: 1ms, link: "leaf0:spine0", delay: 0us}`:                                                    `delay 0s is outside 1ns..1s`,
 		`{at: 1ms, link: "leaf0:spine0", rate: 1bps}`:                                                    `rate 1bps is outside 1Mbps..10Tbps`,
-		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                 `every 1ms: the fault lasts for 1ms`,
-		`{at: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                           `it needs for`,
-		`{at: 1ms, for: 1us, times: 2, link: "leaf0:spine0", loss: 1}`:                                   `times needs the time from one to the next`,
+		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                 `every 1ms must be longer than for, 1ms`,
+		`{at: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                           `add for`,
+		`{at: 1ms, for: 1us, times: 2, link: "leaf0:spine0", loss: 1}`:                                   `times needs the time between occurrences`,
 		`{at: 1ms, for: 0s, link: "leaf0:spine0", loss: 1}`:                                              `for 0:`,
-		`{at: 1ms, link: "leaf0:spine0", down: true, one_way: true}`:                                     `a link is down both ways`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, reroute: 1ms}`:                                         `reroute is for links that go down`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, interval: 1ms}`:                                        `interval is for hosts that send PAUSE`,
-		`{at: 1ms, for: 1ms, link: "leaf0:spine0", down: false}`:                                         `a link that comes up is not taken down again`,
+		`{at: 1ms, link: "leaf0:spine0", down: true, one_way: true}`:                                     `a link goes down in both directions`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, reroute: 1ms}`:                                         `reroute applies only to links that go down`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, interval: 1ms}`:                                        `interval applies only to hosts that send PAUSE`,
+		`{at: 1ms, for: 1ms, link: "leaf0:spine0", down: false}`:                                         `for has no effect on a link that comes up`,
 		`{at: 1ms, host: h0, pause: []}`:                                                                 `pause needs priorities`,
 		`{at: 1ms, host: h0, receiver: {buffer: 1KB}}`:                                                   `missing key "rate"`,
 		`{at: 1ms, host: h0, receiver: {rate: 1Gbps, xoff: 1KB, xon: 1KB}}`:                              `xon 1KB must be below receiver.xoff 1KB`,
 		`{at: 1ms, link: "leaf0:spine0", lost: 1}`:                                                       `unknown key "lost"`,
-		`{at: 1ms, for: 5ms, link: "leaf0:spine0", loss: 1}, {at: 2ms, link: "spine0:leaf0", loss: 0.5}`: `while fault number 0, also loss, lasts at the same place`,
-		`oops`: `a fault is a mapping such as`,
+		`{at: 1ms, for: 5ms, link: "leaf0:spine0", loss: 1}, {at: 2ms, link: "spine0:leaf0", loss: 0.5}`: `fault number 0, also loss, is still active at the same place`,
+		`oops`: `a fault must be a mapping such as`,
 	} {
 		_, err := Parse("x.yaml", []byte(lab.WithFaults("  ["+item+"]")), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:5:") {
@@ -121,7 +121,7 @@ func TestFaultMistakes(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"host: {retransmit_timeout: 0s}":                               "would wait for ever",
+		"host: {retransmit_timeout: 0s}":                               "would then wait for ever",
 		"switch: {pfc: {watchdog: {detect: 0s}}}":                      "write watchdog: off",
 		"switch: {pfc: {watchdog: {restore: 0s}}}":                     "pfc.watchdog.restore 0s is outside",
 		"switch: {flow_control: cbfc, pfc: {watchdog: {detect: 1ms}}}": "there is no PFC under flow_control cbfc",
@@ -170,7 +170,7 @@ func TestRetransmitTimeout(t *testing.T) {
 				s.Host.RetransmitTimeout, variant.RetransmitTimeout, c.base, c.variant)
 		}
 	}
-	const overtake, lost = "has packets overtake each other", "with faults or a PFC watchdog that lose frames"
+	const overtake, lost = "load balancing reorders packets", "faults or a PFC watchdog can lose the last packets"
 	for _, c := range []struct{ faults, text, place, want string }{
 		{"", "switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}", "x.yaml:5:28:", overtake},
 		{"", "host: {entropy: reps, retransmit_timeout: 0s}", "x.yaml:4:43:", overtake},

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FaultView is a fault of a View: name, kind, when it happens, links (each by one of its ports, "node:peer"), one_way
-// and hosts, as far as it has them, and what it does. When and what are the fields that package settings has.
+// FaultView is the resolved form of a fault in a View: its name, kind, times, links (each by one of its ports,
+// "node:peer"), one_way, hosts, and effect. Package settings defines the fields of its times and effect.
 type FaultView struct{ json.RawMessage }
 
 func (s *Scenario) viewFaults() []FaultView {
@@ -33,7 +33,7 @@ func (s *Scenario) viewFaults() []FaultView {
 	return views
 }
 
-// viewOf is what is made of texts and numbers, for programs.
+// viewOf returns the JSON of a value that consists of texts and numbers.
 func viewOf(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -42,7 +42,7 @@ func viewOf(v any) json.RawMessage {
 	return data
 }
 
-// joinObjects is one object with the fields of several, of which the first has some.
+// joinObjects merges JSON objects, the first of which is not empty.
 func joinObjects(first json.RawMessage, others ...json.RawMessage) json.RawMessage {
 	for _, b := range others {
 		if len(b) > len("{}") {
@@ -62,7 +62,7 @@ func (f *Fault) links(plan *topologies.Plan) (names []string) {
 func (f *Fault) hosts(plan *topologies.Plan) (names []string) {
 	for i := 0; i < len(f.NICs); i++ {
 		p := &plan.Ports[f.NICs[i]]
-		// all of the host's
+		// all ports of the host
 		if n := &plan.Nodes[p.Node]; len(f.NICs) >= i+len(n.Ports) && slices.Equal(f.NICs[i:i+len(n.Ports)], n.Ports) {
 			names = append(names, n.Name)
 			i += len(n.Ports) - 1
@@ -73,7 +73,7 @@ func (f *Fault) hosts(plan *topologies.Plan) (names []string) {
 	return names
 }
 
-// Describe is the fault in a line: "at 1ms for 2ms: L2:S1 down, routes follow after 100us".
+// Describe returns the fault in one line: "at 1ms for 2ms: L2:S1 down, routes follow after 100us".
 func (f *Fault) Describe(plan *topologies.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "at %v", f.At)

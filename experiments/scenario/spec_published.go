@@ -12,10 +12,10 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// published reads what a source says came of the scenario. It comes after flows and controllers, which it names.
+// published reads the results that a source gives for the scenario. It runs after flows and controllers, which it
+// names.
 func (d *decoder) published(v *yamlspec.Value) {
-	const example = "a table is a mapping such as {title: Table 6, columns: [dcqcn], " +
-		"rows: [{metric: fct_mean, unit: ms, values: [5.2]}]}"
+	const example = "a table must be a mapping such as {title: Table 6, columns: [dcqcn], rows: [{metric: fct_mean, unit: ms, values: [5.2]}]}"
 	for _, item := range v.Mappings(example) {
 		var t measure.PublishedTable
 		var shared measure.PublishedRow
@@ -24,12 +24,12 @@ func (d *decoder) published(v *yamlspec.Value) {
 		t.Columns = d.runNames(columns)
 		d.figure(m, &shared)
 		if columns.IsSequence() && len(columns.Items()) == 0 {
-			columns.Errorf("a table has at least one column, named as its run")
+			columns.Errorf("a table needs at least one column, named like its run")
 		}
 		if rows.IsSequence() && len(rows.Items()) == 0 {
-			rows.Errorf("a table has at least one row")
+			rows.Errorf("a table needs at least one row")
 		}
-		for _, row := range rows.Mappings("a row is a mapping such as {metric: fct_mean, unit: ms, values: [5.2]}") {
+		for _, row := range rows.Mappings("a row must be a mapping such as {metric: fct_mean, unit: ms, values: [5.2]}") {
 			r := shared
 			own := publishedRowKeys(&r).Decode(row)
 			d.figure(own, &r)
@@ -48,12 +48,12 @@ func (d *decoder) published(v *yamlspec.Value) {
 	}
 }
 
-// publishedKeys returns the keys of a table, and those that are defaults for its rows.
+// publishedKeys returns the keys of a table, including defaults for its rows.
 func publishedKeys(t *measure.PublishedTable, shared *measure.PublishedRow) keys.Table {
 	return append(publishedTableKeys(t), figureKeys(shared)...)
 }
 
-// publishedTableKeys returns the keys that a table alone has.
+// publishedTableKeys returns the keys of a table without the defaults for its rows.
 func publishedTableKeys(t *measure.PublishedTable) keys.Table {
 	rows := func() keys.Table { return publishedRowKeys(new(measure.PublishedRow)) }
 	return keys.Table{
@@ -74,7 +74,7 @@ func publishedRowKeys(r *measure.PublishedRow) keys.Table {
 		"one per column, `~` where the source has none"))
 }
 
-// figureKeys returns the keys of a row that may also stand in its table.
+// figureKeys returns the keys of a row that its table may set as defaults.
 func figureKeys(r *measure.PublishedRow) keys.Table {
 	t := keys.Table{keys.Text("label", &r.Label).Usually("the metric and which flows").Means("first column of the row")}
 	return append(append(t, r.FigureKeys()...), keys.Table{
@@ -85,7 +85,7 @@ func figureKeys(r *measure.PublishedRow) keys.Table {
 	}...)
 }
 
-// figure reads what a row, or a table for its rows, says of the flows and the run of its figures.
+// figure reads the keys of a row, or of a table for its rows, that select the flows and the run of its figures.
 func (d *decoder) figure(m *yamlspec.Mapping, r *measure.PublishedRow) {
 	if tag := m.Get("tag"); tag.IsScalar() {
 		d.checkTag(r.Tag, tag)
@@ -94,29 +94,29 @@ func (d *decoder) figure(m *yamlspec.Mapping, r *measure.PublishedRow) {
 		if names := d.runNames(relative); len(names) == 1 {
 			r.RelativeTo = names[0]
 		} else if len(names) > 1 {
-			relative.Errorf("a change is against one run")
+			relative.Errorf("a change is relative to one run: name only one")
 		}
 	}
 }
 
-// runNames are names of controllers and variants; unknown ones are reported.
+// runNames returns names of controllers and variants, and reports unknown ones.
 func (d *decoder) runNames(v *yamlspec.Value) []string {
 	var names []string
 	for _, n := range v.Names() {
 		name, _, err := d.s.Controller(n.Text)
 		if err != nil {
 			n.At.Errorf("%v", err)
-			name = n.Text // still a column
+			name = n.Text // still counts as a column
 		} else if slices.Contains(names, name) {
-			n.At.Errorf("column %q is there twice", name)
+			n.At.Errorf("column %q is listed twice", name)
 		}
 		names = append(names, name)
 	}
 	return names
 }
 
-// checkRow reports what in a row does not fit together, and completes it. at returns where a key stands, in the row or
-// its table.
+// checkRow checks the keys of a row against each other and completes the row. at returns the value of a key in the row
+// or its table.
 func (d *decoder) checkRow(row *yamlspec.Value, r *measure.PublishedRow, at func(key string) *yamlspec.Value) bool {
 	known := measure.MetricByName(r.Metric)
 	if at("metric") == nil {
@@ -127,28 +127,28 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *measure.PublishedRow, at func
 	}
 	if known.OfRun {
 		for _, key := range measure.FlowSetKeys {
-			at(key).Errorf("%s is of the whole run, not of some flows", r.Metric)
+			at(key).Errorf("%s describes the whole run: remove the key that selects flows", r.Metric)
 		}
 	}
 	if r.UpTo > 0 && r.UpTo <= r.Over {
-		at("up_to").Errorf("no flow is over %v and up to %v", r.Over, r.UpTo)
+		at("up_to").Errorf("no flow is larger than %v and at most %v: raise up_to", r.Over, r.UpTo)
 	}
 	names := known.Kind.UnitNames()
-	unit := row.At("unit") // row itself without one
+	unit := row.At("unit") // the row if it has no unit
 	if unit == row {
 		unit = nil
 		if !slices.Contains(names, r.Unit) {
-			r.Unit = "" // the table's is for its other rows
+			r.Unit = "" // the table's unit is for its other rows
 		}
 	}
 	switch {
 	case r.RelativeTo != "":
-		unit.Errorf("a change against another run is in per cent: leave the unit out")
+		unit.Errorf("a change relative to another run is in percent: remove the unit")
 		r.Unit = "%"
 	case len(names) == 0:
-		unit.Errorf("%s is a bare number: leave the unit out", r.Metric)
+		unit.Errorf("%s has no unit: remove it", r.Metric)
 	case unit == nil && r.Unit == "":
-		row.Errorf("%s is %s: give its values a unit, one of %s", r.Metric, known.Kind.Name, strings.Join(names, ", "))
+		row.Errorf("%s is %s: set the unit of its values, one of %s", r.Metric, known.Kind.Name, strings.Join(names, ", "))
 	default:
 		unit.Choice(&r.Unit, names...)
 	}
@@ -158,11 +158,11 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *measure.PublishedRow, at func
 	return true
 }
 
-// values reads a row's values, one a column; ~ where the source has none.
+// values reads a row's values, one for each column; ~ marks a value that the source does not have.
 func (d *decoder) values(v *yamlspec.Value, r *measure.PublishedRow, columns []string) {
 	items := v.Items()
 	if v != nil && len(items) != len(columns) && len(columns) > 0 {
-		v.Errorf("%d values for %d columns; write ~ where the source has none", len(items), len(columns))
+		v.Errorf("the row has %d values for %d columns: write ~ where the source has none", len(items), len(columns))
 		return
 	}
 	for i, item := range items {
@@ -178,17 +178,17 @@ func (d *decoder) values(v *yamlspec.Value, r *measure.PublishedRow, columns []s
 		case absent:
 			number = ""
 		case r.RelativeTo != "" && (!percent || err != nil):
-			item.Errorf("a change against another run is in per cent: write one like -47%%")
+			item.Errorf("a change relative to another run is in percent: write a value such as -47%%")
 		case r.RelativeTo == "" && (percent || err != nil):
-			item.Errorf("%q is not a number: write one like 5.03; its unit goes into the row's unit", text)
+			item.Errorf("%q is not a number: write one such as 5.03, and set its unit with the row's unit", text)
 		case r.RelativeTo != "" && i < len(columns) && columns[i] == r.RelativeTo:
-			item.Errorf("%s is not against itself: write ~", r.RelativeTo)
+			item.Errorf("the values are relative to %s, the run of this column: write ~", r.RelativeTo)
 		}
 		r.Values = append(r.Values, measure.Printed(number))
 	}
 }
 
-// Tables returns the published tables of a view without the rows whose metric this pausenet does not know.
+// Tables returns the published tables of a view without rows whose metric this version of pausenet does not know.
 func (v *View) Tables() []measure.PublishedTable {
 	tables := slices.Clone(v.Published)
 	for i := range tables {

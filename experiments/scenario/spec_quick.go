@@ -7,12 +7,11 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// quickSuffix is what a scenario's name gets when it runs in its quick form, so that its results do not take the place
-// of the full ones.
+// quickSuffix is appended to a scenario's name in its quick form, so that its results do not replace the full ones.
 const quickSuffix = "-quick"
 
-// applyQuick changes the places that the scenario names under "quick", each by its path as --set does: its quick form,
-// of the same shape and over within a minute. A scenario without is quick enough as it is.
+// applyQuick applies the changes that the scenario lists under "quick", by paths as for --set. The quick form has the
+// same shape and finishes within a minute. A scenario without it is quick enough.
 func applyQuick(root *yamlspec.Value, dir string) *yamlspec.Value {
 	changed := root
 	root.Mapping().Get("quick").Mapping().All(func(path, value *yamlspec.Value) {
@@ -21,8 +20,8 @@ func applyQuick(root *yamlspec.Value, dir string) *yamlspec.Value {
 	return changed
 }
 
-// refuseQuickSetting reports a setting of --set that goes into the quick form: its keys are paths themselves, and it
-// has been applied before --set.
+// refuseQuickSetting rejects a --set of a key below quick: those keys are paths themselves, and are applied before
+// --set.
 func refuseQuickSetting(root *yamlspec.Value, setting string) bool {
 	path, value, _ := strings.Cut(setting, "=")
 	word, rest, _ := strings.Cut(strings.TrimSpace(path), ".")
@@ -33,14 +32,14 @@ func refuseQuickSetting(root *yamlspec.Value, setting string) bool {
 		rest = "path"
 	}
 	root.Report().Parse(yamlspec.SettingName, []byte(setting)).Errorf(
-		"quick is what --quick changes, before --set does: set the place itself, as --set %s=%s", rest, value)
+		"quick holds the changes of --quick, which apply before --set: set the place itself, as --set %s=%s", rest, value)
 	return true
 }
 
-// quickError says that mistakes are in a scenario's quick form, which are not where its keys are.
+// quickError marks mistakes in a scenario's quick form, whose positions differ from those in the file.
 func quickError(filename string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s in its quick form, which is with what quick changes:\n%w", filename, err)
+	return fmt.Errorf("%s with its quick changes applied:\n%w", filename, err)
 }

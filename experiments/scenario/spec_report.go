@@ -13,10 +13,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// noFlows is what users write for the tags of flows to be sampled if there are to be none.
+// noFlows selects no flows in the list of sampled tags.
 const noFlows = "none"
 
-// samplesPerRun is how many samples a run takes of everything if the scenario does not say how often.
+// samplesPerRun is the default number of samples in a run.
 const samplesPerRun = 1000
 
 func (d *decoder) sampling(v *yamlspec.Value) {
@@ -49,7 +49,7 @@ func (s *Sampling) keys() keys.Table {
 	}
 }
 
-// checkTag reports a tag that no flow has. It says nothing while the flows have mistakes of their own.
+// checkTag reports a tag that no flow has, unless the flows have mistakes of their own.
 func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 	var tags []string
 	for i := range d.s.Flows {
@@ -75,7 +75,7 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 	return true
 }
 
-// ports are the ports that v means.
+// ports returns the ports that v names.
 func (d *decoder) ports(v *yamlspec.Value) []topologies.PortID {
 	var text string
 	if !v.String(&text) || d.s.Topology == nil {
@@ -88,9 +88,9 @@ func (d *decoder) ports(v *yamlspec.Value) []topologies.PortID {
 	return ports
 }
 
-// FindPorts is the ports that users mean by "node:peer", all of them if links run in parallel, or by "node:n", the
-// node's port n. Where a node or peer can stand, so can one port of it: "h0.2", or its interface's name, "h0-eth2";
-// that may also be all of the text.
+// FindPorts returns the ports that "node:peer" or "node:n" names: all parallel links to the peer, or port n of the
+// node. A node or peer may also be a single port, "h0.2" or its interface's name, "h0-eth2"; such a port may also
+// stand alone.
 func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) {
 	name, peer, found := strings.Cut(text, ":")
 	node, own, err := portOf(plan, name)
@@ -106,7 +106,7 @@ func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) 
 	if n, err := strconv.Atoi(peer); err == nil {
 		switch {
 		case own != noPort:
-			return nil, fmt.Errorf("%s is one port already: write %s, or %s:%d", name, name, node.Name, plan.Ports[own].Number)
+			return nil, fmt.Errorf("%s is already a single port: write %s or %s:%d", name, name, node.Name, plan.Ports[own].Number)
 		case n < 1 || n > len(node.Ports):
 			return nil, fmt.Errorf("%s has ports 1..%d", name, len(node.Ports))
 		}
@@ -131,17 +131,17 @@ func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) 
 	case len(ports) > 0:
 		return ports, nil
 	case own != noPort:
-		return nil, fmt.Errorf("no link from %s to %q: that port is cabled to %s", name, peer, neighbours[0])
+		return nil, fmt.Errorf("no link from %s to %q: that port is connected to %s", name, peer, neighbours[0])
 	case err == nil && end != noPort:
-		return nil, fmt.Errorf("no link from %s to %q: that port is cabled to %s", name, peer, plan.PeerNode(end).Name)
+		return nil, fmt.Errorf("no link from %s to %q: that port is connected to %s", name, peer, plan.PeerNode(end).Name)
 	}
 	return nil, fmt.Errorf("no link from %s to %q%s", name, peer, yamlspec.Suggest(peer, neighbours))
 }
 
 const noPort topologies.PortID = -1
 
-// portOf is the node that a name stands for, or the node and the one port of it: "h0.2", "h0-eth2", "leaf0-eth5";
-// noPort without.
+// portOf returns the node of a name, or the node and its port: "h0.2", "h0-eth2", "leaf0-eth5". The port is noPort if
+// the name is that of a node.
 func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.PortID, error) {
 	if node := plan.NodeByName(name); node != nil {
 		return node, noPort, nil
@@ -156,7 +156,7 @@ func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.Po
 	}
 	if node, number, _ := strings.Cut(name, "."); plan.NodeByName(node) != nil &&
 		plan.NodeByName(node).Kind == topologies.Switch {
-		return nil, noPort, fmt.Errorf("%s is a switch: its ports are %s:%s, or %s:peer", node, node, cmp.Or(number, "1"),
+		return nil, noPort, fmt.Errorf("%s is a switch: name its port as %s:%s or %s:peer", node, node, cmp.Or(number, "1"),
 			node)
 	}
 	host, place, err := plan.End(name)
@@ -167,13 +167,13 @@ func portOf(plan *topologies.Plan, name string) (*topologies.Node, topologies.Po
 }
 
 func (d *decoder) report(v *yamlspec.Value) {
-	for _, item := range v.Mappings("a panel is a mapping such as {title: Queues, series: [{queue: \"L2:R1\"}]}") {
+	for _, item := range v.Mappings("a panel must be a mapping such as {title: Queues, series: [{queue: \"L2:R1\"}]}") {
 		var panel Panel
 		m := panel.keys().Decode(item)
 		if interval := d.s.Sample.Interval; interval > 0 && panel.Window%interval != 0 {
-			m.Get("window").Errorf("window %v is not a multiple of the sampling interval %v", panel.Window, interval)
+			m.Get("window").Errorf("window %v must be a multiple of the sampling interval %v", panel.Window, interval)
 		}
-		const example = "a series is a mapping such as {label: L2 to R1, queue: \"L2:R1\"}"
+		const example = "a series must be a mapping such as {label: L2 to R1, queue: \"L2:R1\"}"
 		for _, item := range m.Get("series").Mappings(example) {
 			if s, ok := d.series(item); ok {
 				panel.Series = append(panel.Series, s)
@@ -197,10 +197,10 @@ func (p *Panel) keys() keys.Table {
 
 // spans reads the intervals of time that the report's plots shade.
 func (d *decoder) spans(v *yamlspec.Value) {
-	for _, item := range v.Mappings("a span is a mapping such as {from: 20ms, to: 27ms, label: burst}") {
+	for _, item := range v.Mappings("a span must be a mapping such as {from: 20ms, to: 27ms, label: burst}") {
 		var s Span
 		if m := s.keys().Decode(item); m.Sound() && s.To <= s.From {
-			m.Get("to").Errorf("a span ends after it begins: %v is not after %v", s.To, s.From)
+			m.Get("to").Errorf("to %v must be later than from, %v", s.To, s.From)
 		}
 		d.s.Spans = append(d.s.Spans, s)
 	}
@@ -215,7 +215,7 @@ func (s *Span) keys() keys.Table {
 	}
 }
 
-// quantities are what a series may show, each by a key.
+// quantities lists the quantities of a series; each is a key.
 var quantities = []struct {
 	Quantity
 	ofTag, byPriority bool
@@ -263,13 +263,13 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		switch value := m.Get(string(q.Quantity)); {
 		case value == nil:
 		case subject != nil:
-			m.Key(string(q.Quantity)).Errorf("a series shows one quantity: %s or %s, not both", s.Quantity, q.Quantity)
+			m.Key(string(q.Quantity)).Errorf("a series shows one quantity, not both %s and %s: write two series", s.Quantity, q.Quantity)
 		default:
 			s.Quantity, subject, byPriority = q.Quantity, value, q.byPriority
 		}
 	}
 	if subject == nil {
-		v.Errorf("a series shows one of queue, ingress, pause, ce, ue, state (of a port), goodput, rate (of a flow's tag)")
+		v.Errorf("a series needs one of queue, ingress, pause, ce, ue, state (of a port), goodput or rate (of a flow's tag)")
 		return s, false
 	}
 	if s.Label == "" {
@@ -284,17 +284,16 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		s.Port, ok = d.seriesPort(subject)
 	}
 	if s.Priority > 0 && (!byPriority || s.Port == AllPorts) {
-		m.Get("priority").Errorf("priority: only queue, ingress, goodput, rate, and pause of one port, can be of one " +
-			"priority")
+		m.Get("priority").Errorf("priority: only queue, ingress, goodput, rate and the pause of one port can show a single priority")
 	}
 	s.Reference.read(m, s.Quantity)
 	return s, ok
 }
 
-// allPorts is what users write for AllPorts.
+// allPorts is the name of AllPorts in a scenario.
 const allPorts = "all"
 
-// seriesPort is the one switch port that v means.
+// seriesPort returns the one switch port that v names.
 func (d *decoder) seriesPort(v *yamlspec.Value) (topologies.PortID, bool) {
 	ports := d.ports(v)
 	switch {
@@ -306,12 +305,12 @@ func (d *decoder) seriesPort(v *yamlspec.Value) (topologies.PortID, bool) {
 		for i, id := range ports {
 			numbers[i] = fmt.Sprintf("%s:%d", node, d.s.Topology.Ports[id].Number)
 		}
-		v.Errorf("%s means %d ports: write one of %s", v.Raw(), len(ports), strings.Join(numbers, ", "))
+		v.Errorf("%s names %d ports: write one of %s", v.Raw(), len(ports), strings.Join(numbers, ", "))
 		return 0, false
 	}
 	port := &d.s.Topology.Ports[ports[0]]
 	if n := &d.s.Topology.Nodes[port.Node]; n.Kind == topologies.Host {
-		v.Errorf("%s is a host: a series shows the switch's side of the link, %s:%s",
+		v.Errorf("%s is a host: name the switch's end of the link, %s:%s",
 			n.Name, d.s.Topology.PeerNode(port.ID).Name, n.Name)
 		return 0, false
 	}

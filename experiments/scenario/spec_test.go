@@ -267,7 +267,7 @@ func TestEnd(t *testing.T) {
 	const start = "topology: star\nflows: [{tag: one, from: h0, to: h1, size: 1MB}]\n"
 	for text, want := range map[string]string{
 		"duration: 1ms\ndrain_limit: 1s":                                                      "x.yaml:4:1: drain_limit has no effect without drain: true",
-		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit 0: leave drain out",
+		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit 0: remove drain",
 		"duration: 1ms\ndrain: true\ndrain_limit: 2h":                                         "x.yaml:5:14: ",
 		"duration: 1ms\ndrain: true\ndrain_limit: 3601s":                                      "x.yaml:5:14: drain_limit 3601s is above 3600s",
 		"duration: 1ms\nworkloads: [{tag: a, all-to-all: {size: 1KB}, expect_unfinished: 2}]": "x.yaml:4:66: ",
@@ -284,7 +284,7 @@ func TestEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for set, want := range map[string]string{
-		"flows.one.size=unbounded": "x.yaml:3:1: drain waits until every flow has ended, and flow 0 (one, h0 to h1) never does: give it a size, or leave drain out",
+		"flows.one.size=unbounded": "x.yaml:3:1: drain waits until every flow has ended, but flow 0 (one, h0 to h1) never ends: give it a size or remove drain",
 	} {
 		_, err := Parse("x.yaml", []byte(start+"drain: true\nduration: 1ms"), []string{set})
 		if err == nil || !strings.Contains(err.Error(), want) {

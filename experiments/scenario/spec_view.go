@@ -15,19 +15,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// View is a resolved scenario for programs: names instead of indexes, units in the names of the JSON fields, every
-// default filled in. Spans of time are virtual nanoseconds.
+// View is a resolved scenario for programs. It has names instead of indexes, units in the names of the JSON fields,
+// and every default filled in. Durations are virtual nanoseconds.
 type View struct {
 	Name        string                       `json:"name"`
 	Description string                       `json:"description,omitempty"`
 	Topology    topologies.View              `json:"topology"`
-	Routing     *RoutingView                 `json:"routing,omitempty"` // absent: by pausenet's own hash
+	Routing     *RoutingView                 `json:"routing,omitempty"` // absent: pausenet's own hash
 	Switch      SettingsView                 `json:"switch"`
 	Host        SettingsView                 `json:"host"`
 	Controllers []string                     `json:"controllers"`
 	Variants    []VariantView                `json:"variants,omitempty"`
 	Constants   map[string]map[string]string `json:"cc,omitempty"`
-	Flows       []FlowView                   `json:"flows"` // those listed
+	Flows       []FlowView                   `json:"flows"` // the listed flows
 	Workloads   []WorkloadView               `json:"workloads,omitempty"`
 	Duration    float64                      `json:"duration_ns"`
 	Drain       bool                         `json:"drain"`
@@ -35,7 +35,7 @@ type View struct {
 	Seed        uint64                       `json:"seed"`
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
-	// ReportDefault says that a run has chosen the panels by what it measured: the scenario names none.
+	// ReportDefault says that a run chose the panels by its measurements, because the scenario names none.
 	ReportDefault bool                     `json:"report_default,omitempty"`
 	LookAt        []string                 `json:"look_at,omitempty"`
 	Spans         []SpanView               `json:"spans,omitempty"`
@@ -44,26 +44,26 @@ type View struct {
 	Published     []measure.PublishedTable `json:"published,omitempty"`
 }
 
-// RoutingView is how a View's switches choose among equal-cost ports.
+// RoutingView describes how a View's switches choose among equal-cost ports.
 type RoutingView struct {
 	Hash string `json:"hash"`
 }
 
-// SettingsView is the settings of switches or hosts in a View: an object with the fields that package settings has.
-// Those of switches that are auto have a number if it is the same for all ports, or switches, and are absent if it is
-// not: the field auto, an AutoView, has each.
+// SettingsView holds the settings of switches or hosts in a View, an object with the fields that package settings
+// defines. An automatic setting of switches has a number if it is the same everywhere. Otherwise it is absent, and the
+// field auto, an AutoView, has each value.
 type SettingsView struct{ json.RawMessage }
 
-// Auto is what is automatic in the view of a switch, nil if nothing is.
+// Auto returns the automatic settings in the view of a switch, or nil if there are none.
 func (v *SettingsView) Auto() *AutoView {
 	var view struct {
 		Auto *AutoView `json:"auto"`
 	}
-	_ = json.Unmarshal(v.RawMessage, &view) // of another version, perhaps, without it
+	_ = json.Unmarshal(v.RawMessage, &view) // of another version, possibly without the field
 	return view.Auto
 }
 
-// VariantView is a controller of a View under settings of its own. Constants that it does not name are the View's.
+// VariantView describes a controller of a View with its own settings. Other constants are the View's.
 type VariantView struct {
 	Name      string            `json:"name"`
 	CC        string            `json:"cc"`
@@ -72,44 +72,45 @@ type VariantView struct {
 	Host      *SettingsView     `json:"host,omitempty"`
 }
 
-// FlowView is a flow of a View; its number is its index.
+// FlowView describes a flow of a View; the flow's number is its index.
 type FlowView struct {
-	Tag          string      `json:"tag"`
-	From         string      `json:"from"`
-	To           string      `json:"to"`
-	Size         units.Bytes `json:"size_bytes"` // 0: unbounded
-	Start        float64     `json:"start_ns"`
-	Jitter       float64     `json:"jitter_ns,omitempty"` // within which the seed delays the start, which has that in it
-	Via          []string    `json:"via,omitempty"`
-	StartRate    units.Rate  `json:"start_rate_bps,omitempty"`
-	ConstantRate units.Rate  `json:"constant_rate_bps,omitempty"`
-	Unfinished   bool        `json:"expect_unfinished,omitempty"`
+	Tag   string      `json:"tag"`
+	From  string      `json:"from"`
+	To    string      `json:"to"`
+	Size  units.Bytes `json:"size_bytes"` // 0: unbounded
+	Start float64     `json:"start_ns"`
+	// upper bound of the random delay of the start, which includes the delay
+	Jitter       float64    `json:"jitter_ns,omitempty"`
+	Via          []string   `json:"via,omitempty"`
+	StartRate    units.Rate `json:"start_rate_bps,omitempty"`
+	ConstantRate units.Rate `json:"constant_rate_bps,omitempty"`
+	Unfinished   bool       `json:"expect_unfinished,omitempty"`
 	OwnView
 }
 
-// OwnView is what a flow, or a workload's flows, have of their own.
+// OwnView holds the settings of a flow, or a workload's flows, that differ from the run's.
 type OwnView struct {
 	CC  string  `json:"cc,omitempty"` // congestion control
 	QPs *QPView `json:"qps,omitempty"`
-	// Priority is absent if it is the hosts'.
+	// Priority is absent if it is the hosts' data priority.
 	Priority *int       `json:"priority,omitempty"`
 	Weight   int        `json:"weight,omitempty"` // absent: 1
 	Stop     float64    `json:"stop_ns,omitempty"`
 	OnOff    *OnOffView `json:"on_off,omitempty"`
 }
 
-// OnOffView are the periods of a flow that does not send all the time.
+// OnOffView holds the on and off periods of a flow.
 type OnOffView struct {
 	On  float64 `json:"on_ns"`
 	Off float64 `json:"off_ns"`
 }
 
-// QPView are several QPs of a flow.
+// QPView describes a flow with several QPs.
 type QPView struct {
 	Count int `json:"count"`
-	// that they take in turn; absent: they have equal shares of the packets
+	// size of the messages that they send in turn; absent: equal shares of the packets
 	Message units.Bytes `json:"message_bytes,omitempty"`
-	Via     []string    `json:"via,omitempty"` // that their paths go through, one each in turn
+	Via     []string    `json:"via,omitempty"` // switches on their paths, one for each QP in turn
 }
 
 func (o *Own) view() OwnView {
@@ -127,7 +128,7 @@ func (o *Own) view() OwnView {
 	return v
 }
 
-// describe is it in words, a part each.
+// describe returns the settings in words, one text for each.
 func (v *OwnView) describe() (parts []string) {
 	if v.CC != "" {
 		parts = append(parts, "under "+v.CC)
@@ -155,14 +156,14 @@ func (v *OwnView) describe() (parts []string) {
 	return parts
 }
 
-// SampleView is what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
+// SampleView describes what a View's run records over time. Ports are written "node:peer"; empty lists mean all.
 type SampleView struct {
 	Interval float64  `json:"interval_ns"`
 	Ports    []string `json:"ports,omitempty"`
-	Flows    []string `json:"flows,omitempty"` // ["none"]: none
+	Flows    []string `json:"flows,omitempty"` // ["none"]: no flow
 }
 
-// PanelView is a panel of a View's report.
+// PanelView describes a panel of a View's report.
 type PanelView struct {
 	Window float64      `json:"window_ns,omitempty"`
 	Title  string       `json:"title"`
@@ -171,27 +172,28 @@ type PanelView struct {
 	Series []SeriesView `json:"series"`
 }
 
-// SeriesView is a series of a PanelView. Subject is a port ("node:peer") or a flow's tag, as the quantity asks.
+// SeriesView describes a series of a PanelView. Subject is a port ("node:peer") or a flow's tag, depending on the
+// quantity.
 type SeriesView struct {
 	Label    string   `json:"label"`
 	Quantity Quantity `json:"quantity"`
 	Subject  string   `json:"subject"`
-	Priority *uint8   `json:"priority,omitempty"` // absent: all that data has
-	// Reference is the level to draw, 0: none. Of a setting (ReferenceTo) it is the run's: the view of a scenario without
-	// a controller has none.
+	Priority *uint8   `json:"priority,omitempty"` // absent: all priorities of data
+	// Reference is the level to draw; 0: none. The level of a setting (ReferenceTo) comes from the run, so the view of
+	// a scenario without a controller has none.
 	Reference      float64 `json:"reference,omitempty"`
 	ReferenceTo    string  `json:"reference_to,omitempty"`
 	ReferenceLabel string  `json:"reference_label,omitempty"`
 }
 
-// SpanView is a stretch of time that a View's report shades.
+// SpanView describes an interval of time that a View's report shades.
 type SpanView struct {
 	From  float64 `json:"from_ns"`
 	To    float64 `json:"to_ns"`
 	Label string  `json:"label"`
 }
 
-// View is s for programs.
+// View returns the resolved scenario for programs.
 func (s *Scenario) View() View {
 	v := View{
 		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
@@ -277,7 +279,7 @@ func viewPanels(plan *topologies.Plan, panels []Panel) (all []PanelView) {
 	return all
 }
 
-// PortLabel is a port as scenarios write it: "node:peer", or "node:number" where links run in parallel.
+// PortLabel returns a port as scenarios write it: "node:peer", or "node:number" for one of several parallel links.
 func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
 	if p := &plan.Ports[id]; len(plan.PortBetween(p.Node, plan.PeerNode(id).ID)) > 1 {
 		return plan.Nodes[p.Node].Name + ":" + strconv.Itoa(p.Number)
@@ -320,7 +322,7 @@ func viewHost(s *hostagent.Settings) SettingsView { return SettingsView{viewOf(s
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
 
-// Describe is what a variant is in a line.
+// Describe returns a variant in one line.
 func (v *VariantView) Describe() string {
 	variant := Variant{Name: v.Name, CC: v.CC, Constants: v.Constants}
 	if v.Switch != nil {

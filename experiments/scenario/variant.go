@@ -15,22 +15,22 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// AllControllers is what users name for every congestion control of the registry.
+// AllControllers names every congestion control of the registry.
 const AllControllers = "all"
 
-// Variant is a congestion control that a scenario runs under settings of its own, beside others or beside itself.
+// Variant is a congestion control with settings of its own, which a scenario runs beside other controllers.
 type Variant struct {
-	Name string // of its run; no congestion control of the registry has it
-	CC   string // the congestion control's name
-	// Constants are its own, by parameter name; they take precedence over the scenario's for the congestion control.
+	Name string // of its run; differs from all names in the registry
+	CC   string // name of the congestion control
+	// Constants are its own constants, by parameter name; they override the scenario's for the congestion control.
 	Constants map[string]string
-	// Switch are the settings of the switches in its run; nil: the scenario's.
+	// Switch holds the switch settings of its run; nil: the scenario's.
 	Switch *switchagent.Settings
-	// Host are the settings of the hosts in its run; nil: the scenario's.
+	// Host holds the host settings of its run; nil: the scenario's.
 	Host *hostagent.Settings
 }
 
-// variant is the scenario's variant of that name, nil if it has none.
+// variant returns the scenario's variant of that name, or nil.
 func (s *Scenario) variant(name string) *Variant {
 	for i := range s.Variants {
 		if strings.EqualFold(s.Variants[i].Name, name) {
@@ -40,8 +40,8 @@ func (s *Scenario) variant(name string) *Variant {
 	return nil
 }
 
-// ControllerNames are the names of the runs that a user means by a list of controllers: names of the scenario's
-// variants and of the registry, in any case, or AllControllers.
+// ControllerNames returns the names of the runs for a user's list of controllers: names of variants and of the
+// registry, in any case, or AllControllers.
 func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 	var names []string
 	for _, g := range given {
@@ -56,7 +56,7 @@ func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 				return nil, err
 			}
 			if slices.Contains(names, name) {
-				return nil, fmt.Errorf("congestion control %s is named twice", name)
+				return nil, fmt.Errorf("congestion control %s is listed twice", name)
 			}
 			names = append(names, name)
 		}
@@ -64,7 +64,7 @@ func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 	return names, nil
 }
 
-// Controller is the run's name and the congestion control that a name means in this scenario.
+// Controller returns the run's name and the congestion control for a name in this scenario.
 func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	if v := s.variant(name); v != nil {
 		spec, err := s.lookup(v.CC)
@@ -92,7 +92,7 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	return "", nil, err
 }
 
-// Under is the scenario as a run of the named controller or variant meets it, the run's name, and the congestion
+// Under returns the scenario with the settings of the named controller or variant, the run's name, and the congestion
 // control.
 func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 	name, spec, err := s.Controller(name)
@@ -116,7 +116,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 	return &own, name, spec, nil
 }
 
-// constants are the scenario's for a congestion control, with a variant's laid over them.
+// constants returns the scenario's constants for a congestion control, overridden by a variant's.
 func (s *Scenario) constants(spec *cc.Spec, own map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, spec.Constants(s.ControllerSettings))
@@ -124,7 +124,7 @@ func (s *Scenario) constants(spec *cc.Spec, own map[string]string) map[string]st
 	return all
 }
 
-// Describe is what a variant is in a line: "dcqcn with g = 1/16; own switch settings".
+// Describe returns a variant in one line: "dcqcn with g = 1/16; own switch settings".
 func (v *Variant) Describe() string {
 	constants := make([]string, 0, len(v.Constants))
 	for _, key := range slices.Sorted(maps.Keys(v.Constants)) {

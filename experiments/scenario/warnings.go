@@ -13,16 +13,16 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// Warnings are what is off with a scenario under these controllers or variants, though it can be run: settings by which
-// lossless frames may be lost, and such that cannot act. Each is a sentence with its numbers. Of several controllers it
-// says which is meant, unless all are.
+// Warnings returns likely mistakes in a valid scenario: settings that may drop lossless frames, and settings that have
+// no effect. Each is a sentence with its numbers. It begins with the controllers or variants concerned, unless that is
+// all of them.
 func Warnings(s *Scenario, controllers []string) []string {
 	var texts []string
-	under := map[string][]string{} // the controllers that a text is about
+	under := map[string][]string{} // the controllers with this warning
 	for _, name := range controllers {
 		own, name, spec, err := s.Under(name)
 		if err != nil {
-			continue // Check says so
+			continue // Check reports it
 		}
 		for _, text := range own.warnings(spec) {
 			if under[text] == nil {
@@ -39,11 +39,11 @@ func Warnings(s *Scenario, controllers []string) []string {
 	return append(texts, s.idleSettings(controllers)...)
 }
 
-// idleSettings warns of settings of switches and hosts that differ from their defaults and act neither under these
-// controllers nor under any that the scenario lists: what some of a comparison's runs have no use for is nothing to
-// warn of.
+// idleSettings returns warnings about settings of switches and hosts that differ from their defaults but have no
+// effect under any of these controllers or the scenario's own. A setting that only some runs of a comparison use gets
+// no warning.
 func (s *Scenario) idleSettings(controllers []string) (texts []string) {
-	idle := map[string]string{} // why; by key
+	idle := map[string]string{} // the reason, by key
 	var keys []string
 	first := true
 	for _, name := range slices.Concat(controllers, s.Controllers) {
@@ -52,7 +52,7 @@ func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 			continue
 		}
 		if own.cnpAuto {
-			own.Host.CNPInterval = settings.CNPAuto // as nobody has said otherwise
+			own.Host.CNPInterval = settings.CNPAuto // the user left it to the congestion control
 		}
 		w := warner{s: own, spec: spec, needs: spec.Needs}
 		if all, err := own.flowControllers(spec); err == nil {
@@ -84,8 +84,8 @@ func (s *Scenario) idleSettings(controllers []string) (texts []string) {
 	return texts
 }
 
-// LiveWarnings are those of a live fabric under a congestion control, of the switches with some indexes or of all. What
-// its programs send may have any priority.
+// LiveWarnings returns the warnings for a live fabric under a congestion control, for the switches with the given
+// indexes or, without any, for all. Programs on the fabric may send in any priority.
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
 	w.buffers()
@@ -97,7 +97,7 @@ func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	return w.texts
 }
 
-// files warns of what the readers of workloads' files left out.
+// files adds the warnings of the readers of workload files.
 func (w *warner) files() {
 	for i := range w.s.Workloads {
 		if own := &w.s.Workloads[i]; own.warning != "" {
@@ -106,10 +106,10 @@ func (w *warner) files() {
 	}
 }
 
-// warnings are those of a run under a congestion control.
+// warnings returns the warnings for a run under a congestion control.
 func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs}
-	if all, err := s.flowControllers(spec); err == nil { // Check says so otherwise
+	if all, err := s.flowControllers(spec); err == nil { // Check reports the error
 		w.needs = all.needs
 	}
 	w.files()
@@ -139,13 +139,13 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 type warner struct {
 	s     *Scenario
 	spec  *cc.Spec
-	needs cc.SwitchNeeds // of all flows' congestion controls
+	needs cc.SwitchNeeds // of the congestion controls of all flows
 	live  bool
-	only  []int // switches that it is about; empty: all
+	only  []int // indexes of the switches concerned; empty: all
 	texts []string
 }
 
-// isAbout says whether the switch with an index is one of those.
+// isAbout reports whether the warnings cover the switch with an index.
 func (w *warner) isAbout(index int) bool { return len(w.only) == 0 || slices.Contains(w.only, index) }
 
 func (w *warner) warn(format string, args ...any) {
@@ -154,16 +154,16 @@ func (w *warner) warn(format string, args ...any) {
 	}
 }
 
-// Few are a few of the names, and how many others there are.
+// Few joins the names, and replaces all but the first few with their number.
 func Few(names []string) string {
 	const most = 3
-	if len(names) <= most+1 { // and never one other
+	if len(names) <= most+1 { // "and 1 others" would be as long as the name
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// data are the priorities of flows' data; in a live fabric the hosts'.
+// data returns the priorities of the flows' data, or in a live fabric the hosts' data priority.
 func (w *warner) data() uint8 {
 	if w.live {
 		return 1 << w.s.Host.DataPriority
@@ -171,7 +171,7 @@ func (w *warner) data() uint8 {
 	return w.s.DataPriorities()
 }
 
-// used are the priorities that a run's packets have.
+// used returns the priorities of a run's packets.
 func (w *warner) used() (set uint8) {
 	host := HostSettings(w.s, w.needs)
 	set = w.data()
@@ -187,30 +187,30 @@ func (w *warner) used() (set uint8) {
 	return set
 }
 
-// cnmPriority is that of CNMs.
+// cnmPriority is the priority of CNMs.
 const cnmPriority = 7
 
-// carries says what the run's packets are and which priorities they have.
+// carries returns a sentence on the priorities of the run's packets.
 func (w *warner) carries() string {
 	host := HostSettings(w.s, w.needs)
 	data := fmt.Sprintf("priority %d", host.DataPriority)
 	if set := w.data(); set&(set-1) != 0 || set != 1<<host.DataPriority {
 		data = fmt.Sprintf("priorities %v", keys.PriorityList(set))
 	}
-	text := fmt.Sprintf("data has %s, ACK, NAK and CNP %d", data, host.ControlPriority)
+	text := fmt.Sprintf("data has %s, and ACK, NAK and CNP have %d", data, host.ControlPriority)
 	if host.ACKsWithData {
 		text = fmt.Sprintf("data, ACK and NAK have %s", data)
 		if host.Notify != hostagent.NotifyNone {
-			text += fmt.Sprintf(", CNP %d", host.ControlPriority)
+			text += fmt.Sprintf(", CNP has %d", host.ControlPriority)
 		}
 	}
 	if w.needs.CNM {
-		text += fmt.Sprintf(", CNMs %d", cnmPriority)
+		text += fmt.Sprintf(", CNMs have %d", cnmPriority)
 	}
 	return text
 }
 
-// lossless are the priorities that flow control is on.
+// lossless returns the priorities with flow control.
 func (w *warner) lossless() uint8 {
 	if w.s.Switch.FlowControl == switchagent.FlowCBFC {
 		return w.s.Switch.CBFC.Priorities

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// balancing warns of keys of load balancing that its mode has no use for, or the topology.
+// balancing warns of load balancing settings that the mode or the topology ignores.
 func (w *warner) balancing() {
 	if several, uneven := w.choices(); !several {
 		if w.s.Switch.Balancing != switchagent.Default().Balancing {
@@ -27,20 +27,20 @@ func (w *warner) balancing() {
 		}
 		return
 	} else if w.s.Topology.Weighted() && !uneven {
-		w.warn("the topology's weights of links have no effect: no two links of equal cost have different ones")
+		w.warn("the topology's weights of links have no effect: links of equal cost have equal weights")
 	}
 	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
 		switch lb := &w.s.Switch.Balancing; {
 		case lb.Mode != switchagent.BalanceECMP:
-			w.warn("host.entropy %v has no effect: switches choose by load_balancing.mode %v, and not by a hash", e, lb.Mode)
+			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash", e, lb.Mode)
 		case lb.Fields != switchagent.HashFiveTuple && lb.Fields != switchagent.HashPorts:
-			w.warn("host.entropy %v has no effect: switches hash %v only, and not the source port", e, lb.Fields)
+			w.warn("host.entropy %v has no effect: switches hash only %v, not the source port", e, lb.Fields)
 		}
 	}
 	b, usual := &w.s.Switch.Balancing, switchagent.Default().Balancing
 	idle := func(key, of string, changed bool) {
 		if changed {
-			w.warn("switch.load_balancing.%s has no effect: it is of %s, and the mode is %v", key, of, b.Mode)
+			w.warn("switch.load_balancing.%s has no effect: it applies to mode %s, and the mode is %v", key, of, b.Mode)
 		}
 	}
 	if b.Mode != switchagent.BalanceECMP {
@@ -48,7 +48,7 @@ func (w *warner) balancing() {
 		idle("fields", "ecmp", b.Fields != usual.Fields)
 	}
 	if !b.Flowlets() {
-		idle("gap", "flowlet, and adaptive by the flowlet", b.Gap != usual.Gap)
+		idle("gap", "flowlet, or adaptive by flowlet", b.Gap != usual.Gap)
 	}
 	if b.Mode != switchagent.BalanceSpray {
 		idle("order", "spray", b.RoundRobin)
@@ -58,7 +58,7 @@ func (w *warner) balancing() {
 	}
 }
 
-// choices says whether any switch has several equal-cost ports, and whether links' weights prefer any of them.
+// choices reports whether any switch has several equal-cost ports, and whether weights of links prefer some of these.
 func (w *warner) choices() (several, uneven bool) {
 	for _, ports := range w.s.Topology.Routes().Groups {
 		distinct := len(slices.Compact(slices.Sorted(slices.Values(ports))))
@@ -68,11 +68,11 @@ func (w *warner) choices() (several, uneven bool) {
 	return several, uneven
 }
 
-// mostPolarised bounds the flows whose paths polarisation looks at.
+// mostPolarised limits the flows whose paths polarisation examines.
 const mostPolarised = 20_000
 
-// polarisation warns of switches that choose among far fewer of their equal-cost ports than a hash of their flows alone
-// would: the switches before them have chosen those flows by the same hash, or what is hashed is the same of all.
+// polarisation warns of switches that use far fewer of their equal-cost ports than a hash of their flows should. The
+// cause is that earlier switches chose these flows by the same hash, or that the hashed fields of all flows are equal.
 func (w *warner) polarisation() {
 	plan, b := w.s.Topology, &w.s.Switch.Balancing
 	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed &&
@@ -82,7 +82,7 @@ func (w *warner) polarisation() {
 	type choice struct{ sw, group int32 }
 	type taken struct {
 		flows int
-		again bool // a switch before has chosen among ports for them by the same hash
+		again bool // an earlier switch chose among ports for these flows by the same hash
 		ports map[topologies.PortID]bool
 	}
 	routes, portsOf := plan.Routes(), w.s.PortsOf(w.s.Seed)
@@ -91,7 +91,7 @@ func (w *warner) polarisation() {
 		f := &w.s.Flows[i]
 		ports, err := portsOf(i)
 		if err != nil {
-			return // Check says so
+			return // Check reports it
 		}
 		leaf := int(routes.Leaf[plan.Ports[plan.Nodes[f.Destination].Ports[f.Pair.To]].Interface])
 		chosen := false
@@ -121,8 +121,8 @@ func (w *warner) polarisation() {
 	var example string
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
 		var all, several []float64
-		// whether each takes one port for flows that the same hash has dealt out before, and how often that would be, a
-		// logarithm
+		// one: each switch uses a single port for flows that the same hash has already spread; product: the
+		// probability of that by chance, as a logarithm
 		one, product := true, 0.0
 		for _, key := range byTier[tier] {
 			c := choices[key]
@@ -140,7 +140,7 @@ func (w *warner) polarisation() {
 		if names == nil {
 			key := byTier[tier][worst]
 			c := choices[key]
-			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which take %d of them",
+			example = fmt.Sprintf("%s has %d equal-cost ports for %d flows, which use only %d of them",
 				plan.Nodes[plan.Switch[key.sw]].Name, len(routes.Groups[key.group]), c.flows, len(c.ports))
 		}
 		for i, key := range byTier[tier] {
@@ -154,22 +154,24 @@ func (w *warner) polarisation() {
 	}
 	why, remedy := fmt.Sprintf("they hash %v only", b.Fields), "load_balancing.fields: 5-tuple"
 	if plan.Balancing.OneSeed {
-		why, remedy = "the switches before them have chosen these flows by the same hash, of one seed", "load_balancing.seed: own"
+		why, remedy = "the switches before them chose these flows by the same hash, with the same seed", "load_balancing.seed: own"
 	}
-	w.warn("hashes are polarised at %s: %s; %s; switch.%s is what to change", Few(names), example, why, remedy)
+	w.warn("hashes are polarised at %s: %s; %s; set switch.%s", Few(names), example, why, remedy)
 }
 
-// chance bounds the logarithm of the probability that so many flows take no more than used of n ports, each at random.
+// chance returns an upper bound, as a logarithm, of the probability that this many flows use at most used of n ports
+// if each chooses one at random.
 func chance(n, used, flows int) float64 {
-	ways := 0.0 // to pick the ports, as a logarithm
+	ways := 0.0 // of choosing the ports, as a logarithm
 	for i := range used {
 		ways += math.Log(float64(n-i) / float64(i+1))
 	}
 	return min(0, ways+float64(flows)*math.Log(float64(used)/float64(n)))
 }
 
-// together is how often events with these logarithms of probabilities come together, or rarer ones (Fisher's method):
-// the logarithm of a probability that is uniform has an exponential distribution, and the sum of as many Erlang's.
+// together returns the probability that independent events with these logarithms of probabilities, or rarer ones,
+// occur together (Fisher's method). The logarithm of a uniform probability has an exponential distribution, so the sum
+// has an Erlang distribution.
 func together(logarithms []float64) float64 {
 	sum := 0.0
 	for _, x := range logarithms {

@@ -12,11 +12,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostReroutes bounds how many states of the links are searched for a cycle.
+// mostReroutes limits the states of the links that are searched for a cycle.
 const mostReroutes = 64
 
-// cycles warns of routes by which queues can wait for one another in a cycle: the plan's own, and those that follow
-// faults.
+// cycles warns of routes by which queues can wait for one another in a cycle: the topology's routes, and the routes
+// after faults.
 func (w *warner) cycles() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := s.PFC.Priorities
@@ -38,7 +38,7 @@ func (w *warner) cycles() {
 	}
 }
 
-// cycle warns of a cycle if there is one.
+// cycle warns if the dependencies have a cycle.
 func (w *warner) cycle(d *topologies.Dependencies, when string) {
 	cycle := d.Cycle()
 	if cycle == nil {
@@ -50,19 +50,18 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 	}
 	remedy := ""
 	if w.s.Switch.FlowControl == switchagent.FlowPFC {
-		remedy = "; switch.pfc.watchdog ends a deadlock at the price of what it drops"
+		remedy = "; switch.pfc.watchdog ends a deadlock by dropping frames"
 	}
-	w.warn("the routes%s can close a cycle of buffers: %s. Each of these queues can wait for the next, and the last for the first, which is a "+
-		"deadlock. Routes that never lead down and up again have no cycle%s", when, strings.Join(names, " > "), remedy)
+	w.warn("the routes%s allow a cyclic buffer dependency: %s. Each of these queues can wait for the next, and the last for the first, which can become a deadlock. Routes that never go up again after they went down have no such cycle%s", when, strings.Join(names, " > "), remedy)
 }
 
-// trips are the pairs of interfaces of which one may send to the other, those of them that go by any shortest path, and
-// the paths of the others. In a live fabric anybody may send to anybody.
+// trips returns the pairs of interfaces between which packets travel (every), those of them that may use any shortest
+// path (free), and the paths of the others. In a live fabric any interface may send to any other.
 func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	plan := w.s.Topology
 	if w.live {
 		routes := plan.Routes()
-		first := map[int32]int{} // an interface of each leaf, and of its last one
+		first := map[int32]int{} // one interface of each leaf
 		for h, leaf := range routes.Leaf {
 			if _, found := first[leaf]; !found {
 				first[leaf] = h
@@ -102,18 +101,18 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	return every, free, paths
 }
 
-// linkState is which links are down when routes follow, by link.
+// linkState holds the links that are down when routes change, by index.
 type linkState struct {
 	at   vtime.Time
 	down map[int]bool
 }
 
-// reroutes are the first states of the links that routes follow, each once.
+// reroutes returns the first distinct states of the links to which routes adapt.
 func (w *warner) reroutes() (states []linkState) {
 	plan := w.s.Topology
 	type change struct {
 		at   vtime.Time
-		link int // negative: routes follow
+		link int // negative: routes adapt
 		up   bool
 	}
 	var changes []change
@@ -150,7 +149,7 @@ func (w *warner) reroutes() (states []linkState) {
 			}
 			continue
 		}
-		if key := fmt.Sprint(down); !seen[key] && len(states) < mostReroutes { // Sprint has a map's keys in their order
+		if key := fmt.Sprint(down); !seen[key] && len(states) < mostReroutes { // Sprint sorts a map's keys
 			seen[key] = true
 			states = append(states, linkState{c.at, maps.Clone(down)})
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// weights warns of weights among no others.
+// weights warns of a flow's weight if no other flow competes with it.
 func (w *warner) weights() {
 	type class struct {
 		host           topologies.NodeID
@@ -25,7 +25,8 @@ func (w *warner) weights() {
 		}
 		return c
 	}
-	alone := map[class]int{} // 1 + the flow of weight that is alone in a class; -1: there are others
+	// 1 + the index of the only flow of a class, if it has a weight; -1: the class has several flows
+	alone := map[class]int{}
 	for i := range w.s.Flows {
 		if own := w.s.Flows[i].own(); own.Weight > 0 && alone[of(&w.s.Flows[i])] == 0 {
 			alone[of(&w.s.Flows[i])] = 1 + i
@@ -42,13 +43,13 @@ func (w *warner) weights() {
 	for _, i := range slices.Sorted(maps.Values(alone)) {
 		if i > 0 {
 			f := &w.s.Flows[i-1]
-			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; leave weight out", i-1,
+			w.warn("the weight of flow %d (%s) has no effect: no other flow of %s has its priority; remove weight", i-1,
 				f.Tag, w.s.Topology.Nodes[f.Source].Name)
 		}
 	}
 }
 
-// periods warns of flows whose first time on lasts as long as the run may.
+// periods warns of flows whose first on period lasts to the end of the run.
 func (w *warner) periods() {
 	end := w.s.Duration
 	if w.s.Drain {
@@ -56,20 +57,20 @@ func (w *warner) periods() {
 	}
 	for i := range w.s.Flows {
 		if f := &w.s.Flows[i]; f.own().Off > 0 && f.Start+f.own().On >= end {
-			w.warn("on_off of flows %s has no effect: from their start they are on for %v, and the run has ended by then, at %v",
+			w.warn("on_off of flows %s has no effect: their first on period of %v lasts to the end of the run, at %v",
 				f.Tag, f.own().On, end)
 		}
 	}
 }
 
-// qps warns of QPs that nothing is left for: no flow of the tag has as many packets, or messages.
+// qps warns of QPs without packets: no flow of the tag has that many packets or messages.
 func (w *warner) qps() {
 	type kind struct {
 		tag string
 		of  QPs
 	}
 	var all []kind
-	longest := map[kind]units.Bytes{} // of the flows' sizes; 0: one is unbounded
+	longest := map[kind]units.Bytes{} // the largest size of the flows; 0: a flow is unbounded
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
 		k := kind{f.Tag, f.own().QPs}
@@ -98,12 +99,12 @@ func (w *warner) qps() {
 		if used == 1 {
 			unit = strings.Replace(unit, "s of ", " of ", 1)
 		}
-		w.warn("flows %s have %d QPs, and the longest is %v, %s: the others carry nothing; qps %d is enough", k.tag,
+		w.warn("flows %s have %d QPs, but the longest flow is %v, %s: the other QPs carry nothing; set qps to %d", k.tag,
 			k.of.Count, longest[k], unit, used)
 	}
 }
 
-// grants warns of a rate to begin with where receivers' grants are all that a flow goes by.
+// grants warns of a start_rate under a congestion control whose receivers grant every byte.
 func (w *warner) grants() {
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
@@ -111,16 +112,16 @@ func (w *warner) grants() {
 		if own := f.own().CC; own != "" {
 			var err error
 			if spec, err = w.s.lookup(own); err != nil {
-				continue // Check says so
+				continue // Check reports it
 			}
 		}
 		if spec.Needs.Grants && f.Extra().StartRate > 0 {
-			w.warn("start_rate has no effect under %s, whose flows send what their receivers grant: leave it out, or set cc.%s.initial_credit", spec.Name, spec.Name)
+			w.warn("start_rate has no effect under %s, because flows send what their receivers grant: remove it or set cc.%s.initial_credit", spec.Name, spec.Name)
 		}
 	}
 }
 
-// constants warns of constants of the flows' congestion controls that have been set and have no effect.
+// constants warns of constants that are set but that the flows' congestion controls ignore.
 func (w *warner) constants() {
 	seen := []string{}
 	for i := range w.s.Flows {
@@ -128,7 +129,7 @@ func (w *warner) constants() {
 		if own := w.s.Flows[i].own().CC; own != "" {
 			var err error
 			if spec, err = w.s.lookup(own); err != nil {
-				continue // Check says so
+				continue // Check reports it
 			}
 		}
 		if slices.Contains(seen, spec.Name) {
@@ -141,7 +142,7 @@ func (w *warner) constants() {
 				byReason[why] = append(byReason[why], "cc."+spec.Name+"."+name)
 			}
 		}
-		for why, keys := range byReason { // a control has one reason
+		for why, keys := range byReason { // a congestion control has at most one reason
 			have := "has"
 			if len(keys) > 1 {
 				have = "have"
@@ -151,7 +152,8 @@ func (w *warner) constants() {
 	}
 }
 
-// IdleConstant says why a constant of a congestion control has no effect in the scenario; empty: it has one.
+// IdleConstant returns the reason why a constant of a congestion control has no effect in the scenario; empty: it has
+// an effect.
 func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
 	if spec.Idle == nil || len(s.Flows) == 0 {
 		return ""
@@ -159,7 +161,7 @@ func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
 	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings),
 		Environment(s.Topology, &s.Flows[0], spec.Needs))
 	if err != nil {
-		return "" // Check says so
+		return "" // Check reports it
 	}
 	if names, why := spec.Idle(&set); slices.Contains(names, name) {
 		return why
@@ -167,7 +169,7 @@ func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
 	return ""
 }
 
-// controllers warns of a congestion control that no flow is under.
+// controllers warns of a congestion control that no flow uses.
 func (w *warner) controllers() {
 	for i := range w.s.Flows {
 		if own := w.s.Flows[i].own(); own.CC == "" {
@@ -175,11 +177,11 @@ func (w *warner) controllers() {
 		}
 	}
 	if len(w.s.Flows) > 0 {
-		w.warn("no flow is under %s: each has a congestion control of its own (cc), so that controllers and --cc decide nothing but what runs are called", w.spec.Name)
+		w.warn("no flow uses %s: each has a congestion control of its own (cc), so controllers and --cc only name the runs", w.spec.Name)
 	}
 }
 
-// programs warns of what a topology says for programs, which a run has not.
+// programs warns of settings for programs, which a run does not execute.
 func (w *warner) programs() {
 	plan := w.s.Topology
 	var nodes, keys, verbs, links []string
@@ -196,7 +198,7 @@ func (w *warner) programs() {
 		}
 	}
 	if len(nodes) > 0 {
-		w.warn("%s of %s: no effect in a run, which has no programs; pausenet up deploys what programs on nodes find",
+		w.warn("%s of %s: no effect in a run, which executes no programs on nodes; pausenet up uses them",
 			strings.Join(keys, ", "), Few(nodes))
 	}
 	for _, c := range plan.Commands {
@@ -206,18 +208,18 @@ func (w *warner) programs() {
 		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", Few(verbs))
 	}
 	if plan.LearnGateway {
-		w.warn("l2: learn: no effect in a run, whose hosts send no ARP and no neighbour discovery")
+		w.warn("l2: learn: no effect in a run, whose hosts send no ARP or neighbour discovery")
 	}
 	pfc := w.s.Switch.FlowControl == switchagent.FlowPFC && w.s.Switch.PFC.Priorities != 0
 	for i := range plan.Links {
-		// headroom counts a longer one
+		// a larger one counts in the headroom
 		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() &&
 			(!pfc || a.MTU < plan.UsualInterfaceMTU()) {
 			links = append(links, PortLabel(plan, a.ID))
 		}
 	}
 	if len(links) > 0 {
-		w.warn("interface_mtu of %s: no effect in a run, which has no programs; flows' packets go by topology.mtu, %d",
+		w.warn("interface_mtu of %s: no effect in a run, which executes no programs; packets of flows use topology.mtu, %d",
 			Few(links), plan.MTU)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// timeouts warns of a low timeout of selective repeat that has been set and takes the place of none.
+// timeouts warns of a low timeout of selective repeat that is set but never used.
 func (w *warner) timeouts() {
 	h := &w.s.Host
 	low, high := h.Selective.LowTimeout, h.RetransmitTimeout
@@ -24,26 +24,25 @@ func (w *warner) timeouts() {
 	}
 	switch {
 	case high == 0:
-		w.warn("host.selective.rto_low %v has no effect: there is no timeout; host.retransmit_timeout is what to set", low)
+		w.warn("host.selective.rto_low %v has no effect without a timeout; set host.retransmit_timeout", low)
 	case low >= high:
-		w.warn("host.selective.rto_low %v has no effect: host.retransmit_timeout is %v, and it takes the place of a longer one", low, high)
+		w.warn("host.selective.rto_low %v has no effect: it must be below host.retransmit_timeout, %v", low, high)
 	}
 }
 
-// reordering warns of a threshold of selective repeat below what packets on several paths overtake each other by.
+// reordering warns of a threshold of selective repeat that is below the reordering on several paths.
 func (w *warner) reordering() {
 	h := HostSettings(w.s, w.needs)
 	if h.Recovery != hostagent.SelectiveRepeat || w.s.Switch.Trim {
 		return
 	}
 	if needed := tolerance(w.s, w.needs, h.Selective.Cap); h.Selective.Reorder < min(needed, 32) {
-		w.warn("host.selective.reorder %d takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be %d late; leave it out, or set %d",
+		w.warn("host.selective.reorder %d mistakes reordered packets for lost ones: a flow's packets take several paths here and can arrive up to %d late; remove it or set it to %d",
 			h.Selective.Reorder, needed, needed)
 	}
 }
 
-// trimming warns of incasts whose trimmed packets alone can fill the port that they meet at, where nothing is left for
-// data then.
+// trimming warns of incasts whose trimmed packets alone can fill the receiver's link, which leaves nothing for data.
 func (w *warner) trimming() {
 	s := w.s
 	quantum := &s.Switch.Scheduler.Quantum
@@ -68,15 +67,13 @@ func (w *warner) trimming() {
 		}
 	}
 	if n := most[to]; n*trimmed > full {
-		w.warn("switch.trim: %d hosts send to %s, and %d of them at once fill its link with trimmed packets (%d bytes of %d), which go in priority %d: "+
-			"that is strict, and leaves nothing for data, so that flows may never end. Weights leave each a share, such as NDP's 10 headers a packet "+
-			"(section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
+		w.warn("switch.trim: %d hosts send to %s, and the trimmed packets of %d of them (%d bytes for each packet of %d) fill its link. Priority %d is strict and leaves nothing for data, so flows may never end. Give both priorities a weight, such as NDP's 10 headers for each packet (section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
 			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op,
 				s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
 	}
 }
 
-// buffers warns of switches whose buffer does not hold what PFC lets in.
+// buffers warns of switches whose buffer cannot hold the frames that PFC admits.
 func (w *warner) buffers() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := bits.OnesCount8(s.PFC.Priorities)
@@ -113,27 +110,25 @@ func (w *warner) buffers() {
 		where := Few(switches[k])
 		switch {
 		case s.PFC.Alpha > 0 && k.headroom >= k.buffer:
-			w.warn("%s: the headroom of %s is %v, and the shared buffer is %v: nothing is left of it to share, and XOFF is 0; "+
-				"switch.buffer must be more, or switch.pfc.headroom less", where, of, k.headroom, k.buffer)
+			w.warn("%s: the headroom of %s is %v, which takes up the shared buffer of %v, so XOFF is 0; raise switch.buffer or lower switch.pfc.headroom", where, of, k.headroom, k.buffer)
 		case s.PFC.Alpha > 0:
 		case s.PFC.XOFF != switchagent.Auto && s.PFC.XOFF > k.buffer:
-			w.warn("%s: pfc.xoff %v is above the shared buffer, %v: it is full before a PAUSE is sent, and lossless frames are dropped; switch.pfc.xoff must be lower, or switch.buffer higher, or either auto",
+			w.warn("%s: pfc.xoff %v is above the shared buffer, %v, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff, raise switch.buffer, or set either to auto",
 				where, s.PFC.XOFF, k.buffer)
 		case k.xoff+k.headroom > k.buffer:
-			w.warn("%s: XOFF and headroom of %s (%d) are %v + %v = %v, and the shared buffer is %v: lossless frames may be dropped; "+
-				"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto",
+			w.warn("%s: XOFF and headroom of %s (%d ports) need %v + %v = %v, but the shared buffer is %v: lossless frames may be dropped; raise switch.buffer to at least %v, lower switch.pfc.xoff, or set either to auto",
 				where, of, k.ports, k.xoff, k.headroom, k.xoff+k.headroom, k.buffer, k.xoff+k.headroom)
 		}
 	}
 }
 
-// headrooms warns of ports whose headroom is less than what their cable can have in flight, as faults make it.
+// headrooms warns of ports whose headroom is smaller than the data in flight on their cable, including cables that a
+// fault changes.
 func (w *warner) headrooms() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := bits.OnesCount8(s.PFC.Priorities)
 	if set := w.s.UnpausedACKs(); set != 0 {
-		w.warn("host.ack_when_paused: hosts send ACK, NAK and CNP of priorities %v although these are paused, without end, and no headroom is enough for that: "+
-			"lossless frames may be dropped", keys.PriorityList(set))
+		w.warn("host.ack_when_paused: hosts keep sending ACK, NAK and CNP of priorities %v while these are paused, and no headroom can hold them: lossless frames may be dropped", keys.PriorityList(set))
 	}
 	if s.FlowControl != switchagent.FlowPFC || lossless == 0 || s.PFC.Headroom == switchagent.Auto {
 		return
@@ -169,31 +164,30 @@ func (w *warner) headrooms() {
 	}
 	for _, k := range all {
 		f := k.cable.InFlight(&s.PFC)
-		w.warn("%s: pfc.headroom is %v, and %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; it must be %v or more, or auto",
+		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; raise it to at least %v, or set it to auto",
 			Few(ports[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
 }
 
-// UnpausedACKs are the lossless priorities of which hosts send ACK, NAK and CNP while PFC pauses them.
+// UnpausedACKs returns the lossless priorities in which hosts send ACK, NAK and CNP even while PFC pauses them.
 func (s *Scenario) UnpausedACKs() uint8 {
 	if !s.Host.ACKsWhenPaused || s.Switch.FlowControl != switchagent.FlowPFC {
 		return 0
 	}
-	set := uint8(1) << s.Host.ControlPriority // of CNP in any case
+	set := uint8(1) << s.Host.ControlPriority // CNPs always use it
 	if s.Host.ACKsWithData {
 		set |= s.DataPriorities()
 	}
 	return set & s.Switch.PFC.Priorities
 }
 
-// ChangedCable is a cable as a fault makes it, and the fault's index.
+// ChangedCable holds a cable after a fault changed it, and the fault's index.
 type ChangedCable struct {
 	Cable switchagent.Cable
 	Fault int
 }
 
-// ChangedCables are the cable c of a switch's port as each fault by itself makes it that gives it another delay or
-// rate.
+// ChangedCables returns the cable c of a switch's port as each single fault changes its delay or rate.
 func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cables []ChangedCable) {
 	peer := s.Topology.Ports[id].Peer
 	for i := range s.Faults {

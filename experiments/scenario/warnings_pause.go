@@ -26,12 +26,12 @@ func (w *warner) pauses() {
 		}
 	}
 	for _, xoff := range slices.Sorted(maps.Keys(switches)) {
-		w.warn("%s: pfc.xoff is %v, and a full packet is %v: each one that arrives triggers a PAUSE; raise switch.pfc.xoff, or set it to auto",
+		w.warn("%s: pfc.xoff is %v, no more than a full packet of %v, so each packet triggers a PAUSE; raise switch.pfc.xoff or set it to auto",
 			Few(switches[xoff]), xoff, packet)
 	}
 }
 
-// priorities warns of flow control and marking where nothing goes.
+// priorities warns of flow control and marking on priorities without packets.
 func (w *warner) priorities() {
 	s := &w.s.Switch
 	name, key, set := "PFC is", "pfc.priorities", s.PFC.Priorities
@@ -44,17 +44,17 @@ func (w *warner) priorities() {
 		if set&data == 0 {
 			why = ": data is lossy"
 		}
-		w.warn("%s on priorities %v, which carry nothing: %s%s; switch.%s is what to change",
+		w.warn("%s enabled on priorities %v, which carry no packets: %s%s; change switch.%s",
 			name, keys.PriorityList(idle), w.carries(), why, key)
 	}
 	if e := &s.ECN; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && e.Priorities&data == 0 {
-		w.warn("ECN marks priorities %v, and %s: no packet of a flow is marked; switch.ecn.priorities is what to change",
+		w.warn("ECN marks priorities %v, but %s: no packet of a flow is marked; change switch.ecn.priorities",
 			keys.PriorityList(e.Priorities), w.carries())
 	}
 }
 
-// scheduler warns of weights that change nothing: those of priorities that carry nothing, or of one alone, that is
-// served when it would be served anyway.
+// scheduler warns of weights that have no effect: weights of priorities without packets, or a single weighted priority
+// that the scheduler serves in the same order without the weight.
 func (w *warner) scheduler() {
 	used, weighted := w.used(), uint8(0)
 	for p, quantum := range w.s.Switch.Scheduler.Quantum {
@@ -63,15 +63,16 @@ func (w *warner) scheduler() {
 		}
 	}
 	shared := weighted & used
-	// One alone: strict priorities are served before it, those above it as before, and those below it only now.
+	// A single weighted priority is served after the strict ones. This does not affect strict priorities above it, but
+	// it changes the order for those below.
 	strict := used &^ weighted
 	if weighted == 0 || bits.OnesCount8(shared) > 1 || shared != 0 && strict&(shared-1) != 0 {
 		return
 	}
-	why := "none of them carries anything"
+	why := "none of them carries packets"
 	if shared != 0 {
-		why = fmt.Sprintf("of them only %v carries packets, and so shares with nobody", keys.PriorityList(shared))
+		why = fmt.Sprintf("only %v of them carries packets, so it shares with no other", keys.PriorityList(shared))
 	}
-	w.warn("scheduler.dwrr weighs priorities %v, which has no effect: %s (%s)",
+	w.warn("scheduler.dwrr has no effect on priorities %v: %s (%s)",
 		keys.PriorityList(weighted), why, w.carries())
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// marks warns of lossy queues that drop packets before ECN marks them: a congestion control that goes by marks then
-// learns of the queue by losses alone. It also warns of lossless queues that never get long enough for marks.
+// marks warns of lossy queues that drop packets before ECN marks them, so that losses are the only signal for a
+// congestion control that relies on marks. It also warns of lossless queues that never grow long enough for marks.
 func (w *warner) marks() {
 	plan := w.s.Topology
 	type kind struct {
 		level
-		before string // what packets are dropped before
+		before string // the marks that come after drops: "any is" or "all are"
 		most   units.Bytes
-		key    string // of most
+		key    string // the setting of most
 		lossy  bool
 	}
 	var all []kind
@@ -34,7 +34,7 @@ func (w *warner) marks() {
 		}
 		lossy := marked&^w.lossless() != 0
 		most, key := resolved.Buffers[i], "switch.buffer"
-		if lossy && own.LossyAlpha > 0 { // at most, where the buffer has nothing else
+		if lossy && own.LossyAlpha > 0 { // the upper bound, reached if nothing else is in the buffer
 			most, key = units.Bytes(float64(most)*own.LossyAlpha/(1+own.LossyAlpha)), "switch.lossy_alpha"
 		}
 		if lossy && own.LossyLimit <= most {
@@ -61,16 +61,16 @@ func (w *warner) marks() {
 	}
 	for _, k := range all {
 		if !k.lossy {
-			w.warn("%s: %s is %v, and the shared buffer is %v: no packet is marked; lower %s, or raise %s", Few(ports[k]),
+			w.warn("%s: %s is %v, but the shared buffer is %v, so no packet is marked; lower %s or raise %s", Few(ports[k]),
 				k.name, k.at, k.most, k.by, k.key)
 			continue
 		}
-		w.warn("%s: %s is %v, and a lossy queue holds at most %v (%s): packets are %s before %s marked; lower %s, or raise %s",
+		w.warn("%s: %s is %v, but a lossy queue holds at most %v (%s), so packets are %s before %s marked; lower %s or raise %s",
 			Few(ports[k]), k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
 	}
 }
 
-// level is a length of a queue at which ECN marks, and the setting that it is lowered by.
+// level holds a queue length at which ECN marks, and the setting that lowers it.
 type level struct {
 	name, by string
 	at       units.Bytes
@@ -94,20 +94,21 @@ func (w *warner) levels(own *switchagent.Settings, t *switchagent.Thresholds) (f
 	return all, all
 }
 
-// unmarked warns of priorities that programs on a live fabric may choose for RDMA, and in which no congestion control
-// hears of a queue.
+// unmarked warns of priorities that RDMA programs on a live fabric may choose but that ECN does not mark, so that a
+// congestion control does not see their queues.
 func (w *warner) unmarked() {
 	e := &w.s.Switch.ECN
 	chosen := w.lossless() | 1<<w.s.Host.DataPriority
 	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
-		w.warn("ECN marks priorities %v, and RDMA may have %v too, in which %s is told of no congestion; switch.ecn.priorities is what to change",
+		w.warn("ECN marks priorities %v, but RDMA may also use %v, where %s gets no congestion signal; change switch.ecn.priorities",
 			keys.PriorityList(e.Priorities), keys.PriorityList(unmarked), w.spec.Name)
 	}
 }
 
-// telemetry warns where HPCC's counters go round before the next ACK at its least rate: it would hear nothing any more.
+// telemetry warns if HPCC's counters wrap around before the next ACK at its minimum rate, so that a flow could never
+// leave that rate.
 func (w *warner) telemetry() {
-	const leastRate = "min_rate" // a controller from a file, or another module, need not have it
+	const leastRate = "min_rate" // a controller from a file or another module may not have it
 	if !w.spec.Needs.INT || len(w.s.Flows) == 0 || !slices.ContainsFunc(w.spec.Parameters,
 		func(p cc.Parameter) bool { return p.Name == leastRate }) {
 		return
@@ -121,13 +122,12 @@ func (w *warner) telemetry() {
 	env := Environment(plan, &w.s.Flows[0], w.spec.Needs)
 	settings, err := w.s.Resolver().Resolve(w.spec, w.spec.Constants(w.s.ControllerSettings), env)
 	if err != nil {
-		return // Check says so
+		return // Check reports it
 	}
 	least := units.Rate(settings.Rate(leastRate))
 	every := HostSettings(w.s, w.spec.Needs).AckEvery
 	if gap := least.TimeFor(env.LineMTU) * vtime.Time(every); gap >= limit {
-		w.warn("at its least rate, %v, %s gets an ACK every %v (%d packets of %d B of line), and a port of %v counts what it sends in telemetry "+
-			"for %v before it may be taken for less: flows would stay at that rate; a greater cc.%s.min_rate, or a lower host.ack_every",
+		w.warn("at its minimum rate, %v, %s gets an ACK only every %v (%d packets of %d B on the line), but the telemetry counters of a %v port are unambiguous for only %v: flows would stay at that rate; raise cc.%s.min_rate or lower host.ack_every",
 			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
 	}
 }

@@ -11,17 +11,17 @@ import (
 func TestWarnings(t *testing.T) {
 	for set, want := range map[string]string{
 		"seed=2": "",
-		"host={ack_priority: data, ack_when_paused: true}":                 "host.ack_when_paused: hosts send ACK, NAK and CNP of priorities [3] although these are paused",
-		"switch={buffer: 1MB, pfc: {xoff: 320KB}}":                         "s0: XOFF and headroom of every port (5) are 1.6MB + 67.82KB = 1.66782MB, and the shared buffer is 1MB",
+		"host={ack_priority: data, ack_when_paused: true}":                 "host.ack_when_paused: hosts keep sending ACK, NAK and CNP of priorities [3] while these are paused",
+		"switch={buffer: 1MB, pfc: {xoff: 320KB}}":                         "s0: XOFF and headroom of every port (5 ports) need 1.6MB + 67.82KB = 1.66782MB, but the shared buffer is 1MB",
 		"switch.pfc.xoff=1059B":                                            "",
-		"switch.pfc.xoff=10B":                                              "s0: pfc.xoff is 10B, and a full packet is 1.058KB: each one that arrives triggers a PAUSE",
-		"switch.ecn.kmin=1GB":                                              "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmin is 1GB, and the shared buffer is 22MB: no packet is marked; lower switch.ecn.kmin, or raise switch.buffer",
-		"switch.ecn={mode: step, kmax: 1GB}":                               "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmax is 1GB, and the shared buffer is",
+		"switch.pfc.xoff=10B":                                              "s0: pfc.xoff is 10B, no more than a full packet of 1.058KB, so each packet triggers a PAUSE",
+		"switch.ecn.kmin=1GB":                                              "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmin is 1GB, but the shared buffer is 22MB, so no packet is marked; lower switch.ecn.kmin or raise switch.buffer",
+		"switch.ecn={mode: step, kmax: 1GB}":                               "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmax is 1GB, but the shared buffer is",
 		"switch.ecn={kmax: 1GB}":                                           "",
-		"switch={buffer: 1MB, pfc: {xoff: 2MB}}":                           "s0: pfc.xoff 2MB is above the shared buffer, 1MB: it is full before a PAUSE is sent, and lossless frames are dropped; switch.pfc.xoff must be lower",
-		"switch={pfc: {xoff: 100KB, headroom: 5KB}}":                       "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, and 13.564KB can be in flight to a port of 40Gbps, 1us",
-		"switch={pfc: {xoff: 100KB, priorities: [4]}}":                     "PFC is on priorities [4], which carry nothing: data has priority 3, ACK, NAK and CNP 6: data is lossy",
-		"switch={pfc: {xoff: 100KB}, scheduler: {dwrr: {3: 3KB, 4: 1KB}}}": "scheduler.dwrr weighs priorities [3 4], which has no effect",
+		"switch={buffer: 1MB, pfc: {xoff: 2MB}}":                           "s0: pfc.xoff 2MB is above the shared buffer, 1MB, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff",
+		"switch={pfc: {xoff: 100KB, headroom: 5KB}}":                       "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, but 13.564KB can be in flight to a port of 40Gbps, 1us",
+		"switch={pfc: {xoff: 100KB, priorities: [4]}}":                     "PFC is enabled on priorities [4], which carry no packets: data has priority 3, and ACK, NAK and CNP have 6: data is lossy",
+		"switch={pfc: {xoff: 100KB}, scheduler: {dwrr: {3: 3KB, 4: 1KB}}}": "scheduler.dwrr has no effect on priorities [3 4]",
 	} {
 		s := mustLoad(t, "incast", set)
 		got := strings.Join(Warnings(s, s.Controllers), "\n")
@@ -34,9 +34,9 @@ func TestWarnings(t *testing.T) {
 // TestWarningsOfMarks covers lossy queues that are shorter than ECN's thresholds, whatever marks by them. At 40 Gb/s
 // auto is 5 KB for kmin and 200 KB for kmax.
 func TestWarningsOfMarks(t *testing.T) {
-	const lossy, of, dropped = "switch.pfc.priorities=[]", "s0:h0, s0:h1, s0:h2 and 2 others: ", ": packets are dropped before "
+	const lossy, of, dropped = "switch.pfc.priorities=[]", "s0:h0, s0:h1, s0:h2 and 2 others: ", ", so packets are dropped before "
 	most := func(size, key string) string {
-		return ", and a lossy queue holds at most " + size + " (switch." + key + ")"
+		return ", but a lossy queue holds at most " + size + " (switch." + key + ")"
 	}
 	for _, c := range []struct {
 		controller string
@@ -50,7 +50,7 @@ func TestWarningsOfMarks(t *testing.T) {
 			"dcqcn",
 			[]string{lossy, "switch.lossy_limit=199KB"},
 			of + "switch.ecn.kmax is 200KB" + most("199KB", "lossy_limit") + dropped +
-				"all are marked; lower switch.ecn.kmax, or raise switch.lossy_limit",
+				"all are marked; lower switch.ecn.kmax or raise switch.lossy_limit",
 		},
 		{
 			"dcqcn",
@@ -66,13 +66,13 @@ func TestWarningsOfMarks(t *testing.T) {
 		{
 			"dcqcn",
 			[]string{lossy, "switch.lossy_limit=199KB", "switch.trim=true"},
-			of + "switch.ecn.kmax is 200KB" + most("199KB", "lossy_limit") + ": packets are trimmed before all are marked",
+			of + "switch.ecn.kmax is 200KB" + most("199KB", "lossy_limit") + ", so packets are trimmed before all are marked",
 		},
 		{
 			"dcqcn",
 			[]string{lossy, "switch.buffer=200KB", "switch.lossy_alpha=1"},
 			of + "switch.ecn.kmax is 200KB" + most("100KB", "lossy_alpha") + dropped +
-				"all are marked; lower switch.ecn.kmax, or raise switch.lossy_alpha",
+				"all are marked; lower switch.ecn.kmax or raise switch.lossy_alpha",
 		},
 		{
 			"dcqcn",
@@ -87,7 +87,7 @@ func TestWarningsOfMarks(t *testing.T) {
 			"dctcp",
 			[]string{lossy, "switch.lossy_limit=100KB"},
 			of + "the congestion control's step is 120KB" + most("100KB", "lossy_limit") + dropped +
-				"any is marked; lower switch.ecn.kmax under switch.ecn.mode: step, or raise switch.lossy_limit",
+				"any is marked; lower switch.ecn.kmax under switch.ecn.mode: step or raise switch.lossy_limit",
 		},
 		{
 			"dcqcn",
@@ -117,10 +117,10 @@ func TestWarningsOfACKs(t *testing.T) {
 		{"dcqcn", "host={}", ""},
 		{"dcqcn", "host={ack_priority: data}", ""},
 		{"hpcc", "host={}", ""},
-		{"hpcc", "host={ack_priority: data}", "PFC is on priorities [6], which carry nothing: data, ACK and NAK have priority 3; switch.pfc.priorities"},
+		{"hpcc", "host={ack_priority: data}", "PFC is enabled on priorities [6], which carry no packets: data, ACK and NAK have priority 3; change switch.pfc.priorities"},
 		{
 			"dcqcn", "host={ack_priority: data, control_priority: 5}",
-			"PFC is on priorities [6], which carry nothing: data, ACK and NAK have priority 3, CNP 5; ",
+			"PFC is enabled on priorities [6], which carry no packets: data, ACK and NAK have priority 3, CNP has 5; ",
 		},
 		{"pcn", "host={ack_priority: data}", ""},
 	} {
@@ -133,7 +133,7 @@ func TestWarningsOfACKs(t *testing.T) {
 	// Weights of data and control priority act while both carry packets.
 	for controller, want := range map[string]string{
 		"dcqcn": "",
-		"hpcc": "scheduler.dwrr weighs priorities [3 6], which has no effect: of them only [3] carries packets, and so shares with nobody " +
+		"hpcc": "scheduler.dwrr has no effect on priorities [3 6]: only [3] of them carries packets, so it shares with no other " +
 			"(data, ACK and NAK have priority 3)",
 	} {
 		s := mustLoad(t, "incast", "switch.scheduler={dwrr: {3: 3KB, 6: 1KB}}", "host.ack_priority=data")
@@ -146,7 +146,7 @@ func TestWarningsOfACKs(t *testing.T) {
 // A cycle of buffers that routes can close is told of with its queues, where the data is lossless and its senders'
 // routes do.
 func TestWarningsOfCycles(t *testing.T) {
-	const bounces = "the routes from 150us on can close a cycle of buffers: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
+	const bounces = "the routes from 150us on allow a cyclic buffer dependency: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
 	ring := func(flows string) string {
 		return "topology: {nodes: [{name: s0, kind: switch}, {name: s1, kind: switch}, {name: s2, kind: switch}, {name: s3, kind: switch}, {name: s4, kind: switch}, " +
 			"{name: h0, kind: host}, {name: h1, kind: host}, {name: h2, kind: host}, {name: h3, kind: host}, {name: h4, kind: host}], " +
@@ -156,7 +156,7 @@ func TestWarningsOfCycles(t *testing.T) {
 	}
 	const round = "  - {from: h0, to: h2, size: 1KB}\n  - {from: h1, to: h3, size: 1KB}\n  - {from: h2, to: h4, size: 1KB}\n" +
 		"  - {from: h3, to: h0, size: 1KB}\n  - {from: h4, to: h1, size: 1KB}\n"
-	const wheel = "the routes can close a cycle of buffers: s0:s1 > s1:s2 > s2:s3 > s3:s4 > s4:s0."
+	const wheel = "the routes allow a cyclic buffer dependency: s0:s1 > s1:s2 > s2:s3 > s3:s4 > s4:s0."
 	builtin, err := BuiltinSource("deadlock")
 	if err != nil {
 		t.Fatal(err)
@@ -203,9 +203,9 @@ func TestWarningsOfTrimming(t *testing.T) {
 	const lossy = "switch.pfc.priorities=[]"
 	for set, want := range map[string]string{
 		"switch.trim=false": "",
-		"switch.trim=true":  "switch.trim: 16 hosts send to h16, and 12 of them at once fill its link with trimmed packets (98 bytes of 1098), which go in priority 6",
+		"switch.trim=true":  "switch.trim: 16 hosts send to h16, and the trimmed packets of 12 of them (98 bytes for each packet of 1098) fill its link. Priority 6 is strict",
 		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 6: 1KB}}}": "",
-		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 7: 1KB}}}": "scheduler.dwrr weighs priorities [3 7], which has no effect",
+		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 7: 1KB}}}": "scheduler.dwrr has no effect on priorities [3 7]",
 	} {
 		s := mustLoad(t, "trim-incast", set, lossy, "host={recovery: selective}", "controllers=[dcqcn]")
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
@@ -220,8 +220,8 @@ func TestWarningsOfTimeouts(t *testing.T) {
 	for host, want := range map[string]string{
 		"{recovery: selective, retransmit_timeout: 60us}":                              "",
 		"{recovery: selective, retransmit_timeout: 200us, selective: {rto_low: 60us}}": "",
-		"{recovery: selective, retransmit_timeout: 60us, selective: {rto_low: 60us}}":  "host.selective.rto_low 60us has no effect: host.retransmit_timeout is 60us",
-		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}":    "host.selective.rto_low 60us has no effect: there is no timeout",
+		"{recovery: selective, retransmit_timeout: 60us, selective: {rto_low: 60us}}":  "host.selective.rto_low 60us has no effect: it must be below host.retransmit_timeout, 60us",
+		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}":    "host.selective.rto_low 60us has no effect without a timeout",
 	} {
 		s := mustLoad(t, "trim-incast", "switch.pfc.priorities=[]", "host="+host, "controllers=[dcqcn]")
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
@@ -234,8 +234,8 @@ func TestWarningsOfTimeouts(t *testing.T) {
 // Trimming that can cut nothing is refused, and what has no effect under a recovery.
 func TestRecoveryThatCannotBe(t *testing.T) {
 	for set, want := range map[string]string{
-		"switch.trim=true": "switch.trim has no effect: it cuts lossy data that finds no room, and data has priority 3, which is lossless",
-		"switch={trim: true, pfc: {priorities: [6]}}":   "trimmed packets go on in host.control_priority, 6, which is lossless",
+		"switch.trim=true": "switch.trim has no effect: it cuts lossy data, but data has priority 3, which is lossless",
+		"switch={trim: true, pfc: {priorities: [6]}}":   "trimmed packets use host.control_priority, 6, which is lossless",
 		"host={selective: {rto_low: 20us}}":             "selective.rto_low has no effect under recovery go-back-n",
 		"host={recovery: selective, nak_interval: 5us}": "nak_interval has no effect under recovery selective",
 		"host={recovery: go-back-1}":                    "go-back-n",
@@ -291,7 +291,7 @@ func TestReorderTolerance(t *testing.T) {
 		{
 			[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"},
 			1,
-			"host.selective.reorder 1 takes packets for lost that others overtake: a flow's packets take several paths here, on which the latest may be 72 late; leave it out, or set 72",
+			"host.selective.reorder 1 mistakes reordered packets for lost ones: a flow's packets take several paths here and can arrive up to 72 late; remove it or set it to 72",
 		},
 		{[]string{"host={recovery: selective, entropy: random}", lossy + "trim: true}"}, hostagent.NeverReorder, ""},
 	} {
@@ -319,7 +319,7 @@ func TestReorderTolerance(t *testing.T) {
 func TestWarningsOfGrants(t *testing.T) {
 	for name, want := range map[string]string{
 		"dcqcn": "",
-		"rccc":  "start_rate has no effect under rccc, whose flows send what their receivers grant: leave it out, or set cc.rccc.initial_credit",
+		"rccc":  "start_rate has no effect under rccc, because flows send what their receivers grant: remove it or set cc.rccc.initial_credit",
 	} {
 		s := mustLoad(t, "incast", "flows.incast.start_rate=10Gbps", "controllers=["+name+"]")
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); got != want {
@@ -365,14 +365,14 @@ func TestWarningsOfPrograms(t *testing.T) {
 		{"star: {hosts: 3}, mtu: 4000", ""},
 		{
 			"star: {hosts: 3}, defaults: {env: {A: 1}, nat: true}, change_nodes: [{name: h0, exec: x, binds: ['/a:/b']}]",
-			"env, binds, exec, nat of s0, h0, h1, h2: no effect in a run, which has no programs",
+			"env, binds, exec, nat of s0, h0, h1, h2: no effect in a run, which executes no programs on nodes",
 		},
 		{"star: {hosts: 3}, commands: {flap: nodes}", "commands flap: no effect in a run, which has no shell"},
 		{"star: {hosts: 3}, l2: learn", "l2: learn: no effect in a run"},
 		{"star: {hosts: 3, interface_mtu: 9000}", ""}, // headroom counts a frame that long
 		{
 			"star: {hosts: 3, interface_mtu: 9000}}\nswitch: {flow_control: cbfc",
-			"interface_mtu of h0:s0, h1:s0, h2:s0: no effect in a run, which has no programs; flows' packets go by topology.mtu, 1000",
+			"interface_mtu of h0:s0, h1:s0, h2:s0: no effect in a run, which executes no programs; packets of flows use topology.mtu, 1000",
 		},
 		{"star: {hosts: 3}, change_links: [{from: s0, to: h2, interface_mtu: 1400}]", "interface_mtu of h2:s0: no effect"},
 	} {
@@ -395,12 +395,12 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 			"dcqcn", "switch={ecn: {mode: step, kmin: 9KB, kmax: 90KB}}",
 			"switch.ecn.kmin has no effect: switch.ecn.mode is step",
 		},
-		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control has switches mark by a step of 30KB for each 10Gbps"},
+		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control makes switches mark at a step of 30KB for each 10Gbps"},
 		{"dctcp", "switch={ecn: {mode: step, kmax: 90KB}}", ""},
 		{"hpcc", "switch={ecn: {kmax: 90KB}}", ""}, // for who compares it with others by --cc
 		{
 			"hpcc", "host={cnp_interval: 9us, coalesce_acks: 4}",
-			"host.cnp_interval has no effect: no congestion control has receivers send CNPs\nhost.coalesce_acks has no effect",
+			"host.cnp_interval has no effect: no congestion control uses CNPs\nhost.coalesce_acks has no effect",
 		},
 		{"dcqcn", "host={cnp_interval: 9us, coalesce_acks: 4}", ""},
 		{
@@ -422,15 +422,15 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 		{"dcqcn", "switch={detector: tcd, ecn: {mode: step}}", "switch.ecn.mode has no effect: switch.detector is tcd"},
 		{
 			"dcqcn", "switch={pfc: {alpha: 0.1, xoff: 90KB, xon: 9KB}}",
-			"switch.pfc.xon has no effect: with switch.pfc.alpha RESUME is sent",
+			"switch.pfc.xon has no effect: with switch.pfc.alpha, RESUME is sent",
 		},
 		{
 			"dcqcn", "switch={pfc: {xoff: 90KB, xon: 9KB, xoff_to_xon: 4KB}}",
-			"switch.pfc.xoff_to_xon has no effect: switch.pfc.xon says",
+			"switch.pfc.xoff_to_xon has no effect: switch.pfc.xon sets",
 		},
 		{"dcqcn", "switch={pfc: {xoff: 90KB, xoff_to_xon: 4KB}}", ""},
 		{"dcqcn", "switch={trim: true}", "switch.trim has no effect: no data is lossy"},
-		{"dcqcn", "host={ack_when_paused: true}", "host.ack_when_paused has no effect: PFC is not on priority 6, which ACK, NAK and CNP have"},
+		{"dcqcn", "host={ack_when_paused: true}", "host.ack_when_paused has no effect: PFC is off for priority 6, which ACK, NAK and CNP use"},
 	} {
 		s := mustLoad(t, "incast", "controllers=["+c.controller+"]", "switch={}", c.set)
 		got := strings.Join(Warnings(s, []string{c.controller}), "\n")
@@ -461,7 +461,7 @@ func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 		"switch.flow_control=cbfc":    "",
 		"switch.pfc.priorities=[2,3]": "",
 		"switch.cbfc.priorities=[3]":  "switch.cbfc.priorities has no effect: switch.flow_control is pfc",
-		"flows.b.on_off.on=1ms":       "on_off of flows b has no effect: from their start they are on for 1ms, and the run has ended by then, at 1ms",
+		"flows.b.on_off.on=1ms":       "on_off of flows b has no effect: their first on period of 1ms lasts to the end of the run, at 1ms",
 	} {
 		s, err := Parse("own.yaml", []byte(text), []string{set})
 		if err != nil {
