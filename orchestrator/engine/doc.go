@@ -10,21 +10,23 @@
 //
 // Where what is:
 //
-//   - What an Engine is made of: engine.go, and worker.go (what of it drives partitions).
-//   - What happens next: run.go (Run and Step), partitions.go (which partition is driven how far;
-//     package partition divides the fabric), workers.go
-//     (by several workers at once), events.go (kinds of events; their queues are package calendar).
-//   - The way of a frame: forwarding.go; wire.go (what is on a cable, and its faults); flows.go, queuepairs.go and
-//     hoststack.go (what hosts send and get); operations.go (flows that wait for others); the pipelines' side is
+//   - Data, lowest first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go (frames on
+//     a cable), port.go, links.go (all ports), observer.go (what observers and tracers receive), worker.go (what drives
+//     partitions), engine.go.
+//   - What happens next: dispatch.go (the events of a partition), partitions.go (which partition is driven how far;
+//     package partition divides the fabric), workers.go (several at once), calls.go, start.go, run.go (Run), step.go
+//     (live fabrics), panic.go. The events' queues are package calendar.
+//   - The way of a frame: forwarding.go; flows.go, queuepairs.go, hoststack.go and slowpath.go (what hosts and
+//     switches' processors send and receive); operations.go (flows that wait for others). The pipelines' side is
 //     packages plane and wasmplane; package fingerprint has what two runs are compared by.
-//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go has the
-//     engine check the pipelines' word, and says what a lost PAUSE excuses.
+//   - What keeps a peer from sending: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go compares the
+//     pipelines with the PAUSEs that arrive, and knows what a lost PAUSE excuses.
 //   - What switches are set to: package fill (the pipelines' tables), reconfigure.go (settings and cables that change
-//     during a run), lossless.go (what a drop in a lossless class says of the settings).
+//     during a run), lossless.go (the settings that a drop in a lossless class points to).
 //   - The paths of flows: package paths, and ways.go (as routes are now).
-//   - What watches: monitor.go, which is told by hooks, and counts.go; deadlock.go searches for cyclic buffer
-//     dependencies (package cycle) every 100 us; watchdog.go acts on PFC storms; invariants.go is the final check.
-//   - What goes wrong on purpose: faults.go, with linkfault.go and hostfault.go.
+//   - What watches: monitor.go and counts.go; deadlock.go searches for cyclic buffer dependencies (package cycle) every
+//     100 us; watchdog.go acts on PFC storms; flowcheck.go checks each flow, and invariants.go is the final check.
+//   - Faults: faults.go, with linkfault.go and hostfault.go.
 //
 // What a caller has to know:
 //

@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/pausenet/pausenet/orchestrator/engine/calendar"
+	"github.com/pausenet/pausenet/orchestrator/engine/fingerprint"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -49,74 +48,47 @@ func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 	return calendar.New(rate, longest)
 }
 
-// push schedules an event in the partition where it will happen.
-func (w *worker) push(at vtime.Time, kind eventKind, id int32) {
-	var r int32
-	//exhaustive:enforce
-	switch kind {
-	case eventArrival:
-		r = w.ports[w.ports[id].peer].partition
-	case eventFree, eventWake, eventCredit, eventDrain, eventReceiverPause, eventPFCStorm, eventHostStack:
-		r = w.ports[id].partition
-	case eventRefresh, eventWatch:
-		r = w.ports[id>>3].partition
-	case eventTimer, eventStart:
-		r = w.ports[w.flows[id].sourcePort(w.plan)].partition
-	case eventOperation:
-		r = w.ports[w.operations[id].port].partition
-	case eventReport:
-		r = w.ports[w.flows[id].destinationPort(w.plan)].partition
-	}
-	of := w.partitions[r]
+// partitionState holds the events of a partition (package partition), and the hash of its frame events. It is the clock
+// of the partition's NICs.
+type partitionState struct {
+	worker    *worker // drives it now
+	events    calendar.Queue
+	scheduled uint64 // events so far
+	ports     []int32
+	hash      fingerprint.Hash
+
+	overruns map[overrun]*Violation
+	_        [4]int64 // so that no two are in one cache line
+}
+
+// scheduler holds the events of each partition, and the time of the worker that drives them.
+type scheduler struct {
+	now        vtime.Time // in the partition that is driven
+	partitions []*partitionState
+	due        []vtime.Time // by partition: its next event is then, or later
+	// byPort: frames that arrive at one time do so in the order of ports, as partitions driven apart know no other.
+	byPort bool
+}
+
+// push schedules an event in the partition where it happens.
+func (s *scheduler) push(partition int32, at vtime.Time, kind eventKind, id int32) {
+	of := s.partitions[partition]
 	seq := uint64(id)
-	if kind != eventArrival || !w.byPort {
+	if kind != eventArrival || !s.byPort {
 		seq = 1<<32 + of.scheduled
 		of.scheduled++
 	}
 	of.events.Push(event{At: at, Seq: seq, ID: id, Kind: uint8(kind)})
-	if at < w.due[r] {
-		w.due[r] = at
+	if at < s.due[partition] {
+		s.due[partition] = at
 	}
 }
 
-// handle executes an event.
-func (w *worker) handle(ev event) error {
-	//exhaustive:enforce
-	switch eventKind(ev.Kind) {
-	case eventArrival:
-		return w.arrive(&w.ports[ev.ID])
-	case eventFree:
-		p := &w.ports[ev.ID]
-		p.freeArmed = false
-		return w.serve(p)
-	case eventWake:
-		p := &w.ports[ev.ID]
-		if p.wakeAt == ev.At {
-			p.wakeAt = vtime.Never
-		}
-		return w.serve(p)
-	case eventTimer:
-		return w.flowTimer(int(ev.ID))
-	case eventReport:
-		return w.reportTimer(int(ev.ID))
-	case eventStart:
-		return w.startFlow(int(ev.ID))
-	case eventRefresh, eventCredit:
-		return w.flowControl.timer(w, ev)
-	case eventWatch:
-		return w.watchQueue(int(ev.ID>>3), uint8(ev.ID&7))
-	case eventDrain:
-		return w.drainReceiver(&w.ports[ev.ID])
-	case eventReceiverPause:
-		return w.pausePeerAgain(&w.ports[ev.ID])
-	case eventPFCStorm:
-		return w.sendStorm(&w.ports[ev.ID])
-	case eventHostStack:
-		return w.hostStackDue(&w.ports[ev.ID])
-	case eventOperation:
-		w.scheduledStarts--
-		w.operationReached(ev.ID, UntilEnded)
-		return nil
+// nextEvent returns the time of the first event, or an earlier time; vtime.Never without any.
+func (s *scheduler) nextEvent() vtime.Time {
+	at := vtime.Never
+	for _, due := range s.due {
+		at = min(at, due)
 	}
-	return fmt.Errorf("unknown event %d", ev.Kind)
+	return at
 }

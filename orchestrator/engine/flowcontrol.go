@@ -68,11 +68,3 @@ func newFlowControl(e *Engine) flowControl {
 	}
 	return pfc{}
 }
-
-// queueControl queues a control frame at a host's port, before all else. Switches' ports have a traffic manager.
-func (p *port) queueControl(f *frame.Frame) {
-	if p.control == nil {
-		p.control = &frame.Queue{}
-	}
-	p.control.Push(f)
-}

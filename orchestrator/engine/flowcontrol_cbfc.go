@@ -124,7 +124,7 @@ func (c *cbfc) timer(w *worker, ev event) error {
 	if c.quiet {
 		c.announced[p.id] = c.spentAtPoll
 	}
-	w.push(w.now+c.period[p.id], eventCredit, p.id)
+	w.push(p.partition, w.now+c.period[p.id], eventCredit, p.id)
 	for m := c.settings.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
 		f, _, err := w.build(p, ebpf.TriggerCredit, 0, priority, ebpf.CreditLen)
@@ -189,7 +189,7 @@ func (c *cbfc) wake(w *worker, after vtime.Time) {
 			if at <= after {
 				at += ((after-at)/c.period[port] + 1) * c.period[port]
 			}
-			w.push(at, eventCredit, int32(port))
+			w.push(w.ports[port].partition, at, eventCredit, int32(port))
 		}
 	}
 }

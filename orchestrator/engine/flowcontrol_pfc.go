@@ -151,7 +151,7 @@ func (w *worker) enqueuePFC(f *frame.Frame) error {
 func (w *worker) scheduleRefresh(in *port, priority uint8) {
 	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum*uint64(w.settings[in.index].PFC.Quanta))/2
 	in.pausings().refreshAt[priority] = at
-	w.push(at, eventRefresh, in.id<<3|int32(priority))
+	w.push(in.partition, at, eventRefresh, in.id<<3|int32(priority))
 }
 
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.

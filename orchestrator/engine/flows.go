@@ -154,7 +154,7 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	}
 	if c.Send == 0 {
 		e.scheduledStarts++
-		e.push(c.Start, eventStart, int32(id))
+		e.push(e.ports[c.sourcePort(e.plan)].partition, c.Start, eventStart, int32(id))
 	}
 	return id
 }
@@ -303,7 +303,7 @@ func (w *worker) armFlow(id int, at vtime.Time) {
 	f := &w.flows[id]
 	if at < f.timerAt {
 		f.timerAt = at
-		w.push(at, eventTimer, int32(id))
+		w.push(w.ports[f.sourcePort(w.plan)].partition, at, eventTimer, int32(id))
 	}
 }
 
@@ -315,7 +315,8 @@ func (r *partitionState) Arm(s *hostagent.Sender, at vtime.Time) {
 
 // ArmReceiver has the receiver's timer run out at a time.
 func (r *partitionState) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
-	r.worker.push(at, eventReport, int32(x.Flow))
+	w := r.worker
+	w.push(w.ports[w.flows[x.Flow].destinationPort(w.plan)].partition, at, eventReport, int32(x.Flow))
 }
 
 // Worker is the number of the worker.

@@ -16,7 +16,7 @@ func (w *worker) serve(p *port) error {
 	if w.now < p.busyUntil {
 		if !p.freeArmed {
 			p.freeArmed = true
-			w.push(p.busyUntil, eventFree, p.id)
+			w.push(p.partition, p.busyUntil, eventFree, p.id)
 		}
 		return nil
 	}
@@ -33,7 +33,7 @@ func (w *worker) serve(p *port) error {
 		}
 		if wake < p.wakeAt {
 			p.wakeAt = wake
-			w.push(wake, eventWake, p.id)
+			w.push(p.partition, wake, eventWake, p.id)
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func (w *worker) serve(p *port) error {
 	p.txBytes[f.Priority] += int64(n)
 	if w.waiting(p) && !p.freeArmed {
 		p.freeArmed = true
-		w.push(p.busyUntil, eventFree, p.id)
+		w.push(p.partition, p.busyUntil, eventFree, p.id)
 	}
 	if t := w.monitor.tracer; t != nil {
 		t.Departed(w.now, int(p.id), f, serialisation)
@@ -90,13 +90,6 @@ func (w *worker) waiting(p *port) bool {
 	}
 	return w.nics[p.index].Waiting() || p.control != nil && p.control.Packets > 0 || p.hostStack != nil &&
 		p.hostStack.packets > 0
-}
-
-func (p *port) serialise(lineBytes int64) vtime.Time {
-	if p.perByte != 0 {
-		return p.perByte * vtime.Time(lineBytes)
-	}
-	return p.rate.TimeFor(lineBytes)
 }
 
 // pull asks a host's NIC for its next frame.
@@ -208,7 +201,7 @@ func (w *worker) takeOff(p *port) *frame.Frame {
 	f := p.wire.pop(&w.freeChunks)
 	next := p.wire.next()
 	if p.expected = next != vtime.Never; p.expected {
-		w.push(next, eventArrival, p.id)
+		w.push(w.ports[p.peer].partition, next, eventArrival, p.id)
 	}
 	return f
 }

@@ -17,33 +17,6 @@ import (
 // Receiver is a slow receiver's settings.
 type Receiver = settings.Receiver
 
-// receiver is a slow receiver at work.
-type receiver struct {
-	Receiver
-	queue    frame.Queue
-	buffered int64      // their sizes, as switches count them
-	drained  vtime.Time // when the first of queue is taken; Never without any
-	pausing  bool
-	pauseAt  vtime.Time // when PAUSE is sent again
-}
-
-// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE whatever it has buffered.
-type injectedStorm struct {
-	priorities uint8
-	interval   vtime.Time
-	next       vtime.Time
-}
-
-func (p *port) receiver() *receiver {
-	if p.fault == nil {
-		return nil
-	}
-	return p.fault.receiver
-}
-
-// hostPort is a host's port by its interface index.
-func (w *worker) hostPort(nic int) *port { return &w.ports[w.plan.Interfaces[nic]] }
-
 // SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes
 // what waits at once.
 func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
@@ -94,7 +67,7 @@ func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
 	w.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
 	if r.drained == vtime.Never {
 		r.drained = w.now + r.Rate.TimeFor(int64(f.Length))
-		w.push(r.drained, eventDrain, in.id)
+		w.push(in.partition, r.drained, eventDrain, in.id)
 	}
 	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && w.flowControl.usesPause() {
 		r.pausing = true
@@ -116,7 +89,7 @@ func (w *worker) drainReceiver(p *port) error {
 	r.drained = vtime.Never
 	if next := r.queue.Head(); next != nil {
 		r.drained = w.now + r.Rate.TimeFor(int64(next.Length))
-		w.push(r.drained, eventDrain, p.id)
+		w.push(p.partition, r.drained, eventDrain, p.id)
 	}
 	if r.pausing && units.Bytes(r.buffered) <= r.XON {
 		r.pausing = false
@@ -142,7 +115,7 @@ func (w *worker) pausePeer(p *port, r *receiver) {
 	pfc := w.pfcAt(p)
 	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
 	r.pauseAt = w.now + vtime.Time(w.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
-	w.push(r.pauseAt, eventReceiverPause, p.id)
+	w.push(p.partition, r.pauseAt, eventReceiverPause, p.id)
 }
 
 func (w *worker) resumePeer(p *port) {
@@ -202,7 +175,7 @@ func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) 
 	e.faultOf(p).storm = &injectedStorm{priorities: priorities, interval: interval, next: e.now}
 	e.note(int(p.id), EventPFCStorm, "priorities %v every %v", list(priorities), interval)
 	if !e.started { // frames are made from the first Run on
-		e.push(e.now, eventPFCStorm, p.id)
+		e.push(p.partition, e.now, eventPFCStorm, p.id)
 		return nil
 	}
 	return e.sendStorm(p)
@@ -216,7 +189,7 @@ func (w *worker) sendStorm(p *port) error {
 	}
 	w.queuePFC(p, f.priorities, wire.PauseMax, PauseStorm)
 	f.next = w.now + f.interval
-	w.push(f.next, eventPFCStorm, p.id)
+	w.push(p.partition, f.next, eventPFCStorm, p.id)
 	return w.serve(p)
 }
 

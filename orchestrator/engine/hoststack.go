@@ -2,14 +2,12 @@ package engine
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -106,7 +104,7 @@ func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 		return
 	}
 	if o.to.queue.Packets == 0 {
-		w.push(at, eventHostStack, p.id)
+		w.push(p.partition, at, eventHostStack, p.id)
 	}
 	o.to.queue.Push(f)
 	o.to.at = append(o.to.at, at)
@@ -133,7 +131,7 @@ func (w *worker) hostStackDue(p *port) error {
 	}
 	o.to.at = o.to.at[:copy(o.to.at, o.to.at[n:])]
 	if len(o.to.at) > 0 {
-		w.push(o.to.at[0], eventHostStack, p.id)
+		w.push(p.partition, o.to.at[0], eventHostStack, p.id)
 	}
 	return w.serve(p)
 }
@@ -236,303 +234,4 @@ func (w *worker) refuseHostStack(f *frame.Frame) {
 		p.hostStack.Refused++
 	}
 	w.Totals.Refused++
-}
-
-// senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
-func (w *worker) senderOf(f *frame.Frame) *port {
-	source, _ := switchagent.Ends(f.Data())
-	if nic := w.interfaceOf(source); nic >= 0 {
-		return w.hostPort(nic)
-	}
-	return nil
-}
-
-// interfaceOf is the index of a host's interface with an address; -1 if there is none.
-func (w *worker) interfaceOf(a wire.Addr) int {
-	address := binary.BigEndian.Uint32(a[:])
-	if nic := int(address&0xffffff) - 1; address>>24 == 10 && nic >= 0 && nic < len(w.plan.Interfaces) {
-		return nic
-	}
-	return -1
-}
-
-// switchOf is the index of the switch with an address; -1 if there is none.
-func (w *worker) switchOf(a wire.Addr) int {
-	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(w.switches) {
-		return i
-	}
-	return -1
-}
-
-// isSwitch says whether an address is one of those that are switches', as the pipelines know them.
-func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
-
-// slowPath is what switches need for frames that the pipelines do not forward, on a live fabric.
-type slowPath struct {
-	processors []switchagent.Processor // by switch
-	trees      [][]int32               // by switch, the ports by which what is for all goes on
-	ways       map[int][]int32         // to a switch: by switch, the port that is next; -1: there is none
-	querier    bool                    // a host has asked who is in a group
-}
-
-func (e *Engine) newProcessors() {
-	known := func(a wire.Addr) bool {
-		return e.interfaceOf(a) >= 0 || e.switchOf(a) >= 0 || a == wire.Addr(topologies.Gateway.As4())
-	}
-	for i := range e.switches {
-		e.slowPath.processors = append(e.slowPath.processors,
-			switchagent.Processor{Address: e.plan.SwitchAddress(i).As4(), Known: known})
-	}
-	e.findTrees()
-}
-
-// findTrees spans the switches that links join, by those that are up, and forgets the ways to switches.
-func (e *Engine) findTrees() {
-	if e.slowPath.processors == nil {
-		return
-	}
-	e.slowPath.ways = map[int][]int32{}
-	trees := make([][]int32, len(e.switches))
-	reached := make([]bool, len(e.switches))
-	for root := range e.switches {
-		if reached[root] {
-			continue
-		}
-		reached[root] = true
-		for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-			own := queue[0]
-			for _, id := range e.switchPorts(own) {
-				p := &e.ports[id]
-				switch far := &e.ports[p.peer]; {
-				case !e.LinkUp(int(id)):
-				case !far.isSwitch:
-					trees[own] = append(trees[own], p.id)
-				case !reached[far.index]:
-					reached[far.index] = true
-					trees[own] = append(trees[own], p.id)
-					trees[far.index] = append(trees[far.index], far.id)
-					queue = append(queue, int(far.index))
-				}
-			}
-		}
-	}
-	e.slowPath.trees = trees
-}
-
-// wayTo is the port of a switch by which a frame to another gets there by the fewest links; -1: there is none.
-func (w *worker) wayTo(from, to int) int32 {
-	ways := w.slowPath.ways[to]
-	if ways == nil {
-		e := w.firstWorker
-		ways = slices.Repeat([]int32{-1}, len(e.switches))
-		for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
-			for _, id := range w.plan.Nodes[w.plan.Switch[queue[0]]].Ports {
-				far := &e.ports[e.ports[id].peer]
-				if up := far.fault == nil || !far.fault.down; up && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
-					ways[far.index] = far.id
-					queue = append(queue, int(far.index))
-				}
-			}
-		}
-		w.slowPath.ways[to] = ways
-	}
-	return ways[from]
-}
-
-// forProcessor says whether the pass of a program's frame has come to what a switch's processor deals with.
-func (w *worker) forProcessor(f *frame.Frame) bool {
-	x := w.pass
-	switch x.Verdict {
-	case ebpf.VerdictProcessor, ebpf.VerdictFlood:
-		return true
-	case ebpf.VerdictDrop:
-		return x.Reason == ebpf.ReasonTTL || x.Reason == ebpf.ReasonNoRoute
-	case ebpf.VerdictForward:
-		return int(f.Length) > w.mtuOf(int32(x.Egress))+wire.EthernetLen
-	}
-	return false
-}
-
-// mtuOf is the MTU of a port.
-func (w *worker) mtuOf(p int32) int { return w.plan.Ports[p].MTU }
-
-// takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not
-// forwarded, or to a port whose MTU it exceeds.
-func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
-	x := w.pass
-	switch x.Verdict {
-	case ebpf.VerdictForward:
-		egress := int32(x.Egress)
-		priority := uint8(x.OutPriority)
-		w.state.Release(int(in.id), priority, int(f.Length), x.Flow)
-		if switchagent.MayFragment(f.Data()) {
-			return w.fragment(egress, f, priority)
-		}
-		return w.answer(in, f, switchagent.CauseSize, w.mtuOf(egress))
-	case ebpf.VerdictFlood:
-		return w.flood(in, f, uint8(x.OutPriority))
-	case ebpf.VerdictDrop:
-		why := switchagent.CauseRoute
-		if x.Reason == ebpf.ReasonTTL {
-			why = switchagent.CauseTTL
-		}
-		return w.answer(in, f, why, 0)
-	}
-	if _, destination := switchagent.Ends(f.Data()); wire.Ethernet(f.Data()).Type() != wire.EtherTypeARP {
-		to := w.switchOf(destination)
-		if to < 0 && isSwitch(destination) {
-			return w.answer(in, f, switchagent.CauseRoute, 0)
-		}
-		if to >= 0 && to != int(in.index) {
-			out := w.wayTo(int(in.index), to)
-			switch {
-			case out < 0:
-				return w.answer(in, f, switchagent.CauseRoute, 0)
-			case !switchagent.Hop(f.Data()):
-				return w.answer(in, f, switchagent.CauseTTL, 0)
-			}
-			wire.Ethernet(f.Data()).SetDst(w.plan.Ports[w.ports[out].peer].MAC)
-			wire.Ethernet(f.Data()).SetSrc(w.plan.Ports[out].MAC)
-			return w.sendOn(out, f, wire.PriorityOf(f.Data()))
-		}
-	}
-	return w.answer(in, f, switchagent.CauseOwn, 0)
-}
-
-// answer has a switch's processor answer a frame that came by port in, which ends, by the same port.
-func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
-	on := &switchagent.Link{Between: wire.Between{From: w.plan.Ports[in.id].MAC, To: w.plan.Ports[in.peer].MAC}}
-	if far := &w.ports[in.peer]; !far.isSwitch {
-		on.Host = w.plan.Address(topologies.PortID(far.id)).As4()
-	}
-	processor := &w.slowPath.processors[in.index]
-	reply := w.pool.Get(min(switchagent.MostAnswer(int(f.Length)), plane.FrameSize(w.plan)))
-	n := processor.Answer(w.now, reply.Data(), f.Data(), on, why, mtu)
-	if why == switchagent.CauseOwn {
-		w.takeFrame(f, w.senderOf(f))
-	} else {
-		w.endFrame(int(f.Length))
-		w.refuseHostStack(f)
-		w.pool.Put(f)
-	}
-	if n == 0 {
-		w.pool.Put(reply)
-		return nil
-	}
-	reply.Length = int32(n)
-	reply.MakeHostStack()
-	w.Created.add(n)
-	w.Built++
-	return w.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
-}
-
-// fragment sends the fragments of a frame, which ends, by port out, whose MTU it exceeds.
-func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
-	mtu := w.mtuOf(out)
-	for at, more := 0, true; more; {
-		part := w.pool.Get(mtu + wire.EthernetLen)
-		n, next := switchagent.Fragment(part.Data(), f.Data(), at, mtu)
-		if short := ebpf.FrameMin - n; short > 0 {
-			clear(part.Data()[n:ebpf.FrameMin])
-			n = ebpf.FrameMin
-		}
-		part.Length = int32(n)
-		part.MakeHostStack()
-		w.Created.add(n)
-		w.Built++
-		if err := w.sendOn(out, part, priority); err != nil {
-			return err
-		}
-		at, more = next, next > 0
-	}
-	w.takeFrame(f, w.senderOf(f))
-	return nil
-}
-
-// takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has
-// made it.
-func (w *worker) takeFrame(f *frame.Frame, sender *port) {
-	if sender != nil && sender.hostStack != nil {
-		sender.hostStack.Taken++
-	}
-	w.Taken++
-	w.endFrame(int(f.Length))
-	w.pool.Put(f)
-}
-
-// sendOn queues a frame that takes the slow path at port out.
-func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
-	p := &w.ports[out]
-	f.InPort, f.Entry = -1, 0
-	s := w.switches[p.index]
-	if queued, _ := s.Port(int(out)).Queue(priority); queued+int64(f.Length) > int64(w.settings[p.index].LossyLimit) {
-		f.Priority = priority
-		w.endFrame(int(f.Length))
-		w.refuseHostStack(f)
-		w.pool.Put(f)
-		return nil
-	}
-	return w.enqueue(out, f, priority)
-}
-
-// flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches
-// are told, and keep to themselves, as no router asks them: every group goes to all. Once a host has asked itself, it
-// gets the answers (RFC 4541, section 2.1.1).
-func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
-	switch switchagent.MembershipOf(f.Data()) {
-	case switchagent.MembershipLink:
-		return w.answer(in, f, switchagent.CauseOwn, 0)
-	case switchagent.MembershipReport:
-		if !w.slowPath.querier {
-			w.takeFrame(f, &w.ports[in.peer])
-			return nil
-		}
-	case switchagent.MembershipQuery:
-		w.slowPath.querier = true
-	}
-	n := int(f.Length)
-	for _, id := range w.slowPath.trees[in.index] {
-		if id == in.id || n > w.mtuOf(id)+wire.EthernetLen {
-			continue
-		}
-		c := w.pool.Get(n)
-		copy(c.Data(), f.Data())
-		c.MakeHostStack()
-		w.Created.add(n)
-		w.Built++
-		if err := w.sendOn(id, c, priority); err != nil {
-			w.pool.Put(f)
-			return err
-		}
-	}
-	w.takeFrame(f, &w.ports[in.peer])
-	return nil
-}
-
-// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is
-// on its way.
-func (e *Engine) checkHostStack() {
-	if !e.features.Live {
-		return
-	}
-	var sum HostStackCounts
-	var left, control int64
-	for i := range e.ports {
-		if o := e.ports[i].hostStack; o != nil {
-			sum.Add(o.HostStackCounts)
-			control += o.ended
-		}
-	}
-	e.eachFrame(func(f *frame.Frame) {
-		if f.HostStack() {
-			left++
-		}
-	})
-	made := sum.Sent.Frames + e.Built
-	ended := sum.Delivered.Frames + sum.RoCE + sum.Datagrams + control + e.Refused + e.Taken + e.Missed
-	if made != ended+left {
-		e.fail("programs' frames are conserved", "fabric",
-			"%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
-			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, sum.Datagrams, control, e.Refused, e.Taken, e.Missed, left)
-	}
 }

@@ -20,7 +20,7 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 		wire.PutPause(f.Data(), l.plan.Ports[from].MAC, priority, quanta)
 		f.Control, f.Priority, f.Departed = true, priority, at
 		if p.wire.count == 0 {
-			l.push(*arrival, eventArrival, p.id)
+			l.push(l.ports[p.peer].partition, *arrival, eventArrival, p.id)
 		}
 		p.wire.push(f, *arrival, &l.freeChunks)
 		p.txFrames++

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
@@ -15,37 +14,22 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Violation is an invariant that a run broke.
-type Violation struct {
-	Invariant string
-	Place     string
-	Time      vtime.Time // the first time
-	Detail    string
-	Times     int // that it was broken there, in this way
-}
-
-// String is the violation as a sentence.
-func (v Violation) String() string {
-	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Place, v.Time, v.Detail)
-	if v.Times > 1 {
-		text += fmt.Sprintf(" (%d times)", v.Times)
-	}
-	return text
-}
-
-const maxViolations = 100
-
-// NothingDropped is the invariant of lossless classes.
-const NothingDropped = "nothing is dropped in a lossless class"
-
 // Check is the final check: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
 // agree. It returns every invariant that does not hold, and those broken during the run.
 func (e *Engine) Check() []Violation {
+	finalCheck{e}.run()
+	return e.Broken()
+}
+
+// finalCheck is an engine's final check. It changes nothing of the engine but the violations.
+type finalCheck struct{ *Engine }
+
+func (e finalCheck) run() {
 	e.checkFrames()
 	e.checkHostStack()
 	e.checkAccounts()
 	e.checkPorts()
-	e.flowControl.check(e)
+	e.flowControl.check(e.Engine)
 	e.checkFlows()
 	e.checkGranted()
 	e.checkControllers()
@@ -54,11 +38,10 @@ func (e *Engine) Check() []Violation {
 	for _, problem := range e.plane.Check() {
 		e.fail("the plane's counts agree", "plane", "%s", problem)
 	}
-	return e.Broken()
 }
 
 // checkFrames: every frame made has ended, is queued or is on a wire.
-func (e *Engine) checkFrames() {
+func (e finalCheck) checkFrames() {
 	var left Amount
 	for i := range e.ports {
 		p := &e.ports[i]
@@ -113,7 +96,7 @@ func (e *Engine) switchPorts(index int) []topologies.PortID {
 
 // checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they
 // are empty.
-func (e *Engine) checkAccounts() {
+func (e finalCheck) checkAccounts() {
 	buffered := make([][switchagent.Priorities]uint64, len(e.ports))
 	for i, s := range e.switches {
 		t := &e.state.Switches[i]
@@ -161,7 +144,7 @@ func (e *Engine) checkAccounts() {
 }
 
 // checkPorts: the pipelines saw each frame that was sent, and pauses are counted alike by port and by priority.
-func (e *Engine) checkPorts() {
+func (e finalCheck) checkPorts() {
 	for i := range e.ports {
 		p, r := &e.ports[i], &e.state.Ports[i]
 		name := e.plan.Ports[i].Name
@@ -191,24 +174,8 @@ func (e *Engine) checkPorts() {
 	}
 }
 
-// checkFlow: a flow arrived exactly once, in order or, with selective repeat, each packet at its place.
-func (e *Engine) checkFlow(f *Flow) {
-	if f.Finished != vtime.Never && f.Delivered() != f.Size {
-		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered",
-			f.Delivered(), f.Size)
-	}
-	if f.Receiver == nil {
-		return
-	}
-	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
-		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number),
-			"%d bytes sent, %d delivered, %d acknowledged",
-			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
-	}
-}
-
 // checkFlows: each flow arrived so, and no packet came twice without a reason.
-func (e *Engine) checkFlows() {
+func (e finalCheck) checkFlows() {
 	for i := range e.flows {
 		e.checkFlow(&e.flows[i])
 	}
@@ -234,39 +201,9 @@ func (e *Engine) checkFlows() {
 	}
 }
 
-// grantInvariant is what holds of flows that send only what their receivers grant.
-const grantInvariant = "grants add up"
-
-// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked
-// for, nor spent that was not granted.
-func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
-	place := fmt.Sprintf("flow %d", f.Number)
-	sent := f.Sender.MostSent() + f.Sender.Retransmitted
-	if g.Initial+g.Heard != sent+g.Left {
-		w.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
-			g.Initial, g.Heard, sent, g.Left)
-	}
-	if g.Heard > g.Granted || g.Granted > g.Demand {
-		w.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
-	}
-}
-
-// Grants returns the sums over all flows under a congestion control by grants; zero without any.
-func (e *Engine) Grants() hostagent.GrantCounts {
-	sum := e.pastGrants
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Sender != nil && f.Receiver != nil {
-			if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
-				sum = sum.Plus(g)
-			}
-		}
-	}
-	return sum
-}
-
 // checkGranted: what the NICs have granted in all is what flows have been granted, and one that has not heard of all of
 // it still can: a grant is on its way, unless frames were dropped.
-func (e *Engine) checkGranted() {
+func (e finalCheck) checkGranted() {
 	flows, awaited := e.pastGrants.Granted, map[uint32]*Flow{}
 	for i := range e.flows {
 		f := &e.flows[i]
@@ -312,7 +249,7 @@ func (e *Engine) checkGranted() {
 }
 
 // checkLosses: what faults cost in all is what they cost at each port.
-func (e *Engine) checkLosses() {
+func (e finalCheck) checkLosses() {
 	var sum [Losses]Amount
 	for i := range e.ports {
 		for why, n := range e.LostAt(i) {
@@ -327,7 +264,7 @@ func (e *Engine) checkLosses() {
 
 // checkDrops: every frame that was dropped is counted at a port, by cause: by a traffic manager, by a pipeline, or as a
 // fault's. A live fabric's programs have frames of their own that are no flow's.
-func (e *Engine) checkDrops() {
+func (e finalCheck) checkDrops() {
 	if e.features.Live {
 		return
 	}
@@ -364,46 +301,8 @@ const sendableInvariant = "controllers say what can be sent"
 // mostMisled is how many flows whose congestion controls broke it are named.
 const maxNamedControlErrors = 3
 
-// controlError is a flow whose congestion control said what cannot be done.
-type controlError struct {
-	flow   int // number
-	place  string
-	broken hostagent.ControlError
-}
-
-// controlError is what the flow's congestion control said that cannot be done; nil: nothing.
-func (e *Engine) controlErrorOf(f *Flow) *controlError {
-	if f.Sender == nil {
-		return nil
-	}
-	broken := f.Sender.ControlError(e.now, f.Start)
-	if broken == nil {
-		return nil
-	}
-	return &controlError{f.Number, e.placeOf(f), *broken}
-}
-
-// placeOf is a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
-func (e *Engine) placeOf(f *Flow) string {
-	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)
-	if f.Controller != "" {
-		place = f.Controller + ", " + place
-	}
-	return place
-}
-
-// ControlErrors is how many flows have not ended of which the congestion control said what cannot be done.
-func (e *Engine) ControlErrors() (n int) {
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Finished == vtime.Never && e.controlErrorOf(f) != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // checkControllers: congestion controls say what can be done. The first flows of which that was not so are named.
-func (e *Engine) checkControllers() {
+func (e finalCheck) checkControllers() {
 	all := slices.Clone(e.pastControlErrors)
 	for i := range e.flows {
 		if m := e.controlErrorOf(&e.flows[i]); m != nil {
@@ -421,5 +320,33 @@ func (e *Engine) checkControllers() {
 		}
 		v := &Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail}
 		e.broken = append(e.broken, brokenInvariant{noPartition, v})
+	}
+}
+
+// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is
+// on its way.
+func (e finalCheck) checkHostStack() {
+	if !e.features.Live {
+		return
+	}
+	var sum HostStackCounts
+	var left, control int64
+	for i := range e.ports {
+		if o := e.ports[i].hostStack; o != nil {
+			sum.Add(o.HostStackCounts)
+			control += o.ended
+		}
+	}
+	e.eachFrame(func(f *frame.Frame) {
+		if f.HostStack() {
+			left++
+		}
+	})
+	made := sum.Sent.Frames + e.Built
+	ended := sum.Delivered.Frames + sum.RoCE + sum.Datagrams + control + e.Refused + e.Taken + e.Missed
+	if made != ended+left {
+		e.fail("programs' frames are conserved", "fabric",
+			"%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
+			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, sum.Datagrams, control, e.Refused, e.Taken, e.Missed, left)
 	}
 }

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // SetLink takes the link of a port down, both ways, or up again. As it goes down, what is on the wire or being sent is
@@ -92,11 +96,6 @@ func (e *Engine) linkUp(ends [2]*port) error {
 	return nil
 }
 
-// LinkUp says whether the link of a port is up.
-func (e *Engine) LinkUp(port int) bool {
-	return e.ports[port].fault == nil || !e.ports[port].fault.down
-}
-
 // Reroute has the routes avoid the links that are down: shortest paths anew, on every switch at once. A host that no
 // way is left to gets nothing.
 func (e *Engine) Reroute() error {
@@ -108,4 +107,94 @@ func (e *Engine) Reroute() error {
 	e.findTrees()
 	e.note(-1, EventReroute, "")
 	return nil
+}
+
+// SetLoss has the wire from a port lose frames, each with the probability.
+func (e *Engine) SetLoss(port int, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("loss %v is not a probability", probability)
+	}
+	e.faultOf(&e.ports[port]).loss = probability
+	e.note(port, EventLoss, "%v", probability)
+	return nil
+}
+
+// SetCorruption has the wire from a port damage frames.
+func (e *Engine) SetCorruption(port int, c Corruption) error {
+	if !(c.Frame >= 0 && c.Frame <= 1 && c.Bit >= 0 && c.Bit <= 1) {
+		return fmt.Errorf("corruption %+v: not probabilities", c)
+	}
+	f := e.faultOf(&e.ports[port])
+	f.corrupt, f.ber = c.Frame, c.Bit
+	e.note(port, EventCorruption, "frame %v, bit %v", c.Frame, c.Bit)
+	return nil
+}
+
+// RepairWire has the wire from a port be as the topology has it, whatever faults it has. What it has not is left alone,
+// and nothing is told of it. Whether its link is up is another matter.
+func (e *Engine) RepairWire(port int) error {
+	w, link := e.Wire(port), &e.plan.Ports[port]
+	if w.Loss != 0 {
+		if err := e.SetLoss(port, 0); err != nil {
+			return err
+		}
+	}
+	if w.Corruption != (Corruption{}) {
+		if err := e.SetCorruption(port, Corruption{}); err != nil {
+			return err
+		}
+	}
+	if w.Delay != link.Delay {
+		if err := e.SetDelay(port, link.Delay); err != nil {
+			return err
+		}
+	}
+	if w.Rate != link.Rate {
+		return e.SetRate(port, link.Rate)
+	}
+	return nil
+}
+
+// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and
+// nothing overtakes it.
+func (e *Engine) SetDelay(port int, delay vtime.Time) error {
+	if delay < vtime.Nanosecond || delay > vtime.Second {
+		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
+	}
+	p := &e.ports[port]
+	fault := e.faultOf(p)
+	if p.wire.count > 0 {
+		fault.wireEnd = p.wire.end()
+	}
+	p.delay = delay
+	e.quiescence = max(e.quiescence, 4*delay)
+	if e.divided {
+		e.lookahead = vtime.Never
+		for i := range e.ports {
+			if q := &e.ports[i]; q.partition != e.ports[q.peer].partition {
+				e.lookahead = min(e.lookahead, q.delay)
+			}
+		}
+		e.window = min(e.window, e.now+e.lookahead)
+	}
+	e.describeCable(p)
+	e.note(port, EventDelay, "%v", delay)
+	return nil
+}
+
+// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again,
+// as their quanta are of the link's rate.
+func (e *Engine) SetRate(port int, rate units.Rate) error {
+	if rate < units.Mbps || rate > 10*units.Tbps {
+		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)
+	}
+	p := &e.ports[port]
+	p.setRate(rate)
+	if far := &e.ports[p.peer]; !far.isSwitch {
+		e.nics[far.index].Rate = rate
+	}
+	e.faultOf(p)
+	e.describeCable(p)
+	e.note(port, EventRate, "%v", rate)
+	return e.flowControl.renew(&e.worker, &e.ports[p.peer])
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
@@ -50,45 +49,6 @@ type pfcDeparture struct {
 	priority uint8
 	pause    bool
 }
-
-// Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told
-// by the worker that drives its partition, and so workers may call it at once, for ports of different partitions.
-// Frames have notes for it (frame.Frame.Note).
-type Tracer interface {
-	// NIC is who is told of the flows of a host's interface.
-	NIC(nic int) hostagent.Recorder
-	// Built is told of a frame that the pipeline of a switch's port has built, other than for data.
-	Built(now vtime.Time, port int, f *frame.Frame)
-	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.
-	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one
-	// that arrives. The headers take this long to be serialised.
-	Trimmed(now vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time)
-	// Departed is told of a frame that begins to leave a port, and how long it takes.
-	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Arrived is told of a frame that has left a port and come to the far end of its link, before it makes its pass.
-	Arrived(now vtime.Time, port int, f *frame.Frame)
-	// Marked is told of a frame that got an ECN mark in its pass: as it left the port, or else as it is about to join the
-	// port's queue.
-	Marked(now vtime.Time, port int, f *frame.Frame, left bool)
-	// Paused is told that a port may not send frames of a priority until a time, by a control frame that left the far end
-	// at departed, and free that it may again.
-	Paused(now vtime.Time, port int, priority uint8, until, departed vtime.Time)
-	Freed(now vtime.Time, port int, priority uint8)
-	// Pausing is told of each PAUSE that a port has had built, the first or one that renews it; under credits, of each
-	// message of a switch's.
-	Pausing(now vtime.Time, port int, priority uint8, why PauseCause)
-}
-
-// PauseCause says what had a PAUSE built.
-type PauseCause uint8
-
-// Causes of PAUSEs.
-const (
-	PauseAccount  PauseCause = iota // a switch's account of the port and priority: XOFF
-	PauseReceiver                   // a slow receiver
-	PauseStorm                      // a malfunctioning NIC: an injected PFC storm
-)
 
 // marks are what tells whether a pass has marked a frame: its ECN field, and how many the port that it left has marked.
 type marks struct {

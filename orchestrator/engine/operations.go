@@ -218,13 +218,13 @@ func (w *worker) beginOperation(id int32) {
 	switch {
 	case o.kind == OperationCompute && o.duration > 0:
 		w.scheduledStarts++
-		w.push(w.now+o.duration, eventOperation, id)
+		w.push(w.ports[o.port].partition, w.now+o.duration, eventOperation, id)
 	case o.kind == OperationSend && o.left > 0:
 		w.scheduledStarts++
-		w.push(w.now, eventStart, o.flow)
+		w.push(w.ports[o.port].partition, w.now, eventStart, o.flow)
 		for _, f := range w.more[id] {
 			w.scheduledStarts++
-			w.push(w.now, eventStart, f)
+			w.push(w.ports[o.port].partition, w.now, eventStart, f)
 		}
 	case o.left == 0:
 		if o.kind == OperationSend {
@@ -304,12 +304,6 @@ func (r *partitionState) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	if o.left--; o.left == 0 && o.began != vtime.Never {
 		w.operationReached(receive, UntilEnded)
 	}
-}
-
-// StartObserver is an Observer that is told too when operations start flows, and when queue pairs of programs are
-// connected.
-type StartObserver interface {
-	FlowStarted(now vtime.Time, flow int)
 }
 
 // notifyStarts tells the observer of flows that operations have started, in the order of time.

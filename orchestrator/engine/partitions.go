@@ -2,9 +2,6 @@ package engine
 
 import (
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/frame"
-	"github.com/pausenet/pausenet/orchestrator/engine/calendar"
-	"github.com/pausenet/pausenet/orchestrator/engine/fingerprint"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -14,34 +11,8 @@ import (
 // barrier at the end of a window, when all partitions are there. An observer's calls, or a run's end, may have the
 // partitions meet within a window; nothing may depend on that.
 
-// partition is one part's events, and the hash of what came of them.
-type partitionState struct {
-	worker    *worker // that drives it
-	events    calendar.Queue
-	scheduled uint64 // events so far
-	ports     []int32
-	hash      fingerprint.Hash
-
-	overruns map[overrun]*Violation
-	_        [4]int64 // so that no two are in one cache line
-}
-
 // windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
 const windowLookaheads = 16
-
-// scheduleArrival has a frame that leaves a port for a wire with nothing on it arrive. Another partition expects it
-// from when that is driven on: its queue is out of the processor's cache now, and may have other partitions beside it.
-func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
-	far := w.ports[p.peer].partition
-	switch {
-	case far == p.partition:
-		w.push(arrival, eventArrival, p.id)
-	case w.concurrent:
-		w.remoteArrivals = append(w.remoteArrivals, remoteArrival{far, arrival})
-	case arrival < w.due[far]:
-		w.due[far] = arrival
-	}
-}
 
 // windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of
 // credits rest, and receivers' reports and grants end, when a window does.
@@ -146,57 +117,6 @@ func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
 		e.workers.pool.PhaseDone(sum)
 	}
 	return nil
-}
-
-// driveOne takes a partition of several to the given time. It says how many events that took.
-func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
-	r := w.partitions[i]
-	w.expectArrivals(r, end)
-	before := w.Events
-	for r.events.Next() < end {
-		ev := r.events.Pop()
-		w.now = ev.At
-		w.Events++
-		if err := w.handle(ev); err != nil {
-			return w.Events - before, err
-		}
-	}
-	w.due[i] = r.events.Next()
-	w.lastEvent = max(w.lastEvent, w.now)
-	return w.Events - before, nil
-}
-
-// expectArrivals has a partition expect what other partitions have sent it, and reads what its ports will need up to
-// the given time, as far as their wires tell. Each load waits for the one before only where its address comes from it;
-// in the handlers all would.
-func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
-	sum := 0
-	data, control := w.hosts.DataPriority, w.hosts.ControlPriority
-	for _, id := range r.ports {
-		p := &w.ports[id]
-		from := &w.ports[p.peer]
-		next := from.wire.next()
-		if next != vtime.Never && !from.expected && from.partition != p.partition {
-			from.expected = true
-			w.push(next, eventArrival, from.id)
-		}
-		if registers := &w.state.Ports[id]; next < end {
-			sum += int(w.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
-				int(registers.Class[data].Buffered) + int(registers.Class[control].Buffered)
-		}
-		if p.wire.count > 0 { // what left lately will go on
-			sum += int(p.txBytes[data])
-			if p.isSwitch {
-				sum += w.switches[p.index].Port(int(id)).Touch(data)
-			}
-		}
-	}
-	for _, id := range r.ports {
-		if from := &w.ports[w.ports[id].peer]; from.wire.next() < end {
-			frame.Prefetch(from.wire.first())
-		}
-	}
-	w.prefetchSum = int32(sum)
 }
 
 // Fingerprint returns the hash of every frame event so far: those of each partition in their order, and of the

@@ -14,20 +14,6 @@ import (
 // them does not go unseen, the engine reads them too, as they arrive and whatever becomes of them, and holds what
 // leaves against that.
 
-// pausing is what a port knows of the PAUSEs of each priority. Of most ports none is ever sent.
-type pausing struct {
-	stopped   [switchagent.Priorities]vtime.Time // until when it is paused by the frames that arrived
-	refreshAt [switchagent.Priorities]vtime.Time // when a PAUSE is to be sent again; older refresh events are stale
-}
-
-// pausings is the port's, from the first PAUSE on.
-func (p *port) pausings() *pausing {
-	if p.pausing == nil {
-		p.pausing = &pausing{}
-	}
-	return p.pausing
-}
-
 // readPause takes note of a PFC frame that arrived at a port.
 func (w *worker) readPause(in *port, f *frame.Frame) {
 	if !isPFC(f.Data()) {

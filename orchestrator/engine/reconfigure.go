@@ -81,3 +81,23 @@ func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.C
 	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
 	return planned, now
 }
+
+// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the
+// headroom that it needs, if that is theirs to choose.
+func (e *Engine) describeCable(p *port) {
+	fill.Cable(&e.state.Ports[p.id], p.rate, p.delay)
+	if p.isSwitch {
+		e.describeDetector(p)
+	}
+	e.fitHeadroom(p)
+	e.fitHeadroom(&e.ports[p.peer])
+}
+
+// describeDetector tells the pipelines how long port p is undetermined.
+func (e *Engine) describeDetector(p *port) {
+	r := &e.state.Ports[p.id]
+	planned, _ := e.cableOf(p)
+	credits := planned.Credits(&e.settings[p.index].CBFC)
+	fill.Undetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate,
+		p.delay, e.plan.MTU)
+}

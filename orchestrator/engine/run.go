@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -10,33 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// call is something to be done at a time when all partitions are there.
-type call struct {
-	at vtime.Time
-	f  func(now vtime.Time)
-}
-
-// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
-// given.
-func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
-	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
-		if c.at <= at {
-			return -1
-		}
-		return 1
-	})
-	e.calls = slices.Insert(e.calls, i, call{at, f})
-}
-
 // Progress is told now and then how far the run is.
 type Progress func(now vtime.Time, t *Totals)
-
-// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns
-// that error.
-type Watch func(now vtime.Time, t *Totals) error
-
-// eventsPerPoll is the events between two calls of Watch.
-const eventsPerPoll = 1 << 14
 
 // leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What
 // PAUSE, or a want of credits, stops in a cycle is stopped for good, and the messages go on.
@@ -156,10 +130,7 @@ func (e *Engine) notifyObserver() {
 
 // earliest is when the next event or call is; vtime.Never without any.
 func (e *Engine) earliest() vtime.Time {
-	at := vtime.Never
-	for _, due := range e.due {
-		at = min(at, due)
-	}
+	at := e.nextEvent()
 	if len(e.calls) > 0 {
 		at = min(at, e.calls[0].at)
 	}
@@ -189,144 +160,4 @@ func (e *Engine) barrier(now vtime.Time) {
 	if len(e.partitions) > 1 {
 		e.flowControl.barrier(e, now)
 	}
-}
-
-// poll counts the events to the next call of a run's Watch.
-type poll struct {
-	left  int64
-	watch Watch
-}
-
-// counts takes note of n events more, and calls the Watch if it is time.
-func (p *poll) counts(n int64, e *Engine) error {
-	if p.left -= n; p.left > 0 {
-		return nil
-	}
-	p.left = eventsPerPoll
-	if p.watch == nil {
-		return nil
-	}
-	e.mergeCounts()
-	return p.watch(e.now, &e.Totals)
-}
-
-// What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
-// All of this is for a fabric of one partition, between two events.
-
-// Start readies the engine for its first step.
-func (e *Engine) Start() { e.start() }
-
-// Next is when the next event or call is; vtime.Never without any.
-func (e *Engine) Next() vtime.Time { return e.earliest() }
-
-// Reach has virtual time be at least at. Nothing may be due before.
-func (e *Engine) Reach(at vtime.Time) { e.now = max(e.now, at) }
-
-// Step does the first thing that is due: a call or an event, at the given time, which is Next.
-func (e *Engine) Step(at vtime.Time) error {
-	if at >= e.deadlocks.next {
-		e.pollDeadlock(at)
-	}
-	if len(e.calls) > 0 && e.calls[0].at == at {
-		c := e.calls[0]
-		e.calls = slices.Delete(e.calls, 0, 1)
-		e.now = max(e.now, at)
-		e.Events++
-		c.f(at)
-		e.notifyObserver()
-		return e.failed
-	}
-	events := &e.partitions[0].events
-	ev := events.Pop()
-	e.now = max(e.now, ev.At)
-	e.synchronised = e.now
-	e.Events++
-	err := e.handle(ev)
-	e.due[0] = events.Next()
-	e.lastEvent = max(e.lastEvent, e.now)
-	e.notifyObserver()
-	return err
-}
-
-// NotifyObserver tells the observer what a function has done that ran between two events. It returns the error that
-// ends the run, if there is one.
-func (e *Engine) NotifyObserver() error {
-	e.notifyObserver()
-	return e.failed
-}
-
-// Offer takes a frame that a program sent out of a port at a virtual time, which may be to come; false if the port is
-// no host's. whole is false if data is not all of the frame.
-func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
-	if port < 0 || port >= len(e.ports) || e.ports[port].hostStack == nil {
-		return false
-	}
-	e.offer(&e.ports[port], data, whole, at)
-	return true
-}
-
-// Replies has f called as a program's frame has gone up the stack of a host, by the port that it came to: what the
-// stack has answered is of this moment.
-func (e *Engine) Replies(f func(port int)) { e.replies = f }
-
-// PlaneFailed notes that the plane has given up: no invariant can be checked then.
-func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }
-
-// Broken are the invariants that have been broken so far.
-func (e *Engine) Broken() []Violation {
-	all := make([]Violation, len(e.broken))
-	for i := range e.broken {
-		all[i] = *e.broken[i].Violation
-	}
-	return all
-}
-
-// PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what
-// it has counted, and neither go on nor be checked.
-type PanicError struct {
-	Place string // the congestion control and its flow
-	Time  vtime.Time
-	Value any // of the panic
-	Stack []byte
-	// File is what whoever recovered has written the stack to; empty: nothing.
-	File string
-}
-
-// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps
-// where that was.
-type guest interface {
-	error
-	Guest() string
-}
-
-func (p *PanicError) Error() string {
-	if g, ok := p.Value.(guest); ok {
-		return fmt.Sprintf("the congestion control failed: %s at %v: %v", p.Place, p.Time, g)
-	}
-	text := fmt.Sprintf("the congestion control panicked: %s at %v: %v", p.Place, p.Time, p.Value)
-	if p.File != "" {
-		text += "; where in its code says " + p.File
-	}
-	return text
-}
-
-// Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no
-// congestion control was at work.
-func (e *Engine) Panicked(value any, stack []byte) *PanicError {
-	if g, ok := value.(guest); ok {
-		stack = []byte(g.Guest())
-	}
-	in := interruption{partition: noPartition, at: e.now, constructing: e.constructing}
-	if c := e.firstInterruption(); c != nil {
-		in = *c
-	}
-	for i, n := range e.nics {
-		if flow, ok := n.Calling(); ok && (in.partition == noPartition || e.hostPort(i).partition == in.partition) {
-			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
-		}
-	}
-	if in.constructing > 0 {
-		return &PanicError{Place: e.placeOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
-	}
-	return nil
 }

@@ -80,7 +80,7 @@ func sendTelemetry(t *testing.T, plan *topologies.Plan, planeName string,
 		at.wire.push(f, arrival, &e.freeChunks)
 		at.txFrames++
 		e.Created.add(len(data))
-		e.push(arrival, eventArrival, at.id)
+		e.push(e.ports[at.peer].partition, arrival, eventArrival, at.id)
 	})
 	if err := e.Run(100*vtime.Microsecond, 0, nil); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func (w *worker) watchPort(p *port) {
 // watchAt sets the watchdog's timer of a queue.
 func (w *worker) watchAt(id int32, priority uint8, at vtime.Time) {
 	w.watchOf(&w.ports[id], priority).at = at
-	w.push(at, eventWatch, id<<3|int32(priority))
+	w.push(w.ports[id].partition, at, eventWatch, id<<3|int32(priority))
 }
 
 // setWatchdog changes the watchdog of a switch that works: storms end, and queues that are paused are watched anew.

@@ -6,7 +6,6 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -20,18 +19,15 @@ type worker struct {
 	*fabric
 
 	// Of the fabric too, and here as every frame touches them.
-	plan         *topologies.Plan
+	links
+	scheduler
 	state        *ebpf.State
 	hosts        *hostagent.Settings
-	ports        []port
 	switches     []*switchagent.Switch
 	nics         []*hostagent.NIC
-	partitions   []*partitionState
-	due          []vtime.Time // of each partition's next event, or before it
 	flowControl  flowControl
 	countsFrames bool // flowControl does
 
-	now             vtime.Time // in the partition that is driven
 	passes          plane.Passes
 	pass            *ebpf.Pass
 	pool            *frame.Pool
@@ -82,12 +78,6 @@ type remoteArrival struct {
 	at        vtime.Time
 }
 
-// brokenInvariant is an invariant that was broken in a partition; -1: at a barrier.
-type brokenInvariant struct {
-	partition int32
-	*Violation
-}
-
 // interruption says that driving a partition ended in the middle: with an error, or else a panic.
 type interruption struct {
 	partition    int32
@@ -107,10 +97,8 @@ type fabric struct {
 	flows       []Flow
 	steps
 	features  plane.Features
-	seed      uint64
 	longest   int   // frame that a NIC sends, in bytes
 	data      uint8 // data priorities that flows have of their own
-	byPort    bool  // frames that arrive at one time do so in the order of ports: partitions driven apart know no other
 	rerouted  bool
 	watchdogs []watch        // by port and priority; nil: no switch has one
 	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live

@@ -187,29 +187,6 @@ func (e *Engine) mergeCounts() {
 	frame.Level(e.workers.framePools)
 }
 
-// takeFrom takes over what another has counted.
-func (t *Totals) takeFrom(o *Totals) {
-	t.Events += o.Events
-	t.Passes += o.Passes
-	t.Hops += o.Hops
-	t.Triggers += o.Triggers
-	t.Created.takeFrom(&o.Created)
-	t.Ended.takeFrom(&o.Ended)
-	t.Dropped += o.Dropped
-	t.LossLost += o.LossLost
-	t.Refused += o.Refused
-	t.Taken += o.Taken
-	t.Missed += o.Missed
-	t.Built += o.Built
-	*o = Totals{}
-}
-
-func (a *Amount) takeFrom(o *Amount) {
-	a.Frames += o.Frames
-	a.Bytes += o.Bytes
-	*o = Amount{}
-}
-
 func (c *creditCounts) takeFrom(o *creditCounts) {
 	c.alive += o.alive
 	c.sent += o.sent
@@ -217,3 +194,41 @@ func (c *creditCounts) takeFrom(o *creditCounts) {
 	c.resting = c.resting || o.resting
 	*o = creditCounts{}
 }
+
+// Trim lets go of memory that frames to come would need. A run has ended, or nearly all frames have.
+func (e *Engine) Trim() {
+	workers := []*worker{&e.worker}
+	if e.workers != nil {
+		workers = e.workers.all
+	}
+	for _, w := range workers {
+		w.pool.Trim()
+		w.freeChunks = nil
+	}
+}
+
+// poll counts the events to the next call of a run's Watch.
+type poll struct {
+	left  int64
+	watch Watch
+}
+
+// counts takes note of n events more, and calls the Watch if it is time.
+func (p *poll) counts(n int64, e *Engine) error {
+	if p.left -= n; p.left > 0 {
+		return nil
+	}
+	p.left = eventsPerPoll
+	if p.watch == nil {
+		return nil
+	}
+	e.mergeCounts()
+	return p.watch(e.now, &e.Totals)
+}
+
+// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns
+// that error.
+type Watch func(now vtime.Time, t *Totals) error
+
+// eventsPerPoll is the events between two calls of Watch.
+const eventsPerPoll = 1 << 14

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// handle executes an event.
+func (w *worker) handle(ev event) error {
+	//exhaustive:enforce
+	switch eventKind(ev.Kind) {
+	case eventArrival:
+		return w.arrive(&w.ports[ev.ID])
+	case eventFree:
+		p := &w.ports[ev.ID]
+		p.freeArmed = false
+		return w.serve(p)
+	case eventWake:
+		p := &w.ports[ev.ID]
+		if p.wakeAt == ev.At {
+			p.wakeAt = vtime.Never
+		}
+		return w.serve(p)
+	case eventTimer:
+		return w.flowTimer(int(ev.ID))
+	case eventReport:
+		return w.reportTimer(int(ev.ID))
+	case eventStart:
+		return w.startFlow(int(ev.ID))
+	case eventRefresh, eventCredit:
+		return w.flowControl.timer(w, ev)
+	case eventWatch:
+		return w.watchQueue(int(ev.ID>>3), uint8(ev.ID&7))
+	case eventDrain:
+		return w.drainReceiver(&w.ports[ev.ID])
+	case eventReceiverPause:
+		return w.pausePeerAgain(&w.ports[ev.ID])
+	case eventPFCStorm:
+		return w.sendStorm(&w.ports[ev.ID])
+	case eventHostStack:
+		return w.hostStackDue(&w.ports[ev.ID])
+	case eventOperation:
+		w.scheduledStarts--
+		w.operationReached(ev.ID, UntilEnded)
+		return nil
+	}
+	return fmt.Errorf("unknown event %d", ev.Kind)
+}
+
+// scheduleArrival has a frame that leaves a port for a wire with nothing on it arrive. Another partition expects it
+// from when that is driven on: its queue is out of the processor's cache now, and may have other partitions beside it.
+func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
+	far := w.ports[p.peer].partition
+	switch {
+	case far == p.partition:
+		w.push(far, arrival, eventArrival, p.id)
+	case w.concurrent:
+		w.remoteArrivals = append(w.remoteArrivals, remoteArrival{far, arrival})
+	case arrival < w.due[far]:
+		w.due[far] = arrival
+	}
+}
+
+// driveOne takes a partition of several to the given time. It says how many events that took.
+func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
+	r := w.partitions[i]
+	w.expectArrivals(r, end)
+	before := w.Events
+	for r.events.Next() < end {
+		ev := r.events.Pop()
+		w.now = ev.At
+		w.Events++
+		if err := w.handle(ev); err != nil {
+			return w.Events - before, err
+		}
+	}
+	w.due[i] = r.events.Next()
+	w.lastEvent = max(w.lastEvent, w.now)
+	return w.Events - before, nil
+}
+
+// expectArrivals has a partition expect what other partitions have sent it, and reads what its ports will need up to
+// the given time, as far as their wires tell. Each load waits for the one before only where its address comes from it;
+// in the handlers all would.
+func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
+	sum := 0
+	data, control := w.hosts.DataPriority, w.hosts.ControlPriority
+	for _, id := range r.ports {
+		p := &w.ports[id]
+		from := &w.ports[p.peer]
+		next := from.wire.next()
+		if next != vtime.Never && !from.expected && from.partition != p.partition {
+			from.expected = true
+			w.push(p.partition, next, eventArrival, from.id)
+		}
+		if registers := &w.state.Ports[id]; next < end {
+			sum += int(w.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
+				int(registers.Class[data].Buffered) + int(registers.Class[control].Buffered)
+		}
+		if p.wire.count > 0 { // what left lately will go on
+			sum += int(p.txBytes[data])
+			if p.isSwitch {
+				sum += w.switches[p.index].Port(int(id)).Touch(data)
+			}
+		}
+	}
+	for _, id := range r.ports {
+		if from := &w.ports[w.ports[id].peer]; from.wire.next() < end {
+			frame.Prefetch(from.wire.first())
+		}
+	}
+	w.prefetchSum = int32(sum)
+}

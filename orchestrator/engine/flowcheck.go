@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// checkFlow: a flow arrived exactly once, in order or, with selective repeat, each packet at its place.
+func (e *Engine) checkFlow(f *Flow) {
+	if f.Finished != vtime.Never && f.Delivered() != f.Size {
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered",
+			f.Delivered(), f.Size)
+	}
+	if f.Receiver == nil {
+		return
+	}
+	if f.Receiver.Delivered < f.Sender.Acked() || f.Receiver.Delivered > f.Sender.MostSent() {
+		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number),
+			"%d bytes sent, %d delivered, %d acknowledged",
+			f.Sender.MostSent(), f.Receiver.Delivered, f.Sender.Acked())
+	}
+}
+
+// grantInvariant is what holds of flows that send only what their receivers grant.
+const grantInvariant = "grants add up"
+
+// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked
+// for, nor spent that was not granted.
+func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
+	place := fmt.Sprintf("flow %d", f.Number)
+	sent := f.Sender.MostSent() + f.Sender.Retransmitted
+	if g.Initial+g.Heard != sent+g.Left {
+		w.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
+			g.Initial, g.Heard, sent, g.Left)
+	}
+	if g.Heard > g.Granted || g.Granted > g.Demand {
+		w.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
+	}
+}
+
+// controlError is a flow whose congestion control said what cannot be done.
+type controlError struct {
+	flow   int // number
+	place  string
+	broken hostagent.ControlError
+}
+
+// controlError is what the flow's congestion control said that cannot be done; nil: nothing.
+func (e *Engine) controlErrorOf(f *Flow) *controlError {
+	if f.Sender == nil {
+		return nil
+	}
+	broken := f.Sender.ControlError(e.now, f.Start)
+	if broken == nil {
+		return nil
+	}
+	return &controlError{f.Number, e.placeOf(f), *broken}
+}
+
+// placeOf is a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
+func (e *Engine) placeOf(f *Flow) string {
+	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)
+	if f.Controller != "" {
+		place = f.Controller + ", " + place
+	}
+	return place
+}
+
+// ControlErrors is how many flows have not ended of which the congestion control said what cannot be done.
+func (e *Engine) ControlErrors() (n int) {
+	for i := range e.flows {
+		if f := &e.flows[i]; f.Finished == vtime.Never && e.controlErrorOf(f) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Grants returns the sums over all flows under a congestion control by grants; zero without any.
+func (e *Engine) Grants() hostagent.GrantCounts {
+	sum := e.pastGrants
+	for i := range e.flows {
+		if f := &e.flows[i]; f.Sender != nil && f.Receiver != nil {
+			if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
+				sum = sum.Plus(g)
+			}
+		}
+	}
+	return sum
+}

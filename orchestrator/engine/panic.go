@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what
+// it has counted, and neither go on nor be checked.
+type PanicError struct {
+	Place string // the congestion control and its flow
+	Time  vtime.Time
+	Value any // of the panic
+	Stack []byte
+	// File is what whoever recovered has written the stack to; empty: nothing.
+	File string
+}
+
+// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps
+// where that was.
+type guest interface {
+	error
+	Guest() string
+}
+
+func (p *PanicError) Error() string {
+	if g, ok := p.Value.(guest); ok {
+		return fmt.Sprintf("the congestion control failed: %s at %v: %v", p.Place, p.Time, g)
+	}
+	text := fmt.Sprintf("the congestion control panicked: %s at %v: %v", p.Place, p.Time, p.Value)
+	if p.File != "" {
+		text += "; where in its code says " + p.File
+	}
+	return text
+}
+
+// Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no
+// congestion control was at work.
+func (e *Engine) Panicked(value any, stack []byte) *PanicError {
+	if g, ok := value.(guest); ok {
+		stack = []byte(g.Guest())
+	}
+	in := interruption{partition: noPartition, at: e.now, constructing: e.constructing}
+	if c := e.firstInterruption(); c != nil {
+		in = *c
+	}
+	for i, n := range e.nics {
+		if flow, ok := n.Calling(); ok && (in.partition == noPartition || e.hostPort(i).partition == in.partition) {
+			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
+		}
+	}
+	if in.constructing > 0 {
+		return &PanicError{Place: e.placeOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
+	}
+	return nil
+}

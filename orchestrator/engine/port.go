@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/internal/frame"
+	"github.com/pausenet/pausenet/internal/splitmix"
+	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first, in two cache
+// lines.
+type port struct {
+	id        int32
+	peer      int32
+	index     int32 // of its switch, or of a host's interface
+	partition int32
+	isSwitch  bool
+	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
+	freeArmed bool
+	faulty    bool  // fault is not nil
+	expected  bool  // an event waits for the first frame on the wire
+	pauses    uint8 // bit n: a PAUSE came for priority n, and no RESUME since
+	busyUntil vtime.Time
+	wakeAt    vtime.Time
+	perByte   vtime.Time // 0: not a whole number of picoseconds
+	delay     vtime.Time
+	arrived   int64
+	txFrames  int64
+	wire      flight       // to the peer
+	busy      vtime.Time   // serialising, of frames begun
+	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
+	txBytes   [switchagent.Priorities]int64
+
+	rate      units.Rate
+	pausing   *pausing   // nil: no PAUSE has come or was sent
+	pfcSent   [2]int64   // RESUMEs, PAUSEs that left
+	fault     *portFault // nil: there never was one
+	hostStack *hostStack // of a host's port in a live fabric
+	_         [3]int64
+}
+
+func (p *port) setRate(rate units.Rate) {
+	p.rate, p.perByte = rate, 0
+	if 8_000_000_000_000%int64(rate) == 0 {
+		p.perByte = vtime.Time(8_000_000_000_000 / int64(rate))
+	}
+}
+
+func (p *port) serialise(lineBytes int64) vtime.Time {
+	if p.perByte != 0 {
+		return p.perByte * vtime.Time(lineBytes)
+	}
+	return p.rate.TimeFor(lineBytes)
+}
+
+// queueControl queues a control frame at a host's port, before all else. Switches' ports have a traffic manager.
+func (p *port) queueControl(f *frame.Frame) {
+	if p.control == nil {
+		p.control = &frame.Queue{}
+	}
+	p.control.Push(f)
+}
+
+// pausing is what a port knows of the PAUSEs of each priority. Of most ports none is ever sent.
+type pausing struct {
+	stopped   [switchagent.Priorities]vtime.Time // until when it is paused by the frames that arrived
+	refreshAt [switchagent.Priorities]vtime.Time // when a PAUSE is to be sent again; older refresh events are stale
+}
+
+// pausings is the port's, from the first PAUSE on.
+func (p *port) pausings() *pausing {
+	if p.pausing == nil {
+		p.pausing = &pausing{}
+	}
+	return p.pausing
+}
+
+// portFault is what is wrong, or has been, with a port and the wire from it.
+type portFault struct {
+	down    bool
+	loss    float64 // probability that the wire loses a frame
+	corrupt float64 // that it damages one
+	ber     float64 // that it damages a bit
+	seed    uint64
+	draws   uint64
+	wireEnd vtime.Time // before it nothing arrives: a delay was shorter than what it took the place of
+
+	lost        [Losses]Amount
+	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
+	refusedPFC  [2]int64 // and those that could not leave
+	lostCredits int64    // credit messages, likewise both ways
+	lostPauses  []lostPause
+	pausedAt    [switchagent.Priorities]vtime.Time // when the port last began to pause its peer
+
+	// Of a host's port.
+	receiver *receiver
+	storm    *injectedStorm
+}
+
+// draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
+func (f *portFault) draw() float64 {
+	f.draws++
+	return splitmix.Float(splitmix.At(f.seed, f.draws-1))
+}
+
+// fate is what becomes of a frame on the wire; Losses: it arrives.
+func (f *portFault) fate(n int) Loss {
+	if f.loss > 0 && f.draw() < f.loss {
+		return LossWire
+	}
+	damaged := f.corrupt > 0 && f.draw() < f.corrupt
+	if f.ber > 0 {
+		const fcs = 4
+		damaged = f.draw() < -math.Expm1(float64(8*(n+fcs))*math.Log1p(-f.ber)) || damaged
+	}
+	if damaged {
+		return LossFCS
+	}
+	return Losses
+}
+
+// receiver is a slow receiver at work.
+type receiver struct {
+	Receiver
+	queue    frame.Queue
+	buffered int64      // their sizes, as switches count them
+	drained  vtime.Time // when the first of queue is taken; Never without any
+	pausing  bool
+	pauseAt  vtime.Time // when PAUSE is sent again
+}
+
+// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE whatever it has buffered.
+type injectedStorm struct {
+	priorities uint8
+	interval   vtime.Time
+	next       vtime.Time
+}
+
+func (p *port) receiver() *receiver {
+	if p.fault == nil {
+		return nil
+	}
+	return p.fault.receiver
+}
+
+// Loss is why a fault cost a frame.
+type Loss uint8
+
+// Causes of losses.
+const (
+	LossLink     Loss = iota // it was on the wire, or being sent, as its link went down
+	LossPort                 // it was queued at a port whose link went down, or sent there afterwards
+	LossWire                 // the wire lost it
+	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
+	LossReceiver             // it found a slow receiver's buffer full
+	LossWatchdog             // it was in a queue in a PFC storm, or sent there
+	LossRoute                // after routes changed there was no way, or it had gone round and round
+	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have kept it back
+	// the interface that it came to was down, or its program gone: somebody's doing in a live fabric
+	LossDevice
+	Losses
+)
+
+// LossNames name the causes in files.
+var LossNames = [Losses]string{
+	"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route",
+	"lost_pause", "device",
+}

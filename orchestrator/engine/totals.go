@@ -1,0 +1,49 @@
+package engine
+
+// Totals are an engine's counts over the run.
+type Totals struct {
+	Events   int64
+	Passes   int64  // through the pipelines, triggers included
+	Hops     int64  // frames that reached the far end of a link
+	Triggers int64  // passes by which pipelines were to generate a packet
+	Created  Amount // frames made by hosts and switches
+	Ended    Amount // frames that ended: delivered, consumed, dropped
+	Dropped  int64  // of Ended
+	LossLost int64  // of Dropped: in a lossless class
+	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
+	// frames of programs that switches took for themselves: for their processors, or to be copied for all hosts
+	Taken  int64
+	Missed int64 // frames of programs that faults cost; of Dropped
+	Built  int64 // frames for programs that switches made: their processors' answers, and copies
+}
+
+// Amount counts frames and their bytes.
+type Amount struct{ Frames, Bytes int64 }
+
+func (a *Amount) add(n int) {
+	a.Frames++
+	a.Bytes += int64(n)
+}
+
+// takeFrom takes over what another has counted.
+func (t *Totals) takeFrom(o *Totals) {
+	t.Events += o.Events
+	t.Passes += o.Passes
+	t.Hops += o.Hops
+	t.Triggers += o.Triggers
+	t.Created.takeFrom(&o.Created)
+	t.Ended.takeFrom(&o.Ended)
+	t.Dropped += o.Dropped
+	t.LossLost += o.LossLost
+	t.Refused += o.Refused
+	t.Taken += o.Taken
+	t.Missed += o.Missed
+	t.Built += o.Built
+	*o = Totals{}
+}
+
+func (a *Amount) takeFrom(o *Amount) {
+	a.Frames += o.Frames
+	a.Bytes += o.Bytes
+	*o = Amount{}
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Violation is an invariant that a run broke.
+type Violation struct {
+	Invariant string
+	Place     string
+	Time      vtime.Time // the first time
+	Detail    string
+	Times     int // that it was broken there, in this way
+}
+
+// String is the violation as a sentence.
+func (v Violation) String() string {
+	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Place, v.Time, v.Detail)
+	if v.Times > 1 {
+		text += fmt.Sprintf(" (%d times)", v.Times)
+	}
+	return text
+}
+
+const maxViolations = 100
+
+// NothingDropped is the invariant of lossless classes.
+const NothingDropped = "nothing is dropped in a lossless class"
+
+// brokenInvariant is an invariant that was broken in a partition; -1: at a barrier.
+type brokenInvariant struct {
+	partition int32
+	*Violation
+}
+
+// fail notes a broken invariant.
+func (w *worker) fail(invariant, place, format string, args ...any) *Violation {
+	v := &Violation{Invariant: invariant, Place: place, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
+	if len(w.broken) < w.maxBroken {
+		w.broken = append(w.broken, brokenInvariant{w.drivenPartition, v})
+	}
+	return v
+}
+
+// Broken are the invariants that have been broken so far.
+func (e *Engine) Broken() []Violation {
+	all := make([]Violation, len(e.broken))
+	for i := range e.broken {
+		all[i] = *e.broken[i].Violation
+	}
+	return all
+}
+
+// PlaneFailed notes that the plane has given up: no invariant can be checked then.
+func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }
