@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/aifabric"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
@@ -96,8 +97,9 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 		return badInput(err)
 	}
 	batch := &suite.Suite{
-		Scenarios: bench.Scenarios, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Version: version(),
-		Command: commandLine(os.Args), Sets: f.Sets,
+		Scenarios: bench.Scenarios, Jobs: f.jobs, Options: runner.Options{
+			Directory: f.out, Processors: f.processors, Version: version(), Command: commandLine(os.Args), Sets: f.Sets,
+		},
 	}
 	if f.out == "" {
 		if batch.Directory, err = os.MkdirTemp("", "pausenet-ai-fabric-"); err != nil {

@@ -111,7 +111,8 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 		if err != nil {
 			t.Fatalf("after validate: %v", err)
 		}
-		summary, err := runner.Watch(t.Context(), s, controllers[0], runner.Watching{Seed: 1})
+		summary, err := runner.Watch(t.Context(), s,
+			runner.Options{Controller: controllers[0], Seed: 1, Processors: 1}, runner.Watching{})
 		var panicked *engine.PanicError
 		var mistake *guest.Error
 		switch {

@@ -151,7 +151,9 @@ func TestInterruptedWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	job, err := json.Marshal(&sweep.Job{Scenario: "incast", Controller: "none", Plane: "wasm", Directory: folder})
+	job, err := json.Marshal(&sweep.Job{
+		Common: sweep.Common{Plane: "wasm"}, Scenario: "incast", Controller: "none", Directory: folder,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -152,10 +151,6 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 // repeat makes a run again, into a folder that is removed, and tells w of the first difference.
 func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane string) (*rerunView, error) {
 	m := r.manifest
-	processors := f.processors
-	if processors == 0 {
-		processors = workers.Share(1)
-	}
 	folder, err := os.MkdirTemp("", "pausenet-rerun-")
 	if errors.Is(err, fs.ErrNotExist) { // a machine with the program alone has no folder for such
 		folder, err = os.MkdirTemp(".", ".pausenet-rerun-")
@@ -168,7 +163,7 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 	if err != nil {
 		return nil, badInput(err)
 	}
-	o.Plane, o.Processors, o.Directory = kernel.Opener(plane), processors, folder
+	o.Plane, o.Processors, o.Directory = kernel.Opener(plane), f.processors, folder
 	result, err := runner.Run(ctx, r.scenario, o)
 	if err != nil {
 		return nil, runError(err)

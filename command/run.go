@@ -33,20 +33,14 @@ import (
 )
 
 type runFlags struct {
+	suite.Suite // without what follows from the other flags
 	controllers []string
 	plane       string
-	seed        uint64
-	sets        []string
 	quick       bool
-	export      string
 	record      bool
 	force       bool
-	jobs        int
-	processors  int
-	out         string
 	capture     []string
 	perfetto    bool
-	figures     []string
 	seeds       string
 	format      string
 	parquet     bool
@@ -97,18 +91,18 @@ means over the seeds with 95 % confidence intervals.`,
 	flags := c.Flags()
 	controllersFlag(c, &f.controllers)
 	planeFlag(c, &f.plane)
-	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: the scenario's)")
+	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenario's)")
 	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5 or 1,7,9; reports show "+
 		"means with 95 % confidence intervals")
-	setFlag(c, &f.sets)
+	setFlag(c, &f.Sets)
 	flags.BoolVar(&f.quick, "quick", false, "run the quick form of long scenarios, NAME-quick")
-	flags.IntVar(&f.jobs, "jobs", 1, "`number` of runs at a time")
-	processorsFlag(c, &f.processors, " (default: all, shared by the runs)")
-	flags.StringVar(&f.out, "out", "results", "output `folder`")
+	flags.IntVar(&f.Jobs, "jobs", 1, "`number` of runs at a time")
+	processorsFlag(c, &f.Processors, " (default: all, shared by the runs)")
+	flags.StringVar(&f.Directory, "out", "results", "output `folder`")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "capture the links of these `ports`, node:peer,..., into capture.pcapng")
 	flags.BoolVar(&f.perfetto, "perfetto", false, "also write trace.pftrace for ui.perfetto.dev: each PAUSE and its causes, queues, rates")
-	figuresFlag(c, &f.figures)
-	flags.StringVar(&f.export, "export", "", "also write results as another simulator does: `hpcc` (fct.txt and pfc.txt)")
+	figuresFlag(c, &f.Figures)
+	flags.StringVar(&f.Export, "export", "", "also write results as another simulator does: `hpcc` (fct.txt and pfc.txt)")
 	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, for pausenet why")
 	flags.BoolVar(&f.record, "record", false, "also write record.bin: the queues of all ports over time, for pausenet view")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
@@ -146,23 +140,21 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	if err := errors.Join(atLeastOne(c.Flags(), "jobs"), checkProcessors(c, plane)); err != nil {
 		return err
 	}
-	if f.processors > 1 && len(f.capture) > 0 {
-		return badInput(fmt.Errorf("--processors %d and --pcap: frames are captured in the order of one; leave one of them out", f.processors))
+	if f.Processors > 1 && len(f.capture) > 0 {
+		return badInput(fmt.Errorf("--processors %d and --pcap: frames are captured in the order of one; leave one of them out", f.Processors))
 	}
-	if err := results.CheckFigureFormats(f.figures); err != nil {
+	if err := results.CheckFigureFormats(f.Figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if f.seeds != "" && seedGiven {
 		return badInput(errors.New("--seed and --seeds: one or the other"))
 	}
-	if f.export != "" && f.export != runner.ExportHPCC {
-		return badInput(fmt.Errorf("--export %q: %s is what there is", f.export, runner.ExportHPCC))
+	if f.Export != "" && f.Export != runner.ExportHPCC {
+		return badInput(fmt.Errorf("--export %q: %s is what there is", f.Export, runner.ExportHPCC))
 	}
-	batch := &suite.Suite{
-		Directory: f.out, Jobs: f.jobs, Plane: kernel.Opener(plane), Version: version(), Command: commandLine(os.Args),
-		Sets: f.sets, Figures: f.figures,
-		Export: f.export, Processors: f.processors, CheckSets: true,
-	}
+	made := f.Suite
+	batch := &made
+	batch.Plane, batch.Version, batch.Command, batch.CheckSets = kernel.Opener(plane), version(), commandLine(os.Args), true
 	for _, o := range []struct {
 		wanted  bool
 		observe runner.NewObserver
@@ -274,16 +266,16 @@ func elsewhere(err *rundir.OverwriteError, folder string) error {
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
-	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.sets, Controllers: f.controllers}.Load(name)
+	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.Sets, Controllers: f.controllers}.Load(name)
 	if err != nil {
-		return nil, notScenario(name, f.out, err)
+		return nil, notScenario(name, f.Directory, err)
 	}
 	s := &suite.Scenario{Scenario: loaded, Controllers: loaded.Controllers, Seed: loaded.Seed}
 	if seedGiven {
-		if loaded, err = loaded.WithSeed(f.seed); err != nil {
+		if loaded, err = loaded.WithSeed(f.Seed); err != nil {
 			return nil, err
 		}
-		s.Scenario, s.Seed = loaded, f.seed
+		s.Scenario, s.Seed = loaded, f.Seed
 	}
 	if f.seeds != "" {
 		seeds, err := seedsOf(f.seeds)

@@ -168,8 +168,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	writeWarnings(stderr(), swept.Name, sweep.Warnings(points))
 	runner := &sweep.Runner{
-		Points: points, Quick: swept.Quick, Directory: f.out, Jobs: f.jobs, Processors: f.processors, Plane: plane,
-		Version: version(), Build: own, Command: f.command(name), Make: startPoint, By: "this machine",
+		Points: points, Jobs: f.jobs, Make: startPoint, By: "this machine", Common: sweep.Common{
+			Quick: swept.Quick, Within: f.out, Processors: f.processors, Plane: plane, Version: version(), Build: own,
+			Command: f.command(name),
+		},
 	}
 	if shard.Of > 0 {
 		runner.By = "shard " + shard.String()

@@ -27,7 +27,8 @@ func TestPointUnheard(t *testing.T) {
 		t.Fatal(err)
 	}
 	job, err := json.Marshal(&sweep.Job{
-		Scenario: "dcon-burst", Controller: "none", Plane: "wasm", Directory: filepath.Join(dir, "point"), Hash: hash,
+		Common: sweep.Common{Plane: "wasm"}, Scenario: "dcon-burst", Controller: "none",
+		Directory: filepath.Join(dir, "point"), Hash: hash,
 	})
 	if err != nil {
 		t.Fatal(err)

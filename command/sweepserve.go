@@ -115,7 +115,7 @@ func checkCredentials(path string) error {
 func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan,
 	audit float64,
 ) ([]sweep.Outcome, error) {
-	private, err := cluster.PrivateFolder(runner.Directory)
+	private, err := cluster.PrivateFolder(runner.Within)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}

@@ -70,13 +70,13 @@ samples. Runs made with --record have the queues of all ports.`,
 	f.export.add(c)
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	controllersFlag(c, &f.run.controllers)
-	flags.Var((*seedFlag)(&f.run.seed), "seed", "random `seed` (default: the scenario's)")
-	setFlag(c, &f.run.sets)
+	flags.Var((*seedFlag)(&f.run.Seed), "seed", "random `seed` (default: the scenario's)")
+	setFlag(c, &f.run.Sets)
 	f.fabricFlags(c)
 	flags.BoolVar(&f.run.quick, "quick", false, "run the quick form of a long scenario")
-	flags.IntVar(&f.run.jobs, "jobs", 1, "`number` of runs at a time")
-	processorsFlag(c, &f.run.processors, " (default: all)")
-	flags.StringVar(&f.run.out, "out", "results", "output `folder` for a SCENARIO")
+	flags.IntVar(&f.run.Jobs, "jobs", 1, "`number` of runs at a time")
+	processorsFlag(c, &f.run.Processors, " (default: all)")
+	flags.StringVar(&f.run.Directory, "out", "results", "output `folder` for a SCENARIO")
 	flags.BoolVar(&f.run.why, "why", false, "record where each flow's time goes (default: if there are at most 1000 flows)")
 	flags.BoolVar(&f.run.force, "force", false, "overwrite results of other settings")
 	completeFolder(c, "out")
@@ -112,7 +112,7 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 		return badInput(errors.New("--web is for the page of a live fabric, and a run cannot be changed: name the fabric with --fabric, or leave --web out"))
 	}
 	folders, verdict := args, error(nil)
-	if made := filepath.Join(f.run.out, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) && !isFolder(args[0]) &&
+	if made := filepath.Join(f.run.Directory, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) && !isFolder(args[0]) &&
 		isFolder(made) && scenario.NamePattern.MatchString(args[0]) {
 		folders = []string{made} // the results of a scenario's file of this name
 	}
@@ -164,7 +164,7 @@ func (f *runFlags) shown() string {
 	for _, all := range f.results {
 		for _, r := range all {
 			if r != nil {
-				return filepath.Join(f.out, r.Scenario.Name)
+				return filepath.Join(f.Directory, r.Scenario.Name)
 			}
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/workers"
 )
 
 type workerFlags struct {
@@ -100,10 +99,6 @@ func (f *workerFlags) run(c *cobra.Command) error {
 		return &exitError{exitEnvironment, fmt.Errorf("reach the coordinator: %w", err)}
 	}
 	defer conn.Close()
-	processors := f.processors
-	if processors == 0 {
-		processors = workers.Share(f.jobs)
-	}
 	var saying sync.Mutex // several points' processes speak
 	say := func(line string) {
 		saying.Lock()
@@ -111,7 +106,7 @@ func (f *workerFlags) run(c *cobra.Command) error {
 		fmt.Fprintf(c.ErrOrStderr(), "  %s\n", line)
 	}
 	h := &cluster.Hand{
-		Name: f.name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: f.jobs, Processors: processors,
+		Name: f.name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: f.jobs, Processors: f.processors,
 		Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
 		Make: startPoint, Say: say,
 	}

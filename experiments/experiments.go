@@ -12,7 +12,6 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
@@ -75,11 +74,8 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if o.Controller == "" {
 		o.Controller = s.Controllers[0]
 	}
-	switch {
-	case o.Processors < 0 || o.Processors > partition.MaxWorkers:
+	if o.Processors < 0 || o.Processors > partition.MaxWorkers {
 		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, partition.MaxWorkers)
-	case o.Processors == 0:
-		o.Processors = workers.Share(1)
 	}
 	if o.Seed == 0 {
 		o.Seed = s.Seed
@@ -97,14 +93,14 @@ func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if s, err = s.WithSeed(o.Seed); err != nil {
 		return nil, err
 	}
+	of := runner.Options{
+		Controller: names[0], Plane: o.Plane, Seed: o.Seed, Directory: o.Directory, Processors: o.Processors,
+	}
 	if o.Directory == "" {
-		sum, err := runner.Watch(ctx, s, names[0], runner.Watching{Plane: o.Plane, Seed: o.Seed, Processors: o.Processors})
+		sum, err := runner.Watch(ctx, s, of, runner.Watching{})
 		return resultOf(sum, ""), err
 	}
-	r, err := runner.Run(ctx, s, runner.Options{
-		Controller: names[0], Plane: o.Plane, Seed: o.Seed, Directory: o.Directory,
-		Processors: o.Processors,
-	})
+	r, err := runner.Run(ctx, s, of)
 	if r == nil {
 		return nil, err
 	}

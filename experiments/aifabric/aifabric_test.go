@@ -13,6 +13,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/testenv"
@@ -39,7 +40,7 @@ func report(t *testing.T, o Options, names ...string) (*Report, string) {
 		t.Fatal(err)
 	}
 	b.only(names...)
-	batch := &suite.Suite{Scenarios: b.Scenarios, Directory: t.TempDir(), Jobs: 1, Processors: 1}
+	batch := &suite.Suite{Scenarios: b.Scenarios, Jobs: 1, Options: one(t)}
 	results, err := batch.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestMarking(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.only("ecn")
-	batch := &suite.Suite{Scenarios: b.Scenarios[:1], Directory: t.TempDir(), Jobs: 1, Processors: 1}
+	batch := &suite.Suite{Scenarios: b.Scenarios[:1], Jobs: 1, Options: one(t)}
 	results, err := batch.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -328,3 +329,6 @@ func TestWords(t *testing.T) {
 		t.Error(least.text("%"))
 	}
 }
+
+// one returns options of runs with one processor.
+func one(t *testing.T) runner.Options { return runner.Options{Directory: t.TempDir(), Processors: 1} }

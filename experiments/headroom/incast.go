@@ -382,8 +382,7 @@ func (i *Incast) try(ctx context.Context, sets []string, controller string, port
 	}
 	t := &Tried{For: own.Duration, Sets: sets}
 	priority := lossless(own)
-	sum, err := runner.Watch(ctx, own, controller, runner.Watching{
-		Seed: own.Seed,
+	sum, err := runner.Watch(ctx, own, runner.Options{Controller: controller, Seed: own.Seed}, runner.Watching{
 		Ended: func(e *engine.Engine) {
 			for _, id := range ports {
 				r := &e.State().Ports[id]

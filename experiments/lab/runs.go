@@ -33,7 +33,9 @@ type made struct {
 // runAll makes the runs that can be made, those of one scenario side by side in one report.
 func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, error) {
 	runs := map[string]*made{}
-	batch := &suite.Suite{Directory: o.Results, Jobs: o.Jobs, Version: o.Version, Command: o.Command}
+	batch := &suite.Suite{Jobs: o.Jobs, Options: runner.Options{
+		Directory: o.Results, Version: o.Version, Command: o.Command,
+	}}
 	type at struct {
 		run      *Run
 		scenario int

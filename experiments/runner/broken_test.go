@@ -142,8 +142,8 @@ func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 		own.Controller = inner
 		return &own, nil
 	}
-	sum, err := Watch(context.Background(), s, "mine",
-		Watching{Plane: opener(t, planeName), Seed: 1, Controller: controller})
+	sum, err := Watch(context.Background(), s,
+		Options{Controller: "mine", Plane: opener(t, planeName), Seed: 1, Processors: 1}, Watching{Controller: controller})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,3 +97,25 @@ func TestFingerprintForUnderLoad(t *testing.T) {
 	}
 	t.Log("fingerprint " + run(t, parse(t, lab.Small), "dcqcn", Options{}).Summary.Fingerprint)
 }
+
+// TestProcessorsOfTheMachine: 0 processors stands for all of the machine's, and a run uses as many as it has parts that
+// can be driven at once. It does not run in parallel, as it changes how many the process may use.
+func TestProcessorsOfTheMachine(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	s := parse(t, lab.Small)
+	for given, want := range map[int]int{0: 2, 1: 1, 64: 2} {
+		r, err := newRunner(s, Options{Controller: "dcqcn", Processors: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.openPlane(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.workers(); got != want {
+			t.Errorf("%d processors: %d are used, want %d", given, got, want)
+		}
+		if err := r.plane.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -21,9 +21,8 @@ func ended(t *testing.T, yaml string, look func(s *scenario.Scenario, e *engine.
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := Watch(context.Background(), s, s.Controllers[0], Watching{
-		Plane: wasmplane.Open, Seed: s.Seed, Ended: func(e *engine.Engine) { look(s, e) },
-	})
+	sum, err := Watch(context.Background(), s, Options{Controller: s.Controllers[0], Seed: s.Seed},
+		Watching{Ended: func(e *engine.Engine) { look(s, e) }})
 	if err != nil {
 		t.Fatal(err)
 	}

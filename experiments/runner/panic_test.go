@@ -110,8 +110,8 @@ func TestOwnPanic(t *testing.T) {
 			t.Errorf("recovered %v", v)
 		}
 	}()
-	_, err := Watch(context.Background(), s, "dcqcn",
-		Watching{Plane: wasmplane.Open, Seed: 1, Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
+	_, err := Watch(context.Background(), s, Options{Controller: "dcqcn", Seed: 1, Processors: 1},
+		Watching{Sample: func(int, vtime.Time, vtime.Time) { panic("ours") }})
 	t.Errorf("no panic: %v", err)
 }
 

@@ -56,8 +56,9 @@ type Options struct {
 	Compared bool
 
 	Progress engine.Progress
-	// Processors is how many the run may use at once; 0: one. Results do not depend on it. On the kernel plane, and if an
-	// observer needs that, it uses one.
+	// Processors is how many the run may use at once. 0 stands for all of the machine's, shared equally by the runs of a
+	// suite or sweep that go on at the same time. Results do not depend on it. The kernel plane uses one, and so does a
+	// run with an observer that needs frames in order.
 	Processors int
 
 	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are
@@ -140,7 +141,7 @@ func (r *runner) workers() int {
 		func(o *Observer) bool { return o.OneProcessor }) {
 		return 1
 	}
-	return max(1, min(r.options.Processors, partition.Workers(r.Scenario.Topology)))
+	return max(1, min(workers.Share(r.options.Processors, 1), partition.Workers(r.Scenario.Topology)))
 }
 
 // startWorkers starts a pool of workers if the run can use several. The function that it returns ends them.

@@ -10,29 +10,23 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Watching is a run that somebody learns from while it goes on.
+// Watching is what somebody does who learns from a run while it goes on. If the run uses several processors
+// (Options.Processors), several goroutines call Sample and Controller at once.
 type Watching struct {
-	Plane plane.Opener // as in Options
-	Seed  uint64
 	// Sample is told of one RTT a round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
 	// Controller makes a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
-	Progress   engine.Progress
-	// Processors is how many the run may use at once; 0: one. With several, what is told of flows, and what makes their
-	// controllers, is called by several goroutines at once.
-	Processors int
 	// Ended is told of the engine when the run has ended, before its plane is closed; nil: nobody is.
 	Ended func(e *engine.Engine)
 }
 
-// Watch runs a scenario under a controller without writing anything.
-func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watching) (*measure.Summary, error) {
-	r, err := newRunner(s, Options{Controller: controller, Plane: w.Plane, Seed: w.Seed, Processors: w.Processors})
+// Watch runs a scenario without writing anything: o has no Directory.
+func Watch(ctx context.Context, s *scenario.Scenario, o Options, w Watching) (*measure.Summary, error) {
+	r, err := newRunner(s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +43,7 @@ func Watch(ctx context.Context, s *scenario.Scenario, controller string, w Watch
 		return nil, errors.Join(err, r.observers.close(), r.plane.Close())
 	}
 	start := time.Now()
-	runErr := r.drive(ctx, w.Progress)
+	runErr := r.drive(ctx, o.Progress)
 	result := r.conclude(time.Since(start), runErr)
 	if w.Ended != nil {
 		w.Ended(r.engine)

@@ -22,8 +22,7 @@ func TestWatch(t *testing.T) {
 	s := parse(t, incastWatched)
 	var samples []int64
 	perFlow := map[int]vtime.Time{}
-	sum, err := Watch(context.Background(), s, "timely", Watching{
-		Plane: wasmplane.Open, Seed: s.Seed,
+	sum, err := Watch(context.Background(), s, Options{Controller: "timely", Seed: s.Seed, Processors: 1}, Watching{
 		Sample: func(flow int, now, rtt vtime.Time) {
 			if now-rtt < perFlow[flow] {
 				t.Errorf("flow %d: a packet sent at %v is timed, before the ACK at %v", flow, now-rtt, perFlow[flow])
@@ -58,8 +57,7 @@ func TestWatch(t *testing.T) {
 func TestWatchController(t *testing.T) {
 	s := parse(t, incastWatched)
 	built := map[int]bool{}
-	sum, err := Watch(context.Background(), s, "timely", Watching{
-		Plane: wasmplane.Open, Seed: s.Seed,
+	sum, err := Watch(context.Background(), s, Options{Controller: "timely", Seed: s.Seed, Processors: 1}, Watching{
 		Controller: func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error) {
 			built[flow] = true
 			if set.Controller() != "timely" {
@@ -78,8 +76,8 @@ func TestWatchController(t *testing.T) {
 }
 
 func TestWatchRefuses(t *testing.T) {
-	if _, err := Watch(context.Background(), parse(t, incastWatched), "nonsense",
-		Watching{Plane: wasmplane.Open}); err == nil {
+	if _, err := Watch(context.Background(), parse(t, incastWatched), Options{Controller: "nonsense"},
+		Watching{}); err == nil {
 		t.Error("an unknown congestion control was taken")
 	}
 }

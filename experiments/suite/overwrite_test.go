@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
@@ -39,7 +40,7 @@ func TestOverwrites(t *testing.T) {
 	dir := t.TempDir()
 	suite := func(s *scenario.Scenario, seed uint64, version string, controllers ...string) *Suite {
 		return &Suite{
-			Directory: dir, Jobs: 1, Version: version,
+			Options: runner.Options{Directory: dir, Version: version}, Jobs: 1,
 			Scenarios: []Scenario{{Scenario: s, Controllers: controllers, Seed: seed}},
 		}
 	}
@@ -136,7 +137,7 @@ func TestOverwritesOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := (&Suite{Directory: dir, Scenarios: []Scenario{{
+		err := (&Suite{Options: runner.Options{Directory: dir}, Scenarios: []Scenario{{
 			Scenario: s, Controllers: []string{"none"},
 			Seed: 1,
 		}}}).Overwrites()

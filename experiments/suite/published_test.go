@@ -121,7 +121,10 @@ func TestCompare(t *testing.T) {
 func TestFigures(t *testing.T) {
 	s := parse(t, someTables)
 	dir := t.TempDir()
-	suite := &Suite{Directory: dir, Jobs: 2, Scenarios: []Scenario{{Scenario: s, Controllers: s.Controllers, Seed: 1}}}
+	suite := &Suite{
+		Options: runner.Options{Directory: dir}, Jobs: 2,
+		Scenarios: []Scenario{{Scenario: s, Controllers: s.Controllers, Seed: 1}},
+	}
 	results, err := suite.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)

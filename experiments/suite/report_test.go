@@ -21,7 +21,9 @@ func TestReport(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir := t.TempDir()
 	suite := &Suite{
-		Directory: dir, Plane: kernel.Opener(plane.Kernel), Version: "v1", Command: "pausenet run incast",
+		Options: runner.Options{
+			Directory: dir, Plane: kernel.Opener(plane.Kernel), Version: "v1", Command: "pausenet run incast",
+		},
 		Scenarios: []Scenario{{Scenario: mustLoad(t, "incast"), Controllers: []string{"none", "dcqcn"}, Seed: 1}},
 	}
 	results, err := suite.Run(context.Background())
@@ -89,12 +91,14 @@ func TestReferencesDrawn(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	s := parse(t, lab.Small)
 	testenv.NeedRoot(t)
-	alone, err := runner.Watch(context.Background(), s, "dcqcn",
-		runner.Watching{Plane: kernel.Opener(plane.Kernel), Seed: s.Seed})
+	alone, err := runner.Watch(context.Background(), s,
+		runner.Options{Controller: "dcqcn", Plane: kernel.Opener(plane.Kernel), Seed: s.Seed}, runner.Watching{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := &Suite{Directory: t.TempDir(), Jobs: 4, Plane: kernel.Opener(plane.Kernel)}
+	suite := &Suite{
+		Jobs: 4, Options: runner.Options{Directory: t.TempDir(), Plane: kernel.Opener(plane.Kernel)},
+	}
 	for _, name := range []string{"a", "b", "c"} {
 		copied := *s
 		copied.Name = name

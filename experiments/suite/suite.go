@@ -21,27 +21,17 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // Suite is scenarios under several controllers each, run side by side as far as Jobs allows.
 type Suite struct {
+	// Options are those of each run. Directory is the folder of all; which run it is, the suite fills in.
+	runner.Options
 	Scenarios []Scenario
-	Directory string
 	Jobs      int
-	// Processors is how many each run uses at once; 0: the machine's, shared by as many runs as there are at the same
-	// time.
-	Processors int
-	Plane      plane.Opener // as in Options
-	Version    string
-	Command    string
-	Sets       []string
-	CheckSets  bool // as in Options
 	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
 	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
-	Figures   []string
-	Export    string // as in Options
-	Observers []runner.NewObserver
+	Figures []string
 	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
 	// Both may be called from several goroutines.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
@@ -78,14 +68,11 @@ func (s *Suite) Places(c *Scenario) []rundir.Place {
 
 // processors is how many each run uses.
 func (s *Suite) processors() int {
-	if s.Processors > 0 {
-		return s.Processors
-	}
 	runs := 0
 	for i := range s.Scenarios {
 		runs += len(s.Places(&s.Scenarios[i]))
 	}
-	return workers.Share(min(s.Jobs, runs))
+	return workers.Share(s.Processors, min(s.Jobs, runs))
 }
 
 // RunPath is where a scenario's run under a controller goes, if there is one seed.
@@ -176,17 +163,15 @@ func (s *Suite) removeReport(c *Scenario) error {
 }
 
 func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun func()) (*runner.Result, error) {
-	var progress engine.Progress
+	o := s.Options
+	o.Controller, o.Seed, o.Directory, o.Within = at.Controller, at.Seed, at.Path(), s.Directory
+	o.Observers, o.Processors = slices.Concat(s.Observers, c.Observers), s.processors()
+	o.Compared, o.Begun = len(c.Controllers) > 1, begun
 	ended := func(*runner.Result, error) {}
 	if s.Started != nil {
-		progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))
+		o.Progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))
 	}
-	r, err := runner.Run(ctx, c.Scenario, runner.Options{
-		Controller: at.Controller, Plane: s.Plane, Seed: at.Seed, Directory: at.Path(), Within: s.Directory,
-		Observers: slices.Concat(s.Observers, c.Observers),
-		Version:   s.Version, Command: s.Command, Sets: s.Sets, CheckSets: s.CheckSets, Compared: len(c.Controllers) > 1,
-		Export: s.Export, Progress: progress, Begun: begun, Processors: s.processors(),
-	})
+	r, err := runner.Run(ctx, c.Scenario, o)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)
 	}

@@ -48,8 +48,8 @@ func runSuite(t *testing.T, text string, controllers []string, seeds []uint64,
 		c.Seeds = seeds
 	}
 	suite := &Suite{
-		Directory: t.TempDir(), Jobs: 2, Version: "v1", Command: "pausenet run small", Sets: sets,
-		Figures: results.FigureFormats, Scenarios: []Scenario{c},
+		Options: runner.Options{Directory: t.TempDir(), Version: "v1", Command: "pausenet run small", Sets: sets},
+		Jobs:    2, Figures: results.FigureFormats, Scenarios: []Scenario{c},
 	}
 	results, err := suite.Run(context.Background())
 	if err != nil {
@@ -445,7 +445,7 @@ func TestPanic(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\n"
 	s := parse(t, text)
 	panicking := make(chan struct{})
-	suite := &Suite{Directory: t.TempDir(), Jobs: 2, Scenarios: []Scenario{{
+	suite := &Suite{Options: runner.Options{Directory: t.TempDir()}, Jobs: 2, Scenarios: []Scenario{{
 		Scenario:    s,
 		Controllers: []string{"none", "dcqcn"}, Seed: 1,
 	}}}

@@ -39,7 +39,7 @@ func (r *Runner) Overwrites() error {
 		if len(why) == 0 {
 			continue
 		}
-		e.Add(r.Directory, filepath.ToSlash(filepath.Join(r.Points[i].Folder, job.Controller)), why)
+		e.Add(r.Within, filepath.ToSlash(filepath.Join(r.Points[i].Folder, job.Controller)), why)
 		if found++; found == mostCompared {
 			break
 		}

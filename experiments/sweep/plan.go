@@ -57,10 +57,9 @@ func (p *Plan) Hash() string {
 
 // runner makes the plan's points in a folder.
 func (p *Plan) runner(directory string) *Runner {
-	return &Runner{
-		Points: p.Points, Quick: p.Quick, Directory: directory, Plane: p.Plane, Version: p.Version, Build: p.Build,
-		Command: p.Command,
-	}
+	return &Runner{Points: p.Points, Common: Common{
+		Quick: p.Quick, Within: directory, Plane: p.Plane, Version: p.Version, Build: p.Build, Command: p.Command,
+	}}
 }
 
 // Unlike says how another plan differs from this one, the first difference in what a user knows; empty: they are equal.

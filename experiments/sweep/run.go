@@ -67,18 +67,11 @@ func (o *Outcome) Complete() bool { return o.State == Done || o.State == Kept }
 
 // Runner makes the points of a sweep, side by side.
 type Runner struct {
-	Points    []Point
-	Quick     bool   // the scenarios are in their quick form
-	Directory string // belongs to the sweep; a point's files go to Directory/<folder>/<controller>
-	Jobs      int
-	// Processors is how many each point uses at once; 0: the machine's, shared by as many points as there are at the same
-	// time.
-	Processors int
-	Plane      string
+	Common
+	Points []Point
+	Jobs   int
 	// By says who makes the points, in times.csv.
 	By string
-	// Version and Build are the program's: results of another are not kept.
-	Version, Build, Command string
 	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It
 	// may call progress from another goroutine.
 	Make func(ctx context.Context, job *Job, progress engine.Progress) error
@@ -90,21 +83,27 @@ type Runner struct {
 	manifest func(point int) (*rundir.Manifest, error) // of one that another has made; nil: of the job
 }
 
+// Common is what the points of a sweep have in common, as in runner.Options.
+type Common struct {
+	Quick bool   `json:"quick,omitempty"` // the scenarios are in their quick form
+	Plane string `json:"plane"`           // its name
+	// Within belongs to the sweep; a point's files go to Within/<folder>/<controller>.
+	Within     string `json:"within"`
+	Version    string `json:"version"` // results of another version or build are not kept
+	Build      string `json:"build"`
+	Command    string `json:"command"`
+	Processors int    `json:"processors"`
+}
+
 // Job is all that it takes to make one point. It can be sent to another process as JSON.
 type Job struct {
+	Common
 	Scenario   string   `json:"scenario"`
-	Quick      bool     `json:"quick,omitempty"`
 	Sets       []string `json:"sets"`
 	Files      []string `json:"controller_files,omitempty"` // as Point.Files
 	Controller string   `json:"controller"`
-	Plane      string   `json:"plane"`
 	Directory  string   `json:"directory"`
-	Within     string   `json:"within"` // as Options.Within
-	Version    string   `json:"version"`
-	Build      string   `json:"build"`
-	Command    string   `json:"command"`
 	Hash       string   `json:"hash"` // what the configuration must come to
-	Processors int      `json:"processors"`
 	// Recipe is what the scenario is read from where its files are not; nil: they are there.
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`
 }
@@ -220,15 +219,12 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 // Job is what it takes to make the i-th point in its place.
 func (r *Runner) Job(i int) *Job {
 	p := &r.Points[i]
-	processors := r.Processors
-	if processors == 0 {
-		processors = workers.Share(min(r.Jobs, len(r.Points)))
+	j := &Job{
+		Common: r.Common, Scenario: p.Scenario, Sets: p.Sets, Files: p.Files, Controller: p.Controller, Hash: p.Hash,
+		Directory: filepath.Join(r.Within, p.Folder, p.Controller),
 	}
-	return &Job{
-		Scenario: p.Scenario, Quick: r.Quick, Sets: p.Sets, Files: p.Files, Controller: p.Controller, Plane: r.Plane,
-		Directory: filepath.Join(r.Directory, p.Folder, p.Controller),
-		Within:    r.Directory, Version: r.Version, Build: r.Build, Command: r.Command, Hash: p.Hash, Processors: processors,
-	}
+	j.Processors = workers.Share(r.Processors, min(r.Jobs, len(r.Points)))
+	return j
 }
 
 // Result is what the job's run came to, if its folder has a complete one of this configuration, program and plane.

@@ -202,7 +202,7 @@ func TestSweepFileMistakes(t *testing.T) {
 		"sweep: {scenario: swept.yaml, parameters: {duration: '1ms,2ms'}}":                 "write several values as a list: [1ms,2ms]",
 		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 1ms]}}":                "value 1ms is there twice",
 		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                   "goes in quotes",
-		"sweep: {scenario: swept.yaml, seeds: x}":                                          `seed "x" is not a whole number`,
+		"sweep: {scenario: swept.yaml, seeds: x}":                                          `seed "x" must be a whole number`,
 		"sweep: {scenario: swept.yaml, metrics: [fct_men]}":                                `did you mean "fct_mean"?`,
 		"sweep: {scenario: swept.yaml, metrics: ['pauses:flow']}":                          `unknown metric "pauses:flow": pauses is a metric of the whole run`,
 		"sweep: {scenario: swept.yaml, metrics: ['fct_mean:vic']}":                         `no flow has the tag "vic" (the tags are `,

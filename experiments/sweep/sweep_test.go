@@ -159,8 +159,8 @@ func sweepLab(t *testing.T) (*Sweep, *Runner) {
 		t.Fatalf("%d points", len(points))
 	}
 	return s, &Runner{
-		Points: points, Directory: filepath.Join(dir, "out"), Jobs: 4, Plane: plane.Wasm,
-		Version: "v1", Build: "b1",
+		Points: points, Jobs: 4,
+		Common: Common{Within: filepath.Join(dir, "out"), Plane: plane.Wasm, Version: "v1", Build: "b1"},
 		Make: func(ctx context.Context, job *Job, progress engine.Progress) error {
 			return job.Run(ctx, nil, progress)
 		},
@@ -194,7 +194,8 @@ func TestSweepFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := runner.Watch(context.Background(), s, p.Controller, runner.Watching{Seed: p.Seed})
+		alone, err := runner.Watch(context.Background(), s,
+			runner.Options{Controller: p.Controller, Seed: p.Seed}, runner.Watching{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +227,7 @@ func TestSweepGoesOn(t *testing.T) {
 		}
 	}
 	folder := func(i int) string {
-		return filepath.Join(runner.Directory, runner.Points[i].Folder, runner.Points[i].Controller)
+		return filepath.Join(runner.Within, runner.Points[i].Folder, runner.Points[i].Controller)
 	}
 	edit := func(i int, file, old, with string) {
 		t.Helper()

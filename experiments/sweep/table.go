@@ -232,7 +232,7 @@ func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats [
 
 // WriteTimes writes times.csv alone into the folder of a shard.
 func (s *Sweep) WriteTimes(r *Runner, outcomes []Outcome) error {
-	folder, err := files.OpenFolder(r.Directory, r.Directory)
+	folder, err := files.OpenFolder(r.Within, r.Within)
 	if err != nil {
 		return err
 	}

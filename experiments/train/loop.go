@@ -67,8 +67,7 @@ func Loop(ctx context.Context, o *Options) (*LoopResult, error) {
 			}
 			s.ControllerSettings = map[string]map[string]string{controller: {"target": target.String(), "control_from": "2"}}
 			flows := make([][]timed, len(s.Flows))
-			sum, err := runner.Watch(ctx, s, controller, runner.Watching{
-				Plane: o.Plane, Seed: o.Seed,
+			sum, err := runner.Watch(ctx, s, o.of(controller, o.Seed), runner.Watching{
 				Sample: func(flow int, now, rtt vtime.Time) {
 					flows[flow] = append(flows[flow], timed{now, rtt.Microseconds()})
 				},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
@@ -37,6 +38,11 @@ func (o *Options) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// of returns the options of a run, whose samples come from one goroutine.
+func (o *Options) of(controller string, seed uint64) runner.Options {
+	return runner.Options{Controller: controller, Plane: o.Plane, Seed: seed, Processors: 1}
 }
 
 func (o *Options) tell(format string, args ...any) {

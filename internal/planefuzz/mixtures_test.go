@@ -37,7 +37,8 @@ func TestMixtures(t *testing.T) {
 		var sums []*measure.Summary
 		for _, processors := range []int{1, 2} {
 			ctx, cancel := context.WithTimeout(context.Background(), timeout)
-			sum, err := runner.Watch(ctx, s, s.Controllers[0], runner.Watching{Seed: s.Seed, Processors: processors})
+			sum, err := runner.Watch(ctx, s,
+				runner.Options{Controller: s.Controllers[0], Seed: s.Seed, Processors: processors}, runner.Watching{})
 			cancel()
 			if err != nil {
 				t.Fatalf("mixture %d, %d processors: %v\n%s", n, processors, err, text)

@@ -3,6 +3,7 @@
 package workers
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -56,8 +57,11 @@ const (
 	workerBits = 16
 )
 
-// Share returns the number of processors for each of several users: an equal share of GOMAXPROCS, at least 1.
-func Share(users int) int { return max(1, runtime.GOMAXPROCS(0)/max(users, 1)) }
+// Share returns the number of processors for each of several users: as many as given, or for 0 an equal share of
+// GOMAXPROCS, at least 1.
+func Share(processors, users int) int {
+	return cmp.Or(processors, max(1, runtime.GOMAXPROCS(0)/max(users, 1)))
+}
 
 // New returns a pool of size workers, the caller of Do among them. The caller must close it.
 func New(size int) *Pool {

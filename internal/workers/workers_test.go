@@ -86,8 +86,10 @@ func TestPanic(t *testing.T) {
 func culprit(item int32) { panic(fmt.Sprint("item ", item)) }
 
 func TestShare(t *testing.T) {
-	if all := workers.Share(1); all < 1 || workers.Share(0) != all || workers.Share(all) != 1 || workers.Share(10*all) != 1 {
-		t.Errorf("of %d processors: %d, %d, %d", all, workers.Share(0), workers.Share(all), workers.Share(10*all))
+	if all := workers.Share(0, 1); all < 1 || workers.Share(0, 0) != all || workers.Share(0, all) != 1 ||
+		workers.Share(0, 10*all) != 1 || workers.Share(3, all) != 3 {
+		t.Errorf("of %d processors: %d, %d, %d, and %d of 3", all, workers.Share(0, 0), workers.Share(0, all),
+			workers.Share(0, 10*all), workers.Share(3, all))
 	}
 }
 

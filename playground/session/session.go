@@ -178,8 +178,10 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	}
 	one := suite.Scenario{Scenario: o.scenario, Controllers: o.Controllers, Seed: o.Seed}
 	s := &suite.Suite{
-		Scenarios: []suite.Scenario{one}, Directory: ResultsFolder, Jobs: 1, Version: version,
-		Command: o.command(r), Observers: []runner.NewObserver{observe.Record},
+		Scenarios: []suite.Scenario{one}, Jobs: 1, Options: runner.Options{
+			Directory: ResultsFolder, Version: version, Command: o.command(r),
+			Observers: []runner.NewObserver{observe.Record},
+		},
 		Started: func(_, controller string) (engine.Progress, func(*runner.Result, error)) {
 			return telling(Progress{Run: controller, Duration: o.Duration}, tell)
 		},

@@ -111,8 +111,9 @@ func fingerprints(t *testing.T, plane string, rows []row) map[string]string {
 				t.Parallel()
 				text := refused
 				if scenario.Check(r.scenario, []string{r.run}, r.scenario.Seed) == nil {
-					sum, err := runner.Watch(context.Background(), r.scenario, r.run,
-						runner.Watching{Plane: kernel.Opener(plane), Seed: r.scenario.Seed})
+					sum, err := runner.Watch(context.Background(), r.scenario, runner.Options{
+						Controller: r.run, Plane: kernel.Opener(plane), Seed: r.scenario.Seed,
+					}, runner.Watching{})
 					if err != nil {
 						t.Fatal(err)
 					}

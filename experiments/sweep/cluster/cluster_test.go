@@ -76,8 +76,9 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) runner(dir string) *sweep.Runner {
 	return &sweep.Runner{
-		Points: l.points, Directory: dir, Jobs: 2, Plane: plane.Wasm, Version: "v1", Build: "b1",
-		Command: "pausenet sweep swept.yaml", Make: honest,
+		Points: l.points, Jobs: 2, Make: honest, Common: sweep.Common{
+			Within: dir, Plane: plane.Wasm, Version: "v1", Build: "b1", Command: "pausenet sweep swept.yaml",
+		},
 	}
 }
 

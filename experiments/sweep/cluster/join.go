@@ -218,10 +218,10 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 		if err != nil || len(jobs) == mostCanaries {
 			continue // a variant, or from a file
 		}
+		common := sweep.Common{Plane: c.Runner.Plane, Version: c.Runner.Version, Build: c.Runner.Build}
+		common.Command, common.Processors = "pausenet worker", 1
 		jobs = append(jobs, &sweep.Job{
-			Scenario: canaryScenario, Sets: []string{set}, Controller: name, Plane: c.Runner.Plane, Version: c.Runner.Version,
-			Build:   c.Runner.Build,
-			Command: "pausenet worker", Hash: hash, Processors: 1,
+			Common: common, Scenario: canaryScenario, Sets: []string{set}, Controller: name, Hash: hash,
 		})
 	}
 	if len(jobs) == 0 {

@@ -160,7 +160,7 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 // install puts a point's folder into the sweep's. The caller has locked mu.
 func (c *Coordinator) install(k int, from string) error {
 	job := c.Runner.Job(k)
-	if err := sweep.CopyRun(from, c.Runner.Directory,
+	if err := sweep.CopyRun(from, c.Runner.Within,
 		filepath.Join(c.Runner.Points[k].Folder, job.Controller)); err != nil {
 		return fmt.Errorf("write %s: %w", c.Runner.Points[k].Name(), err)
 	}
@@ -247,7 +247,7 @@ func (c *Coordinator) shutOut(id, why string) {
 
 // discard takes a point's results for none. The caller has locked mu.
 func (c *Coordinator) discard(k int) error {
-	folder, err := files.OpenFolder(c.Runner.Directory, c.Runner.Job(k).Directory)
+	folder, err := files.OpenFolder(c.Runner.Within, c.Runner.Job(k).Directory)
 	if err != nil {
 		return err
 	}

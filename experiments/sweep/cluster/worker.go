@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -33,7 +34,7 @@ type Hand struct {
 	ID          string    // the sweep's
 	Coordinator string    // the coordinator's public key: nobody else gives this worker points
 	Jobs        int       // points at the same time
-	Processors  int       // of each point
+	Processors  int       // of each point, as in runner.Options
 	Directory   string    // of the points that are being made; belongs to the worker
 	// Version and Build are the program's.
 	Version, Build string
@@ -270,7 +271,7 @@ func (h *Hand) point(ctx context.Context, directory string, t *task) *result {
 	h.mu.Lock()
 	h.running[directory] = t.Point
 	h.mu.Unlock()
-	t.Job.Directory, t.Job.Within, t.Job.Processors = directory, directory, h.Processors
+	t.Job.Directory, t.Job.Within, t.Job.Processors = directory, directory, workers.Share(h.Processors, h.Jobs)
 	start := time.Now()
 	made := h.Make(ctx, t.Job, nil)
 	out := &result{Worker: h.self, Point: t.Point, Hash: t.Job.Hash, Wall: time.Since(start)}
