@@ -1,67 +1,89 @@
 package topologies
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/units"
 )
 
-// builder is what the builders' parameters have in common: cables towards hosts and between switches, name patterns,
-// and the buffer of the switches.
-type builder struct {
-	*draft
-	at           *yamlspec.Value
-	host, fabric cable
-	buffer       units.Bytes
-	patterns     map[string]string
+// builderKind is a key of a topology that makes nodes and links by a few numbers.
+type builderKind struct {
+	key, doc string
+	roles    []role
+	keys     func(*builder) keys.Table
+	build    func(*builder)
 }
 
-// portsPerHost reads how many parallel links each host has to its switch.
-func (b *builder) portsPerHost(m *yamlspec.Mapping) int {
-	n := 1
-	m.Get("ports_per_host").Int(&n, 1, MaxPortsPerHost)
-	return n
+// role is one of the roles that a builder's nodes have. Their names follow the pattern unless the file has another.
+type role struct{ name, pattern string }
+
+var (
+	ofHosts  = role{"host", "h%d"}
+	ofLeaves = []role{{"leaf", "leaf%d"}, {"spine", "spine%d"}, ofHosts}
+)
+
+// builders are the builders. A topology has one at most.
+var builders = []builderKind{
+	{"star", "hosts around one switch", []role{{"switch", "s%d"}, ofHosts}, (*builder).starKeys, (*builder).star},
+	{"leafspine", "leaf switches, each cabled to each spine", ofLeaves, (*builder).leafSpineKeys, (*builder).leafSpine},
+	{
+		"fattree", "a fat-tree of three layers",
+		[]role{{"edge", "edge%d"}, {"aggregation", "agg%d"}, {"core", "core%d"}, ofHosts},
+		(*builder).fatTreeKeys, (*builder).fatTree,
+	},
+	{"rail", "the rail-optimised leaf-spine of GPU clusters", ofLeaves, (*builder).railKeys, (*builder).rail},
+	{"planes", "leaf-spines without links between them", ofLeaves, (*builder).planesKeys, (*builder).planes},
+}
+
+// builder holds the values of a builder's keys.
+type builder struct {
+	*draft
+	kind                 *builderKind
+	at                   *yamlspec.Value
+	base, host, fabric   cable // host towards hosts, fabric between switches
+	hostRate, fabricRate units.Rate
+	buffer               units.Bytes
+	patterns             map[string]*string // by role
+
+	spines, leaves, rails, groups       int // rails are the ports of a host
+	hosts, parallel                     int // hosts of a star, leaf, group or edge switch, and links of each
+	k, pods, edges, aggregations, cores int
+}
+
+func newBuilder(d *draft, kind *builderKind) *builder {
+	b := &builder{
+		draft: d, kind: kind, base: d.base, patterns: map[string]*string{}, spines: -1, groups: 1, parallel: 1,
+	}
+	for _, r := range kind.roles {
+		b.patterns[r.name] = &r.pattern
+	}
+	return b
+}
+
+// builder reads the keys of a builder, and builds.
+func (d *draft) builder(kind *builderKind, v *yamlspec.Value) {
+	b := newBuilder(d, kind)
+	b.at = v
+	b.keys().Decode(v)
+	b.host, b.fabric = b.base, b.base
+	b.host.rate, b.fabric.rate = cmp.Or(b.hostRate, b.base.rate), cmp.Or(b.fabricRate, b.base.rate)
+	kind.build(b)
 }
 
 // hostLinks cables a host to a switch.
-func (b *builder) hostLinks(host, sw, count int) {
-	for range count {
+func (b *builder) hostLinks(host, sw int) {
+	for range b.parallel {
 		b.link(host, sw, b.host, b.at)
 	}
 }
 
-// begin reads the common parameters. patterns are the default name patterns by role.
-func (d *draft) begin(m *yamlspec.Mapping, v *yamlspec.Value, base cable, patterns map[string]string,
-	roles ...string,
-) *builder {
-	base = decodeCable(m, base)
-	b := &builder{draft: d, at: v, host: base, fabric: base, patterns: patterns}
-	decodeRate(m.Get("host_rate"), &b.host.rate)
-	if buffer := m.Get("buffer"); buffer.Bytes(&b.buffer) && b.buffer == 0 {
-		buffer.Errorf("a buffer must be positive; leave it out to use the scenario's")
-	}
-	names := m.Get("names").Mapping()
-	for _, role := range roles {
-		given := names.Get(role)
-		var pattern string
-		if !given.String(&pattern) {
-			continue
-		}
-		if strings.Count(pattern, "%") != 1 || !strings.Contains(pattern, "%d") {
-			given.Errorf("name pattern %q needs one %%d, the number's place, such as \"L%%d\"", pattern)
-			continue
-		}
-		patterns[role] = pattern
-	}
-	names.Done()
-	return b
-}
-
 func (b *builder) node(role string, index int) int {
 	n := draftNode{
-		name: strings.Replace(b.patterns[role], "%d", strconv.Itoa(index), 1),
+		name: strings.Replace(*b.patterns[role], "%d", strconv.Itoa(index), 1),
 		kind: Switch, buffer: b.buffer, at: b.at,
 	}
 	if role == "host" {
@@ -79,45 +101,30 @@ func (b *builder) nodesOf(role string, count int) []int {
 }
 
 // star: hosts around one switch.
-func (d *draft) star(v *yamlspec.Value, base cable) {
-	m := v.Mapping()
-	hosts := 0
-	m.Need("hosts").Int(&hosts, 1, MaxPortsPerSwitch)
-	b := d.begin(m, v, base, map[string]string{"switch": "s%d", "host": "h%d"}, "switch", "host")
-	ports := b.portsPerHost(m)
-	m.Done()
-	if hosts == 0 {
+func (b *builder) star() {
+	if b.hosts == 0 {
 		return
 	}
 	center := b.node("switch", 0)
-	for _, h := range b.nodesOf("host", hosts) {
-		b.hostLinks(h, center, ports)
+	for _, h := range b.nodesOf("host", b.hosts) {
+		b.hostLinks(h, center)
 	}
 }
 
 // leafSpine: every leaf is cabled to every spine; a leaf's ports are its hosts', then its uplinks in the spines' order.
-func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
-	m := v.Mapping()
-	var spines, leaves, perLeaf int
-	m.Need("spines").Int(&spines, 1, MaxSwitches)
-	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
-	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
-		"host")
-	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
-	ports := b.portsPerHost(m)
-	m.Done()
-	if spines == 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines,
-		leaves*(perLeaf*ports+spines)) {
+func (b *builder) leafSpine() {
+	leaves, spines, perLeaf := b.leaves, b.spines, b.hosts
+	if spines <= 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines,
+		leaves*(perLeaf*b.parallel+spines)) {
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
 	for i, l := range leaf {
 		for _, h := range host[i*perLeaf : (i+1)*perLeaf] {
-			b.hostLinks(h, l, ports)
+			b.hostLinks(h, l)
 		}
 		for _, s := range spine {
-			b.link(l, s, b.fabric, v)
+			b.link(l, s, b.fabric, b.at)
 		}
 	}
 }
@@ -125,69 +132,50 @@ func (d *draft) leafSpine(v *yamlspec.Value, base cable) {
 // rail: the rail-optimised leaf-spine of GPU clusters. Hosts come in groups; port n of each host of a group is cabled
 // to the group's n-th leaf, so that ports of one number, a rail, meet without a spine. Every leaf is cabled to every
 // spine. Two rails are dual-homed hosts.
-func (d *draft) rail(v *yamlspec.Value, base cable) {
-	m := v.Mapping()
-	var rails, perGroup, spines int
-	groups := 1
-	m.Need("rails").Int(&rails, 1, MaxPortsPerHost)
-	m.Need("hosts_per_group").Int(&perGroup, 1, MaxPortsPerSwitch)
-	m.Get("groups").Int(&groups, 1, MaxSwitches)
-	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
-		"host")
-	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
-	m.Done()
-	if rails == 0 || perGroup == 0 || groups == 0 || !spinesOK ||
+func (b *builder) rail() {
+	rails, perGroup, groups, spines := b.rails, b.hosts, b.groups, b.spines
+	if rails == 0 || perGroup == 0 || spines < 0 ||
 		b.tooLarge(groups*perGroup, groups*rails+spines, groups*rails*(perGroup+spines)) {
 		return
 	}
 	if spines == 0 && groups > 1 {
-		v.Errorf("%d groups of hosts need spines: nothing else joins them", groups)
+		b.at.Errorf("%d groups of hosts need spines: nothing else joins them", groups)
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", groups*rails), b.nodesOf("spine", spines), b.nodesOf("host", groups*perGroup)
 	for i, h := range host {
 		for _, l := range leaf[i/perGroup*rails:][:rails] {
-			b.link(h, l, b.host, v)
+			b.link(h, l, b.host, b.at)
 		}
 	}
 	for _, l := range leaf {
 		for _, s := range spine {
-			b.link(l, s, b.fabric, v)
+			b.link(l, s, b.fabric, b.at)
 		}
 	}
 }
 
 // planes: leaf-spines beside each other that no link joins; port n of each host is in the n-th. Plane 0 has the first
 // leaves and spines.
-func (d *draft) planes(v *yamlspec.Value, base cable) {
-	m := v.Mapping()
-	var planes, spines, leaves, perLeaf int
-	m.Need("planes").Int(&planes, 1, MaxPortsPerHost)
-	spinesOK := m.Need("spines").Int(&spines, 0, MaxSwitches)
-	m.Need("leaves").Int(&leaves, 1, MaxSwitches)
-	m.Need("hosts_per_leaf").Int(&perLeaf, 1, MaxPortsPerSwitch)
-	b := d.begin(m, v, base, map[string]string{"leaf": "leaf%d", "spine": "spine%d", "host": "h%d"}, "leaf", "spine",
-		"host")
-	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
-	m.Done()
-	if planes == 0 || leaves == 0 || perLeaf == 0 || !spinesOK ||
+func (b *builder) planes() {
+	planes, spines, leaves, perLeaf := b.rails, b.spines, b.leaves, b.hosts
+	if planes == 0 || leaves == 0 || perLeaf == 0 || spines < 0 ||
 		b.tooLarge(leaves*perLeaf, planes*(leaves+spines), planes*leaves*(perLeaf+spines)) {
 		return
 	}
 	if spines == 0 && leaves > 1 {
-		v.Errorf("%d leaves of a plane need spines: nothing else joins them", leaves)
+		b.at.Errorf("%d leaves of a plane need spines: nothing else joins them", leaves)
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", planes*leaves), b.nodesOf("spine", planes*spines), b.nodesOf("host",
 		leaves*perLeaf)
 	for plane := range planes {
 		for i, h := range host {
-			b.link(h, leaf[plane*leaves+i/perLeaf], b.host, v)
+			b.link(h, leaf[plane*leaves+i/perLeaf], b.host, b.at)
 		}
 		for _, l := range leaf[plane*leaves:][:leaves] {
 			for _, s := range spine[plane*spines:][:spines] {
-				b.link(l, s, b.fabric, v)
+				b.link(l, s, b.fabric, b.at)
 			}
 		}
 	}
@@ -197,37 +185,35 @@ func (d *draft) planes(v *yamlspec.Value, base cable) {
 // k/2 edge and k/2 aggregation switches, k/2 hosts an edge switch, (k/2)^2 core switches. Each number can be given
 // instead: the fabric of the HPCC simulations is {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16}.
 // Aggregation switch i of every pod is cabled to the same cores, the i-th part of them.
-func (d *draft) fatTree(v *yamlspec.Value, base cable) {
-	m := v.Mapping()
-	k := 0
-	kGiven := m.Get("k")
-	if kGiven.Int(&k, 2, 2*MaxSwitches) && k%2 != 0 {
-		kGiven.Errorf("k must be even: half of a switch's ports go up, half go down")
-		k = 0
+func (b *builder) fatTree() {
+	half := b.k / 2
+	if b.k%2 != 0 {
+		b.at.At("k").Errorf("k must be even: half of a switch's ports go up, half go down")
+		half, b.k = 0, 0
 	}
-	count := func(key string, byK int) int {
-		n := byK
-		if given := m.Get(key); given != nil {
-			given.Int(&n, 1, MaxHosts)
-		} else if kGiven == nil && v.IsMapping() {
-			v.Errorf("missing key %q (or give k for a k-ary fat-tree)", key)
+	for _, part := range []struct {
+		key string
+		n   *int
+		byK int
+	}{
+		{"pods", &b.pods, b.k},
+		{"edges", &b.edges, half},
+		{"aggregations", &b.aggregations, half},
+		{"cores", &b.cores, half * half},
+		{"hosts_per_edge", &b.hosts, half},
+	} {
+		if !b.at.Has(part.key) && !b.at.Has("k") && b.at.IsMapping() {
+			b.at.Errorf("missing key %q (or give k for a k-ary fat-tree)", part.key)
 		}
-		return n
+		*part.n = cmp.Or(*part.n, part.byK)
 	}
-	pods, edges, aggregations := count("pods", k), count("edges", k/2), count("aggregations", k/2)
-	cores, perEdge := count("cores", k*k/4), count("hosts_per_edge", k/2)
-	b := d.begin(m, v, base,
-		map[string]string{"edge": "edge%d", "aggregation": "agg%d", "core": "core%d", "host": "h%d"},
-		"edge", "aggregation", "core", "host")
-	decodeRate(m.Get("fabric_rate"), &b.fabric.rate)
-	ports := b.portsPerHost(m)
-	m.Done()
+	pods, edges, aggregations, cores, perEdge := b.pods, b.edges, b.aggregations, b.cores, b.hosts
 	if min(pods, edges, aggregations, cores, perEdge) == 0 ||
-		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge*ports+aggregations)+cores)) {
+		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge*b.parallel+aggregations)+cores)) {
 		return
 	}
 	if cores%aggregations != 0 {
-		v.Errorf("%d cores cannot be shared evenly by %d aggregation switches of a pod", cores, aggregations)
+		b.at.Errorf("%d cores cannot be shared evenly by %d aggregation switches of a pod", cores, aggregations)
 		return
 	}
 	edge, aggregation := b.nodesOf("edge", pods*edges), b.nodesOf("aggregation", pods*aggregations)
@@ -235,17 +221,17 @@ func (d *draft) fatTree(v *yamlspec.Value, base cable) {
 	perAggregation := cores / aggregations
 	for i, e := range edge {
 		for _, h := range host[i*perEdge : (i+1)*perEdge] {
-			b.hostLinks(h, e, ports)
+			b.hostLinks(h, e)
 		}
 		pod := i / edges
 		for _, a := range aggregation[pod*aggregations : (pod+1)*aggregations] {
-			b.link(e, a, b.fabric, v)
+			b.link(e, a, b.fabric, b.at)
 		}
 	}
 	for i, a := range aggregation {
 		share := i % aggregations * perAggregation
 		for _, c := range core[share : share+perAggregation] {
-			b.link(a, c, b.fabric, v)
+			b.link(a, c, b.fabric, b.at)
 		}
 	}
 }

@@ -25,7 +25,7 @@
 //   - Paths: routes.go, hpcc_routes.go (in the order of HPCC's simulator), balancing.go (how switches choose among
 //     equal
 //     ones), longest.go (the longest RTT), dependency.go (which queues can wait for which, and cycles).
-//   - A spec: spec.go (the file), builders.go (star, leaf-spine, fat-tree, rails, planes), hpcc.go (files of HPCC's
-//     simulator), check.go (what keeps it
-//     from being a plan), programs.go (what programs on nodes find); builtin.go has those that come with the program.
+//   - A spec: spec.go (the file), spec_keys.go (its keys), builders.go (star, leaf-spine, fat-tree, rails, planes),
+//     hpcc.go (files of HPCC's simulator), check.go (what keeps it from being a plan), programs.go (what programs on
+//     nodes find); builtin.go has those that come with the program.
 package topologies

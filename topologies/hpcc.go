@@ -14,7 +14,7 @@ import (
 // switches' ids; and for each link its two ends, rate, delay and error rate. What follows is not read. Nodes are
 // numbered from 0 and get the names s7 and h8; the ports of a node are in the order of its links, as the simulator's
 // interfaces are.
-func (d *draft) hpccFile(v *yamlspec.Value, _ cable) {
+func (d *draft) hpccFile(v *yamlspec.Value) {
 	name := ""
 	if !v.String(&name) {
 		return
@@ -70,7 +70,8 @@ func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 		if loss == nil {
 			return
 		}
-		decodeRate(rate, &c.rate)
+		rateOfLinks := rateKey("rate", &c.rate)
+		rateOfLinks.Read(rate)
 		if c.delay = secondsOrTime(delay); c.delay > maxDelay {
 			delay.Errorf("delay %v is above %v", c.delay, maxDelay)
 		}

@@ -354,7 +354,7 @@ func TestChangeLinks(t *testing.T) {
 		"change_links: [{from: leaf0, to: spine0}]":                                                             "give at least one of rate, delay, interface_mtu and weight",
 		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]":                                                `no node "spine9"`,
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
-		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "below",
+		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "rate 1bps is outside 1Mbps..10Tbps",
 		"change_links: [3]": "an entry of change_links must be a mapping",
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
 		"l2: bridge":                          `"bridge" is not one of static, learn`,

@@ -117,7 +117,7 @@ var (
 	commandName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// programKeys are the keys that decodePrograms reads.
+// programKeys are the keys of programs.
 var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
 
 // Keys are the keys that say it, in the order in which they are documented; none of nil.
@@ -139,10 +139,19 @@ func (p *Programs) Keys() (keys []string) {
 	return keys
 }
 
-// decodePrograms reads what a mapping says of nodes' programs, nil if that is nothing. Ports are of nodes alone, not of
-// all of a kind.
-func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
-	p := new(Programs)
+// decode reads what an entry leaves to it of its nodes' programs and group, nil if it has no programs.
+func (n *nodeEntry) decode(m *yamlspec.Mapping) *Programs {
+	v := m.Get("group")
+	if v.IsScalar() && n.group.Text == "" {
+		v.Errorf("an empty name: leave group out for none")
+	}
+	n.group.at = v
+	return n.programs.decode(m, len(m.Get("name").Names()) == 1)
+}
+
+// decode reads what the keys of programs leave to it, nil if there is none. Ports are of single nodes, not of all of a
+// kind.
+func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	if v := m.Get("image"); v != nil {
 		if strings.Contains(v.Raw(), "://") {
 			v.Errorf("%q: images are files; skopeo copy %s oci:FOLDER fetches one from a registry, for image: FOLDER", v.Raw(),
@@ -180,9 +189,7 @@ func decodePrograms(m *yamlspec.Mapping, single bool) *Programs {
 			p.Exec = append(p.Exec, Text{line, Place{v}})
 		}
 	}
-	if v := m.Get("nat"); v.Bool(&p.NAT) {
-		p.nat = v
-	}
+	p.nat = m.Get("nat")
 	if v := m.Get("ports"); v != nil {
 		if !single {
 			m.Key("ports").Errorf("ports of the machine lead to one host: write them with a node of that name alone")
@@ -366,14 +373,9 @@ func (p *Programs) with(more *Programs) *Programs {
 
 // changeNodes reads one entry of change_nodes: {name: h0..h3, binds: [/srv:/srv]}.
 func (d *draft) changeNodes(v *yamlspec.Value) {
-	if !v.IsMapping() {
-		v.Errorf("a change is a mapping such as {name: h0..h3, exec: [iperf3 -s -D]}")
-		return
-	}
-	m := v.Mapping()
-	names := m.Need("name").Names()
-	programs, group := decodePrograms(m, len(names) == 1), groupOf(m)
-	m.Done()
+	e := new(nodeEntry)
+	m := e.changeKeys().Decode(v)
+	names, programs, group := m.Get("name").Names(), e.decode(m), &e.group
 	if programs == nil && !v.Has("group") {
 		v.Errorf("a change says group, %s, or several of these: this one changes nothing", strings.Join(programKeys, ", "))
 	}
@@ -383,19 +385,9 @@ func (d *draft) changeNodes(v *yamlspec.Value) {
 		}
 		d.nodes[id].programs = d.nodes[id].programs.with(programs)
 		if group.Text != "" {
-			d.nodes[id].group = group
+			d.nodes[id].group = *group
 		}
 	}
-}
-
-// groupOf is the group that a mapping names; none if it names none.
-func groupOf(m *yamlspec.Mapping) (group Text) {
-	v := m.Get("group")
-	if v.String(&group.Text) && group.Text == "" {
-		v.Errorf("an empty name: leave group out for none")
-	}
-	group.at = v
-	return group
 }
 
 // decodeDefaults reads what all nodes have, all of a kind, or all of a group.
@@ -404,10 +396,8 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 		if v == nil {
 			return nil
 		}
-		own := v.Mapping()
-		p := decodePrograms(own, false)
-		own.Done()
-		return p
+		p := new(Programs)
+		return p.decode(p.keys(false).Decode(v), false)
 	}
 	d.groups = map[string]*Programs{}
 	m.Get("groups").Mapping().All(func(key, v *yamlspec.Value) {
@@ -429,7 +419,6 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 	if p := d.kinds[Switch]; p != nil && p.NAT {
 		p.nat.Errorf("switches have no address: nat is hosts'")
 	}
-	kinds.Done()
 }
 
 // decodeCommands reads verbs for the shell: {flap: [link leaf0 spine0 down, link leaf0 spine0 up]}.

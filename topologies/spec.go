@@ -1,7 +1,6 @@
 package topologies
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -76,7 +75,8 @@ func Decode(v *yamlspec.Value, name string) *Plan {
 	}
 	report := v.Report()
 	before := report.Count()
-	d := &draft{name: name, mtu: defaultMTU, at: v, byName: map[string]int{}}
+	d := newDraft(name)
+	d.at = v
 	d.decode(v)
 	// A wrong scalar leaves its default and the rest is still worth checking; what was built from it may not be.
 	sound := report.Count() == before
@@ -99,6 +99,7 @@ type draft struct {
 	name, description string
 	framing           Framing
 	mtu               int
+	base              cable // of links that say nothing of their own
 	at                *yamlspec.Value
 
 	nodes  []draftNode
@@ -110,6 +111,10 @@ type draft struct {
 	groups   map[string]*Programs // by name
 	commands []Command
 	learn    bool // Plan.LearnGateway
+}
+
+func newDraft(name string) *draft {
+	return &draft{name: name, mtu: defaultMTU, base: cable{rate: defaultRate, delay: defaultDelay}, byName: map[string]int{}}
 }
 
 type draftNode struct {
@@ -133,148 +138,79 @@ type draftLink struct {
 }
 
 func (d *draft) decode(v *yamlspec.Value) {
-	m := v.Mapping()
-	m.Get("name").String(&d.name)
-	m.Get("description").String(&d.description)
-	framing := "ethernet"
-	m.Get("framing").Choice(&framing, "ethernet", "ns3")
-	if framing == "ns3" {
-		d.framing = FramingNS3
-	}
-	m.Get("mtu").Int(&d.mtu, minMTU, maxMTU)
-	base := decodeCable(m, cable{rate: defaultRate, delay: defaultDelay})
-
-	builders := 0
-	for _, b := range []struct {
-		key   string
-		build func(*draft, *yamlspec.Value, cable)
-	}{
-		{"star", (*draft).star},
-		{"leafspine", (*draft).leafSpine},
-		{"fattree", (*draft).fatTree},
-		{"rail", (*draft).rail},
-		{"planes", (*draft).planes},
-		{"hpcc", (*draft).hpccFile},
-	} {
-		part := m.Get(b.key)
-		if part == nil {
-			continue
+	m := d.keys().Decode(v)
+	built := m.Get("hpcc") != nil
+	for i := range builders {
+		kind := &builders[i]
+		part := m.Get(kind.key)
+		switch {
+		case part != nil && built:
+			m.Key(kind.key).Errorf("use only one of star, leafspine, fattree, rail, planes and hpcc; extend it with nodes and links")
+		case part != nil:
+			built = true
+			d.builder(kind, part)
 		}
-		if builders++; builders > 1 {
-			m.Key(b.key).Errorf("use only one of star, leafspine, fattree, rail, planes and hpcc; extend it with nodes and links")
-			continue
-		}
-		b.build(d, part, base)
 	}
+	d.hpccFile(m.Get("hpcc"))
 	nodes := m.Get("nodes")
-	for _, item := range nodes.Items() {
+	for _, item := range nodes.Mappings("a node must be a mapping such as {name: H0..H15, kind: host}") {
 		d.decodeNodes(item)
 	}
 	changed := map[int]*yamlspec.Value{}
 	if links := m.Get("links"); links.IsMapping() {
 		links.Mapping().All(func(key, value *yamlspec.Value) { d.changeLink(key, value, changed) })
 	} else {
-		for _, item := range links.Items() {
-			d.decodeLinks(item, base)
+		for _, item := range links.Mappings("a link must be a mapping such as {from: H0..H15, to: L2}") {
+			d.decodeLinks(item)
 		}
 	}
-	for _, item := range m.Get("change_links").Items() {
+	const change = "an entry of change_links must be a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}"
+	for _, item := range m.Get("change_links").Mappings(change) {
 		d.changeLinks(item, changed)
 	}
-	for _, item := range m.Get("change_nodes").Items() {
+	const programs = "a change is a mapping such as {name: h0..h3, exec: [iperf3 -s -D]}"
+	for _, item := range m.Get("change_nodes").Mappings(programs) {
 		d.changeNodes(item)
 	}
 	d.decodeDefaults(m)
 	d.decodeCommands(m.Get("commands"))
-	var l2 string
-	d.learn = m.Get("l2").Choice(&l2, "static", "learn") && l2 == "learn"
-	m.Done()
-	if builders == 0 && nodes == nil && v.IsMapping() {
+	if !built && nodes == nil && v.IsMapping() {
 		v.Errorf("the topology is empty: add star, leafspine, fattree, rail, planes, hpcc (a file of HPCC's simulator), or your own nodes and links")
-	}
-}
-
-// decodeCable reads rate, delay and interfaces' MTU beside other keys of m.
-func decodeCable(m *yamlspec.Mapping, c cable) cable {
-	decodeRate(m.Get("rate"), &c.rate)
-	if v := m.Get("delay"); v.Time(&c.delay) && c.delay > maxDelay {
-		v.Errorf("delay %v exceeds the maximum of %v", c.delay, maxDelay)
-	}
-	m.Get("interface_mtu").Int(&c.mtu, minInterfaceMTU, maxInterfaceMTU)
-	return c
-}
-
-func decodeRate(v *yamlspec.Value, into *units.Rate) {
-	var rate units.Rate
-	switch {
-	case !v.Rate(&rate):
-		return
-	case rate < minRate:
-		hint := ""
-		if rate > 0 && !strings.ContainsAny(v.Raw(), "bBkKmMgGtT") {
-			hint = fmt.Sprintf(": a number without a unit is bits per second; write %sGbps", v.Raw())
-		}
-		v.Errorf("rate %v is below the minimum of %v%s", rate, minRate, hint)
-	case rate > maxRate:
-		v.Errorf("rate %v exceeds the maximum of %v", rate, maxRate)
-	default:
-		*into = rate
 	}
 }
 
 // decodeNodes reads one entry of nodes: {name: S0..S1, kind: switch, buffer: 22MB}.
 func (d *draft) decodeNodes(v *yamlspec.Value) {
-	if !v.IsMapping() {
-		v.Errorf("a node must be a mapping such as {name: H0..H15, kind: host}")
-		return
-	}
-	m := v.Mapping()
-	names := m.Need("name").Names()
-	kind := ""
-	m.Need("kind").Choice(&kind, "host", "switch")
-	var buffer units.Bytes
-	switch b := m.Get("buffer"); {
-	case b != nil && kind == "host":
+	e := new(nodeEntry)
+	m := e.keys().Decode(v)
+	if m.Get("kind").Raw() == Host.String() {
 		m.Key("buffer").Errorf("buffer is for switches only: a host has no shared buffer")
-	case b.Bytes(&buffer) && buffer == 0:
-		b.Errorf("buffer must be above 0; remove it to use the scenario's switch.buffer")
 	}
-	programs, group := decodePrograms(m, len(names) == 1), groupOf(m)
-	m.Done()
+	names, programs := m.Get("name").Names(), e.decode(m)
 	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
 		v.Errorf("more than %d hosts and %d switches in the topology", MaxHosts, MaxSwitches)
 		return
 	}
 	for _, n := range names {
-		node := draftNode{name: n.Text, at: n.At, buffer: buffer, programs: programs, group: group}
-		if kind == "switch" {
-			node.kind = Switch
-		}
-		d.add(node)
+		d.add(draftNode{name: n.Text, kind: e.kind, at: n.At, buffer: e.buffer, programs: programs, group: e.group})
 	}
 }
 
 // decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. Each name on one
 // side is cabled to each on the other. With breakout the rate is that of a port of from, whose parts lead to as many of
 // the others.
-func (d *draft) decodeLinks(v *yamlspec.Value, base cable) {
-	if !v.IsMapping() {
-		v.Errorf("a link must be a mapping such as {from: H0..H15, to: L2}")
-		return
-	}
-	m := v.Mapping()
-	from, to := m.Need("from").Names(), m.Need("to").Names()
-	c := decodeCable(m, base)
-	count, weight, breakout := 1, 0, 0
-	m.Get("count").Int(&count, 1, MaxPortsPerSwitch)
-	m.Get("weight").Int(&weight, 1, maxWeight)
-	if at := m.Get("breakout"); at.Int(&breakout, 2, maxBreakout) {
+func (d *draft) decodeLinks(v *yamlspec.Value) {
+	e := &linkEntry{cable: d.base, count: 1}
+	m := e.keys().Decode(v)
+	from, to := m.Get("from").Names(), m.Get("to").Names()
+	c, count, weight, breakout := e.cable, e.count, e.weight, e.breakout
+	if breakout > 0 {
 		if c.rate%units.Rate(breakout) != 0 || c.rate/units.Rate(breakout) < minRate {
-			at.Errorf("a port of %v cannot be split into %d ports of equal rate: change rate or breakout", c.rate, breakout)
+			m.Get("breakout").Errorf("a port of %v cannot be split into %d ports of equal rate: change rate or breakout", c.rate,
+				breakout)
 		}
 		c.rate = max(c.rate/units.Rate(breakout), minRate)
 	}
-	m.Done()
 	if len(d.links)+len(from)*len(to)*count > maxLinks {
 		v.Errorf("more than %d links in the topology", maxLinks)
 		return
@@ -325,14 +261,10 @@ func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 // one side and one on the other has that rate, delay, interfaces' MTU or weight, or several of these, in the place of
 // what made it has it.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
-	if !v.IsMapping() {
-		v.Errorf("an entry of change_links must be a mapping such as {from: leaf0, to: spine1, rate: 10Gbps}")
-		return
-	}
-	m := v.Mapping()
-	from, to := m.Need("from").Names(), m.Need("to").Names()
-	c := decodeChange(v, m)
-	if c == nil {
+	c := &change{at: v, linkEntry: linkEntry{cable: cable{delay: -1}}}
+	m := append(c.endKeys(""), c.changeKeys()...).Decode(v)
+	from, to := m.Get("from").Names(), m.Get("to").Names()
+	if !c.changes() {
 		return
 	}
 	ends, others := d.find(from), d.find(to)
@@ -357,8 +289,8 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 		v.Errorf("a change of a link must be a mapping such as {rate: 10Gbps}")
 		return
 	}
-	c := decodeChange(v, v.Mapping())
-	if c == nil {
+	c := &change{at: v, linkEntry: linkEntry{cable: cable{delay: -1}}}
+	if c.changeKeys().Decode(v); !c.changes() {
 		return
 	}
 	for i := range name { // names of nodes may have a - too
@@ -374,24 +306,19 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 	key.Errorf("no link %q: a mapping under links changes existing links, named by their nodes such as leaf0-spine1; write a list to add links", name)
 }
 
-// change is what a link has in the place of what made it has it.
+// change is what a link has in the place of what made it has it. A value of 0, or a negative delay, leaves it as it is.
 type change struct {
-	at     *yamlspec.Value
-	cable  cable // 0, and a negative delay: as it is
-	weight int
-	weigh  *yamlspec.Value
+	linkEntry
+	at *yamlspec.Value
 }
 
-// decodeChange reads a change from the keys of v that m has left; nil: it changes nothing.
-func decodeChange(v *yamlspec.Value, m *yamlspec.Mapping) *change {
-	c := &change{at: v, cable: decodeCable(m, cable{delay: -1}), weigh: m.Get("weight")}
-	c.weigh.Int(&c.weight, 1, maxWeight)
-	m.Done()
-	if !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
+// changes reports a change without effect.
+func (c *change) changes() bool {
+	if v := c.at; !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
 		v.Errorf("this entry changes nothing: give at least one of rate, delay, interface_mtu and weight")
-		return nil
+		return false
 	}
-	return c
+	return true
 }
 
 // change changes all links between two nodes, and says whether there are any.
@@ -407,16 +334,16 @@ func (d *draft) change(a, b int, c *change, at *yamlspec.Value, changed map[int]
 			break
 		}
 		changed[l] = c.at
-		if c.cable.rate > 0 {
-			link.rate = c.cable.rate
+		if c.rate > 0 {
+			link.rate = c.rate
 		}
-		if c.cable.delay >= 0 {
-			link.delay = c.cable.delay
+		if c.delay >= 0 {
+			link.delay = c.delay
 		}
-		if c.cable.mtu > 0 {
-			link.mtu = c.cable.mtu
+		if c.mtu > 0 {
+			link.mtu = c.mtu
 		}
-		d.weigh(c.weigh, l, c.weight)
+		d.weigh(c.at.At("weight"), l, c.weight)
 	}
 	return found
 }

@@ -44,6 +44,26 @@ func (t Table) Markdown(more ...Column) string {
 	return b.String()
 }
 
+// Merge returns the rows of several tables, those with the same name and meaning once, and a column with the names of
+// the tables that have them: "all" names them together.
+func Merge(all string, names []string, tables []Table) (merged Table, of Column) {
+	in := map[string][]string{} // the tables of a row, by its name and meaning
+	for i, t := range tables {
+		for _, k := range t {
+			if in[k.Name+k.Doc] == nil {
+				merged = append(merged, k)
+			}
+			in[k.Name+k.Doc] = append(in[k.Name+k.Doc], "`"+names[i]+"`")
+		}
+	}
+	return merged, Column{Title: "of", Cell: func(k *Key) string {
+		if of := in[k.Name+k.Doc]; len(of) < len(tables) {
+			return strings.Join(of, ", ")
+		}
+		return all
+	}}
+}
+
 // values returns what a key takes.
 func (t Table) values(k *Key) string {
 	var parts []string

@@ -84,7 +84,11 @@ func (n *number[T]) decode(v *yamlspec.Value, k *Key) {
 		return
 	}
 	if err := n.outside(x, k); err != nil {
-		v.Errorf("%v", err)
+		hint := ""
+		if n.of == schema.Rate && x > 0 && !strings.ContainsAny(text, "bBkKmMgGtT") {
+			hint = fmt.Sprintf(": a number without a unit is bits per second; write %sGbps", text)
+		}
+		v.Errorf("%v%s", err, hint)
 		return
 	}
 	*n.field = x
