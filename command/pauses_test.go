@@ -58,7 +58,7 @@ func TestPauseCounts(t *testing.T) {
 	has("run --seeds", repeated, `  PAUSE frames +[0-9]+.*\n  PAUSE frames between switches +[0-9]+`)
 
 	swept := prints(append([]string{"sweep", "--out", "three"}, burst...)...)
-	has("sweep", swept, `frames, +between\n.* all +switches\n`)
+	has("sweep", swept, ` PAUSE +between\n.* frames +switches\n`)
 	has("sweep", swept, fmt.Sprintf(` %d +%d\b`, all, between))
 	has("sweep.csv", strings.SplitN(read("three/sweep.csv"), "\n", 2)[0], `,pauses,pauses_between_switches,`)
 	has("sweep.html", read("three/sweep.html"), `PAUSE frames between switches`)
@@ -69,7 +69,7 @@ func TestPauseCounts(t *testing.T) {
 		"one/dcon-burst/comparison.html",
 	} {
 		text := read(page)
-		has(page, text, `>PAUSE frames, all<`)
+		has(page, text, `>PAUSE frames<`)
 		has(page, text, `>PAUSE frames between switches<`)
 	}
 }

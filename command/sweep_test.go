@@ -203,20 +203,20 @@ func TestSweepErrors(t *testing.T) {
 // words again, and no line is wider than the screen unless a single number is.
 func TestColumns(t *testing.T) {
 	lines := [][]string{
-		{"size", "cc", "checks", "FCT, mean", "Goodput", "PAUSE"},
+		{"size", "cc", "checks", "FCT mean", "Goodput", "PAUSE"},
 		{"20KB", "dcqcn", "ok", "5.2 ± 0.1 ms", "40 Gbps", "7"},
 	}
 	wide := "" +
-		"  size  cc     checks     FCT, mean  Goodput  PAUSE\n" +
+		"  size  cc     checks      FCT mean  Goodput  PAUSE\n" +
 		"  20KB  dcqcn  ok      5.2 ± 0.1 ms  40 Gbps      7\n"
 	two := "" +
-		"  size  cc     checks     FCT, mean  Goodput\n" +
+		"  size  cc     checks      FCT mean  Goodput\n" +
 		"  20KB  dcqcn  ok      5.2 ± 0.1 ms  40 Gbps\n" +
 		"\n" +
 		"  size  cc     checks  PAUSE\n" +
 		"  20KB  dcqcn  ok          7\n"
 	three := "" +
-		"  size  cc     checks     FCT, mean\n" +
+		"  size  cc     checks      FCT mean\n" +
 		"  20KB  dcqcn  ok      5.2 ± 0.1 ms\n" +
 		"\n" +
 		"  size  cc     checks  Goodput\n" +

@@ -243,7 +243,7 @@ var tests = []test{
 			{kpi: "packets trimmed", metric: "trimmed"},
 			{kpi: "payload sent again", of: sentAgain, unit: "%"},
 			{kpi: "retransmission timeouts", metric: "timeouts"},
-			{kpi: "FCT, max", metric: "fct_max", unit: "us", per: 1e3},
+			{kpi: "FCT max", metric: "fct_max", unit: "us", per: 1e3},
 		},
 	},
 	{

@@ -13,7 +13,7 @@ import (
 // Metric is a figure of a run that a source can make a claim about.
 type Metric struct {
 	Name  string // in scenario files
-	Label string // for people
+	Label string // for people: its one name in the terminal, in reports and on pages
 	Kind  Kind
 	// OfRun says that the figure is of the whole run and not of a set of flows.
 	OfRun bool
@@ -90,9 +90,9 @@ func buildMetrics() []Metric {
 		of          func(*Quantiles) float64
 	}{
 		{"mean", "mean", func(q *Quantiles) float64 { return q.Mean }},
-		{"p50", "median", func(q *Quantiles) float64 { return q.P50 }},
-		{"p95", "95 %", func(q *Quantiles) float64 { return q.P95 }},
-		{"p99", "99 %", func(q *Quantiles) float64 { return q.P99 }},
+		{"p50", "p50", func(q *Quantiles) float64 { return q.P50 }},
+		{"p95", "p95", func(q *Quantiles) float64 { return q.P95 }},
+		{"p99", "p99", func(q *Quantiles) float64 { return q.P99 }},
 		{"max", "max", func(q *Quantiles) float64 { return q.Max }},
 	}
 	for _, group := range []struct {
@@ -104,31 +104,31 @@ func buildMetrics() []Metric {
 		{"fct", "FCT", KindTime, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 			return f.FCT, int64(f.Completed)
 		}},
-		{"slowdown", "Slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
+		{"slowdown", "slowdown", KindCount, false, func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 			return f.Slowdown, int64(f.Completed)
 		}},
 		{
-			"slowdown_hpcc", "Slowdown as HPCC's simulator has it", KindCount, false,
+			"slowdown_hpcc", "slowdown (HPCC's simulator)", KindCount, false,
 			func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 				return f.SlowdownHPCC, int64(f.Completed)
 			},
 		},
 		{
-			"slowdown_line", "FCT over size at line rate", KindCount, false,
+			"slowdown_line", "slowdown (line rate)", KindCount, false,
 			func(_ *Summary, f *FlowStatistics) (Quantiles, int64) {
 				return f.SlowdownLine, int64(f.Completed)
 			},
 		},
-		{"rtt", "RTT of every ACK", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
+		{"rtt", "RTT", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
 			return s.RTT.quantiles(), s.RTT.Samples
 		}},
-		{"rtt_sampled", "RTT", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
+		{"rtt_sampled", "RTT (sampled)", KindTime, true, func(s *Summary, _ *FlowStatistics) (Quantiles, int64) {
 			return s.RTTSampled.quantiles(), s.RTTSampled.Samples
 		}},
 	} {
 		for _, q := range quantiles {
 			all = append(all, Metric{
-				Name: group.name + "_" + q.name, Label: group.label + ", " + q.label, Kind: group.kind, OfRun: group.ofRun,
+				Name: group.name + "_" + q.name, Label: group.label + " " + q.label, Kind: group.kind, OfRun: group.ofRun,
 				Of: func(s *Summary, f *FlowStatistics) float64 {
 					values, samples := group.of(s, f)
 					return unless(samples == 0, q.of(&values))
@@ -147,27 +147,27 @@ func buildMetrics() []Metric {
 	}
 	return append(
 		all,
-		ofFlows("mean_rate", "Mean rate", KindRate, func(f *FlowStatistics) float64 {
+		ofFlows("mean_rate", "mean rate", KindRate, func(f *FlowStatistics) float64 {
 			return unless(f.Completed == 0, f.MeanRate)
 		}),
-		ofFlows("goodput", "Goodput", KindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
-		ofFlows("finish", "Finish", KindTime, func(f *FlowStatistics) float64 {
+		ofFlows("goodput", "goodput", KindRate, func(f *FlowStatistics) float64 { return f.Goodput }),
+		ofFlows("finish", "finish time", KindTime, func(f *FlowStatistics) float64 {
 			return unless(f.Finish == 0, float64(f.Finish))
 		}),
-		ofFlows("ce_packets", "Packets marked CE", KindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
-		ofFlows("ue_packets", "Packets marked UE", KindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
-		ofRun("pauses", "PAUSE frames, all", KindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
+		ofFlows("ce_packets", "packets marked CE", KindCount, func(f *FlowStatistics) float64 { return float64(f.CE) }),
+		ofFlows("ue_packets", "packets marked UE", KindCount, func(f *FlowStatistics) float64 { return float64(f.UE) }),
+		ofRun("pauses", "PAUSE frames", KindCount, func(s *Summary) float64 { return float64(s.PFC.Pauses) }),
 		ofRun("pauses_between_switches", "PAUSE frames between switches", KindCount,
 			func(s *Summary) float64 { return float64(s.PFC.SwitchPauses) }),
-		ofRun("pause_rate", "PAUSE frames a second", KindCount, func(s *Summary) float64 { return s.PFC.Rate }),
-		ofRun("pause_rate_between_switches", "PAUSE frames a second between switches", KindCount, func(s *Summary) float64 {
+		ofRun("pause_rate", "PAUSE frames/s", KindCount, func(s *Summary) float64 { return s.PFC.Rate }),
+		ofRun("pause_rate_between_switches", "PAUSE frames/s between switches", KindCount, func(s *Summary) float64 {
 			return unless(s.VirtualNS == 0, float64(s.PFC.SwitchPauses)/(float64(s.VirtualNS)/1e9))
 		}),
-		ofRun("paused", "Time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.PausedNS()) }),
-		ofRun("pause_depth", "Hops that PAUSE spread", KindCount,
+		ofRun("paused", "time paused, all ports", KindTime, func(s *Summary) float64 { return float64(s.PausedNS()) }),
+		ofRun("pause_depth", "hops that PAUSE spread", KindCount,
 			func(s *Summary) float64 { return float64(s.PFC.Spread.Depth) }),
-		ofRun("victims", "Victim flows", KindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
-		ofRun("fairness", "Jain's fairness, least of the tags", KindCount, func(s *Summary) float64 {
+		ofRun("victims", "victim flows", KindCount, func(s *Summary) float64 { return float64(s.Victims.Count) }),
+		ofRun("fairness", "Jain's index, lowest of the tags", KindCount, func(s *Summary) float64 {
 			least := math.NaN()
 			for _, f := range s.Fairness.ByTag {
 				if !(f.Mean > least) { // also of the first
@@ -176,11 +176,11 @@ func buildMetrics() []Metric {
 			}
 			return least
 		}),
-		ofRun("utilisation_mean", "Utilisation between switches, mean", KindCount,
+		ofRun("utilisation_mean", "utilisation between switches mean", KindCount,
 			func(s *Summary) float64 { return s.Links.BetweenSwitches.Mean }),
-		ofRun("utilisation_max", "Utilisation between switches, max", KindCount,
+		ofRun("utilisation_max", "utilisation between switches max", KindCount,
 			func(s *Summary) float64 { return s.Links.BetweenSwitches.Max }),
-		ofRun("imbalance", "Load of equal-cost ports, max over mean, of the worst tier", KindCount, func(s *Summary) float64 {
+		ofRun("imbalance", "equal-cost load, max/mean", KindCount, func(s *Summary) float64 {
 			most := math.NaN()
 			for i := range s.Imbalance {
 				if x := s.Imbalance[i].MaxOverMean; !(x <= most) { // also of the first
@@ -189,7 +189,7 @@ func buildMetrics() []Metric {
 			}
 			return most
 		}),
-		ofRun("imbalance_jain", "Jain's index of the load of equal-cost ports, of the worst tier", KindCount,
+		ofRun("imbalance_jain", "equal-cost load, Jain's index", KindCount,
 			func(s *Summary) float64 {
 				least := math.NaN()
 				for i := range s.Imbalance {
@@ -202,7 +202,7 @@ func buildMetrics() []Metric {
 		ofRun("ecn_marks", "ECN marks", KindCount, func(s *Summary) float64 { return float64(s.ECNMarks) }),
 		ofRun("cnps", "CNPs", KindCount, func(s *Summary) float64 { return float64(s.CNPs) }),
 		ofRun("cnms", "CNMs", KindCount, func(s *Summary) float64 { return float64(s.CNMs) }),
-		ofRun("jct", "Job completion time, longest", KindTime, func(s *Summary) float64 {
+		ofRun("jct", "job completion time", KindTime, func(s *Summary) float64 {
 			longest := int64(0)
 			for i := range s.Jobs {
 				if s.Jobs[i].Unfinished > 0 {
@@ -212,7 +212,7 @@ func buildMetrics() []Metric {
 			}
 			return unless(longest == 0, float64(longest))
 		}),
-		ofRun("exposed_share", "Exposed communication over JCT, most of the jobs", KindCount, func(s *Summary) float64 {
+		ofRun("exposed_share", "exposed communication / JCT", KindCount, func(s *Summary) float64 {
 			most := math.NaN()
 			for i := range s.Jobs {
 				if j := &s.Jobs[i]; j.JCT > 0 && !(j.ExposedShare <= most) { // also of the first
@@ -221,43 +221,43 @@ func buildMetrics() []Metric {
 			}
 			return most
 		}),
-		ofRun("collective_mean", "Collective completion time, mean", KindTime, func(s *Summary) float64 {
+		ofRun("collective_mean", "collective completion time mean", KindTime, func(s *Summary) float64 {
 			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Time.Mean })
 		}),
-		ofRun("collective_max", "Collective completion time, max", KindTime, func(s *Summary) float64 {
+		ofRun("collective_max", "collective completion time max", KindTime, func(s *Summary) float64 {
 			most := 0.0
 			for i := range s.Collectives {
 				most = max(most, s.Collectives[i].Time.Max)
 			}
 			return unless(most == 0, most)
 		}),
-		ofRun("algbw", "Algorithm bandwidth, mean", KindRate, func(s *Summary) float64 {
+		ofRun("algbw", "algorithm bandwidth", KindRate, func(s *Summary) float64 {
 			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Algorithmic })
 		}),
-		ofRun("busbw", "Bus bandwidth, mean", KindRate, func(s *Summary) float64 {
+		ofRun("busbw", "bus bandwidth", KindRate, func(s *Summary) float64 {
 			return s.overCollectives(func(c *CollectiveSummary) float64 { return c.Bus })
 		}),
-		ofRun("drops", "Drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
-		ofRun("timeouts", "Retransmission timeouts", KindCount,
+		ofRun("drops", "drops", KindCount, func(s *Summary) float64 { return float64(s.Drops.Frames) }),
+		ofRun("timeouts", "retransmission timeouts", KindCount,
 			ofRecovery(func(r *RecoverySummary) int64 { return r.Timeouts })),
-		ofRun("spurious_retransmissions", "Packets sent again for nothing", KindCount,
+		ofRun("spurious_retransmissions", "spurious retransmissions", KindCount,
 			ofRecovery(func(r *RecoverySummary) int64 { return r.Spurious })),
-		ofRun("duplicates", "Packets that came again", KindCount,
+		ofRun("duplicates", "duplicate packets", KindCount,
 			ofRecovery(func(r *RecoverySummary) int64 { return r.Duplicates })),
-		ofRun("reordered", "Packets out of order", KindCount,
+		ofRun("reordered", "packets out of order", KindCount,
 			ofRecovery(func(r *RecoverySummary) int64 { return r.Reordered })),
-		ofRun("reordering_extent", "Most packets that one was late by", KindCount,
+		ofRun("reordering_extent", "reordering extent", KindCount,
 			ofRecovery(func(r *RecoverySummary) int64 { return r.Extent })),
-		ofRun("trimmed", "Packets trimmed", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Trimmed })),
-		ofRun("grant_utilisation", "Sent of what receivers granted", KindCount, func(s *Summary) float64 {
+		ofRun("trimmed", "packets trimmed", KindCount, ofRecovery(func(r *RecoverySummary) int64 { return r.Trimmed })),
+		ofRun("grant_utilisation", "grants used", KindCount, func(s *Summary) float64 {
 			if s.Grants == nil {
 				return math.NaN()
 			}
 			return float64(s.Grants.Sent) / float64(s.Grants.Given)
 		}),
-		ofRun("peak_ingress", "Peak occupancy of an ingress port", KindSize,
+		ofRun("peak_ingress", "peak ingress occupancy", KindSize,
 			func(s *Summary) float64 { return float64(s.PeakIngress) }),
-		ofRun("peak_egress", "Longest egress queue", KindSize, func(s *Summary) float64 {
+		ofRun("peak_egress", "longest egress queue", KindSize, func(s *Summary) float64 {
 			most := int64(0)
 			for i := range s.Switches {
 				most = max(most, s.Switches[i].QueuePeak)

@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 // TestMetricOfATag: a metric of flows may be followed by a tag; one of the whole run may not.
 func TestMetricOfATag(t *testing.T) {
 	m := MetricByName("slowdown_mean:victim")
-	if m == nil || m.Tag != "victim" || m.Column() != "slowdown_mean:victim" || m.Label != "Slowdown, mean, victim" {
+	if m == nil || m.Tag != "victim" || m.Column() != "slowdown_mean:victim" || m.Label != "slowdown mean, victim" {
 		t.Fatalf("got %+v", m)
 	}
 	flows := FlowStatistics{Completed: 1}

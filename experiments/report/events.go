@@ -93,7 +93,7 @@ func (c *chart) described() string {
 // eventTables have what happened in the runs; nil if nothing did. Runs in which the same happened share their rows.
 func eventTables(r *Report) []table {
 	t := table{
-		Caption: "What happened, with the numbers that it has in the plots", Corner: "No. and time",
+		Caption: "Events, numbered as in the plots", Corner: "No. and time",
 		Heads: []string{"Event", "Where", "What"}, Texts: true,
 	}
 	unit := Nanoseconds.measure(float64(latest(r.Runs)))
@@ -142,7 +142,7 @@ func eventRows(run *Run, unit measure) []row {
 	}
 	if run.MoreEvents > 0 {
 		rows = append(rows, row{Label: fmt.Sprintf("and %d more", run.MoreEvents), Cells: []cell{
-			{Bar: -1}, {Bar: -1}, words("They are in events.csv, in the run's folder, and have no line in the plots."),
+			{Bar: -1}, {Bar: -1}, words("They are in events.csv in the run's folder, and the plots do not show them."),
 		}})
 	}
 	return rows

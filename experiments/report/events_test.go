@@ -113,7 +113,7 @@ func TestTail(t *testing.T) {
 		if _, hi, end := r.timeSpan(); hi != want || end != 199.98e6 {
 			t.Errorf("drawn until %g of %g, want %g", hi, end, want)
 		}
-		if got := strings.Contains(pageOf(t, r), "that is not drawn"); got != told {
+		if got := strings.Contains(pageOf(t, r), "that part is not drawn"); got != told {
 			t.Errorf("told of: %v", got)
 		}
 	}

@@ -14,9 +14,9 @@ type quantile struct {
 
 var quantiles = []quantile{
 	{"mean", "mean", func(q *Quantiles) float64 { return q.Mean }},
-	{"p50", "median", func(q *Quantiles) float64 { return q.P50 }},
-	{"p95", "95 %", func(q *Quantiles) float64 { return q.P95 }},
-	{"p99", "99 %", func(q *Quantiles) float64 { return q.P99 }},
+	{"p50", "p50", func(q *Quantiles) float64 { return q.P50 }},
+	{"p95", "p95", func(q *Quantiles) float64 { return q.P95 }},
+	{"p99", "p99", func(q *Quantiles) float64 { return q.P99 }},
 }
 
 func slowdownOf(f *Flows) *Quantiles { return &f.Slowdown }
@@ -29,7 +29,7 @@ func groupTables(r *Report) []table {
 		unit    Unit
 		of      func(*Flows) *Quantiles
 	}{
-		{"Slowdown (FCT over the ideal FCT)", None, slowdownOf},
+		{"Slowdown (FCT divided by the ideal FCT)", None, slowdownOf},
 		{"Flow completion time", Nanoseconds, func(f *Flows) *Quantiles { return &f.FCT }},
 	}
 	var tables []table
@@ -67,7 +67,7 @@ var kinds = []struct {
 
 // unfinishedTable counts the flows that had not ended with the run, which all other tables leave out; none if all had.
 func (r *Report) unfinishedTable() []table {
-	t := table{Caption: "Flows that had not ended with the run: no FCT is of them", Corner: "Flows", Heads: r.names()}
+	t := table{Caption: "Flows unfinished at the end of the run; they have no FCT", Corner: "Flows", Heads: r.names()}
 	for _, kind := range kinds {
 		b := body{Heading: kind.heading}
 		for _, name := range r.namesOf(kind.of, func(f *Flows) bool { return f.Unfinished > 0 }) {

@@ -24,7 +24,7 @@ func linkCharts(r *Report) []*chart {
 		{"util1", "Share of links up to a utilisation: to hosts", func(l *Link) bool { return l.FromSwitch && !l.ToSwitch }},
 	} {
 		c := &chart{
-			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation, part of the run's time",
+			id: of.id, group: of.id, title: of.title, desc: of.title + ".", xTitle: "utilisation",
 			width: 480, height: 275,
 			yTitle: "links", xColumn: "utilisation_percent", yColumn: "links_percent",
 		}
@@ -60,7 +60,7 @@ func imbalanceTable(r *Report) []table {
 	}
 	slices.Sort(tiers)
 	t := table{
-		Caption: "Load of equal-cost ports: what the busiest carried over the mean, and Jain's index; 1 is even",
+		Caption: "Load of equal-cost ports: max/mean and Jain's index; both are 1 if the load is even",
 		Corner:  "Switches", Heads: r.names(),
 	}
 	for _, tier := range tiers {
@@ -80,7 +80,7 @@ func imbalanceTable(r *Report) []table {
 				return math.NaN()
 			}
 		}
-		worst := row{Label: "The most uneven"}
+		worst := row{Label: "most uneven switch"}
 		for i := range r.Runs {
 			name := ""
 			if of := own(r.Runs[i].counted()[0]); of != nil {
@@ -89,7 +89,7 @@ func imbalanceTable(r *Report) []table {
 			worst.Cells = append(worst.Cells, words(name))
 		}
 		t.Bodies = append(t.Bodies, body{fmt.Sprintf("Tier %d", tier), []row{
-			r.row("Busiest over mean", None, lower, value(func(of *Imbalance) float64 { return of.MaxOverMean })),
+			r.row("max/mean", None, lower, value(func(of *Imbalance) float64 { return of.MaxOverMean })),
 			r.row("Jain's index", None, neither, value(func(of *Imbalance) float64 { return of.Jain })),
 			worst,
 		}})
@@ -114,14 +114,14 @@ var (
 
 // pausedTables have the links that flow control paused longest, the worst of any controller first.
 func pausedTables(r *Report) []table {
-	return r.linkTables("Links that flow control paused longest, each way: A → B is paused by the PAUSE frames that B sends, or for want of B's credits",
+	return r.linkTables("Links that were paused longest, by direction. A → B is paused by PAUSE frames from B, or by a lack of B's credits",
 		pausedOf, pausedOf, pauseRateOf)
 }
 
 // busyTables have the links that were congested longest, and the busiest.
 func busyTables(r *Report) []table {
 	return slices.Concat(
-		r.linkTables("Busiest links, each way", utilisationOf, utilisationOf, peakQueueOf),
+		r.linkTables("Busiest links, by direction", utilisationOf, utilisationOf, peakQueueOf),
 		r.linkTables("Egress ports that were congested longest", congestedOf, congestedOf, peakQueueOf),
 	)
 }
@@ -230,7 +230,7 @@ func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
 // utilisationTable has the distributions in numbers.
 func utilisationTable(r *Report) []table {
 	t := table{
-		Caption: "Utilisation of links, each way: the part of the run's time that a port spent sending",
+		Caption: "Utilisation of links, by direction: the share of the run's time that a port spent sending",
 		Corner:  "Links", Heads: r.names(),
 	}
 	for _, of := range []struct {

@@ -257,7 +257,7 @@ func (p *page) sections(r *Report) []section {
 	var kept []section
 	for _, s := range []section{
 		{
-			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) over that of the flow alone on its path.",
+			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) divided by its FCT alone on the same path.",
 			Charts: p.figures(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r),
 			Fold: "Slowdown by flow size in finer parts",
 		},
@@ -265,7 +265,7 @@ func (p *page) sections(r *Report) []section {
 		{
 			ID: "links", Title: "Links", Charts: p.figures(linkCharts(r)),
 			Tables: slices.Concat(utilisationTable(r), imbalanceTable(r)),
-			Folded: busyTables(r), Fold: "The busiest links, and those that were congested",
+			Folded: busyTables(r), Fold: "Busiest and most congested links",
 		},
 		{ID: "recovery", Title: "Losses and repairs", Tables: slices.Concat(dropTable(r), lossyTable(r), recoveryTable(r))},
 		{ID: "collectives", Title: "Jobs and collectives", Tables: stepsTables(r)},

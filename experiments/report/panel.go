@@ -93,7 +93,7 @@ func (r *Report) tail() string {
 	if hi == end {
 		return ""
 	}
-	return fmt.Sprintf("Nothing changes from %s to %s: that is not drawn. ", Nanoseconds.measure(hi).text(hi),
+	return fmt.Sprintf("Nothing changes from %s to %s; that part is not drawn. ", Nanoseconds.measure(hi).text(hi),
 		Nanoseconds.measure(end).text(end))
 }
 

@@ -115,8 +115,8 @@ func TestFigures(t *testing.T) {
 			"panel-1-congested-port-egress-queue-of-l2-to-r1", "panel-2-congested-port-egress-queue-of-l2-to-r1",
 			"panel-3-egress-queue-of-s1-to-l2", "panel-4-pause-frames", "panel-5-goodput-of-the-long-flows",
 			"share-of-flows-up-to-a-slowdown-burst", "share-of-flows-up-to-an-fct-burst",
-			"slowdown-by-flow-size-decades-median", "slowdown-by-flow-size-decades-95-percent",
-			"slowdown-by-flow-size-decades-99-percent",
+			"slowdown-by-flow-size-decades-p50", "slowdown-by-flow-size-decades-p95",
+			"slowdown-by-flow-size-decades-p99",
 		}
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %q", name, names)

@@ -316,7 +316,7 @@ func TestGlance(t *testing.T) {
 // TestUnfinished: flows that had not ended are counted, by tag and size, also where none has: no other table has those.
 func TestUnfinished(t *testing.T) {
 	r := synthetic()
-	const caption = "Flows that had not ended with the run: no FCT is of them"
+	const caption = "Flows unfinished at the end of the run; they have no FCT"
 	if page := render(t, r); strings.Contains(page, caption) {
 		t.Error("a table of nothing")
 	}

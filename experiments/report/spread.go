@@ -20,20 +20,20 @@ func spreadTable(r *Report) []table {
 		return nil
 	}
 	t := table{
-		Caption: "How far PAUSE spread: links paused at so many hops from where it began", Corner: "Spread",
+		Caption: "How far PAUSE spread, in hops from the port where it started", Corner: "Spread",
 		Heads: r.names(),
 	}
 	b := body{}
 	for hop := range deepest {
-		b.Rows = append(b.Rows, r.row(fmt.Sprintf("Paused at hop %d", hop+1), counts, lower, func(run *Run) float64 {
+		b.Rows = append(b.Rows, r.row(fmt.Sprintf("links paused at hop %d", hop+1), counts, lower, func(run *Run) float64 {
 			if by := run.Summary.Spread.ByDepth; hop < len(by) {
 				return float64(by[hop])
 			}
 			return 0
 		}))
 	}
-	chain := row{Label: "The longest chain, its root first"}
-	when := row{Label: "When it was first so long"}
+	chain := row{Label: "longest chain, root first"}
+	when := row{Label: "first reached at"}
 	for i := range r.Runs {
 		s := &r.Runs[i].counted()[0].Summary.Spread
 		chain.Cells = append(chain.Cells, words(strings.Join(s.Chain, " ← ")))
@@ -48,15 +48,15 @@ func spreadTable(r *Report) []table {
 	if slowed == 0 {
 		return []table{t}
 	}
-	victims := body{Heading: "Victim flows: slowed, though they share no congested port"}
-	victims.Rows = append(victims.Rows, r.row("Flows", counts, lower,
+	victims := body{Heading: "Victim flows: slowed by PAUSE, although they use no congested port"}
+	victims.Rows = append(victims.Rows, r.row("victim flows", counts, lower,
 		func(run *Run) float64 { return float64(run.Summary.Victims.Count) }))
-	worst := row{Label: "The most slowed"}
+	worst := row{Label: "most slowed"}
 	for i := range r.Runs {
 		var names []string
 		list := r.Runs[i].counted()[0].Summary.Victims.Worst
 		for _, v := range list[:min(len(list), 5)] {
-			names = append(names, fmt.Sprintf("%s (flow %d): %s times", v.Tag, v.Flow, digits(v.Slowdown)))
+			names = append(names, fmt.Sprintf("%s (flow %d): slowdown %s", v.Tag, v.Flow, digits(v.Slowdown)))
 		}
 		worst.Cells = append(worst.Cells, words(strings.Join(names, "; ")))
 	}
@@ -95,7 +95,7 @@ func fairnessTable(r *Report) []table {
 		return nil
 	}
 	t := table{
-		Caption: "Jain's index of the goodputs of the flows with a tag while two or more compete: 1 if all are equal, 1/n if one of n has everything",
+		Caption: "Jain's index of the goodputs of a tag's flows, while two or more are active: 1 if all are equal, 1/n if one of n gets everything",
 		Corner:  "Flows", Heads: r.names(),
 	}
 	for _, of := range []struct {
@@ -103,7 +103,7 @@ func fairnessTable(r *Report) []table {
 		value   func(*Fairness) float64
 	}{
 		{"Mean over time", func(f *Fairness) float64 { return f.Mean }},
-		{"Least at any time", func(f *Fairness) float64 { return f.Least }},
+		{"Lowest at any time", func(f *Fairness) float64 { return f.Least }},
 	} {
 		b := body{Heading: of.heading}
 		for _, tag := range tags {
@@ -134,17 +134,17 @@ func recoveryTable(r *Report) []table {
 		})
 	}
 	t := table{
-		Caption: "Packets of all flows, of runs with selective repeat or trimming", Corner: "Measure",
+		Caption: "Packets of all flows, in runs with selective repeat or trimming", Corner: "Measure",
 		Heads: r.names(), Bodies: []body{{"", []row{
-			own("Sent again, payload", Bytes, lower, func(of *Recovery) int64 { return of.Retransmitted }),
-			own("Sent again although they had arrived (spurious)", counts, lower,
+			own("retransmitted payload", Bytes, lower, func(of *Recovery) int64 { return of.Retransmitted }),
+			own("spurious retransmissions", counts, lower,
 				func(of *Recovery) int64 { return of.Spurious }),
-			own("Arrived twice (duplicates)", counts, lower, func(of *Recovery) int64 { return of.Duplicates }),
-			own("Arrived after a later one (reordered)", counts, neither, func(of *Recovery) int64 { return of.Reordered }),
-			own("The most that one came late, in packets", counts, neither, func(of *Recovery) int64 { return of.Extent }),
-			own("Trimmed by switches", counts, neither, func(of *Recovery) int64 { return of.Trimmed }),
+			own("duplicate packets", counts, lower, func(of *Recovery) int64 { return of.Duplicates }),
+			own("packets out of order", counts, neither, func(of *Recovery) int64 { return of.Reordered }),
+			own("reordering extent, packets", counts, neither, func(of *Recovery) int64 { return of.Extent }),
+			own("packets trimmed", counts, neither, func(of *Recovery) int64 { return of.Trimmed }),
 			own("NAKs", counts, neither, func(of *Recovery) int64 { return of.Naks }),
-			own("Timeouts", counts, lower, func(of *Recovery) int64 { return of.Timeouts }),
+			own("retransmission timeouts", counts, lower, func(of *Recovery) int64 { return of.Timeouts }),
 		}}},
 	}
 	if !any {
@@ -166,9 +166,9 @@ func lossyTable(r *Report) []table {
 	t := table{
 		Caption: "Frames that lossy classes dropped, by cause", Corner: "Cause", Heads: r.names(),
 		Bodies: []body{{"", []row{
-			own("Beyond lossy_limit", func(d *LossyDrops) int64 { return d.Queue }),
-			own("Beyond what lossy_alpha gives", func(d *LossyDrops) int64 { return d.Threshold }),
-			own("The shared buffer was full", func(d *LossyDrops) int64 { return d.Buffer }),
+			own("over lossy_limit", func(d *LossyDrops) int64 { return d.Queue }),
+			own("over the share that lossy_alpha allows", func(d *LossyDrops) int64 { return d.Threshold }),
+			own("shared buffer full", func(d *LossyDrops) int64 { return d.Buffer }),
 		}}},
 	}
 	if !any {
@@ -212,11 +212,11 @@ func stepsTables(r *Report) []table {
 	if len(jobs) == 0 {
 		return nil
 	}
-	limit := "No congestion control is below the limit"
+	limit := "No congestion control can go below the limit"
 	if slices.ContainsFunc(r.Runs, func(run Run) bool { return run.Faults }) {
 		limit += ", which is of the fabric without faults"
 	}
-	whole := table{Caption: "Jobs: workloads whose flows wait for others. " + limit, Corner: "Job", Heads: r.names()}
+	whole := table{Caption: "Jobs: workloads of dependent flows. " + limit, Corner: "Job", Heads: r.names()}
 	for _, tag := range jobs {
 		own := func(label string, u Unit, b better, of func(*Job) float64) row {
 			return r.row(label, u, b, func(run *Run) float64 {
@@ -228,7 +228,7 @@ func stepsTables(r *Report) []table {
 				return math.NaN()
 			})
 		}
-		last := row{Label: "Host that ended last"}
+		last := row{Label: "last host to finish"}
 		for i := range r.Runs {
 			name := ""
 			for _, j := range r.Runs[i].counted()[0].Summary.Jobs {
@@ -239,20 +239,20 @@ func stepsTables(r *Report) []table {
 			last.Cells = append(last.Cells, words(name))
 		}
 		whole.Bodies = append(whole.Bodies, body{tag, []row{
-			own("Completion time (JCT)", Nanoseconds, lower, func(j *Job) float64 { return float64(j.JCT) }),
-			own("Limit", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Limit) }),
-			own("Compute of a rank, mean", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Compute) }),
-			own("Exposed communication of a rank, mean", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Exposed) }),
-			own("Exposed communication over JCT", None, lower, func(j *Job) float64 { return j.ExposedShare }),
+			own("job completion time", Nanoseconds, lower, func(j *Job) float64 { return float64(j.JCT) }),
+			own("limit", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Limit) }),
+			own("compute per rank, mean", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Compute) }),
+			own("exposed communication per rank, mean", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Exposed) }),
+			own("exposed communication / JCT", None, lower, func(j *Job) float64 { return j.ExposedShare }),
 			last,
-			own("Later than the median rank by", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Late) }),
+			own("later than the median rank by", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Late) }),
 		}})
 	}
 	if len(kinds) == 0 {
 		return []table{whole}
 	}
 	each := table{
-		Caption: "Collectives: from the first rank's entry until the last has left; bandwidths as nccl-tests have them. " +
+		Caption: "Collectives: from when the first rank enters until the last one leaves. Bandwidths are defined as in nccl-tests. " +
 			limit, Corner: "Collective", Heads: r.names(),
 	}
 	for _, name := range kinds {
@@ -267,17 +267,17 @@ func stepsTables(r *Report) []table {
 			})
 		}
 		each.Bodies = append(each.Bodies, body{withUnits(name), []row{
-			own("Collectives that ended", counts, neither, func(c *Collective) float64 { return float64(c.Completed) }),
-			own("Completion time, mean", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.Mean }),
-			own("Completion time, 99 %", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.P99 }),
-			own("Limit", Nanoseconds, neither, func(c *Collective) float64 { return float64(c.Limit) }),
-			own("Algorithm bandwidth of the mean time", BitsPerSecond, neither,
+			own("collectives completed", counts, neither, func(c *Collective) float64 { return float64(c.Completed) }),
+			own("completion time mean", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.Mean }),
+			own("completion time p99", Nanoseconds, lower, func(c *Collective) float64 { return c.Time.P99 }),
+			own("limit", Nanoseconds, neither, func(c *Collective) float64 { return float64(c.Limit) }),
+			own("algorithm bandwidth", BitsPerSecond, neither,
 				func(c *Collective) float64 { return orNothing(c.Algorithmic) }),
-			own("Bus bandwidth of the mean time", BitsPerSecond, neither,
+			own("bus bandwidth", BitsPerSecond, neither,
 				func(c *Collective) float64 { return orNothing(c.Bus) }),
-			own("Last rank enters later than the first by, mean", Nanoseconds, neither,
+			own("last rank enters after the first by, mean", Nanoseconds, neither,
 				func(c *Collective) float64 { return c.Skew }),
-			own("Last rank leaves later than the median by, mean", Nanoseconds, neither,
+			own("last rank leaves after the median by, mean", Nanoseconds, neither,
 				func(c *Collective) float64 { return c.Late }),
 		}})
 	}

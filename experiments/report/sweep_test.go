@@ -23,7 +23,7 @@ func syntheticSweep() *Sweep {
 		},
 		Lines: []string{"dcqcn", "dcon"},
 		Metrics: []SweepMetric{
-			{Title: "FCT, mean", Column: "fct_mean_ns", Unit: Nanoseconds, Lines: [][]interval.Estimate{
+			{Title: "FCT mean", Column: "fct_mean_ns", Unit: Nanoseconds, Lines: [][]interval.Estimate{
 				{estimate(5, 2e6, 1e5), estimate(5, 3e6, 2e5), estimate(1, 4e6, math.NaN())},
 				{estimate(5, 1e6, 1e5), estimate(5, 1.5e6, 0), {}},
 			}},
@@ -83,7 +83,7 @@ func TestSweepFigures(t *testing.T) {
 	}
 	svg := drawnAs(t, figures[0].Drawing, "svg")
 	wellFormed(t, svg)
-	for _, want := range []string{"sweep &lt;1&gt;", ">FCT, mean<", ">dcqcn<", ">dcon<"} {
+	for _, want := range []string{"sweep &lt;1&gt;", ">FCT mean<", ">dcqcn<", ">dcon<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing has no %s", want)
 		}

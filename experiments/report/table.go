@@ -212,41 +212,41 @@ func comparison(r *Report) table {
 		})
 	}
 	t := table{
-		Caption: "All flows of a run. Lower is better wherever a value is marked as best.", Corner: "Measure",
+		Caption: "All flows of a run. A dot marks the best value of a row, which is the lowest.", Corner: "Measure",
 		Heads: r.names(), Bodies: []body{
 			{"Flow completion time", []row{
-				r.row("Flows ended", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
-				r.row("Flows that had not ended with the run", counts, neither,
+				r.row("flows completed", counts, neither, func(run *Run) float64 { return float64(run.Summary.All.Count) }),
+				r.row("flows unfinished", counts, neither,
 					func(run *Run) float64 { return float64(run.Summary.All.Unfinished) }),
-				flow("FCT, mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
-				flow("FCT, median", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
-				flow("FCT, 95 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
-				flow("FCT, 99 %", Nanoseconds, func(f *Flows) float64 { return f.FCT.P99 }),
-				flow("Slowdown, mean", None, func(f *Flows) float64 { return f.Slowdown.Mean }),
-				flow("Slowdown, median", None, func(f *Flows) float64 { return f.Slowdown.P50 }),
-				flow("Slowdown, 95 %", None, func(f *Flows) float64 { return f.Slowdown.P95 }),
-				flow("Slowdown, 99 %", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
+				flow("FCT mean", Nanoseconds, func(f *Flows) float64 { return f.FCT.Mean }),
+				flow("FCT p50", Nanoseconds, func(f *Flows) float64 { return f.FCT.P50 }),
+				flow("FCT p95", Nanoseconds, func(f *Flows) float64 { return f.FCT.P95 }),
+				flow("FCT p99", Nanoseconds, func(f *Flows) float64 { return f.FCT.P99 }),
+				flow("slowdown mean", None, func(f *Flows) float64 { return f.Slowdown.Mean }),
+				flow("slowdown p50", None, func(f *Flows) float64 { return f.Slowdown.P50 }),
+				flow("slowdown p95", None, func(f *Flows) float64 { return f.Slowdown.P95 }),
+				flow("slowdown p99", None, func(f *Flows) float64 { return f.Slowdown.P99 }),
 			}},
 			{"Flow control and marks", []row{
-				r.row("PAUSE frames, all", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
+				r.row("PAUSE frames", counts, lower, func(run *Run) float64 { return float64(run.Summary.PFCFrames) }),
 				r.row("PAUSE frames between switches", counts, lower,
 					func(run *Run) float64 { return float64(run.Summary.SwitchPauses) }),
-				r.row("PAUSE rate", "frames/s", lower, func(run *Run) float64 { return run.Summary.PFCRate }),
-				r.row("Port time paused", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
-				r.row("Hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
-				r.row("Victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
-				r.row("Peak occupancy of an ingress port", Bytes, lower,
+				r.row("PAUSE frames/s", None, lower, func(run *Run) float64 { return run.Summary.PFCRate }),
+				r.row("time paused, all ports", Nanoseconds, lower, func(run *Run) float64 { return float64(run.Summary.Paused) }),
+				r.row("hops that PAUSE spread", counts, lower, func(run *Run) float64 { return float64(run.Summary.Spread.Depth) }),
+				r.row("victim flows", counts, lower, func(run *Run) float64 { return float64(run.Summary.Victims.Count) }),
+				r.row("peak ingress occupancy", Bytes, lower,
 					func(run *Run) float64 { return float64(run.Summary.PeakIngress) }),
-				r.row("Longest egress queue", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakEgress) }),
+				r.row("longest egress queue", Bytes, lower, func(run *Run) float64 { return float64(run.Summary.PeakEgress) }),
 				r.row("ECN marks", counts, neither, func(run *Run) float64 { return float64(run.Summary.ECNMarks) }),
 				r.row("CNPs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNPs) }),
 				r.row("CNMs", counts, neither, func(run *Run) float64 { return float64(run.Summary.CNMs) }),
-				r.row("Drops", counts, lower, func(run *Run) float64 { return float64(run.Summary.Drops) }),
+				r.row("drops", counts, lower, func(run *Run) float64 { return float64(run.Summary.Drops) }),
 			}},
 			{"Round-trip time", []row{
-				rtt("RTT, mean", func(t *RTT) float64 { return t.Mean }),
-				rtt("RTT, 99 %", func(t *RTT) float64 { return t.P99 }),
-				rtt("RTT, max", func(t *RTT) float64 { return t.Max }),
+				rtt("RTT mean", func(t *RTT) float64 { return t.Mean }),
+				rtt("RTT p99", func(t *RTT) float64 { return t.P99 }),
+				rtt("RTT max", func(t *RTT) float64 { return t.Max }),
 			}},
 		},
 	}
@@ -254,14 +254,14 @@ func comparison(r *Report) table {
 		return r.row(label, u, neither, func(run *Run) float64 { return of(&run.Summary.Speed) })
 	}
 	rows := []row{
-		speed("Frames", counts, func(s *Speed) float64 { return float64(s.Frames) }),
-		speed("Virtual time", Nanoseconds, func(s *Speed) float64 { return s.VirtualSeconds * 1e9 }),
+		speed("frames", counts, func(s *Speed) float64 { return float64(s.Frames) }),
+		speed("virtual time", Nanoseconds, func(s *Speed) float64 { return s.VirtualSeconds * 1e9 }),
 	}
 	for i := range r.Runs {
 		if r.Runs[i].Summary.Speed.WallSeconds > 0 {
 			rows = append(rows,
-				speed("Wall time", "s", func(s *Speed) float64 { return orNothing(s.WallSeconds) }),
-				speed("Packet-hops", "hops/s", func(s *Speed) float64 { return orNothing(s.HopsPerSecond) }))
+				speed("wall-clock time", "s", func(s *Speed) float64 { return orNothing(s.WallSeconds) }),
+				speed("packet-hops/s", None, func(s *Speed) float64 { return orNothing(s.HopsPerSecond) }))
 			break
 		}
 	}

@@ -119,21 +119,21 @@ func completed(runs []*measure.Summary) string {
 // candidatesOf returns the measures that a headline of runs may have, in the order in which it shows them.
 func candidatesOf(runs []*measure.Summary) []candidate {
 	var all []candidate
-	add := func(name, label string, weight float64) *candidate {
+	add := func(name string, weight float64) *candidate {
 		m := measure.MetricByName(name)
 		all = append(all, candidate{
-			label: label, weight: weight, metric: m,
+			label: m.Label, weight: weight, metric: m,
 			of: func(s *measure.Summary) float64 { return m.Of(s, &s.Flows) },
 		})
 		return &all[len(all)-1]
 	}
 	jobs := slices.ContainsFunc(runs, func(s *measure.Summary) bool { return len(s.Jobs) > 0 })
-	add("jct", "job completion time", 1.1).fixed = jobs
-	add("busbw", "bus bandwidth", 1).fixed = jobs
-	add("exposed_share", "exposed communication / JCT", 0.9)
-	add("fct_mean", "FCT mean", 1).fixed = true
-	add("fct_p99", "FCT p99", 1).fixed = !jobs
-	add("slowdown_p99", "slowdown p99", 1).fixed = !jobs
+	add("jct", 1.1).fixed = jobs
+	add("busbw", 1).fixed = jobs
+	add("exposed_share", 0.9)
+	add("fct_mean", 1).fixed = true
+	add("fct_p99", 1).fixed = !jobs
+	add("slowdown_p99", 1).fixed = !jobs
 	tags := map[string]bool{}
 	for _, s := range runs {
 		for tag := range s.ByTag {
@@ -163,12 +163,12 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 		case ended(tag) && len(tags) > 1:
 			fixed := !jobs && compared > 1 && compared <= mostTags // who suffers is the first question
 			all = append(all, candidate{
-				label: "slowdown mean, " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m,
+				label: m.Label + ", " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m,
 				of: ofTag(m),
 			})
 		case !ended(tag):
 			m := measure.MetricByName("goodput")
-			all = append(all, candidate{label: "goodput, " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
+			all = append(all, candidate{label: m.Label + ", " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
 			all = append(all, candidate{
 				label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m,
 				of: func(s *measure.Summary) float64 {
@@ -180,25 +180,25 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 			})
 		}
 	}
-	add("pauses", "PAUSE frames", 0.9)
-	add("pauses_between_switches", "PAUSE frames between switches", 0.95)
-	add("pause_depth", "hops that PAUSE spread", 0.85)
-	add("paused", "time paused, all ports", 0.8)
-	add("victims", "victim flows", 1.05).cell = victims
-	add("drops", "drops", 1.05)
-	add("trimmed", "packets trimmed", 0.9)
-	add("timeouts", "retransmission timeouts", 0.95)
-	add("reordered", "packets out of order", 0.6)
-	add("imbalance", "equal-cost load, max/mean", 0.7).fixed = jobs &&
+	add("pauses", 0.9)
+	add("pauses_between_switches", 0.95)
+	add("pause_depth", 0.85)
+	add("paused", 0.8)
+	add("victims", 1.05).cell = victims
+	add("drops", 1.05)
+	add("trimmed", 0.9)
+	add("timeouts", 0.95)
+	add("reordered", 0.6)
+	add("imbalance", 0.7).fixed = jobs &&
 		slices.ContainsFunc(runs, func(s *measure.Summary) bool {
 			return slices.ContainsFunc(s.Imbalance, func(t measure.TierImbalance) bool { return t.MaxOverMean >= unevenLoad })
 		})
-	add("peak_egress", "longest egress queue", 0.75)
-	add("peak_ingress", "peak ingress occupancy", 0.5)
-	add("rtt_p99", "RTT p99", 0.6)
-	add("ecn_marks", "ECN marks", 0.65)
-	add("cnps", "CNPs", 0.6)
-	add("cnms", "CNMs", 0.6)
+	add("peak_egress", 0.75)
+	add("peak_ingress", 0.5)
+	add("rtt_p99", 0.6)
+	add("ecn_marks", 0.65)
+	add("cnps", 0.6)
+	add("cnms", 0.6)
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
@@ -140,41 +141,50 @@ func sortRuns(runs []*RunFolder) {
 	})
 }
 
-// distinguish gives columns of equal names the ends of their folders' paths, as much as tells them apart.
+// distinguish adds to columns of equal names the part of their folders' paths that tells them apart: "dcqcn (before)"
+// and "dcqcn (after)", or "dcqcn (incast)" and "dcqcn (incast.1, earlier)" for results that MoveAside has renamed.
 func (p *reportPage) distinguish() {
-	words := make([][]string, len(p.columns))
-	for i := range p.columns {
-		place := rundir.PlaceOf(p.columns[i].runs[0].Path)
-		words[i] = strings.Split(filepath.ToSlash(filepath.Join(place.Scenario, place.Controller)), "/")
-		if len(p.columns[i].runs) == 1 && place.Several {
-			words[i] = strings.Split(filepath.ToSlash(place.Path()), "/")
-		}
-	}
-	end := func(i, n int) string { return strings.Join(words[i][max(0, len(words[i])-n):], "/") }
-	// taken says whether another column than i has its name by some rule.
-	taken := func(i int, rule func(int) string) bool {
-		for k := range p.columns {
-			if k != i && rule(k) == rule(i) {
-				return true
-			}
-		}
-		return false
-	}
 	names := make([]string, len(p.columns))
 	for i := range p.columns {
 		names[i] = p.columns[i].name
-		if !taken(i, func(k int) string { return p.columns[k].name }) {
-			continue
-		}
-		for n := 2; ; n++ {
-			if names[i] = end(i, n); n >= len(words[i]) || !taken(i, func(k int) string { return end(k, n) }) {
-				break
+	}
+	for i, name := range names {
+		var others [][]string // folders of the columns with this name
+		for k := range names {
+			if k != i && names[k] == name {
+				others = append(others, p.columns[k].folders())
 			}
 		}
+		if len(others) > 0 {
+			p.columns[i].name = fmt.Sprintf("%s (%s)", name, apart(p.columns[i].folders(), others))
+		}
 	}
-	for i := range p.columns {
-		p.columns[i].name = names[i]
+}
+
+// folders returns the folders that a column's runs are in, without the controller's.
+func (c *column) folders() []string {
+	place := rundir.PlaceOf(c.runs[0].Path)
+	folder := place.Scenario
+	if len(c.runs) == 1 && place.Several {
+		folder = filepath.Dir(place.Path())
 	}
+	return strings.Split(filepath.ToSlash(filepath.Clean(folder)), "/")
+}
+
+// apart returns the shortest end of a path that no other path has.
+func apart(path []string, others [][]string) string {
+	end := func(path []string, n int) string { return strings.Join(path[max(0, len(path)-n):], "/") }
+	n := 1
+	for n < len(path) && slices.ContainsFunc(others, func(o []string) bool { return end(o, n) == end(path, n) }) {
+		n++
+	}
+	last := path[len(path)-1]
+	number := filepath.Ext(last)
+	_, err := strconv.Atoi(strings.TrimPrefix(number, "."))
+	if err == nil && slices.ContainsFunc(others, func(o []string) bool { return o[len(o)-1]+number == last }) {
+		return end(path, n) + ", earlier"
+	}
+	return end(path, n)
 }
 
 // tellChanged adds to what the runs lack the files of theirs that were changed after them, of those that the page is

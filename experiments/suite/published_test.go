@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 	type cells = []measure.ComparisonCell
 	want := func(relative measure.ComparisonCell, rows ...cells) []measure.Comparison {
 		first := measure.Comparison{Title: "Table 1", Source: "section 2", Columns: []string{"dcqcn", "none"}}
-		for i, label := range []string{"FCT, mean", "FCT, 99 %: incast", "Slowdown, max: over 60KB", "PAUSE frames, all"} {
+		for i, label := range []string{"FCT mean", "FCT p99: incast", "slowdown max: over 60KB", "PAUSE frames"} {
 			unit := "us"
 			if i >= 2 {
 				unit = ""
@@ -68,7 +68,7 @@ func TestCompare(t *testing.T) {
 			all = append(all, measure.Comparison{
 				Title: "Table 2", Note: "with a note", Columns: []string{"dcqcn"},
 				Rows: []measure.ComparisonRow{
-					{Label: "FCT, mean: other, against none", Unit: "%", Cells: cells{relative}},
+					{Label: "FCT mean: other, against none", Unit: "%", Cells: cells{relative}},
 				},
 			})
 		}

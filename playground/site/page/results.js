@@ -23,22 +23,22 @@ const done = (s, text) => s.flows.completed > 0 ? text() : "–";
 
 // rows are those of the table that compares runs: what it is called, and a run's value.
 const rows = [
-	["Checks", badge],
-	["Flows done", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
-	["FCT, mean", (s) => done(s, () => span(s.flows.fct_ns.mean))],
-	["FCT, 99 %", (s) => done(s, () => span(s.flows.fct_ns.p99))],
-	["Slowdown, 99 %", (s) => done(s, () => s.flows.slowdown.p99.toFixed(2))],
+	["checks", badge],
+	["flows completed", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
+	["FCT mean", (s) => done(s, () => span(s.flows.fct_ns.mean))],
+	["FCT p99", (s) => done(s, () => span(s.flows.fct_ns.p99))],
+	["slowdown p99", (s) => done(s, () => s.flows.slowdown.p99.toFixed(2))],
 	["PAUSE frames", (s) => count(s.pfc.pauses)],
-	["… between switches", (s) => count(s.pfc.pauses_between_switches)],
-	["PAUSE spread", (s) => s.pfc.spread?.depth > 0 ? `${s.pfc.spread.depth} hop${s.pfc.spread.depth > 1 ? "s" : ""}` : "–"],
-	["Victim flows", (s) => count(s.victims.count)],
+	["PAUSE frames between switches", (s) => count(s.pfc.pauses_between_switches)],
+	["hops that PAUSE spread", (s) => count(s.pfc.spread?.depth ?? 0)],
+	["victim flows", (s) => count(s.victims.count)],
 	["ECN marks", (s) => count(s.ecn_marks)],
 	["CNPs", (s) => count(s.cnps)],
 	["CNMs", (s) => count(s.cnms)],
-	["Frames dropped", (s) => count(s.drops.frames)],
-	["Virtual time", (s) => span(s.virtual_ns)],
-	["Took", (s) => `${s.speed.wall_seconds.toFixed(1)} s`],
-	["Fingerprint", (s) => element("code", {}, s.fingerprint)],
+	["drops", (s) => count(s.drops.frames)],
+	["virtual time", (s) => span(s.virtual_ns)],
+	["wall-clock time", (s) => `${s.speed.wall_seconds.toFixed(1)} s`],
+	["fingerprint", (s) => element("code", {}, s.fingerprint)],
 ];
 
 // mostMessages is how many messages of a verdict are shown: an invariant that breaks once often breaks at every frame.
@@ -79,7 +79,7 @@ export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
 		return [
 			element("td", {}, f.flow), element("td", { class: "left" }, f.tag), element("td", { class: "left" }, `${f.src} → ${f.dst}`),
 			element("td", {}, bytes(Number(f.size_bytes))), element("td", {}, span(Number(f.start_ns))),
-			element("td", {}, f.fct_ns ? span(Number(f.fct_ns)) : "not ended"), element("td", {}, f.ideal_fct_ns ? span(Number(f.ideal_fct_ns)) : "–"),
+			element("td", {}, f.fct_ns ? span(Number(f.fct_ns)) : "not finished"), element("td", {}, f.ideal_fct_ns ? span(Number(f.ideal_fct_ns)) : "–"),
 			element("td", {}, f.slowdown ? Number(f.slowdown).toFixed(2) : "–"), element("td", {}, bytes(Number(f.retransmitted_bytes))),
 		];
 	};
@@ -88,8 +88,8 @@ export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
 		element("h2", {}, controller),
 		lines.length > mostFlows ? element("p", { class: "note" }, `The first ${mostFlows} of ${count(lines.length)}; all are in flows.csv.`) : "",
 		element("div", { class: "wide" }, element("table", {},
-			element("thead", {}, element("tr", {}, right("Flow"), left("Tag"), left("From → to"), right("Size"), right("Start"), right("FCT"),
-				right("Ideal FCT"), right("Slowdown"), right("Sent again"))),
+			element("thead", {}, element("tr", {}, right("flow"), left("tag"), left("from → to"), right("size"), right("start"), right("FCT"),
+				right("ideal FCT"), right("slowdown"), right("retransmitted"))),
 			element("tbody", {}, lines.slice(0, mostFlows).map((line) => element("tr", {}, cells(line)))))),
 	];
 });
