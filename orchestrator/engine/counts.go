@@ -201,3 +201,10 @@ func (m *monitor) dropped(p *port, why switchagent.Drop, f *frame.Frame) {
 		m.countsOf(p.id).of[f.Priority].Refused[why]++
 	}
 }
+
+// arrived takes note of a frame that has left port p and made its pass into port in.
+func (m *monitor) arrived(p, in *port, f *frame.Frame) {
+	if m.counts != nil {
+		m.countPass(p, in, f)
+	}
+}

@@ -30,12 +30,12 @@ type deadlocks struct {
 }
 
 // Deadlocks returns the deadlocks found so far, in the order of time.
-func (e *Engine) Deadlocks() []Deadlock { return e.deadlocks.found }
+func (d *deadlocks) Deadlocks() []Deadlock { return d.found }
 
 // Deadlocked returns the deadlock that the fabric is in; nil without one.
-func (e *Engine) Deadlocked() *Deadlock {
-	if n := len(e.deadlocks.found); n > 0 && e.deadlocks.found[n-1].Ended == vtime.Never {
-		return &e.deadlocks.found[n-1]
+func (d *deadlocks) Deadlocked() *Deadlock {
+	if n := len(d.found); n > 0 && d.found[n-1].Ended == vtime.Never {
+		return &d.found[n-1]
 	}
 	return nil
 }

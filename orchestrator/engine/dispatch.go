@@ -32,13 +32,16 @@ func (w *worker) handle(ev event) error {
 	case eventRefresh, eventCredit:
 		return w.flowControl.timer(w, ev)
 	case eventWatch:
-		return w.watchQueue(int(ev.ID>>3), uint8(ev.ID&7))
+		return w.watchdogs.timer(w, int(ev.ID>>3), uint8(ev.ID&7))
 	case eventDrain:
-		return w.drainReceiver(&w.ports[ev.ID])
+		p := &w.ports[ev.ID]
+		return p.receiver().drain(w, p)
 	case eventReceiverPause:
-		return w.pausePeerAgain(&w.ports[ev.ID])
+		p := &w.ports[ev.ID]
+		return p.receiver().renewPause(w, p)
 	case eventPFCStorm:
-		return w.sendStorm(&w.ports[ev.ID])
+		p := &w.ports[ev.ID]
+		return p.fault.storm.send(w, p)
 	case eventHostStack:
 		return w.hostStackDue(&w.ports[ev.ID])
 	case eventOperation:
@@ -47,20 +50,6 @@ func (w *worker) handle(ev event) error {
 		return nil
 	}
 	return fmt.Errorf("unknown event %d", ev.Kind)
-}
-
-// scheduleArrival has a frame that leaves a port for a wire with nothing on it arrive. Another partition expects it
-// from when that is driven on: its queue is out of the processor's cache now, and may have other partitions beside it.
-func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
-	far := w.ports[p.peer].partition
-	switch {
-	case far == p.partition:
-		w.push(far, arrival, eventArrival, p.id)
-	case w.concurrent:
-		w.remoteArrivals = append(w.remoteArrivals, remoteArrival{far, arrival})
-	case arrival < w.due[far]:
-		w.due[far] = arrival
-	}
 }
 
 // driveOne takes a partition of several to the given time. It says how many events that took.

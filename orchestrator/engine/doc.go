@@ -11,8 +11,8 @@
 // Where what is:
 //
 //   - Data, lowest first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go (frames on
-//     a cable), port.go, links.go (all ports), observer.go (what observers and tracers receive), worker.go (what drives
-//     partitions), engine.go.
+//     a cable), port.go, links.go (all ports), flow.go, flowtable.go, observer.go (what observers and tracers receive),
+//     worker.go (what drives partitions), engine.go.
 //   - What happens next: dispatch.go (the events of a partition), partitions.go (which partition is driven how far;
 //     package partition divides the fabric), workers.go (several at once), calls.go, start.go, run.go (Run), step.go
 //     (live fabrics), panic.go. The events' queues are package calendar.

@@ -46,22 +46,19 @@ type Engine struct {
 	divided      bool       // there are several partitions
 	calls        []call     // by time
 
-	added             int            // flows so far
 	pastControlErrors []controlError // of flows that have been freed
 	pairs             pairs
-	freeFlowSlots     []int32 // flows that have ended and whose places others may take; of a live fabric
 	quiescence        vtime.Time
 	started           bool
-	flowsReport       bool // some flow's receiver has periods, though hosts' settings have none
 
 	pendingCalls int   // calls of At to come
 	failed       error // of one
-	deadlocks    deadlocks
-	workers      *workerGroup // nil: one worker drives all
+	deadlocks
+	workers *workerGroup // nil: one worker drives all
 }
 
-// New is an engine at virtual time 0. It is an error if the plane was opened for other features than it is to have:
-// switches would look for bursts without tables of flows, or telemetry be cut off.
+// New returns an engine at virtual time 0. It returns an error if the plane was opened for other features than the
+// engine's: switches would look for bursts without tables of flows, or telemetry would be cut off.
 func New(c Config) (*Engine, error) {
 	if has := c.Plane.State().Features; has != c.Features {
 		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both must be given the same",
@@ -82,6 +79,43 @@ func New(c Config) (*Engine, error) {
 		pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
 	e.firstWorker, e.drivenPartition, e.maxBroken = &e.worker, noPartition, maxViolations
+	e.addPartitions()
+	if err := e.addSwitches(); err != nil {
+		return nil, err
+	}
+	e.flowControl = newFlowControl(e)
+	e.countsFrames = e.flowControl.countsFrames()
+	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
+	e.newWatchdogs(c.Switches)
+	e.deadlocks.next = deadlockPoll
+	e.monitor = monitor{
+		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,
+		flowControl: e.flowControl, unsynchronised: e.divided,
+	}
+	if live || !e.flowControl.usesPause() {
+		e.monitor.keepPauses()
+	}
+	if live {
+		e.monitor.counts = make([]*portCounts, len(e.ports))
+		e.newProcessors()
+	}
+	for _, id := range plan.Interfaces {
+		n := hostagent.NewNIC(c.Hosts, e.partitions[e.ports[id].partition], plan.MTU, plan.Framing.LineBytes)
+		if c.Tracer != nil {
+			n.Recorder = c.Tracer.NIC(len(e.nics))
+		}
+		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
+		e.nics = append(e.nics, n)
+	}
+	if c.Workers != nil && c.Workers.Size() > 1 && e.divided {
+		e.workers = &workerGroup{pool: c.Workers}
+	}
+	return e, nil
+}
+
+// addPartitions divides the fabric, and gives each port its partition.
+func (e *Engine) addPartitions() {
+	plan, live := e.plan, e.features.Live
 	division := partition.Divide(plan)
 	e.byPort = division.Count > 1
 	if live { // driven as a whole, with the events of one time in the order of a run
@@ -115,56 +149,32 @@ func New(c Config) (*Engine, error) {
 		r := e.partitions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
 	}
-	for i, id := range plan.Switch {
-		node := &plan.Nodes[id]
-		cables := fill.Cables(plan, id, live)
-		buffer, thresholds := c.Switches[i].Resolve(cables)
+}
+
+// addSwitches fills the pipelines' tables of each switch, and makes its traffic manager.
+func (e *Engine) addSwitches() error {
+	for i, id := range e.plan.Switch {
+		node, settings := &e.plan.Nodes[id], e.settings[i]
+		cables := fill.Cables(e.plan, id, e.features.Live)
+		buffer, thresholds := settings.Resolve(cables)
 		sw := &e.state.Switches[i]
 		*sw = ebpf.SwitchState{
-			Cnm: fill.OneIf(c.Features.BurstDetection), IntOn: fill.OneIf(c.Features.Telemetry),
-			Uncounted: uint32(plan.Framing.Uncounted()),
-			Seed:      splitmix.At(c.Seed, 0) ^ splitmix.At(uint64(i), 0),
+			Cnm: fill.OneIf(e.features.BurstDetection), IntOn: fill.OneIf(e.features.Telemetry),
+			Uncounted: uint32(e.plan.Framing.Uncounted()),
+			Seed:      splitmix.At(e.seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
-		if err := fill.Choice(sw, plan, &c.Switches[i].Balancing, c.Hosts, i); err != nil {
-			return nil, err
+		if err := fill.Choice(sw, e.plan, &settings.Balancing, e.hosts, i); err != nil {
+			return err
 		}
-		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], c.Switches[i], buffer, thresholds)
-		e.switches = append(e.switches, switchagent.New(e.state, c.Switches[i], i, int(node.Ports[0]), buffer, thresholds))
-		e.switches[i].TrimTo(c.Hosts.ControlPriority)
+		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], settings, buffer, thresholds)
+		e.switches = append(e.switches, switchagent.New(e.state, settings, i, int(node.Ports[0]), buffer, thresholds))
+		e.switches[i].TrimTo(e.hosts.ControlPriority)
 		e.cables = append(e.cables, cables)
 		for _, port := range node.Ports {
 			e.describeDetector(&e.ports[port])
 		}
 	}
-	e.flowControl = newFlowControl(e)
-	e.countsFrames = e.flowControl.countsFrames()
-	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
-	e.newWatchdogs(c.Switches)
-	e.deadlocks.next = deadlockPoll
-	e.monitor = monitor{
-		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,
-		flowControl: e.flowControl, unsynchronised: e.divided,
-	}
-	if live || !e.flowControl.usesPause() {
-		e.monitor.keepPauses()
-	}
-	if live {
-		e.monitor.counts = make([]*portCounts, len(e.ports))
-		e.newProcessors()
-	}
-	for _, id := range plan.Interfaces {
-		of := e.partitions[ofPort[id]]
-		n := hostagent.NewNIC(c.Hosts, of, plan.MTU, plan.Framing.LineBytes)
-		if c.Tracer != nil {
-			n.Recorder = c.Tracer.NIC(len(e.nics))
-		}
-		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
-		e.nics = append(e.nics, n)
-	}
-	if c.Workers != nil && c.Workers.Size() > 1 && e.divided {
-		e.workers = &workerGroup{pool: c.Workers}
-	}
-	return e, nil
+	return nil
 }
 
 // Now is the virtual time.
@@ -193,3 +203,11 @@ func (e *Engine) BusyTime(p int) vtime.Time {
 
 // OpenFlows is how many flows with a size have not ended.
 func (e *Engine) OpenFlows() int { return e.openFlows }
+
+// newFlowControl readies the flow control of an engine's fabric. All switches have the same.
+func newFlowControl(e *Engine) flowControl {
+	if len(e.settings) > 0 && e.settings[0].FlowControl == switchagent.FlowCBFC {
+		return newCBFC(e)
+	}
+	return pfc{}
+}

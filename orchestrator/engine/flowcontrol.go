@@ -60,11 +60,3 @@ type flowControl interface {
 	// check is what flow control has of the final check.
 	check(e *Engine)
 }
-
-// newFlowControl readies the flow control of an engine's fabric. All switches have the same.
-func newFlowControl(e *Engine) flowControl {
-	if len(e.settings) > 0 && e.settings[0].FlowControl == switchagent.FlowCBFC {
-		return newCBFC(e)
-	}
-	return pfc{}
-}

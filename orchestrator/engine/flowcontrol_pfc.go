@@ -37,28 +37,28 @@ func (pfc) departed(w *worker, p *port, f *frame.Frame) {
 }
 
 func (pfc) arrived(w *worker, in *port, f *frame.Frame) {
-	w.readPause(in, f)
+	in.readPause(w.now, f)
 	if f.Control {
 		w.monitor.consumedPFC(w.now, in, f)
 	}
 }
 
-func (pfc) freed(w *worker, s *switchagent.Switch) error { return w.resume(s) }
+func (c pfc) freed(w *worker, s *switchagent.Switch) error { return c.resume(w, s) }
 
-func (pfc) pauseWanted(w *worker, in *port, priority uint8) error {
+func (c pfc) pauseWanted(w *worker, in *port, priority uint8) error {
 	if in.faulty {
 		in.fault.beginPause(priority, w.now)
 	}
 	before := w.state.Ports[in.id].PausesSent
-	if err := w.sendPause(in, priority); err != nil || w.state.Ports[in.id].PausesSent == before {
+	if err := c.sendPause(w, in, priority); err != nil || w.state.Ports[in.id].PausesSent == before {
 		return err
 	}
 	w.switches[in.index].Paused(int(in.id), priority)
-	w.scheduleRefresh(in, priority)
+	c.scheduleRefresh(w, in, priority)
 	return nil
 }
 
-func (pfc) timer(w *worker, ev event) error { return w.refresh(int(ev.ID>>3), uint8(ev.ID&7)) }
+func (c pfc) timer(w *worker, ev event) error { return c.refresh(w, int(ev.ID>>3), uint8(ev.ID&7)) }
 
 func (pfc) barrier(*Engine, vtime.Time) {}
 
@@ -85,13 +85,13 @@ func (c pfc) linkUp(w *worker, ends [2]*port) error {
 	return nil
 }
 
-func (pfc) renew(w *worker, p *port) error {
+func (c pfc) renew(w *worker, p *port) error {
 	if p.fault != nil && p.fault.down {
 		return nil
 	}
 	if !p.isSwitch {
 		if r := p.receiver(); r != nil && r.pausing {
-			w.pausePeer(p, r)
+			r.pausePeer(w, p)
 		}
 		return w.serve(p)
 	}
@@ -101,10 +101,10 @@ func (pfc) renew(w *worker, p *port) error {
 		if w.state.Ports[p.id].Class[priority].Pausing == 0 || w.state.ResumeDue(int(p.id), priority) {
 			continue
 		}
-		if err := w.sendPause(p, priority); err != nil {
+		if err := c.sendPause(w, p, priority); err != nil {
 			return err
 		}
-		w.scheduleRefresh(p, priority)
+		c.scheduleRefresh(w, p, priority)
 	}
 	return nil
 }
@@ -132,30 +132,30 @@ func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used u
 
 // sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that
 // renews it.
-func (w *worker) sendPause(in *port, priority uint8) error {
+func (c pfc) sendPause(w *worker, in *port, priority uint8) error {
 	f, _, err := w.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
 		return err
 	}
 	w.monitor.built(w.now, in, priority, PauseAccount)
-	return w.enqueuePFC(f)
+	return c.enqueue(w, f)
 }
 
-// enqueuePFC queues the PFC frame that has just been built.
-func (w *worker) enqueuePFC(f *frame.Frame) error {
+// enqueue queues the PFC frame that has just been built.
+func (pfc) enqueue(w *worker, f *frame.Frame) error {
 	f.Control = true
 	return w.enqueue(int32(w.pass.Egress), f, uint8(w.pass.OutPriority))
 }
 
 // scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
-func (w *worker) scheduleRefresh(in *port, priority uint8) {
+func (pfc) scheduleRefresh(w *worker, in *port, priority uint8) {
 	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum*uint64(w.settings[in.index].PFC.Quanta))/2
 	in.pausings().refreshAt[priority] = at
 	w.push(in.partition, at, eventRefresh, in.id<<3|int32(priority))
 }
 
 // refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
-func (w *worker) refresh(id int, priority uint8) error {
+func (c pfc) refresh(w *worker, id int, priority uint8) error {
 	in := &w.ports[id]
 	if w.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != w.now {
 		return nil
@@ -163,24 +163,24 @@ func (w *worker) refresh(id int, priority uint8) error {
 	// A frame that was refused left its account without a dequeue; with a dynamic threshold that may be enough to resume.
 	s := w.switches[in.index]
 	s.FindDue()
-	if err := w.resume(s); err != nil || w.state.Ports[id].Class[priority].Pausing == 0 {
+	if err := c.resume(w, s); err != nil || w.state.Ports[id].Class[priority].Pausing == 0 {
 		return err
 	}
-	if err := w.sendPause(in, priority); err != nil {
+	if err := c.sendPause(w, in, priority); err != nil {
 		return err
 	}
-	w.scheduleRefresh(in, priority)
+	c.scheduleRefresh(w, in, priority)
 	return nil
 }
 
 // resume has the RESUMEs built that the last dequeue of a switch made due.
-func (w *worker) resume(s *switchagent.Switch) error {
+func (c pfc) resume(w *worker, s *switchagent.Switch) error {
 	for len(s.Due()) > 0 {
 		d := s.Due()[0]
 		s.Resumed(d.Port, d.Priority)
 		f, _, err := w.build(&w.ports[d.Port], ebpf.TriggerResume, 0, d.Priority, ebpf.FrameMin)
 		if f != nil {
-			err = w.enqueuePFC(f)
+			err = c.enqueue(w, f)
 		}
 		if err != nil {
 			return err

@@ -3,144 +3,13 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/qp"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
-
-// FlowConfig is a flow to be run.
-type FlowConfig struct {
-	Source, Destination topologies.NodeID
-	Size                int64       // payload bytes; 0: unbounded
-	Start               vtime.Time  // of a flow that an operation sends: set when it does
-	Ports               paths.Ports // with the addresses they decide the path (ECMP)
-	// seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
-	Entropy uint64
-	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts.
-	// Flows may share them.
-	Hosts  *hostagent.Settings
-	Traits *hostagent.Traits // nil: none
-	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is
-	// called in messages. Millions of flows may share it.
-	NewController func(flow int) (cc.Controller, error)
-	Controller    string
-	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
-	RTT func(flow int) hostagent.RTTCounter
-	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its
-	// destination. 0: none does, and a flow without Send starts at Start.
-	Send, Receive int32
-}
-
-// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes
-// to.
-func (c *FlowConfig) sourcePort(plan *topologies.Plan) topologies.PortID {
-	return plan.Nodes[c.Source].Ports[c.Ports.From]
-}
-
-func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
-	return plan.Nodes[c.Destination].Ports[c.Ports.To]
-}
-
-// Flow is a flow of a run.
-type Flow struct {
-	FlowConfig
-	Number   int                 // how many were added before it
-	Sender   *hostagent.Sender   // nil before the start, and after the end
-	Receiver *hostagent.Receiver // likewise
-	Pair     *qp.QueuePair       // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
-	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
-	timerAt  vtime.Time          // of its earliest timer event
-	past     flowOutcome         // once it has ended
-}
-
-// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers
-// take 0.5 KB each.
-type flowOutcome struct {
-	delivered, retransmitted int64 // payload bytes
-	marked, undetermined     uint32
-	lastRTT                  vtime.Time
-	recovery                 *FlowRecovery // nil: nothing to tell
-}
-
-// FlowRecovery is what selective repeat has met in a flow, in packets; of another it is zero.
-type FlowRecovery struct {
-	hostagent.PlacementCounts
-	Spurious int64 // sent again, and had arrived before, as far as the sender was told
-}
-
-// Started says whether the flow has begun, be it that it has ended.
-func (f *Flow) Started() bool { return f.Sender != nil || f.Finished != vtime.Never }
-
-// Delivered is the payload bytes that have arrived in order, once.
-func (f *Flow) Delivered() int64 {
-	if f.Pair != nil {
-		return f.Pair.Delivered()
-	}
-	if f.Receiver != nil {
-		return f.Receiver.Delivered
-	}
-	return f.past.delivered
-}
-
-// Retransmitted is the payload bytes that were sent again.
-func (f *Flow) Retransmitted() int64 {
-	if f.Sender != nil {
-		return f.Sender.Retransmitted
-	}
-	return f.past.retransmitted
-}
-
-// Marked are the data packets that arrived with CE and, undetermined, with UE (TCD).
-func (f *Flow) Marked() (congested, undetermined int64) {
-	if f.Receiver != nil {
-		return f.Receiver.Marked, f.Receiver.Undetermined
-	}
-	return int64(f.past.marked), int64(f.past.undetermined)
-}
-
-// Recovery is what selective repeat has met.
-func (f *Flow) Recovery() FlowRecovery {
-	switch {
-	case f.Sender != nil && f.Receiver != nil:
-		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious()}
-	case f.past.recovery != nil:
-		return *f.past.recovery
-	}
-	return FlowRecovery{}
-}
-
-// LastRTT is the last RTT that the sender has measured; 0 before the first.
-func (f *Flow) LastRTT() vtime.Time {
-	if f.Sender != nil {
-		return f.Sender.LastRTT
-	}
-	return f.past.lastRTT
-}
-
-// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control
-// said what cannot be done, which is to be told at the end of the run, or if a count does not fit.
-func (f *Flow) end(now vtime.Time) {
-	s, r := f.Sender, f.Receiver
-	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
-		return
-	}
-	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT, nil}
-	if met := f.Recovery(); met != (FlowRecovery{}) {
-		f.past.recovery = &met
-	}
-	f.Sender, f.Receiver, f.timerAt = nil, nil, vtime.Never
-}
-
-// Reserve makes room for so many flows more.
-func (e *Engine) Reserve(flows int) { e.flows = slices.Grow(e.flows, flows) }
 
 // AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make
 // room for others.
@@ -159,32 +28,6 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	return id
 }
 
-// addFlowSlot numbers a flow and gives it a place.
-func (e *Engine) addFlowSlot(c FlowConfig) (id int) {
-	f := Flow{FlowConfig: c, Number: e.added, Finished: vtime.Never, timerAt: vtime.Never}
-	e.added++
-	if h := c.Hosts; h != nil {
-		e.flowsReport = e.flowsReport || h.Notify == hostagent.NotifyPCN || h.Grants
-		e.data |= 1 << h.DataPriority
-	}
-	if n := len(e.freeFlowSlots); n > 0 {
-		id = int(e.freeFlowSlots[n-1])
-		e.freeFlowSlots = e.freeFlowSlots[:n-1]
-		e.flows[id] = f
-	} else {
-		id = len(e.flows)
-		e.flows = append(e.flows, f)
-	}
-	return id
-}
-
-// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that
-// are free; whose start and end is vtime.Never.
-func (e *Engine) Flows() []Flow { return e.flows }
-
-// AddedFlows is how many flows there have been so far.
-func (e *Engine) AddedFlows() int { return e.added }
-
 // freeFlow gives the place of a flow that has ended, and of which all have been told, to the next.
 func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
@@ -192,7 +35,7 @@ func (e *Engine) freeFlow(id int32) {
 		e.pastControlErrors = append(e.pastControlErrors, *m)
 	}
 	e.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-	e.freeFlowSlots = append(e.freeFlowSlots, id)
+	e.freeSlots = append(e.freeSlots, id)
 }
 
 // firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture
@@ -439,4 +282,14 @@ func (e *Engine) eachFrame(f func(*frame.Frame)) {
 	for _, n := range e.nics {
 		n.EachAnswer(f)
 	}
+}
+
+// reportOfPair serves the timer of the notification point of a queue pair.
+func (w *worker) reportOfPair(f *Flow) error {
+	r := f.Pair.Receiver()
+	if r == nil || r.Armed() != w.now {
+		return nil
+	}
+	r.OnTimer(w.now)
+	return w.serve(&w.ports[f.sourcePort(w.plan)])
 }

@@ -297,7 +297,7 @@ func (w *worker) enqueue(out int32, f *frame.Frame, priority uint8) error {
 func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
 		if w.watchdogs != nil {
-			w.watchPort(in)
+			w.watchdogs.watchPort(w, in)
 		}
 		w.monitor.changed(w.now, in, w.pass.Changed)
 		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.

@@ -32,7 +32,7 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 			e.deliver(p, f)
 		}
 		if r.pausing {
-			e.resumePeer(p)
+			r.resumePeer(&e.worker, p)
 		}
 		return e.serve(p)
 	}
@@ -71,15 +71,14 @@ func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
 	}
 	if !r.pausing && units.Bytes(r.buffered) >= r.XOFF && w.flowControl.usesPause() {
 		r.pausing = true
-		w.pausePeer(in, r)
+		r.pausePeer(w, in)
 		w.mustServe(in)
 	}
 	return true
 }
 
-// drainReceiver has the NIC take the first frame of its buffer.
-func (w *worker) drainReceiver(p *port) error {
-	r := p.receiver()
+// drain delivers the first frame of the receiver's buffer. r may be nil: the NIC is healthy now.
+func (r *receiver) drain(w *worker, p *port) error {
 	if r == nil || r.drained != w.now {
 		return nil
 	}
@@ -93,7 +92,7 @@ func (w *worker) drainReceiver(p *port) error {
 	}
 	if r.pausing && units.Bytes(r.buffered) <= r.XON {
 		r.pausing = false
-		w.resumePeer(p)
+		r.resumePeer(w, p)
 	}
 	return w.serve(p)
 }
@@ -111,24 +110,23 @@ func (w *worker) deliver(p *port, f *frame.Frame) {
 func (w *worker) pfcAt(p *port) *switchagent.PFC { return &w.settings[w.ports[p.peer].index].PFC }
 
 // pausePeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
-func (w *worker) pausePeer(p *port, r *receiver) {
+func (r *receiver) pausePeer(w *worker, p *port) {
 	pfc := w.pfcAt(p)
 	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
 	r.pauseAt = w.now + vtime.Time(w.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
 	w.push(p.partition, r.pauseAt, eventReceiverPause, p.id)
 }
 
-func (w *worker) resumePeer(p *port) {
+func (*receiver) resumePeer(w *worker, p *port) {
 	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
 }
 
-// pausePeerAgain sends a slow receiver's PAUSE again.
-func (w *worker) pausePeerAgain(p *port) error {
-	r := p.receiver()
+// renewPause sends a slow receiver's PAUSE again. r may be nil: the NIC is healthy now.
+func (r *receiver) renewPause(w *worker, p *port) error {
 	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil
 	}
-	w.pausePeer(p, r)
+	r.pausePeer(w, p)
 	return w.serve(p)
 }
 
@@ -178,12 +176,11 @@ func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) 
 		e.push(p.partition, e.now, eventPFCStorm, p.id)
 		return nil
 	}
-	return e.sendStorm(p)
+	return p.fault.storm.send(&e.worker, p)
 }
 
-// sendStorm sends the next PAUSEs of an injected storm.
-func (w *worker) sendStorm(p *port) error {
-	f := p.fault.storm
+// send sends the next PAUSEs of an injected storm. f may be nil: the storm has ended.
+func (f *injectedStorm) send(w *worker, p *port) error {
 	if f == nil || f.next != w.now {
 		return nil
 	}

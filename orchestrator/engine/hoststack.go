@@ -235,3 +235,23 @@ func (w *worker) refuseHostStack(f *frame.Frame) {
 	}
 	w.Totals.Refused++
 }
+
+// senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
+func (w *worker) senderOf(f *frame.Frame) *port {
+	source, _ := switchagent.Ends(f.Data())
+	if nic := w.interfaceOf(source); nic >= 0 {
+		return w.hostPort(nic)
+	}
+	return nil
+}
+
+// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none
+// at this host.
+func (w *worker) takeDatagram(in *port, f *frame.Frame) bool {
+	var p wire.Packet
+	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {
+		return false
+	}
+	d := w.datagrams[p.DestQP]
+	return d != nil && d.port == in && d.Receive(&p)
+}

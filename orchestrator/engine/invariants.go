@@ -10,7 +10,6 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -88,10 +87,6 @@ func (e finalCheck) checkFrames() {
 	if out := int64(e.pool.Out()); out != left.Frames+waiting {
 		e.fail("frames are conserved", "fabric", "%d frames are in use, %d can be found", out, left.Frames+waiting)
 	}
-}
-
-func (e *Engine) switchPorts(index int) []topologies.PortID {
-	return e.plan.Nodes[e.plan.Switch[index]].Ports
 }
 
 // checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they

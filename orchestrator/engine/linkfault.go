@@ -104,7 +104,7 @@ func (e *Engine) Reroute() error {
 		return err
 	}
 	e.rerouted = true
-	e.findTrees()
+	e.slowPath.findTrees(&e.links)
 	e.note(-1, EventReroute, "")
 	return nil
 }

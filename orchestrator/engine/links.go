@@ -84,3 +84,8 @@ func (l *links) interfaceOf(a wire.Addr) int {
 	}
 	return -1
 }
+
+// switchPorts returns the ports of the switch with this index.
+func (l *links) switchPorts(index int) []topologies.PortID {
+	return l.plan.Nodes[l.plan.Switch[index]].Ports
+}

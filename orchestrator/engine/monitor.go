@@ -109,13 +109,6 @@ func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
 	}
 }
 
-// arrived takes note of a frame that has left port p and made its pass into port in.
-func (m *monitor) arrived(p, in *port, f *frame.Frame) {
-	if m.counts != nil {
-		m.countPass(p, in, f)
-	}
-}
-
 // consumedPFC takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
 func (m *monitor) consumedPFC(now vtime.Time, in *port, f *frame.Frame) {
 	if m.observer == nil || !in.isSwitch || m.pass.Verdict != ebpf.VerdictConsumed {

@@ -15,7 +15,7 @@ import (
 // leaves against that.
 
 // readPause takes note of a PFC frame that arrived at a port.
-func (w *worker) readPause(in *port, f *frame.Frame) {
+func (p *port) readPause(now vtime.Time, f *frame.Frame) {
 	if !isPFC(f.Data()) {
 		return
 	}
@@ -24,10 +24,10 @@ func (w *worker) readPause(in *port, f *frame.Frame) {
 		if pfc.ClassEnable()>>i&1 == 0 {
 			continue
 		}
-		in.pauses &^= 1 << i
+		p.pauses &^= 1 << i
 		if quanta := pfc.Time(i); quanta != 0 {
-			in.pauses |= 1 << i
-			in.pausings().stopped[i] = w.now + vtime.Time(quanta)*in.rate.TimeFor(512/8)
+			p.pauses |= 1 << i
+			p.pausings().stopped[i] = now + vtime.Time(quanta)*p.rate.TimeFor(512/8)
 		}
 	}
 }
@@ -91,12 +91,12 @@ func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 
 // pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the
 // peer would have had before it sent the frame. That was a cable's delay ago at least, when all partitions have been.
-func (w *worker) pauseWasLost(f *frame.Frame) bool {
-	if f.InPort < 0 || !w.ports[f.InPort].faulty {
+func (l *links) pauseWasLost(f *frame.Frame) bool {
+	if f.InPort < 0 || !l.ports[f.InPort].faulty {
 		return false
 	}
-	in := w.ports[f.InPort].fault
-	return slices.ContainsFunc(in.lostPauses, func(l lostPause) bool {
-		return l.priorities>>f.Priority&1 != 0 && l.left >= in.pausedAt[f.Priority] && l.at <= f.Departed
+	in := l.ports[f.InPort].fault
+	return slices.ContainsFunc(in.lostPauses, func(p lostPause) bool {
+		return p.priorities>>f.Priority&1 != 0 && p.left >= in.pausedAt[f.Priority] && p.at <= f.Departed
 	})
 }

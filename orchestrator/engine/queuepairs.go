@@ -161,7 +161,7 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	f := &e.flows[id]
 	if err != nil {
 		*f = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-		e.freeFlowSlots = append(e.freeFlowSlots, int32(id))
+		e.freeSlots = append(e.freeSlots, int32(id))
 		return err
 	}
 	p.flow = id
@@ -261,16 +261,6 @@ func (e *Engine) checkPair(p *Pair) {
 	}
 }
 
-// reportOfPair serves the timer of the notification point of a queue pair.
-func (w *worker) reportOfPair(f *Flow) error {
-	r := f.Pair.Receiver()
-	if r == nil || r.Armed() != w.now {
-		return nil
-	}
-	r.OnTimer(w.now)
-	return w.serve(&w.ports[f.sourcePort(w.plan)])
-}
-
 // Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to
 // a queue pair alone. Its methods are to be called between two events.
 type Datagrams struct {
@@ -344,15 +334,4 @@ func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Ve
 func (d *Datagrams) Close() {
 	d.Reset()
 	delete(d.engine.datagrams, d.Number())
-}
-
-// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none
-// at this host.
-func (w *worker) takeDatagram(in *port, f *frame.Frame) bool {
-	var p wire.Packet
-	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {
-		return false
-	}
-	d := w.datagrams[p.DestQP]
-	return d != nil && d.port == in && d.Receive(&p)
 }

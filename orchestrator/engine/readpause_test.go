@@ -130,7 +130,7 @@ func TestPausesAreReadAsByThePipeline(t *testing.T) {
 		if err := e.process(in, f); err != nil {
 			t.Fatal(err)
 		}
-		e.readPause(in, f)
+		in.readPause(e.now, f)
 		e.pool.Put(f)
 		for k := range registers.Class {
 			want := registers.Class[k].PausedUntil > uint64(e.now)

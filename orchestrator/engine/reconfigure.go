@@ -8,7 +8,6 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // SetSwitch changes those settings of a switch that can be changed while it works (keys.Key.Live). Which priorities
@@ -71,15 +70,6 @@ func (e *Engine) fitHeadroom(p *port) {
 		planned.Grown = n
 		e.fitSwitch(int(p.index))
 	}
-}
-
-// cableOf is the cable of a switch's port as planned, and as it is.
-func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
-	peer := &w.ports[p.peer]
-	planned = &w.cables[p.index][topologies.PortID(p.id)-w.plan.Nodes[w.plan.Switch[p.index]].Ports[0]]
-	now = *planned
-	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
-	return planned, now
 }
 
 // describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the

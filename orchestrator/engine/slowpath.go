@@ -22,15 +22,6 @@ type slowPath struct {
 // isSwitch says whether an address is one of those that are switches', as the pipelines know them.
 func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
 
-// senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
-func (w *worker) senderOf(f *frame.Frame) *port {
-	source, _ := switchagent.Ends(f.Data())
-	if nic := w.interfaceOf(source); nic >= 0 {
-		return w.hostPort(nic)
-	}
-	return nil
-}
-
 // switchOf is the index of the switch with an address; -1 if there is none.
 func (w *worker) switchOf(a wire.Addr) int {
 	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(w.switches) {
@@ -47,28 +38,28 @@ func (e *Engine) newProcessors() {
 		e.slowPath.processors = append(e.slowPath.processors,
 			switchagent.Processor{Address: e.plan.SwitchAddress(i).As4(), Known: known})
 	}
-	e.findTrees()
+	e.slowPath.findTrees(&e.links)
 }
 
 // findTrees spans the switches that links join, by those that are up, and forgets the ways to switches.
-func (e *Engine) findTrees() {
-	if e.slowPath.processors == nil {
+func (s *slowPath) findTrees(l *links) {
+	if s.processors == nil {
 		return
 	}
-	e.slowPath.ways = map[int][]int32{}
-	trees := make([][]int32, len(e.switches))
-	reached := make([]bool, len(e.switches))
-	for root := range e.switches {
+	s.ways = map[int][]int32{}
+	trees := make([][]int32, len(l.plan.Switch))
+	reached := make([]bool, len(l.plan.Switch))
+	for root := range l.plan.Switch {
 		if reached[root] {
 			continue
 		}
 		reached[root] = true
 		for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 			own := queue[0]
-			for _, id := range e.switchPorts(own) {
-				p := &e.ports[id]
-				switch far := &e.ports[p.peer]; {
-				case !e.LinkUp(int(id)):
+			for _, id := range l.switchPorts(own) {
+				p := &l.ports[id]
+				switch far := &l.ports[p.peer]; {
+				case !l.LinkUp(int(id)):
 				case !far.isSwitch:
 					trees[own] = append(trees[own], p.id)
 				case !reached[far.index]:
@@ -80,25 +71,24 @@ func (e *Engine) findTrees() {
 			}
 		}
 	}
-	e.slowPath.trees = trees
+	s.trees = trees
 }
 
 // wayTo is the port of a switch by which a frame to another gets there by the fewest links; -1: there is none.
-func (w *worker) wayTo(from, to int) int32 {
-	ways := w.slowPath.ways[to]
+func (s *slowPath) wayTo(l *links, from, to int) int32 {
+	ways := s.ways[to]
 	if ways == nil {
-		e := w.firstWorker
-		ways = slices.Repeat([]int32{-1}, len(e.switches))
+		ways = slices.Repeat([]int32{-1}, len(l.plan.Switch))
 		for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
-			for _, id := range w.plan.Nodes[w.plan.Switch[queue[0]]].Ports {
-				far := &e.ports[e.ports[id].peer]
-				if up := far.fault == nil || !far.fault.down; up && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
+			for _, id := range l.switchPorts(queue[0]) {
+				far := &l.ports[l.ports[id].peer]
+				if l.LinkUp(int(far.id)) && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
 					ways[far.index] = far.id
 					queue = append(queue, int(far.index))
 				}
 			}
 		}
-		w.slowPath.ways[to] = ways
+		s.ways[to] = ways
 	}
 	return ways[from]
 }
@@ -145,7 +135,7 @@ func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 			return w.answer(in, f, switchagent.CauseRoute, 0)
 		}
 		if to >= 0 && to != int(in.index) {
-			out := w.wayTo(int(in.index), to)
+			out := w.slowPath.wayTo(&w.links, int(in.index), to)
 			switch {
 			case out < 0:
 				return w.answer(in, f, switchagent.CauseRoute, 0)

@@ -15,42 +15,46 @@ type watch struct {
 	at    vtime.Time // of that event; others are stale
 }
 
+// watchdogs holds the watchdogs' states of all egress queues, by port and priority; nil: no switch has a watchdog.
+type watchdogs []watch
+
 func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
 	for _, s := range settings {
 		if w := &s.PFC.Watchdog; w.On() {
 			if e.watchdogs == nil {
-				e.watchdogs = make([]watch, len(e.ports)*switchagent.Priorities)
+				e.watchdogs = make(watchdogs, len(e.ports)*switchagent.Priorities)
 			}
 			e.quiescence = max(e.quiescence, 4*(w.Detect+w.Restore))
 		}
 	}
 }
 
-func (w *worker) watchOf(p *port, priority uint8) *watch {
-	return &w.watchdogs[int(p.id)*switchagent.Priorities+int(priority)]
+// of returns the state of the queue of a port and a priority.
+func (d watchdogs) of(port int32, priority uint8) *watch {
+	return &d[int(port)*switchagent.Priorities+int(priority)]
 }
 
 // watchPort begins to watch the queues of a port that are paused.
-func (w *worker) watchPort(p *port) {
+func (d watchdogs) watchPort(w *worker, p *port) {
 	if !p.isSwitch || !w.settings[p.index].PFC.Watchdog.On() {
 		return
 	}
 	settings := &w.settings[p.index].PFC
 	for m := settings.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		q := w.watchOf(p, priority)
+		q := d.of(p.id, priority)
 		if q.armed || !w.state.Paused(int(p.id), priority, w.now) {
 			continue
 		}
 		q.armed = true
 		since := vtime.Time(w.state.Ports[p.id].Class[priority].OffSince)
-		w.watchAt(p.id, priority, max(since+settings.Watchdog.Detect, w.now))
+		d.setTimer(w, p.id, priority, max(since+settings.Watchdog.Detect, w.now))
 	}
 }
 
-// watchAt sets the watchdog's timer of a queue.
-func (w *worker) watchAt(id int32, priority uint8, at vtime.Time) {
-	w.watchOf(&w.ports[id], priority).at = at
+// setTimer sets the watchdog's timer of a queue.
+func (d watchdogs) setTimer(w *worker, id int32, priority uint8, at vtime.Time) {
+	d.of(id, priority).at = at
 	w.push(w.ports[id].partition, at, eventWatch, id<<3|int32(priority))
 }
 
@@ -59,7 +63,7 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 	settings := &e.settings[index].PFC
 	was := settings.Watchdog
 	if settings.Watchdog = dog; dog.On() && e.watchdogs == nil {
-		e.watchdogs = make([]watch, len(e.ports)*switchagent.Priorities)
+		e.watchdogs = make(watchdogs, len(e.ports)*switchagent.Priorities)
 	}
 	if e.watchdogs == nil {
 		return nil
@@ -68,14 +72,14 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 		p := &e.ports[id]
 		for m := settings.Priorities; m != 0; m &= m - 1 {
 			priority := uint8(bits.TrailingZeros8(m))
-			q := e.watchOf(p, priority)
+			q := e.watchdogs.of(p.id, priority)
 			if q.storm {
-				e.endStorm(p, priority, was.Forward)
+				e.watchdogs.endStorm(&e.worker, p, priority, was.Forward)
 				e.note(int(p.id), EventStormEnd, "priority %d: the watchdog was changed", priority)
 			}
 			*q = watch{}
 		}
-		e.watchPort(p)
+		e.watchdogs.watchPort(&e.worker, p)
 		if err := e.serve(p); err != nil {
 			return err
 		}
@@ -84,7 +88,7 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 }
 
 // endStorm has a queue be as any other again.
-func (w *worker) endStorm(p *port, priority uint8, forward bool) {
+func (watchdogs) endStorm(w *worker, p *port, priority uint8, forward bool) {
 	if forward {
 		w.switches[p.index].Ignore(int(p.id), priority, false)
 	} else {
@@ -92,26 +96,26 @@ func (w *worker) endStorm(p *port, priority uint8, forward bool) {
 	}
 }
 
-// watchQueue serves the watchdog's timer of a queue.
-func (w *worker) watchQueue(id int, priority uint8) error {
+// timer serves the watchdog's timer of a queue.
+func (d watchdogs) timer(w *worker, id int, priority uint8) error {
 	p := &w.ports[id]
-	q, dog := w.watchOf(p, priority), &w.settings[p.index].PFC.Watchdog
+	q, dog := d.of(p.id, priority), &w.settings[p.index].PFC.Watchdog
 	if !q.armed || q.at != w.now {
 		return nil
 	}
 	c := &w.state.Ports[id].Class[priority]
 	until := vtime.Time(c.PausedUntil)
-	again := func(at vtime.Time) error {
-		w.watchAt(int32(id), priority, at)
+	rearm := func(at vtime.Time) error {
+		d.setTimer(w, int32(id), priority, at)
 		return nil
 	}
 	if q.storm {
 		if end := max(until, w.now) + dog.Restore; until > w.now || until+dog.Restore > w.now {
-			return again(min(end, until+dog.Restore))
+			return rearm(min(end, until+dog.Restore))
 		}
 		q.armed, q.storm = false, false
 		w.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
-		w.endStorm(p, priority, dog.Forward)
+		d.endStorm(w, p, priority, dog.Forward)
 		return nil
 	}
 	if until <= w.now {
@@ -119,21 +123,21 @@ func (w *worker) watchQueue(id int, priority uint8) error {
 		return nil
 	}
 	if due := vtime.Time(c.OffSince) + dog.Detect; due > w.now {
-		return again(due)
+		return rearm(due)
 	}
 	queued, packets := w.switches[p.index].Port(id).Queue(priority)
 	if packets == 0 {
-		return again(w.now + dog.Detect)
+		return rearm(w.now + dog.Detect)
 	}
 	q.storm = true
-	if err := w.storm(p, priority, dog, queued); err != nil {
+	if err := d.startStorm(w, p, priority, dog, queued); err != nil {
 		return err
 	}
-	return again(until + dog.Restore)
+	return rearm(until + dog.Restore)
 }
 
-// storm does what the watchdog does about one.
-func (w *worker) storm(p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
+// startStorm acts on a storm: it forwards or drops what the queue holds.
+func (watchdogs) startStorm(w *worker, p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
 	s := w.switches[p.index]
 	if dog.Forward {
 		w.note(int(p.id), EventStorm, "priority %d: paused for %v; %d bytes queued, to be sent nevertheless", priority,

@@ -6,6 +6,7 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -94,14 +95,36 @@ type fabric struct {
 	concurrent  bool // several workers are at work
 	settings    []*switchagent.Settings
 	cables      [][]switchagent.Cable // of each switch's ports
-	flows       []Flow
+	flowTable
 	steps
 	features  plane.Features
-	longest   int   // frame that a NIC sends, in bytes
-	data      uint8 // data priorities that flows have of their own
+	longest   int // frame that a NIC sends, in bytes
 	rerouted  bool
-	watchdogs []watch        // by port and priority; nil: no switch has one
+	watchdogs watchdogs
 	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
 	slowPath  slowPath
 	datagrams map[uint32]*Datagrams // of programs, by number
+}
+
+// scheduleArrival has a frame that leaves a port for a wire with nothing on it arrive. Another partition expects it
+// from when that is driven on: its queue is out of the processor's cache now, and may have other partitions beside it.
+func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
+	far := w.ports[p.peer].partition
+	switch {
+	case far == p.partition:
+		w.push(far, arrival, eventArrival, p.id)
+	case w.concurrent:
+		w.remoteArrivals = append(w.remoteArrivals, remoteArrival{far, arrival})
+	case arrival < w.due[far]:
+		w.due[far] = arrival
+	}
+}
+
+// cableOf is the cable of a switch's port as planned, and as it is.
+func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
+	peer := &w.ports[p.peer]
+	planned = &w.cables[p.index][topologies.PortID(p.id)-w.plan.Nodes[w.plan.Switch[p.index]].Ports[0]]
+	now = *planned
+	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
+	return planned, now
 }

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/hostagent/qp"
+	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// FlowConfig is a flow to be run.
+type FlowConfig struct {
+	Source, Destination topologies.NodeID
+	Size                int64       // payload bytes; 0: unbounded
+	Start               vtime.Time  // of a flow that an operation sends: set when it does
+	Ports               paths.Ports // with the addresses they decide the path (ECMP)
+	// seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
+	Entropy uint64
+	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts.
+	// Flows may share them.
+	Hosts  *hostagent.Settings
+	Traits *hostagent.Traits // nil: none
+	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is
+	// called in messages. Millions of flows may share it.
+	NewController func(flow int) (cc.Controller, error)
+	Controller    string
+	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
+	RTT func(flow int) hostagent.RTTCounter
+	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its
+	// destination. 0: none does, and a flow without Send starts at Start.
+	Send, Receive int32
+}
+
+// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes
+// to.
+func (c *FlowConfig) sourcePort(plan *topologies.Plan) topologies.PortID {
+	return plan.Nodes[c.Source].Ports[c.Ports.From]
+}
+
+func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
+	return plan.Nodes[c.Destination].Ports[c.Ports.To]
+}
+
+// Flow is a flow of a run.
+type Flow struct {
+	FlowConfig
+	Number   int                 // how many were added before it
+	Sender   *hostagent.Sender   // nil before the start, and after the end
+	Receiver *hostagent.Receiver // likewise
+	Pair     *qp.QueuePair       // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
+	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
+	timerAt  vtime.Time          // of its earliest timer event
+	past     flowOutcome         // once it has ended
+}
+
+// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers
+// take 0.5 KB each.
+type flowOutcome struct {
+	delivered, retransmitted int64 // payload bytes
+	marked, undetermined     uint32
+	lastRTT                  vtime.Time
+	recovery                 *FlowRecovery // nil: nothing to tell
+}
+
+// FlowRecovery is what selective repeat has met in a flow, in packets; of another it is zero.
+type FlowRecovery struct {
+	hostagent.PlacementCounts
+	Spurious int64 // sent again, and had arrived before, as far as the sender was told
+}
+
+// Started says whether the flow has begun, be it that it has ended.
+func (f *Flow) Started() bool { return f.Sender != nil || f.Finished != vtime.Never }
+
+// Delivered is the payload bytes that have arrived in order, once.
+func (f *Flow) Delivered() int64 {
+	if f.Pair != nil {
+		return f.Pair.Delivered()
+	}
+	if f.Receiver != nil {
+		return f.Receiver.Delivered
+	}
+	return f.past.delivered
+}
+
+// Retransmitted is the payload bytes that were sent again.
+func (f *Flow) Retransmitted() int64 {
+	if f.Sender != nil {
+		return f.Sender.Retransmitted
+	}
+	return f.past.retransmitted
+}
+
+// Marked are the data packets that arrived with CE and, undetermined, with UE (TCD).
+func (f *Flow) Marked() (congested, undetermined int64) {
+	if f.Receiver != nil {
+		return f.Receiver.Marked, f.Receiver.Undetermined
+	}
+	return int64(f.past.marked), int64(f.past.undetermined)
+}
+
+// Recovery is what selective repeat has met.
+func (f *Flow) Recovery() FlowRecovery {
+	switch {
+	case f.Sender != nil && f.Receiver != nil:
+		return FlowRecovery{f.Receiver.Placed(), f.Sender.Spurious()}
+	case f.past.recovery != nil:
+		return *f.past.recovery
+	}
+	return FlowRecovery{}
+}
+
+// LastRTT is the last RTT that the sender has measured; 0 before the first.
+func (f *Flow) LastRTT() vtime.Time {
+	if f.Sender != nil {
+		return f.Sender.LastRTT
+	}
+	return f.past.lastRTT
+}
+
+// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control
+// said what cannot be done, which is to be told at the end of the run, or if a count does not fit.
+func (f *Flow) end(now vtime.Time) {
+	s, r := f.Sender, f.Receiver
+	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {
+		return
+	}
+	f.past = flowOutcome{r.Delivered, s.Retransmitted, uint32(r.Marked), uint32(r.Undetermined), s.LastRTT, nil}
+	if met := f.Recovery(); met != (FlowRecovery{}) {
+		f.past.recovery = &met
+	}
+	f.Sender, f.Receiver, f.timerAt = nil, nil, vtime.Never
+}

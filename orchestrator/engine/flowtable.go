@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// flowTable holds the flows of a run.
+type flowTable struct {
+	flows       []Flow
+	added       int     // flows so far
+	freeSlots   []int32 // of flows that have ended, for others; in a live fabric
+	data        uint8   // data priorities that flows have of their own: bit n for priority n
+	flowsReport bool    // some flow's receiver has periods, though hosts' settings have none
+}
+
+// Reserve makes room for so many flows more.
+func (t *flowTable) Reserve(flows int) { t.flows = slices.Grow(t.flows, flows) }
+
+// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that
+// are free; whose start and end is vtime.Never.
+func (t *flowTable) Flows() []Flow { return t.flows }
+
+// AddedFlows is how many flows there have been so far.
+func (t *flowTable) AddedFlows() int { return t.added }
+
+// addFlowSlot numbers a flow and gives it a place.
+func (t *flowTable) addFlowSlot(c FlowConfig) (id int) {
+	f := Flow{FlowConfig: c, Number: t.added, Finished: vtime.Never, timerAt: vtime.Never}
+	t.added++
+	if h := c.Hosts; h != nil {
+		t.flowsReport = t.flowsReport || h.Notify == hostagent.NotifyPCN || h.Grants
+		t.data |= 1 << h.DataPriority
+	}
+	if n := len(t.freeSlots); n > 0 {
+		id = int(t.freeSlots[n-1])
+		t.freeSlots = t.freeSlots[:n-1]
+		t.flows[id] = f
+	} else {
+		id = len(t.flows)
+		t.flows = append(t.flows, f)
+	}
+	return id
+}
