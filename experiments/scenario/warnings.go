@@ -19,16 +19,14 @@ import (
 func Warnings(s *Scenario, controllers []string) []string {
 	var texts []string
 	under := map[string][]string{} // the controllers with this warning
-	for _, name := range controllers {
-		own, name, spec, err := s.Under(name)
-		if err != nil {
-			continue // Check reports it
-		}
-		for _, text := range own.warnings(spec) {
+	asked := s.warners(nil, controllers)
+	for _, w := range asked {
+		w.addAll()
+		for _, text := range w.texts {
 			if under[text] == nil {
 				texts = append(texts, text)
 			}
-			under[text] = append(under[text], name)
+			under[text] = append(under[text], w.name)
 		}
 	}
 	for i, text := range texts {
@@ -36,31 +34,38 @@ func Warnings(s *Scenario, controllers []string) []string {
 			texts[i] = fmt.Sprintf("under %s: %s", strings.Join(names, ", "), text)
 		}
 	}
-	return append(texts, s.idleSettings(controllers)...)
+	return append(texts, idleSettings(s.warners(asked, s.Controllers))...)
 }
 
-// idleSettings returns warnings about settings of switches and hosts that differ from their defaults but have no
-// effect under any of these controllers or the scenario's own. A setting that only some runs of a comparison use gets
-// no warning.
-func (s *Scenario) idleSettings(controllers []string) (texts []string) {
-	idle := map[string]string{} // the reason, by key
-	var keys []string
-	first := true
-	for _, name := range slices.Concat(controllers, s.Controllers) {
-		own, _, spec, err := s.Under(name)
-		if err != nil {
+// warners appends a warner for each controller or variant, unless it has one already. It leaves out those that Check
+// refuses.
+func (s *Scenario) warners(to []*warner, controllers []string) []*warner {
+	for _, name := range controllers {
+		own, name, spec, err := s.Under(name)
+		if err != nil || slices.ContainsFunc(to, func(w *warner) bool { return w.name == name }) {
 			continue
 		}
-		if own.cnpAuto {
-			own.Host.CNPInterval = settings.CNPAuto // the user left it to the congestion control
-		}
-		w := warner{s: own, spec: spec, needs: spec.Needs}
+		w := &warner{s: own, name: name, spec: spec, needs: spec.Needs}
 		if all, err := own.flowControllers(spec); err == nil {
 			w.needs = all.needs
 		}
+		to = append(to, w)
+	}
+	return to
+}
+
+// idleSettings warns of settings of switches and hosts that differ from their defaults and have no effect in any of the
+// runs: those under the given controllers and under all that the scenario lists.
+func idleSettings(runs []*warner) (texts []string) {
+	idle := map[string]string{} // why; by key
+	var keys []string
+	for i, w := range runs {
+		if w.s.cnpAuto {
+			w.s.Host.CNPInterval = settings.CNPAuto // the user left it to the congestion control
+		}
 		why := w.idle()
-		if first {
-			first, idle, keys = false, why, slices.Sorted(maps.Keys(why))
+		if i == 0 {
+			idle, keys = why, slices.Sorted(maps.Keys(why))
 		}
 		maps.DeleteFunc(idle, func(key, _ string) bool { return why[key] == "" })
 	}
@@ -106,12 +111,8 @@ func (w *warner) files() {
 	}
 }
 
-// warnings returns the warnings for a run under a congestion control.
-func (s *Scenario) warnings(spec *cc.Spec) []string {
-	w := warner{s: s, spec: spec, needs: spec.Needs}
-	if all, err := s.flowControllers(spec); err == nil { // Check reports the error
-		w.needs = all.needs
-	}
+// addAll adds the warnings of a run.
+func (w *warner) addAll() {
 	w.files()
 	w.buffers()
 	w.pauses()
@@ -133,11 +134,11 @@ func (s *Scenario) warnings(spec *cc.Spec) []string {
 	w.balancing()
 	w.polarisation()
 	w.programs()
-	return w.texts
 }
 
 type warner struct {
-	s     *Scenario
+	s     *Scenario // as a run under the controller has it
+	name  string    // of the run
 	spec  *cc.Spec
 	needs cc.SwitchNeeds // of the congestion controls of all flows
 	live  bool

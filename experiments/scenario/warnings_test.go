@@ -445,7 +445,7 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 	}
 	for _, name := range BuiltinNames() {
 		s := mustLoad(t, name)
-		if got := s.idleSettings(s.Controllers); got != nil {
+		if got := idleSettings(s.warners(nil, s.Controllers)); got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
