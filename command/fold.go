@@ -19,7 +19,8 @@ type folded struct {
 // people returns w as an output for people.
 func people(w io.Writer) io.Writer { return &folded{to: w} }
 
-// onScreen returns w as an output for people if it is a terminal, and w itself if not: logs and scripts get whole lines.
+// onScreen returns w as an output for people if it is a terminal, and w itself if not: logs and scripts get whole
+// lines.
 func onScreen(w io.Writer) io.Writer {
 	if f, _ := screenOf(w); f == nil {
 		return w

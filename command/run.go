@@ -154,7 +154,8 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	}
 	made := f.Suite
 	batch := &made
-	batch.Plane, batch.Version, batch.Command, batch.CheckSets = kernel.Opener(plane), version(), commandLine(os.Args), true
+	batch.Plane, batch.Version, batch.Command, batch.CheckSets =
+		kernel.Opener(plane), version(), commandLine(os.Args), true
 	for _, o := range []struct {
 		wanted  bool
 		observe runner.NewObserver

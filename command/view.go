@@ -112,7 +112,8 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 		return badInput(errors.New("--web is for the page of a live fabric, and a run cannot be changed: name the fabric with --fabric, or leave --web out"))
 	}
 	folders, verdict := args, error(nil)
-	if made := filepath.Join(f.run.Directory, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) && !isFolder(args[0]) &&
+	if made := filepath.Join(f.run.Directory, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) &&
+		!isFolder(args[0]) &&
 		isFolder(made) && scenario.NamePattern.MatchString(args[0]) {
 		folders = []string{made} // the results of a scenario's file of this name
 	}

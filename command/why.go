@@ -76,8 +76,8 @@ flows.`,
 	return c
 }
 
-// readWhy reads the record of the one run that is in a folder. Several are listed in the error, with the command for the
-// first of them and the same flow.
+// readWhy reads the record of the one run that is in a folder. Several are listed in the error, with the command for
+// the first of them and the same flow.
 func readWhy(folder string, flow ...string) (*why.Run, error) {
 	places, err := rundir.FindRuns(folder)
 	if err != nil {

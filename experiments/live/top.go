@@ -167,7 +167,12 @@ func bits(r float64) string {
 
 // count is a number of things a second.
 func count(n float64) string {
-	return scaled(n, []units.Unit{{Name: "", Size: 1}, {Name: "K", Size: 1e3}, {Name: "M", Size: 1e6}, {Name: "G", Size: 1e9}})
+	return scaled(n, []units.Unit{
+		{Name: "", Size: 1},
+		{Name: "K", Size: 1e3},
+		{Name: "M", Size: 1e6},
+		{Name: "G", Size: 1e9},
+	})
 }
 
 func scaled(v float64, all []units.Unit) string {

@@ -29,7 +29,8 @@
 //   - What is wrong with it: check.go.
 //   - Likely mistakes in a valid scenario: warnings.go, and a file for each subject: warnings_loss.go (lossless frames
 //     may be dropped), warnings_pause.go (PAUSE and priorities), warnings_signals.go (marks and telemetry),
-//     warnings_cycle.go (routes that can deadlock), warnings_balancing.go (load balancing), warnings_flows.go (flows and
+//     warnings_cycle.go (routes that can deadlock), warnings_balancing.go (load balancing), warnings_flows.go (flows
+//     and
 //     their controllers), warnings_idle.go (settings without effect).
 //   - Its file: keys.go (its keys), spec.go, and a section each spec_flows.go, spec_workload.go with
 //     spec_workload_keys.go, spec_workload_parts.go and spec_steps.go (flows that wait), spec_controllers.go (with

@@ -111,7 +111,9 @@ func (w *warner) polarisation() {
 			c.again, chosen = c.again || chosen && plan.Balancing.OneSeed, true
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group)) })
+	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.group, b.group))
+	})
 	byTier := map[int][]choice{}
 	for _, key := range keys {
 		tier := plan.Nodes[plan.Switch[key.sw]].Tier

@@ -49,7 +49,10 @@ func newRun(s *scenario.Scenario, plane plane.Plane) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{scenario: s, setup: u, plane: plane, pauses: newPauseWatch(s), workers: &fixedWorkers{size: 1 + int(s.Seed%4)}}
+	r := &run{
+		scenario: s, setup: u, plane: plane, pauses: newPauseWatch(s),
+		workers: &fixedWorkers{size: 1 + int(s.Seed%4)},
+	}
 	if r.engine, err = engine.New(engine.Config{
 		Plan: s.Topology, Plane: plane, Switches: scenario.SwitchSettings(u.Scenario, u.Needs), Hosts: u.Hosts(),
 		Features: featuresOf(s), Seed: s.Seed, Observer: &r.pauses, Workers: r.workers,

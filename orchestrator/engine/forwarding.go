@@ -341,7 +341,9 @@ func (w *worker) trigger(in *port, kind, argument uint32) (want uint32, err erro
 
 // build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil
 // if it builds none.
-func (w *worker) build(in *port, kind, argument uint32, priority uint8, n int) (f *frame.Frame, want uint32, err error) {
+func (w *worker) build(
+	in *port, kind, argument uint32, priority uint8, n int,
+) (f *frame.Frame, want uint32, err error) {
 	x := w.pass
 	x.Trigger = kind
 	x.Argument = argument

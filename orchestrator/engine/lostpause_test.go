@@ -18,7 +18,8 @@ func TestLostPauseIsOfItsTime(t *testing.T) {
 	for headroom := units.Bytes(1000); headroom < 9000; headroom += 400 {
 		want := ""
 		for _, one := range []bool{true, false} {
-			for _, every := range []vtime.Time{0, 100 * vtime.Nanosecond, 730 * vtime.Nanosecond} { // at which all partitions meet
+			// at which all partitions meet
+			for _, every := range []vtime.Time{0, 100 * vtime.Nanosecond, 730 * vtime.Nanosecond} {
 				overran, breaches := lostPauses(t, headroom, every, one)
 				got := fmt.Sprintf("%d of a lost PAUSE, %d breaches", overran, breaches)
 				if want == "" {

@@ -178,7 +178,8 @@ func unite(e *Engine) {
 		e.ports[i].partition = 0
 		one.ports = append(one.ports, int32(i))
 	}
-	e.partitions, e.due, e.lookahead, e.phases = []*partitionState{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
+	e.partitions, e.due, e.lookahead, e.phases =
+		[]*partitionState{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
 
 // TestRunEndsAtItsTime: without drain a run of several partitions goes no further than it was told, and goes on from

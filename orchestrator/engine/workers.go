@@ -61,7 +61,8 @@ func (e *Engine) addWorkers() error {
 		}
 		w := e.worker
 		w.index, w.passes, w.pass, w.pool = len(t.all), passes, pass, frame.NewPool(plane.FrameSize(e.plan))
-		w.openFlows, w.scheduledStarts, w.lost, w.Totals, w.phaseOutput, w.freeChunks = 0, 0, [Losses]Amount{}, Totals{}, phaseOutput{}, nil
+		w.openFlows, w.scheduledStarts, w.lost, w.Totals, w.phaseOutput, w.freeChunks =
+			0, 0, [Losses]Amount{}, Totals{}, phaseOutput{}, nil
 		w.finishedFlows, w.receiversToEnd, w.credits = nil, nil, creditCounts{}
 		w.openOperations, w.startedFlows, w.occurrences = 0, nil, nil
 		w.monitor.pass, w.monitor.pfcDepartures, w.monitor.pfcArrivals, w.monitor.faultEvents = pass, nil, nil, nil
@@ -112,7 +113,9 @@ func (t *workerGroup) driveClaimed(w *worker, partition int32) {
 	defer func() {
 		r.worker, w.drivenPartition = w.firstWorker, noPartition
 		if !whole { // a panic goes through here
-			w.interruptions = append(w.interruptions, interruption{partition: partition, at: w.now, constructing: w.constructing})
+			w.interruptions = append(w.interruptions, interruption{
+				partition: partition, at: w.now, constructing: w.constructing,
+			})
 			w.constructing = 0
 		}
 	}()
@@ -157,7 +160,9 @@ func (e *Engine) mergePhase(before int) {
 		w.remoteArrivals, w.receivers = w.remoteArrivals[:0], w.receivers[:0]
 	}
 	if len(e.broken) > before {
-		slices.SortStableFunc(e.broken[before:], func(a, b brokenInvariant) int { return cmp.Compare(a.partition, b.partition) })
+		slices.SortStableFunc(e.broken[before:], func(a, b brokenInvariant) int {
+			return cmp.Compare(a.partition, b.partition)
+		})
 		e.broken = e.broken[:min(len(e.broken), max(before, maxViolations))]
 	}
 }
@@ -179,7 +184,9 @@ func (e *Engine) mergeCounts() {
 		e.startedFlows, w.startedFlows = append(e.startedFlows, w.startedFlows...), w.startedFlows[:0]
 		e.finishedFlows, w.finishedFlows = append(e.finishedFlows, w.finishedFlows...), w.finishedFlows[:0]
 		e.receiversToEnd, w.receiversToEnd = append(e.receiversToEnd, w.receiversToEnd...), w.receiversToEnd[:0]
-		e.lastEvent, e.lastFrameEnd, e.lastProgress = max(e.lastEvent, w.lastEvent), max(e.lastFrameEnd, w.lastFrameEnd), max(e.lastProgress, w.lastProgress)
+		e.lastEvent = max(e.lastEvent, w.lastEvent)
+		e.lastFrameEnd = max(e.lastFrameEnd, w.lastFrameEnd)
+		e.lastProgress = max(e.lastProgress, w.lastProgress)
 		for why := range w.lost {
 			e.lost[why].takeFrom(&w.lost[why])
 		}

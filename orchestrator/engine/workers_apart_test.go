@@ -30,7 +30,8 @@ func workersRun(t *testing.T, workers int, drain vtime.Time, watch Watch,
 	sw, host := switchagent.Default(), hostagent.Default()
 	sw.PFC.XOFF, sw.PFC.XON = 30_000, 28_000
 	e := newEngine(t, Config{
-		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Workers: apart(workers),
+		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host,
+		Workers: apart(workers),
 	})
 	for i, id := range plan.Hosts {
 		f := FlowConfig{

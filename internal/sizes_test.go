@@ -1,0 +1,180 @@
+package internal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	mostCyclomatic = 30  // of a function, without tests
+	mostColumns    = 140 // of a line, in characters (write at most 120); a string stays whole, so that it can be searched for
+)
+
+// TestSizes: lines and functions that are written by hand are small enough to read.
+func TestSizes(t *testing.T) {
+	checked := 0
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := path.Base(name); name != "." && (base[0] == '.' || base == "results" || base == "testdata" ||
+				base == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		source, err := os.ReadFile(path.Join("..", name))
+		if err != nil {
+			return err
+		}
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, name, source, parser.ParseComments)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+		checked++
+		literal := stringLines(positions, file)
+		for i, line := range strings.Split(string(source), "\n") {
+			if n := utf8.RuneCountInString(line); n > mostColumns && !literal[i+1] && !strings.HasPrefix(line, "//\t") {
+				t.Errorf("%s:%d has %d characters, more than %d", name, i+1, n, mostColumns)
+			}
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(name, "_test.go") {
+				if n := cyclomatic(f); n > mostCyclomatic {
+					t.Errorf("%s: %s has a cyclomatic complexity of %d, more than %d: split it", positions.Position(f.Pos()),
+						f.Name.Name, n, mostCyclomatic)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked < 500 {
+		t.Errorf("checked %d files: the test looks in the wrong place", checked)
+	}
+}
+
+// stringLines returns the lines of strings and tags.
+func stringLines(positions *token.FileSet, file *ast.File) map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING && len(s.Value) > 20 {
+			for i := positions.Position(s.Pos()).Line; i <= positions.Position(s.End()).Line; i++ {
+				lines[i] = true
+			}
+		}
+		return true
+	})
+	return lines
+}
+
+// cyclomatic returns the number of independent paths through a function (McCabe 1976): 1, and 1 for each branch and
+// each && and ||. Function literals count apart.
+func cyclomatic(f *ast.FuncDecl) int {
+	n := 1
+	if f.Body == nil {
+		return n
+	}
+	ast.Inspect(f.Body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt:
+			n++
+		case *ast.CaseClause:
+			if node.List != nil {
+				n++
+			}
+		case *ast.CommClause:
+			if node.Comm != nil {
+				n++
+			}
+		case *ast.BinaryExpr:
+			if node.Op == token.LAND || node.Op == token.LOR {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// TestClosures: a package compiles no more than it needs, its own imports and theirs counted: hand-written lines of
+// this module, and packages of others, the standard library apart. Lower a limit when a change makes room; raise one
+// only for a feature that the package cannot do without.
+func TestClosures(t *testing.T) {
+	for _, want := range []struct {
+		path           string
+		lines, foreign int
+	}{
+		{"orchestrator/engine", 33_000, 11},
+		{"experiments/runner", 55_000, 19},
+		{"experiments/scenario", 38_500, 18},
+	} {
+		lines, foreign := closure(t, want.path)
+		if lines > want.lines || foreign > want.foreign {
+			t.Errorf("%s compiles %d lines and %d packages of others, more than %d and %d", want.path, lines, foreign,
+				want.lines, want.foreign)
+		}
+		t.Logf("%s: %d lines, %d packages of others", want.path, lines, foreign)
+	}
+}
+
+// closure returns what compiling a package takes: lines of this module's Go files, and the number of packages of
+// others.
+func closure(t *testing.T, path string) (lines, foreign int) {
+	t.Helper()
+	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,CgoFiles", "../"+path)
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Dir   string
+			Standard          bool
+			GoFiles, CgoFiles []string
+		}
+		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
+			return lines, foreign
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case p.Standard:
+		case !strings.HasPrefix(p.ImportPath, module):
+			foreign++
+		default:
+			for _, name := range append(p.GoFiles, p.CgoFiles...) {
+				source, err := os.ReadFile(filepath.Join(p.Dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.HasPrefix(source, []byte("// Code generated")) {
+					lines += bytes.Count(source, []byte("\n"))
+				}
+			}
+		}
+	}
+}
