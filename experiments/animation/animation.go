@@ -58,7 +58,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// GIF draws runs, each a replay of package replay, over a stretch of virtual time.
+// GIF draws runs, each a replay of package replay, over a stretch of virtual time. Unless the options choose the time,
+// the animation begins in the middle, where most ports are paused: its first frame is what a preview shows.
 func GIF(title string, runs [][]byte, o Options) (*Result, error) {
 	s, err := newScene(title, runs, &o)
 	if err != nil {
@@ -71,11 +72,20 @@ func GIF(title string, runs [][]byte, o Options) (*Result, error) {
 	}
 	s.perSecond = (s.to - s.from) / length.Seconds()
 	s.prepare((s.to - s.from) / float64(n-1))
+	at := func(i int) float64 { return s.from + (s.to-s.from)*float64(i)/float64(n-1) }
+	first := 0
+	if o.From == nil && o.To == nil {
+		first = s.poster(n, at)
+	}
 	var g movie
-	for i := range n {
+	for k := range n {
 		shutdown.Alive()
-		at := s.from + (s.to-s.from)*float64(i)/float64(n-1)
-		g.add(s.frame(at), 100*(i+1)/rate-100*i/rate)
+		i := (first + k) % n
+		delay := 100*(i+1)/rate - 100*i/rate
+		if i == n-1 {
+			delay += lastStays
+		}
+		g.add(s.frame(at(i)), delay)
 	}
 	data, err := g.encode()
 	return &Result{data, nanoseconds(s.from), nanoseconds(s.to), n}, err

@@ -119,6 +119,14 @@ func TestGIF(t *testing.T) {
 	if before, in := red(all[0], fabrics), red(all[len(all)-1], fabrics); before != 0 || in < 20 {
 		t.Errorf("%d and %d red pixels, want none before the incast and some in it", before, in)
 	}
+	// Without a chosen time the first frame, which previews show, has PAUSE.
+	whole, err := GIF("burst", runs, Options{Length: 3 * time.Second, Width: 480, Rate: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, _ = frames(t, whole.Data); red(all[0], fabrics) < 20 {
+		t.Errorf("%d red pixels in the first frame", red(all[0], fabrics))
+	}
 }
 
 // TestPNG draws one moment of a run: by default one in which ports are paused.

@@ -90,7 +90,7 @@ func (c *chart) drawStill(s *scene) {
 
 // Widths of a series' entry in the legend. The value's place is as wide as the widest, so that nothing moves.
 const (
-	entryWide  = 74.0 // of the value, and the gap behind it
+	entryWide  = 82.0 // of the value, and the gap behind it
 	sampleWide = 20.0
 )
 

@@ -13,7 +13,7 @@ type movie struct {
 	last *image.Paletted
 }
 
-// lastStays is how long the last frame stays before the GIF begins again, in hundredths of a second.
+// lastStays is how long the end of the stretch stays before its start follows, in hundredths of a second.
 const lastStays = 150
 
 // add appends a frame that stays for a number of hundredths of a second.
@@ -61,7 +61,6 @@ func changed(a, b *image.Paletted) (box image.Rectangle) {
 }
 
 func (m *movie) encode() ([]byte, error) {
-	m.Delay[len(m.Delay)-1] += lastStays
 	m.Config = image.Config{ColorModel: palette, Width: m.last.Rect.Dx(), Height: m.last.Rect.Dy()}
 	var b bytes.Buffer
 	err := gif.EncodeAll(&b, &m.GIF)

@@ -102,4 +102,23 @@ func (s *scene) busiest() float64 {
 	return at
 }
 
+// poster returns the frame in which most ports are paused; of several the last, whose charts have most.
+func (s *scene) poster(frames int, at func(int) float64) (best int) {
+	most := 0
+	for i := range frames {
+		paused := 0
+		for _, r := range s.runs {
+			for id := range r.ports {
+				if r.paused(id, at(i), s.step) {
+					paused++
+				}
+			}
+		}
+		if paused > 0 && paused >= most {
+			best, most = i, paused
+		}
+	}
+	return best
+}
+
 func panelColumn(i int, name string) string { return "panel." + strconv.Itoa(i) + "." + name }

@@ -335,7 +335,7 @@ func TestExport(t *testing.T) {
 	b.Wait("!document.body.classList.contains('loading')")
 	shows(b, "150000")
 	if got := b.Value("document.title") + ": " + b.Text("#notice"); !strings.HasPrefix(got,
-		"burst · pausenet: Only 2 ports of 24 were sampled") {
+		"burst · pausenet: Queues and link loads are recorded at the ports that the scenario samples only (leaf") {
 		t.Errorf("the page says %q", got)
 	}
 }

@@ -108,7 +108,7 @@ export class App {
 		for (const r of this.runs) {
 			const of = this.runs.length > 1 ? `${r.head.label}: ` : "";
 			if (!r.head.recorded) {
-				const text = `Only ${plural(r.head.rows?.length ?? 0, "port")} of ${r.ports.length} were sampled; PAUSE is of all. For queues and links everywhere: pausenet run --record, or pausenet view ${r.head.scenario}.`;
+				const text = `Queues and link loads are recorded at ${sampledPorts(r)}; PAUSE at all ${r.ports.length} ports. To record everything: pausenet view ${r.head.scenario}, or pausenet run ${r.head.scenario} --record.`;
 				sampled.set(text, [...(sampled.get(text) ?? []), r.head.label]);
 			}
 			for (const m of r.head.missing ?? []) said.push(of + m);
@@ -359,4 +359,16 @@ export class App {
 		e.preventDefault();
 		does();
 	}
+}
+
+const fewPorts = 6; // that a notice names
+
+/** sampledPorts names the ports whose queues and links a run without --record has. */
+export function sampledPorts(run) {
+	const rows = run.head.rows ?? [];
+	const ofSwitches = run.ports.filter((p) => !run.head.nodes[p.node].host);
+	if (rows.length === ofSwitches.length && ofSwitches.every((p) => p.row >= 0)) return "the ports of switches only";
+	const names = rows.slice(0, rows.length > fewPorts ? fewPorts - 1 : fewPorts).map((id) => run.ports[id].name);
+	const more = rows.length - names.length;
+	return `the ports that the scenario samples only (${names.join(", ")}${more > 0 ? `, and ${more} more` : ""})`;
 }
