@@ -267,6 +267,16 @@ func TestUnused(t *testing.T) {
 	}{
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
+		{"incast", "nscc", []string{"expect_unused=[pfc]"}, measure.Pass, nil, []string{
+			"did not react: no flow changed its rate or window: where queues delay packets by less than cc.nscc.target_delay, marks slow no flow down",
+		}},
+		{
+			"incast", "nscc",
+			[]string{"expect_unused=[pfc]", "switch.pfc.xoff=10KB"},
+			measure.Warn,
+			[]string{"cc.nscc.target_delay, marks slow no flow down"},
+			nil,
+		},
 		{
 			"incast", "swift",
 			[]string{"switch.pfc.xoff=90KB"},

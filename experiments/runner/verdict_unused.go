@@ -113,11 +113,18 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		case needs.ECN && !byECN:
 			why = ": ECN is off"
 		}
+		target := r.delayTarget()
+		if marked && target != "" {
+			why = fmt.Sprintf(": where queues delay packets by less than %s, marks slow no flow down", target)
+		}
 		text := fmt.Sprintf("the congestion control did not react: no flow changed its rate or window%s", why)
-		if r.congested(sum) {
-			v.Worsen(measure.Warn, "%s", text)
-		} else {
+		switch {
+		case !r.congested(sum):
 			v.Note("%s; nothing was congested: no PAUSE, no marks, no drops", text)
+		case r.obstructed(sum) || target == "":
+			v.Worsen(measure.Warn, "%s", text)
+		default:
+			v.Note("%s", text)
 		}
 		return // what it did not hear of says no more
 	}
@@ -131,8 +138,21 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 
 // congested reports whether anything happened that a congestion control is there for.
 func (r *runner) congested(sum *measure.Summary) bool {
-	return sum.PFC.Pauses > 0 || sum.ECNMarks+sum.UEMarks > 0 || sum.Drops.Frames > 0 || sum.Credits != nil &&
-		sum.Credits.Stalls > 0
+	return r.obstructed(sum) || sum.ECNMarks+sum.UEMarks > 0
+}
+
+// obstructed reports whether congestion stopped or dropped frames.
+func (r *runner) obstructed(sum *measure.Summary) bool {
+	return sum.PFC.Pauses > 0 || sum.Drops.Frames > 0 || sum.Credits != nil && sum.Credits.Stalls > 0
+}
+
+// delayTarget returns the setting below whose queueing delay marks slow no flow of the run down; "" if they do.
+func (r *runner) delayTarget() string {
+	spec := r.Flows[0].CC
+	if spec.DelayTarget == "" || len(r.controls()) > 1 {
+		return ""
+	}
+	return "cc." + spec.Name + "." + spec.DelayTarget
 }
 
 // controlled says whether the run has a congestion control: none, with a window or without, is not one.

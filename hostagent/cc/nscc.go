@@ -15,7 +15,7 @@ var nsccSpec = define(Spec{
 		"(htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt)",
 	Needs:     SwitchNeeds{ECN: true, ACK: true},
 	Departure: DepartureStays,
-	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
+	HasWindow: true, NetworkRTT: networkRTTParameter.Name, DelayTarget: "target_delay",
 	Parameters: []Parameter{
 		networkRTTParameter,
 		{

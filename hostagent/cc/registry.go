@@ -46,6 +46,8 @@ type Spec struct {
 	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it: their netrtt and netbdp
 	// are by it. Empty: they are by the longest path of the fabric.
 	NetworkRTT string `json:"network_rtt,omitempty"`
+	// DelayTarget names the parameter below whose queueing delay marks slow no flow down; empty: marks always do.
+	DelayTarget string `json:"-"`
 	// File is the file that the congestion control was read from; nil: it is built in.
 	File *File `json:"file,omitempty"`
 	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the
