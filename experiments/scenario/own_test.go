@@ -31,6 +31,28 @@ func TestWeightAlone(t *testing.T) {
 	}
 }
 
+// TestWarningsOfTelemetry: a least rate under which telemetry counters wrap between two ACKs, and the rate that is
+// enough: 1124 bytes in less than 8.388608ms.
+func TestWarningsOfTelemetry(t *testing.T) {
+	const tooLow = "cc.hpcc.min_rate, %s, is too low: a flow at this rate would stay there, as telemetry counters wrap between two of its ACKs; raise it to %s"
+	for _, c := range []struct{ sets, want string }{
+		{"cc.hpcc.min_rate=1Mbps", fmt.Sprintf(tooLow, "1Mbps", "2Mbps")},
+		{"cc.hpcc.min_rate=2Mbps", ""},
+		{"cc.hpcc.min_rate=2Mbps host.ack_every=16", fmt.Sprintf(tooLow, "2Mbps", "18Mbps, or lower host.ack_every")},
+		{"cc.hpcc.min_rate=18Mbps host.ack_every=16", ""},
+	} {
+		got := ""
+		for _, text := range Warnings(mustLoad(t, "incast", strings.Fields(c.sets)...), []string{"hpcc"}) {
+			if strings.Contains(text, "min_rate") {
+				got = text
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.sets, got, c.want)
+		}
+	}
+}
+
 // TestTelemetryWithoutLeastRate: a controller that reads telemetry and has no parameter min_rate is warned of like any
 // other.
 func TestTelemetryWithoutLeastRate(t *testing.T) {

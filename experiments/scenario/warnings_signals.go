@@ -8,7 +8,6 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
-	"github.com/pausenet/pausenet/vtime"
 )
 
 // marks warns of lossy queues that drop packets before ECN marks them, so that losses are the only signal for a
@@ -126,8 +125,18 @@ func (w *warner) telemetry() {
 	}
 	least := units.Rate(settings.Rate(leastRate))
 	every := HostSettings(w.s, w.spec.Needs).AckEvery
-	if gap := least.TimeFor(env.LineMTU) * vtime.Time(every); gap >= limit {
-		w.warn("at its minimum rate, %v, %s gets an ACK only every %v (%d packets of %d B on the line), but the telemetry counters of a %v port are unambiguous for only %v: flows would stay at that rate; raise cc.%s.min_rate or lower host.ack_every",
-			least, w.spec.Name, gap, every, env.LineMTU, fastest, limit, w.spec.Name)
+	bytes := env.LineMTU * int64(every)
+	if least.TimeFor(bytes) < limit {
+		return
 	}
+	enough := units.Mbps
+	for enough.TimeFor(bytes) >= limit {
+		enough += units.Mbps
+	}
+	or := ""
+	if every > 1 {
+		or = ", or lower host.ack_every"
+	}
+	w.warn("cc.%s.min_rate, %v, is too low: a flow at this rate would stay there, as telemetry counters wrap between two of its ACKs; raise it to %v%s",
+		w.spec.Name, least, enough, or)
 }
