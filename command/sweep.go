@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -186,6 +187,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
+		f.warnOfIdle(ctx, swept, points, outcomes)
 		return f.show(c, swept, runner, outcomes, ctx.Err() != nil)
 	}
 	if shard.Of > 0 {
@@ -202,7 +204,22 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if shard.Of > 0 {
 		return f.shardMade(c, swept, runner, outcomes, shard, ctx.Err() != nil)
 	}
+	f.warnOfIdle(ctx, swept, points, outcomes)
 	return f.show(c, swept, runner, outcomes, ctx.Err() != nil)
+}
+
+// warnOfIdle warns of the user's settings that changed nothing.
+func (f *sweepFlags) warnOfIdle(ctx context.Context, s *sweep.Sweep, points []sweep.Point, outcomes []sweep.Outcome) {
+	if ctx.Err() != nil {
+		return
+	}
+	for _, idle := range s.IdleSettings(ctx, points, outcomes, f.processors) {
+		of := "all points are the same runs"
+		if idle.Points < len(points) {
+			of = "the first and the last point of each congestion control are the same runs"
+		}
+		fmt.Fprintf(stderr(), "pausenet: warning: --set %s had no effect: without it, %s, frame by frame\n", idle.Set, of)
+	}
 }
 
 // show writes and prints what the points came to.

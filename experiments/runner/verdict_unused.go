@@ -218,6 +218,12 @@ func (c *checkpoints) sample(e *engine.Engine) {
 // it carries.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 
+// IsMechanism reports whether the path of a setting is in one of the mechanisms.
+func IsMechanism(path string) bool {
+	section, _, _ := strings.Cut(path, ".")
+	return slices.Contains(mechanisms, section)
+}
+
 // idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same
 // fingerprint. Those that the scenario has by itself are r.already.
 func (r *runner) idleSettings(ctx context.Context) (idle []string) {
@@ -227,8 +233,7 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	for _, set := range r.options.Sets {
 		path, _, _ := strings.Cut(set, "=")
 		path = strings.TrimPrefix(strings.TrimSpace(path), "controllers."+r.Name+".")
-		section, _, _ := strings.Cut(path, ".")
-		if !slices.Contains(mechanisms, section) && section != "set" || slices.Contains(idle, set) ||
+		if section, _, _ := strings.Cut(path, "."); !IsMechanism(path) && section != "set" || slices.Contains(idle, set) ||
 			slices.Contains(r.already, set) {
 			continue
 		}

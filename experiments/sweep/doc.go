@@ -17,8 +17,7 @@
 // Where what is:
 //
 //   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), places.go (points that come out
-//     alike, and
-//     warnings).
+//     alike, and warnings), idle.go (settings that changed nothing).
 //   - Making the points: run.go, and overwrite.go (whose results that would replace).
 //   - Making them in several places: plan.go (what two folders of one sweep have in common), shard.go (a part of it),
 //     merge.go.
