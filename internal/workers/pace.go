@@ -25,14 +25,14 @@ type pace struct {
 	used     func() time.Duration
 }
 
-// sample is what some phases took.
+// sample holds the duration and events of some phases.
 type sample struct {
 	took   time.Duration
 	events float64
 	phases int
 }
 
-// reading is a time, and what this process had used of the processors.
+// reading holds a time, and this process's processor time then.
 type reading struct{ at, used time.Duration }
 
 const (
@@ -65,7 +65,7 @@ func (c *Pool) Useful(events, most int) int {
 	return workers
 }
 
-// PhaseDone says how many events the phase had that Workers was asked of.
+// PhaseDone ends the phase of the last call of Useful, which had this many events.
 func (c *Pool) PhaseDone(events int64) {
 	if c.pace.timing {
 		c.pace.timing = false
@@ -78,7 +78,7 @@ func newPace(used func() time.Duration) pace {
 	return pace{several: true, better: true, interval: shortestInterval, penalty: leastPenalty, used: used}
 }
 
-// measure takes note of a phase.
+// measure records a phase, and decides how to drive the next one.
 func (p *pace) measure(begun, now time.Duration, events int64) {
 	p.now.add(sample{now - begun, float64(events), 1})
 	trial, lost := p.several != p.better, time.Duration(0)
@@ -116,7 +116,7 @@ func (p *pace) measure(begun, now time.Duration, events int64) {
 
 func (s *sample) perEvent() float64 { return float64(s.took) / max(s.events, 1) }
 
-// beyond is how much longer it took than at so many ns an event.
+// beyond returns how much longer the sample took than at perEvent ns an event.
 func (s *sample) beyond(perEvent float64) time.Duration {
 	return s.took - time.Duration(s.events*perEvent)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// used is what this process has used of the processors' time.
+// used returns this process's processor time.
 func used() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

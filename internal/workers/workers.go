@@ -35,13 +35,13 @@ type Pool struct {
 	panic *blame.Carried
 }
 
-// count is in a cache line of its own.
+// count is a counter in a cache line of its own.
 type count struct {
 	atomic.Int64
 	_ [7]int64
 }
 
-// sleeper is a goroutine that waits, and sleeps if it has to wait for long.
+// sleeper lets a goroutine wait: it spins at first, and then sleeps.
 type sleeper struct {
 	asleep atomic.Bool
 	wake   chan struct{}
@@ -101,7 +101,7 @@ func (c *Pool) Do(workers int, shares [][]int32, work func(worker int, item int3
 	}
 }
 
-// begin has workers look for work.
+// begin starts a call for the first workers.
 func (c *Pool) begin(workers uint64) {
 	c.call.Store((c.call.Load()>>workerBits+1)<<workerBits | workers)
 	for i := 1; i < min(int(workers), c.size); i++ {
@@ -115,7 +115,7 @@ func (c *Pool) Close() {
 	c.ended.Wait()
 }
 
-// serve is a worker's life.
+// serve runs a worker until Close.
 func (c *Pool) serve(worker int) {
 	seen := uint64(0)
 	for {
@@ -131,7 +131,7 @@ func (c *Pool) serve(worker int) {
 	}
 }
 
-// wants says whether the present call is for a worker.
+// wants reports whether the present call is for a worker.
 func (c *Pool) wants(worker int) bool { return worker < int(c.call.Load()&closing) }
 
 // takePart does a worker's part of a call.

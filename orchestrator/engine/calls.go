@@ -6,14 +6,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// call is something to be done at a time when all partitions are there.
+// call is a function to be called at a time, when all partitions have reached it.
 type call struct {
 	at vtime.Time
 	f  func(now vtime.Time)
 }
 
-// Call has f called at the given time, before what happens in the fabric at that time; calls of one time in the order
-// given.
+// Call schedules f for the given time, before the fabric's events at that time. Calls at the same time run in the order
+// of scheduling.
 func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
 	i, _ := slices.BinarySearchFunc(e.calls, at, func(c call, at vtime.Time) int {
 		if c.at <= at {
@@ -24,8 +24,8 @@ func (e *Engine) Call(at vtime.Time, f func(now vtime.Time)) {
 	e.calls = slices.Insert(e.calls, i, call{at, f})
 }
 
-// At is Call for what may fail, as faults on a plane that fails do; the run ends then. A draining run does not end for
-// want of movement before it.
+// At is like Call for functions that may fail, such as faults on a plane that fails. An error ends the run. A draining
+// run does not end before all functions of At have run.
 func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 	e.pendingCalls++
 	e.Call(at, func(now vtime.Time) {

@@ -9,12 +9,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What the monitor keeps by port and priority: how long flow control has paused a queue, and in a live fabric what
-// befell frames.
+// The monitor's records by port and priority: how long flow control has paused a queue, and in a live fabric the marks
+// and losses of frames.
 
-// pauseRecord is what flow control has done to a port and a priority: for how long the egress queue has been paused, by
-// PAUSE or for want of credits, and the PAUSEs. It is kept in live fabrics and in those whose flow control goes by
-// credits, and costs frames nothing: it changes as control frames come and are built.
+// pauseRecord holds how long the egress queue of a port and a priority has been paused, by PAUSE or for lack of
+// credits, and counts PAUSEs. It exists in live fabrics and under credits. It costs data frames nothing, as only
+// control frames change it.
 type pauseRecord struct {
 	total        vtime.Time // of periods before the last
 	since, until vtime.Time // of the last
@@ -23,7 +23,7 @@ type pauseRecord struct {
 	received     uint64     // PAUSEs that have come to it
 }
 
-// follow takes over when the last period began and ends, as the registers have it.
+// follow updates the last period from the registers.
 func (r *pauseRecord) follow(c *ebpf.PortClass) {
 	since, until := vtime.Time(c.OffSince), vtime.Time(c.PausedUntil)
 	if since != r.since {
@@ -43,8 +43,8 @@ func (m *monitor) pausesAt(port int, priority uint8) *pauseRecord {
 	return &m.pauses[port*switchagent.Priorities+int(priority)]
 }
 
-// changed takes note of the priorities of a port that a control frame has switched ON or OFF. What is OFF after it was
-// paused by it: a message of credits only switches ON.
+// changed records the priorities of a port that a control frame has switched ON or OFF. A priority that is OFF now was
+// paused by that frame: a credit message only switches ON.
 func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
 	if m.tracer != nil {
 		m.traceHolds(now, p, priorities)
@@ -89,8 +89,8 @@ func (m *monitor) built(now vtime.Time, p *port, priority uint8, why PauseCause)
 	}
 }
 
-// PausedTime is for how long flow control has paused the queue of port p and a priority, up to now: PAUSE, or frames
-// that waited for credits. 0 under PFC but in live fabrics.
+// PausedTime returns how long flow control has paused the queue of port p and a priority up to now, by PAUSE or for
+// lack of credits. Under PFC it is 0 except in live fabrics.
 func (e *Engine) PausedTime(p int, priority uint8) vtime.Time {
 	if e.monitor.pauses == nil {
 		return 0
@@ -100,7 +100,7 @@ func (e *Engine) PausedTime(p int, priority uint8) vtime.Time {
 	return r.total + max(0, min(r.until, e.now)-r.since)
 }
 
-// Pauses is how many PAUSEs of a priority port p of a live fabric has had built, and how many have come to it.
+// Pauses returns how many PAUSEs of a priority port p of a live fabric has built and received.
 func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
 	if e.monitor.pauses == nil {
 		return 0, 0
@@ -109,8 +109,8 @@ func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
 	return r.sent, r.received
 }
 
-// Counts are what befell the frames of one port and priority. They are kept in live fabrics: the pipelines count by
-// port alone, and to whom it happened is known as they return.
+// Counts holds the marks and losses of one port and priority. Only live fabrics have them: pipelines count by port, and
+// the engine attributes each frame as its pass returns.
 type Counts struct {
 	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
 	// CNMs are the messages built for a burst in the queue of the priority; they themselves are of another.
@@ -122,13 +122,13 @@ type Counts struct {
 	Dropped [ebpf.Reasons]uint64      // by the pipeline that they came in by
 }
 
-// portCounts are a port's, with what its registers had when they were last read.
+// portCounts holds the counts of a port, and the registers' values when they were last read.
 type portCounts struct {
 	ce, ue, cnms uint64
 	of           [switchagent.Priorities]Counts
 }
 
-// countsOf is a port's record, made as the first thing is to be counted; m.counts must not be nil.
+// countsOf returns a port's record, which it creates on first use. m.counts must not be nil.
 func (m *monitor) countsOf(p int32) *portCounts {
 	if m.counts[p] == nil {
 		m.counts[p] = &portCounts{}
@@ -136,10 +136,10 @@ func (m *monitor) countsOf(p int32) *portCounts {
 	return m.counts[p]
 }
 
-// Counted says whether anything has been counted at port p.
+// Counted reports whether port p has a record.
 func (e *Engine) Counted(p int) bool { return e.monitor.counts != nil && e.monitor.counts[p] != nil }
 
-// Counts are those of port p and a priority; zero but in a live fabric.
+// Counts returns the counts of port p and a priority; zero except in a live fabric.
 func (e *Engine) Counts(p int, priority uint8) Counts {
 	if !e.Counted(p) {
 		return Counts{}
@@ -202,7 +202,7 @@ func (m *monitor) dropped(p *port, why switchagent.Drop, f *frame.Frame) {
 	}
 }
 
-// arrived takes note of a frame that has left port p and made its pass into port in.
+// arrived records a frame that has left port p and made its pass into port in.
 func (m *monitor) arrived(p, in *port, f *frame.Frame) {
 	if m.counts != nil {
 		m.countPass(p, in, f)

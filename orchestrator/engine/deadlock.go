@@ -14,8 +14,7 @@ import (
 // deadlockPoll is the time between two searches for a deadlock (package cycle).
 const deadlockPoll = 100 * vtime.Microsecond
 
-// Deadlock is a cycle of egress queues, of which each is paused until the next has sent, and the last until the first
-// has.
+// Deadlock is a cycle of egress queues, each of which is paused until the next one has sent.
 type Deadlock struct {
 	Since vtime.Time           // when the last of them was paused
 	Seen  vtime.Time           // when it was found
@@ -115,7 +114,7 @@ func (e *Engine) pausedQueues() (paused []cycle.PortPriority) {
 	return paused
 }
 
-// dependencies is an engine's fabric for package cycle.
+// dependencies provides an engine's fabric to package cycle.
 type dependencies struct{ *Engine }
 
 // Account returns the ingress account at the peer of a queue's port.
@@ -144,7 +143,7 @@ func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 
 	return in - min(in, r.Class[account.Priority].Buffered-bytes)
 }
 
-// StaysPaused asks flow control.
+// StaysPaused returns what flow control expects of an account.
 func (d dependencies) StaysPaused(account cycle.PortPriority, bytes, used uint64) bool {
 	return d.flowControl.staysPaused(d, account, bytes, used)
 }

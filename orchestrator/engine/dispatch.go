@@ -52,7 +52,7 @@ func (w *worker) handle(ev event) error {
 	return fmt.Errorf("unknown event %d", ev.Kind)
 }
 
-// driveOne takes a partition of several to the given time. It says how many events that took.
+// driveOne drives one of several partitions to the given time, and returns the number of its events.
 func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	r := w.partitions[i]
 	w.expectArrivals(r, end)
@@ -70,9 +70,9 @@ func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	return w.Events - before, nil
 }
 
-// expectArrivals has a partition expect what other partitions have sent it, and reads what its ports will need up to
-// the given time, as far as their wires tell. Each load waits for the one before only where its address comes from it;
-// in the handlers all would.
+// expectArrivals schedules the first arrivals from other partitions, and prefetches what a partition's ports need up to
+// the given time, as far as their wires tell. Here each load waits for another one only if its address depends on it;
+// in the handlers all loads would.
 func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
 	sum := 0
 	data, control := w.hosts.DataPriority, w.hosts.ControlPriority

@@ -34,11 +34,11 @@
 //   - One goroutine calls an Engine, and nothing of it is safe for concurrent use. Everything is to be called between
 //     two events: when Run does not run, or in a function given to Call or At.
 //   - With a WorkerPool, partitions are driven by several goroutines at once. Congestion controls are made and called
-//     by any of them, those of one host by one at a time, and RTT counters are told which worker it is. Observers,
+//     by any of them, those of one host by one at a time, and RTT counters receive the number of the worker. Observers,
 //     Calls and Taps are the calling goroutine's.
 //   - Equal configurations, flows and calls give equal runs, by Fingerprint, on either plane. A function given to
 //     Call or At must keep that, and decide by nothing but virtual time and what it reads here.
-//   - An Observer is told late, though in the order of time: read what it needs from what it is given. It must not
+//   - An Observer is called late, though in the order of time: it must read only its arguments. It must not
 //     change anything.
 //   - Of several partitions some are ahead of others; Synchronised is the time that all have reached. A Tap sees frames
 //     of one partition before earlier ones of another.

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Config is what an engine drives.
+// Config holds the parts and settings of an engine.
 type Config struct {
 	Plan  *topologies.Plan
 	Plane plane.Plane
@@ -27,15 +27,15 @@ type Config struct {
 	Features plane.Features
 	Seed     uint64
 	Observer Observer
-	// Tracer is told of every frame's way; nil: nobody is. Not of a live fabric.
+	// Tracer receives every step of every frame; nil: no tracer. Live fabrics have none.
 	Tracer Tracer
 	// Workers drive partitions at once, if there are several and the plane supports it; nil: one worker drives all.
 	// Results do not depend on it.
 	Workers WorkerPool
 }
 
-// Engine is the virtual clock, the event queues, and what connects ports, pipelines, traffic managers and NICs. One
-// goroutine calls it. Its counts are those of Totals.
+// Engine drives a fabric in virtual time: it has the clock, the event queues, and what connects ports, pipelines,
+// traffic managers and NICs. It is not safe for concurrent use. Totals has its counts.
 type Engine struct {
 	worker // the first; the engine itself is this one between two events
 
@@ -177,34 +177,34 @@ func (e *Engine) addSwitches() error {
 	return nil
 }
 
-// Now is the virtual time.
+// Now returns the virtual time.
 func (e *Engine) Now() vtime.Time { return e.now }
 
-// Synchronised is the time that all partitions have reached: what happens before it has happened. Of observers and
-// calls it is Now; a Tap may see frames of one partition at times after it before those of another.
+// Synchronised returns the time that all partitions have reached. In observers and calls it equals Now. A Tap may see
+// frames of one partition later than this before it sees those of another.
 func (e *Engine) Synchronised() vtime.Time { return e.synchronised }
 
-// Plan is the topology.
+// Plan returns the topology.
 func (e *Engine) Plan() *topologies.Plan { return e.plan }
 
-// State is the pipelines' tables and registers.
+// State returns the pipelines' tables and registers.
 func (e *Engine) State() *ebpf.State { return e.state }
 
-// Switch is the traffic manager of the switch with this index.
+// Switch returns the traffic manager of the switch with this index.
 func (e *Engine) Switch(index int) *switchagent.Switch { return e.switches[index] }
 
-// NIC is the RDMA NIC of the interface with this index: of a host with one port, the host's.
+// NIC returns the RDMA NIC of the interface with this index.
 func (e *Engine) NIC(index int) *hostagent.NIC { return e.nics[index] }
 
-// BusyTime is how long port p has been sending frames, up to now.
+// BusyTime returns how long port p has been sending frames, up to now.
 func (e *Engine) BusyTime(p int) vtime.Time {
 	return e.ports[p].busy - max(0, e.ports[p].busyUntil-e.now)
 }
 
-// OpenFlows is how many flows with a size have not ended.
+// OpenFlows returns the number of flows with a size that have not ended.
 func (e *Engine) OpenFlows() int { return e.openFlows }
 
-// newFlowControl readies the flow control of an engine's fabric. All switches have the same.
+// newFlowControl returns the flow control of an engine's fabric. All switches have the same kind.
 func newFlowControl(e *Engine) flowControl {
 	if len(e.settings) > 0 && e.settings[0].FlowControl == switchagent.FlowCBFC {
 		return newCBFC(e)

@@ -12,7 +12,7 @@ import (
 // order of their ports. This is a total order that depends on nothing but the scenario.
 type event = calendar.Event
 
-// eventKind is the kind of an event.
+// eventKind identifies what an event does.
 type eventKind uint8
 
 const (
@@ -22,11 +22,11 @@ const (
 	eventTimer                          // flow ID's controller timer
 	eventReport                         // flow ID's receiver's timer
 	eventStart                          // flow ID starts
-	eventRefresh                        // the PAUSE of (port, priority) ID is to be sent again
+	eventRefresh                        // the PAUSE of (port, priority) ID is to be renewed
 	eventCredit                         // port ID's credit messages are due
 	eventWatch                          // the watchdog's timer of the queue (port, priority) ID
 	eventDrain                          // the slow receiver at port ID has taken its first frame
-	eventReceiverPause                  // the slow receiver's PAUSE is to be sent again
+	eventReceiverPause                  // the slow receiver's PAUSE is to be renewed
 	eventPFCStorm                       // port ID sends the next PAUSEs of an injected PFC storm
 	eventHostStack                      // a host stack's frame reaches the NIC at port ID
 	eventOperation                      // operation ID, which computes, ends

@@ -16,7 +16,7 @@ func (w *worker) note(port int, kind, format string, args ...any) {
 	w.monitor.faultEvents = append(w.monitor.faultEvents, FaultEvent{w.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
-// Lost is what faults have cost so far, by cause.
+// Lost returns what faults have cost so far, by cause.
 func (e *Engine) Lost() [Losses]Amount { return e.lost }
 
 // countLoss ends a frame that a fault cost.
@@ -33,7 +33,7 @@ func (w *worker) countLoss(p *port, why Loss, f *frame.Frame) {
 	w.pool.Put(f)
 }
 
-// arriveFaulty deals with an arrival from a port that has or had a fault. It says whether that was all there is to do.
+// arriveFaulty handles an arrival from a port that has or had a fault. It reports whether nothing remains to be done.
 //
 //go:noinline
 func (w *worker) arriveFaulty(p *port) (done bool, err error) {
@@ -68,8 +68,7 @@ func (w *worker) lostOnWire(p *port, f *frame.Frame, why Loss) {
 	w.countLoss(p, why, f)
 }
 
-// refused deals with a frame that the traffic manager does not take at port p, as its link is down or its queue in a
-// storm.
+// refused counts a frame that the traffic manager discards at port p: its link is down, or its queue in a storm.
 func (w *worker) refused(p *port, f *frame.Frame) {
 	fault := w.faultOf(p)
 	why := LossWatchdog
@@ -82,7 +81,7 @@ func (w *worker) refused(p *port, f *frame.Frame) {
 	w.countLoss(p, why, f)
 }
 
-// drop deals with a frame that the traffic manager did not take at port p.
+// drop ends a frame that the traffic manager did not admit at port p.
 //
 //go:noinline
 func (w *worker) drop(p *port, f *frame.Frame, why switchagent.Drop) {

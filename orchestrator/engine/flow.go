@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowConfig is a flow to be run.
+// FlowConfig describes a flow.
 type FlowConfig struct {
 	Source, Destination topologies.NodeID
 	Size                int64       // payload bytes; 0: unbounded
@@ -27,24 +27,24 @@ type FlowConfig struct {
 	// called in messages. Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
 	Controller    string
-	// RTT is, likewise, who is told of the flow's RTT samples; nil: nobody.
+	// RTT makes the counter of the flow's RTT samples, likewise; nil: no counter.
 	RTT func(flow int) hostagent.RTTCounter
 	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its
 	// destination. 0: none does, and a flow without Send starts at Start.
 	Send, Receive int32
 }
 
-// sourcePort is the port of the source that the flow leaves by, destinationPort that of the destination that it comes
-// to.
+// sourcePort returns the port by which the flow leaves its source.
 func (c *FlowConfig) sourcePort(plan *topologies.Plan) topologies.PortID {
 	return plan.Nodes[c.Source].Ports[c.Ports.From]
 }
 
+// destinationPort returns the port by which the flow reaches its destination.
 func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
 	return plan.Nodes[c.Destination].Ports[c.Ports.To]
 }
 
-// Flow is a flow of a run.
+// Flow is a flow of a run, with its results once it has ended.
 type Flow struct {
 	FlowConfig
 	Number   int                 // how many were added before it
@@ -56,25 +56,25 @@ type Flow struct {
 	past     flowOutcome         // once it has ended
 }
 
-// flowOutcome is what is kept of a flow that has ended. A run may have millions of them: their senders and receivers
-// take 0.5 KB each.
+// flowOutcome holds the results of a flow that has ended. A run may have millions: senders and receivers take 0.5 KB
+// each.
 type flowOutcome struct {
 	delivered, retransmitted int64 // payload bytes
 	marked, undetermined     uint32
 	lastRTT                  vtime.Time
-	recovery                 *FlowRecovery // nil: nothing to tell
+	recovery                 *FlowRecovery // nil: all zero
 }
 
-// FlowRecovery is what selective repeat has met in a flow, in packets; of another it is zero.
+// FlowRecovery counts packets of selective repeat. It is zero for other flows.
 type FlowRecovery struct {
 	hostagent.PlacementCounts
-	Spurious int64 // sent again, and had arrived before, as far as the sender was told
+	Spurious int64 // retransmitted although they had arrived, according to later answers
 }
 
-// Started says whether the flow has begun, be it that it has ended.
+// Started reports whether the flow has started. It may have ended.
 func (f *Flow) Started() bool { return f.Sender != nil || f.Finished != vtime.Never }
 
-// Delivered is the payload bytes that have arrived in order, once.
+// Delivered returns the payload bytes that have arrived in order, once.
 func (f *Flow) Delivered() int64 {
 	if f.Pair != nil {
 		return f.Pair.Delivered()
@@ -85,7 +85,7 @@ func (f *Flow) Delivered() int64 {
 	return f.past.delivered
 }
 
-// Retransmitted is the payload bytes that were sent again.
+// Retransmitted returns the payload bytes that the sender has retransmitted.
 func (f *Flow) Retransmitted() int64 {
 	if f.Sender != nil {
 		return f.Sender.Retransmitted
@@ -93,7 +93,7 @@ func (f *Flow) Retransmitted() int64 {
 	return f.past.retransmitted
 }
 
-// Marked are the data packets that arrived with CE and, undetermined, with UE (TCD).
+// Marked returns the number of data packets that arrived with CE, and with UE (TCD).
 func (f *Flow) Marked() (congested, undetermined int64) {
 	if f.Receiver != nil {
 		return f.Receiver.Marked, f.Receiver.Undetermined
@@ -101,7 +101,7 @@ func (f *Flow) Marked() (congested, undetermined int64) {
 	return int64(f.past.marked), int64(f.past.undetermined)
 }
 
-// Recovery is what selective repeat has met.
+// Recovery returns the counts of selective repeat.
 func (f *Flow) Recovery() FlowRecovery {
 	switch {
 	case f.Sender != nil && f.Receiver != nil:
@@ -112,7 +112,7 @@ func (f *Flow) Recovery() FlowRecovery {
 	return FlowRecovery{}
 }
 
-// LastRTT is the last RTT that the sender has measured; 0 before the first.
+// LastRTT returns the last RTT that the sender measured; 0 before the first.
 func (f *Flow) LastRTT() vtime.Time {
 	if f.Sender != nil {
 		return f.Sender.LastRTT
@@ -120,8 +120,8 @@ func (f *Flow) LastRTT() vtime.Time {
 	return f.past.lastRTT
 }
 
-// end lets go of the halves of a flow that has ended, and keeps what they came to. They stay if the congestion control
-// said what cannot be done, which is to be told at the end of the run, or if a count does not fit.
+// end frees the sender and receiver of a flow that has ended, and keeps its results. It keeps both if the congestion
+// control returned an impossible value, which the final check reports, or if a count does not fit.
 func (f *Flow) end(now vtime.Time) {
 	s, r := f.Sender, f.Receiver
 	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {

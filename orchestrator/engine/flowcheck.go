@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// checkFlow: a flow arrived exactly once, in order or, with selective repeat, each packet at its place.
+// checkFlow checks that a flow arrived exactly once: in order, or with selective repeat each packet at its position.
 func (e *Engine) checkFlow(f *Flow) {
 	if f.Finished != vtime.Never && f.Delivered() != f.Size {
 		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered",
@@ -26,8 +26,8 @@ func (e *Engine) checkFlow(f *Flow) {
 // grantInvariant is what holds of flows that send only what their receivers grant.
 const grantInvariant = "grants add up"
 
-// checkGrants: what was granted to a flow is spent, left to it, or on its way; nothing was granted that was not asked
-// for, nor spent that was not granted.
+// checkGrants checks that bytes granted to a flow are spent, left or on their way, and that nothing was granted without
+// a demand or spent without a grant.
 func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	place := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted
@@ -40,14 +40,14 @@ func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	}
 }
 
-// controlError is a flow whose congestion control said what cannot be done.
+// controlError is a flow whose congestion control returned an impossible value.
 type controlError struct {
 	flow   int // number
 	place  string
 	broken hostagent.ControlError
 }
 
-// controlError is what the flow's congestion control said that cannot be done; nil: nothing.
+// controlErrorOf returns the impossible value that the flow's congestion control returned; nil without one.
 func (e *Engine) controlErrorOf(f *Flow) *controlError {
 	if f.Sender == nil {
 		return nil
@@ -59,7 +59,7 @@ func (e *Engine) controlErrorOf(f *Flow) *controlError {
 	return &controlError{f.Number, e.placeOf(f), *broken}
 }
 
-// placeOf is a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
+// placeOf returns the name of a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
 func (e *Engine) placeOf(f *Flow) string {
 	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)
 	if f.Controller != "" {
@@ -68,7 +68,7 @@ func (e *Engine) placeOf(f *Flow) string {
 	return place
 }
 
-// ControlErrors is how many flows have not ended of which the congestion control said what cannot be done.
+// ControlErrors returns the number of open flows whose congestion control returned an impossible value.
 func (e *Engine) ControlErrors() (n int) {
 	for i := range e.flows {
 		if f := &e.flows[i]; f.Finished == vtime.Never && e.controlErrorOf(f) != nil {

@@ -19,7 +19,7 @@ import (
 //
 // A port sends a message about each priority every period, and the ports' timers run at fixed distances from each
 // other: free running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the
-// period. The timers rest while nothing but messages moves and every peer has been told so: nothing would be said but
+// period. The timers rest while nothing but messages moves and every peer knows that: messages would only repeat
 // what is known.
 type cbfc struct {
 	settings  *switchagent.CBFC // of the whole fabric
@@ -74,7 +74,7 @@ func (c *cbfc) usesPause() bool { return false }
 
 func (c *cbfc) longestTimer() vtime.Time { return slices.Max(c.period) }
 
-// seesBarriers: timers come to rest at them.
+// seesBarriers returns true: timers come to rest at barriers.
 func (c *cbfc) seesBarriers() bool { return true }
 
 func (c *cbfc) countsFrames() bool { return true }
@@ -105,13 +105,13 @@ func (c *cbfc) arrived(w *worker, _ *port, f *frame.Frame) {
 	}
 }
 
-// freed: what is free the next message tells.
+// freed does nothing: the next message announces the free space.
 func (c *cbfc) freed(*worker, *switchagent.Switch) error { return nil }
 
-// pauseWanted: no account gets there (cbfcLevels.limit), unless it breaks an invariant of check's.
+// pauseWanted does nothing. No account gets that far (cbfcLevels.limit), unless it breaks an invariant.
 func (c *cbfc) pauseWanted(*worker, *port, uint8) error { return nil }
 
-// timer has a port's messages built and sent: its time has come.
+// timer builds and sends a port's messages, which are due.
 func (c *cbfc) timer(w *worker, ev event) error {
 	p := &w.ports[ev.ID]
 	if len(w.partitions) == 1 {
@@ -171,7 +171,7 @@ func (c *cbfc) poll(w *worker, frames int) {
 	c.quiet, c.spentAtPoll = frames == w.credits.alive, w.credits.spent
 }
 
-// spend has the ports' timers go on, as there is something to tell.
+// spend counts a frame that leaves a port, and restarts the timers: there is something to announce.
 func (c *cbfc) spend(w *worker) {
 	w.credits.spent++
 	if w.credits.resting && len(w.partitions) == 1 {
@@ -194,19 +194,18 @@ func (c *cbfc) wake(w *worker, after vtime.Time) {
 	}
 }
 
-// phase is a port's place in the period: multiples of the golden ratio are spread evenly, however many ports there are,
-// and ports with adjacent numbers stand far apart.
+// phase returns a port's offset in the period. Multiples of the golden ratio are spread evenly for any number of ports,
+// and ports with adjacent numbers are far apart.
 func (c *cbfc) phase(port int) vtime.Time {
 	const golden = 0x9e3779b9 // 2^32 divided by it
 	period := uint64(c.period[port] / vtime.Nanosecond)
 	return vtime.Time(uint64(uint32(port)*golden)*period>>32) * vtime.Nanosecond
 }
 
-// linkDown: until the link comes up there are no credits.
+// linkDown does nothing: there are no credits until the link comes up.
 func (c *cbfc) linkDown(*worker, *port) {}
 
-// linkUp is the initialisation of a link, as newCBFC has it for all: nothing has been sent, and what is free is
-// granted.
+// linkUp initialises a link, as newCBFC does for all: nothing has been sent, and all free space is granted.
 func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 	for _, p := range ends {
 		r, far := &w.state.Ports[p.id], &w.state.Ports[p.peer]
@@ -222,10 +221,10 @@ func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 	return nil
 }
 
-// renew: the next message tells all.
+// renew does nothing: the next message announces everything.
 func (c *cbfc) renew(*worker, *port) error { return nil }
 
-// lost has the timers go on: the port is wrong about what its peer has been told.
+// lost restarts the timers: the port is wrong about what its peer knows.
 func (c *cbfc) lost(w *worker, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
 	w.credits.alive--
@@ -239,7 +238,8 @@ func (c *cbfc) refused(w *worker, p *port, _ *frame.Frame) {
 
 func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
 
-// staysPaused: when all but so many bytes has left, what is free does not grant the frame that waits.
+// staysPaused reports whether the space that is free when only these bytes remain does not suffice for the frame that
+// waits.
 func (c *cbfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, _ uint64) bool {
 	r := &d.state.Ports[account.Port]
 	free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
@@ -247,14 +247,13 @@ func (c *cbfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, _ 
 	return needed != 0 && min(free>>r.BlockShift, ebpf.CreditMost) < needed
 }
 
-// CreditMessages is how many credit messages have left a port.
+// CreditMessages returns the number of credit messages that have left a port.
 func (e *Engine) CreditMessages() int64 {
 	return e.credits.sent
 }
 
-// check: what a port counts as sent its peer has received or is on the wire; none has sent more than it may, nor has
-// any buffered more than its buffer holds; every message arrives, and none told of anything but what had come. Nobody
-// knows of a PAUSE.
+// check checks the credits: blocks that a port has sent are received or on the wire, no port has sent more than it may
+// or buffered more than its buffer, and every message arrives and reports what has arrived. There is no PAUSE.
 func (c *cbfc) check(e *Engine) {
 	const invariant = "credits add up"
 	for i := range e.ports {

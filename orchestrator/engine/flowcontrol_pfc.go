@@ -18,15 +18,15 @@ type pfc struct{}
 
 func (pfc) usesPause() bool { return true }
 
-// longestTimer: PAUSEs are sent again only while something holds a peer, and that a cycle may do for good.
+// longestTimer returns 0: PAUSEs are renewed only while something holds a peer, which may last for ever in a cycle.
 func (pfc) longestTimer() vtime.Time { return 0 }
 
 func (pfc) seesBarriers() bool { return false }
 
-// countsFrames: accounts are the pipelines', and the traffic manager's.
+// countsFrames returns false: the pipelines and the traffic manager keep the accounts.
 func (pfc) countsFrames() bool { return false }
 
-// gate: what holds a host's port is in its registers.
+// gate does nothing: the registers of a host's port say what is paused.
 func (pfc) gate(*worker, *port, uint8, int) {}
 
 func (pfc) departed(w *worker, p *port, f *frame.Frame) {
@@ -97,7 +97,7 @@ func (c pfc) renew(w *worker, p *port) error {
 	}
 	for m := w.settings[p.index].PFC.Priorities; m != 0; m &= m - 1 {
 		priority := uint8(bits.TrailingZeros8(m))
-		// the RESUME will tell
+		// a RESUME is due, which ends the pause
 		if w.state.Ports[p.id].Class[priority].Pausing == 0 || w.state.ResumeDue(int(p.id), priority) {
 			continue
 		}
@@ -119,18 +119,18 @@ func (pfc) refused(w *worker, p *port, f *frame.Frame) {
 	p.fault.losePause(p, w.now, w.now, pausedBy(f))
 }
 
-// priorityOf is the one that a PFC frame is about.
+// priorityOf returns the priority that a PFC frame pauses or resumes.
 func (pfc) priorityOf(f *frame.Frame) uint8 {
 	return uint8(bits.TrailingZeros8(wire.PFC(f.Data()).ClassEnable()))
 }
 
-// staysPaused: the account stays above XON.
+// staysPaused reports whether the account stays above XON.
 func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used uint64) bool {
 	return d.state.Ports[account.Port].Class[account.Priority].Pausing != 0 &&
 		(d.Headroom(account, bytes) != 0 || bytes > d.state.ResumeLevel(account.Port, used))
 }
 
-// sendPause has the pipeline of ingress port in build a PAUSE that is still due, the first of a pause or one that
+// sendPause lets the pipeline of ingress port in build a PAUSE that is still due: the first of a pause, or one that
 // renews it.
 func (c pfc) sendPause(w *worker, in *port, priority uint8) error {
 	f, _, err := w.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
@@ -141,20 +141,21 @@ func (c pfc) sendPause(w *worker, in *port, priority uint8) error {
 	return c.enqueue(w, f)
 }
 
-// enqueue queues the PFC frame that has just been built.
+// enqueue queues the PFC frame that was just built.
 func (pfc) enqueue(w *worker, f *frame.Frame) error {
 	f.Control = true
 	return w.enqueue(int32(w.pass.Egress), f, uint8(w.pass.OutPriority))
 }
 
-// scheduleRefresh has the PAUSE sent again when half of it has passed, so that it does not run out while it is needed.
+// scheduleRefresh schedules the next PAUSE for when half of this one has passed, so that the pause does not expire
+// while it is needed.
 func (pfc) scheduleRefresh(w *worker, in *port, priority uint8) {
 	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum*uint64(w.settings[in.index].PFC.Quanta))/2
 	in.pausings().refreshAt[priority] = at
 	w.push(in.partition, at, eventRefresh, in.id<<3|int32(priority))
 }
 
-// refresh sends a PAUSE again if none of its RESUME, or of a later PAUSE, came in between.
+// refresh renews a PAUSE unless a RESUME, or a later PAUSE, was sent in between.
 func (c pfc) refresh(w *worker, id int, priority uint8) error {
 	in := &w.ports[id]
 	if w.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != w.now {
@@ -173,7 +174,7 @@ func (c pfc) refresh(w *worker, id int, priority uint8) error {
 	return nil
 }
 
-// resume has the RESUMEs built that the last dequeue of a switch made due.
+// resume builds the RESUMEs that are due since a switch's last dequeue.
 func (c pfc) resume(w *worker, s *switchagent.Switch) error {
 	for len(s.Due()) > 0 {
 		d := s.Due()[0]
@@ -191,8 +192,8 @@ func (c pfc) resume(w *worker, s *switchagent.Switch) error {
 	return nil
 }
 
-// check: each PAUSE and RESUME that was built has left, is queued or was refused, and each that left has arrived, is on
-// the wire or was lost.
+// check checks that each PAUSE and RESUME that was built has left, is queued or was refused, and that each that left
+// has arrived, is on the wire or was lost.
 func (pfc) check(e *Engine) {
 	for i := range e.ports {
 		p, r, far := &e.ports[i], &e.state.Ports[i], &e.state.Ports[e.ports[i].peer]

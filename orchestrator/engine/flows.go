@@ -28,7 +28,7 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	return id
 }
 
-// freeFlow gives the place of a flow that has ended, and of which all have been told, to the next.
+// freeFlow frees the slot of a flow that has ended, once every observer knows.
 func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
 	if m := e.controlErrorOf(&e.flows[id]); m != nil && len(e.pastControlErrors) < maxViolations {
@@ -150,25 +150,24 @@ func (w *worker) armFlow(id int, at vtime.Time) {
 	}
 }
 
-// Arm has the sender's timer run out at a time. A partition is the clock of its NICs, as the worker that drives it is
-// now.
+// Arm sets the sender's timer. A partition is the clock of its NICs, at the time of the worker that drives it.
 func (r *partitionState) Arm(s *hostagent.Sender, at vtime.Time) {
 	r.worker.armFlow(s.Flow, max(at, r.worker.now))
 }
 
-// ArmReceiver has the receiver's timer run out at a time.
+// ArmReceiver sets the receiver's timer.
 func (r *partitionState) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
 	w := r.worker
 	w.push(w.ports[w.flows[x.Flow].destinationPort(w.plan)].partition, at, eventReport, int32(x.Flow))
 }
 
-// Worker is the number of the worker.
+// Worker returns the number of the worker that drives the partition.
 func (r *partitionState) Worker() int { return r.worker.index }
 
-// Frame is a frame of n bytes.
+// Frame returns a new frame of n bytes.
 func (r *partitionState) Frame(n int) *frame.Frame { return r.worker.pool.Get(n) }
 
-// Brief is a frame of n bytes that is no more than what a packet has of its own.
+// Brief returns a new frame of n bytes that holds only the packet's own fields.
 func (r *partitionState) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
 	return r.worker.pool.GetBrief(n, form, b)
 }
@@ -193,8 +192,8 @@ func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
 	}
 }
 
-// ShortenFlow has a flow end with its next packet, unless it has sent its last: its Size becomes what it then comes to.
-// One that has not started yet ends with its first packet. It is for live fabrics, where nothing waits for a flow.
+// ShortenFlow ends a flow with its next packet, unless it has sent its last, and sets its Size to match. A flow that
+// has not started ends with its first packet. It is for live fabrics, where nothing waits for a flow.
 func (e *Engine) ShortenFlow(id int) {
 	f := &e.flows[id]
 	if f.Pair != nil || f.Finished != vtime.Never {
@@ -213,7 +212,7 @@ func (e *Engine) ShortenFlow(id int) {
 	}
 }
 
-// endReceiver ends the receiving half of a flow that has ended, and keeps what the flow came to.
+// endReceiver frees the receiver of a flow that has ended, and keeps the flow's results.
 func (w *worker) endReceiver(flow int32) {
 	f := &w.flows[flow]
 	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
@@ -224,9 +223,8 @@ func (w *worker) endReceiver(flow int32) {
 	f.end(w.now)
 }
 
-// StoppedFlows are the flows, by number, that have started, have not ended and never will: the sender waits for an
-// answer, no timer of its own will have it send again, and nothing of the flow is anywhere that could bring one. It is
-// to be asked between two events.
+// StoppedFlows returns the flows, by number, that have started and can never end: the sender waits for an answer, none
+// of its timers will retransmit, and no frame is left that could bring an answer. Call it between two events.
 func (e *Engine) StoppedFlows() []int {
 	waiting := map[uint32]bool{} // by queue pair: nothing of the flow has been found
 	for i := range e.flows {

@@ -16,17 +16,17 @@ type flowTable struct {
 	flowsReport bool    // some flow's receiver has periods, though hosts' settings have none
 }
 
-// Reserve makes room for so many flows more.
+// Reserve makes room for this many more flows.
 func (t *flowTable) Reserve(flows int) { t.flows = slices.Grow(t.flows, flows) }
 
-// Flows are the flows: all, by number, or of a live fabric those that have not ended, in any order, among places that
-// are free; whose start and end is vtime.Never.
+// Flows returns all flows, by number. In a live fabric it returns the flows that have not ended, in any order, and free
+// slots, whose start and end is vtime.Never.
 func (t *flowTable) Flows() []Flow { return t.flows }
 
-// AddedFlows is how many flows there have been so far.
+// AddedFlows returns the number of flows added so far.
 func (t *flowTable) AddedFlows() int { return t.added }
 
-// addFlowSlot numbers a flow and gives it a place.
+// addFlowSlot numbers a flow and stores it in a slot.
 func (t *flowTable) addFlowSlot(c FlowConfig) (id int) {
 	f := Flow{FlowConfig: c, Number: t.added, Finished: vtime.Never, timerAt: vtime.Never}
 	t.added++

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// serve sends the next frame of a port that is free, if there is one.
+// serve sends the next frame of a port, if the port is free and has one.
 func (w *worker) serve(p *port) error {
 	if w.now < p.busyUntil {
 		if !p.freeArmed {
@@ -74,7 +74,7 @@ func (w *worker) serve(p *port) error {
 	return nil
 }
 
-// freed has flow control do what has become due at a switch as frames have gone from it.
+// freed lets flow control act on what has become due at a switch since frames left it.
 func (w *worker) freed(s *switchagent.Switch) error {
 	if len(s.Due()) == 0 {
 		return nil
@@ -82,8 +82,8 @@ func (w *worker) freed(s *switchagent.Switch) error {
 	return w.flowControl.freed(w, s)
 }
 
-// waiting says whether anything may want to leave a port as soon as it is free. Without, the port needs no event: what
-// comes later finds it busy or free by the time.
+// waiting reports whether anything may want to leave a port as soon as it is free. If not, the port needs no event:
+// later frames compare the time.
 func (w *worker) waiting(p *port) bool {
 	if p.isSwitch {
 		return w.switches[p.index].Port(int(p.id)).Waiting()
@@ -92,7 +92,7 @@ func (w *worker) waiting(p *port) bool {
 		p.hostStack.packets > 0
 }
 
-// pull asks a host's NIC for its next frame.
+// pull returns the next frame of a host's NIC, or when there may be one.
 func (w *worker) pull(p *port) (*frame.Frame, vtime.Time) {
 	registers := &w.state.Ports[p.id]
 	if p.faulty && p.fault.down {
@@ -117,7 +117,7 @@ func (w *worker) pull(p *port) (*frame.Frame, vtime.Time) {
 	return f, 0
 }
 
-// choose takes the next frame that the flow control of a host's port lets go.
+// choose returns the next frame that the flow control of a host's port allows, or when there may be one.
 func (w *worker) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
 	if p.hostStack != nil {
 		return w.pullShared(p)
@@ -141,8 +141,8 @@ func (w *worker) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time
 	return f, min(wake, ends)
 }
 
-// arrive takes the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's
-// ingress pipeline, and to where that sends it.
+// arrive moves the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's
+// ingress pipeline, and on from there.
 func (w *worker) arrive(p *port) error {
 	if p.faulty {
 		if done, err := w.arriveFaulty(p); done || err != nil {
@@ -196,7 +196,7 @@ func (w *worker) arrive(p *port) error {
 	return nil
 }
 
-// takeOff takes the first frame off the wire from port p, and expects the next.
+// takeOff removes the first frame from the wire of port p, and schedules the next arrival.
 func (w *worker) takeOff(p *port) *frame.Frame {
 	f := p.wire.pop(&w.freeChunks)
 	next := p.wire.next()
@@ -206,7 +206,7 @@ func (w *worker) takeOff(p *port) *frame.Frame {
 	return f
 }
 
-// depart puts a frame's departure record beside the pass.
+// depart copies a frame's departure record to the pass.
 func (w *worker) depart(p *port, f *frame.Frame) {
 	x := w.pass
 	x.OutPort = uint32(p.id)
@@ -217,7 +217,7 @@ func (w *worker) depart(p *port, f *frame.Frame) {
 	x.Burst = uint32(f.Burst)
 }
 
-// process carries a frame into port in at the present time.
+// process makes a frame's pass into port in, at the present time.
 func (w *worker) process(in *port, f *frame.Frame) error {
 	x := w.pass
 	x.Now = uint64(w.now)
@@ -236,7 +236,7 @@ func (w *worker) endFrame(n int) {
 	w.lastFrameEnd = max(w.lastFrameEnd, w.now)
 }
 
-// end deals with a frame whose way ends at port in.
+// end ends a frame at port in.
 func (w *worker) end(in *port, f *frame.Frame) {
 	x := w.pass
 	if f.HostStack() {
@@ -293,7 +293,7 @@ func (w *worker) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	return w.serve(p)
 }
 
-// follow does what the result of a pass asks for.
+// follow executes what the result of a pass wants.
 func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
 		if w.watchdogs != nil {
@@ -329,8 +329,7 @@ func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flo
 	return nil
 }
 
-// trigger has the ingress pipeline of port in build a packet and queues it, if it does. It says what the pipeline wants
-// beside.
+// trigger lets the ingress pipeline of port in build a packet, and queues it. It returns what else the pipeline wants.
 func (w *worker) trigger(in *port, kind, argument uint32) (want uint32, err error) {
 	f, want, err := w.build(in, kind, argument, 0, ebpf.FrameMin)
 	if f == nil {
@@ -339,8 +338,8 @@ func (w *worker) trigger(in *port, kind, argument uint32) (want uint32, err erro
 	return want, w.enqueue(int32(w.pass.Egress), f, uint8(w.pass.OutPriority))
 }
 
-// build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet over. The frame is nil
-// if it builds none.
+// build sends a blank frame of n bytes into port in for the ingress pipeline to build a packet in. The frame is nil if
+// it builds none.
 func (w *worker) build(
 	in *port, kind, argument uint32, priority uint8, n int,
 ) (f *frame.Frame, want uint32, err error) {
@@ -369,7 +368,7 @@ func (w *worker) build(
 	return f, want, nil
 }
 
-// Departed is when the frame in the present pass left its port; for a Tap.
+// Departed returns when the frame in the present pass left its port. It is for Taps.
 func (e *Engine) Departed() vtime.Time { return vtime.Time(e.pass.Departed) }
 
 // unlessUnfinished returns err if it ends a run.

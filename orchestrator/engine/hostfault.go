@@ -14,11 +14,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Receiver is a slow receiver's settings.
+// Receiver holds the settings of a slow receiver.
 type Receiver = settings.Receiver
 
-// SetReceiver makes the NIC of an interface a slow receiver, or changes it; nil makes it a healthy one, which takes
-// what waits at once.
+// SetReceiver makes the NIC of an interface a slow receiver, or changes its settings. nil makes it healthy: it takes
+// all waiting frames at once.
 func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 	p := e.hostPort(nic)
 	if slow == nil {
@@ -49,7 +49,7 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 	return nil
 }
 
-// endFaulty deals with a frame that a slow receiver is to get; false for any other.
+// endFaulty queues a frame at a slow receiver, and reports whether there is one.
 //
 //go:noinline
 func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
@@ -97,7 +97,7 @@ func (r *receiver) drain(w *worker, p *port) error {
 	return w.serve(p)
 }
 
-// take ends a frame at a NIC.
+// deliver ends a frame at a NIC.
 func (w *worker) deliver(p *port, f *frame.Frame) {
 	w.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(w.plan.Framing.Counted(int(f.Length)))
 	w.endFrame(int(f.Length))
@@ -106,10 +106,10 @@ func (w *worker) deliver(p *port, f *frame.Frame) {
 	w.pool.Put(f)
 }
 
-// pfcAt is PFC's settings at the switch of a host's port.
+// pfcAt returns the PFC settings of the switch of a host's port.
 func (w *worker) pfcAt(p *port) *switchagent.PFC { return &w.settings[w.ports[p.peer].index].PFC }
 
-// pausePeer queues the PAUSEs of a receiver that has no room, and sees to it that they are sent again.
+// pausePeer queues the PAUSEs of a receiver without room, and schedules their renewal.
 func (r *receiver) pausePeer(w *worker, p *port) {
 	pfc := w.pfcAt(p)
 	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
@@ -153,8 +153,8 @@ func (w *worker) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCau
 	}
 }
 
-// InjectPFCStorm has the NIC of an interface send PAUSE for priorities every interval, of the longest time there is, as
-// a NIC does whose receive side hangs; no priority ends it, and the last PAUSE runs out.
+// InjectPFCStorm makes the NIC of an interface send PAUSE for priorities every interval, with the longest time, as a
+// NIC does whose receive side hangs. Zero priorities end the storm; the last PAUSE then expires.
 func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) error {
 	p := e.hostPort(nic)
 	if !e.flowControl.usesPause() {
@@ -190,7 +190,7 @@ func (f *injectedStorm) send(w *worker, p *port) error {
 	return w.serve(p)
 }
 
-// list is a set of priorities as numbers.
+// list returns a set of priorities as numbers.
 func list(set uint8) (numbers []int) {
 	for ; set != 0; set &= set - 1 {
 		numbers = append(numbers, bits.TrailingZeros8(set))

@@ -59,14 +59,14 @@ type hostStack struct {
 	ended   int64    // frames of control that a program sent and that arrived here
 }
 
-// arrivals are frames that have come out of the kernel at a virtual time that the engine has not reached.
+// arrivals holds frames that came out of the kernel at a virtual time that the engine has not reached.
 type arrivals struct {
 	queue frame.Queue
 	at    []vtime.Time // of each
 	last  vtime.Time
 }
 
-// HostStack is what became of the host-stack frames of the interface with this index.
+// HostStack returns the counts of the host-stack frames of the interface with this index.
 func (e *Engine) HostStack(nic int) HostStackCounts {
 	if o := e.hostPort(nic).hostStack; o != nil {
 		return o.HostStackCounts
@@ -74,8 +74,8 @@ func (e *Engine) HostStack(nic int) HostStackCounts {
 	return HostStackCounts{}
 }
 
-// offer takes a frame that a program sent out of a host's port at a virtual time, which may be to come. whole is false
-// if data is not all of it.
+// offer accepts a frame that a program sent out of a host's port at a virtual time, which may be in the future. whole
+// is false if data is only a part of it.
 func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
 	if !whole || len(data) < wire.EthernetLen || len(data) > w.mtuOf(p.id)+wire.EthernetLen || !w.carries(data) {
@@ -110,7 +110,7 @@ func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o.to.at = append(o.to.at, at)
 }
 
-// carries says whether the fabric carries frames of this kind: IP, ARP, and what a link's peer is told by PFC.
+// carries reports whether the fabric carries frames of this kind: IP, ARP, and under PFC its control frames.
 func (w *worker) carries(data []byte) bool {
 	switch binary.BigEndian.Uint16(data[12:]) {
 	case wire.EtherTypeIPv4, wire.EtherTypeIPv6, wire.EtherTypeARP:
@@ -152,7 +152,7 @@ func (o *hostStack) pop(priority uint8) *frame.Frame {
 	return f
 }
 
-// pullShared asks a host's NIC for its next frame, RoCE's or a program's: the highest priority first, alternately
+// pullShared returns the next frame of a host's NIC, from RoCE or a program: the highest priority first, alternately
 // within one.
 func (w *worker) pullShared(p *port) (*frame.Frame, vtime.Time) {
 	o, nic := p.hostStack, w.nics[p.index]
@@ -193,7 +193,7 @@ func (w *worker) pullShared(p *port) (*frame.Frame, vtime.Time) {
 	return nil, wake
 }
 
-// endHostStack deals with a program's frame whose way ends at port in.
+// endHostStack ends a program's frame at port in.
 func (w *worker) endHostStack(in *port, f *frame.Frame) {
 	w.Ended.add(int(f.Length))
 	x := w.pass
@@ -236,7 +236,7 @@ func (w *worker) refuseHostStack(f *frame.Frame) {
 	w.Totals.Refused++
 }
 
-// senderOf is the port of a host that a program's frame says it is from; nil if there is no such address.
+// senderOf returns the host's port that a program's frame names as its source; nil if there is no such address.
 func (w *worker) senderOf(f *frame.Frame) *port {
 	source, _ := switchagent.Ends(f.Data())
 	if nic := w.interfaceOf(source); nic >= 0 {
@@ -245,8 +245,7 @@ func (w *worker) senderOf(f *frame.Frame) *port {
 	return nil
 }
 
-// takeDatagram gives a datagram that has come to a host's port to the queue pair that it is for; false if there is none
-// at this host.
+// takeDatagram gives a datagram that reached a host's port to its queue pair. It returns false if this host has none.
 func (w *worker) takeDatagram(in *port, f *frame.Frame) bool {
 	var p wire.Packet
 	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// SetLink takes the link of a port down, both ways, or up again. As it goes down, what is on the wire or being sent is
-// lost, switches flush what waits for it and discard what comes, and NICs keep what they have. Routes do not change:
-// see Reroute. PAUSEs that hold either end are forgotten. As it comes up, PAUSEs that are still due are sent, and
-// credits begin anew.
+// SetLink takes the link of a port down, both ways, or up again. When it goes down, frames on the wire are lost,
+// switches flush what waits for it and discard what arrives for it, NICs keep their frames, and PAUSEs of both ends are
+// forgotten. When it comes up, PAUSEs that are still due are sent and credits start anew. Routes do not change: see
+// Reroute.
 func (e *Engine) SetLink(id int, up bool) error {
 	ends := [2]*port{&e.ports[id], &e.ports[e.ports[id].peer]}
 	if e.faultOf(ends[0]).down == !up {
@@ -54,13 +54,13 @@ func (e *Engine) linkDown(ends [2]*port) error {
 	return nil
 }
 
-// forgetPauses ends what holds a port up: its peer, which would end it, is gone.
+// forgetPauses ends the pauses of a port whose peer, which would end them, is unreachable.
 func (e *Engine) forgetPauses(p *port) {
 	e.monitor.linkDown(e.now, p)
 	e.flowControl.linkDown(&e.worker, p)
 }
 
-// flush loses what waits at a port.
+// flush drops all frames that wait at a port.
 func (e *Engine) flush(p *port) error {
 	lose := func(f *frame.Frame) {
 		if f.Control {
@@ -96,8 +96,8 @@ func (e *Engine) linkUp(ends [2]*port) error {
 	return nil
 }
 
-// Reroute has the routes avoid the links that are down: shortest paths anew, on every switch at once. A host that no
-// way is left to gets nothing.
+// Reroute recomputes shortest paths over the links that are up, on all switches at once. A host without a path receives
+// nothing.
 func (e *Engine) Reroute() error {
 	routes := e.plan.RoutesOver(func(p topologies.PortID) bool { return e.LinkUp(int(p)) })
 	if err := fill.Routes(&routes, e.state); err != nil {
@@ -109,7 +109,7 @@ func (e *Engine) Reroute() error {
 	return nil
 }
 
-// SetLoss has the wire from a port lose frames, each with the probability.
+// SetLoss makes the wire from a port lose each frame with the given probability.
 func (e *Engine) SetLoss(port int, probability float64) error {
 	if !(probability >= 0 && probability <= 1) {
 		return fmt.Errorf("loss %v is not a probability", probability)
@@ -119,7 +119,7 @@ func (e *Engine) SetLoss(port int, probability float64) error {
 	return nil
 }
 
-// SetCorruption has the wire from a port damage frames.
+// SetCorruption makes the wire from a port damage frames.
 func (e *Engine) SetCorruption(port int, c Corruption) error {
 	if !(c.Frame >= 0 && c.Frame <= 1 && c.Bit >= 0 && c.Bit <= 1) {
 		return fmt.Errorf("corruption %+v: not probabilities", c)
@@ -130,8 +130,8 @@ func (e *Engine) SetCorruption(port int, c Corruption) error {
 	return nil
 }
 
-// RepairWire has the wire from a port be as the topology has it, whatever faults it has. What it has not is left alone,
-// and nothing is told of it. Whether its link is up is another matter.
+// RepairWire removes all faults of the wire from a port: it restores the topology's delay and rate, and ends loss and
+// corruption. It does not bring the link up.
 func (e *Engine) RepairWire(port int) error {
 	w, link := e.Wire(port), &e.plan.Ports[port]
 	if w.Loss != 0 {
@@ -155,8 +155,8 @@ func (e *Engine) RepairWire(port int) error {
 	return nil
 }
 
-// SetDelay changes the propagation delay of the wire from a port. What is on the wire arrives as it would have, and
-// nothing overtakes it.
+// SetDelay changes the propagation delay of the wire from a port. Frames on the wire arrive as before, and later ones
+// do not overtake them.
 func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	if delay < vtime.Nanosecond || delay > vtime.Second {
 		return fmt.Errorf("delay %v is outside 1ns..1s", delay)
@@ -182,8 +182,8 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	return nil
 }
 
-// SetRate changes the rate of a port. A frame that is being sent ends at the old one. PAUSEs in force are sent again,
-// as their quanta are of the link's rate.
+// SetRate changes the rate of a port. A frame that is being sent ends at the old rate. PAUSEs in force are renewed, as
+// their quanta depend on the rate.
 func (e *Engine) SetRate(port int, rate units.Rate) error {
 	if rate < units.Mbps || rate > 10*units.Tbps {
 		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)

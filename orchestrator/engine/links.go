@@ -17,7 +17,7 @@ type links struct {
 	seed  uint64 // of the draws of faults
 }
 
-// faultOf is a port's fault, which it has from now on.
+// faultOf returns a port's fault record, which it creates on first use.
 func (l *links) faultOf(p *port) *portFault {
 	if p.fault == nil {
 		p.fault = &portFault{seed: splitmix.At(l.seed^0x6c6f7373, 0) ^ splitmix.At(uint64(p.id), 0)}
@@ -26,12 +26,12 @@ func (l *links) faultOf(p *port) *portFault {
 	return p.fault
 }
 
-// LinkUp says whether the link of a port is up.
+// LinkUp reports whether the link of a port is up.
 func (l *links) LinkUp(port int) bool {
 	return l.ports[port].fault == nil || !l.ports[port].fault.down
 }
 
-// Wire is the state of the wire from a port.
+// Wire returns the present state of the wire from a port.
 type Wire struct {
 	Rate       units.Rate
 	Delay      vtime.Time
@@ -56,7 +56,7 @@ func (l *links) Wire(port int) Wire {
 	return w
 }
 
-// LostAt is that of the frames that left port p, or were to; LossReceiver's that came in there.
+// LostAt returns what faults have cost of the frames that left port p, or were to. Those of LossReceiver arrived there.
 func (l *links) LostAt(p int) [Losses]Amount {
 	if f := l.ports[p].fault; f != nil {
 		return f.lost
@@ -64,19 +64,19 @@ func (l *links) LostAt(p int) [Losses]Amount {
 	return [Losses]Amount{}
 }
 
-// TxBytes is the bytes of a priority's frames that port p has begun to send.
+// TxBytes returns the bytes of a priority's frames that port p has started to send.
 func (l *links) TxBytes(p int, priority uint8) int64 { return l.ports[p].txBytes[priority] }
 
-// TxFrames is how many frames port p has begun to send.
+// TxFrames returns the number of frames that port p has started to send.
 func (l *links) TxFrames(p int) int64 { return l.ports[p].txFrames }
 
-// hostPort is a host's port by its interface index.
+// hostPort returns a host's port by its interface index.
 func (l *links) hostPort(nic int) *port { return &l.ports[l.plan.Interfaces[nic]] }
 
-// mtuOf is the MTU of a port.
+// mtuOf returns the MTU of a port.
 func (l *links) mtuOf(p int32) int { return l.plan.Ports[p].MTU }
 
-// interfaceOf is the index of a host's interface with an address; -1 if there is none.
+// interfaceOf returns the index of the host's interface with an address; -1 without one.
 func (l *links) interfaceOf(a wire.Addr) int {
 	address := binary.BigEndian.Uint32(a[:])
 	if nic := int(address&0xffffff) - 1; address>>24 == 10 && nic >= 0 && nic < len(l.plan.Interfaces) {

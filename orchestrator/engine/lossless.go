@@ -10,15 +10,15 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// overrun is frames of one lossless priority that were dropped in one place for one reason.
+// overrun identifies drops of one lossless priority at one port for one reason.
 type overrun struct {
 	port     int32
 	priority uint8
 	why      switchagent.Drop
 }
 
-// failLossless notes a frame that was dropped at port p though its priority is lossless: once a place, with the remedy,
-// however many follow.
+// failLossless records a frame that was dropped at port p although its priority is lossless. It records each port,
+// priority and reason once, with the remedy, and counts the rest.
 func (w *worker) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	at := overrun{p.id, f.Priority, why}
 	if why == switchagent.DropHeadroom { // an account of the port that it came by
@@ -41,8 +41,8 @@ func (w *worker) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	r.overruns[at] = w.fail(NothingDropped, w.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
-// lacksHeadroom is why more of a priority came in by a switch's port after XOFF than its headroom holds, and what to
-// do.
+// lacksHeadroom returns why more of a priority arrived at a switch's port after XOFF than its headroom holds, and the
+// remedy.
 func (w *worker) lacksHeadroom(p *port, priority uint8) string {
 	_, cable := w.cableOf(p)
 	needed := cable.InFlight(&w.settings[p.index].PFC)
@@ -67,8 +67,7 @@ func (w *worker) lacksHeadroom(p *port, priority uint8) string {
 	return text
 }
 
-// answersPaused says whether a port is that of a host whose answers have a priority, and are sent although it is
-// paused.
+// answersPaused reports whether a port belongs to a host that sends answers of this priority although it is paused.
 func (w *worker) answersPaused(p *port, priority uint8) bool {
 	return !p.isSwitch && w.hosts.ACKsWhenPaused &&
 		(priority == w.hosts.ACKPriority() || priority == w.hosts.ControlPriority || w.hosts.ACKsWithData &&

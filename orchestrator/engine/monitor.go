@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// monitor watches a run and changes nothing of it. The engine tells it what happens by its hooks:
+// monitor records what happens in a run, and changes nothing of it. The engine calls its hooks:
 //
 //	departed   a PFC frame begins to leave a port
 //	arrived    a frame has made its pass, and what becomes of it has not happened yet
@@ -21,19 +21,19 @@ import (
 //	changed    a control frame has switched priorities of a port ON or OFF; linkDown: its link has gone down
 //	dropped    a traffic manager has refused a frame; lost: a fault has cost one
 //
-// It keeps what an Observer is to be told (tell), and what befell ports by priority (counts.go). It costs a data frame
+// It keeps events for an Observer, and counts by port and priority (counts.go). It costs a data frame
 // one comparison but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search
-// for deadlocks, which nobody has to tell anything.
+// for deadlocks, which needs no hook.
 type monitor struct {
 	state          *ebpf.State
 	pass           *ebpf.Pass
 	switches       []*switchagent.Switch
-	observer       Observer // nil: nobody
-	tracer         Tracer   // nil: nobody
+	observer       Observer // nil: none
+	tracer         Tracer   // nil: none
 	flowControl    flowControl
 	unsynchronised bool // there are several partitions, of which some are ahead of others
 
-	// What the observer has not been told of.
+	// Events that the observer has not received.
 	pfcDepartures []pfcDeparture
 	pfcArrivals   []PFCArrival
 	faultEvents   []FaultEvent
@@ -42,7 +42,7 @@ type monitor struct {
 	counts []*portCounts // by port; nil: not kept
 }
 
-// pfcDeparture is a PAUSE or RESUME that left, for the observer.
+// pfcDeparture is a PAUSE or RESUME that left a port.
 type pfcDeparture struct {
 	at       vtime.Time
 	port     int32
@@ -50,7 +50,7 @@ type pfcDeparture struct {
 	pause    bool
 }
 
-// marks are what tells whether a pass has marked a frame: its ECN field, and how many the port that it left has marked.
+// marks tell whether a pass marks a frame: its ECN field, and the number of marks of the port that it left.
 type marks struct {
 	ecn   wire.ECN
 	count uint64
@@ -61,7 +61,7 @@ func (m *monitor) marksOf(p *port, f *frame.Frame) marks {
 	return marks{f.ECN(), r.EcnMarked + r.UeMarked}
 }
 
-// traceMark tells the tracer of a mark that a frame from port p got in the pass that it has just made.
+// traceMark passes a mark that a frame from port p got in its last pass to the tracer.
 func (m *monitor) traceMark(now vtime.Time, p *port, f *frame.Frame, before marks) {
 	after := m.marksOf(p, f)
 	switch {
@@ -73,7 +73,7 @@ func (m *monitor) traceMark(now vtime.Time, p *port, f *frame.Frame, before mark
 	}
 }
 
-// traceHolds tells the tracer of the priorities of a port that a control frame has switched ON or OFF.
+// traceHolds passes the priorities of a port that a control frame has switched ON or OFF to the tracer.
 func (m *monitor) traceHolds(now vtime.Time, p *port, priorities uint32) {
 	for left := uint8(priorities); left != 0; left &= left - 1 {
 		i := uint8(bits.TrailingZeros8(left))
@@ -85,8 +85,8 @@ func (m *monitor) traceHolds(now vtime.Time, p *port, priorities uint32) {
 	}
 }
 
-// traceCredits tells the tracer of the priorities of a port that wait for credits. What its peer had to say of them has
-// come a cable's delay late.
+// traceCredits passes the priorities of a port that wait for credits to the tracer. Its peer's last message is a
+// cable's delay old.
 func (w *worker) traceCredits(p *port) {
 	for i := range uint8(switchagent.Priorities) {
 		if until := vtime.Time(w.state.Ports[p.id].Class[i].PausedUntil); until > w.now {
@@ -95,7 +95,7 @@ func (w *worker) traceCredits(p *port) {
 	}
 }
 
-// departed takes note of a PFC frame as it leaves a port.
+// departed records a PFC frame that leaves a port.
 func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
 	if m.observer == nil {
 		return
@@ -109,7 +109,7 @@ func (m *monitor) departed(now vtime.Time, p *port, f *frame.Frame) {
 	}
 }
 
-// consumedPFC takes note of a PFC frame that has arrived at port in, if that is a switch's and has taken it.
+// consumedPFC records a PFC frame that a switch's port in has consumed.
 func (m *monitor) consumedPFC(now vtime.Time, in *port, f *frame.Frame) {
 	if m.observer == nil || !in.isSwitch || m.pass.Verdict != ebpf.VerdictConsumed {
 		return
@@ -127,14 +127,14 @@ func (m *monitor) consumedPFC(now vtime.Time, in *port, f *frame.Frame) {
 	}
 }
 
-// takeFrom takes over what another worker's has not told.
+// takeFrom moves the records of another worker's monitor to this one.
 func (m *monitor) takeFrom(o *monitor) {
 	m.pfcDepartures, o.pfcDepartures = append(m.pfcDepartures, o.pfcDepartures...), o.pfcDepartures[:0]
 	m.pfcArrivals, o.pfcArrivals = append(m.pfcArrivals, o.pfcArrivals...), o.pfcArrivals[:0]
 	m.faultEvents, o.faultEvents = append(m.faultEvents, o.faultEvents...), o.faultEvents[:0]
 }
 
-// notifyPFC tells the observer of PFC frames in the order of time.
+// notifyPFC passes PFC frames to the observer, in the order of time.
 func (m *monitor) notifyPFC() {
 	if m.observer != nil {
 		if m.unsynchronised {
@@ -159,7 +159,7 @@ func (m *monitor) notifyPFC() {
 	m.pfcDepartures, m.pfcArrivals = m.pfcDepartures[:0], m.pfcArrivals[:0]
 }
 
-// notifyFaults tells the observer what happened to the fabric, in the order of time.
+// notifyFaults passes fault events to the observer, in the order of time.
 func (m *monitor) notifyFaults() {
 	if len(m.faultEvents) == 0 {
 		return
@@ -175,7 +175,7 @@ func (m *monitor) notifyFaults() {
 	m.faultEvents = m.faultEvents[:0]
 }
 
-// pauseIndex is 1 for a PAUSE and 0 for a RESUME: frames that speak of one priority, as pipelines and hosts build them.
+// pauseIndex returns 1 for a PAUSE and 0 for a RESUME. The frame names one priority, as pipelines and hosts build them.
 func pauseIndex(f *frame.Frame) int {
 	if pausedBy(f) != 0 {
 		return 1
@@ -183,7 +183,7 @@ func pauseIndex(f *frame.Frame) int {
 	return 0
 }
 
-// pausedBy is the priorities that a PFC frame pauses.
+// pausedBy returns the priorities that a PFC frame pauses.
 func pausedBy(f *frame.Frame) (priorities uint8) {
 	pfc := wire.PFC(f.Data())
 	for i := range uint8(switchagent.Priorities) {

@@ -6,18 +6,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Observer is told what happens. It must not change anything.
+// Observer receives events from the engine. Implementations must not modify engine state.
 type Observer interface {
-	// FlowDone is told of a flow whose last byte was acknowledged.
+	// FlowDone is called when a flow's last byte has been acknowledged.
 	FlowDone(now vtime.Time, flow int)
-	// PFC is told of each PAUSE and RESUME as it leaves a port.
+	// PFC is called for each PAUSE and RESUME that leaves a port.
 	PFC(now vtime.Time, port int, priority uint8, pause bool)
-	// PFCReceived is told of each that a switch's port has taken.
+	// PFCReceived is called when a switch port accepts a PAUSE or RESUME.
 	PFCReceived(c PFCArrival)
 }
 
-// PFCArrival is a PAUSE or a RESUME of one priority that a switch's port has taken, and what the port's queues were
-// then: by the time that an observer is told, other things have happened there.
+// PFCArrival is a PAUSE or RESUME of one priority that a switch's port has accepted, with the state of the port's
+// queues at that time: observers are called later.
 type PFCArrival struct {
 	At       vtime.Time
 	Port     int
@@ -29,16 +29,16 @@ type PFCArrival struct {
 	XOFF     uint64     // threshold of the port's ingress side
 }
 
-// StartObserver is an Observer that is told too when operations start flows, and when queue pairs of programs are
-// connected.
+// StartObserver is an Observer that also receives the starts of flows by operations, and the connections of programs'
+// queue pairs.
 type StartObserver interface {
 	FlowStarted(now vtime.Time, flow int)
 }
 
-// EventObserver is an Observer that is told of faults, storms and deadlocks too, in the order of time.
+// EventObserver is an Observer that also receives faults, storms and deadlocks, in the order of time.
 type EventObserver interface{ FaultEvent(FaultEvent) }
 
-// FaultEvent is something that happened to the fabric, and not to a frame.
+// FaultEvent is something that happened to the fabric rather than to a frame.
 type FaultEvent struct {
 	At     vtime.Time
 	Port   int // -1: the whole fabric
@@ -70,36 +70,36 @@ var EventKinds = []string{
 	EventStormEnd, EventDeadlock, EventDeadlockEnd,
 }
 
-// Tracer is told of the way of every frame, as it happens. It must not change anything. What is told of a port is told
-// by the worker that drives its partition, and so workers may call it at once, for ports of different partitions.
+// Tracer receives every step of every frame, as it happens. Implementations must not modify engine state. The worker
+// that drives a port's partition calls it, so several workers may call it at once for ports of different partitions.
 // Frames have notes for it (frame.Frame.Note).
 type Tracer interface {
-	// NIC is who is told of the flows of a host's interface.
+	// NIC returns the recorder of the flows of a host's interface.
 	NIC(nic int) hostagent.Recorder
-	// Built is told of a frame that the pipeline of a switch's port has built, other than for data.
+	// Built is called for each control frame that the pipeline of a switch's port has built.
 	Built(now vtime.Time, port int, f *frame.Frame)
-	// Enqueued is told of a frame that a switch's port has taken into its queue, which takes so long to be serialised.
+	// Enqueued is called for each frame that enters the queue of a switch's port. It takes this long to be serialised.
 	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
 	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one
 	// that arrives. The headers take this long to be serialised.
 	Trimmed(now vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time)
-	// Departed is told of a frame that begins to leave a port, and how long it takes.
+	// Departed is called for each frame that starts to leave a port, and takes this long.
 	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Arrived is told of a frame that has left a port and come to the far end of its link, before it makes its pass.
+	// Arrived is called for each frame that left a port and reached the far end of its link, before its pass.
 	Arrived(now vtime.Time, port int, f *frame.Frame)
-	// Marked is told of a frame that got an ECN mark in its pass: as it left the port, or else as it is about to join the
-	// port's queue.
+	// Marked is called for each frame that got an ECN mark in its pass: as it left the port, or else as it is about to
+	// join the port's queue.
 	Marked(now vtime.Time, port int, f *frame.Frame, left bool)
-	// Paused is told that a port may not send frames of a priority until a time, by a control frame that left the far end
-	// at departed, and free that it may again.
+	// Paused is called when a port may not send frames of a priority until a time, because of a control frame that left
+	// the far end at departed. Freed is called when it may send again.
 	Paused(now vtime.Time, port int, priority uint8, until, departed vtime.Time)
 	Freed(now vtime.Time, port int, priority uint8)
-	// Pausing is told of each PAUSE that a port has had built, the first or one that renews it; under credits, of each
-	// message of a switch's.
+	// Pausing is called for each PAUSE that a port has built, the first of a pause or a renewal; under credits, for each
+	// message of a switch's port.
 	Pausing(now vtime.Time, port int, priority uint8, why PauseCause)
 }
 
-// PauseCause says what had a PAUSE built.
+// PauseCause is the reason for a PAUSE.
 type PauseCause uint8
 
 // Causes of PAUSEs.

@@ -15,7 +15,7 @@ import (
 // Assembly Language", ICPP 2009). So it is all of one partition, and partitions and workers are driven apart as they
 // are without.
 
-// OperationKind says what an operation does.
+// OperationKind is the kind of an operation.
 type OperationKind uint8
 
 // Kinds of operations.
@@ -29,7 +29,7 @@ const (
 	OperationReceive
 )
 
-// Until is what an operation waits for of another.
+// Until is an event of an operation that others can wait for.
 type Until uint8
 
 // What happens with an operation.
@@ -39,13 +39,13 @@ const (
 	UntilBegun
 )
 
-// Wait is what an operation waits for: something that happens with another operation of the same host.
+// Wait names an event of another operation of the same host to wait for.
 type Wait struct {
 	Operation int
 	Until     Until
 }
 
-// OperationConfig is an operation to be run.
+// OperationConfig describes an operation.
 type OperationConfig struct {
 	Host topologies.NodeID
 	Kind OperationKind
@@ -56,7 +56,7 @@ type OperationConfig struct {
 	Unit int
 }
 
-// operation is one of a run.
+// operation is an operation of a run.
 type operation struct {
 	duration     vtime.Time
 	began, ended vtime.Time // vtime.Never before
@@ -71,7 +71,7 @@ type operation struct {
 	kind         OperationKind
 }
 
-// steps are the operations of a fabric. One is changed as its host's partition is driven.
+// steps holds the operations of a fabric. Only the worker that drives its host's partition changes an operation.
 type steps struct {
 	operations []operation
 	followers  []follower
@@ -81,13 +81,13 @@ type steps struct {
 	edges      []edge // before the run: what waits for what
 }
 
-// edge is one operation that waits for another.
+// edge says which operation waits for another.
 type edge struct {
 	operation, by int32
 	until         Until
 }
 
-// follower is an operation that waits for something of another.
+// follower is an operation that waits for an event of another.
 type follower struct {
 	operation int32
 	until     Until
@@ -104,7 +104,7 @@ type unit struct {
 	queue []int32 // operations that could begin
 }
 
-// occurrence is something that has happened with an operation.
+// occurrence is an event of an operation that followers do not know yet.
 type occurrence struct {
 	operation int32
 	until     Until
@@ -201,7 +201,7 @@ func (e *Engine) startOperations() {
 	}
 }
 
-// beginOperation begins an operation that waits for nothing more, as far as its unit lets it.
+// beginOperation starts an operation that waits for nothing more, or queues it for its unit.
 func (w *worker) beginOperation(id int32) {
 	o := &w.operations[id]
 	if o.unit >= 0 {
@@ -234,13 +234,13 @@ func (w *worker) beginOperation(id int32) {
 	}
 }
 
-// operationReached has those begin that waited for nothing but what now happens with an operation.
+// operationReached records an event of an operation, and starts the operations that waited for nothing else.
 func (w *worker) operationReached(id int32, what Until) {
 	w.occurrences = append(w.occurrences, occurrence{id, what})
 	w.notifyFollowers()
 }
 
-// notifyFollowers tells followers of all that has happened. What that begins may happen at once too.
+// notifyFollowers passes all events to followers, including those that follow at once.
 func (w *worker) notifyFollowers() {
 	for i := 0; i < len(w.occurrences); i++ {
 		p := w.occurrences[i]
@@ -261,7 +261,7 @@ func (w *worker) notifyFollowers() {
 	w.occurrences = w.occurrences[:0]
 }
 
-// endOperation takes note of an operation's end, and has its unit go on.
+// endOperation records an operation's end, and starts the next one of its unit.
 func (w *worker) endOperation(o *operation) {
 	o.ended = w.now
 	w.openOperations--
@@ -278,7 +278,7 @@ func (w *worker) endOperation(o *operation) {
 	}
 }
 
-// acknowledged takes note of a flow of a send that has ended.
+// acknowledged records the end of a flow of a send.
 func (w *worker) acknowledged(send int32) {
 	o := &w.operations[send]
 	if o.left--; o.left == 0 {
@@ -286,7 +286,7 @@ func (w *worker) acknowledged(send int32) {
 	}
 }
 
-// Sent takes note that a flow's last packet has begun to leave.
+// Sent records that a flow's last packet has started to leave.
 func (r *partitionState) Sent(_ vtime.Time, s *hostagent.Sender) {
 	w := r.worker
 	send := w.flows[s.Flow].Send - 1
@@ -296,7 +296,7 @@ func (r *partitionState) Sent(_ vtime.Time, s *hostagent.Sender) {
 	}
 }
 
-// Delivered takes note of a flow that has all arrived.
+// Delivered records that a flow has arrived completely.
 func (r *partitionState) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	w := r.worker
 	receive := w.flows[x.Flow].Receive - 1
@@ -306,7 +306,7 @@ func (r *partitionState) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	}
 }
 
-// notifyStarts tells the observer of flows that operations have started, in the order of time.
+// notifyStarts passes flows that operations have started to the observer, in the order of time.
 func (e *Engine) notifyStarts() {
 	if len(e.startedFlows) == 0 {
 		return
@@ -324,14 +324,13 @@ func (e *Engine) notifyStarts() {
 	e.startedFlows = e.startedFlows[:0]
 }
 
-// Operation is when an operation began and ended; vtime.Never: it has not. It is to be asked between two events.
+// Operation returns when an operation started and ended; vtime.Never before. Call it between two events.
 func (e *Engine) Operation(id int) (began, ended vtime.Time) {
 	return e.operations[id].began, e.operations[id].ended
 }
 
-// OpenOperations is how many operations have not ended; Pending is how many flows are to start at a time, and
-// operations compute.
+// OpenOperations returns the number of operations that have not ended.
 func (e *Engine) OpenOperations() int { return e.openOperations }
 
-// Pending is that.
+// Pending returns the number of flows scheduled to start, and of operations that compute.
 func (e *Engine) Pending() int { return e.scheduledStarts }

@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PanicError says that a congestion control has panicked. The engine is left in the middle of an event: it can say what
-// it has counted, and neither go on nor be checked.
+// PanicError reports a panic of a congestion control. The engine stopped in the middle of an event: its counts can be
+// read, but it can neither continue nor be checked.
 type PanicError struct {
 	Place string // the congestion control and its flow
 	Time  vtime.Time
@@ -17,8 +17,8 @@ type PanicError struct {
 	File string
 }
 
-// guest is a panic's value of a congestion control that was read from a file: it says what is wrong there, and keeps
-// where that was.
+// guest is the panic value of a congestion control that was read from a file. It has the message, and the position in
+// the file.
 type guest interface {
 	error
 	Guest() string
@@ -35,8 +35,8 @@ func (p *PanicError) Error() string {
 	return text
 }
 
-// Panicked is what to say after a panic out of Run or Step, which whoever called it has recovered from; nil if no
-// congestion control was at work.
+// Panicked describes a panic that the caller of Run or Step has recovered from; nil if no congestion control was
+// running.
 func (e *Engine) Panicked(value any, stack []byte) *PanicError {
 	if g, ok := value.(guest); ok {
 		stack = []byte(g.Guest())

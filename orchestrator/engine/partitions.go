@@ -14,8 +14,8 @@ import (
 // windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
 const windowLookaheads = 16
 
-// windowLength is the time between two barriers. Where it shows when one was, it is as short as can be: messages of
-// credits rest, and receivers' reports and grants end, when a window does.
+// windowLength returns the time between two barriers. It is as short as possible where results depend on it: credit
+// messages come to rest, and receivers' reports and grants end, at a barrier.
 func (e *Engine) windowLength() vtime.Time {
 	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN || e.hosts.Grants || e.flowsReport {
 		return e.lookahead
@@ -23,7 +23,7 @@ func (e *Engine) windowLength() vtime.Time {
 	return windowLookaheads * e.lookahead
 }
 
-// drive takes every partition from one time, before which nothing is left to happen, to another.
+// drive takes every partition from one time, before which no event is left, to another.
 func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
 	if len(e.partitions) == 1 {
 		return e.driveAlone(end, drain, poll)
@@ -37,7 +37,7 @@ func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
 	return nil
 }
 
-// drivePhases is drive where there are several partitions.
+// drivePhases is drive for several partitions.
 func (e *Engine) drivePhases(from, end vtime.Time, poll *poll) error {
 	if len(e.phases) == 2 {
 		return e.driveInTurns(from, end, poll)
@@ -53,7 +53,7 @@ func (e *Engine) drivePhases(from, end vtime.Time, poll *poll) error {
 	return nil
 }
 
-// driveInTurns is drivePhases for two: each goes two lookaheads on, while the other is one behind.
+// driveInTurns is drivePhases for two phases: each advances two lookaheads at a time, while the other is one behind.
 func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
 	turn := 0
 	for at := from; at < end; turn++ {
@@ -65,7 +65,7 @@ func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
 	return e.drivePhase(turn%2, end, poll)
 }
 
-// driveAlone is drive where there is one partition.
+// driveAlone is drive for one partition.
 func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	events := &e.partitions[0].events
 	for events.Next() < end {
@@ -88,7 +88,7 @@ func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	return nil
 }
 
-// drivePhase takes the partitions of a phase to the given time, which no other partition may be further behind than the
+// drivePhase takes the partitions of a phase to the given time. No other partition may be further behind than the
 // lookahead.
 func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
 	if e.workers != nil {

@@ -14,7 +14,7 @@ import (
 // them does not go unseen, the engine reads them too, as they arrive and whatever becomes of them, and holds what
 // leaves against that.
 
-// readPause takes note of a PFC frame that arrived at a port.
+// readPause records a PFC frame that arrived at the port.
 func (p *port) readPause(now vtime.Time, f *frame.Frame) {
 	if !isPFC(f.Data()) {
 		return
@@ -32,21 +32,21 @@ func (p *port) readPause(now vtime.Time, f *frame.Frame) {
 	}
 }
 
-// isPFC says whether a frame is one to stop this end of the link (IEEE 802.1Qbb): programs send others of its type.
+// isPFC reports whether a frame is a PFC frame (IEEE 802.1Qbb). Programs send other frames of its EtherType.
 func isPFC(data []byte) bool {
 	return wire.Ethernet(data).Type() == wire.EtherTypeMACControl && wire.Ethernet(data).Dst() == wire.PFCMAC &&
 		wire.PFC(data).Opcode() == wire.OpcodePFC
 }
 
-// mayNotLeave says whether a data frame leaves a port although its priority is paused there, by the pipeline's word or
-// by the PAUSEs that came.
+// mayNotLeave reports whether a data frame leaves a port although its priority is paused there, according to the
+// pipeline or to the PAUSEs that arrived.
 func (w *worker) mayNotLeave(p *port, f *frame.Frame) bool {
 	byFrames := p.pauses>>f.Priority&1 != 0 && p.pausing.stopped[f.Priority] > w.now
 	return (byFrames || w.state.Paused(int(p.id), f.Priority, w.now)) && !w.mayLeavePaused(p, f)
 }
 
-// mayLeavePaused says whether a frame may leave a port although its priority is paused there: past a storm that the
-// watchdog has forwarded, or, as an answer, out of a host that answers all the same.
+// mayLeavePaused reports whether a frame may leave a port although its priority is paused: the watchdog forwards a
+// storm, or the frame is an answer of a host that sends answers when paused.
 func (w *worker) mayLeavePaused(p *port, f *frame.Frame) bool {
 	if p.isSwitch {
 		return w.switches[p.index].Ignores(int(p.id), f.Priority)
@@ -78,7 +78,7 @@ func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 	}
 }
 
-// beginPause forgets what was lost of earlier pauses of a priority.
+// beginPause forgets the lost PAUSEs of earlier pauses of a priority.
 func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 	f.pausedAt[priority] = now
 	for i := range f.lostPauses {
@@ -89,8 +89,8 @@ func (f *portFault) beginPause(priority uint8, now vtime.Time) {
 	f.lostPauses = slices.DeleteFunc(f.lostPauses, func(l lostPause) bool { return l.priorities == 0 })
 }
 
-// pauseWasLost says whether a fault lost a PAUSE that would have stopped the frame: one of the present pause, which the
-// peer would have had before it sent the frame. That was a cable's delay ago at least, when all partitions have been.
+// pauseWasLost reports whether a fault lost a PAUSE of the present pause that would have stopped the frame. The peer
+// would have had it at least a cable's delay ago, a time that all partitions have passed.
 func (l *links) pauseWasLost(f *frame.Frame) bool {
 	if f.InPort < 0 || !l.ports[f.InPort].faulty {
 		return false

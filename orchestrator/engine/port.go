@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// port is the engine's side of a port: the transmitter and the wire. What every frame touches comes first, in two cache
-// lines.
+// port is the engine's side of a port: the transmitter and the wire. The fields that every frame touches come first, in
+// two cache lines.
 type port struct {
 	id        int32
 	peer      int32
@@ -56,7 +56,8 @@ func (p *port) serialise(lineBytes int64) vtime.Time {
 	return p.rate.TimeFor(lineBytes)
 }
 
-// queueControl queues a control frame at a host's port, before all else. Switches' ports have a traffic manager.
+// queueControl queues a control frame at a host's port, ahead of all other frames. Switches' ports have a traffic
+// manager.
 func (p *port) queueControl(f *frame.Frame) {
 	if p.control == nil {
 		p.control = &frame.Queue{}
@@ -64,13 +65,13 @@ func (p *port) queueControl(f *frame.Frame) {
 	p.control.Push(f)
 }
 
-// pausing is what a port knows of the PAUSEs of each priority. Of most ports none is ever sent.
+// pausing holds what a port knows of the PAUSEs of each priority. Most ports never receive or send one.
 type pausing struct {
 	stopped   [switchagent.Priorities]vtime.Time // until when it is paused by the frames that arrived
-	refreshAt [switchagent.Priorities]vtime.Time // when a PAUSE is to be sent again; older refresh events are stale
+	refreshAt [switchagent.Priorities]vtime.Time // when a PAUSE is to be renewed; older refresh events are stale
 }
 
-// pausings is the port's, from the first PAUSE on.
+// pausings returns the port's pausing record, which it creates on first use.
 func (p *port) pausings() *pausing {
 	if p.pausing == nil {
 		p.pausing = &pausing{}
@@ -78,7 +79,7 @@ func (p *port) pausings() *pausing {
 	return p.pausing
 }
 
-// portFault is what is wrong, or has been, with a port and the wire from it.
+// portFault holds the present faults of a port and the wire from it, and what they have cost.
 type portFault struct {
 	down    bool
 	loss    float64 // probability that the wire loses a frame
@@ -100,13 +101,14 @@ type portFault struct {
 	storm    *injectedStorm
 }
 
-// draw is the next random number of a port's, from 0 up to 1: by count, so that no order of events can change it.
+// draw returns the port's next random number in [0, 1). It depends on a count, so the order of other events cannot
+// change it.
 func (f *portFault) draw() float64 {
 	f.draws++
 	return splitmix.Float(splitmix.At(f.seed, f.draws-1))
 }
 
-// fate is what becomes of a frame on the wire; Losses: it arrives.
+// fate returns why the wire loses the next frame of n bytes; Losses if it arrives.
 func (f *portFault) fate(n int) Loss {
 	if f.loss > 0 && f.draw() < f.loss {
 		return LossWire
@@ -122,17 +124,17 @@ func (f *portFault) fate(n int) Loss {
 	return Losses
 }
 
-// receiver is a slow receiver at work.
+// receiver is the state of a slow receiver.
 type receiver struct {
 	Receiver
 	queue    frame.Queue
 	buffered int64      // their sizes, as switches count them
 	drained  vtime.Time // when the first of queue is taken; Never without any
 	pausing  bool
-	pauseAt  vtime.Time // when PAUSE is sent again
+	pauseAt  vtime.Time // when PAUSE is renewed
 }
 
-// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE whatever it has buffered.
+// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE regardless of its buffer.
 type injectedStorm struct {
 	priorities uint8
 	interval   vtime.Time
@@ -146,7 +148,7 @@ func (p *port) receiver() *receiver {
 	return p.fault.receiver
 }
 
-// Loss is why a fault cost a frame.
+// Loss is the cause of a frame's loss by a fault.
 type Loss uint8
 
 // Causes of losses.

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PairConfig is a queue pair of a program to be opened.
+// PairConfig describes a queue pair of a program.
 type PairConfig struct {
 	Interface int // index of the NIC
 	Program   qp.Program
@@ -24,8 +24,8 @@ type PairConfig struct {
 	SignalAll               bool             // every work request has a completion
 }
 
-// Pair is a queue pair of a program. While it is connected it is among the Flows, as one to the host at its other end.
-// Its methods are to be called between two events.
+// Pair is a queue pair of a program. While it is connected, Flows has it as a flow to the host at its other end. Call
+// its methods between two events.
 type Pair struct {
 	engine      *Engine
 	queue       *qp.QueuePair
@@ -84,7 +84,7 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	return p, nil
 }
 
-// pairConfig is what a NIC is to know of a queue pair, with a number of its own. The engine is ready for it then.
+// pairConfig returns a NIC's configuration of a queue pair, with a new number. It starts the engine.
 func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	if c.Interface < 0 || c.Interface >= len(e.nics) {
 		return own, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
@@ -100,7 +100,7 @@ func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	}, nil
 }
 
-// pairNumber is a number that no queue pair has.
+// pairNumber returns an unused queue pair number.
 func (e *Engine) pairNumber() (uint32, error) {
 	const numbers = 1<<24 - 1 - firstPair // the last is of multicast groups (IBTA volume 1 section 3.5.10)
 	if len(e.pairs.open)+len(e.datagrams) >= numbers/2 {
@@ -115,16 +115,16 @@ func (e *Engine) pairNumber() (uint32, error) {
 	}
 }
 
-// Number is its number, which no other has.
+// Number returns its number, which is unique.
 func (p *Pair) Number() uint32 { return p.queue.Number }
 
-// State is its state.
+// State returns its state.
 func (p *Pair) State() qp.State { return p.queue.State() }
 
-// Queue is the queue pair itself: to be read.
+// Queue returns the queue pair itself, which callers may only read.
 func (p *Pair) Queue() *qp.QueuePair { return p.queue }
 
-// Init lets receive requests be posted: RESET becomes INIT.
+// Init allows receive requests: RESET becomes INIT.
 func (p *Pair) Init() error { return p.queue.Init() }
 
 // Ready connects it, so that it receives: INIT becomes RTR. Of flow, Source is its own host and Size 0.
@@ -175,7 +175,7 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	return nil
 }
 
-// Send has it send requests: RTR becomes RTS.
+// Send allows send requests: RTR becomes RTS.
 func (p *Pair) Send(r qp.Requester) error { return p.queue.Start(r) }
 
 // PostSend appends a copy of a work request to the send queue. In ERROR it is completed at once.
@@ -193,13 +193,13 @@ func (p *Pair) PostReceive(w *qp.ReceiveRequest) error { return p.queue.PostRece
 // Fail puts it into ERROR: all that has not been completed is flushed.
 func (p *Pair) Fail() { p.queue.Fail(p.engine.now) }
 
-// Reset takes it back to RESET. Nothing is completed.
+// Reset returns it to RESET, and completes nothing.
 func (p *Pair) Reset() {
 	p.disconnect()
 	p.queue.Reset()
 }
 
-// Close ends it. Nothing is completed, and its program is not called again.
+// Close closes it, and completes nothing. Its program is not called again.
 func (p *Pair) Close() {
 	p.Reset()
 	delete(p.engine.pairs.open, p.Number())
@@ -224,8 +224,8 @@ func (p *Pair) disconnect() {
 	p.flow = -1
 }
 
-// peer is the queue pair at the other end; nil unless each is connected to the other, for the first time, and both
-// count from one PSN. What programs say of each other may be wrong.
+// peer returns the queue pair at the other end; nil unless both are connected to each other for the first time, and
+// count from the same PSN. Programs may report wrong values.
 func (p *Pair) peer() *Pair {
 	q := p.queue
 	o := p.engine.pairs.open[q.Remote.QP]
@@ -238,7 +238,7 @@ func (p *Pair) peer() *Pair {
 	return o
 }
 
-// checkPair: what a queue pair sent has arrived exactly once, and no packet came twice without a reason.
+// checkPair checks that what a queue pair sent arrived exactly once, and that no packet came twice without a reason.
 func (e *Engine) checkPair(p *Pair) {
 	o := p.peer()
 	if o == nil {
@@ -261,8 +261,8 @@ func (e *Engine) checkPair(p *Pair) {
 	}
 }
 
-// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and get to
-// a queue pair alone. Its methods are to be called between two events.
+// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and reach
+// only queue pairs. Call its methods between two events.
 type Datagrams struct {
 	*qp.Datagrams
 	engine *Engine

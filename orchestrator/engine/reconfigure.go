@@ -57,8 +57,8 @@ func (e *Engine) fitSwitch(index int) {
 	e.switches[index].Fit(buffer, ports)
 }
 
-// fitHeadroom has a switch's port hold what its cable, which has changed, can have in flight. It never becomes less:
-// what a longer cable holds arrives all the same.
+// fitHeadroom grows the headroom of a switch's port to what its changed cable can have in flight. Headroom never
+// shrinks: what a longer cable holds still arrives.
 func (e *Engine) fitHeadroom(p *port) {
 	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
 		return
@@ -72,8 +72,8 @@ func (e *Engine) fitHeadroom(p *port) {
 	}
 }
 
-// describeCable tells the pipelines what they know of a port's cable, and has the switches at its ends make the
-// headroom that it needs, if that is theirs to choose.
+// describeCable updates the pipelines' data about a port's cable, and the headroom of the switches at its ends if it is
+// automatic.
 func (e *Engine) describeCable(p *port) {
 	fill.Cable(&e.state.Ports[p.id], p.rate, p.delay)
 	if p.isSwitch {
@@ -83,7 +83,7 @@ func (e *Engine) describeCable(p *port) {
 	e.fitHeadroom(&e.ports[p.peer])
 }
 
-// describeDetector tells the pipelines how long port p is undetermined.
+// describeDetector updates how long the pipelines treat port p as undetermined.
 func (e *Engine) describeDetector(p *port) {
 	r := &e.state.Ports[p.id]
 	planned, _ := e.cableOf(p)

@@ -9,14 +9,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Progress is told now and then how far the run is.
+// Progress receives the state of a run now and then.
 type Progress func(now vtime.Time, t *Totals)
 
 // leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What
 // PAUSE, or a want of credits, stops in a cycle is stopped for good, and the messages go on.
 const leastQuiescence = 200 * vtime.Millisecond
 
-// quiescenceTimeout is that time in a fabric: longer than any of its timers.
+// quiescenceTimeout returns a fabric's quiescence timeout, which is longer than any of its timers.
 func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowControl) vtime.Time {
 	p := max(leastQuiescence, 4*hosts.RetransmitTimeout, 4*hosts.CNPInterval, 4*f.longestTimer())
 	for i := range plan.Ports {
@@ -105,7 +105,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	return nil
 }
 
-// notifyObserver tells the observer what it has not been told of, in the order of time.
+// notifyObserver passes pending events to the observer, in the order of time.
 func (e *Engine) notifyObserver() {
 	e.monitor.notifyPFC()
 	e.notifyStarts()
@@ -128,7 +128,7 @@ func (e *Engine) notifyObserver() {
 	e.monitor.notifyFaults()
 }
 
-// earliest is when the next event or call is; vtime.Never without any.
+// earliest returns the time of the next event or call; vtime.Never without any.
 func (e *Engine) earliest() vtime.Time {
 	at := e.nextEvent()
 	if len(e.calls) > 0 {
@@ -137,8 +137,8 @@ func (e *Engine) earliest() vtime.Time {
 	return at
 }
 
-// quiescent says whether nothing of any flow has moved for long, and nothing more is to come: no flow is to start, none
-// waits for its pace, and no fault is to come or go.
+// quiescent reports whether no flow has made progress for long and none can: no flow is scheduled to start, none waits
+// for its pace, and no fault is to come.
 func (e *Engine) quiescent(now vtime.Time) bool {
 	if now-e.lastProgress <= e.quiescence || e.scheduledStarts > 0 || e.pendingCalls > 0 {
 		return false
@@ -151,7 +151,7 @@ func (e *Engine) quiescent(now vtime.Time) bool {
 	return true
 }
 
-// barrier does what has waited for all partitions to be at the end of a synchronisation window.
+// barrier does the work that needs all partitions at the end of a synchronisation window.
 func (e *Engine) barrier(now vtime.Time) {
 	for _, f := range e.receiversToEnd {
 		e.endReceiver(f)

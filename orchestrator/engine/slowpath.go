@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// slowPath is what switches need for frames that the pipelines do not forward, on a live fabric.
+// slowPath holds what switches of a live fabric need for frames that the pipelines do not forward.
 type slowPath struct {
 	processors []switchagent.Processor // by switch
 	trees      [][]int32               // by switch, the ports by which what is for all goes on
@@ -19,10 +19,10 @@ type slowPath struct {
 	querier    bool                    // a host has asked who is in a group
 }
 
-// isSwitch says whether an address is one of those that are switches', as the pipelines know them.
+// isSwitch reports whether an address is in the range of switches, as the pipelines know it.
 func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
 
-// switchOf is the index of the switch with an address; -1 if there is none.
+// switchOf returns the index of the switch with an address; -1 without one.
 func (w *worker) switchOf(a wire.Addr) int {
 	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(w.switches) {
 		return i
@@ -41,7 +41,7 @@ func (e *Engine) newProcessors() {
 	e.slowPath.findTrees(&e.links)
 }
 
-// findTrees spans the switches that links join, by those that are up, and forgets the ways to switches.
+// findTrees computes spanning trees over the links that are up, and forgets the paths to switches.
 func (s *slowPath) findTrees(l *links) {
 	if s.processors == nil {
 		return
@@ -74,7 +74,7 @@ func (s *slowPath) findTrees(l *links) {
 	s.trees = trees
 }
 
-// wayTo is the port of a switch by which a frame to another gets there by the fewest links; -1: there is none.
+// wayTo returns the port by which one switch reaches another over the fewest links; -1 without a path.
 func (s *slowPath) wayTo(l *links, from, to int) int32 {
 	ways := s.ways[to]
 	if ways == nil {
@@ -93,7 +93,7 @@ func (s *slowPath) wayTo(l *links, from, to int) int32 {
 	return ways[from]
 }
 
-// forProcessor says whether the pass of a program's frame has come to what a switch's processor deals with.
+// forProcessor reports whether the switch's processor must handle a program's frame after its pass.
 func (w *worker) forProcessor(f *frame.Frame) bool {
 	x := w.pass
 	switch x.Verdict {
@@ -150,7 +150,7 @@ func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 	return w.answer(in, f, switchagent.CauseOwn, 0)
 }
 
-// answer has a switch's processor answer a frame that came by port in, which ends, by the same port.
+// answer lets a switch's processor answer a frame from port in, through the same port. The frame ends.
 func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
 	on := &switchagent.Link{Between: wire.Between{From: w.plan.Ports[in.id].MAC, To: w.plan.Ports[in.peer].MAC}}
 	if far := &w.ports[in.peer]; !far.isSwitch {
@@ -226,9 +226,9 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return w.enqueue(out, f, priority)
 }
 
-// flood sends copies of a frame that came by port in, and is for all hosts, along the tree. Who is in a group switches
-// are told, and keep to themselves, as no router asks them: every group goes to all. Once a host has asked itself, it
-// gets the answers (RFC 4541, section 2.1.1).
+// flood sends copies of a frame from port in, which is for all hosts, along the tree. Switches ignore memberships, as no
+// router asks for them: every group goes to all. Once a host has asked itself, it receives the answers (RFC 4541,
+// section 2.1.1).
 func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {
 	case switchagent.MembershipLink:

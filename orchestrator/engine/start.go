@@ -5,7 +5,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// start readies the engine as the first event comes.
+// start prepares the engine for its first event.
 func (e *Engine) start() {
 	if e.started {
 		return
@@ -19,10 +19,10 @@ func (e *Engine) start() {
 	}
 }
 
-// deep says whether RoCE frames have headers beyond what IPv4 takes without telemetry.
+// deep reports whether RoCE frames have longer headers than IPv4 without telemetry.
 func (w *worker) deep() bool { return w.features.Telemetry || w.plan.IP == wire.V6 }
 
-// keepHeaders has a pool keep no more of frames than the plane asks for, and the tracer's notes.
+// keepHeaders limits a pool's frames to what the plane needs, and adds the tracer's notes.
 func (e *Engine) keepHeaders(p *frame.Pool) {
 	if !e.plane.CarriesPayload() {
 		p.HeadersOnly(e.deep())
@@ -32,5 +32,5 @@ func (e *Engine) keepHeaders(p *frame.Pool) {
 	}
 }
 
-// idle says whether nothing moves any more: no flow or operation is open and no frame is anywhere.
+// idle reports whether nothing can move any more: no flow or operation is open and no frame exists.
 func (w *worker) idle() bool { return w.openFlows == 0 && w.openOperations == 0 && w.pool.Out() == 0 }

@@ -9,16 +9,16 @@ import (
 // What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
 // All of this is for a fabric of one partition, between two events.
 
-// Start readies the engine for its first step.
+// Start prepares the engine for its first step.
 func (e *Engine) Start() { e.start() }
 
-// Next is when the next event or call is; vtime.Never without any.
+// Next returns the time of the next event or call; vtime.Never without any.
 func (e *Engine) Next() vtime.Time { return e.earliest() }
 
-// Reach has virtual time be at least at. Nothing may be due before.
+// Reach advances virtual time to at. Nothing may be due before.
 func (e *Engine) Reach(at vtime.Time) { e.now = max(e.now, at) }
 
-// Step does the first thing that is due: a call or an event, at the given time, which is Next.
+// Step executes the first call or event, which is due at the given time: that of Next.
 func (e *Engine) Step(at vtime.Time) error {
 	if at >= e.deadlocks.next {
 		e.pollDeadlock(at)
@@ -44,15 +44,15 @@ func (e *Engine) Step(at vtime.Time) error {
 	return err
 }
 
-// NotifyObserver tells the observer what a function has done that ran between two events. It returns the error that
-// ends the run, if there is one.
+// NotifyObserver passes the effects of a function that ran between two events to the observer. It returns the error
+// that ends the run, if any.
 func (e *Engine) NotifyObserver() error {
 	e.notifyObserver()
 	return e.failed
 }
 
-// Offer takes a frame that a program sent out of a port at a virtual time, which may be to come; false if the port is
-// no host's. whole is false if data is not all of the frame.
+// Offer accepts a frame that a program sent out of a port at a virtual time, which may be in the future. It returns
+// false if the port is no host's. whole is false if data is only a part of the frame.
 func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	if port < 0 || port >= len(e.ports) || e.ports[port].hostStack == nil {
 		return false
@@ -61,6 +61,6 @@ func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	return true
 }
 
-// Replies has f called as a program's frame has gone up the stack of a host, by the port that it came to: what the
-// stack has answered is of this moment.
+// Replies sets a function to call with the port when a program's frame has gone up a host's stack: the stack's answers
+// belong to that moment.
 func (e *Engine) Replies(f func(port int)) { e.replies = f }

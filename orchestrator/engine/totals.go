@@ -1,6 +1,6 @@
 package engine
 
-// Totals are an engine's counts over the run.
+// Totals holds an engine's counts over the run.
 type Totals struct {
 	Events   int64
 	Passes   int64  // through the pipelines, triggers included
@@ -25,7 +25,7 @@ func (a *Amount) add(n int) {
 	a.Bytes += int64(n)
 }
 
-// takeFrom takes over what another has counted.
+// takeFrom adds another worker's counts, and resets them.
 func (t *Totals) takeFrom(o *Totals) {
 	t.Events += o.Events
 	t.Passes += o.Passes

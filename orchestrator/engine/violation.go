@@ -15,7 +15,7 @@ type Violation struct {
 	Times     int // that it was broken there, in this way
 }
 
-// String is the violation as a sentence.
+// String returns the violation as a sentence.
 func (v Violation) String() string {
 	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Place, v.Time, v.Detail)
 	if v.Times > 1 {
@@ -29,13 +29,13 @@ const maxViolations = 100
 // NothingDropped is the invariant of lossless classes.
 const NothingDropped = "nothing is dropped in a lossless class"
 
-// brokenInvariant is an invariant that was broken in a partition; -1: at a barrier.
+// brokenInvariant is a violation with the partition in which it was found; -1: at a barrier.
 type brokenInvariant struct {
 	partition int32
 	*Violation
 }
 
-// fail notes a broken invariant.
+// fail records a broken invariant.
 func (w *worker) fail(invariant, place, format string, args ...any) *Violation {
 	v := &Violation{Invariant: invariant, Place: place, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
 	if len(w.broken) < w.maxBroken {
@@ -44,7 +44,7 @@ func (w *worker) fail(invariant, place, format string, args ...any) *Violation {
 	return v
 }
 
-// Broken are the invariants that have been broken so far.
+// Broken returns the invariants broken so far.
 func (e *Engine) Broken() []Violation {
 	all := make([]Violation, len(e.broken))
 	for i := range e.broken {
@@ -53,5 +53,5 @@ func (e *Engine) Broken() []Violation {
 	return all
 }
 
-// PlaneFailed notes that the plane has given up: no invariant can be checked then.
+// PlaneFailed records that the plane has failed: no invariant can be checked then.
 func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }

@@ -34,7 +34,7 @@ func (d watchdogs) of(port int32, priority uint8) *watch {
 	return &d[int(port)*switchagent.Priorities+int(priority)]
 }
 
-// watchPort begins to watch the queues of a port that are paused.
+// watchPort starts to watch the paused queues of a port.
 func (d watchdogs) watchPort(w *worker, p *port) {
 	if !p.isSwitch || !w.settings[p.index].PFC.Watchdog.On() {
 		return
@@ -58,7 +58,7 @@ func (d watchdogs) setTimer(w *worker, id int32, priority uint8, at vtime.Time) 
 	w.push(w.ports[id].partition, at, eventWatch, id<<3|int32(priority))
 }
 
-// setWatchdog changes the watchdog of a switch that works: storms end, and queues that are paused are watched anew.
+// setWatchdog changes the watchdog of a running switch: storms end, and paused queues are watched anew.
 func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 	settings := &e.settings[index].PFC
 	was := settings.Watchdog
@@ -87,7 +87,7 @@ func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 	return nil
 }
 
-// endStorm has a queue be as any other again.
+// endStorm returns a queue to normal.
 func (watchdogs) endStorm(w *worker, p *port, priority uint8, forward bool) {
 	if forward {
 		w.switches[p.index].Ignore(int(p.id), priority, false)
@@ -152,7 +152,7 @@ func (watchdogs) startStorm(w *worker, p *port, priority uint8, dog *switchagent
 	return w.freed(s)
 }
 
-// Stormy says whether the watchdog takes the queue of port p and a priority to be in a PFC storm.
+// Stormy reports whether the watchdog considers the queue of port p and a priority to be in a PFC storm.
 func (e *Engine) Stormy(p int, priority uint8) bool {
 	return e.watchdogs != nil && e.watchdogs[p*switchagent.Priorities+int(priority)].storm
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Way is the same of a flow that there is, as routes are now, after faults. It ends at a switch that has no route.
-// Where load balancing moves packets it is the ports of all their ways.
+// Way returns the path of a flow under the present routes, after faults. It ends at a switch without a route. Where
+// load balancing moves packets, it has the ports of all paths.
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
 	if e.plan.Balancing.Moving {
@@ -19,7 +19,7 @@ func (e *Engine) Way(flow int) []topologies.PortID {
 	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }
 
-// CutOff is where a flow's packets, or its answers, cannot get on as routes and links are now.
+// CutOff is the position at which a flow's packets, or its answers, cannot continue.
 type CutOff struct {
 	// Port is the first of their way whose link is down; where there is no route, that of the host that they are for.
 	Port topologies.PortID
@@ -29,8 +29,8 @@ type CutOff struct {
 	Back    bool // it is the answers that cannot get on
 }
 
-// CutOff says where a flow is cut off; false if it is not. Where load balancing moves packets it is so only if no way
-// is left.
+// CutOff returns where a flow is cut off; false if it is not. Where load balancing moves packets, a flow is cut off only
+// if no path is left.
 func (e *Engine) CutOff(flow int) (CutOff, bool) {
 	f := &e.flows[flow]
 	if c, found := e.cutOff(f.Source, f.Destination, f.Ports); found {

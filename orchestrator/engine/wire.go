@@ -5,8 +5,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flight is the frames on the wire from a port, in order. The arrival times stand beside each other: scheduling the
-// next arrival touches no frame, which has long left the processor's cache. They are in a row of stretches, which wires
+// flight holds the frames on the wire from a port, in order. Their arrival times are adjacent: scheduling the
+// next arrival touches no frame, which has long left the processor's cache. They are in a list of chunks, which wires
 // give each other: of tens of thousands of wires few have many frames at a time.
 type flight struct {
 	head, tail *wireChunk // where the first frame is, and the last; nil: there is none
@@ -15,17 +15,19 @@ type flight struct {
 	bytes      int64
 }
 
+// wireChunk holds some of the frames on a wire.
 type wireChunk struct {
 	frames [7]frameInFlight // with next two cache lines
 	next   *wireChunk
 }
 
+// frameInFlight is a frame on a wire, with its arrival time.
 type frameInFlight struct {
 	frame   *frame.Frame
 	arrival vtime.Time
 }
 
-// chunkPool are those that no wire has.
+// chunkPool holds the chunks that no wire uses.
 type chunkPool []*wireChunk
 
 func (s *chunkPool) get() *wireChunk {
@@ -38,7 +40,7 @@ func (s *chunkPool) get() *wireChunk {
 	return x
 }
 
-// balance takes half of what another has more than this, if that is much.
+// balance takes half of the surplus of another pool, if that is large.
 func (s *chunkPool) balance(o *chunkPool) {
 	const much = 1024
 	if more := len(*o) - len(*s); more > much {
@@ -64,7 +66,7 @@ func (w *flight) push(f *frame.Frame, arrival vtime.Time, free *chunkPool) {
 	w.bytes += int64(f.Length)
 }
 
-// pop takes the first frame. There must be one.
+// pop removes and returns the first frame. The wire must not be empty.
 func (w *flight) pop(free *chunkPool) *frame.Frame {
 	s := w.head
 	f := s.frames[w.from].frame
@@ -86,7 +88,7 @@ func (w *flight) pop(free *chunkPool) *frame.Frame {
 	return f
 }
 
-// first is the frame that pop would take; nil if the wire is empty.
+// first returns the first frame; nil if the wire is empty.
 func (w *flight) first() *frame.Frame {
 	if w.count == 0 {
 		return nil
@@ -94,7 +96,7 @@ func (w *flight) first() *frame.Frame {
 	return w.head.frames[w.from].frame
 }
 
-// next is when the first frame arrives; vtime.Never if the wire is empty.
+// next returns when the first frame arrives; vtime.Never if the wire is empty.
 func (w *flight) next() vtime.Time {
 	if w.count == 0 {
 		return vtime.Never
@@ -102,7 +104,7 @@ func (w *flight) next() vtime.Time {
 	return w.head.frames[w.from].arrival
 }
 
-// end is when the last frame arrives. There must be one.
+// end returns when the last frame arrives. The wire must not be empty.
 func (w *flight) end() vtime.Time { return w.tail.frames[w.to-1].arrival }
 
 func (w *flight) each(f func(*frame.Frame)) {

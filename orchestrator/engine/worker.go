@@ -10,12 +10,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// none is no partition.
+// noPartition stands for no partition: work at a barrier, or between two events.
 const noPartition = -1
 
-// A worker drives partitions, one after the other. It has what changes with every frame and belongs to no partition:
-// the time, the pass, the pool of frames, the counts. So several workers can drive partitions at once, and what they
-// have counted is put together when all are done.
+// A worker drives partitions, one after the other. It holds what changes with every frame and belongs to no partition:
+// the time, the pass, the pool of frames, the counts. So several workers can drive partitions at once. Their counts are
+// summed when all have finished.
 type worker struct {
 	*fabric
 
@@ -36,18 +36,18 @@ type worker struct {
 	lastEvent       vtime.Time // of any event so far
 	lastFrameEnd    vtime.Time // of any frame
 	lastProgress    vtime.Time // when a frame of a flow last left a port
-	prefetchSum     int32      // keeps the compiler from dropping warm's loads
+	prefetchSum     int32      // keeps the compiler from removing expectArrivals' loads
 	drivenPartition int32      // partition; -1: none
 	constructing    int32      // 1 + the flow whose congestion control is being made; 0: none
 
 	openFlows       int                   // flows with a size that have not ended
 	pastGrants      hostagent.GrantCounts // sums over the flows that have ended
-	scheduledStarts int                   // flows that are to start at a time, and operations that compute
+	scheduledStarts int                   // flows scheduled to start, and operations that compute
 	openOperations  int                   // operations that have not ended
-	startedFlows    []int32               // flows that an operation has started, and the observer has not been told of
-	occurrences     []occurrence          // of operations, of which the followers have not been told
-	finishedFlows   []int32               // flows that have ended and the observer has not been told of
-	receiversToEnd  []int32               // flows that have ended and whose receivers have not been told
+	startedFlows    []int32               // flows that an operation has started, for the observer
+	occurrences     []occurrence          // of operations, for their followers
+	finishedFlows   []int32               // flows that have ended, for the observer
+	receiversToEnd  []int32               // flows that have ended, whose receivers end at the next barrier
 
 	lost    [Losses]Amount // by faults
 	credits creditCounts
@@ -62,8 +62,8 @@ type worker struct {
 	_ [8]int64
 }
 
-// phaseOutput is what a worker hands over at the end of a phase: what concerns partitions that other workers may be
-// driving.
+// phaseOutput holds what a worker hands over at the end of a phase, because it concerns partitions that other workers
+// may be driving.
 type phaseOutput struct {
 	remoteArrivals []remoteArrival       // by partitions that this one has sent something
 	receivers      []*hostagent.Receiver // of flows that have started
@@ -73,13 +73,13 @@ type phaseOutput struct {
 	events         int64
 }
 
-// remoteArrival is when something reaches a partition that nothing was on its way to.
+// remoteArrival is the time of a partition's first frame from another partition.
 type remoteArrival struct {
 	partition int32
 	at        vtime.Time
 }
 
-// interruption says that driving a partition ended in the middle: with an error, or else a panic.
+// interruption records that driving a partition ended early, with an error or a panic.
 type interruption struct {
 	partition    int32
 	err          error
@@ -87,8 +87,8 @@ type interruption struct {
 	constructing int32 // as the worker's
 }
 
-// fabric is what all workers drive. What is a partition's, a port or one end of a flow, changes as that partition is
-// driven; all else does between two events.
+// fabric holds what all workers share. Ports and ends of flows change as their partition is driven; all else changes
+// between two events.
 type fabric struct {
 	plane       plane.Plane
 	firstWorker *worker
@@ -106,8 +106,8 @@ type fabric struct {
 	datagrams map[uint32]*Datagrams // of programs, by number
 }
 
-// scheduleArrival has a frame that leaves a port for a wire with nothing on it arrive. Another partition expects it
-// from when that is driven on: its queue is out of the processor's cache now, and may have other partitions beside it.
+// scheduleArrival schedules the arrival of a frame that leaves port p for an empty wire. Another partition schedules it
+// when it is driven next, as its queue is not in the processor's cache now.
 func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
 	far := w.ports[p.peer].partition
 	switch {
@@ -120,7 +120,7 @@ func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
 	}
 }
 
-// cableOf is the cable of a switch's port as planned, and as it is.
+// cableOf returns the cable of a switch's port as planned, and as it is now.
 func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
 	peer := &w.ports[p.peer]
 	planned = &w.cables[p.index][topologies.PortID(p.id)-w.plan.Nodes[w.plan.Switch[p.index]].Ports[0]]

@@ -103,7 +103,7 @@ func (e *Engine) driveConcurrently(phase, workers int, end vtime.Time, poll *pol
 	return poll.counts(n, e)
 }
 
-// driveClaimed takes a partition to the end of the phase, if there is anything to do.
+// driveClaimed drives a partition to the end of the phase, if it has events.
 func (t *workerGroup) driveClaimed(w *worker, partition int32) {
 	if w.due[partition] >= t.end {
 		return
@@ -127,7 +127,7 @@ func (t *workerGroup) driveClaimed(w *worker, partition int32) {
 	}
 }
 
-// firstInterruption is what one worker would have ended with; nil: nothing.
+// firstInterruption returns the interruption that a single worker would have met; nil without one.
 func (e *Engine) firstInterruption() (first *interruption) {
 	if e.workers == nil {
 		return nil
@@ -142,8 +142,8 @@ func (e *Engine) firstInterruption() (first *interruption) {
 	return first
 }
 
-// mergePhase has other partitions know what a phase's have sent them, and puts the invariants that were broken in it,
-// of which so many were before, in the order in which one worker would have found them.
+// mergePhase delivers what a phase's partitions have for others, and sorts the invariants broken in it, beyond the
+// first before, into the order of a single worker.
 func (e *Engine) mergePhase(before int) {
 	e.fabric.concurrent, e.maxBroken = false, maxViolations
 	for i, w := range e.workers.all {
@@ -167,7 +167,7 @@ func (e *Engine) mergePhase(before int) {
 	}
 }
 
-// mergeCounts puts together what all workers have counted.
+// mergeCounts sums the counts of all workers.
 func (e *Engine) mergeCounts() {
 	if e.workers == nil {
 		return
@@ -202,7 +202,7 @@ func (c *creditCounts) takeFrom(o *creditCounts) {
 	*o = creditCounts{}
 }
 
-// Trim lets go of memory that frames to come would need. A run has ended, or nearly all frames have.
+// Trim frees memory kept for future frames. Call it when the run, or nearly all of its frames, has ended.
 func (e *Engine) Trim() {
 	workers := []*worker{&e.worker}
 	if e.workers != nil {
@@ -220,7 +220,7 @@ type poll struct {
 	watch Watch
 }
 
-// counts takes note of n events more, and calls the Watch if it is time.
+// counts adds n events, and calls the Watch when it is due.
 func (p *poll) counts(n int64, e *Engine) error {
 	if p.left -= n; p.left > 0 {
 		return nil
@@ -233,8 +233,8 @@ func (p *poll) counts(n int64, e *Engine) error {
 	return p.watch(e.now, &e.Totals)
 }
 
-// Watch is called now and then between two events, with how far the run is. An error of it ends the run, which returns
-// that error.
+// Watch is called now and then between two events, with the progress of the run. An error ends the run, which returns
+// it.
 type Watch func(now vtime.Time, t *Totals) error
 
 // eventsPerPoll is the events between two calls of Watch.
