@@ -132,8 +132,7 @@ var mayImport = map[string][]string{
 		"orchestrator/engine/partition",
 	},
 	"experiments/jsonschema": {
-		"experiments/collective", "experiments/measure", "experiments/scenario",
-		"experiments/workload", "topologies", "hostagent", "switchagent", "settings",
+		"experiments/lab", "experiments/measure", "experiments/scenario", "topologies", "switchagent", "settings",
 	},
 	"experiments/headroom": {
 		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",

@@ -2,8 +2,7 @@
 // editors: completion, the meaning of keys, and mistakes as one writes. pausenet validate says more than a schema can:
 // names, and what is between two keys.
 //
-// The settings of switches and hosts, faults and the constants of congestion controls are of their tables. The rest is
-// written here, and a test holds it to the keys that the decoders ask for.
+// The keys are those of the tables by which these files are read.
 package jsonschema
 
 import (
@@ -12,6 +11,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/keys"
@@ -30,7 +30,8 @@ var Kinds = []string{"scenario", "topology", "sweep", "exercise", "hidden"}
 // Of is the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
 	build := map[string]func() node{
-		"scenario": ofScenario, "topology": ofTopology, "sweep": ofSweep, "exercise": ofExercise, "hidden": ofHidden,
+		"scenario": scenario.Keys().JSONSchema, "topology": func() node { return ref("topology") }, "sweep": ofSweep,
+		"exercise": lab.Keys().JSONSchema, "hidden": lab.HiddenKeys().JSONSchema,
 	}[kind]
 	if build == nil {
 		return nil, fmt.Errorf("there is no schema of %q: write one of %s", kind, strings.Join(Kinds, ", "))
@@ -54,8 +55,6 @@ func ref(name string) node { return node{"$ref": "#/$defs/" + name} }
 
 func text(doc string) node { return node{"type": "string", "description": doc} }
 
-func words(doc string, choices ...string) node { return node{"enum": choices, "description": doc} }
-
 // with is a node with a description.
 func with(doc string, n node) node {
 	n = maps.Clone(n)
@@ -77,16 +76,8 @@ func object(properties node, required ...string) node {
 	return n
 }
 
-func count(doc string) node { return node{"type": "integer", "minimum": 1, "description": doc} }
-
-func flag(doc string) node { return node{"type": "boolean", "description": doc} }
-
 // names are nodes' names, or sequences of them such as H2..H15.
 func names(doc string) node { return with(doc, list(node{"type": "string"})) }
-
-func ofTopology() node { return ref("topology") }
-
-func ofScenario() node { return scenario.Keys().JSONSchema() }
 
 func switchSettings() node {
 	s := switchagent.Default()

@@ -3,23 +3,16 @@ package jsonschema_test
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/pausenet/pausenet/experiments/scenario"
 
 	yaml "github.com/goccy/go-yaml"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pausenet/pausenet/experiments/jsonschema"
-	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 // files are those of the repository, by kind.
@@ -155,135 +148,4 @@ func TestRefused(t *testing.T) {
 	if _, err := jsonschema.Of("page"); err == nil {
 		t.Error("there is a schema of pages")
 	}
-}
-
-// own are mappings whose keys are the user's.
-var own = []string{
-	"quick", "cc", "cc.*", "switch.scheduler.dwrr", "controllers.*.set",
-	"controllers.*.switch.scheduler.dwrr",
-}
-
-// TestKeys: the keys that the decoders know are those of the schema, in every mapping of the repository's scenarios and
-// exercises.
-func TestKeys(t *testing.T) {
-	known := asked{}
-	for name, data := range read(t, "scenario") {
-		_, err := scenario.Reading{Asked: func(mapping *yamlspec.Value, keys []string) {
-			path := mapping.Path()
-			if mapping.File() != name {
-				path = strings.TrimSuffix("topology."+path, ".") // in a file of its own
-			}
-			known.note(path, keys)
-		}}.Parse(name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	known.compare(t, "scenario")
-	for _, path := range []string{
-		"", "switch.pfc", "flows.*", "faults.*", "workloads.*.incast", "topology.leafspine",
-		"report.*.series.*",
-	} {
-		if known[path] == nil {
-			t.Errorf("nothing was read at %q", path)
-		}
-	}
-
-	known = asked{}
-	for name, data := range read(t, "exercise") {
-		_, err := lab.Reading{Asked: func(mapping *yamlspec.Value, keys []string) { known.note(mapping.Path(), keys) }}.Parse(
-			"", name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	known.compare(t, "exercise")
-	for _, path := range []string{"", "hand_in", "hand_in.answers.*", "runs.*", "checks.*", "score.*"} {
-		if known[path] == nil {
-			t.Errorf("nothing was read at %q", path)
-		}
-	}
-}
-
-// asked are the keys that decoders know, by path.
-type asked map[string][]string
-
-// theirs are names of the user's in paths: what stands below these.
-var theirs = []string{"cc", "answers", "runs"}
-
-func (a asked) note(path string, keys []string) {
-	words := strings.Split(path, ".")
-	for i, word := range words {
-		if _, err := strconv.Atoi(word); err == nil || i > 0 && slices.Contains(theirs, words[i-1]) {
-			words[i] = "*"
-		}
-	}
-	path = strings.Join(words, ".")
-	for _, key := range keys {
-		if !slices.Contains(a[path], key) {
-			a[path] = append(a[path], key)
-		}
-	}
-}
-
-func (a asked) compare(t *testing.T, kind string) {
-	t.Helper()
-	text, err := jsonschema.Of(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	for path, keys := range a {
-		if slices.Contains(own, path) {
-			continue
-		}
-		part := objectAt(schema, schema, path)
-		if part == nil {
-			t.Errorf("the schema of %ss has no %s", kind, path)
-			continue
-		}
-		of := slices.Sorted(maps.Keys(part["properties"].(map[string]any)))
-		slices.Sort(keys)
-		if !slices.Equal(of, keys) {
-			t.Errorf("%s: %s has the keys\n%q, in the schema\n%q", kind, path, keys, of)
-		}
-	}
-}
-
-// objectAt is the object of a schema at a path, nil if there is none.
-func objectAt(root, at map[string]any, path string) map[string]any {
-	if ref, ok := at["$ref"].(string); ok {
-		at = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-	}
-	if choices, ok := at["anyOf"].([]any); ok {
-		for _, c := range choices {
-			if found := objectAt(root, c.(map[string]any), path); found != nil {
-				return found
-			}
-		}
-		return nil
-	}
-	word, rest, _ := strings.Cut(path, ".")
-	var next any
-	switch {
-	case path == "":
-		if at["properties"] == nil {
-			return nil
-		}
-		return at
-	case word == "*" && at["type"] == "object":
-		next = at["additionalProperties"]
-	case word == "*":
-		next = at["items"]
-	default:
-		properties, _ := at["properties"].(map[string]any)
-		next = properties[word]
-	}
-	if next, ok := next.(map[string]any); ok {
-		return objectAt(root, next, rest)
-	}
-	return nil
 }

@@ -19,7 +19,7 @@
 // Where what is:
 //
 //   - An exercise: exercise.go; builtin.go (those that come with the program, and how one is found).
-//   - Its file: read.go (hand-ins and runs), read_checks.go; hidden.go (what a teacher adds).
+//   - Its file: read_keys.go (its keys), read.go (hand-ins and runs), read_checks.go; hidden.go (what a teacher adds).
 //   - A student's folder: start.go writes it, submission.go reads it.
 //   - A grade: check.go, runs.go (the runs that it needs) and words.go (what was required and measured).
 //   - A class: class.go (its hand-ins, and the files about them).

@@ -104,7 +104,8 @@ type Check struct {
 	Least, Most, Is *float64
 	Tolerance       float64
 
-	kindOf *measure.Kind // of Setting
+	kindOf  *measure.Kind // of Setting
+	verdict []string      // as it is read
 }
 
 // Total is what all checks are worth.

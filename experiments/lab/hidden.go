@@ -48,9 +48,8 @@ func (e *Exercise) WithHidden(folder fs.FS) (*Exercise, error) {
 }
 
 func (d *reader) hidden(root *yamlspec.Value) {
-	m := root.Mapping()
 	replace := false
-	m.Get("replace").Bool(&replace)
+	m := hiddenKeys(&replace).Decode(root)
 	if replace {
 		d.e.Checks = nil
 	}
@@ -65,7 +64,6 @@ func (d *reader) hidden(root *yamlspec.Value) {
 			d.score(item)
 		}
 	}
-	m.Done()
 	if len(d.e.Checks) == 0 {
 		root.Errorf("with replace: true the checks are the hidden ones, and there are none")
 	}

@@ -102,18 +102,7 @@ func (e *Exercise) run(name string) *Run {
 
 // Parse reads exercise.yaml. It opens no file.
 func Parse(name, file string, data []byte) (*Exercise, error) {
-	return Reading{}.Parse(name, file, data)
-}
-
-// Reading is how an exercise is read.
-type Reading struct {
-	// Asked, if it is there, is told of each mapping that is read, and of the keys that may be in it.
-	Asked func(mapping *yamlspec.Value, known []string)
-}
-
-// Parse is Parse with this way of reading.
-func (r Reading) Parse(name, file string, data []byte) (*Exercise, error) {
-	report := &yamlspec.Report{Asked: r.Asked}
+	report := new(yamlspec.Report)
 	root := report.Parse(file, data)
 	d := &reader{e: &Exercise{Name: name, Seeds: map[string][]uint64{}}}
 	if root != nil {
@@ -126,12 +115,8 @@ func (r Reading) Parse(name, file string, data []byte) (*Exercise, error) {
 }
 
 func (d *reader) exercise(root *yamlspec.Value) {
-	m := root.Mapping()
-	m.Need("title").String(&d.e.Title)
-	m.Need("goal").String(&d.e.Goal)
-	m.Get("minutes").Int(&d.e.Minutes, 1, 10000)
-	m.Get("check_time").Time(&d.e.CheckTime)
-	d.handIns(m.Need("hand_in"))
+	m := d.e.keys().Decode(root)
+	d.handIns(m.Get("hand_in"))
 	for _, item := range few(m.Get("give")) {
 		var file string
 		if item.String(&file) && !fileName.MatchString(file) {
@@ -141,14 +126,13 @@ func (d *reader) exercise(root *yamlspec.Value) {
 	}
 	d.runs(m.Get("runs"))
 	d.seeds(m.Get("seeds"))
-	for _, item := range few(m.Need("checks")) {
+	for _, item := range few(m.Get("checks")) {
 		d.check(item)
 	}
 	for _, item := range few(m.Get("score")) {
 		d.score(item)
 	}
-	d.points(m.Get("wrong"), &d.e.Wrong)
-	m.Done()
+	checkPoints(m.Get("wrong"), d.e.Wrong)
 }
 
 // few are the items of a list that is not too long.
@@ -191,11 +175,8 @@ func (d *reader) handIns(v *yamlspec.Value) {
 	m := v.Mapping()
 	d.entries(m.Get("answers"), itemName, "peak_queue", func(name string, _, value *yamlspec.Value) {
 		q := Question{Name: name}
-		fields := value.Mapping()
-		fields.Need("question").String(&q.Text)
 		kind := "number"
-		fields.Get("kind").Choice(&kind, "number", "time", "rate", "size")
-		fields.Done()
+		q.keys(&kind).Decode(value)
 		q.Kind = map[string]measure.Kind{
 			"number": measure.KindCount, "time": measure.KindTime, "rate": measure.KindRate,
 			"size": measure.KindSize,
@@ -237,7 +218,6 @@ func (d *reader) handIns(v *yamlspec.Value) {
 			d.e.Controllers = append(d.e.Controllers, names)
 		}
 	}
-	m.Done()
 }
 
 // unsafePlace says why a student may not be allowed to change a place of a scenario: there values may name files, and a
@@ -263,16 +243,14 @@ func (d *reader) runs(v *yamlspec.Value) {
 		if d.e.run(name) != nil {
 			key.Errorf("there is a run %s already", name)
 		}
-		m := value.Mapping()
-		file := m.Need("scenario")
-		if file.String(&r.Scenario) && !fileName.MatchString(r.Scenario) {
+		m := r.keys().Decode(value)
+		file := m.Get("scenario")
+		if r.Scenario != "" && !fileName.MatchString(r.Scenario) {
 			file.Errorf("%q: a scenario is a file of %s/ or of hand_in, called like fabric.yaml", r.Scenario, ownFolder)
 		}
-		m.Need("cc").String(&r.CC)
-		if with := m.Get("with"); with.String(&r.With) && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
+		if with := m.Get("with"); r.With != "" && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
 			with.Errorf("%q: with names a scenario of hand_in, whose values another scenario is run with", r.With)
 		}
-		m.Done()
 		d.e.Runs = append(d.e.Runs, r)
 	})
 }
@@ -300,12 +278,9 @@ func (d *reader) seeds(v *yamlspec.Value) {
 	})
 }
 
-func (d *reader) points(v *yamlspec.Value, into *Points) {
-	var x float64
-	if v.Float(&x) {
-		if x < 0 || x > 1000 || x*100 != float64(int(x*100)) {
-			v.Errorf("points are from 0 to 1000, with two decimals at most")
-		}
-		*into = Points(x)
+// checkPoints reports points that are no whole hundredths.
+func checkPoints(v *yamlspec.Value, p Points) {
+	if p*100 != Points(int(p*100)) {
+		v.Errorf("points are from 0 to 1000, with two decimals at most")
 	}
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,26 +16,30 @@ func (d *reader) check(v *yamlspec.Value) {
 		return
 	}
 	var c Check
-	m := v.Mapping()
-	m.Need("title").String(&c.Title)
-	d.points(m.Need("points"), &c.Points)
-	m.Get("with_previous").Bool(&c.Chained)
-	m.Get("hint").String(&c.Hint)
-	m.Get("look_at").String(&c.LookAt)
+	m := c.keys().Decode(v)
+	checkPoints(m.Get("points"), c.Points)
 	answer, verdict, metric := written(m.Get("answer")), written(m.Get("verdict")), written(m.Get("metric"))
 	setting, steps := written(m.Get("setting")), written(m.Get("steps"))
-	d.runName(m.Get("run"), &c.Run)
+	d.runName(m.Get("run"), c.Run)
 	switch {
 	case answer != nil && verdict != nil || setting != nil && (answer != nil || verdict != nil || metric != nil):
 		v.Errorf("answer, verdict, setting and metric: a check is of one of them")
 	case setting != nil:
 		d.setting(v, m, setting, &c)
+		others(m, "a setting", "of", "least", "most")
 	case answer != nil:
 		d.answer(v, m, answer, metric, &c)
+		others(m, "an answer", append([]string{"is", "tolerance", "metric", "relative_to"}, measure.FlowSetKeys...)...)
 	case verdict != nil:
-		d.verdict(m, verdict, &c)
+		if len(few(verdict)) == 0 {
+			verdict.Errorf("a verdict that the run may have is missing: PASS, WARN or FAIL, or several of them")
+		}
+		for _, word := range c.verdict {
+			c.Verdict = append(c.Verdict, measure.Status(word))
+		}
+		others(m, "a verdict", "message")
 	case steps != nil:
-		steps.Int(&c.MostSteps, 1, 100_000)
+		others(m, "steps")
 	case metric != nil:
 		d.figure(m, &c.Row)
 		kind, _ := c.kind()
@@ -43,14 +48,28 @@ func (d *reader) check(v *yamlspec.Value) {
 		if m.Get("least") == nil && m.Get("most") == nil {
 			v.Errorf("a metric is bounded: give least, most or both")
 		}
+		others(m, "a metric", append([]string{"least", "most", "relative_to"}, measure.FlowSetKeys...)...)
 	default:
 		v.Errorf("a check has an answer, a verdict, a setting, steps or a metric")
 	}
 	if c.Run == "" && answer == nil && setting == nil {
 		v.Errorf("missing key %q", "run")
 	}
-	m.Done()
 	d.e.Checks = append(d.e.Checks, c)
+}
+
+// ofKinds are the keys of checks that not all kinds of checks have.
+var ofKinds = append([]string{
+	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "tolerance", "setting", "of",
+}, measure.FlowSetKeys...)
+
+// others reports keys that a kind of check does not have, besides the one that makes it of this kind.
+func others(m *yamlspec.Mapping, kind string, known ...string) {
+	for _, key := range ofKinds {
+		if !slices.Contains(known, key) && !strings.HasSuffix(kind, key) {
+			m.Key(key).Errorf("%s has no effect on a check of %s", key, kind)
+		}
+	}
 }
 
 // written is a value, or nil if nothing stands there: "verdict:" alone makes no check.
@@ -71,7 +90,7 @@ func (c *Check) kind() (k measure.Kind, known bool) {
 
 func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *yamlspec.Value, c *Check) {
 	var q *Question
-	if answer.String(&c.Answer) {
+	if c.Answer != "" {
 		if q = d.e.question(c.Answer); q == nil {
 			var names []string
 			for i := range d.e.Answers {
@@ -81,10 +100,6 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 		}
 	}
 	is := written(m.Get("is"))
-	m.Get("tolerance").Float(&c.Tolerance)
-	if c.Tolerance < 0 || c.Tolerance > 1 {
-		m.Get("tolerance").Errorf("a tolerance is a part of the value, from 0 to 1, such as 5%%")
-	}
 	switch {
 	case is != nil && metric != nil:
 		is.Errorf("is and metric: an answer is compared with one of them")
@@ -105,9 +120,11 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 
 // setting reads a bound on a value of a changed scenario. Its kind is that of the bound.
 func (d *reader) setting(v *yamlspec.Value, m *yamlspec.Mapping, setting *yamlspec.Value, c *Check) {
-	setting.String(&c.Setting)
-	of := m.Need("of")
-	if of.String(&c.Changed) {
+	of := m.Get("of")
+	if of == nil {
+		v.Errorf("missing key %q", "of")
+	}
+	if c.Changed != "" {
 		if changed := d.e.changed(c.Changed); changed == nil {
 			of.Errorf("hand_in has no scenario %q", c.Changed)
 		} else if !changed.may(c.Setting) {
@@ -142,36 +159,21 @@ func anyKind(text string) (kind *measure.Kind, value float64) {
 	return nil, 0
 }
 
-func (d *reader) verdict(m *yamlspec.Mapping, verdict *yamlspec.Value, c *Check) {
-	items := few(verdict)
-	if len(items) == 0 {
-		verdict.Errorf("a verdict that the run may have is missing: PASS, WARN or FAIL, or several of them")
-	}
-	for _, item := range items {
-		var word string
-		if item.Choice(&word, string(measure.Pass), string(measure.Warn), string(measure.Fail)) {
-			c.Verdict = append(c.Verdict, measure.Status(word))
-		}
-	}
-	m.Get("message").String(&c.Message)
-}
-
-// runName reads the name of a run that there is.
-func (d *reader) runName(v *yamlspec.Value, into *string) {
-	if !v.String(into) || d.e.run(*into) != nil {
+// runName reports a name of no run.
+func (d *reader) runName(v *yamlspec.Value, name string) {
+	if name == "" || d.e.run(name) != nil {
 		return
 	}
 	var names []string
 	for i := range d.e.Runs {
 		names = append(names, d.e.Runs[i].Name)
 	}
-	v.Errorf("there is no run %q%s", *into, yamlspec.Suggest(*into, names))
+	v.Errorf("there is no run %q%s", name, yamlspec.Suggest(name, names))
 }
 
 // figure reads which figure of a run is meant.
 func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
-	row.FigureKeys().Read(m)
-	d.runName(m.Get("relative_to"), &row.RelativeTo)
+	d.runName(m.Get("relative_to"), row.RelativeTo)
 	known := measure.MetricByName(row.Metric)
 	if known == nil {
 		return
@@ -214,11 +216,8 @@ func bound(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
 // score reads a figure by which hand-ins are ranked.
 func (d *reader) score(v *yamlspec.Value) {
 	var s Score
-	m := v.Mapping()
-	run := m.Need("run")
-	d.runName(run, &s.Run)
-	m.Need("metric")
+	m := s.keys().Decode(v)
+	d.runName(m.Get("run"), s.Run)
 	d.figure(m, &s.Row)
-	m.Done()
 	d.e.Score = append(d.e.Score, s)
 }

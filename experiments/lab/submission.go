@@ -191,7 +191,7 @@ func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) 
 	}
 	switch kind(ours) {
 	case "mapping":
-		for _, key := range keys(theirs, ours) {
+		for _, key := range keysOf(theirs, ours) {
 			compare(child(theirs, key), child(ours, key), at, strings.TrimPrefix(path+"."+key, "."), c)
 		}
 	case "list":
@@ -210,8 +210,8 @@ func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) 
 	}
 }
 
-// keys are those of either mapping.
-func keys(mappings ...*yamlspec.Value) []string {
+// keysOf returns the keys that any of the mappings has.
+func keysOf(mappings ...*yamlspec.Value) []string {
 	var all []string
 	for _, v := range mappings {
 		if v == nil {

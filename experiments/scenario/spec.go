@@ -72,8 +72,6 @@ type Reading struct {
 	Count bool
 	// Sources, if set, reads the files (files.Recorded), including the scenario's own.
 	Sources *files.Sources
-	// Asked, if set, is called with each mapping that is read and the keys that it may have.
-	Asked func(mapping *yamlspec.Value, known []string)
 }
 
 // Load reads and resolves a scenario with these options.
@@ -176,7 +174,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		recipe.sources = new(files.Sources)
 		recipe.sources.Add(filename, data)
 	}
-	report := &yamlspec.Report{Asked: r.Asked, Elsewhere: settingsNamed, Sources: recipe.sources}
+	report := &yamlspec.Report{Elsewhere: settingsNamed, Sources: recipe.sources}
 	root := report.Parse(filename, data)
 	if root.Has("sweep") {
 		root.Mapping().Key("sweep").Errorf("this is a sweep, not a scenario: run it with pausenet sweep %s", filename)

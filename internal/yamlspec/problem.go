@@ -78,8 +78,6 @@ func (ps Problems) Error() string {
 
 // Report collects the problems of one reading, which may span files (a scenario and its topology).
 type Report struct {
-	// Asked, if it is there, is told of each mapping that was read, and of the keys that its decoder knows.
-	Asked func(mapping *Value, known []string)
 	// Elsewhere, if set, returns the full paths at which an unknown key would be known.
 	Elsewhere func(key string) []string
 	// Sources are where files are read from that a file names; nil: from where they are.

@@ -265,9 +265,6 @@ func (m *Mapping) Done() {
 	if m.value == nil {
 		return
 	}
-	if asked := m.value.source.report.Asked; asked != nil {
-		asked(m.value, m.known)
-	}
 	known := make(map[string]bool, len(m.known))
 	names := make([]string, 0, len(m.known)) // some are asked for twice
 	for _, k := range m.known {

@@ -1,0 +1,121 @@
+package lab
+
+import (
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/keys"
+)
+
+// Keys returns the keys of exercise.yaml.
+func Keys() keys.Table { return new(Exercise).keys() }
+
+func (e *Exercise) keys() keys.Table {
+	answers := func() keys.Schema { return new(Question).keys(new(string)).JSONSchema() }
+	files := func() keys.Schema { return keys.ListOf(keys.String) }
+	either := func() keys.Schema { return keys.ListOf(files()) }
+	return append(keys.Table{
+		keys.Text("title", &e.Title).Need().Means("title of the exercise"),
+		keys.Text("goal", &e.Goal).Need().Means("what a student can do afterwards, in a sentence"),
+		keys.Integer("minutes", &e.Minutes).Between("1", "10000").Usually("none").Means("minutes that a student takes"),
+		keys.Time("check_time", &e.CheckTime).Usually("none").Means("how long a check takes on a laptop"),
+		keys.GroupOf("hand_in", &keys.Group{}).Need(),
+		keys.Other("hand_in.answers", "mappings by name", named(answers)).Means(
+			"questions of answers.yaml, by the answer's name"),
+		keys.Other("hand_in.scenarios", "lists by file", named(files)).Means(
+			"files of start/, and the places that a student may change: switch.pfc.xoff"),
+		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
+			"several of which one is handed in: [[control.star, control.wasm]]"),
+		keys.Other("give", "files", files).Means("files of start/ that are not handed in"),
+		pointsKey("wrong", &e.Wrong).Means("points of the submission in wrong/"),
+	}, partKeys(true)...)
+}
+
+// HiddenKeys returns the keys of hidden.yaml.
+func HiddenKeys() keys.Table { return hiddenKeys(new(bool)) }
+
+func hiddenKeys(replace *bool) keys.Table {
+	return append(keys.Table{
+		keys.Flag("replace", replace).Means("`true`: these checks replace those that students have"),
+	}, partKeys(false)...)
+}
+
+// partKeys returns the keys that both files have.
+func partKeys(checked bool) keys.Table {
+	runs := func() keys.Schema { return new(Run).keys().JSONSchema() }
+	seeds := func() keys.Schema { return keys.ListOf(keys.Schema{"type": []any{"string", "integer"}}) }
+	checks := keys.List("checks", new(Check).keys).Means("what is checked")
+	checks.Required = checked
+	return keys.Table{
+		keys.Other("runs", "mappings by name", named(runs)).Means("runs that checks look at"),
+		keys.Other("seeds", "lists by file", named(seeds)).Usually("the scenario's own").Means(
+			"seeds of a scenario, by its file: figures are means over them"),
+		checks,
+		keys.List("score", new(Score).keys).Means("figures whose geometric mean ranks submissions, the least first"),
+	}
+}
+
+// named describes a mapping whose keys are the teacher's.
+func named(value func() keys.Schema) func() keys.Schema {
+	return func() keys.Schema { return keys.Schema{"type": "object", "additionalProperties": value()} }
+}
+
+func pointsKey(name string, points *Points) keys.Key {
+	return keys.Number(name, (*float64)(points)).Between("0", "1000")
+}
+
+func (q *Question) keys(kind *string) keys.Table {
+	return keys.Table{
+		keys.Text("question", &q.Text).Need().Means("what is asked"),
+		keys.Choice("kind", kind, "number", "time", "rate", "size").Usually("number").Means("what the answer is"),
+	}
+}
+
+func (r *Run) keys() keys.Table {
+	return keys.Table{
+		keys.Text("scenario", &r.Scenario).Need().Means("a file of scenarios/, or the student's"),
+		keys.Text("cc", &r.CC).Need().Means("a controller, a variant of the scenario's, or a file of hand_in"),
+		keys.Text("with", &r.With).Means("a scenario of hand_in, with whose values this one is run"),
+	}
+}
+
+// figureKeys returns the keys that name a figure of a run.
+func figureKeys(run *string, row *measure.PublishedRow) keys.Table {
+	return append(row.FigureKeys(),
+		keys.Text("run", run).Means("run of the figure"),
+		keys.Text("relative_to", &row.RelativeTo).Means("a run: bounds are changes relative to it in percent"))
+}
+
+func (s *Score) keys() keys.Table {
+	t := figureKeys(&s.Run, &s.Row)
+	for _, name := range []string{"run", "metric"} {
+		t.Find(name).Required = true
+	}
+	return t
+}
+
+func (c *Check) keys() keys.Table {
+	bound := func(name, doc string) keys.Key {
+		return keys.Other(name, "a value", func() keys.Schema { return keys.Schema{"type": []any{"string", "number"}} }).
+			Means(doc)
+	}
+	return slices.Concat(keys.Table{
+		keys.Text("title", &c.Title).Need().Means("heading of the check"),
+		pointsKey("points", &c.Points).Need().Means("what the check is worth"),
+	}, figureKeys(&c.Run, &c.Row), keys.Table{
+		bound("least", "lower bound with its unit, 5us, or in percent of relative_to, -5%"), bound("most", "upper bound"),
+		keys.Integer("steps", &c.MostSteps).Between("1", "100000").Usually("none").Means("the most steps per call of the " +
+			"student's controller, on average over the run"),
+		keys.Choices("verdict", &c.verdict, string(measure.Pass), string(measure.Warn), string(measure.Fail)).Means(
+			"verdicts that the run may have"),
+		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
+		keys.Text("answer", &c.Answer).Means("an answer of hand_in: it is the run's `metric`, or `is`"),
+		bound("is", "the answer"),
+		keys.Number("tolerance", &c.Tolerance).Between("0", "1").Means("a part of the answer, such as 5%"),
+		keys.Text("setting", &c.Setting).Means("a place that the student may change: what a solution may cost"),
+		keys.Text("of", &c.Changed).Means("the scenario of hand_in with the setting"),
+		keys.Flag("with_previous", &c.Chained).Means("`true`: counts only if the previous check passes"),
+		keys.Text("hint", &c.Hint).Means("shown if the check fails"),
+		keys.Text("look_at", &c.LookAt).Means("what to look at in the page of the run's report"),
+	})
+}
