@@ -43,10 +43,10 @@ func (e *Engine) freeFlow(id int32) {
 // for that.
 const firstQueuePair = 0x11
 
-// queuePair is the queue pair number of both ends of the flow of a number.
+// queuePair returns the queue pair number of both ends of the flow with this number.
 func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
 
-// queuePair is that of the flow of a number, beside those of programs.
+// queuePair returns the queue pair number of a flow, which no queue pair of a program has.
 func (f *fabric) queuePair(flow int) uint32 {
 	if f.features.Live {
 		flow %= firstPair - firstQueuePair

@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Check is the final check: what the engine, the traffic managers, the NICs, the pipelines and the plane counted must
-// agree. It returns every invariant that does not hold, and those broken during the run.
+// Check makes the final check: it compares the counts of the engine, the traffic managers, the NICs, the pipelines and
+// the plane. It returns every invariant that does not hold, and those broken during the run.
 func (e *Engine) Check() []Violation {
 	finalCheck{e}.run()
 	return e.Broken()
@@ -39,7 +39,7 @@ func (e finalCheck) run() {
 	}
 }
 
-// checkFrames: every frame made has ended, is queued or is on a wire.
+// checkFrames checks that every frame made has ended, is queued or is on a wire.
 func (e finalCheck) checkFrames() {
 	var left Amount
 	for i := range e.ports {
@@ -89,7 +89,7 @@ func (e finalCheck) checkFrames() {
 	}
 }
 
-// checkAccounts: what a switch counts of each ingress port as buffered is what its queues hold, and nothing when they
+// checkAccounts checks that a switch's account of each ingress port equals what its queues hold, and is zero when these
 // are empty.
 func (e finalCheck) checkAccounts() {
 	buffered := make([][switchagent.Priorities]uint64, len(e.ports))
@@ -138,7 +138,7 @@ func (e finalCheck) checkAccounts() {
 	}
 }
 
-// checkPorts: the pipelines saw each frame that was sent, and pauses are counted alike by port and by priority.
+// checkPorts checks that the pipelines saw each frame sent, and that pauses by priority add up to the port's.
 func (e finalCheck) checkPorts() {
 	for i := range e.ports {
 		p, r := &e.ports[i], &e.state.Ports[i]
@@ -169,7 +169,7 @@ func (e finalCheck) checkPorts() {
 	}
 }
 
-// checkFlows: each flow arrived so, and no packet came twice without a reason.
+// checkFlows checks each flow, and that no packet came twice without a reason.
 func (e finalCheck) checkFlows() {
 	for i := range e.flows {
 		e.checkFlow(&e.flows[i])
@@ -196,8 +196,8 @@ func (e finalCheck) checkFlows() {
 	}
 }
 
-// checkGranted: what the NICs have granted in all is what flows have been granted, and one that has not heard of all of
-// it still can: a grant is on its way, unless frames were dropped.
+// checkGranted checks that the NICs have granted what flows were granted in total, and that a flow that has not
+// received all of its grant still can: a grant is on its way, unless frames were dropped.
 func (e finalCheck) checkGranted() {
 	flows, awaited := e.pastGrants.Granted, map[uint32]*Flow{}
 	for i := range e.flows {
@@ -243,7 +243,7 @@ func (e finalCheck) checkGranted() {
 	}
 }
 
-// checkLosses: what faults cost in all is what they cost at each port.
+// checkLosses checks that the losses by faults are the sum over all ports.
 func (e finalCheck) checkLosses() {
 	var sum [Losses]Amount
 	for i := range e.ports {
@@ -257,8 +257,8 @@ func (e finalCheck) checkLosses() {
 	}
 }
 
-// checkDrops: every frame that was dropped is counted at a port, by cause: by a traffic manager, by a pipeline, or as a
-// fault's. A live fabric's programs have frames of their own that are no flow's.
+// checkDrops checks that every dropped frame is counted at a port, by cause: by a traffic manager, a pipeline or a
+// fault. It does not apply to live fabrics, whose programs have frames outside of flows.
 func (e finalCheck) checkDrops() {
 	if e.features.Live {
 		return
@@ -296,7 +296,8 @@ const sendableInvariant = "controllers say what can be sent"
 // mostMisled is how many flows whose congestion controls broke it are named.
 const maxNamedControlErrors = 3
 
-// checkControllers: congestion controls say what can be done. The first flows of which that was not so are named.
+// checkControllers checks that congestion controls returned possible values. It names the first flows for which they
+// did not.
 func (e finalCheck) checkControllers() {
 	all := slices.Clone(e.pastControlErrors)
 	for i := range e.flows {
@@ -318,8 +319,8 @@ func (e finalCheck) checkControllers() {
 	}
 }
 
-// checkHostStack: what programs sent, and what switches made of it, has gone up a stack, ended where it was for, or is
-// on its way.
+// checkHostStack checks that frames of programs, and those that switches made of them, have gone up a stack, have ended
+// at their destination, or are on their way.
 func (e finalCheck) checkHostStack() {
 	if !e.features.Live {
 		return

@@ -31,7 +31,7 @@ func (l *links) LinkUp(port int) bool {
 	return l.ports[port].fault == nil || !l.ports[port].fault.down
 }
 
-// Wire returns the present state of the wire from a port.
+// Wire describes the present state of the wire from a port.
 type Wire struct {
 	Rate       units.Rate
 	Delay      vtime.Time
@@ -46,7 +46,7 @@ type Corruption struct {
 	Bit   float64 // bit error rate, FCS included
 }
 
-// Wire is the present state of the wire from a port.
+// Wire returns the present state of the wire from a port.
 func (l *links) Wire(port int) Wire {
 	p := &l.ports[port]
 	w := Wire{Rate: p.rate, Delay: p.delay, Up: l.LinkUp(port)}

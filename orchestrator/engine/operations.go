@@ -81,7 +81,7 @@ type steps struct {
 	edges      []edge // before the run: what waits for what
 }
 
-// edge says which operation waits for another.
+// edge is a wait of one operation for another.
 type edge struct {
 	operation, by int32
 	until         Until

@@ -291,7 +291,7 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 	return d, nil
 }
 
-// Number is its number, which no other has.
+// Number returns its number, which is unique.
 func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
 
 // PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an

@@ -38,7 +38,7 @@ func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
 	return levelsOf(s).check(plan, s)
 }
 
-// LacksBuffer says why lossless frames found the buffer of a switch with these settings and cables full, and what to
+// LacksBuffer returns why lossless frames found the buffer of a switch with these settings and cables full, and what to
 // do.
 func LacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string {
 	return levelsOf(s).lacksBuffer(s, cables)

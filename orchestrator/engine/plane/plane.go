@@ -57,7 +57,7 @@ type Parallel interface {
 	NewPasses() (Passes, *ebpf.Pass, error)
 }
 
-// MachineError says that a plane cannot continue because of what the machine lacks, or of what somebody did to the
+// MachineError reports that a plane cannot continue because of what the machine lacks, or of what somebody did to the
 // fabric there.
 type MachineError struct{ Err error }
 

@@ -39,7 +39,7 @@ func Open(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 	return OpenAs(plane.Wasm, wasm.Load, plan, features)
 }
 
-// OpenAs is Open for pipelines that are loaded in another way, under another name.
+// OpenAs is like Open, but calls load for the pipelines and gives the plane another name.
 func OpenAs(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan,
 	features plane.Features,
 ) (plane.Plane, error) {
