@@ -264,14 +264,17 @@ func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	if err != nil || slices.Contains(lab.Names(), name) {
 		return name, err
 	}
-	path := escape.Line(filepath.Join(folder, lab.LabFile))
+	path, other := escape.Line(filepath.Join(folder, lab.LabFile)), escape.Line(name)
+	against := func(exercise string) string {
+		return escape.Line(commandLine([]string{"pausenet", "lab", "check", "--exercise", exercise, folder}))
+	}
 	if base := filepath.Base(folder); slices.Contains(lab.Names(), base) {
-		fmt.Fprintf(w, "pausenet: the exercise is %s, as the folder's name says; %s names another, %s: --exercise %[3]s checks against that\n",
-			base, path, escape.Line(name))
+		fmt.Fprintf(w, "pausenet: the exercise is %s, by the folder's name. %s names another, %s. To check against that:\n  %s\n",
+			base, path, other, against(name))
 		return base, nil
 	}
-	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s: --exercise NAME checks against one that does\n",
-		path, escape.Line(name))
+	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s. To check against one that does:\n  %s\n",
+		path, other, against("NAME"))
 	return name, nil
 }
 
