@@ -5,9 +5,9 @@ package verbs
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -22,23 +22,14 @@ import (
 // read or written of what comes after it.
 type addressSpace struct{ fd int }
 
-var memoryPath = regexp.MustCompile(`/([0-9]+)(/task/[0-9]+)?/mem$`)
+var memoryPath = regexp.MustCompile(`/([0-9]+)(?:/task/[0-9]+)?/mem$`)
 
-// numbersOf returns the numbers of a process in the PID namespaces that it is in: a /proc may be of any of them.
-func numbersOf(process int) ([]string, error) {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(process) + "/status")
-	if err != nil {
-		return nil, err
-	}
-	_, rest, _ := strings.Cut(string(status), "\nNSpid:")
-	line, _, _ := strings.Cut(rest, "\n")
-	return strings.Fields(line), nil
-}
+// errOther is the error of memory that is another process's than the one that asks.
+var errOther = errors.New("another process's memory")
 
 // isMemory fails for a file that is not a process's memory: that of the process with a number here, whose mappings are
 // checked (mapping.go), or of any if the number is 0. Any other file could have the engine wait, and this function
-// waits for it. The file tells the number that the process has in the PID namespace of its /proc. So a program that has
-// made PID namespaces can still pass another of its own processes off as itself.
+// waits for it.
 func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
@@ -59,11 +50,83 @@ func isMemory(fd, process int) error {
 	if process == 0 {
 		return nil
 	}
-	numbers, err := numbersOf(process)
-	if err == nil && !slices.Contains(numbers, of[1]) {
-		err = errors.New("another process's memory")
+	var memory unix.Stat_t
+	if err := unix.Fstat(fd, &memory); err != nil {
+		return err
 	}
-	return err
+	own := "/proc/" + strconv.Itoa(process)
+	for _, proc := range []string{own + "/root/proc", "/proc"} { // that of the process is of its PID namespace
+		if isOf(process, proc, of, &memory) {
+			return nil
+		}
+	}
+	return errOther
+}
+
+// isOf reports whether memory, a file below a mounted /proc, is that of the process with a number here. The path in
+// that /proc is matched by memoryPath. Its number may be another process's here: what tells processes apart is their PID
+// namespace and their number there. Nothing that is mounted within that /proc is followed.
+func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
+	dir, err := unix.Open(proc, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dir)
+	var there unix.Stat_t
+	f, err := below(dir, path[0][1:], unix.O_PATH)
+	if err != nil {
+		return false
+	}
+	err = unix.Fstat(f, &there)
+	unix.Close(f)
+	if err != nil || there.Dev != memory.Dev || there.Ino != memory.Ino {
+		return false
+	}
+	here, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(here)
+	want, err1 := identityOf(here, strconv.Itoa(process))
+	got, err2 := identityOf(dir, path[1])
+	return err1 == nil && err2 == nil && got == want
+}
+
+// identityOf returns the PID namespace that a process is in and its number there, from a /proc and its number in that.
+func identityOf(proc int, number string) (string, error) {
+	f, err := below(proc, number+"/ns/pid", unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return "", err
+	}
+	name := make([]byte, 64)
+	n, err := unix.Readlinkat(f, "", name)
+	unix.Close(f)
+	if err != nil {
+		return "", err
+	}
+	if f, err = below(proc, number+"/status", unix.O_RDONLY); err != nil {
+		return "", err
+	}
+	file := os.NewFile(uintptr(f), "status")
+	defer file.Close()
+	status, err := io.ReadAll(file)
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(string(status), "\nNSpid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	numbers := strings.Fields(line)
+	if len(numbers) == 0 {
+		return "", errors.New("a status without NSpid")
+	}
+	return string(name[:n]) + " " + numbers[len(numbers)-1], nil
+}
+
+// below opens a path below a folder of the same mount.
+func below(dir int, path string, flags uint64) (int, error) {
+	return unix.Openat2(dir, path, &unix.OpenHow{
+		Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_BENEATH,
+	})
 }
 
 // transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the

@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/hostagent/qp"
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // TestFind looks for memory by right and wrong keys, addresses and rights.
@@ -110,6 +112,50 @@ func TestMemory(t *testing.T) {
 	defer unix.Close(only)
 	if isMemory(only, os.Getpid()) == nil {
 		t.Error("a file that cannot be written was taken")
+	}
+}
+
+// TestMemoryOfNamespaces: a process in nested PID namespaces has the number 1 in the inner one, which the first process
+// of the outer one has there.
+func TestMemoryOfNamespaces(t *testing.T) {
+	testenv.NeedRoot(t)
+	top := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+		"sh", "-c", "unshare --pid --fork --kill-child sleep 60; true")
+	if err := top.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = top.Process.Kill(), top.Wait() })
+	child := func(of int, name string) (process int) {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", of))
+			if _, err := fmt.Sscan(string(text), &process); err != nil {
+				continue
+			}
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process)); string(comm) == name+"\n" {
+				return process
+			}
+		}
+		t.Fatalf("process %d has no child %s", of, name)
+		return 0
+	}
+	outer := child(top.Process.Pid, "sh")
+	process := child(child(outer, "unshare"), "sleep")
+	for path, want := range map[string]error{
+		fmt.Sprintf("/proc/%d/mem", process):               nil,
+		fmt.Sprintf("/proc/%[1]d/task/%[1]d/mem", process): nil,
+		fmt.Sprintf("/proc/%d/root/proc/3/mem", outer):     nil, // by the outer namespace's /proc
+		fmt.Sprintf("/proc/%d/root/proc/1/mem", outer):     errOther,
+		fmt.Sprintf("/proc/%d/mem", outer):                 errOther,
+		"/proc/self/mem":                                   errOther,
+	} {
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := isMemory(fd, process); !errors.Is(err, want) {
+			t.Errorf("%s as the memory of process %d: %v, want %v", path, process, err, want)
+		}
+		unix.Close(fd)
 	}
 }
 
