@@ -74,7 +74,7 @@ func (h *head) lineOf(of map[string]string) (string, error) {
 	}
 	c := &changes[at]
 	if slices.ContainsFunc(h.Nodes, func(n node) bool { return n.Name == c.verb() }) {
-		return "", fmt.Errorf("a node of this fabric is named %s, as what is to be done: use the shell", c.verb())
+		return "", fmt.Errorf("a node of this fabric is named %s, like the command: use the shell", c.verb())
 	}
 	for field, value := range of {
 		if field == "do" {

@@ -305,7 +305,7 @@ func TestFits(t *testing.T) {
 // TestMoment: while a run plays the words about the moment follow it; those for screen readers come less often.
 func TestMoment(t *testing.T) {
 	b := open(t, "#t=0", run(t, burst, true, "dcqcn"))
-	b.Wait("document.querySelector('#moment').textContent.startsWith('1 flow under way')")
+	b.Wait("document.querySelector('#moment').textContent.startsWith('1 flow active')")
 	// The test says when a frame is drawn: two long after all others, which end the run, then 16 that are 300 ms apart.
 	b.Value("window.requestAnimationFrame = (frame) => { window.frame = frame; return 1; }")
 	press(b, " ")
@@ -314,8 +314,8 @@ func TestMoment(t *testing.T) {
 	b.Wait("!document.querySelector('#play').classList.contains('on')")
 	press(b, " ")
 	b.Value("(() => { for (let i = 1; i <= 16; i++) window.frame(window.begin + 300 * i); })()")
-	if got, spoken := b.Text("#moment"), b.Text("#spoken"); !strings.HasPrefix(got, "6 flows under way") ||
-		!strings.HasPrefix(spoken, "1 flow under way") {
+	if got, spoken := b.Text("#moment"), b.Text("#spoken"); !strings.HasPrefix(got, "6 flows active") ||
+		!strings.HasPrefix(spoken, "1 flow active") {
 		t.Errorf("at %s the page says %q, to screen readers %q", b.Text("#clock"), got, spoken)
 	}
 }

@@ -103,7 +103,7 @@ func TestWhy(t *testing.T) {
 func TestWhyMissing(t *testing.T) {
 	b := open(t, "#flow=0", run(t, burst, true, "dcqcn"))
 	if got := b.Text("#selected"); !strings.Contains(got,
-		"It is not recorded: run with --why, by pausenet run burst --why.") {
+		"Not recorded. Run with --why: pausenet run burst --why.") {
 		t.Errorf("the page says %q", got)
 	}
 }

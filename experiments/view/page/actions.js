@@ -15,7 +15,7 @@ export class Actions {
 			b.addEventListener("click", () => this.open(this.opened === name ? null : name));
 			return b;
 		});
-		const start = element("button", { textContent: "start", title: "start the flows of the scenario that the fabric was brought up from" });
+		const start = element("button", { textContent: "start", title: "start the flows of the fabric's scenario" });
 		start.addEventListener("click", () => this.ask({ do: "start" }));
 		this.section = element("section", { id: "actions", ariaLabel: "Change the fabric" },
 			element("div", { className: "bar" }, element("h2", { textContent: "Do" }), ...this.buttons, start), this.place, this.said);
@@ -46,7 +46,7 @@ export class Actions {
 			bad = Boolean(error);
 			text = [line, [said, error].filter(Boolean).join(" ") || "done"];
 		} catch (problem) {
-			text = ["", `Not done: ${problem.message}`];
+			text = ["", `Failed: ${problem.message}`];
 		}
 		this.tell(...text, bad);
 	}

@@ -94,11 +94,11 @@ export class App {
 		const peak = Math.max(...this.fabrics.map((f) => f.peak));
 		const scale = element("li", {}, element("span", { className: "key scale" }), "link 0 to 100 % busy");
 		const all = [scale, item("queue", `queue, to ${bytes(peak)}`), item("pause", "paused")];
-		if (!this.runs[0].live) all.push(item("frame", "PAUSE under way"));
+		if (!this.runs[0].live) all.push(item("frame", "PAUSE in flight"));
 		if (this.runs.some((r) => r.has("marks") && r.most("marks") > 0)) all.push(item("mark", "ECN marks"));
 		if (this.runs.some((r) => r.most("cnms") > 0)) all.push(item("cnm", "CNMs"));
 		if (this.runs.some((r) => r.most("cnps") > 0)) all.push(item("cnp", "CNPs"));
-		if (this.runs.some((r) => !r.head.recorded)) all.push(item("unknown", "not sampled"));
+		if (this.runs.some((r) => !r.head.recorded)) all.push(item("unknown", "not recorded"));
 		if (this.runs.some((r) => r.down && r.ports.some((p) => r.down(p.id, r.end)))) all.push(item("down", "link is down"));
 		return element("ul", { className: "legend", ariaLabel: "Legend" }, ...all);
 	}
@@ -240,7 +240,7 @@ export class App {
 		}
 		for (let i = 0; i < run.flowCount; i++) if (run.state(i, this.time) === 1) under++;
 		const of = this.runs.length > 1 ? `${run.head.label}: ` : "";
-		return `${of}${plural(under, "flow")} under way, ${plural(paused, "port")} paused${where < 0 ? "" : `, longest queue ${bytes(largest)} at ${run.portName(where)}`}.`;
+		return `${of}${plural(under, "flow")} active, ${plural(paused, "port")} paused${where < 0 ? "" : `, longest queue ${bytes(largest)} at ${run.portName(where)}`}.`;
 	}
 
 	// The address says which runs, what is selected and which moment, so that it can be handed on.

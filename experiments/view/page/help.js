@@ -3,27 +3,27 @@
 import { element } from "./format.js";
 
 const keys = [
-	["Space", "play or pause"], ["N  P", "to the next or previous PAUSE"], ["→  ←", "to the next or previous sample; with Shift, a fiftieth of the run"],
-	["B  Shift+B", "to the next or previous bookmark: first PAUSE, storm, deadlock, fault, first flow of a tag"], ["Home  End", "to the begin or the end"],
-	["[  ]", "slower, faster"], ["+  −  F", "magnify the fabric, make it smaller, show all of it; also by wheel, by two fingers, and by dragging"],
-	["/", "search flows"], ["Esc", "let go of what is selected"], ["D", "dark or light"], ["?", "this"],
+	["Space", "play or pause"], ["N  P", "go to the next or previous PAUSE"], ["→  ←", "go to the next or previous sample; with Shift, skip 1/50 of the run"],
+	["B  Shift+B", "go to the next or previous bookmark: first PAUSE, storm, deadlock, fault, first flow of a tag"], ["Home  End", "go to the start or the end"],
+	["[  ]", "slower, faster"], ["+  −  F", "zoom in, zoom out, fit the fabric; the wheel and two fingers zoom too, and dragging moves it"],
+	["/", "search flows"], ["Esc", "clear the selection"], ["D", "switch between dark and light"], ["?", "show this help"],
 ];
 
 const drawn = [
-	"Each link has two lines, one each way: the one on the right of a frame's way is its own. Its colour and width say how busy it was since the last sample.",
-	"A bar at a port is its egress queue; the longest is the largest queue of the run.",
-	"A red hatched line with a pause sign is paused: the port at the sign may not send. Arrows lead to it from who has paused it. A full red dot is a PAUSE under way, an empty one a RESUME.",
-	"Diamonds are packets marked since the last sample, triangles CNMs, rings around hosts CNPs that came to them.",
-	"Click on a link, a node or a flow for its values. In the plots a click goes to a moment, dragging magnifies a stretch of time, and a double click shows all.",
+	"Each link has two lines, one per direction; frames travel on the right. Colour and width show how busy the direction was since the last sample.",
+	"A bar at a port is its egress queue. The longest bar is the largest queue of the run.",
+	"A red dashed line with a pause sign is paused: the port at the sign may not send. Arrows point to it from the port that paused it. A filled red dot is a PAUSE in flight, an empty one a RESUME.",
+	"Since the last sample: diamonds are packets marked, triangles are CNMs sent, rings are CNPs received by hosts.",
+	"Click a link, a node or a flow to see its values. In a plot, click to go to a moment, drag to zoom in, and double-click to zoom out.",
 ];
 
-// Of a live fabric some of that is otherwise.
-const liveKeys = { Space: "stand still at this moment, or go on with the fabric", "[  ]": "less, more of the past in the strip and the plots", "B  Shift+B": "to the next or previous event that is no flow's: storm, deadlock, fault" };
+// On the page of a live fabric these replace some of the above.
+const liveKeys = { Space: "stop at this moment, or follow the fabric again", "[  ]": "show less or more of the past in the timeline and the plots", "B  Shift+B": "go to the next or previous storm, deadlock or fault" };
 const liveDrawn = [
-	"The page goes on with the fabric: it looks four times a second at most, and knows of PAUSE, marks and drops in between how many there were.",
-	drawn[0], drawn[1].replace("of the run", "that was seen"),
-	"A red hatched line with a pause sign is paused: the port at the sign may not send, or could not for a tenth of the time since the look before. Arrows lead to it from who has paused it. A dotted line with a cross is down.",
-	drawn[3].replace("sample", "look"), drawn[4],
+	"The page follows the fabric with up to four snapshots per second. Between snapshots it only counts PAUSE, marks and drops.",
+	drawn[0], drawn[1].replace("of the run", "seen so far"),
+	"A red dashed line with a pause sign is paused: the port at the sign may not send, or could not for a tenth of the time since the last snapshot. Arrows point to it from the port that paused it. A dotted line with a cross is down.",
+	drawn[3].replace("sample", "snapshot"), drawn[4],
 ];
 
 /** help opens the dialog. */
@@ -37,6 +37,6 @@ export function help(dialog) {
 		list.append(element("dt", {}, ...key.split("  ").map((k) => element("kbd", { textContent: k }))), element("dd", { textContent: what }));
 	}
 	dialog.replaceChildren(element("div", { className: "bar" }, element("h2", { id: "keys-title", textContent: "Keys" }), close), list,
-		element("h2", { textContent: "What is drawn" }), ...(live ? liveDrawn : drawn).map((text) => element("p", { textContent: text })));
+		element("h2", { textContent: "Symbols" }), ...(live ? liveDrawn : drawn).map((text) => element("p", { textContent: text })));
 	dialog.showModal();
 }

@@ -25,7 +25,7 @@ export function watch() {
 		source.addEventListener("open", () => notice("contact", ""));
 		source.addEventListener("error", () => {
 			if (ended) return;
-			notice("contact", "Contact with the fabric is lost: what serves this page has ended, or is not let run. It is tried again.");
+			notice("contact", "Lost contact with the fabric: the program that serves this page has ended or is stopped. Retrying.");
 			document.body.classList.remove("loading");
 			if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000);
 		});
@@ -48,7 +48,7 @@ export function watch() {
 			source.close();
 			document.body.classList.remove("loading");
 			const verdict = how.verdict ? `: ${[verdictText(how.verdict.status), ...(how.verdict.reasons ?? [])].join(", ")}` : "";
-			notice("ended", `${how.fabric} has ended${verdict}. ${how.why ?? ""} What it was can still be looked at.`);
+			notice("ended", `${how.fabric} has ended${verdict}. ${how.why ?? ""} You can still look at what it did.`);
 			app?.over(how.verdict?.status ?? "ENDED");
 		});
 	};
@@ -60,7 +60,7 @@ class LiveApp extends App {
 		this.following = true;
 		document.body.classList.add("live");
 		for (const id of ["run-a", "run-b"]) $(id).closest("label").hidden = true;
-		this.events = element("ol", { ariaLabel: "Events, the newest first" });
+		this.events = element("ol", { ariaLabel: "Events, newest first" });
 		if (this.all[0].hello.changes) {
 			this.actions = new Actions(this.all[0]);
 			document.querySelector("aside").prepend(this.actions.section);
@@ -74,7 +74,7 @@ class LiveApp extends App {
 		const { hello } = this.all[0];
 		$("scenario").textContent = hello.fabric;
 		document.title = `${hello.fabric} · pausenet, live`;
-		$("speed").title = "How much of the past the strip and the plots have ( [ and ] )";
+		$("speed").title = "Span of the timeline and the plots ( [ and ] )";
 		$("speed").previousElementSibling.textContent = "Last";
 		this.sampled();
 		this.happened();
@@ -159,8 +159,8 @@ class LiveApp extends App {
 	follow(on) {
 		this.following = on && !this.isOver;
 		$("play").classList.toggle("on", this.following);
-		$("play").title = this.following ? "Stand still at this moment (Space)" : "Follow the fabric (Space)";
-		$("play").lastChild.textContent = this.following ? "Stand still" : "Follow";
+		$("play").title = this.following ? "Stop at this moment (Space)" : "Follow the fabric (Space)";
+		$("play").lastChild.textContent = this.following ? "Stop" : "Follow";
 	}
 
 	play(on = !this.following) {

@@ -10,9 +10,9 @@ const mostEvents = 300;
 const columns = ["queue", "ingress", "paused", "stopped", "pauses", "sent", "sending", "marks", "cnms", "drops", "up", "cnps"];
 
 const panels = [
-	{ title: "Queues", series: [{ label: "longest", quantity: "queue" }, { label: "all together", quantity: "queue" }] },
+	{ title: "Queues", series: [{ label: "longest", quantity: "queue" }, { label: "sum", quantity: "queue" }] },
 	{ title: "Hosts", mean: true, series: [{ label: "send", quantity: "rate" }, { label: "receive", quantity: "rate" }] },
-	{ title: "Ports that are paused", series: [{ label: "ports", quantity: "state" }] },
+	{ title: "Paused ports", series: [{ label: "ports", quantity: "state" }] },
 	{ title: "Signals in virtual time", mean: true, series: ["PAUSE", "marks", "CNMs", "CNPs", "drops"].map((label) => ({ label, quantity: "ce" })) },
 ];
 
@@ -68,7 +68,7 @@ export class LiveRun extends Run {
 
 	get flowCount() { return this.list.length; }
 
-	get flowsSay() { return `${this.open} open, ${this.ended} ended`; }
+	get flowsSay() { return `${this.open} open, ${this.ended} finished`; }
 
 	/** paused says whether a port may not send, or could not for a tenth of the time since the sample before. */
 	paused(port, t) { return this.at("paused", port, t) === 1 || this.at("stopped", port, t) >= 100; }
@@ -244,10 +244,10 @@ const ends = (run, i) => `${run.nodeName(run.flows.source[i])} → ${run.nodeNam
 
 const flowColumns = [
 	{ name: "#", key: (run, i) => run.list[i].number, text: (run, i) => run.flowName(i), down: true },
-	{ name: "", title: "now: those under way, then the last", key: (run, i) => [2, 0, 1][run.state(i, run.end)] * 1e9 - run.list[i].number, text: null },
+	{ name: "", title: "now: active flows, then the latest", key: (run, i) => [2, 0, 1][run.state(i, run.end)] * 1e9 - run.list[i].number, text: null },
 	{ name: "from, to", key: ends, text: ends, left: true },
 	{ name: "size", key: (run, i) => run.flows.size[i] || Infinity, text: (run, i) => (run.flows.size[i] ? bytes(run.flows.size[i]) : "∞") },
-	{ name: "sent", title: "sort by what has been delivered", key: (run, i) => run.list[i].done, text: (run, i) => done(run.list[i]), down: true },
+	{ name: "sent", title: "sort by delivered bytes", key: (run, i) => run.list[i].done, text: (run, i) => done(run.list[i]), down: true },
 	{ name: "rate", key: (run, i) => now(run, i, "rate") ?? -1, text: (run, i) => shown(now(run, i, "rate"), rate), down: true },
 	{ name: "RTT", key: (run, i) => now(run, i, "rtt") ?? -1, text: (run, i) => shown(now(run, i, "rtt"), span), down: true },
 	{ name: "FCT", key: (run, i) => run.list[i].fct ?? Infinity, text: (run, i) => (run.list[i].fct === undefined ? "" : span(run.list[i].fct)), down: true },
@@ -259,7 +259,7 @@ const done = (f) => (f.size > 0 ? percent(f.done / f.size) : bytes(f.done));
 const parts = {
 	flow(run, i) {
 		const f = run.list[i];
-		if (!f) return [element("p", { className: "soft", textContent: "This flow is forgotten." })];
+		if (!f) return [element("p", { className: "soft", textContent: "The page no longer has this flow." })];
 		return [this.facts([
 			["Rate", "rate", (t) => run.flowAt("rate", i, t) ?? NaN, (v) => shown(v, rate) || "–"],
 			["Goodput", "goodput", (t) => run.flowAt("goodput", i, t) ?? NaN, (v) => shown(v, rate) || "–"],
@@ -267,8 +267,8 @@ const parts = {
 			["Size", "size", f.size ? bytes(f.size) : "unbounded"],
 			["Delivered", "delivered", () => f.done, () => `${bytes(f.done)}${f.size ? `, ${done(f)}` : ""}`],
 			["Start", "start", span(f.start)],
-			["FCT", "fct", () => f.fct ?? -1, (v) => (v >= 0 ? span(v) : f.over === undefined ? "has not ended" : "ended unseen")],
-		]), ...(run.path(i).length > 0 ? [this.links("Way:", run.path(i), run)] : [])];
+			["FCT", "fct", () => f.fct ?? -1, (v) => (v >= 0 ? span(v) : f.over === undefined ? "not finished" : "finished unseen")],
+		]), ...(run.path(i).length > 0 ? [this.links("Path:", run.path(i), run)] : [])];
 	},
 
 	port(run, id) {
@@ -278,26 +278,26 @@ const parts = {
 		return [this.facts([
 			["Link", "up", (t) => run.at("up", id, t), (v) => (v ? `up, ${rate(p.rate)}` : "down")],
 			["Queue", "queue", (t) => run.at("queue", id, t), bytes],
-			["Buffered from it", "ingress", (t) => run.at("ingress", id, t), bytes],
+			["Buffered (ingress)", "ingress", (t) => run.at("ingress", id, t), bytes],
 			["Paused now", "paused", (t) => run.at("paused", id, t), (v) => (v ? "yes" : "no")],
-			["Paused of the time", "stopped", stopped, (v) => percent(v / 1e3)],
+			["Share of time paused", "stopped", stopped, (v) => percent(v / 1e3)],
 			["Utilisation", "utilisation", (t) => run.utilisation(id, run.sample(t)), percent],
 			["Sent", "sent", (t) => run.at("sent", id, t), bytes],
 			["PAUSE sent", "pauses", (t) => run.at("pauses", id, t), String],
 			["Marked", "marks", grown("marks"), String],
 			["CNMs", "cnms", grown("cnms"), String],
 			["Dropped", "drops", (t) => run.at("drops", id, t), String],
-		]), this.links("The other way:", [p.peer], run)];
+		]), this.links("Opposite direction:", [p.peer], run)];
 	},
 
 	node(run, id) {
 		const ports = run.nodePorts[id];
 		const row = run.hostRows.get(id);
 		const facts = [
-			["Ports that may not send", "paused", (t) => ports.filter((p) => run.paused(p, t)).length, String],
-			["In its queues", "queue", (t) => ports.reduce((sum, p) => sum + (run.at("queue", p, t) ?? 0), 0), bytes],
+			["Paused ports", "paused", (t) => ports.filter((p) => run.paused(p, t)).length, String],
+			["Queued bytes", "queue", (t) => ports.reduce((sum, p) => sum + (run.at("queue", p, t) ?? 0), 0), bytes],
 		];
-		if (row !== undefined) facts.push(["CNPs that came", "cnps", (t) => run.row("cnps", row)[run.sample(t)], String]);
+		if (row !== undefined) facts.push(["CNPs received", "cnps", (t) => run.row("cnps", row)[run.sample(t)], String]);
 		return [this.facts(facts), this.links("Ports:", ports, run)];
 	},
 };

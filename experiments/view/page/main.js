@@ -8,7 +8,7 @@ async function begin() {
 	const live = document.querySelector("meta[name=live]");
 	if (live) return watch();
 	const runs = await load();
-	if (runs.length === 0) throw new Error("there is no run in it");
+	if (runs.length === 0) throw new Error("it contains no run");
 	const app = new App(runs);
 	if (plays) app.play(true);
 	return app;
@@ -17,5 +17,5 @@ async function begin() {
 begin().catch((problem) => {
 	document.body.classList.remove("loading");
 	document.getElementById("notice").hidden = false;
-	document.getElementById("notice").textContent = `Nothing can be shown: ${problem.message}.`;
+	document.getElementById("notice").textContent = `Cannot show the page: ${problem.message}.`;
 });

@@ -62,7 +62,7 @@ export class Plots {
 			scales: { x: { time: false, range: () => this.range }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] } },
 			axes: [
 				{ ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map(span) },
-				{ ...axis, size: 62, space: 30, values: (_, ticks) => ticks.map(format) },
+				{ ...axis, size: 70, space: 30, values: (_, ticks) => ticks.map(format) },
 			],
 			series: [{}, ...series.map((s) => ({
 				label: s.name, stroke: colour.series[labels.indexOf(s.label) % colour.series.length], width: 1.5, dash: s.run > 0 ? [6, 4] : undefined, spanGaps: true,
@@ -183,7 +183,7 @@ function panelPlots(runs) {
 // pausedPlot is how many ports may not send.
 function pausedPlot(runs, end) {
 	return {
-		title: "Ports that are paused", format: round,
+		title: "Paused ports", format: round,
 		series: runs.map((run, k) => {
 			const bins = mostPoints - 1;
 			const changes = new Int32Array(bins + 2);

@@ -71,20 +71,20 @@ export class Selected {
 
 	flowParts(run, i) {
 		const f = run.flows;
-		if (i >= run.flowCount) return [element("p", { className: "soft", textContent: "This run has no such flow." })];
-		const otherwise = run.has("rate") && run.row("rate", i).length > 0 ? "not under way" : undefined;
+		if (i >= run.flowCount) return [element("p", { className: "soft", textContent: "This run does not have this flow." })];
+		const otherwise = run.has("rate") && run.row("rate", i).length > 0 ? "not active" : undefined;
 		const parts = [this.facts([
 			["Rate", "rate", (t) => run.flowAt("rate", i, t), rate, otherwise],
 			["Goodput", "goodput", (t) => run.flowAt("goodput", i, t), rate, otherwise],
 			["RTT", "rtt", (t) => run.flowAt("rtt", i, t), span, otherwise],
 			["Size", "size", f.size[i] ? bytes(f.size[i]) : "unbounded"],
 			["Start", "start", span(f.start[i])],
-			["FCT", "fct", f.fct[i] < 0 ? "not finished" : `${span(f.fct[i])}, ${span(f.ideal[i])} alone`],
+			["FCT", "fct", f.fct[i] < 0 ? "not finished" : `${span(f.fct[i])} (ideal ${span(f.ideal[i])})`],
 			["Slowdown", "slowdown", slowdown(run, i)],
 			["Retransmitted", "resent", bytes(f.resent[i])],
 		])];
 		const path = run.path(i);
-		parts.push(path.length > 0 ? this.links("Way:", path, run) : element("p", { className: "soft", textContent: "Its way is not known: run with --record." }));
+		parts.push(path.length > 0 ? this.links("Path:", path, run) : element("p", { className: "soft", textContent: "The path is not recorded: run with --record." }));
 		parts.push(...whyParts(run, i, this.place));
 		return parts;
 	}
@@ -94,7 +94,7 @@ export class Selected {
 		const grown = (name) => (t) => (run.has(name) && p.row >= 0 ? run.grown(name, p.row, run.sample(t)) : undefined);
 		const parts = [this.facts([
 			["Queue", "queue", (t) => run.at("queue", id, t), bytes],
-			["Buffered from it", "ingress", (t) => run.at("ingress", id, t), bytes],
+			["Buffered (ingress)", "ingress", (t) => run.at("ingress", id, t), bytes],
 			["Paused", "paused", (t) => (run.paused(id, t) ? 1 : 0), (v) => (v ? "yes" : "no")],
 			["Utilisation", "utilisation", (t) => (p.row < 0 ? undefined : run.utilisation(id, run.sample(t))), percent],
 			["Sent", "sent", (t) => run.at("sent", id, t), bytes],
@@ -113,7 +113,7 @@ export class Selected {
 			across.append(button, " ");
 		}
 		if (flows.length > 12) across.append("…");
-		parts.push(this.links("The other way:", [p.peer], run), across);
+		parts.push(this.links("Opposite direction:", [p.peer], run), across);
 		return parts;
 	}
 
@@ -121,10 +121,10 @@ export class Selected {
 		const ports = run.nodePorts[id];
 		const row = run.hostRows.get(id);
 		const facts = [
-			["Ports that may not send", "paused", (t) => ports.filter((p) => run.paused(p, t)).length, String],
-			["In its queues", "queue", (t) => ports.reduce((sum, p) => sum + (run.at("queue", p, t) ?? 0), 0), bytes],
+			["Paused ports", "paused", (t) => ports.filter((p) => run.paused(p, t)).length, String],
+			["Queued bytes", "queue", (t) => ports.reduce((sum, p) => sum + (run.at("queue", p, t) ?? 0), 0), bytes],
 		];
-		if (row !== undefined) facts.push(["CNPs that came", "cnps", (t) => run.grown("cnps", row, run.sample(t)), count]);
+		if (row !== undefined) facts.push(["CNPs received", "cnps", (t) => run.grown("cnps", row, run.sample(t)), count]);
 		return [this.facts(facts), this.links("Ports:", ports, run)];
 	}
 }

@@ -3,7 +3,7 @@
 import { bytes, count, element, plural, span } from "./format.js";
 
 const rowHeight = 28;
-const states = [["○", "has not begun"], ["●", "under way"], ["✓", "has ended"]];
+const states = [["○", "not started"], ["●", "active"], ["✓", "finished"]];
 
 const columns = [
 	{ name: "#", key: (run, i) => i, text: (run, i) => String(i) },

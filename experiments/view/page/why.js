@@ -43,28 +43,28 @@ export function trees(run, flow) {
 
 /** whyParts shows both. pick is told a port that the user chooses. */
 export function whyParts(run, flow, pick) {
-	const title = element("h3", { textContent: "Where its time went" });
+	const title = element("h3", { textContent: "Why it took so long" });
 	const soft = (...text) => element("p", { className: "soft" }, ...text);
 	if (!run.head.why) {
 		const command = /^pausenet run /.test(run.head.command) ? run.head.command : `pausenet run ${run.head.scenario}`;
-		return [title, soft("It is not recorded: run with --why, by ", element("code", { textContent: `${command} --why` }), ".")];
+		return [title, soft("Not recorded. Run with --why: ", element("code", { textContent: `${command} --why` }), ".")];
 	}
 	if (run.row("why.node", flow).length === 0) {
 		const { slowest } = run.head.why;
-		return [title, soft(...(slowest === 0 ? ["It has not started."] : [
-			`The page has it of the ${count(slowest)} flows with the largest slowdown. Of any other it is told by `, element("code", { textContent: `pausenet why DIR ${flow}` }), ".",
+		return [title, soft(...(slowest === 0 ? ["The flow has not started."] : [
+			`The page has this only for the ${count(slowest)} flows with the largest slowdown. For other flows, run `, element("code", { textContent: `pausenet why DIR ${flow}` }), ".",
 		]))];
 	}
 	const [roots, top] = trees(run, flow);
-	const time = run.flows.fct[flow] < 0 ? `${microseconds(top.ps)} so far: it has not ended.` : `${microseconds(top.ps)}, ${slowdown(run, flow)} times as long as alone.`;
+	const time = run.flows.fct[flow] < 0 ? `${span(top.ps / 1e3)} so far; the flow has not finished.` : `FCT ${span(top.ps / 1e3)}, slowdown ${slowdown(run, flow)}.`;
 	const place = element("div", { className: "why" });
 	place.dataset.ps = top.ps;
 	let hidden = false;
 	const show = (all) => {
-		place.replaceChildren(element("p", { textContent: time }), element("h4", { textContent: "What it comes down to" }), list(roots, 0, all),
-			element("h4", { textContent: "Where it went" }), list(top, 0, all));
+		place.replaceChildren(element("p", { textContent: time }), element("h4", { textContent: "Root causes" }), list(roots, 0, all),
+			element("h4", { textContent: "Where the time went" }), list(top, 0, all));
 		if (!hidden) return;
-		const more = element("button", { className: "all", textContent: all ? "The larger parts alone" : "Every part" });
+		const more = element("button", { className: "all", textContent: all ? "Show fewer parts" : "Show all parts" });
 		more.addEventListener("click", () => show(!all));
 		place.append(more);
 	};
@@ -93,7 +93,7 @@ export function whyParts(run, flow, pick) {
 	};
 	// An only part is all of what it is a part of.
 	const item = (p, depth, only) => {
-		const what = p.port < 0 ? element("span", { textContent: p.text }) : element("button", { textContent: p.text, title: `show ${run.ports[p.port].name} in the drawing` });
+		const what = p.port < 0 ? element("span", { textContent: p.text }) : element("button", { textContent: p.text, title: `show port ${run.ports[p.port].name} in the fabric` });
 		if (p.port >= 0) {
 			what.dataset.port = p.port;
 			what.addEventListener("click", () => pick(p.port));
