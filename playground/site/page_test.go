@@ -153,7 +153,7 @@ func TestStop(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.ID("run")))
 	b.Wait("document.querySelector('#progress progress')?.value > 0")
 	b.Do(chromedp.Click(chromedp.ID("stop")), chromedp.Click(chromedp.ID("stop")))
-	b.says("Stopped at once")
+	b.says("Stopped; the run")
 	b.Wait("!document.querySelector('#run').disabled")
 	b.write("scenario", example(t, "experiments/scenario/builtin/incast.yaml"))
 	b.run()
@@ -208,9 +208,9 @@ func TestHostile(t *testing.T) {
 	b.Value(`(async () => (await import("./link.js")).encode({ scenario: "x".repeat(2 << 20) }).then((l) => { window.bomb = l; }))()`)
 	b.Wait("typeof window.bomb === 'string'")
 	b.Value("location.hash = '#lab=rubbish'")
-	b.says("Nothing was taken from the address: the link is damaged.")
+	b.says("The link could not be read: the link is damaged.")
 	b.Value("location.hash = window.bomb")
-	b.says("Nothing was taken from the address: the link has more than a megabyte.")
+	b.says("The link could not be read: the link has more than a megabyte.")
 }
 
 // TestLinks: a link brings what was in the editors.
@@ -283,8 +283,8 @@ func TestDies(t *testing.T) {
 		this.onmessage({ data: { died: "some output\npanic: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:12" } });
 	})(Worker.prototype.postMessage)`)
 	b.run()
-	b.says("The simulator has ended")
-	want := "The simulator has ended: this is a bug of pausenet, please report it with what is in the editors: panic: index out of range. It starts again."
+	b.says("The simulator crashed")
+	want := "The simulator crashed: this is a bug of pausenet, please report it with what is in the editors: panic: index out of range. Restarting it."
 	if got := b.Text("#state"); got != want {
 		t.Errorf("the page says %q", got)
 	}

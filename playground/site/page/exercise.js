@@ -22,7 +22,7 @@ export class Files {
 			const host = element("div", { class: "host" });
 			const panel = element("div", { role: "tabpanel", id: `panel-file-${id}`, "aria-labelledby": `tab-file-${id}`, class: "editor", hidden: true }, host);
 			const tab = element("button", { role: "tab", id: `tab-file-${id}`, "aria-controls": panel.id, "aria-selected": "false", tabindex: "-1",
-				title: file.given ? "To measure with, on the command line: it is not handed in" : "It is handed in" }, file.name);
+				title: file.given ? "For measuring on the command line; not submitted" : "Submitted" }, file.name);
 			this.tabs.append(tab);
 			this.panels.before(panel);
 			const made = editor(host, { language: file.name.endsWith(".star") ? "starlark" : "yaml", label: file.name, changed: this.changed });
@@ -58,7 +58,7 @@ export const task = (e) => [
 	element("h3", {}, "Checks"),
 	element("ul", { class: "worth" }, e.checks.map((c) => element("li", {}, element("b", {}, String(c.points)), c.title))),
 	element("p", { class: "note" }, `${plural(e.points, "point")}, some ${e.minutes} minutes. To hand in: ${e.files.filter((f) => !f.given).map((f) => f.name).join(", ")}. `
-		+ "Commands in the text are for the command line; here the runs that the checks need are made as you press Check, and Report shows them."),
+		+ "Commands in the text are for the command line. Here, Check makes the runs that the checks need, and Report shows them."),
 ];
 
 // grade is what a hand-in came to, as pausenet lab check prints it. look opens a report.

@@ -10,7 +10,7 @@ export const cards = (scenarios, exercises, examples, open) => {
 	scenarios.append(...[...examples.scenarios].sort((a, b) => rank(a) - rank(b)).map((e) => element("li", {},
 		element("div", { class: "picture" }, element("img", { src: `cards/${e.name}.png`, alt: "", width: "480", height: "360", loading: "lazy" })),
 		element("h3", {}, e.name),
-		element("p", {}, `${e.description}.`),
+		element("p", {}, e.description),
 		element("p", { class: "row" },
 			element("button", { onclick: () => open.run(e.name), "aria-label": `Run ${e.name} here` }, "▶ Run it here"),
 			element("a", { href: `#scenario=${encodeURIComponent(e.name)}` }, "Read it")))));

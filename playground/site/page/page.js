@@ -133,13 +133,13 @@ const check = async () => {
 const took = (checked) => {
 	problems(checked);
 	if (exercise) {
-		if (!running) say(checked.error ? "There are mistakes: they are listed below the editor." : `Ready to check ${exercise.name}: ${exercise.title}.`);
+		if (!running) say(checked.error ? "There are mistakes; see the list below the editor." : `Ready to check ${exercise.name}: ${exercise.title}.`);
 		return;
 	}
 	$("quick-field").hidden = !checked.has_quick && !$("quick").checked;
 	if (running) return;
 	const last = $("result-tabs").hidden ? "" : " Below is the last run.";
-	if (checked.error) say(`There are mistakes: they are listed below the editor.${last}`);
+	if (checked.error) say(`There are mistakes; see the list below the editor.${last}`);
 	else say(`Ready to run ${checked.name} under ${listed(checked.controllers)}.${last}`);
 	if (checked.error) return;
 	$("about").hidden = false;
@@ -155,7 +155,7 @@ const simulator = new Simulator((words) => {
 	const fatal = words.split("\n").find((line) => /^(panic|fatal error): /.test(line)); // the stack below it is in the console
 	const why = /out of memory|cannot allocate/.test(words) ? "the run needed more memory than a tab has: choose a smaller scenario or its quick form" :
 		`this is a bug of pausenet, please report it with what is in the editors${fatal ? `: ${fatal}` : ""}`;
-	say(`The simulator has ended: ${why}. It starts again.`, "bad");
+	say(`The simulator crashed: ${why}. Restarting it.`, "bad");
 	begin(true);
 });
 read.text = async (path) => new TextDecoder().decode(await simulator.call("read", { path }));
@@ -165,7 +165,7 @@ const begin = async (again) => {
 			if (!again) say(loaded > 0 && loaded < 1 ? `Loading the simulator: ${Math.round(100 * loaded)} %` : "Starting the simulator …", "busy");
 		});
 	} catch (error) {
-		say(`The simulator could not be loaded (${error.message}). It needs a current browser, and a web server: python3 -m http.server in this folder is enough.`, "bad");
+		say(`Cannot load the simulator (${error.message}). It needs a current browser and a web server, such as python3 -m http.server in this folder.`, "bad");
 		return;
 	}
 	ready = true;
@@ -204,13 +204,13 @@ const run = async () => {
 		const checked = await simulator.call("check", request);
 		took(checked);
 		if (checked.error) {
-			say("Nothing ran: there are mistakes. They are listed below the editor.", "bad");
+			say("Nothing ran: there are mistakes; see the list below the editor.", "bad");
 			return;
 		}
 		const { outcome, files } = await simulator.call("run", request, bars());
 		if (!exercise) await show(outcome, files, watching);
 	} catch (error) {
-		if (error.message === "stopped") say("Stopped at once: what the run had measured is gone.");
+		if (error.message === "stopped") say("Stopped; the run's measurements are lost.");
 		else if (ready) say(`The run failed: ${error.message}`, "bad");
 	} finally {
 		running = false;
@@ -230,7 +230,7 @@ const stop = () => {
 	};
 	if (stopping) return end();
 	stopping = true;
-	say("Stopping, with what has been measured … Press again to stop at once, without.", "busy");
+	say("Stopping; measurements so far are kept … Press again to stop at once and discard them.", "busy");
 	const hurry = setTimeout(end, timeout);
 	const answered = () => clearTimeout(hurry);
 	simulator.call("stop").then(answered, answered);
@@ -254,10 +254,10 @@ const show = async (outcome, files, watching) => {
 	select(watching && outcome.runs.length > 0 ? "tab-watch" : "tab-summary");
 	const worst = ["FAIL", "WARN", "PASS"].find((status) => outcome.runs.some((r) => r.summary.verdict.status === status));
 	if (outcome.failed) say(`The run failed: ${outcome.failed}`, "bad");
-	else if (outcome.stopped) say("Stopped. What was measured until then is shown, as partial.");
-	else if (worst === "FAIL") say("Checks broken: the numbers cannot be trusted. Below is why.", "bad");
-	else if (worst === "WARN") say("Checks incomplete: the numbers hold, but something that was asked for did not happen. Below is what.");
-	else say("Checks ok: every invariant holds.");
+	else if (outcome.stopped) say("Stopped. The results so far are shown, marked as partial.");
+	else if (worst === "FAIL") say("Checks broken: the numbers cannot be trusted. The reasons are below.", "bad");
+	else if (worst === "WARN") say("Checks incomplete: the numbers are valid, but something that the scenario asks for did not happen. The details are below.");
+	else say("Checks ok: all invariants hold.");
 };
 
 // Watch plays the runs again. They are made ready when the tab is chosen.
@@ -272,7 +272,7 @@ const watch = async () => {
 		for (const folder of folders) posted.runs.push(await simulator.call("watch", { folder }));
 		$("watch").contentWindow.location.replace("watch.html"); // it adds no step to the history
 	} catch (error) {
-		$("watch-problem").textContent = `The run cannot be shown: ${error.message}`;
+		$("watch-problem").textContent = `Cannot show the run: ${error.message}`;
 		$("watch-problem").hidden = false;
 	}
 };
@@ -306,7 +306,7 @@ const showGrade = async (g, files) => {
 	say(`${g.points} of ${g.of} points.${g.points === g.of ? " That is all of them." : " What is missing has a hint."}`, g.points === g.of ? "good" : "");
 };
 
-const showFiles = (files) => $("panel-files").replaceChildren(element("p", { class: "note" }, exercise ? "What you hand in, to be saved, and what the command line writes into its folder of results." : "What the command line writes into its folder of results."),
+const showFiles = (files) => $("panel-files").replaceChildren(element("p", { class: "note" }, exercise ? "Your files to submit, and the files that the command line writes into its folder of results." : "What the command line writes into its folder of results."),
 	element("ul", { class: "files" }, files.map((f) => element("li", {},
 		element("button", { class: "link", onclick: () => download(f.path) }, f.path.replace(/^results\//, "")), element("span", { class: "soft" }, bytes(f.size))))));
 
@@ -330,7 +330,7 @@ $("share").addEventListener("click", async () => {
 	const name = exercise ? "" : $("examples").value;
 	history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode(lab()));
 	const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-	$("share").textContent = done ? "Link copied" : "It is in the address bar";
+	$("share").textContent = done ? "Link copied" : "Link is in the address bar";
 	setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
 });
 
@@ -394,7 +394,7 @@ $("exercises").addEventListener("change", () => {
 	keep();
 });
 $("anew").addEventListener("click", () => {
-	if (!confirm("Put all files of the exercise back as they were at first? What you have written is lost.")) return;
+	if (!confirm("Restore the original files of the exercise? Your changes are lost.")) return;
 	enter(exercise.name, {});
 	keep();
 });
@@ -417,7 +417,7 @@ const follow = async () => {
 		else if (!example(said.example)) throw new Error(`there is no built-in scenario ${said.example}`);
 		return true;
 	} catch (error) {
-		trouble = `Nothing was taken from the address: ${error.message}.`;
+		trouble = `The link could not be read: ${error.message}.`;
 		return false;
 	}
 };

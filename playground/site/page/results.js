@@ -64,7 +64,7 @@ export const summary = (outcome) => {
 			element("thead", {}, element("tr", {}, element("td"), runs.map((r) => element("th", { scope: "col" }, r.summary.controller)))),
 			element("tbody", {}, rows.map(([name, value]) => element("tr", {},
 				element("th", { scope: "row" }, name), runs.map((r) => element("td", {}, value(r.summary)))))))),
-		...lines.length > 0 ? [element("h2", {}, "What to know"), element("ul", { class: "messages" }, lines)] : [],
+		...lines.length > 0 ? [element("h2", {}, "Notes"), element("ul", { class: "messages" }, lines)] : [],
 	];
 };
 
@@ -86,7 +86,7 @@ export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
 	const left = (name) => element("th", { scope: "col", class: "left" }, name), right = (name) => element("th", { scope: "col" }, name);
 	return [
 		element("h2", {}, controller),
-		lines.length > mostFlows ? element("p", { class: "note" }, `The first ${mostFlows} of ${count(lines.length)}; all are in flows.csv.`) : "",
+		lines.length > mostFlows ? element("p", { class: "note" }, `The first ${mostFlows} of ${count(lines.length)} flows; flows.csv has all.`) : "",
 		element("div", { class: "wide" }, element("table", {},
 			element("thead", {}, element("tr", {}, right("flow"), left("tag"), left("from → to"), right("size"), right("start"), right("FCT"),
 				right("ideal FCT"), right("slowdown"), right("retransmitted"))),
