@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,6 +53,9 @@ func read(t *testing.T, file string) page {
 	return p
 }
 
+// namesFile matches a link to a page whose text is the name of the page's file.
+var namesFile = regexp.MustCompile(`<a href="\.[^"]*"[^>]*>[^<]*\.md</a>`)
+
 // TestSite builds the site and follows every link between its pages. The playground is another build, which make site
 // puts beside it.
 func TestSite(t *testing.T) {
@@ -65,6 +69,10 @@ func TestSite(t *testing.T) {
 		if err == nil && strings.HasSuffix(file, ".html") {
 			below, _ := filepath.Rel(folder, file)
 			pages[filepath.ToSlash(below)] = read(t, file)
+			text, _ := os.ReadFile(file)
+			for _, link := range namesFile.FindAll(text, -1) {
+				t.Errorf("%s: %s shows the name of a file, want the page's title", below, link)
+			}
 		}
 		return err
 	})
