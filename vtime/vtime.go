@@ -1,7 +1,7 @@
 // Package vtime is the virtual clock's unit.
 //
-// Virtual time is counted in picoseconds since the start of a run. A byte takes 200 ps at 40 Gb/s, 80 ps at 100 Gb/s
-// and 20 ps at 400 Gb/s, so serialisation times are exact integers at every Ethernet rate; a nanosecond clock would
+// Virtual time is counted in picoseconds since the start of a run. A byte takes 200 ps at 40 Gbps, 80 ps at 100 Gbps
+// and 20 ps at 400 Gbps, so serialisation times are exact integers at every Ethernet rate; a nanosecond clock would
 // round 209.6 ns up to 210 ns for each frame and lose 0.2 % of the line rate. An int64 holds 106 days.
 package vtime
 

@@ -54,7 +54,7 @@ func (r *Report) timeSpan() (lo, hi, end float64) {
 		return 0, 1, 1
 	}
 	if lo < end/10 {
-		lo = 0 // a first sample at 1 µs is a start at zero
+		lo = 0 // a first sample at 1 us is a start at zero
 	}
 	for _, run := range r.Runs {
 		for _, e := range run.Events {
