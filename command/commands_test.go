@@ -64,6 +64,10 @@ func TestCommands(t *testing.T) {
 		{"view --fabric lab --web=wr", exitBadInput, "", `did you mean "rw"?`},
 		{"view dcon-burst --web=rw", exitBadInput, "", "--web is for the page of a live fabric"},
 		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric is no program, and flags of exec stand before the node: write pausenet exec [flags] NODE COMMAND..."},
+		{
+			"report resluts", exitBadInput, "",
+			"pausenet: resluts: file does not exist: name the folder of a run, of a scenario or of results, such as results/incast",
+		},
 		{"exec h1 --", exitBadInput, "", "pausenet: an argument is missing: write pausenet exec [flags] NODE COMMAND..."},
 		{"list extra", exitBadInput, "", `pausenet: unexpected argument "extra": write pausenet list`},
 		{"list topologies", exitFine, "TOPOLOGY      PURPOSE\ndcon-large", ""},

@@ -61,14 +61,20 @@ const deepestRun = 3
 
 // FindRuns are the runs' folders below a folder, itself included, in the file system's order.
 func FindRuns(root string) ([]Place, error) {
-	if info, err := os.Stat(root); err != nil {
+	info, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &FileError{Path: root, Err: fmt.Errorf("%w: name the folder of a run, of a scenario or of results, "+
+			"such as results/incast", fs.ErrNotExist)}
+	}
+	if err != nil {
 		return nil, err
-	} else if !info.IsDir() {
+	}
+	if !info.IsDir() {
 		return nil, &FileError{Path: root, Err: errors.New(
 			"not a folder: name the folder of a run, of a scenario or of results")}
 	}
 	var places []Place
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
