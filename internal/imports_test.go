@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 		"orchestrator/engine/partition",
 	},
 	"experiments/jsonschema": {
-		"experiments/lab", "experiments/measure", "experiments/scenario", "topologies", "switchagent", "settings",
+		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",
 	},
 	"experiments/headroom": {
 		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",

@@ -8,12 +8,11 @@ package jsonschema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/lab"
-	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/keys"
 
 	"github.com/pausenet/pausenet/settings"
@@ -21,16 +20,14 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// node is a part of a schema.
-type node = map[string]any
-
 // Kinds are the kinds of files there are schemas of.
 var Kinds = []string{"scenario", "topology", "sweep", "exercise", "hidden"}
 
 // Of is the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
-	build := map[string]func() node{
-		"scenario": scenario.Keys().JSONSchema, "topology": func() node { return ref("topology") }, "sweep": ofSweep,
+	build := map[string]func() keys.Schema{
+		"scenario": scenario.Keys().JSONSchema, "sweep": sweep.Keys().JSONSchema,
+		"topology": func() keys.Schema { return keys.Ref("topology") },
 		"exercise": lab.Keys().JSONSchema, "hidden": lab.HiddenKeys().JSONSchema,
 	}[kind]
 	if build == nil {
@@ -44,66 +41,10 @@ func Of(kind string) ([]byte, error) {
 		definitions["topology"] = topologies.Keys().JSONSchema()
 	}
 	if kind == "scenario" || kind == "sweep" {
-		definitions["switch"], definitions["host"] = switchSettings(), hostSettings()
+		sw, host := switchagent.Default(), settings.DefaultHost()
+		definitions["switch"], definitions["host"] = settings.Switch(&sw).JSONSchema(), settings.Host(&host).JSONSchema()
 	}
 	schema["$defs"] = definitions
 	text, err := json.MarshalIndent(schema, "", "  ")
 	return append(text, '\n'), err
-}
-
-func ref(name string) node { return node{"$ref": "#/$defs/" + name} }
-
-func text(doc string) node { return node{"type": "string", "description": doc} }
-
-// with is a node with a description.
-func with(doc string, n node) node {
-	n = maps.Clone(n)
-	n["description"] = doc
-	return n
-}
-
-// some is one of several nodes.
-func some(nodes ...node) node { return node{"anyOf": nodes} }
-
-// list is a list of items; one may stand without brackets.
-func list(item node) node { return some(node{"type": "array", "items": item}, item) }
-
-func object(properties node, required ...string) node {
-	n := node{"type": "object", "properties": properties, "additionalProperties": false}
-	if len(required) > 0 {
-		n["required"] = required
-	}
-	return n
-}
-
-// names are nodes' names, or sequences of them such as H2..H15.
-func names(doc string) node { return with(doc, list(node{"type": "string"})) }
-
-func switchSettings() node {
-	s := switchagent.Default()
-	return with("settings of every switch", settings.Switch(&s).JSONSchema())
-}
-
-func hostSettings() node {
-	s := settings.DefaultHost()
-	return with("settings of every host", settings.Host(&s).JSONSchema())
-}
-
-func ofSweep() node {
-	values := list(node{"type": []any{"string", "number", "boolean"}})
-	return object(node{
-		"name": text("default: the file's"), "description": text("for people"),
-		"sweep": object(node{
-			"scenario": names("built-ins' names or files' paths"),
-			"parameters": node{
-				"type": "object", "additionalProperties": values,
-				"description": "places of the scenario, as --set names them, and their values",
-			},
-			"controllers": scenario.Keys().JSONSchema()["properties"].(node)["controllers"],
-			"seeds":       with("numbers and ranges", list(node{"type": []any{"string", "integer"}})),
-			"metrics": list(with("what tables and charts show; with :TAG, of the flows with this tag", some(
-				node{"enum": measure.MetricNames()}, node{"pattern": "^[a-z0-9_]+:.+$"},
-			))),
-		}, "scenario"),
-	}, "sweep")
 }

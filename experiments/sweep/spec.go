@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -33,30 +35,52 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 	}
 	s := &Sweep{Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)), File: filename, report: report}
 	s.note(filename, sha256.Sum256(data))
-	m := root.Mapping()
 	for _, key := range ownKeys {
-		if at := m.Get(key); at != nil && !root.Has("sweep") {
-			at.Errorf("%s stands below the key sweep, as in \"sweep: {scenario: incast, parameters: {flows.0.size: [20KB, 40KB]}}\"", key)
+		if root.Has(key) && !root.Has("sweep") {
+			root.At(key).Errorf("%s stands below the key sweep, as in \"sweep: {scenario: incast, parameters: "+
+				"{flows.0.size: [20KB, 40KB]}}\"", key)
 			return nil, report.Err()
 		}
 	}
-	if name := m.Get("name"); name.String(&s.Name) && !scenario.NamePattern.MatchString(s.Name) {
-		name.Errorf("name %q: a sweep's name is letters, digits, '.', '_' and '-', since it names a folder", s.Name)
-	} else if scenario.Nameless(s.Name) {
+	m := s.keys().Decode(root)
+	if scenario.Nameless(s.Name) {
 		root.Errorf("a file of this name gives the sweep no name, and it names a folder: write one as name")
 	}
-	m.Get("description").String(&s.Description)
-	s.decode(m.Need("sweep"), filepath.Dir(filename))
-	m.Done()
+	s.decode(m.Get("sweep").Mapping(), filepath.Dir(filename))
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Sweep) decode(v *yamlspec.Value, dir string) {
-	m := v.Mapping()
-	for _, item := range m.Need("scenario").Items() {
+// Keys returns the keys of a sweep's file.
+func Keys() keys.Table { return new(Sweep).keys() }
+
+func (s *Sweep) keys() keys.Table {
+	oneOf := func(types ...any) keys.Schema { return keys.ListOf(keys.Schema{"type": types}) }
+	controllers := *scenario.Keys().Find("controllers")
+	controllers.Name = "sweep.controllers"
+	return keys.Table{
+		keys.Matching("name", &s.Name, scenario.NamePattern,
+			"a sweep's name is letters, digits, '.', '_' and '-', since it names a folder").Usually("the file's name").Means(
+			"name of the results folder"),
+		keys.Text("description", &s.Description).Means("for people"),
+		keys.GroupOf("sweep", &keys.Group{}).Need(),
+		keys.Names("sweep.scenario").Need().Means("built-ins' names or files' paths"),
+		keys.Other("sweep.parameters", "lists by place", func() keys.Schema {
+			return keys.Schema{"type": "object", "additionalProperties": oneOf("string", "number", "boolean")}
+		}).Means("places of the scenario, as `--set` names them, and their values"),
+		controllers.Usually("the scenario's"),
+		keys.Other("sweep.seeds", "numbers and ranges", func() keys.Schema { return oneOf("string", "integer") }).
+			Usually("the scenario's").Means("seeds and ranges of seeds"),
+		keys.Other("sweep.metrics", "names", func() keys.Schema {
+			return keys.ListOf(keys.AnyOf(keys.Schema{"enum": measure.MetricNames()}, keys.Schema{"pattern": "^[a-z0-9_]+:.+$"}))
+		}).Means("what tables and charts show; with `:TAG`, of the flows with this tag"),
+	}
+}
+
+func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
+	for _, item := range m.Get("scenario").Items() {
 		s.scenario(item, dir)
 	}
 	m.Get("parameters").Mapping().All(func(key, value *yamlspec.Value) {
@@ -102,7 +126,6 @@ func (s *Sweep) decode(v *yamlspec.Value, dir string) {
 		}
 		s.Metrics = append(s.Metrics, name)
 	}
-	m.Done()
 }
 
 // scenario takes what the sweep is of: a built-in's name, or a file's path relative to the sweep's.
