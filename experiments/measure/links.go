@@ -27,7 +27,7 @@ type Link struct {
 	Node        string  `json:"node" csv:"node" doc:"switch or host that sends"`
 	Port        string  `json:"port" csv:"port" doc:"its interface"`
 	Peer        string  `json:"peer" csv:"peer" doc:"node at the other end"`
-	RateBPS     int64   `json:"rate_bps" csv:"rate_bps" unit:"bit/s" doc:"of the link"`
+	RateBPS     int64   `json:"rate_bps" csv:"rate_bps" unit:"bps" doc:"of the link"`
 	TxFrames    int64   `json:"tx_frames" csv:"tx_frames" unit:"frames" doc:"sent"`
 	TxBytes     int64   `json:"tx_bytes" csv:"tx_bytes" unit:"bytes" doc:"sent"`
 	Utilisation float64 `json:"utilisation" csv:"utilisation,digits=6" doc:"part of the run's time spent sending"`

@@ -83,8 +83,8 @@ type PFCRow struct {
 type RateRow struct {
 	Time    int64 `csv:"time_ns" unit:"ns" doc:"virtual time"`
 	Flow    int   `csv:"flow" doc:"number in flows.csv"`
-	Rate    int64 `csv:"rate_bps" unit:"bit/s" doc:"rate that congestion control allows; 0: finished"`
-	Goodput int64 `csv:"goodput_bps" unit:"bit/s" doc:"payload delivered since the last sample"`
+	Rate    int64 `csv:"rate_bps" unit:"bps" doc:"rate that congestion control allows; 0: finished"`
+	Goodput int64 `csv:"goodput_bps" unit:"bps" doc:"payload delivered since the last sample"`
 	RTT     int64 `csv:"rtt_ns" unit:"ns" doc:"last round-trip time; 0: none yet"`
 }
 
@@ -121,8 +121,8 @@ type CollectiveRow struct {
 	Begin      int64  `csv:"begin_ns,null" unit:"ns" doc:"when the first rank entered; this and what follows empty: not finished"`
 	Completion int64  `csv:"completion_ns,null" unit:"ns" doc:"until the last rank left"`
 	Limit      int64  `csv:"limit_ns,null" unit:"ns" doc:"no controller is faster"`
-	AlgBW      int64  `csv:"algbw_bps,null" unit:"bit/s" doc:"algorithm bandwidth: size over completion time"`
-	BusBW      int64  `csv:"busbw_bps,null" unit:"bit/s" doc:"bus bandwidth"`
+	AlgBW      int64  `csv:"algbw_bps,null" unit:"bps" doc:"algorithm bandwidth: size over completion time"`
+	BusBW      int64  `csv:"busbw_bps,null" unit:"bps" doc:"bus bandwidth"`
 	Skew       int64  `csv:"skew_ns,null" unit:"ns" doc:"how much later than the first the last rank entered"`
 	Straggler  string `csv:"straggler" doc:"host that left last"`
 	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"how much later than the median rank it left"`
