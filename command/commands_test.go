@@ -115,7 +115,7 @@ func TestCommands(t *testing.T) {
 		{"lab list", exitFine, "PFC and head-of-line blocking", ""},
 		{"lab list -o json", exitFine, `"hand_in": [`, ""},
 		{"lab show pfc", exitFine, "How far PAUSE spreads", ""},
-		{"lab show pcf", exitBadInput, "", `"pcf" is neither an exercise nor a folder: did you mean "pfc"?: pausenet lab list has the names`},
+		{"lab show pcf", exitBadInput, "", `no exercise or folder "pcf": did you mean "pfc"? (list the exercises with pausenet lab list)`},
 		{"lab show", exitBadInput, "", "write pausenet lab show NAME|FOLDER"},
 		{"lab check nowhere", exitBadInput, "", "nowhere is no folder: pausenet lab start NAME makes one"},
 		{"lab check " + dir, exitBadInput, "", "is no folder of an exercise, as it has no lab.yaml"},

@@ -114,7 +114,7 @@ func TestExecFromNode(t *testing.T) {
 
 		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric as \"" + name +
 			"-other\": up are " + name + "\n",
-		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list has the names; a file goes by its name with .yaml\n",
+		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list prints the names; write a file's name with .yaml\n",
 		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's
 		// powers.
 		"ls -A /run/pausenet; echo own >/run/pausenet/x; cat /run/pausenet/x": "own\n",

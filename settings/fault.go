@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FaultKind is what a fault does, by its key in scenario files and in the shell.
+// FaultKind is a kind of fault. Its value is the key in scenario files and in the shell.
 type FaultKind string
 
 // Kinds of faults.
@@ -26,33 +26,33 @@ const (
 	FaultPause    FaultKind = "pause"
 )
 
-// Effect is what a fault does to a link or to a host's NIC.
+// Effect is the effect of a fault on a link or a host's NIC.
 type Effect struct {
 	Kind        FaultKind
-	Up          bool       // of FaultDown: the link comes up
-	Reroute     vtime.Time // of FaultDown: time until routes follow; vtime.Never: they do not
-	Probability float64    // of FaultLoss, FaultCorrupt, FaultBER
+	Up          bool       // for FaultDown: the link comes up
+	Reroute     vtime.Time // for FaultDown: time until routes adapt; vtime.Never: they do not
+	Probability float64    // for FaultLoss, FaultCorrupt and FaultBER
 	Delay       vtime.Time
 	Rate        units.Rate
 	Receiver    Receiver
-	Priorities  uint8      // of FaultPause
-	Interval    vtime.Time // between its PAUSEs; 0: half of the longest pause
+	Priorities  uint8      // for FaultPause
+	Interval    vtime.Time // between PAUSE frames; 0: half of the longest pause
 }
 
-// NewEffect is an effect of a kind that has its defaults and lacks what its kind needs.
+// NewEffect returns an effect with the defaults of its kind. Required fields are still unset.
 func NewEffect(kind FaultKind) Effect { return Effect{Kind: kind, Reroute: vtime.Never} }
 
-// FaultInfo is a kind of faults.
+// FaultInfo describes a kind of fault.
 type FaultInfo struct {
 	Kind   FaultKind
-	OfHost bool     // of a host's NIC; otherwise of a link
-	Loses  bool     // frames of a lossless class may be lost by it
-	Beside []string // other keys that only this kind has
-	Who    string   // what has them: "links that go down"
+	OfHost bool     // affects a host's NIC instead of a link
+	Loses  bool     // may lose frames of a lossless class
+	Beside []string // further keys of this kind only
+	Who    string   // subjects of these keys: "links that go down"
 	says   func(e *Effect) string
 }
 
-// Faults are the kinds of faults, those of links first.
+// Faults lists the kinds of faults, those of links first.
 var Faults = []FaultInfo{
 	{Kind: FaultDown, Loses: true, Beside: []string{"reroute"}, Who: "links that go down", says: func(e *Effect) string {
 		way, follow := "down", "routes do not follow"
@@ -85,7 +85,7 @@ var Faults = []FaultInfo{
 	},
 }
 
-// FaultOf is a kind's row, nil if there is none.
+// FaultOf returns the description of a kind, or nil.
 func FaultOf(kind FaultKind) *FaultInfo {
 	i := slices.IndexFunc(Faults, func(f FaultInfo) bool { return f.Kind == kind })
 	if i < 0 {
@@ -94,10 +94,10 @@ func FaultOf(kind FaultKind) *FaultInfo {
 	return &Faults[i]
 }
 
-// String is what the fault does, after the name of what it does it to: "loses 1 % of the frames".
+// String returns the effect as a predicate of its subject: "loses 1 % of the frames".
 func (e *Effect) String() string { return FaultOf(e.Kind).says(e) }
 
-// Fault is the table of all that faults may do, bound to e.
+// Fault returns the keys of all effects of faults, bound to e.
 func Fault(e *Effect) keys.Table {
 	r := &e.Receiver
 	probability := func(kind FaultKind, doc string) keys.Key {
@@ -132,7 +132,7 @@ func Fault(e *Effect) keys.Table {
 	}
 }
 
-// Shown are the rows of an effect's own kind.
+// Shown returns the keys of an effect's own kind.
 func (e *Effect) Shown() (rows keys.Table) {
 	info := FaultOf(e.Kind)
 	for _, s := range Fault(e) {
@@ -143,18 +143,18 @@ func (e *Effect) Shown() (rows keys.Table) {
 	return rows
 }
 
-// Receiver is a NIC that takes frames at less than line rate, as over a slow bus. What waits is in its buffer, and it
-// has its switch paused, or grants less, before that is full. A healthy NIC takes every frame as it comes.
+// Receiver is a NIC that accepts frames below line rate, as behind a slow bus. It buffers the other frames, and pauses
+// its switch or grants fewer credits before the buffer is full. A healthy NIC accepts every frame as it arrives.
 type Receiver struct {
 	Rate      units.Rate // of frames without FCS
 	Buffer    units.Bytes
-	XOFF, XON units.Bytes // as a switch's, of what is in the buffer; negative before Complete: by default
+	XOFF, XON units.Bytes // thresholds of the buffer, as for a switch; negative before Complete: the default
 }
 
-// NewReceiver is one with the defaults, which Complete fills in, and without its rate.
+// NewReceiver returns a receiver with defaults, to be resolved by Complete, and without a rate.
 func NewReceiver() Receiver { return Receiver{Buffer: 512 * units.KB, XOFF: -1, XON: -1} }
 
-// Complete fills in what follows from the buffer, unless it is stated.
+// Complete resolves the thresholds that are unset from the buffer.
 func (r *Receiver) Complete() {
 	if r.XOFF < 0 {
 		r.XOFF = r.Buffer / 2
@@ -164,7 +164,7 @@ func (r *Receiver) Complete() {
 	}
 }
 
-// Validate says everything that is wrong with r, as joined FieldErrors of a fault; nil if it can work.
+// Validate returns all errors of r, as joined FieldErrors of a fault; nil: r is valid.
 func (r *Receiver) Validate() error {
 	e := Effect{Kind: FaultReceiver, Receiver: *r}
 	err := e.Shown().Check()

@@ -9,18 +9,17 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// CNPAuto stands for the CNP interval of the simulator that the congestion control's constants are of: that of each
-// run.
+// CNPAuto selects the CNP interval that belongs to the constants of each run's congestion control.
 const CNPAuto vtime.Time = -1
 
-// DefaultHost are the settings of a scenario's hosts unless it says otherwise.
+// DefaultHost returns the default settings of hosts.
 func DefaultHost() hostagent.Settings {
 	s := hostagent.Default()
 	s.CNPInterval = CNPAuto
 	return s
 }
 
-// Host is the table of a host's settings, bound to s.
+// Host returns the keys of a host's settings, bound to s.
 func Host(s *hostagent.Settings) keys.Table {
 	selective := func() bool { return s.Recovery == hostagent.SelectiveRepeat }
 	return keys.Table{
@@ -79,14 +78,14 @@ func Host(s *hostagent.Settings) keys.Table {
 	}
 }
 
-// DecodeHost reads the host settings of v over the defaults.
+// DecodeHost reads the host settings of v, with defaults for the others.
 func DecodeHost(v *yamlspec.Value) hostagent.Settings {
 	s := DefaultHost()
 	Host(&s).Decode(v)
 	return s
 }
 
-// CheckHost says everything that is wrong with s, as joined FieldErrors; nil if it can work.
+// CheckHost returns all errors of s, as joined FieldErrors; nil: s is valid.
 func CheckHost(s *hostagent.Settings) error {
 	return errors.Join(Host(s).Check(), s.Validate())
 }

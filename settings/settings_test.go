@@ -210,7 +210,7 @@ func TestOutside(t *testing.T) {
 		"ecn.kmin=2TB":     "ecn.kmin 2TB is above", "ecn.kmax=2TB": "ecn.kmax 2TB is above",
 		"cnm.ecn_threshold=2TB": "cnm.ecn_threshold 2TB is above",
 		"cnm.threshold=2TB":     "cnm.threshold 2TB is above", "cbfc.block=8GB": "cbfc.block 8GB is outside 64B..4GB",
-		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "leave it out",
+		"pfc.alpha=65": "pfc.alpha 65 is outside", "pfc.quanta=65536": "too large", "pfc.per_rate=0bps": "remove it",
 		"tcd.t_max=0s": "write auto", "cnm.threshold=0B": "write dynamic", "buffer=some": "or auto",
 		"pfc.watchdog={detect: 0s}": "watchdog: off",
 		"pfc.watchdog=on":           "expected a mapping", "ecn.mode=blue": "not one of",

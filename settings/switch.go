@@ -9,26 +9,27 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// auto in the place of a value leaves it to what it is for.
+// auto leaves a value to be derived from others.
 const auto = "auto"
 
-// sizeAuto in the place of a size leaves it to each port's rate and cable.
+// sizeAuto leaves a size to be derived from each port's rate and cable.
 const sizeAuto = int64(switchagent.Auto)
 
-// mostSize is more than any switch can buffer, by orders of magnitude. A larger number is a slip.
+// mostSize exceeds the buffer of any switch by orders of magnitude. A larger value is a mistake.
 const mostSize = "1TB"
 
-// dataPriority is the default of what is on the priority of the hosts' data.
+// dataPriority documents the default of settings that apply to the hosts' data priority.
 const dataPriority = "[host.data_priority]"
 
-// Switch is the table of a switch's settings, bound to s.
+// Switch returns the keys of a switch's settings, bound to s.
 func Switch(s *switchagent.Settings) keys.Table {
 	pfc, cbfc, ecn, tcd, cnm, dog, balancing := &s.PFC, &s.CBFC, &s.ECN, &s.TCD, &s.CNM, &s.PFC.Watchdog, &s.Balancing
 	credits := func() bool { return s.FlowControl == switchagent.FlowCBFC }
 	pauses := func() bool { return s.FlowControl == switchagent.FlowPFC }
 	ternary := func() bool { return s.Detector == switchagent.DetectorTCD }
 	noWatchdog := func() { *dog = switchagent.Watchdog{} }
-	sonicWatchdog := func() { dog.Detect, dog.Restore = 200*vtime.Millisecond, 200*vtime.Millisecond } // SONiC's
+	// SONiC's defaults
+	sonicWatchdog := func() { dog.Detect, dog.Restore = 200*vtime.Millisecond, 200*vtime.Millisecond }
 	balances := func() bool { return *balancing != switchagent.Default().Balancing }
 	return keys.Table{
 		keys.Size("buffer", &s.Buffer).Between("1B", mostSize).Or(auto, sizeAuto).Means(
@@ -130,7 +131,7 @@ func Switch(s *switchagent.Settings) keys.Table {
 			"how switches detect congestion: `threshold`, by `ecn.mode`; or `tcd`, by ternary congestion detection " +
 				"instead, on `ecn.priorities`. Under `NAME+tcd` it is always `tcd`, with `mark: red` if `ecn.mode` " +
 				"is red"),
-		// Its bounds hold whatever the detector is: a congestion control may turn this one on.
+		// The limits apply under each detector, because a congestion control may select this one.
 		keys.GroupOf("tcd", &keys.Group{Works: ternary, Viewed: ternary}),
 		keys.Size("tcd.q_len", &tcd.QLen).AtMost("4GB").Or(auto, sizeAuto).Means(
 			"longest queue of a port that is not congested"),
@@ -199,8 +200,8 @@ func Switch(s *switchagent.Settings) keys.Table {
 	}
 }
 
-// sameForAll is what to do instead of naming no rate.
-const sameForAll = "leave it out for thresholds that are the same for all ports"
+// sameForAll completes the error about a rate of 0.
+const sameForAll = "remove it for thresholds that are the same for all ports"
 
 var (
 	watchdogActions = []string{"drop", "forward"}
@@ -210,7 +211,7 @@ var (
 	}
 )
 
-// index is 1 for true.
+// index returns 1 for true and 0 for false.
 func index(b bool) int {
 	if b {
 		return 1
@@ -218,20 +219,20 @@ func index(b bool) int {
 	return 0
 }
 
-// DecodeSwitch reads the switch settings of v over the defaults. PFC, CBFC and ECN act on the hosts' data priority
-// unless v names priorities.
+// DecodeSwitch reads the switch settings of v, with defaults for the others. PFC, CBFC and ECN act on the hosts' data
+// priority unless v names priorities.
 func DecodeSwitch(v *yamlspec.Value, data uint8) switchagent.Settings {
 	s := switchagent.Default()
 	s.PFC.Priorities, s.CBFC.Priorities, s.ECN.Priorities = data, data, data
 	Switch(&s).Decode(v)
-	// XON follows XOFF, so that a sweep over XOFF needs to change one key.
+	// XON follows XOFF, so that a sweep over XOFF changes only one key.
 	if s.PFC.XON == switchagent.Auto && s.PFC.XOFF != switchagent.Auto {
 		s.PFC.XON = max(0, s.PFC.XOFF-s.PFC.XOFFToXON)
 	}
 	return s
 }
 
-// CheckSwitch says everything that is wrong with s, as joined FieldErrors; nil if it can work.
+// CheckSwitch returns all errors of s, as joined FieldErrors; nil: s is valid.
 func CheckSwitch(s *switchagent.Settings) error {
 	return errors.Join(Switch(s).Check(), s.Validate())
 }

@@ -2,20 +2,20 @@ package topologies
 
 import "slices"
 
-// Balancing is what decides the ways of flows among equal-cost paths, beside Hash. It is the same at all switches. The
-// zero value has each switch hash the 5-tuple by a seed of its own.
+// Balancing holds the settings, beside Hash, by which all switches choose among equal-cost ports. With the zero value
+// each switch hashes the 5-tuple with a seed of its own.
 type Balancing struct {
-	// Moving says that the packets of a flow may take several paths, be it one by one or by flowlets. What a path is asked
-	// for says one of them then, and Ways has all ports.
+	// Moving says that the packets of a flow may take several paths, individually or by flowlet. Functions that return
+	// one path then return one of these, and Ways returns all ports.
 	Moving bool
-	// OneSeed says that all switches hash by Seed.
+	// OneSeed says that all switches hash with Seed.
 	OneSeed bool
 	Seed    uint32
-	// Fields are what of the 5-tuple is hashed, as bits of ebpf.FieldSource and its like; 0: all of it.
+	// Fields are the hashed fields of the 5-tuple, as bits of ebpf.FieldSource and its siblings; 0: all.
 	Fields uint32
 }
 
-// WithBalancing is the plan where switches balance load in a way.
+// WithBalancing returns the plan with other load balancing.
 func (p *Plan) WithBalancing(b Balancing) *Plan {
 	if b == p.Balancing {
 		return p
@@ -25,7 +25,8 @@ func (p *Plan) WithBalancing(b Balancing) *Plan {
 	return &q
 }
 
-// Choices returns the most ports of switches on a path, but for the last: load balancing chooses those.
+// Choices returns the maximum number of ports at which load balancing chooses on a path: those of its switches, except
+// the last.
 func (p *Plan) Choices() (most int) {
 	leaves := p.leafSwitches(&p.routes)
 	seen := make([]bool, len(leaves))
@@ -41,13 +42,13 @@ func (p *Plan) Choices() (most int) {
 	return most
 }
 
-// Ways are the ports that packets from one host to another may leave by where load balancing moves them: those of all
-// shortest paths, each once, by their distance from the source, whose own comes first.
+// Ways returns the ports by which packets from one host to another may leave if load balancing moves them. They are
+// the ports of all shortest paths, each once, by distance from the source, whose own port is first.
 func (p *Plan) Ways(source, destination NodeID, by Pair) [][]PortID {
 	return p.WaysBy(p.Nodes[source].Ports[by.From], p.Nodes[destination].Ports[by.To], p.NextHops)
 }
 
-// WaysBy is Ways between two hosts' ports, where each switch says what ports it chooses from.
+// WaysBy returns the same between two hosts' ports, for switches that choose from nextHops.
 func (p *Plan) WaysBy(from, to PortID, nextHops func(sw, to int) []PortID) [][]PortID {
 	ways := [][]PortID{{from}}
 	for {
@@ -60,7 +61,7 @@ func (p *Plan) WaysBy(from, to PortID, nextHops func(sw, to int) []PortID) [][]P
 			}
 			seen[n.ID] = true
 			hops := slices.Clone(nextHops(n.Index, p.Ports[to].Interface))
-			slices.Sort(hops) // a port may be named more than once
+			slices.Sort(hops) // a port may occur more than once
 			next = append(next, slices.Compact(hops)...)
 		}
 		if len(next) == 0 || len(ways) > len(p.Switch) {

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// plan builds the plan of a checked draft.
+// plan builds the plan from a checked draft.
 func (d *draft) plan() *Plan {
 	p := &Plan{
 		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands, LearnGateway: d.learn,
@@ -25,7 +25,7 @@ func (d *draft) plan() *Plan {
 			p.Switch = append(p.Switch, n.ID)
 		}
 	}
-	// The ports of a node have consecutive ids: pipelines and traffic managers index by the difference.
+	// The ports of a node have consecutive ids, because pipelines and traffic managers index by the difference.
 	first := make([]PortID, len(d.nodes)+1)
 	for i := range d.links {
 		first[d.links[i].a+1]++
@@ -53,7 +53,7 @@ func (d *draft) plan() *Plan {
 	return p
 }
 
-// UsualInterfaceMTU is the MTU of interfaces of which the spec says nothing, in bytes of a packet of IP.
+// UsualInterfaceMTU returns the default MTU of interfaces, in bytes of an IP packet.
 func (p *Plan) UsualInterfaceMTU() int { return max(1500, p.MTU+roceHeaders) }
 
 func (p *Plan) addPort(first PortID, node, link int, c cable) PortID {
@@ -67,7 +67,7 @@ func (p *Plan) addPort(first PortID, node, link int, c cable) PortID {
 	return id
 }
 
-// portMAC is a locally administered unicast address (IEEE 802 section 8.4: bit 1 of the first octet) that holds the
+// portMAC returns a locally administered unicast address (IEEE 802 section 8.4: bit 1 of the first octet) with the
 // port's id in its last four octets.
 func portMAC(id PortID) [6]byte {
 	mac := [6]byte{0x02}
@@ -75,15 +75,15 @@ func portMAC(id PortID) [6]byte {
 	return mac
 }
 
-// hostAddress is that of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index back from the
-// lower 24 bits.
+// hostAddress returns the address of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index
+// from the lower 24 bits.
 func hostAddress(index int) netip.Addr {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)
 	return netip.AddrFrom4(a)
 }
 
-// setTiers sets each switch's tier: its distance from the nearest host.
+// setTiers sets each switch's tier, its distance from the nearest host.
 func (p *Plan) setTiers() {
 	queue := append([]NodeID(nil), p.Hosts...)
 	for len(queue) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// builderKind is a key of a topology that makes nodes and links by a few numbers.
+// builderKind is a key of a topology that makes nodes and links from a few numbers.
 type builderKind struct {
 	key, doc string
 	roles    []role
@@ -18,7 +18,7 @@ type builderKind struct {
 	build    func(*builder)
 }
 
-// role is one of the roles that a builder's nodes have. Their names follow the pattern unless the file has another.
+// role is a role of a builder's nodes. Their names follow the pattern unless the file sets another.
 type role struct{ name, pattern string }
 
 var (
@@ -26,7 +26,7 @@ var (
 	ofLeaves = []role{{"leaf", "leaf%d"}, {"spine", "spine%d"}, ofHosts}
 )
 
-// builders are the builders. A topology has one at most.
+// builders lists the builders. A topology has at most one.
 var builders = []builderKind{
 	{"star", "hosts around one switch", []role{{"switch", "s%d"}, ofHosts}, (*builder).starKeys, (*builder).star},
 	{"leafspine", "leaf switches, each cabled to each spine", ofLeaves, (*builder).leafSpineKeys, (*builder).leafSpine},
@@ -44,13 +44,13 @@ type builder struct {
 	*draft
 	kind                 *builderKind
 	at                   *yamlspec.Value
-	base, host, fabric   cable // host towards hosts, fabric between switches
+	base, host, fabric   cable // host is for links to hosts, fabric for links between switches
 	hostRate, fabricRate units.Rate
 	buffer               units.Bytes
 	patterns             map[string]*string // by role
 
-	spines, leaves, rails, groups       int // rails are the ports of a host
-	hosts, parallel                     int // hosts of a star, leaf, group or edge switch, and links of each
+	spines, leaves, rails, groups       int // rails is the number of ports of a host
+	hosts, parallel                     int // hosts of a star, leaf, group or edge switch, and links of each host
 	k, pods, edges, aggregations, cores int
 }
 
@@ -74,7 +74,7 @@ func (d *draft) builder(kind *builderKind, v *yamlspec.Value) {
 	kind.build(b)
 }
 
-// hostLinks cables a host to a switch.
+// hostLinks links a host to a switch.
 func (b *builder) hostLinks(host, sw int) {
 	for range b.parallel {
 		b.link(host, sw, b.host, b.at)
@@ -100,7 +100,7 @@ func (b *builder) nodesOf(role string, count int) []int {
 	return ids
 }
 
-// star: hosts around one switch.
+// star builds hosts around one switch.
 func (b *builder) star() {
 	if b.hosts == 0 {
 		return
@@ -111,7 +111,8 @@ func (b *builder) star() {
 	}
 }
 
-// leafSpine: every leaf is cabled to every spine; a leaf's ports are its hosts', then its uplinks in the spines' order.
+// leafSpine links every leaf to every spine. A leaf's ports to hosts come first, then its uplinks in the order of the
+// spines.
 func (b *builder) leafSpine() {
 	leaves, spines, perLeaf := b.leaves, b.spines, b.hosts
 	if spines <= 0 || leaves == 0 || perLeaf == 0 || b.tooLarge(leaves*perLeaf, leaves+spines,
@@ -129,9 +130,9 @@ func (b *builder) leafSpine() {
 	}
 }
 
-// rail: the rail-optimised leaf-spine of GPU clusters. Hosts come in groups; port n of each host of a group is cabled
-// to the group's n-th leaf, so that ports of one number, a rail, meet without a spine. Every leaf is cabled to every
-// spine. Two rails are dual-homed hosts.
+// rail builds the rail-optimised leaf-spine of GPU clusters. Port n of each host of a group is linked to the group's
+// n-th leaf, so that ports with one number, a rail, connect without a spine. Every leaf is linked to every spine. Two
+// rails are dual-homed hosts.
 func (b *builder) rail() {
 	rails, perGroup, groups, spines := b.rails, b.hosts, b.groups, b.spines
 	if rails == 0 || perGroup == 0 || spines < 0 ||
@@ -139,7 +140,7 @@ func (b *builder) rail() {
 		return
 	}
 	if spines == 0 && groups > 1 {
-		b.at.Errorf("%d groups of hosts need spines: nothing else joins them", groups)
+		b.at.Errorf("%d groups of hosts need at least one spine to connect them", groups)
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", groups*rails), b.nodesOf("spine", spines), b.nodesOf("host", groups*perGroup)
@@ -155,8 +156,7 @@ func (b *builder) rail() {
 	}
 }
 
-// planes: leaf-spines beside each other that no link joins; port n of each host is in the n-th. Plane 0 has the first
-// leaves and spines.
+// planes builds separate leaf-spines; port n of each host is in the n-th. Plane 0 has the first leaves and spines.
 func (b *builder) planes() {
 	planes, spines, leaves, perLeaf := b.rails, b.spines, b.leaves, b.hosts
 	if planes == 0 || leaves == 0 || perLeaf == 0 || spines < 0 ||
@@ -164,7 +164,7 @@ func (b *builder) planes() {
 		return
 	}
 	if spines == 0 && leaves > 1 {
-		b.at.Errorf("%d leaves of a plane need spines: nothing else joins them", leaves)
+		b.at.Errorf("a plane with %d leaves needs at least one spine", leaves)
 		return
 	}
 	leaf, spine, host := b.nodesOf("leaf", planes*leaves), b.nodesOf("spine", planes*spines), b.nodesOf("host",
@@ -181,14 +181,14 @@ func (b *builder) planes() {
 	}
 }
 
-// fatTree: three layers. With k alone it is the k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008, section 3): k pods of
-// k/2 edge and k/2 aggregation switches, k/2 hosts an edge switch, (k/2)^2 core switches. Each number can be given
-// instead: the fabric of the HPCC simulations is {pods: 5, edges: 4, aggregations: 4, cores: 16, hosts_per_edge: 16}.
-// Aggregation switch i of every pod is cabled to the same cores, the i-th part of them.
+// fatTree builds three layers. With k alone it is the k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008, section 3): k
+// pods of k/2 edge and k/2 aggregation switches, k/2 hosts for each edge switch, (k/2)^2 core switches. Each number
+// can be given instead: the fabric of the HPCC simulations is {pods: 5, edges: 4, aggregations: 4, cores: 16,
+// hosts_per_edge: 16}. Aggregation switch i of every pod is linked to the same cores, the i-th part of them.
 func (b *builder) fatTree() {
 	half := b.k / 2
 	if b.k%2 != 0 {
-		b.at.At("k").Errorf("k must be even: half of a switch's ports go up, half go down")
+		b.at.At("k").Errorf("k must be even: half of a switch's ports lead up and half down")
 		half, b.k = 0, 0
 	}
 	for _, part := range []struct {
@@ -213,7 +213,7 @@ func (b *builder) fatTree() {
 		return
 	}
 	if cores%aggregations != 0 {
-		b.at.Errorf("%d cores cannot be shared evenly by %d aggregation switches of a pod", cores, aggregations)
+		b.at.Errorf("%d cores cannot be divided evenly among %d aggregation switches of a pod", cores, aggregations)
 		return
 	}
 	edge, aggregation := b.nodesOf("edge", pods*edges), b.nodesOf("aggregation", pods*aggregations)
@@ -236,13 +236,13 @@ func (b *builder) fatTree() {
 	}
 }
 
-// tooLarge reports sizes past the bounds before anything of them is built.
+// tooLarge reports sizes above the limits before building anything.
 func (b *builder) tooLarge(hosts, switches, links int) bool {
 	switch {
 	case hosts > MaxHosts || switches > MaxSwitches:
-		b.at.Errorf("%d hosts and %d switches: at most %d and %d are possible", hosts, switches, MaxHosts, MaxSwitches)
+		b.at.Errorf("%d hosts and %d switches exceed the limits of %d and %d", hosts, switches, MaxHosts, MaxSwitches)
 	case links > maxLinks:
-		b.at.Errorf("%d links: at most %d are possible", links, maxLinks)
+		b.at.Errorf("%d links exceed the limit of %d", links, maxLinks)
 	default:
 		return false
 	}

@@ -11,10 +11,10 @@ var builtin embed.FS
 
 var library = yamlspec.Library{Files: builtin, Folder: "builtin", Kind: "topology"}
 
-// BuiltinNames are the names of the topologies that come with the program, sorted.
+// BuiltinNames returns the names of the built-in topologies, sorted.
 func BuiltinNames() []string { return library.Names() }
 
-// BuiltinSource is the spec of a built-in topology, as its author wrote it.
+// BuiltinSource returns the file of a built-in topology.
 func BuiltinSource(name string) ([]byte, error) { return library.Source(name) }
 
 // Builtin resolves a built-in topology.

@@ -8,15 +8,15 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// maxInterfaceName is the longest name of a Linux network interface, IFNAMSIZ less the terminating zero.
+// maxInterfaceName is the maximum length of a Linux network interface's name, IFNAMSIZ minus the terminating zero.
 const maxInterfaceName = 15
 
 var nodeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 func interfaceName(node string, port int) string { return fmt.Sprintf("%s-eth%d", node, port) }
 
-// check reports everything that keeps d from becoming a plan. Without sound, parts of d are missing since the spec has
-// other mistakes, and only what cannot be a consequence of those is reported.
+// check reports every error that keeps d from becoming a plan. If sound is false, other mistakes have left parts of d
+// missing, and check reports only errors that cannot follow from these.
 func (d *draft) check(sound bool) {
 	hosts := 0
 	for i := range d.nodes {
@@ -25,28 +25,28 @@ func (d *draft) check(sound bool) {
 			hosts++
 		}
 		if !nodeName.MatchString(n.name) {
-			n.at.Errorf("name %q: a node's name is letters, digits, _ and -, and begins with a letter", n.name)
+			n.at.Errorf("name %q: a node's name must start with a letter and have only letters, digits, _ and -", n.name)
 		}
-		// Judge the name even of a node whose links are in doubt: it has one port at least.
+		// Check the name even if the node's links are uncertain: it has at least one port.
 		name := interfaceName(n.name, max(1, len(n.links)))
 		if len(name) > maxInterfaceName {
-			n.at.Errorf("node %q: its interface %q would have %d characters, and Linux allows %d: use a shorter name",
+			n.at.Errorf("node %q: its interface %q would have %d characters, but Linux allows %d: shorten the name",
 				n.name, name, len(name), maxInterfaceName)
 		}
 	}
 	if hosts > MaxHosts || len(d.nodes)-hosts > MaxSwitches {
-		d.at.Errorf("%d hosts and %d switches: at most %d and %d are possible",
+		d.at.Errorf("%d hosts and %d switches exceed the limits of %d and %d",
 			hosts, len(d.nodes)-hosts, MaxHosts, MaxSwitches)
 	}
 	for i := range d.links {
 		l := &d.links[i]
 		if d.nodes[l.a].kind == Host && d.nodes[l.b].kind == Host {
-			l.at.Errorf("%s and %s are hosts: put a switch between them", d.nodes[l.a].name, d.nodes[l.b].name)
+			l.at.Errorf("%s and %s are both hosts: put a switch between them", d.nodes[l.a].name, d.nodes[l.b].name)
 		}
 	}
 	for i := range d.links {
 		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+roceHeaders {
-			l.at.Errorf("interface_mtu %d of the link from %s to %s: RoCE packets of mtu %d need %d, with their headers", l.mtu,
+			l.at.Errorf("interface_mtu %d of the link from %s to %s is too small: RoCE packets of mtu %d need %d, with headers", l.mtu,
 				d.nodes[l.a].name,
 				d.nodes[l.b].name, d.mtu, d.mtu+roceHeaders)
 			break
@@ -61,11 +61,11 @@ func (d *draft) check(sound bool) {
 		d.checkPorts(&d.nodes[i])
 	}
 	if d.interfaces() > maxInterfaces {
-		d.at.Errorf("%d ports of hosts: at most %d are possible", d.interfaces(), maxInterfaces)
+		d.at.Errorf("%d ports of hosts exceed the limit of %d", d.interfaces(), maxInterfaces)
 		return
 	}
 	if hosts < 2 {
-		d.at.Errorf("a fabric has at least two hosts; this one has %d", hosts)
+		d.at.Errorf("a fabric needs at least two hosts, but this one has %d", hosts)
 		return
 	}
 	if d.checkReach() {
@@ -73,7 +73,7 @@ func (d *draft) check(sound bool) {
 	}
 }
 
-// interfaces is how many ports hosts have.
+// interfaces returns the number of the hosts' ports.
 func (d *draft) interfaces() (n int) {
 	for i := range d.nodes {
 		if d.nodes[i].kind == Host {
@@ -83,7 +83,7 @@ func (d *draft) interfaces() (n int) {
 	return n
 }
 
-// checkTwice reports links that two different entries make: parallel links are asked for by count.
+// checkTwice reports links that occur in two entries. Parallel links need count.
 func (d *draft) checkTwice() {
 	type pair struct{ a, b int }
 	first := make(map[pair]*yamlspec.Value, len(d.links))
@@ -94,7 +94,7 @@ func (d *draft) checkTwice() {
 		if !ok {
 			first[p] = l.at
 		} else if at != l.at {
-			l.at.Errorf("%s and %s are linked already (line %d): for parallel links write count: 2",
+			l.at.Errorf("%s and %s are already linked (line %d): for parallel links write count: 2",
 				d.nodes[l.a].name, d.nodes[l.b].name, at.Line())
 		}
 	}
@@ -105,13 +105,13 @@ func (d *draft) checkPorts(n *draftNode) {
 	case len(n.links) == 0:
 		n.at.Errorf("%v %s has no link", n.kind, n.name)
 	case n.kind == Host && len(n.links) > MaxPortsPerHost:
-		n.at.Errorf("host %s has %d ports; at most %d are possible", n.name, len(n.links), MaxPortsPerHost)
+		n.at.Errorf("host %s has %d ports, above the limit of %d", n.name, len(n.links), MaxPortsPerHost)
 	case n.kind == Switch && len(n.links) > MaxPortsPerSwitch:
-		n.at.Errorf("switch %s has %d ports; at most %d are possible", n.name, len(n.links), MaxPortsPerSwitch)
+		n.at.Errorf("switch %s has %d ports, above the limit of %d", n.name, len(n.links), MaxPortsPerSwitch)
 	}
 }
 
-// checkReach reports each part of the fabric that no links join to the first host; true if there is none.
+// checkReach reports each part of the fabric that has no links to the first host; it returns true if there is none.
 func (d *draft) checkReach() bool {
 	part := make([]int, len(d.nodes)) // 0: not visited
 	visit := func(from, number int) (size int) {
@@ -148,15 +148,14 @@ func (d *draft) checkReach() bool {
 		if size := visit(i, parts); size > 1 {
 			others = fmt.Sprintf(" (and %d nodes connected to it)", size-1)
 		}
-		n.at.Errorf("%s%s cannot be reached from %s: no path of links", n.name, others, d.nodes[root].name)
+		n.at.Errorf("%s%s cannot be reached from %s: add a link between them", n.name, others, d.nodes[root].name)
 	}
 	return parts == 1
 }
 
-// checkPairs reports two hosts that no switches join, though links lead from one to the other through hosts, which
-// forward nothing.
+// checkPairs reports two hosts whose only connection leads through other hosts, which do not forward.
 func (d *draft) checkPairs() {
-	part := make([]int, len(d.nodes)) // of switches that are joined: the least of them, as far as it is known
+	part := make([]int, len(d.nodes)) // of connected switches: the smallest known index among them
 	for i := range part {
 		part[i] = i
 	}
@@ -173,9 +172,9 @@ func (d *draft) checkPairs() {
 			part[max(a, b)] = min(a, b)
 		}
 	}
-	seen := map[string]bool{} // sets of parts that hosts are in
+	seen := map[string]bool{} // sets of parts, each with a host that has ports in exactly these
 	var kinds [][]int         // the sets
-	var hosts []int           // the first host of each
+	var hosts []int           // the first host of each set
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		if n.kind != Host || len(n.links) == 0 {
@@ -193,7 +192,7 @@ func (d *draft) checkPairs() {
 		}
 		for k, other := range kinds {
 			if !slices.ContainsFunc(in, func(p int) bool { return slices.Contains(other, p) }) {
-				n.at.Errorf("no switches join %s and %s: links lead from one to the other through hosts alone, which forward nothing",
+				n.at.Errorf("no switch connects %s and %s: their only connection leads through hosts, which do not forward",
 					n.name, d.nodes[hosts[k]].name)
 				return
 			}

@@ -2,21 +2,21 @@ package topologies
 
 import "slices"
 
-// Dependencies are which egress queues can wait for which: a frame that came by one link and leaves by another waits,
-// and so does the queue at the first link's other end once PAUSE, or a lack of credits, has stopped it. A cycle among
-// them is a cyclic buffer dependency, the condition of a deadlock (Dally and Seitz, "Deadlock-Free Message Routing in
+// Dependencies holds which egress queues can wait for which. A frame that arrives by one link waits to leave by
+// another. So does the queue at the first link's other end, once PAUSE or a lack of credits stops it. A cycle is a
+// cyclic buffer dependency, the condition of a deadlock (Dally and Seitz, "Deadlock-Free Message Routing in
 // Multiprocessor Interconnection Networks", IEEE Transactions on Computers 1987; "Tagger", Hu et al., CoNEXT 2017).
 type Dependencies struct {
 	plan  *Plan
-	waits map[PortID][]PortID // what a port's queue can wait for, in ascending order without repetition
+	waits map[PortID][]PortID // the ports for which a port's queue can wait, in ascending order without duplicates
 }
 
-// DependenciesOf are those of frames that hosts send to others by the routes, which may be the plan's own or what is
-// left of them. Trips are the pairs that send, by interface index: source and destination. Trips that are dropped where
-// no way is left are no matter.
+// DependenciesOf returns the dependencies of frames on the given routes, the plan's own or those that remain after
+// faults. Trips are the pairs of interfaces that send, by index: source and destination. It ignores trips without a
+// remaining path.
 func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 	d := &Dependencies{plan: p, waits: map[PortID][]PortID{}}
-	from := map[int32][]int32{} // leaves that send, by the leaf that is sent to
+	from := map[int32][]int32{} // sending leaves, by destination leaf
 	var to []int32
 	seen := map[[2]int32]bool{}
 	for _, t := range trips {
@@ -33,7 +33,7 @@ func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 	slices.Sort(to)
 	turns := p.turns()
 	switches := p.leafSwitches(routes)
-	reached := make([]int32, len(p.Switch)) // 1 + the leaf that it was last reached on the way to
+	reached := make([]int32, len(p.Switch)) // 1 + the destination leaf for which it was last reached
 	var queue []int32
 	each := func(do func(port PortID, out []PortID)) {
 		for i := range reached {
@@ -65,9 +65,9 @@ func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 			}
 		}
 	}
-	// Where no way leads down, or along a tier, and up again there is no cycle: what goes up waits for what is higher or
-	// goes down, and that for what is lower. So it is in every fabric without faults that people build, and large ones are
-	// done here.
+	// There is no cycle if no path leads down, or along a tier, and up again: frames on their way up wait for higher
+	// queues or for queues downward, and those for lower ones. This holds for every usual fabric without faults, so
+	// large ones return here.
 	valley := false
 	each(func(port PortID, out []PortID) {
 		if !turns[port].up && !valley {
@@ -85,7 +85,7 @@ func (p *Plan) DependenciesOf(routes *Routes, trips [][2]int) *Dependencies {
 	return d
 }
 
-// AddPath adds what frames on a path make wait, of ports that they leave by.
+// AddPath adds the dependencies of frames on a path, given by its egress ports.
 func (d *Dependencies) AddPath(path []PortID) {
 	for i := 1; i < len(path); i++ {
 		d.add(path[i-1], path[i])
@@ -99,10 +99,10 @@ func (d *Dependencies) add(port, next PortID) {
 	}
 }
 
-// turn is where a port leads.
-type turn struct{ up, down bool } // to a switch of a higher tier, or a lower
+// turn holds the direction of a port.
+type turn struct{ up, down bool } // to a switch of a higher tier, or a lower one
 
-// turns are those of all ports.
+// turns returns the direction of each port.
 func (p *Plan) turns() []turn {
 	turns := make([]turn, len(p.Ports))
 	for i := range p.Ports {
@@ -112,7 +112,7 @@ func (p *Plan) turns() []turn {
 	return turns
 }
 
-// leafSwitches are the indexes of the leaves' switches, by leaf.
+// leafSwitches returns the index of each leaf's switch.
 func (p *Plan) leafSwitches(routes *Routes) []int32 {
 	of := make([]int32, routes.Leaves)
 	for i, leaf := range routes.Leaf {
@@ -121,8 +121,8 @@ func (p *Plan) leafSwitches(routes *Routes) []int32 {
 	return of
 }
 
-// Cycle is a shortest cycle of ports, each of whose queues can wait for the next and the last for the first, the least
-// port first; nil where there is none.
+// Cycle returns a shortest cycle of ports, starting with the lowest: each port's queue can wait for the next, and the
+// last for the first. It returns nil if there is none.
 func (d *Dependencies) Cycle() []PortID {
 	ports := make([]PortID, 0, len(d.waits))
 	for port := range d.waits {
@@ -142,8 +142,8 @@ func (d *Dependencies) Cycle() []PortID {
 	return slices.Concat(best[least:], best[:least])
 }
 
-// cyclic are the ports, in their order, that are left when those that wait for nothing are taken away, again and again:
-// all that are on cycles, and some that lead to them.
+// cyclic removes ports that wait for nothing, repeatedly. It returns the others, in order: all ports on cycles, and
+// some that lead to them.
 func (d *Dependencies) cyclic(ports []PortID) (left []PortID) {
 	waiting := map[PortID]int{}
 	before := map[PortID][]PortID{}
@@ -175,7 +175,8 @@ func (d *Dependencies) cyclic(ports []PortID) (left []PortID) {
 	return left
 }
 
-// shortest is a shortest cycle through a port if it has fewer ports than most, or most is 0; nil if there is none.
+// shortest returns a shortest cycle through a port with fewer ports than most (0: of any length); nil if there is
+// none.
 func (d *Dependencies) shortest(start PortID, most int) []PortID {
 	from := map[PortID]PortID{}
 	for level, length := []PortID{start}, 1; len(level) > 0 && (most == 0 || length < most); length++ {

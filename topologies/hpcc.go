@@ -10,10 +10,10 @@ import (
 )
 
 // hpccFile reads a topology file of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/mix),
-// named relative to the spec's folder. It is words between blanks: the numbers of nodes, switches and links; the
-// switches' ids; and for each link its two ends, rate, delay and error rate. What follows is not read. Nodes are
-// numbered from 0 and get the names s7 and h8; the ports of a node are in the order of its links, as the simulator's
-// interfaces are.
+// named relative to the spec's folder. The file holds words separated by blanks: the numbers of nodes, switches and
+// links; the switches' ids; and for each link its two ends, rate, delay and error rate. hpccFile ignores the rest.
+// Nodes are numbered from 0 and get the names s7 and h8. The ports of a node are in the order of its links, like the
+// simulator's interfaces.
 func (d *draft) hpccFile(v *yamlspec.Value) {
 	name := ""
 	if !v.String(&name) {
@@ -48,7 +48,7 @@ func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 			return
 		}
 		if isSwitch[id] != nil {
-			w.Last().Errorf("%d stands here twice", id)
+			w.Last().Errorf("%d is listed twice", id)
 		}
 		isSwitch[id] = w.Last()
 	}
@@ -73,20 +73,20 @@ func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 		rateOfLinks := rateKey("rate", &c.rate)
 		rateOfLinks.Read(rate)
 		if c.delay = secondsOrTime(delay); c.delay > maxDelay {
-			delay.Errorf("delay %v is above %v", c.delay, maxDelay)
+			delay.Errorf("delay %v exceeds the maximum of %v", c.delay, maxDelay)
 		}
 		if p, err := strconv.ParseFloat(loss.Raw(), 64); err != nil || p != 0 {
-			loss.Errorf("error rate %s: links lose nothing here, so it must be 0", loss.Raw())
+			loss.Errorf("error rate %s must be 0: use a fault for links that lose frames", loss.Raw())
 		}
 		if a == b {
-			at.Errorf("%d would be linked to itself", a)
+			at.Errorf("a link would connect %d to itself", a)
 			continue
 		}
 		d.link(a, b, c, at)
 	}
 }
 
-// secondsOrTime decodes a time as ns-3 reads it: "1000ns", "0.001ms", or a bare number of seconds.
+// secondsOrTime decodes a time as ns-3 reads it: "1000ns", "0.001ms", or a number of seconds without a unit.
 func secondsOrTime(v *yamlspec.Value) (t vtime.Time) {
 	if _, err := strconv.ParseFloat(v.Raw(), 64); err == nil {
 		if t, err = units.ParseTime(v.Raw() + "s"); err != nil {

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// Hash is how switches choose one of several equal-cost ports for a flow.
+// Hash is the rule by which switches choose one of several equal-cost ports for a flow.
 type Hash uint8
 
 const (
-	// HashOwn is pausenet's own: it depends on the addresses and the UDP source port that the flow's NIC has chosen.
+	// HashOwn is pausenet's hash over the addresses and the UDP source port that the flow's NIC chose.
 	HashOwn Hash = iota
-	// HashHPCC is that of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc and
-	// switch-node.cc), over the simulator's addresses and ports, and with its order of next hops.
+	// HashHPCC is the hash of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control,
+	// simulation/scratch/third.cc and switch-node.cc) over the simulator's addresses and ports, with its order of next
+	// hops.
 	HashHPCC
 )
 
-// HashNames are the names of hashes in scenarios.
+// HashNames holds the names of hashes in scenarios.
 var HashNames = []string{HashOwn: "own", HashHPCC: "hpcc"}
 
 func (h Hash) String() string { return HashNames[h] }
 
-// WithHash is the plan where switches choose by a hash: with the next hops in that hash's order.
+// WithHash returns the plan with switches that choose by a hash, with the next hops in its order.
 func (p *Plan) WithHash(h Hash) *Plan {
 	if h == p.Hash {
 		return p
@@ -32,10 +33,10 @@ func (p *Plan) WithHash(h Hash) *Plan {
 	return &q
 }
 
-// hpccNeighbours are the switches beside each switch in the order in which the simulator goes through them, each with
-// the port that leads there. The simulator knows one link between two nodes, the last. It keeps neighbours by where
-// their objects are in memory, in ascending order. A switch's object is above 2 MB there, and as Linux's C library maps
-// these one below the other, that is the order of the switches' numbers from the last to the first.
+// hpccNeighbours returns each switch's neighbours in the simulator's order, each with the port that leads there. The
+// simulator uses one link between two nodes, the last. It sorts neighbours by the address of their objects in
+// ascending order. Switch objects are larger than 2 MB, and Linux's C library maps such objects at descending
+// addresses. So the order is by number from the last to the first.
 func (p *Plan) hpccNeighbours() [][]hpccHop {
 	of := make([][]hpccHop, len(p.Nodes))
 	for _, id := range p.Switch {
@@ -61,8 +62,8 @@ type hpccHop struct {
 	port PortID
 }
 
-// hpccNextHops are the ports of each switch towards the hosts of the switch root, in the order in which a breadth-first
-// search from there comes upon their far ends (third.cc: CalculateRoute).
+// hpccNextHops returns the ports of each switch towards the hosts of the switch root, in the order in which a
+// breadth-first search from root finds their far ends (third.cc: CalculateRoute).
 func (p *Plan) hpccNextHops(root NodeID, neighbours [][]hpccHop, usable func(PortID) bool) [][]PortID {
 	next := make([][]PortID, len(p.Nodes))
 	distance := make([]int32, len(p.Nodes)) // 0: not reached; the root's is 1

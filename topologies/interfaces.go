@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Pair are the interfaces that a flow's packets use: the source's and the destination's, each by its place among the
-// host's ports, from 0 on.
+// Pair holds the two interfaces that a flow's packets use, the source's and the destination's, each by its position
+// among the host's ports, from 0.
 type Pair struct{ From, To uint8 }
 
-// Back is the pair as the destination has it: that of what is sent back.
+// Back returns the pair for packets in the opposite direction.
 func (p Pair) Back() Pair { return Pair{p.To, p.From} }
 
-// Ends are those ends of a flow whose interface is named.
+// Ends is the set of a flow's ends whose interface the scenario names.
 type Ends uint8
 
 // Bits of Ends.
@@ -26,8 +26,8 @@ const (
 	NamedTo
 )
 
-// setInterfaces numbers the hosts' ports: the first ports by host index, then the second ports, and so on. So the first
-// interface of a host has the host's own index, whatever ports there are beside.
+// setInterfaces numbers the hosts' ports: the first ports by host index, then the second ports, and so on. So the
+// first interface of a host always has the host's index.
 func (p *Plan) setInterfaces() {
 	for i := range p.Ports {
 		p.Ports[i].Interface = -1
@@ -44,15 +44,15 @@ func (p *Plan) setInterfaces() {
 	}
 }
 
-// SinglePort says whether every host has one port: an interface's index is its host's then.
+// SinglePort reports whether every host has one port, so that an interface's index is its host's.
 func (p *Plan) SinglePort() bool { return len(p.Interfaces) == len(p.Hosts) }
 
-// Interface is the index of a host's interface, by its place among the host's ports.
+// Interface returns the index of a host's interface, given its position among the host's ports.
 func (p *Plan) Interface(host NodeID, place uint8) int {
 	return p.Ports[p.Nodes[host].Ports[place]].Interface
 }
 
-// Address is that of a host's port; invalid of a switch's.
+// Address returns the address of a host's port; it is invalid for a switch's port.
 func (p *Plan) Address(id PortID) netip.Addr {
 	if i := p.Ports[id].Interface; i >= 0 {
 		return hostAddress(i)
@@ -60,26 +60,26 @@ func (p *Plan) Address(id PortID) netip.Addr {
 	return netip.Addr{}
 }
 
-// Gateway and Gateway6 are the addresses that hosts route by: whatever switch is at the other end of their port has
-// them.
+// Gateway and Gateway6 are the addresses by which hosts route: the switch at the other end of each host's port answers
+// to them.
 var (
 	Gateway  = netip.AddrFrom4([4]byte{10, 255, 255, 254})
 	Gateway6 = netip.MustParseAddr("fe80::1")
 )
 
-// SwitchAddress is that of the switch with an index, 10.254.0.0 + index + 1. The pipelines know switches' addresses by
-// the upper 16 bits.
+// SwitchAddress returns the address of the switch with an index, 10.254.0.0 + index + 1. The pipelines recognise
+// switches' addresses by the upper 16 bits.
 func (p *Plan) SwitchAddress(index int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 254, byte((index + 1) >> 8), byte(index + 1)})
 }
 
-// IPv6 is the IPv6 address of whose IPv4 address is given: fd00::/96 and its 32 bits.
+// IPv6 returns the IPv6 address for an IPv4 address: fd00::/96 and its 32 bits.
 func IPv6(a netip.Addr) netip.Addr {
 	v4 := a.As4()
 	return netip.AddrFrom16([16]byte{0: 0xfd, 12: v4[0], 13: v4[1], 14: v4[2], 15: v4[3]})
 }
 
-// HostRate is what all the ports of a host carry together.
+// HostRate returns the sum of the rates of a host's ports.
 func (p *Plan) HostRate(host NodeID) (sum units.Rate) {
 	for _, id := range p.Nodes[host].Ports {
 		sum += p.Ports[id].Rate
@@ -87,7 +87,7 @@ func (p *Plan) HostRate(host NodeID) (sum units.Rate) {
 	return sum
 }
 
-// EndName is how a spec and messages name a port of a host: the host's name, followed by the port's number if the host
+// EndName returns the name of a host's port in specs and messages: the host's name, with the port's number if the host
 // has several ("h0.2").
 func (p *Plan) EndName(host NodeID, place uint8) string {
 	n := &p.Nodes[host]
@@ -97,7 +97,7 @@ func (p *Plan) EndName(host NodeID, place uint8) string {
 	return n.Name + "." + strconv.Itoa(int(place)+1)
 }
 
-// End is the host and the place of its port that a name stands for: "h0.2", or the interface's own name, "h0-eth2".
+// End returns the host and the position of its port for a name: "h0.2", or the interface's own name, "h0-eth2".
 func (p *Plan) End(name string) (host NodeID, place uint8, err error) {
 	cut := strings.LastIndex(name, ".")
 	skip := len(".")
@@ -116,21 +116,21 @@ func (p *Plan) End(name string) (host NodeID, place uint8, err error) {
 	case n.Kind != Host:
 		return 0, 0, fmt.Errorf("%s is a switch: flows run between hosts", n.Name)
 	case err != nil || number < 1 || number > len(n.Ports):
-		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, from %s.1 on", name, n.Name, Plural(len(n.Ports), "port"),
+		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, numbered from %s.1", name, n.Name, Plural(len(n.Ports), "port"),
 			n.Name)
 	}
 	return n.ID, uint8(number - 1), nil
 }
 
-// Joined says whether frames get from one interface to another: switches alone forward, so that hosts with a port each
-// in two planes join nothing.
+// Joined reports whether frames can travel from one interface to another. Only switches forward, so hosts with a port
+// in each of two planes do not connect these.
 func (p *Plan) Joined(from, to int) bool {
 	sw := p.PeerNode(p.Interfaces[from])
 	return len(p.NextHops(sw.Index, to)) > 0
 }
 
-// PairOf is the pair of interfaces by which the n-th flow from one host to another goes, unless it says so itself: in
-// turns by those of Pairs.
+// PairOf returns the pair of interfaces for the n-th flow from one host to another, if the flow does not name them: it
+// takes the pairs of Pairs in turn.
 func (p *Plan) PairOf(source, destination NodeID, n int) Pair {
 	if p.SinglePort() {
 		return Pair{}
@@ -139,9 +139,9 @@ func (p *Plan) PairOf(source, destination NodeID, n int) Pair {
 	return pairs[n%len(pairs)]
 }
 
-// Pairs are the pairs of interfaces among which flows from one host to another take turns. Where both hosts have as
-// many ports, they are those of the same number at both ends: a rail, a plane. Else, or where switches join no such
-// pair, they are those with the fewest links between them.
+// Pairs returns the pairs of interfaces that flows from one host to another take in turn. If both hosts have equally
+// many ports, they are those with the same number at both ends: a rail, a plane. Otherwise, or if switches connect no
+// such pair, they are the pairs with the fewest links between them.
 func (p *Plan) Pairs(source, destination NodeID) (pairs []Pair) {
 	from, to := p.Nodes[source].Ports, p.Nodes[destination].Ports
 	if len(from) == len(to) {
@@ -168,8 +168,8 @@ func (p *Plan) Pairs(source, destination NodeID) (pairs []Pair) {
 	return pairs
 }
 
-// PairsVia are the pairs of Pairs that have a shortest path through every node of via, and at the ends that are named
-// the interfaces of named; where there are none, those of all that switches join.
+// PairsVia returns the pairs of Pairs that have a shortest path through every node of via, and the interfaces of named
+// at the ends that are named. If there are none, it chooses among all connected pairs.
 func (p *Plan) PairsVia(source, destination NodeID, via []NodeID, named Pair, ends Ends) (pairs []Pair) {
 	if len(via) == 0 && ends == 0 {
 		return p.Pairs(source, destination)
@@ -190,7 +190,7 @@ func (p *Plan) PairsVia(source, destination NodeID, via []NodeID, named Pair, en
 	return nil
 }
 
-// allPairs are all that switches join.
+// allPairs returns all pairs that switches connect.
 func (p *Plan) allPairs(source, destination NodeID) (pairs []Pair) {
 	for i := range p.Nodes[source].Ports {
 		for j := range p.Nodes[destination].Ports {
@@ -203,14 +203,14 @@ func (p *Plan) allPairs(source, destination NodeID) (pairs []Pair) {
 	return pairs
 }
 
-// HostRoute says by which of its ports a host sends to the addresses of a prefix.
+// HostRoute is a host's route: the port for the addresses of a prefix.
 type HostRoute struct {
 	To    netip.Prefix
 	Place uint8
 }
 
-// RoutesOf are how programs of a host of several ports reach the others' addresses: by the port of the same number as
-// the destination's, or else by the first that switches join to it. What goes by the first port stands in no route.
+// RoutesOf returns the routes by which programs on a host with several ports reach other addresses: by the port with
+// the destination's number, or otherwise the first connected port. Addresses reached by the first port need no route.
 func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 	own := p.Nodes[host].Ports
 	placeTo := func(to int) int {
@@ -231,7 +231,7 @@ func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 		for end < len(p.Interfaces) && placeTo(end) == place {
 			end++
 		}
-		for place > 0 && first < end { // the largest prefix that begins here and ends no later
+		for place > 0 && first < end { // the largest prefix that starts here and ends within the range
 			bits := 0
 			for last := hostNumber(first); last>>bits&1 == 0 && last+2<<bits <= hostNumber(end); bits++ {
 			}
@@ -243,5 +243,5 @@ func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 	return routes
 }
 
-// hostNumber is the lower part of an interface's address.
+// hostNumber returns the lower part of an interface's address.
 func hostNumber(index int) int { return index + 1 }

@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// longestRTTs remembers LongestRTT by the lengths of data and ACK. Plans with the same links and routes share one.
+// longestRTTs caches LongestRTT by the lengths of data and ACK. Plans with the same links and routes share it.
 type longestRTTs struct {
 	sync.Mutex
 	known map[[2]int]vtime.Time
@@ -14,7 +14,7 @@ type longestRTTs struct {
 
 func newLongestRTTs() *longestRTTs { return &longestRTTs{known: map[[2]int]vtime.Time{}} }
 
-// LongestRTT returns the greatest BaseRTT between any two hosts of the fabric, or 0 if switches join none.
+// LongestRTT returns the greatest BaseRTT between any two hosts of the fabric, or 0 if switches connect none.
 func (p *Plan) LongestRTT(dataBytes, ackBytes int) vtime.Time {
 	p.longest.Lock()
 	defer p.longest.Unlock()
@@ -27,8 +27,7 @@ func (p *Plan) LongestRTT(dataBytes, ackBytes int) vtime.Time {
 	return t
 }
 
-// longestRTT goes through the leaves, and works out for each how long it takes from every other. All interfaces at a
-// leaf share the way to it.
+// longestRTT computes for each leaf the time from every other. All interfaces at a leaf share the path to it.
 func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 	data, ack := p.Framing.LineBytes(dataBytes), p.Framing.LineBytes(ackBytes)
 	roundTrip := func(id PortID) vtime.Time { // over the link of a port
@@ -78,16 +77,16 @@ func (p *Plan) longestRTT(dataBytes, ackBytes int) (longest vtime.Time) {
 	return longest
 }
 
-// leafEnds are the links between a leaf and its hosts.
+// leafEnds describes the links between a leaf and its hosts.
 type leafEnds struct {
-	sw, to  int // indexes of the leaf among the switches, and of one of its hosts' interfaces
+	sw, to  int // indexes of the leaf among the switches, and of one interface of its hosts
 	out, in slowest
 }
 
-// slowest holds the host whose link takes longest, and the longest of the other hosts'.
+// slowest holds the host with the slowest link, and the longest time among the other hosts.
 type slowest struct {
 	node        NodeID
-	first, next vtime.Time // next is 0 while there is one host
+	first, next vtime.Time // next is 0 while there is only one host
 }
 
 func (s *slowest) take(node NodeID, t vtime.Time) {
@@ -101,7 +100,7 @@ func (s *slowest) take(node NodeID, t vtime.Time) {
 	}
 }
 
-// slowestPair returns the longest that two different hosts' links take together, or 0 if there is one host.
+// slowestPair returns the longest time of two different hosts' links together, or 0 if there is one host.
 func slowestPair(out, in *slowest) (sum vtime.Time) {
 	if out.node != in.node {
 		return out.first + in.first
@@ -115,9 +114,9 @@ func slowestPair(out, in *slowest) (sum vtime.Time) {
 	return sum
 }
 
-// Oversubscription returns how many times what switches take from below exceeds what their links upwards carry: the
-// product over the tiers, of each its worst switch's ratio, or 1 if that is less. Links between switches of one tier
-// count as upward. It is 1 where no switch has such links.
+// Oversubscription returns the ratio of the rates into switches from below to the rates of their links upwards. It is
+// the product over the tiers of each tier's worst switch, or 1 if that is less. Links between switches of one tier
+// count as upward. It is 1 if no switch has such links.
 func (p *Plan) Oversubscription() float64 { return p.oversubscription }
 
 func (p *Plan) setOversubscription() {

@@ -8,14 +8,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// NodeID indexes Plan.Nodes. PortID indexes Plan.Ports. Both are dense and start at 0; the ports of a node follow one
-// another.
+// NodeID indexes Plan.Nodes, PortID indexes Plan.Ports. Both are dense and start at 0; the ports of a node are
+// consecutive.
 type (
 	NodeID int
 	PortID int
 )
 
-// Kind says what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 // Kinds of nodes.
@@ -24,7 +24,7 @@ const (
 	Switch
 )
 
-// String is "host" or "switch".
+// String returns "host" or "switch".
 func (k Kind) String() string {
 	if k == Switch {
 		return "switch"
@@ -32,25 +32,26 @@ func (k Kind) String() string {
 	return "host"
 }
 
-// Framing says how many bytes of line time a frame costs beyond its own.
+// Framing sets how many bytes of line time a frame takes in addition to its own.
 type Framing uint8
 
 const (
-	// FramingEthernet counts what a real cable carries: FCS (4 B), preamble and SFD (8 B) and the inter-packet gap
-	// (12 B) beside the frame, and pads a frame to 60 B (IEEE 802.3 clause 4).
+	// FramingEthernet counts the bytes on a real cable: FCS (4 B), preamble and SFD (8 B) and the inter-packet gap (12
+	// B) beside the frame. It pads a frame to 60 B (IEEE 802.3 clause 4).
 	FramingEthernet Framing = iota
-	// FramingNS3 counts what the ns-3 RDMA simulators count, on the line and in switches' buffers, so that results compare
-	// with papers that used them: a packet of 1000 B payload costs 1048 B, nothing costs under 60 B. Our frames have real
-	// RoCEv2 headers, 10 B longer (BTH 12 + ICRC 4 against 6), hence 10 B less than the frame.
+	// FramingNS3 counts as the ns-3 RDMA simulators do, on the line and in switches' buffers, so that results compare
+	// with papers that used them: a packet of 1000 B payload takes 1048 B, and nothing takes less than 60 B.
+	// pausenet's frames have real RoCEv2 headers, which are 10 B longer (BTH 12 + ICRC 4 against 6), so it subtracts
+	// 10 B.
 	FramingNS3
 )
 
 const (
 	minFrame   = 60 // without FCS
-	ns3Shorter = 10 // of a simulators' packet than of ours
+	ns3Shorter = 10 // by which the simulators' packets are shorter
 )
 
-// LineBytes is the line time, in bytes, of a frame of n bytes (headers and payload, without FCS).
+// LineBytes returns the line time, in bytes, of a frame of n bytes (headers and payload, without FCS).
 func (f Framing) LineBytes(n int) int64 {
 	if f == FramingNS3 {
 		return int64(max(n-ns3Shorter, minFrame))
@@ -58,11 +59,11 @@ func (f Framing) LineBytes(n int) int64 {
 	return int64(max(n, minFrame) + 24)
 }
 
-// Counted is the size of a frame of n bytes (headers and payload, without FCS) in switches' buffers and against their
-// thresholds: all of it, or what the ns-3 simulators' packet has.
+// Counted returns the size of a frame of n bytes (headers and payload, without FCS) in switches' buffers and for their
+// thresholds: all bytes, or the size of the ns-3 simulators' packet.
 func (f Framing) Counted(n int) int { return max(n-f.Uncounted(), minFrame) }
 
-// Uncounted is how much a frame's size is less than its bytes, down to the least frame.
+// Uncounted returns by how much a frame's size is less than its bytes, down to the minimum frame.
 func (f Framing) Uncounted() int {
 	if f == FramingNS3 {
 		return ns3Shorter
@@ -70,7 +71,7 @@ func (f Framing) Uncounted() int {
 	return 0
 }
 
-// String is the framing's name in specs: "ethernet" or "ns3".
+// String returns the framing's name in specs: "ethernet" or "ns3".
 func (f Framing) String() string {
 	if f == FramingNS3 {
 		return "ns3"
@@ -78,7 +79,7 @@ func (f Framing) String() string {
 	return "ethernet"
 }
 
-// Plan is a resolved topology. It does not change after it is built; treat every slice as read-only.
+// Plan is a resolved topology. It is immutable; treat every slice as read-only.
 type Plan struct {
 	Name        string
 	Description string
@@ -90,15 +91,16 @@ type Plan struct {
 	Interfaces []PortID
 	Switch     []NodeID // by switch index
 	Framing    Framing
-	Hash       Hash // by which switches choose among equal-cost ports
+	Hash       Hash // rule by which switches choose among equal-cost ports
 	Balancing  Balancing
-	IP         wire.Version // that RoCE packets go over
+	IP         wire.Version // version of IP that carries RoCE packets
 	MTU        int          // payload bytes of a full RoCE packet
-	// InterfaceMTU is the largest MTU of the interfaces, in bytes of a packet of IP; a full RoCE packet fits any.
+	// InterfaceMTU is the largest MTU of the interfaces, in bytes of an IP packet; a full RoCE packet fits any of
+	// them.
 	InterfaceMTU int
-	Commands     []Command // of the shell of a live fabric
-	// LearnGateway says that on a live fabric kernels of hosts ask for their gateway's link-layer address, by ARP and
-	// neighbour discovery, in place of having it from the start.
+	Commands     []Command // for the shell of a live fabric
+	// LearnGateway makes hosts of a live fabric resolve their gateway's link-layer address by ARP and neighbour
+	// discovery, instead of a static entry.
 	LearnGateway bool
 
 	routes  Routes
@@ -112,13 +114,13 @@ type Node struct {
 	ID     NodeID
 	Name   string
 	Kind   Kind
-	Index  int // among the nodes of its kind: indexes Plan.Hosts or Plan.Switch
-	Tier   int // 0 for hosts, 1 for the switches hosts hang off, 2 above them, ...
+	Index  int // among the nodes of its kind: index of Plan.Hosts or Plan.Switch
+	Tier   int // 0 for hosts, 1 for switches with hosts, 2 above them, ...
 	Ports  []PortID
-	Addr   netip.Addr  // of a host's first port; invalid for a switch
-	Buffer units.Bytes // shared buffer of a switch; 0: as the scenario's switch settings say
+	Addr   netip.Addr  // address of a host's first port; invalid for a switch
+	Buffer units.Bytes // shared buffer of a switch; 0: the scenario's switch settings apply
 
-	Programs *Programs // what those of a live fabric find; nil: the machine's files alone
+	Programs *Programs // environment of the node's programs on a live fabric; nil: only the machine's files
 }
 
 // Port is one end of a link.
@@ -128,16 +130,16 @@ type Port struct {
 	Number int    // 1 for the node's first port
 	Name   string // interface name, such as "leaf0-eth1"; at most 15 characters
 	Peer   PortID
-	Link   int // indexes Plan.Links
+	Link   int // index of Plan.Links
 	MAC    [6]byte
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
-	MTU    int        // of the interface, in bytes of a packet of IP
+	MTU    int        // of the interface, in bytes of an IP packet
 
-	Interface int // of a host's port: indexes Plan.Interfaces; -1 of a switch's
+	Interface int // of a host's port: index of Plan.Interfaces; -1 for a switch's
 
-	// Breakout is how many ports the physical one is broken out into that this is the Lane-th of, from 0 on; 0: it is one
-	// by itself.
+	// Breakout is the number of ports into which the physical port is split, and Lane the position of this one, from
+	// 0; Breakout 0: it is not split.
 	Breakout, Lane uint8
 }
 
@@ -146,30 +148,30 @@ type Link struct {
 	A, B   PortID
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
-	Weight int        // of flows, among equal-cost links; 1 unless the spec says otherwise
+	Weight int        // share of flows among equal-cost links; default 1
 }
 
-// Routes are the shortest paths: for each switch and interface of a host the ports that lie on one. All interfaces at a
-// switch, their leaf, share the way to it: what is stored grows with switches times leaves, not with switches times
+// Routes holds the shortest paths: for each switch and interface of a host, the egress ports. All interfaces at a
+// switch, their leaf, share the path to it. So the memory grows with switches times leaves, not with switches times
 // hosts.
 type Routes struct {
-	// Groups are sets of equal-cost ports, each in ascending order, or in HashHPCC's; equal ones are stored once. A port
-	// of a link of more weight stands there several times.
+	// Groups holds the distinct sets of equal-cost ports, each in ascending order or in HashHPCC's. A port of a link
+	// with a higher weight occurs several times.
 	Groups [][]PortID
-	// Leaves is the number of leaves: of switches that have hosts. They are numbered in the order of their indexes.
+	// Leaves is the number of leaves, the switches with hosts. They are numbered in the order of their indexes.
 	Leaves int
-	// Leaf is the leaf of each interface, by its index.
+	// Leaf holds the leaf of each interface, by its index.
 	Leaf []int32
-	// Last indexes Groups: the leaf's own port to each interface, by its index.
+	// Last holds the index in Groups of the leaf's own port to each interface, by its index.
 	Last []int32
-	// ToLeaf indexes Groups: ToLeaf[switch index*Leaves+leaf]; AtLeaf where the switch is the leaf itself.
+	// ToLeaf holds indexes in Groups: ToLeaf[switch index*Leaves+leaf]; AtLeaf if the switch is the leaf itself.
 	ToLeaf []int32
 }
 
-// AtLeaf is what Routes.ToLeaf has for a leaf itself: its ports to its hosts are in Routes.Last.
+// AtLeaf marks a leaf itself in Routes.ToLeaf: its ports to its hosts are in Routes.Last.
 const AtLeaf = -1
 
-// Next are the ports of the switch with index sw towards the interface with index to.
+// Next returns the ports of the switch with index sw towards the interface with index to.
 func (r *Routes) Next(sw, to int) []PortID {
 	group := r.ToLeaf[sw*r.Leaves+int(r.Leaf[to])]
 	if group == AtLeaf {
@@ -178,14 +180,14 @@ func (r *Routes) Next(sw, to int) []PortID {
 	return r.Groups[group]
 }
 
-// Routes are the plan's shortest paths.
+// Routes returns the plan's shortest paths.
 func (p *Plan) Routes() *Routes { return &p.routes }
 
-// NextHops are the ports of the switch with index sw on shortest paths to the interface with index to; none where no
-// switches lead there.
+// NextHops returns the ports of the switch with index sw on shortest paths to the interface with index to; none if no
+// path exists.
 func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
 
-// WithIP is the plan where RoCE packets go over a version of the Internet Protocol.
+// WithIP returns the plan with RoCE packets over a version of IP.
 func (p *Plan) WithIP(v wire.Version) *Plan {
 	if v == p.IP {
 		return p
@@ -195,11 +197,11 @@ func (p *Plan) WithIP(v wire.Version) *Plan {
 	return &q
 }
 
-// PeerNode is the node at the other end of port id.
+// PeerNode returns the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }
 
-// PortBetween is the ports of a that are cabled to b, in ascending order: none, one, or several where links run in
-// parallel.
+// PortBetween returns the ports of a that are linked to b, in ascending order: none, one, or several for parallel
+// links.
 func (p *Plan) PortBetween(a, b NodeID) []PortID {
 	var ports []PortID
 	for _, id := range p.Nodes[a].Ports {
@@ -210,7 +212,7 @@ func (p *Plan) PortBetween(a, b NodeID) []PortID {
 	return ports
 }
 
-// Names are the nodes' names, in the order of Nodes.
+// Names returns the nodes' names, in the order of Nodes.
 func (p *Plan) Names() []string {
 	names := make([]string, len(p.Nodes))
 	for i := range p.Nodes {
@@ -219,7 +221,7 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NodeByName finds a node, nil if there is none.
+// NodeByName returns the node of a name, or nil.
 func (p *Plan) NodeByName(name string) *Node {
 	for i := range p.Nodes {
 		if p.Nodes[i].Name == name {

@@ -230,7 +230,7 @@ func TestLargestFabric(t *testing.T) {
 		_, err := Parse("x", []byte(c.text+"\nnodes: [{name: one-more, kind: host}]\nlinks: [{from: one-more, to: "+
 			p.Nodes[p.Switch[0]].Name+"}]"))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(
-			"16385 hosts and %d switches: at most 16384 and 4096 are possible", c.switches)) {
+			"16385 hosts and %d switches exceed the limits of 16384 and 4096", c.switches)) {
 			t.Errorf("one host more: %v", err)
 		}
 	}
@@ -243,7 +243,7 @@ func TestTooManyLinks(t *testing.T) {
 		"fattree: {pods: 1, edges: 1500, aggregations: 1000, cores: 1000, hosts_per_edge: 1}": "1502500 links",
 	} {
 		if _, err := Parse("x", []byte(text)); err == nil ||
-			!strings.Contains(err.Error(), want+": at most 524288 are possible") {
+			!strings.Contains(err.Error(), want+" exceed the limit of 524288") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

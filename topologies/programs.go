@@ -14,27 +14,27 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Programs are what programs on a node find in a live fabric, beside their network, and what of the machine's they
-// reach. A run has no programs. The zero value is a node that has the machine's files and reaches nothing.
+// Programs describes the environment of a node's programs in a live fabric: files, variables, commands and access to
+// the machine. A run has no programs. The zero value gives programs the machine's files and no access to its network.
 type Programs struct {
-	// Image is where the node's files are: a root folder, or a container image's (package internal/image). Programs'
-	// changes are the node's own. Without: the machine's.
+	// Image is the source of the node's files: a root folder, or a container image (package internal/image). Changes
+	// by programs are private to the node. nil: the machine's files.
 	Image *Text `json:"image,omitempty"`
-	// Mounts are laid over the node's files, parents before what is in them.
+	// Mounts are mounted over the node's files, parents before their children.
 	Mounts []Mount   `json:"mounts,omitempty"`
 	Env    []Text    `json:"env,omitempty"`  // "NAME=value", sorted
-	Exec   []Text    `json:"exec,omitempty"` // command lines for sh as the fabric comes up, one after the other
-	NAT    bool      `json:"nat,omitempty"`  // reaches the machine's network
+	Exec   []Text    `json:"exec,omitempty"` // command lines for sh, executed in order as the fabric starts
+	NAT    bool      `json:"nat,omitempty"`  // gives access to the machine's network
 	Ports  []Forward `json:"ports,omitempty"`
 
-	nat *yamlspec.Value // nil: the file says nothing of NAT
+	nat *yamlspec.Value // nil: the file does not set nat
 }
 
-// OutsideGateway is the address by which hosts reach the machine's network, and at which there is the machine's name
-// server. It is one of those for tests of devices (RFC 2544, section C.2.2), which no network routes.
+// OutsideGateway is the address by which hosts reach the machine's network, and of the machine's name server. It
+// belongs to a range for device tests (RFC 2544, section C.2.2), which no network routes.
 var OutsideGateway = netip.MustParseAddr("198.19.255.254")
 
-// WithNAT is the plan with all hosts reaching the machine's network.
+// WithNAT returns the plan with access to the machine's network for all hosts.
 func (p *Plan) WithNAT() *Plan {
 	q := *p
 	q.Nodes = slices.Clone(p.Nodes)
@@ -48,20 +48,20 @@ func (p *Plan) WithNAT() *Plan {
 	return &q
 }
 
-// Text is a text in a file, and where it stands.
+// Text is a text in a file with its position.
 type Text struct {
 	Text string
 	Place
 }
 
-// MarshalText is the text alone.
+// MarshalText returns the text without its position.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
 
-// Place is where something stands in a file.
+// Place is a position in a file.
 type Place struct{ at *yamlspec.Value }
 
-// Refuse reports a mistake there that shows only as a fabric comes up. The error is all that were reported of the file
-// since it was read.
+// Refuse reports a mistake at the position that shows only when a fabric starts. The error holds all mistakes reported
+// for the file since it was read.
 func (p Place) Refuse(format string, args ...any) error {
 	if p.at == nil {
 		return fmt.Errorf(format, args...)
@@ -70,7 +70,7 @@ func (p Place) Refuse(format string, args ...any) error {
 	return p.at.Report().Err()
 }
 
-// String is the file and the line.
+// String returns the file and the line.
 func (p Place) String() string {
 	if p.at == nil {
 		return ""
@@ -78,26 +78,26 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", p.at.File(), p.at.Line())
 }
 
-// MountKind says what is mounted.
+// MountKind is the kind of a mount.
 type MountKind string
 
 // Kinds of mounts.
 const (
-	Bind    MountKind = "bind"    // a file or folder of the machine's
-	Private MountKind = "private" // an empty folder of the node's own, in memory
-	Overlay MountKind = "overlay" // the machine's folder, of which what is changed is the node's own, in memory
+	Bind    MountKind = "bind"    // a file or folder of the machine
+	Private MountKind = "private" // an empty folder in memory, private to the node
+	Overlay MountKind = "overlay" // a folder of the machine; changes are private to the node, in memory
 )
 
-// Mount is what programs on a node find at a path.
+// Mount is a mount on a node.
 type Mount struct {
 	Kind     MountKind `json:"kind"`
-	Source   string    `json:"source,omitempty"` // of a bind: an absolute path
+	Source   string    `json:"source,omitempty"` // for a bind: an absolute path
 	Target   string    `json:"target"`           // an absolute path, clean
 	ReadOnly bool      `json:"read_only,omitempty"`
 	Place    `json:"-"`
 }
 
-// Forward is a port of the machine that leads to one of a host.
+// Forward forwards a port of the machine to a port of a host.
 type Forward struct {
 	Machine  netip.AddrPort `json:"machine"`
 	Port     uint16         `json:"port"` // of the host
@@ -105,7 +105,7 @@ type Forward struct {
 	Place    `json:"-"`
 }
 
-// Command is a verb of the user's for the shell of a live fabric.
+// Command is a user-defined verb for the shell of a live fabric.
 type Command struct {
 	Name  string   `json:"name"`
 	Lines []string `json:"lines"`
@@ -117,10 +117,10 @@ var (
 	commandName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// programKeys are the keys of programs.
+// programKeys lists the keys of programs.
 var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
 
-// Keys are the keys that say it, in the order in which they are documented; none of nil.
+// Keys returns the keys that are set, in documented order; none for nil.
 func (p *Programs) Keys() (keys []string) {
 	if p == nil {
 		return nil
@@ -139,22 +139,21 @@ func (p *Programs) Keys() (keys []string) {
 	return keys
 }
 
-// decode reads what an entry leaves to it of its nodes' programs and group, nil if it has no programs.
+// decode reads the programs and the group of an entry's nodes; nil if it has no programs.
 func (n *nodeEntry) decode(m *yamlspec.Mapping) *Programs {
 	v := m.Get("group")
 	if v.IsScalar() && n.group.Text == "" {
-		v.Errorf("an empty name: leave group out for none")
+		v.Errorf("the name is empty: remove group for none")
 	}
 	n.group.at = v
 	return n.programs.decode(m, len(m.Get("name").Names()) == 1)
 }
 
-// decode reads what the keys of programs leave to it, nil if there is none. Ports are of single nodes, not of all of a
-// kind.
+// decode checks the keys of programs, and returns nil if there are none. Only a single node can have ports.
 func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	if v := m.Get("image"); v != nil {
 		if strings.Contains(v.Raw(), "://") {
-			v.Errorf("%q: images are files; skopeo copy %s oci:FOLDER fetches one from a registry, for image: FOLDER", v.Raw(),
+			v.Errorf("%q: an image must be a local file or folder; fetch it from a registry with skopeo copy %s oci:FOLDER, then write image: FOLDER", v.Raw(),
 				v.Raw())
 		} else if path, ok := hostPath(v); ok {
 			p.Image = &Text{path, Place{v}}
@@ -174,7 +173,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	m.Get("env").Mapping().All(func(key, v *yamlspec.Value) {
 		value := ""
 		if name := key.Raw(); !variableName.MatchString(name) {
-			key.Errorf("%q is no variable's name: letters, digits and _, and no digit first", name)
+			key.Errorf("%q is not a valid variable name: use letters, digits and _, and no digit first", name)
 		} else if v.String(&value) {
 			p.Env = append(p.Env, Text{name + "=" + value, Place{v}})
 		}
@@ -183,7 +182,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 		line := ""
 		if v.String(&line) {
 			if strings.TrimSpace(line) == "" {
-				v.Errorf("an empty command: write one as for sh, such as iperf3 -s -D")
+				v.Errorf("the command is empty: write one for sh, such as iperf3 -s -D")
 				continue
 			}
 			p.Exec = append(p.Exec, Text{line, Place{v}})
@@ -192,7 +191,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	p.nat = m.Get("nat")
 	if v := m.Get("ports"); v != nil {
 		if !single {
-			m.Key("ports").Errorf("ports of the machine lead to one host: write them with a node of that name alone")
+			m.Key("ports").Errorf("ports lead to a single host: write them with an entry for that node alone")
 		}
 		for _, item := range v.Items() {
 			if f, ok := decodeForward(item); ok {
@@ -206,13 +205,13 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	return nil
 }
 
-// hostPath is a path of the machine's: absolute, or relative to the file's folder.
+// hostPath returns a path of the machine, absolute or relative to the file's folder.
 func hostPath(v *yamlspec.Value) (path string, ok bool) {
 	if !v.String(&path) {
 		return "", false
 	}
 	if path == "" {
-		v.Errorf("an empty path")
+		v.Errorf("the path is empty")
 		return "", false
 	}
 	return fromFolder(v, path), true
@@ -225,8 +224,8 @@ func fromFolder(v *yamlspec.Value, path string) string {
 	return filepath.Join(filepath.Dir(v.File()), path)
 }
 
-// colons decodes text with colons in it. Without quotes within {...} the YAML parser takes what is behind the last for
-// a value.
+// colons decodes text that contains colons. Without quotes within {...}, the YAML parser takes the text after the last
+// colon for a value.
 func colons(v *yamlspec.Value, text *string) bool {
 	if !v.IsMapping() {
 		return v.String(text)
@@ -238,7 +237,7 @@ func colons(v *yamlspec.Value, text *string) bool {
 		plain = plain && value.IsScalar()
 	})
 	if len(parts) != 2 || !plain {
-		return v.String(text) // which says what it is
+		return v.String(text) // String reports the error
 	}
 	*text = parts[0] + ":" + parts[1]
 	return true
@@ -252,7 +251,7 @@ func decodeBind(v *yamlspec.Value, p *Programs) {
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
-		v.Errorf("%q: a bind is SOURCE:TARGET, or SOURCE:TARGET:ro, as in ./site:/var/www:ro", text)
+		v.Errorf("%q: write a bind as SOURCE:TARGET or SOURCE:TARGET:ro, such as ./site:/var/www:ro", text)
 		return
 	}
 	b := Mount{Kind: Bind, Source: fromFolder(v, parts[0]), Target: parts[1], Place: Place{v}}
@@ -262,7 +261,7 @@ func decodeBind(v *yamlspec.Value, p *Programs) {
 			b.ReadOnly = true
 		case "rw":
 		default:
-			v.Errorf("%q: ro or rw, behind the target", parts[2])
+			v.Errorf("%q: write ro or rw after the target", parts[2])
 			return
 		}
 	}
@@ -271,20 +270,20 @@ func decodeBind(v *yamlspec.Value, p *Programs) {
 	}
 }
 
-// target checks and cleans a path on a node that something is to be mounted at.
+// target checks and cleans the path of a mount on a node.
 func target(v *yamlspec.Value, path *string) bool {
 	clean := filepath.ToSlash(filepath.Clean(*path))
 	switch {
 	case !strings.HasPrefix(*path, "/"):
-		v.Errorf("%q: what is on a node is named from / on, as in /tmp", *path)
+		v.Errorf("%q: write an absolute path on the node, such as /tmp", *path)
 		return false
 	case clean == "/":
-		v.Errorf("/ has other files with image, such as image: / for the machine's, of which changes are the node's own")
+		v.Errorf("/ cannot be mounted: use image instead, such as image: / for the machine's files with private changes")
 		return false
 	}
 	for _, kernel := range []string{"/proc", "/sys"} {
 		if clean == kernel || strings.HasPrefix(clean, kernel+"/") {
-			v.Errorf("%s is the kernel's: it shows the node's own as it is", kernel)
+			v.Errorf("%s belongs to the kernel, which shows the node's own: choose another target", kernel)
 			return false
 		}
 	}
@@ -292,7 +291,7 @@ func target(v *yamlspec.Value, path *string) bool {
 	return true
 }
 
-// mount adds a mount, in the place of another at its target.
+// mount adds a mount, and replaces another with the same target.
 func (p *Programs) mount(m Mount) {
 	at, found := slices.BinarySearchFunc(p.Mounts, m, func(a, b Mount) int { return cmp.Compare(a.Target, b.Target) })
 	if found {
@@ -302,14 +301,14 @@ func (p *Programs) mount(m Mount) {
 	p.Mounts = slices.Insert(p.Mounts, at, m)
 }
 
-// decodeForward reads "8080:80", "127.0.0.1:8080:80" or "[::1]:8080:80", with /udp or /tcp behind it.
+// decodeForward reads "8080:80", "127.0.0.1:8080:80" or "[::1]:8080:80", optionally followed by /udp or /tcp.
 func decodeForward(v *yamlspec.Value) (f Forward, ok bool) {
 	text := ""
 	if !colons(v, &text) {
 		return f, false
 	}
 	wrong := func() (Forward, bool) {
-		v.Errorf(`%q: write "MACHINE:HOST", as in "8080:80", with an address of the machine before it if not 127.0.0.1, and /udp behind it if not TCP`, text)
+		v.Errorf(`%q: write "MACHINE:HOST", such as "8080:80", after an address of the machine if it is not 127.0.0.1, and before /udp if it is not TCP`, text)
 		return f, false
 	}
 	ports, protocol, given := strings.Cut(text, "/")
@@ -338,7 +337,7 @@ func decodeForward(v *yamlspec.Value) (f Forward, ok bool) {
 	return f, true
 }
 
-// with is p with what more says of the same nodes: the latter's word counts, lists grow.
+// with returns p extended by more: values of more override, and lists are appended.
 func (p *Programs) with(more *Programs) *Programs {
 	switch {
 	case p == nil:
@@ -377,7 +376,7 @@ func (d *draft) changeNodes(v *yamlspec.Value) {
 	m := e.changeKeys().Decode(v)
 	names, programs, group := m.Get("name").Names(), e.decode(m), &e.group
 	if programs == nil && !v.Has("group") {
-		v.Errorf("a change says group, %s, or several of these: this one changes nothing", strings.Join(programKeys, ", "))
+		v.Errorf("this entry changes nothing: give group, %s, or several of these", strings.Join(programKeys, ", "))
 	}
 	for _, id := range d.find(names) {
 		if id < 0 {
@@ -390,7 +389,7 @@ func (d *draft) changeNodes(v *yamlspec.Value) {
 	}
 }
 
-// decodeDefaults reads what all nodes have, all of a kind, or all of a group.
+// decodeDefaults reads the programs of all nodes, of all nodes of a kind, and of groups.
 func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 	read := func(v *yamlspec.Value) *Programs {
 		if v == nil {
@@ -404,10 +403,10 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 		name := key.Raw()
 		p := read(v)
 		if p == nil {
-			v.Errorf("a group says %s, or several of these: this one says nothing", strings.Join(programKeys, ", "))
+			v.Errorf("this group is empty: give %s, or several of these", strings.Join(programKeys, ", "))
 		}
 		if !slices.ContainsFunc(d.nodes, func(n draftNode) bool { return n.group.Text == name }) {
-			key.Errorf("no node is in group %q: write group: %s with an entry of nodes, or of change_nodes for nodes that there are", name, name)
+			key.Errorf("group %q has no nodes: write group: %s in an entry of nodes, or in change_nodes for existing nodes", name, name)
 		}
 		d.groups[name] = p
 	})
@@ -417,7 +416,7 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 		d.kinds[kind] = read(kinds.Get(kind.String()))
 	}
 	if p := d.kinds[Switch]; p != nil && p.NAT {
-		p.nat.Errorf("switches have no address: nat is hosts'")
+		p.nat.Errorf("switches have no address, so nat applies to hosts only")
 	}
 }
 
@@ -426,10 +425,10 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 	v.Mapping().All(func(key, lines *yamlspec.Value) {
 		c := Command{Name: key.Raw(), Place: Place{key}}
 		if !commandName.MatchString(c.Name) {
-			key.Errorf("%q: a command's name is letters, digits, _ and -, and begins with a letter", c.Name)
+			key.Errorf("%q: a command's name must start with a letter and have only letters, digits, _ and -", c.Name)
 		}
 		if i, ok := d.byName[c.Name]; ok {
-			key.Errorf("%q is a node's name (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
+			key.Errorf("%q is the name of a node (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
 		}
 		for _, item := range lines.Items() {
 			text := ""
@@ -438,16 +437,16 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 			}
 		}
 		if len(c.Lines) == 0 {
-			key.Errorf("%s has no lines: write what the shell is to do", c.Name)
+			key.Errorf("%s is empty: write the lines that the shell executes", c.Name)
 		}
 		d.commands = append(d.commands, c)
 	})
 }
 
-// programsOf is what programs on a node find, nil if that is the machine's alone.
+// programsOf returns the programs of a node, nil if it has only the machine's files.
 func (d *draft) programsOf(n *draftNode) *Programs {
 	p := d.defaults.with(d.kinds[n.kind]).with(d.groups[n.group.Text]).with(n.programs)
-	if p != nil && p.NAT && n.kind == Switch { // by what is said of all nodes
+	if p != nil && p.NAT && n.kind == Switch { // from the defaults of all nodes
 		own := *p
 		own.NAT = false
 		return &own
@@ -455,7 +454,7 @@ func (d *draft) programsOf(n *draftNode) *Programs {
 	return p
 }
 
-// checkPrograms reports what nodes' programs cannot have.
+// checkPrograms reports settings that a node's programs cannot have.
 func (d *draft) checkPrograms() {
 	type port struct {
 		machine  netip.AddrPort
@@ -470,7 +469,7 @@ func (d *draft) checkPrograms() {
 			case !known:
 				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
 			case n.kind == Switch && p != nil && p.NAT:
-				n.group.at.Errorf("%s is a switch, and group %s has nat (line %d): nat is for hosts", n.name, group, p.nat.Line())
+				n.group.at.Errorf("%s is a switch, but group %s has nat (line %d), which applies to hosts only", n.name, group, p.nat.Line())
 			}
 		}
 		p := n.programs
@@ -478,16 +477,16 @@ func (d *draft) checkPrograms() {
 			continue
 		}
 		if n.kind == Switch && p.NAT {
-			p.nat.Errorf("%s is a switch: nat is for hosts", n.name)
+			p.nat.Errorf("%s is a switch, but nat applies to hosts only", n.name)
 		}
 		if n.kind == Switch && len(p.Ports) > 0 {
-			p.Ports[0].at.Errorf("%s is a switch: ports are for hosts", n.name)
+			p.Ports[0].at.Errorf("%s is a switch, but ports lead to hosts only", n.name)
 			continue
 		}
 		for _, f := range p.Ports {
 			key := port{f.Machine, f.Protocol}
 			if other, is := taken[key]; is {
-				f.at.Errorf("%v/%s of the machine leads to %s already", f.Machine, f.Protocol, other)
+				f.at.Errorf("%v/%s of the machine already leads to %s: choose another port", f.Machine, f.Protocol, other)
 			}
 			taken[key] = n.name
 		}

@@ -8,11 +8,11 @@ import (
 )
 
 // shortestPaths finds, for each switch and interface of a host, the ports on paths with the fewest hops through
-// switches. All interfaces at a switch share the paths to that switch: one breadth-first search serves them all.
+// switches. One breadth-first search serves all interfaces at a switch, because they share the paths to it.
 func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { return true }) }
 
-// RoutesOver are the shortest paths over the links of the ports that can be used; a link is used from both ends or from
-// none. Where no way is left a group is empty.
+// RoutesOver returns the shortest paths over the links of usable ports. A link is usable from both ends or from
+// neither. A group is empty if no path exists.
 func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	r := p.leaves()
 	stored := map[string]int32{}
@@ -36,7 +36,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		neighbours = p.hpccNeighbours()
 	}
 	first, links := p.fabricLinks(usable)
-	distance := make([]int32, len(p.Switch)) // by switch, as all that follows
+	distance := make([]int32, len(p.Switch)) // by switch, like the following
 	queue := make([]int32, 0, len(p.Switch))
 	var ports []PortID
 	for _, root := range p.Switch {
@@ -103,7 +103,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	return r
 }
 
-// weighted are equal-cost ports, each as often as the weight of its link asks for beside the others'.
+// weighted returns equal-cost ports, each repeated in proportion to its link's weight.
 func (p *Plan) weighted(ports []PortID) []PortID {
 	common := 0
 	weight := func(id PortID) int { return p.Links[p.Ports[id].Link].Weight }
@@ -126,19 +126,19 @@ func (p *Plan) weighted(ports []PortID) []PortID {
 	return all
 }
 
-// Weighted says whether any link has a weight of its own.
+// Weighted reports whether any link has a weight.
 func (p *Plan) Weighted() bool {
 	return slices.ContainsFunc(p.Links, func(l Link) bool { return l.Weight > 1 })
 }
 
-// fabricLink is a switch's link to another.
+// fabricLink is a link from one switch to another.
 type fabricLink struct {
 	port PortID
-	peer int32 // by index among the switches
+	peer int32 // index among the switches
 }
 
-// fabricLinks are the links between switches that can be used: those of switch n from first[n] to first[n+1], in the
-// order of its ports.
+// fabricLinks returns the usable links between switches: those of switch n from first[n] to first[n+1], in the order
+// of its ports.
 func (p *Plan) fabricLinks(usable func(PortID) bool) (first []int32, links []fabricLink) {
 	for _, sw := range p.Switch {
 		first = append(first, int32(len(links)))
@@ -151,7 +151,7 @@ func (p *Plan) fabricLinks(usable func(PortID) bool) (first []int32, links []fab
 	return append(first, int32(len(links))), links
 }
 
-// leaves are routes without groups: the interfaces' leaves, and room for the rest.
+// leaves returns routes without groups: the interfaces' leaves, and allocated slices for the rest.
 func (p *Plan) leaves() Routes {
 	r := Routes{Leaf: make([]int32, len(p.Interfaces)), Last: make([]int32, len(p.Interfaces))}
 	for _, sw := range p.Switch {
@@ -167,7 +167,8 @@ func (p *Plan) leaves() Routes {
 	return r
 }
 
-// Hops is the number of links from a switch to the interface with index to on a shortest path; -1 where there is none.
+// Hops returns the number of links on a shortest path from a switch to the interface with index to; -1 if there is
+// none.
 func (p *Plan) Hops(sw NodeID, to int) int {
 	hops := 0
 	for n := &p.Nodes[sw]; n.Kind == Switch; hops++ {
@@ -180,18 +181,18 @@ func (p *Plan) Hops(sw NodeID, to int) int {
 	return hops
 }
 
-// PathOf is the first shortest path from one host to another by a pair of their interfaces: the ports, in order, that a
-// frame leaves by, beginning with the source's own. It is empty if the hosts are the same, nil if switches do not join
-// the interfaces.
+// PathOf returns the first shortest path from one host to another by a pair of their interfaces: the egress ports in
+// order, starting with the source's. It is empty if the hosts are the same, and nil if switches do not connect the
+// interfaces.
 func (p *Plan) PathOf(source, destination NodeID, pair Pair) []PortID {
 	return p.PathVia(source, destination, nil, pair)
 }
 
-// PathVia is the first shortest path between two hosts, by a pair of their interfaces, that goes through every node of
-// via, in any order; nil if there is none.
+// PathVia returns the first shortest path between two hosts, by a pair of their interfaces, that includes every node
+// of via in any order; nil if there is none.
 func (p *Plan) PathVia(source, destination NodeID, via []NodeID, pair Pair) []PortID {
-	// A node on a shortest path is a fixed number of hops away from its end, so at each distance at most one node can be
-	// asked for, and whether the path can be completed depends on the node alone.
+	// A node on a shortest path has a fixed distance from its end, so via can require at most one node at each
+	// distance, and whether the path can be completed depends on the node alone.
 	to := p.Interface(destination, pair.To)
 	hopsFrom := func(node NodeID) int {
 		switch {
@@ -253,10 +254,10 @@ func (p *Plan) PathVia(source, destination NodeID, via []NodeID, pair Pair) []Po
 	return path
 }
 
-// BaseRTT is the time from the start of a data frame's transmission until its acknowledgement has arrived, when nothing
-// else is under way: the propagation delays and store-and-forward serialisations of the first shortest path between the
-// interfaces of a pair, there and back. dataBytes and ackBytes are frames with headers, without FCS, as
-// Framing.LineBytes takes them.
+// BaseRTT returns the time from the start of a data frame's transmission to the arrival of its acknowledgement in an
+// idle fabric: the propagation delays and store-and-forward serialisations of the first shortest path between the
+// interfaces of a pair, both ways. dataBytes and ackBytes are frames with headers, without FCS, as for
+// Framing.LineBytes.
 func (p *Plan) BaseRTT(source, destination NodeID, pair Pair, dataBytes, ackBytes int) vtime.Time {
 	var t vtime.Time
 	for _, id := range p.PathOf(source, destination, pair) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// LinkClass is a kind of cable of a fabric: the links of one rate and delay.
+// LinkClass is a kind of cable: the links of one rate and delay.
 type LinkClass struct {
 	Rate  units.Rate
 	Delay vtime.Time
@@ -19,7 +19,7 @@ type LinkClass struct {
 
 func (c LinkClass) String() string { return fmt.Sprintf("%v, %v", c.Rate, c.Delay) }
 
-// LinkClasses are the plan's kinds of cables, the slowest first, and the class of each link.
+// LinkClasses returns the plan's kinds of cables, the slowest first, and the class of each link.
 func (p *Plan) LinkClasses() (classes []LinkClass, of []int) {
 	for i := range p.Links {
 		c := LinkClass{Rate: p.Links[i].Rate, Delay: p.Links[i].Delay}
@@ -42,7 +42,7 @@ func (p *Plan) LinkClasses() (classes []LinkClass, of []int) {
 	return classes, of
 }
 
-// Summary is the plan in a line: "18 hosts, 5 switches, 24 links of 40Gbps, 5us".
+// Summary returns the plan in one line: "18 hosts, 5 switches, 24 links of 40Gbps, 5us".
 func (p *Plan) Summary() string {
 	classes, _ := p.LinkClasses()
 	parts := make([]string, len(classes))
@@ -56,8 +56,8 @@ func (p *Plan) Summary() string {
 	return fmt.Sprintf("%s, %s, %s", p.HostSummary(), Plural(len(p.Switch), "switch"), links)
 }
 
-// HostSummary is how many hosts there are, and if any has several ports how many those have: "16 hosts of 8 ports", "3
-// hosts with 5 ports".
+// HostSummary returns the number of hosts, with their ports if any has several: "16 hosts of 8 ports", "3 hosts with 5
+// ports".
 func (p *Plan) HostSummary() string {
 	hosts := Plural(len(p.Hosts), "host")
 	each := len(p.Nodes[p.Hosts[0]].Ports)
@@ -70,7 +70,7 @@ func (p *Plan) HostSummary() string {
 	return fmt.Sprintf("%s of %d ports", hosts, each)
 }
 
-// Plural is a number of things in words: "1 host", "2 switches".
+// Plural returns a count in words: "1 host", "2 switches".
 func Plural(n int, word string) string {
 	switch {
 	case n == 1:

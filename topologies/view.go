@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// View is a plan for programs: names instead of indexes, units in the names of the JSON fields.
+// View is a plan for programs, with names instead of indexes and units in the names of the JSON fields.
 type View struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description,omitempty"`
@@ -22,36 +22,36 @@ type View struct {
 	Commands    []Command  `json:"commands,omitempty"`
 }
 
-// NodeView is a node of a View.
+// NodeView describes a node of a View.
 type NodeView struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Tier    int    `json:"tier"`
 	Address string `json:"address,omitempty"`
-	// Addresses are those of a host of several ports, by port; Address is the first of them.
+	// Addresses holds the addresses of a host with several ports, by port; Address is the first of them.
 	Addresses []string    `json:"addresses,omitempty"`
 	Buffer    units.Bytes `json:"buffer_bytes,omitempty"`
 	Programs  *Programs   `json:"programs,omitempty"`
 }
 
-// LinkView is a link of a View; its ends are interface names.
+// LinkView describes a link of a View; its ends are interface names.
 type LinkView struct {
 	A     string     `json:"a"`
 	B     string     `json:"b"`
 	Rate  units.Rate `json:"rate_bps"`
 	Delay float64    `json:"delay_ns"`
-	// Weight is that of flows among equal-cost links; absent: 1.
+	// Weight is the share of flows among equal-cost links; absent: 1.
 	Weight int `json:"weight,omitempty"`
-	// Breakout is into how many ports A's physical one is broken out, and Lane which of them A is, from 0 on; absent: it
-	// is one by itself.
+	// Breakout is the number of ports into which A's physical port is split, and Lane A's position among them, from 0;
+	// absent: it is not split.
 	Breakout int  `json:"breakout,omitempty"`
 	Lane     *int `json:"lane,omitempty"`
-	// InterfaceMTU is that of the interfaces at its ends, where a live fabric's programs would find another than 1500
+	// InterfaceMTU is the MTU of the interfaces at its ends, if programs on a live fabric would find another than 1500
 	// bytes.
 	InterfaceMTU int `json:"interface_mtu_bytes,omitempty"`
 }
 
-// View is p for programs.
+// View returns the plan for programs.
 func (p *Plan) View() View {
 	v := View{Name: p.Name, Description: p.Description, Framing: p.Framing.String(), MTU: p.MTU, Commands: p.Commands}
 	for i := range p.Nodes {
@@ -87,7 +87,7 @@ func (p *Plan) View() View {
 	return v
 }
 
-// Describe writes p for people: a line about the whole, and one about each switch's neighbours.
+// Describe writes the plan for people: one line for the whole, and one for each switch's neighbours.
 func (p *Plan) Describe(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "topology %s: %s\n", p.Name, p.Summary())
@@ -111,7 +111,7 @@ func (p *Plan) Describe(w io.Writer) error {
 	return err
 }
 
-// interfaceMTUs says what MTUs interfaces have beside 1500: ", of interfaces 1500 and 9000 B".
+// interfaceMTUs returns the interfaces' MTUs if there are others than 1500: ", of interfaces 1500 and 9000 B".
 func (p *Plan) interfaceMTUs() string {
 	var mtus []int
 	for i := range p.Ports {
@@ -126,7 +126,7 @@ func (p *Plan) interfaceMTUs() string {
 	return fmt.Sprintf(", of interfaces %s B", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(mtus), "[]")), ", "))
 }
 
-// portCount is how many ports a switch has: "6 ports", "10 ports, 8 of them by breakout of 2".
+// portCount returns the number of a switch's ports in words: "6 ports", "10 ports, 8 of them by breakout of 2".
 func (p *Plan) portCount(n *Node) string {
 	parts, whole := 0, 0
 	for _, id := range n.Ports {
@@ -144,11 +144,11 @@ func (p *Plan) portCount(n *Node) string {
 	return text
 }
 
-// neighbours lists what a switch is cabled to, in the order of its ports; of hosts of several ports by which port, and
-// of links of more weight than others that: "h0..h7 (eth2) spine0 (weight 3)".
+// neighbours lists the neighbours of a switch in the order of its ports. It adds the port of a host with several, and
+// the weight of a link that has one: "h0..h7 (eth2) spine0 (weight 3)".
 func (p *Plan) neighbours(n *Node) string {
 	var parts []string
-	var names []string // those to come, all with one note
+	var names []string // names with the current note
 	note := ""
 	flush := func() {
 		if len(names) > 0 {
@@ -174,7 +174,7 @@ func (p *Plan) neighbours(n *Node) string {
 	return strings.Join(parts, " ")
 }
 
-// Abbreviate lists names with runs of numbers shortened the way specs write them: "R0 R1 H2..H15".
+// Abbreviate joins names, with sequences of numbers shortened as specs write them: "R0 R1 H2..H15".
 func Abbreviate(names []string) string {
 	var parts []string
 	for i := 0; i < len(names); {
@@ -194,7 +194,7 @@ func Abbreviate(names []string) string {
 	return strings.Join(parts, " ")
 }
 
-// numbered parts a name from the number it ends with.
+// numbered splits a name from the number at its end.
 func numbered(name string) (word string, number int, ok bool) {
 	word = strings.TrimRight(name, "0123456789")
 	_, err := fmt.Sscanf(name[len(word):], "%d", &number)

@@ -12,19 +12,19 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// exerciseFile is any file of an exercise.
+// exerciseFile limits the files of an exercise.
 var exerciseFile = files.Kind{Name: "a file of an exercise", Most: 16 << 20}
 
 //go:embed exercises
 var builtin embed.FS
 
-// course are the exercises that come with the program, in the order that teaches.
+// course lists the built-in exercises in teaching order.
 var course = []string{"pfc", "headroom", "ecn", "aimd", "dcqcn", "incast", "dcon", "storm", "challenge"}
 
-// Names are the names of the exercises that come with the program, in the order of the course.
+// Names returns the names of the built-in exercises in the order of the course.
 func Names() []string { return slices.Clone(course) }
 
-// Builtin is an exercise that comes with the program.
+// Builtin returns a built-in exercise.
 func Builtin(name string) (*Exercise, error) {
 	folder, err := fs.Sub(builtin, "exercises/"+name)
 	if err != nil {
@@ -33,13 +33,13 @@ func Builtin(name string) (*Exercise, error) {
 	return Read(name, folder)
 }
 
-// Load is an exercise by its name, or by its folder, which is a teacher's own.
+// Load returns an exercise by its name, or by its folder for a teacher's own exercise.
 func Load(nameOrFolder string) (*Exercise, error) {
 	if slices.Contains(course, nameOrFolder) {
 		return Builtin(nameOrFolder)
 	}
 	if info, err := os.Stat(nameOrFolder); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%q is neither an exercise nor a folder%s: pausenet lab list has the names", nameOrFolder,
+		return nil, fmt.Errorf("no exercise or folder %q%s (list the exercises with pausenet lab list)", nameOrFolder,
 			yamlspec.Suggest(nameOrFolder, Names()))
 	}
 	folder, err := filepath.Abs(nameOrFolder)
@@ -49,7 +49,7 @@ func Load(nameOrFolder string) (*Exercise, error) {
 	return Read(filepath.Base(folder), files.Dir(folder, exerciseFile))
 }
 
-// Text is what a student reads, in Markdown.
+// Text returns the text for students, in Markdown.
 func (e *Exercise) Text() (string, error) {
 	text, err := fs.ReadFile(e.Files, TextFile)
 	return string(text), err

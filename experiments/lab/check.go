@@ -12,41 +12,41 @@ import (
 	"github.com/pausenet/pausenet/experiments/suite"
 )
 
-// Options say how a hand-in is checked.
+// Options holds options for checking a submission.
 type Options struct {
 	Results          string // folder for results and reports
-	Jobs             int    // runs at the same time
+	Jobs             int    // number of concurrent runs
 	Version, Command string // for the manifests
-	// Begin, if it is there, is called with the suite before it runs: to lock its folders and show how far it is. End is
-	// called after.
+	// Begin, if set, is called with the suite before it runs, to lock its folders and show progress. It returns a
+	// function to call after the runs.
 	Begin func(*suite.Suite) (end func(), err error)
-	// Made are runs of the exercise that nothing of the student's is in, by name, as Common has made them: they are not
-	// made again.
+	// Made holds runs of the exercise that do not depend on the student, by name, as returned by Common. Check does
+	// not repeat them.
 	Made map[string][]*measure.Summary
 
-	// Tests have lower limits: 0 means mostEvents and mostSteps.
+	// Lower limits for tests; 0: mostEvents and mostSteps.
 	mostEvents int64
 	mostSteps  uint64
 }
 
-// Grade is what a hand-in comes to.
+// Grade is the result of checking a submission.
 type Grade struct {
 	Exercise string            `json:"exercise"`
 	Title    string            `json:"title"`
 	Points   Points            `json:"points"`
 	Of       Points            `json:"of"`
 	Checks   []Outcome         `json:"checks"`
-	Problems map[string]string `json:"problems,omitempty"` // with hand-ins, by their file
-	// Score is the geometric mean by which a contest ranks; 0 if a figure is missing, or the exercise is none.
+	Problems map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
+	// Score is the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
 	Score float64 `json:"score,omitempty"`
-	// Curves are those of a contest.
+	// Curves holds the curves of a contest.
 	Curves []Curve `json:"curves,omitempty"`
 }
 
-// Full says whether nothing is missing.
+// Full reports whether the grade has all points.
 func (g *Grade) Full() bool { return g.Points == g.Of }
 
-// Outcome is what a check found.
+// Outcome is the result of one check.
 type Outcome struct {
 	Title    string `json:"title"`
 	Passed   bool   `json:"passed"`
@@ -59,8 +59,8 @@ type Outcome struct {
 	Report   string `json:"report,omitempty"` // the page to look at
 }
 
-// Check runs what the exercise asks for, and grades the hand-in. An error is of the machine, or of the exercise: what a
-// student did wrong is in the grade.
+// Check makes the runs that the exercise needs, and grades the submission. It returns an error for problems of the
+// machine or the exercise only; the student's mistakes are in the grade.
 func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 	runs, err := s.runAll(ctx, o)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 	var all []measure.Measurement
 	summaries := map[string][]*measure.Summary{}
 	for name, r := range runs {
-		// Where one seed's run cannot be trusted, the mean over the others would be another traffic's.
+		// If one seed's run cannot be trusted, the mean over the others would be that of other traffic.
 		if !slices.ContainsFunc(r.results, untrusted) {
 			for _, summary := range r.results {
 				all = append(all, summary.Measurement(name))
@@ -84,7 +84,7 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e)}
 		outcome.Measured, outcome.Passed = s.judge(c, runs, all)
 		if c.Chained && outcome.Passed && i > 0 && !g.Checks[i-1].Passed {
-			outcome.Measured, outcome.Passed = outcome.Measured+", which counts once the check before it passes", false
+			outcome.Measured, outcome.Passed = outcome.Measured+", which counts only after the check before it passes", false
 		}
 		if outcome.Passed {
 			outcome.Points = c.Points
@@ -105,7 +105,7 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 
 func untrusted(s *measure.Summary) bool { return !s.Trusted() }
 
-// Failed is the grade of a hand-in that could not be checked at all.
+// Failed returns the grade of a submission that could not be checked.
 func (e *Exercise) Failed(problem string) *Grade {
 	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: map[string]string{"": problem}}
 	for i := range e.Checks {
@@ -118,7 +118,7 @@ func (e *Exercise) Failed(problem string) *Grade {
 	return g
 }
 
-// measured is a figure of a run: its mean over the seeds.
+// measured returns a figure of a run, averaged over the seeds.
 func measured(run string, row *measure.PublishedRow, all []measure.Measurement) *float64 {
 	claims := measure.Claims([]measure.PublishedTable{{Columns: []string{run}, Rows: []measure.PublishedRow{*row}}}, all)
 	if len(claims) == 0 {
@@ -127,7 +127,7 @@ func measured(run string, row *measure.PublishedRow, all []measure.Measurement) 
 	return claims[0].Measured
 }
 
-// judge is what was measured of what a check is about, and whether that is right.
+// judge returns the measured value of a check, in words, and whether it passes.
 func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measurement) (text string, passed bool) {
 	if c.Answer != "" {
 		return s.judgeAnswer(c, runs, all)
@@ -152,7 +152,7 @@ func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measur
 	return c.text(*v), c.within(*v)
 }
 
-// within says whether a value is within the check's bounds.
+// within reports whether a value is within the check's bounds.
 func (c *Check) within(v float64) bool {
 	return (c.Least == nil || v >= *c.Least) && (c.Most == nil || v <= *c.Most)
 }
@@ -224,7 +224,7 @@ func judgeSteps(c *Check, r *made) (text string, passed bool) {
 	return fmt.Sprintf("%.1f steps a call", each), each <= float64(c.MostSteps)
 }
 
-// unmeasured says why a figure of a run is not there.
+// unmeasured returns the reason why a figure of a run is missing.
 func (r *made) unmeasured(c *Check, runs map[string]*made) string {
 	for _, of := range []*made{r, runs[c.Row.RelativeTo]} {
 		if of == nil {
@@ -232,14 +232,14 @@ func (r *made) unmeasured(c *Check, runs map[string]*made) string {
 		}
 		for _, result := range of.results {
 			if v := &result.Verdict; !result.Trusted() && len(v.Messages) > 0 {
-				return fmt.Sprintf("nothing that can be trusted: the run's verdict is %s: %s", v.Status, v.Messages[0])
+				return fmt.Sprintf("nothing: the run's numbers cannot be trusted, its verdict is %s: %s", v.Status, v.Messages[0])
 			}
 		}
 	}
-	return "nothing: the run has no such figure (have its flows ended?)"
+	return "nothing: the run does not have this figure (have its flows ended?)"
 }
 
-// score is the geometric mean of the figures that rank, the least first; 0 if one is missing.
+// score returns the geometric mean of the figures that rank submissions, where less is better; 0 if one is missing.
 func score(e *Exercise, all []measure.Measurement) float64 {
 	var values []float64
 	for i := range e.Score {
@@ -249,7 +249,7 @@ func score(e *Exercise, all []measure.Measurement) float64 {
 		}
 		values = append(values, *v)
 	}
-	return math.Round(1e6*geometricMean(values)) / 1e6 // the last digits may be another processor's
+	return math.Round(1e6*geometricMean(values)) / 1e6 // the last digits may differ between processors
 }
 
 func firstLine(text string) string {
@@ -257,5 +257,5 @@ func firstLine(text string) string {
 	return line
 }
 
-// ResultsFolder is where results of the hand-in in a folder go.
+// ResultsFolder returns the folder for results of the submission in a folder.
 func ResultsFolder(folder string) string { return filepath.Join(folder, resultFolder) }

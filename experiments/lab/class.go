@@ -13,10 +13,10 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// mostStudents is how many hand-ins a folder may have.
+// mostStudents limits the submissions in a folder.
 const mostStudents = 10_000
 
-// Job is a hand-in to be graded by a process of its own.
+// Job is a submission that a process of its own grades.
 type Job struct {
 	Exercise string `json:"exercise"`         // its name or folder
 	Hidden   string `json:"hidden,omitempty"` // a teacher's folder
@@ -24,10 +24,10 @@ type Job struct {
 	Scratch  string `json:"scratch"` // for results, which the grader removes
 	Memory   uint64 `json:"memory_bytes"`
 
-	Made map[string][]*measure.Summary `json:"made"` // same as for Options
+	Made map[string][]*measure.Summary `json:"made"` // as Options.Made
 }
 
-// LoadFor is the exercise with what a teacher hides; hidden may be empty.
+// LoadFor returns an exercise with a teacher's hidden checks; hidden may be empty.
 func LoadFor(exercise, hidden string) (*Exercise, error) {
 	e, err := Load(exercise)
 	if err != nil || hidden == "" {
@@ -40,7 +40,7 @@ func LoadFor(exercise, hidden string) (*Exercise, error) {
 	return all, nil
 }
 
-// Students are the folders of the hand-ins, by name; whatever else is there is none, and is told.
+// Students returns the names of the submissions' folders, and of the other files there, which are no submissions.
 func Students(folder string) (names, others []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -56,20 +56,20 @@ func Students(folder string) (names, others []string, err error) {
 		}
 	}
 	if len(names) > mostStudents {
-		return nil, nil, fmt.Errorf("%s has %d folders: at most %d hand-ins are graded at a time", folder, len(names),
+		return nil, nil, fmt.Errorf("%s has %d folders, but at most %d submissions can be graded at once: split the folder", folder, len(names),
 			mostStudents)
 	}
 	return names, others, nil
 }
 
-// harmless are names that may name a student's files.
+// harmless matches students' names that can be names of files.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
-// hashed begins the names of the files of students whose own names are not used.
+// hashed is the prefix of the files of students whose own names are not used.
 const hashed = "student-"
 
-// filesOf returns what the files of each student are called: by the student's name if that is harmless, and no earlier
-// student's in other letters, which some file systems take for the same.
+// filesOf returns the file name of each student. It is the student's name if that is harmless and differs from earlier
+// ones by more than case, which some file systems ignore.
 func filesOf(students []Student) []string {
 	taken := map[string]bool{}
 	all := make([]string, len(students))
@@ -85,15 +85,15 @@ func filesOf(students []Student) []string {
 	return all
 }
 
-// Files of the grades' folder.
+// Files in the folder of grades.
 const (
 	gradebookFile = "gradebook.csv"
 	classFile     = "class.html"
 	studentFolder = "students"
 )
 
-// WriteClass writes the gradebook, the page of the class, and for each student a page of feedback and what Gradescope
-// and GitHub Classroom read.
+// WriteClass writes the gradebook, the page of the class, and for each student a feedback page and the files for
+// Gradescope and GitHub Classroom.
 func WriteClass(folder, version string, e *Exercise, students []Student) error {
 	out, err := files.OpenFolder(folder, folder)
 	if err != nil {
@@ -134,7 +134,7 @@ func writeStudent(out *files.Folder, name, version string, s *Student) error {
 	if err := own.Write("feedback.html", page); err != nil {
 		return err
 	}
-	// whose form is theirs
+	// in the formats of these services
 	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom()} {
 		data, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// Curve is mean slowdowns over flow size in a run: what a contest looks like.
+// Curve holds a run's mean slowdowns by flow size, for the charts of a contest.
 type Curve struct {
 	Run  string    `json:"run"`
 	Size []float64 `json:"size_bytes"` // ascending
 	Mean []float64 `json:"slowdown_mean"`
 }
 
-// curves are those of the runs that rank, and of the runs beside them in the same scenario.
+// curves returns the curves of the runs that rank, and of other runs in the same scenario.
 func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
 	ranked := map[string]bool{}
 	for i := range e.Score {
@@ -27,7 +27,7 @@ func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
 			continue
 		}
 		c := Curve{Run: r.Name}
-		for _, bin := range runs[r.Name][0].BySizeBin { // of the first seed: bins of other seeds are others
+		for _, bin := range runs[r.Name][0].BySizeBin { // of the first seed only: the bins differ between seeds
 			if n := len(c.Size); bin.Completed > 0 && (n == 0 || c.Size[n-1] < float64(bin.UpTo)) {
 				c.Size, c.Mean = append(c.Size, float64(bin.UpTo)), append(c.Mean, bin.Slowdown.Mean)
 			}
@@ -39,13 +39,13 @@ func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
 	return all
 }
 
-// Student is a hand-in and what it comes to.
+// Student is a submission and its grade.
 type Student struct {
 	Name string
 	*Grade
 }
 
-// Ranked are the students by score, the least first; those without one are not ranked.
+// Ranked returns the students by ascending score, without those that have none.
 func Ranked(students []Student) []Student {
 	ranked := slices.DeleteFunc(slices.Clone(students), func(s Student) bool { return s.Score <= 0 })
 	slices.SortFunc(ranked, func(a, b Student) int {

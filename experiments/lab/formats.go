@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// Gradescope is results.json for Gradescope ("Autograder Specifications", Output format).
+// Gradescope is the content of results.json for Gradescope ("Autograder Specifications", Output format).
 type Gradescope struct {
 	Score       float64            `json:"score"`
 	Output      string             `json:"output,omitempty"`
@@ -17,7 +17,7 @@ type Gradescope struct {
 	Leaderboard []GradescopeRanked `json:"leaderboard,omitempty"`
 }
 
-// GradescopeTest is a check.
+// GradescopeTest is one check.
 type GradescopeTest struct {
 	Name     string  `json:"name"`
 	Score    float64 `json:"score"`
@@ -26,14 +26,14 @@ type GradescopeTest struct {
 	Output   string  `json:"output"`
 }
 
-// GradescopeRanked is a column of the leaderboard.
+// GradescopeRanked is one column of the leaderboard.
 type GradescopeRanked struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Order string  `json:"order"`
 }
 
-// Gradescope is the grade as Gradescope reads it.
+// Gradescope returns the grade in Gradescope's format.
 func (g *Grade) Gradescope() Gradescope {
 	out := Gradescope{Score: float64(g.Points), Output: g.problemText(), Tests: []GradescopeTest{}}
 	for i := range g.Checks {
@@ -50,7 +50,7 @@ func (g *Grade) Gradescope() Gradescope {
 	return out
 }
 
-// Classroom is a runner's result as GitHub Classroom's autograding reporter reads it, in base64, from the environment.
+// Classroom is the result that GitHub Classroom's autograding reporter reads from the environment, in base64.
 type Classroom struct {
 	Version  int             `json:"version"`
 	Status   string          `json:"status"` // pass or fail
@@ -58,7 +58,7 @@ type Classroom struct {
 	Tests    []ClassroomTest `json:"tests"`
 }
 
-// ClassroomTest is a check.
+// ClassroomTest is one check.
 type ClassroomTest struct {
 	Name    string  `json:"name"`
 	Status  string  `json:"status"`
@@ -66,7 +66,7 @@ type ClassroomTest struct {
 	Message string  `json:"message"`
 }
 
-// Classroom is the grade as GitHub Classroom reads it.
+// Classroom returns the grade in GitHub Classroom's format.
 func (g *Grade) Classroom() Classroom {
 	out := Classroom{Version: 1, Status: "fail", MaxScore: float64(g.Of), Tests: []ClassroomTest{}}
 	if g.Full() {
@@ -86,7 +86,7 @@ func (g *Grade) Classroom() Classroom {
 	return out
 }
 
-// text is what a student is told of a check.
+// text returns the feedback for a student on a check.
 func (o *Outcome) text() string {
 	text := "required: " + o.Required + "\nmeasured: " + o.Measured
 	if o.Hint != "" {
@@ -95,7 +95,7 @@ func (o *Outcome) text() string {
 	return text
 }
 
-// problemText is what is wrong with the hand-ins, by file.
+// problemText returns the mistakes in the submitted files, by file.
 func (g *Grade) problemText() string {
 	var files []string
 	for file := range g.Problems {
@@ -109,7 +109,7 @@ func (g *Grade) problemText() string {
 	return strings.Join(texts, "\n")
 }
 
-// Gradebook is a row a student as CSV: points in all and for each check, and what is wrong with the hand-in.
+// Gradebook returns a CSV table with one row for each student: the total, the points of each check, and the mistakes.
 func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -117,7 +117,7 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 	for i := range e.Checks {
 		head = append(head, e.Checks[i].Title)
 	}
-	_ = w.Write(append(head, "problem")) // a Buffer takes all
+	_ = w.Write(append(head, "problem")) // a Buffer does not fail
 	for _, s := range students {
 		score := ""
 		if s.Score > 0 {

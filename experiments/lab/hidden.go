@@ -8,13 +8,13 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// HiddenFile says what a teacher checks that students have not seen.
+// HiddenFile names the file with a teacher's checks that students do not see.
 const HiddenFile = "hidden.yaml"
 
-// overlay is a folder laid over another.
+// overlay is a file system in which the files of upper replace those of lower.
 type overlay struct{ upper, lower fs.FS }
 
-// Open opens the upper folder's file, or the lower one's if that has none of the name.
+// Open opens the file in the upper file system, or in the lower one if it does not exist there.
 func (o overlay) Open(name string) (fs.File, error) {
 	f, err := o.upper.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,8 +23,8 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
-// WithHidden is the exercise with what a teacher's folder adds to it: hidden.yaml has runs, seeds, checks and score as
-// exercise.yaml has them, and the folder's files take the place of the exercise's. e does not change.
+// WithHidden returns the exercise with the additions of a teacher's folder. Its hidden.yaml adds runs, seeds, checks
+// and scores, as exercise.yaml has them, and its files replace the exercise's. e does not change.
 func (e *Exercise) WithHidden(folder fs.FS) (*Exercise, error) {
 	data, err := fs.ReadFile(folder, HiddenFile)
 	if err != nil {
@@ -65,6 +65,6 @@ func (d *reader) hidden(root *yamlspec.Value) {
 		}
 	}
 	if len(d.e.Checks) == 0 {
-		root.Errorf("with replace: true the checks are the hidden ones, and there are none")
+		root.Errorf("replace: true removes all other checks, but this file has none: add checks, or remove replace")
 	}
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/pausenet/pausenet/experiments/report"
 )
 
-// mostCurves is how many students' curves a chart has: more cannot be told apart.
+// mostCurves limits the students' curves in a chart, so that they can be told apart.
 const mostCurves = 6
 
-// FeedbackPage is what a student is told, as a page of its own.
+// FeedbackPage returns the HTML page for a student.
 func FeedbackPage(version string, s *Student) ([]byte, error) {
 	sheet := &report.Sheet{
 		Kicker: "pausenet lab", Title: s.Title, Version: version, Lead: s.Name,
 		Facts: []report.Fact{{Label: "Points", Text: fmt.Sprintf("%v of %v", s.Points, s.Of)}},
-		Foot:  "Times are virtual: the same hand-in has the same grade on any machine.",
+		Foot:  "Times are virtual: the same submission gets the same grade on any machine.",
 	}
 	if s.Score > 0 {
 		sheet.Facts = append(sheet.Facts, report.Fact{
 			Label: "Score",
-			Text:  fmt.Sprintf("%.4g, the less the better", s.Score),
+			Text:  fmt.Sprintf("%.4g (less is better)", s.Score),
 		})
 	}
 	if len(s.Problems) > 0 {
 		sheet.Parts = append(sheet.Parts, report.SheetPart{
-			Title: "What is wrong with the hand-in",
+			Title: "Mistakes in the submission",
 			Texts: []string{s.problemText()}, Failed: true,
 		})
 	}
 	t := &report.SheetTable{
-		Caption: "Points, and what they were given for",
+		Caption: "Points by check",
 		Heads:   []string{"check", "points", "required", "measured", "what to do"},
 	}
 	for i := range s.Checks {
@@ -53,7 +53,8 @@ func FeedbackPage(version string, s *Student) ([]byte, error) {
 	return render(sheet)
 }
 
-// curvePart has charts of curves, a group a student. Of the runs that are the same for all, one line is drawn.
+// curvePart returns charts of curves, one group for each student. It draws the runs that are the same for all only
+// once.
 func curvePart(title string, groups [][]Curve, names []string) report.SheetPart {
 	chart := report.LineChart{
 		Name: "Mean slowdown by flow size", XTitle: "log10 of the flow size in bytes",
@@ -75,7 +76,8 @@ func curvePart(title string, groups [][]Curve, names []string) report.SheetPart 
 	return report.SheetPart{Title: title, Lines: &report.Lines{Title: title, Charts: []report.LineChart{chart}}}
 }
 
-// ClassPage is a class side by side: how many have how many points, which checks are hard, and in a contest the ranks.
+// ClassPage returns the HTML page of a class: the distribution of points, the difficulty of each check, and the ranks
+// of a contest.
 func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) {
 	var sum Points
 	for _, s := range students {
@@ -91,11 +93,11 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			{Title: "Points", Table: distribution(e, students)},
 			{Title: "Checks", Table: passed(e, students)},
 		},
-		Foot: "Times are virtual: the same hand-ins have the same grades on any machine, in any order.",
+		Foot: "Times are virtual: the same submissions get the same grades on any machine, in any order.",
 	}
 	if ranked := Ranked(students); len(ranked) > 0 {
 		t := &report.SheetTable{
-			Caption: "By score, the less the better",
+			Caption: "By score (less is better)",
 			Heads:   []string{"rank", "student", "score", "points"},
 		}
 		for i, s := range ranked {
@@ -109,7 +111,7 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			sheet.Parts = append(sheet.Parts, part)
 		}
 	}
-	t := &report.SheetTable{Caption: "Hand-ins", Heads: []string{"student", "points", "what is wrong with the hand-in"}}
+	t := &report.SheetTable{Caption: "Hand-ins", Heads: []string{"student", "points", "mistakes in the submission"}}
 	for _, s := range students {
 		t.Rows = append(t.Rows, report.SheetRow{
 			Cells: []string{s.Name, s.Points.String(), firstLine(s.problemText())},
@@ -131,7 +133,7 @@ func distribution(e *Exercise, students []Student) *report.SheetTable {
 	most := max(1, slices.Max(counts))
 	t := &report.SheetTable{Caption: "Students by points", Heads: []string{"points", "students"}}
 	for i := classes; i >= 0; i-- {
-		label := fmt.Sprintf("%s to below %s", number(total*float64(i)/classes), number(total*float64(i+1)/classes))
+		label := fmt.Sprintf("%s to less than %s", number(total*float64(i)/classes), number(total*float64(i+1)/classes))
 		if i == classes {
 			label = "all " + number(total)
 		}
@@ -145,7 +147,7 @@ func distribution(e *Exercise, students []Student) *report.SheetTable {
 
 // passed counts the students that passed each check.
 func passed(e *Exercise, students []Student) *report.SheetTable {
-	t := &report.SheetTable{Caption: "Students that passed each check", Heads: []string{"check", "passed", "points"}}
+	t := &report.SheetTable{Caption: "Students who passed each check", Heads: []string{"check", "passed", "points"}}
 	for i := range e.Checks {
 		n := 0
 		for _, s := range students {
@@ -161,7 +163,7 @@ func passed(e *Exercise, students []Student) *report.SheetTable {
 	return t
 }
 
-// sideBySide are the curves of the first of the ranked, and of the runs that all are compared with.
+// sideBySide returns the curves of the highest-ranked students and of the runs that all are compared with.
 func (e *Exercise) sideBySide(ranked []Student) report.SheetPart {
 	own := &Submission{e: e}
 	var groups [][]Curve
@@ -185,7 +187,7 @@ func (e *Exercise) sideBySide(ranked []Student) report.SheetPart {
 	if len(groups) == 0 {
 		return report.SheetPart{}
 	}
-	return curvePart("The first side by side", groups, names)
+	return curvePart("The highest-ranked side by side", groups, names)
 }
 
 func render(s *report.Sheet) ([]byte, error) {

@@ -13,13 +13,13 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// fileName is what files of an exercise may be called: no path leads anywhere.
+// fileName matches valid names of an exercise's files, which are no paths.
 var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}\.[a-z]{1,5}$`)
 
-// itemName is what answers and runs may be called.
+// itemName matches valid names of answers and runs.
 var itemName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
-// Most of a kind that an exercise may have; a check of a minute has no use for more.
+// Limits of an exercise. A check should take a minute.
 const (
 	mostItems = 100
 	mostSeeds = 20
@@ -30,7 +30,7 @@ type reader struct {
 	e *Exercise
 }
 
-// Read is the exercise in a folder. The error holds every mistake with its place.
+// Read reads the exercise in a folder. The error holds every mistake with its position.
 func Read(name string, files fs.FS) (*Exercise, error) {
 	data, err := fs.ReadFile(files, ExerciseFile)
 	if err != nil {
@@ -44,7 +44,7 @@ func Read(name string, files fs.FS) (*Exercise, error) {
 	return e, e.complete()
 }
 
-// complete says which files the folder lacks.
+// complete returns an error for files that the folder lacks.
 func (e *Exercise) complete() error {
 	need := []string{TextFile}
 	for _, file := range e.Started() {
@@ -57,7 +57,7 @@ func (e *Exercise) complete() error {
 	}
 	for _, file := range need {
 		if _, err := fs.Stat(e.Files, file); err != nil {
-			return fmt.Errorf("exercise %s has no file %s: %s names it", e.Name, file, ExerciseFile)
+			return fmt.Errorf("exercise %s has no file %s, which %s names", e.Name, file, ExerciseFile)
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (e *Exercise) changed(file string) *ChangedScenario {
 	return nil
 }
 
-// controller is the files of which one has the controller that a run names; nil: it is none of the student's.
+// controller returns the files that may hold the controller of a run; nil: it is not the student's.
 func (e *Exercise) controller(cc string) []string {
 	for _, names := range e.Controllers {
 		if slices.Contains(names, cc) {
@@ -100,7 +100,7 @@ func (e *Exercise) run(name string) *Run {
 	return nil
 }
 
-// Parse reads exercise.yaml. It opens no file.
+// Parse reads exercise.yaml. It opens no other files.
 func Parse(name, file string, data []byte) (*Exercise, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(file, data)
@@ -120,7 +120,7 @@ func (d *reader) exercise(root *yamlspec.Value) {
 	for _, item := range few(m.Get("give")) {
 		var file string
 		if item.String(&file) && !fileName.MatchString(file) {
-			item.Errorf("%q: a file of %s/ is called like fabric.yaml", file, StartFolder)
+			item.Errorf("%q: name a file of %s/ in lower case, such as fabric.yaml", file, StartFolder)
 		}
 		d.e.Given = append(d.e.Given, file)
 	}
@@ -135,20 +135,20 @@ func (d *reader) exercise(root *yamlspec.Value) {
 	checkPoints(m.Get("wrong"), d.e.Wrong)
 }
 
-// few are the items of a list that is not too long.
+// few returns the items of a list, and reports a list that is too long.
 func few(v *yamlspec.Value) []*yamlspec.Value {
 	if v == nil {
 		return nil
 	}
 	items := v.Items()
 	if len(items) > mostItems {
-		v.Errorf("%d items: at most %d", len(items), mostItems)
+		v.Errorf("%d items exceed the maximum of %d", len(items), mostItems)
 		return nil
 	}
 	return items
 }
 
-// entries calls each for the entries of a mapping of names, which are checked.
+// entries calls each for the entries of a mapping with names as keys, which it checks.
 func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string,
 	each func(name string, key, value *yamlspec.Value),
 ) {
@@ -166,7 +166,7 @@ func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string
 		if name := key.Raw(); names.MatchString(name) {
 			each(name, key, value)
 		} else {
-			key.Errorf("%q is no name here: write one like %s", name, example)
+			key.Errorf("%q is not a valid name: write one such as %s", name, example)
 		}
 	})
 }
@@ -186,7 +186,7 @@ func (d *reader) handIns(v *yamlspec.Value) {
 	d.entries(m.Get("scenarios"), fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
 		c := ChangedScenario{File: file}
 		if path.Ext(file) != ".yaml" || file == AnswersFile || file == LabFile {
-			key.Errorf("a scenario's file is called like fabric.yaml")
+			key.Errorf("name a scenario's file in lower case, such as fabric.yaml")
 		}
 		for _, item := range few(value) {
 			var place string
@@ -208,9 +208,9 @@ func (d *reader) handIns(v *yamlspec.Value) {
 			}
 			switch {
 			case !fileName.MatchString(file) || path.Ext(file) != ".star" && path.Ext(file) != ".wasm":
-				name.Errorf("%q: a controller's file is called like control.star or control.wasm", file)
+				name.Errorf("%q: name a controller's file like control.star or control.wasm", file)
 			case slices.Contains(names, file) || d.e.controller(file) != nil:
-				name.Errorf("%s is there twice", file)
+				name.Errorf("%s is listed twice", file)
 			}
 			names = append(names, file)
 		}
@@ -220,46 +220,46 @@ func (d *reader) handIns(v *yamlspec.Value) {
 	}
 }
 
-// unsafePlace says why a student may not be allowed to change a place of a scenario: there values may name files, and a
-// hand-in is to name none of the machine that grades it.
+// unsafePlace returns the reason why students must not change a value of a scenario. Values there may name files, and
+// a submission must not name files of the grading machine.
 func unsafePlace(place string) string {
 	parts := strings.Split(place, ".")
 	root := parts[0]
 	switch {
 	case slices.Contains(parts, ""):
-		return fmt.Sprintf("%q is no place: write one like switch.pfc.xoff", place)
+		return fmt.Sprintf("%q is not a path: write one such as switch.pfc.xoff", place)
 	case root == "switch" || root == "host" || root == "duration" || root == "seed":
 		return ""
 	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3,
 		root == "faults":
 		return ""
 	}
-	return fmt.Sprintf("%q cannot be left to students, since values there may name files: places are in switch, host, faults and flows, and cc.NAME.CONSTANT", place)
+	return fmt.Sprintf("students must not change %q, because values there may name files: allow paths in switch, host, faults and flows, and cc.NAME.CONSTANT", place)
 }
 
 func (d *reader) runs(v *yamlspec.Value) {
 	d.entries(v, itemName, "before", func(name string, key, value *yamlspec.Value) {
 		r := Run{Name: name}
 		if d.e.run(name) != nil {
-			key.Errorf("there is a run %s already", name)
+			key.Errorf("run %s already exists", name)
 		}
 		m := r.keys().Decode(value)
 		file := m.Get("scenario")
 		if r.Scenario != "" && !fileName.MatchString(r.Scenario) {
-			file.Errorf("%q: a scenario is a file of %s/ or of hand_in, called like fabric.yaml", r.Scenario, ownFolder)
+			file.Errorf("%q: a scenario must be a file of %s/ or of hand_in, such as fabric.yaml", r.Scenario, ownFolder)
 		}
 		if with := m.Get("with"); r.With != "" && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
-			with.Errorf("%q: with names a scenario of hand_in, whose values another scenario is run with", r.With)
+			with.Errorf("%q: with must name a scenario of hand_in, which supplies the values for another scenario", r.With)
 		}
 		d.e.Runs = append(d.e.Runs, r)
 	})
 }
 
-// seeds are those under which a scenario's runs are made, by its file.
+// seeds reads the seeds of a scenario's runs, by its file.
 func (d *reader) seeds(v *yamlspec.Value) {
 	d.entries(v, fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
 		if !slices.ContainsFunc(d.e.Runs, func(r Run) bool { return r.Scenario == file }) {
-			key.Errorf("no run is of %s", file)
+			key.Errorf("no run uses %s", file)
 		}
 		var seeds []uint64
 		for _, item := range few(value) {
@@ -267,12 +267,12 @@ func (d *reader) seeds(v *yamlspec.Value) {
 			if err != nil {
 				item.Errorf("%v", err)
 			} else if slices.Contains(seeds, seed) {
-				item.Errorf("seed %d is there twice", seed)
+				item.Errorf("seed %d is listed twice", seed)
 			}
 			seeds = append(seeds, seed)
 		}
 		if len(seeds) == 0 || len(seeds) > mostSeeds {
-			value.Errorf("%d seeds: 1 to %d", len(seeds), mostSeeds)
+			value.Errorf("%d seeds: list 1 to %d", len(seeds), mostSeeds)
 		}
 		d.e.Seeds[file] = seeds
 	})
@@ -281,6 +281,6 @@ func (d *reader) seeds(v *yamlspec.Value) {
 // checkPoints reports points that are no whole hundredths.
 func checkPoints(v *yamlspec.Value, p Points) {
 	if p*100 != Points(int(p*100)) {
-		v.Errorf("points are from 0 to 1000, with two decimals at most")
+		v.Errorf("points must be from 0 to 1000, with at most two decimals")
 	}
 }

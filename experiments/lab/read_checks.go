@@ -9,10 +9,10 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// check reads one check. Runs and answers have been read before.
+// check reads one check. It runs after runs and answers.
 func (d *reader) check(v *yamlspec.Value) {
 	if !v.IsMapping() {
-		v.Errorf("a check is a mapping such as {title: Nobody is paused, points: 2, run: mine, metric: pauses, most: 0}")
+		v.Errorf("a check must be a mapping such as {title: Nobody is paused, points: 2, run: mine, metric: pauses, most: 0}")
 		return
 	}
 	var c Check
@@ -23,7 +23,7 @@ func (d *reader) check(v *yamlspec.Value) {
 	d.runName(m.Get("run"), c.Run)
 	switch {
 	case answer != nil && verdict != nil || setting != nil && (answer != nil || verdict != nil || metric != nil):
-		v.Errorf("answer, verdict, setting and metric: a check is of one of them")
+		v.Errorf("a check has one of answer, verdict, setting and metric: remove the others")
 	case setting != nil:
 		d.setting(v, m, setting, &c)
 		others(m, "a setting", "of", "least", "most")
@@ -32,7 +32,7 @@ func (d *reader) check(v *yamlspec.Value) {
 		others(m, "an answer", append([]string{"is", "tolerance", "metric", "relative_to"}, measure.FlowSetKeys...)...)
 	case verdict != nil:
 		if len(few(verdict)) == 0 {
-			verdict.Errorf("a verdict that the run may have is missing: PASS, WARN or FAIL, or several of them")
+			verdict.Errorf("verdict needs the accepted verdicts: PASS, WARN or FAIL, or a list of them")
 		}
 		for _, word := range c.verdict {
 			c.Verdict = append(c.Verdict, measure.Status(word))
@@ -46,11 +46,11 @@ func (d *reader) check(v *yamlspec.Value) {
 		c.Least, c.Most = bound(m.Get("least"), kind, c.Row.RelativeTo != ""), bound(m.Get("most"), kind,
 			c.Row.RelativeTo != "")
 		if m.Get("least") == nil && m.Get("most") == nil {
-			v.Errorf("a metric is bounded: give least, most or both")
+			v.Errorf("a metric needs a bound: give least, most or both")
 		}
 		others(m, "a metric", append([]string{"least", "most", "relative_to"}, measure.FlowSetKeys...)...)
 	default:
-		v.Errorf("a check has an answer, a verdict, a setting, steps or a metric")
+		v.Errorf("a check needs one of answer, verdict, setting, steps and metric")
 	}
 	if c.Run == "" && answer == nil && setting == nil {
 		v.Errorf("missing key %q", "run")
@@ -72,7 +72,7 @@ func others(m *yamlspec.Mapping, kind string, known ...string) {
 	}
 }
 
-// written is a value, or nil if nothing stands there: "verdict:" alone makes no check.
+// written returns the value, or nil if it is empty, so that "verdict:" alone makes no check.
 func written(v *yamlspec.Value) *yamlspec.Value {
 	if v.IsScalar() || v.IsSequence() || v.IsMapping() {
 		return v
@@ -80,7 +80,7 @@ func written(v *yamlspec.Value) *yamlspec.Value {
 	return nil
 }
 
-// kind is what the check's figure, or its answer, is; changes are in per cent.
+// kind returns the kind of the check's figure or answer. Changes are in percent.
 func (c *Check) kind() (k measure.Kind, known bool) {
 	if metric := measure.MetricByName(c.Row.Metric); metric != nil {
 		return metric.Kind, true
@@ -96,29 +96,29 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 			for i := range d.e.Answers {
 				names = append(names, d.e.Answers[i].Name)
 			}
-			answer.Errorf("hand_in asks for no answer %q%s", c.Answer, yamlspec.Suggest(c.Answer, names))
+			answer.Errorf("hand_in has no answer %q%s", c.Answer, yamlspec.Suggest(c.Answer, names))
 		}
 	}
 	is := written(m.Get("is"))
 	switch {
 	case is != nil && metric != nil:
-		is.Errorf("is and metric: an answer is compared with one of them")
+		is.Errorf("an answer is compared with is or metric, not both: remove one")
 	case metric != nil:
 		d.figure(m, &c.Row)
 		if kind, known := c.kind(); known && q != nil && c.Row.RelativeTo == "" && kind.Name != q.Kind.Name {
-			metric.Errorf("%s is %s, and the answer %s is %s", c.Row.Metric, kind.Name, q.Name, q.Kind.Name)
+			metric.Errorf("metric %s is %s, but answer %s is %s: use the same kind", c.Row.Metric, kind.Name, q.Name, q.Kind.Name)
 		}
 		if c.Run == "" {
-			v.Errorf("missing key %q: whose %s it is", "run", c.Row.Metric)
+			v.Errorf("missing key %q: name the run of %s", "run", c.Row.Metric)
 		}
 	case is != nil && q != nil:
 		c.Is = bound(is, q.Kind, false)
 	case is == nil:
-		v.Errorf("an answer is compared with a number (is), or with a run's metric")
+		v.Errorf("an answer needs a value to compare with: a number (is) or a run's metric")
 	}
 }
 
-// setting reads a bound on a value of a changed scenario. Its kind is that of the bound.
+// setting reads a bound on a value of a changed scenario. The bound sets its kind.
 func (d *reader) setting(v *yamlspec.Value, m *yamlspec.Mapping, setting *yamlspec.Value, c *Check) {
 	of := m.Get("of")
 	if of == nil {
@@ -128,7 +128,7 @@ func (d *reader) setting(v *yamlspec.Value, m *yamlspec.Mapping, setting *yamlsp
 		if changed := d.e.changed(c.Changed); changed == nil {
 			of.Errorf("hand_in has no scenario %q", c.Changed)
 		} else if !changed.may(c.Setting) {
-			setting.Errorf("%q is no place that a student may change in %s", c.Setting, c.Changed)
+			setting.Errorf("students may not change %q in %s: add it to may, or choose another", c.Setting, c.Changed)
 		}
 	}
 	for _, b := range []struct {
@@ -139,17 +139,17 @@ func (d *reader) setting(v *yamlspec.Value, m *yamlspec.Mapping, setting *yamlsp
 			continue
 		}
 		if kind, x := anyKind(b.v.Raw()); kind == nil || c.kindOf != nil && c.kindOf.Name != kind.Name {
-			b.v.Errorf("%q: a bound is a number, a time, a rate or a size, and both are of one kind", b.v.Raw())
+			b.v.Errorf("%q: a bound must be a number, a time, a rate or a size, and both bounds of the same kind", b.v.Raw())
 		} else {
 			c.kindOf, *b.into = kind, &x
 		}
 	}
 	if c.Least == nil && c.Most == nil {
-		v.Errorf("a setting is bounded: give least, most or both")
+		v.Errorf("a setting needs a bound: give least, most or both")
 	}
 }
 
-// anyKind is a value of whichever kind it is; nil: of none.
+// anyKind parses a value of any kind; nil: it has no known kind.
 func anyKind(text string) (kind *measure.Kind, value float64) {
 	for _, k := range []measure.Kind{measure.KindSize, measure.KindTime, measure.KindRate, measure.KindCount} {
 		if x, err := k.Parse(text); err == nil {
@@ -159,7 +159,7 @@ func anyKind(text string) (kind *measure.Kind, value float64) {
 	return nil, 0
 }
 
-// runName reports a name of no run.
+// runName reports an unknown name of a run.
 func (d *reader) runName(v *yamlspec.Value, name string) {
 	if name == "" || d.e.run(name) != nil {
 		return
@@ -171,7 +171,7 @@ func (d *reader) runName(v *yamlspec.Value, name string) {
 	v.Errorf("there is no run %q%s", name, yamlspec.Suggest(name, names))
 }
 
-// figure reads which figure of a run is meant.
+// figure reads the figure of a run.
 func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
 	d.runName(m.Get("relative_to"), row.RelativeTo)
 	known := measure.MetricByName(row.Metric)
@@ -180,17 +180,17 @@ func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
 	}
 	for _, key := range measure.FlowSetKeys {
 		if known.OfRun {
-			m.Get(key).Errorf("%s is of the whole run, not of some flows", row.Metric)
+			m.Get(key).Errorf("%s describes the whole run: remove the key that selects flows", row.Metric)
 		}
 	}
 	row.Label = row.Name(known)
 	if units := known.Kind.UnitNames(); row.RelativeTo == "" && len(units) > 0 {
 		row.Unit = units[0]
 	}
-	row.Values = []measure.Printed{"0"} // what it is compared with is the check's
+	row.Values = []measure.Printed{"0"} // the check has the value to compare with
 }
 
-// bound reads a value in the base unit, or a change in per cent.
+// bound reads a value in the base unit, or a change in percent.
 func bound(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
 	if v == nil {
 		return nil
@@ -200,7 +200,7 @@ func bound(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
 		number, percent := strings.CutSuffix(text, "%")
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if !percent || err != nil || x != x {
-			v.Errorf("a change against another run is in per cent: write one like -30%%")
+			v.Errorf("a change relative to another run is in percent: write a value such as -30%%")
 			return nil
 		}
 		return &x
@@ -213,7 +213,7 @@ func bound(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
 	return &x
 }
 
-// score reads a figure by which hand-ins are ranked.
+// score reads a figure by which submissions are ranked.
 func (d *reader) score(v *yamlspec.Value) {
 	var s Score
 	m := s.keys().Decode(v)

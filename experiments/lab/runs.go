@@ -15,22 +15,22 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSteps bounds what the calls of one flow of a student's controller take: some thousand calls have as many as a
-// call may. It decides before any clock does, so that a grade is the same on a slow machine.
+// mostSteps limits the steps of a student's controller for one flow. Some thousand calls reach it if each takes as
+// many steps as a call may. Unlike a time limit, it gives the same grade on a slow machine.
 const mostSteps = 5_000_000
 
-// mostEvents bounds what a run of a student's comes to in the fabric, for the same reason: half a minute on a laptop.
+// mostEvents limits the events of a student's run for the same reason. A laptop needs half a minute for as many.
 const mostEvents = 100_000_000
 
-// made is a run that was made, or why it was not.
+// made is the result of a run, or the reason why there is none.
 type made struct {
-	spent   *spent             // of the runs of its scenario
+	spent   *spent             // by the runs of its scenario
 	results []*measure.Summary // by seed
 	report  string
 	problem string
 }
 
-// runAll makes the runs that can be made, those of one scenario side by side in one report.
+// runAll makes all runs that are possible. Runs of one scenario share a report.
 func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, error) {
 	runs := map[string]*made{}
 	batch := &suite.Suite{Jobs: o.Jobs, Options: runner.Options{
@@ -103,7 +103,7 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 				continue
 			}
 			if result == nil {
-				r.problem = fmt.Sprintf("run %s came to nothing: %v", p.run.Name, err)
+				r.problem = fmt.Sprintf("run %s failed: %v", p.run.Name, err)
 				continue
 			}
 			r.results = append(r.results, &result.Summary)
@@ -121,14 +121,13 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 	return nil, err
 }
 
-// bounded has runs ended that come to too many events. Those that have ended before anybody looked are judged by their
-// number.
+// bounded cancels runs that exceed a number of events. It also rejects runs that finish before the check.
 func bounded(started func(scenario, controller string) (engine.Progress, func(*runner.Result, error)), most int64,
 	cancel context.CancelCauseFunc,
 ) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 	end := func(events int64) {
 		if events > most {
-			cancel(fmt.Errorf("a run comes to more than %d events in the fabric, which is the most here: is something sent again and again?", most))
+			cancel(fmt.Errorf("the run exceeds %d events, the limit of this exercise: does the controller retransmit without end?", most))
 		}
 	}
 	return func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
@@ -150,7 +149,7 @@ func bounded(started func(scenario, controller string) (engine.Progress, func(*r
 	}
 }
 
-// Common makes the runs of an exercise that nothing of a student's is in. All hand-ins are compared with the same.
+// Common makes the runs of an exercise that do not depend on the student, which are the same for all submissions.
 func (e *Exercise) Common(ctx context.Context, o Options) (map[string][]*measure.Summary, error) {
 	own := *e
 	own.Runs = nil
@@ -160,7 +159,7 @@ func (e *Exercise) Common(ctx context.Context, o Options) (map[string][]*measure
 			own.Runs = append(own.Runs, e.Runs[i])
 		}
 	}
-	// Checks name runs that are not made: only their figures count here.
+	// Skip checks: only the runs' figures matter here.
 	s.e = &own
 	runs, err := s.runAll(ctx, o)
 	if err != nil {
@@ -173,7 +172,7 @@ func (e *Exercise) Common(ctx context.Context, o Options) (map[string][]*measure
 	return all, nil
 }
 
-// blames says whether something of the student's is in a run: then a mistake there is the student's.
+// blames reports whether a run uses a submitted file, so that an error is the student's.
 func (s *Submission) blames(r *Run) bool {
 	return s.e.changed(r.Scenario) != nil || r.With != "" || s.e.controller(r.CC) != nil
 }
@@ -187,7 +186,7 @@ func (s *Submission) blamesAny() bool {
 	return false
 }
 
-// setup is the scenario of a run and its controller, checked.
+// setup returns the checked scenario and controller of a run.
 func (s *Submission) setup(r *Run, took *spent, mostSteps uint64) (*scenario.Scenario, string, error) {
 	cc := r.CC
 	if names := s.e.controller(cc); names != nil {
@@ -219,7 +218,7 @@ func (s *Submission) setup(r *Run, took *spent, mostSteps uint64) (*scenario.Sce
 	return u, names[0], nil
 }
 
-// measuring is a scenario whose runs measure the figures that checks are about.
+// measuring returns a scenario whose runs measure the figures of the checks.
 func (s *Submission) measuring(u *scenario.Scenario, of *Run) *scenario.Scenario {
 	c := *u
 	c.Name = of.folder()
@@ -229,7 +228,7 @@ func (s *Submission) measuring(u *scenario.Scenario, of *Run) *scenario.Scenario
 			return
 		}
 		one := *row
-		one.Values = nil // nothing is published: it is measured alone
+		one.Values = nil // measure only, without published values
 		table.Rows = append(table.Rows, one)
 	}
 	for i := range s.e.Checks {

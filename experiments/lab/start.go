@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Start writes what a student edits into a folder, and which exercise it is of. It replaces no file.
+// Start writes the files that a student edits, and the name of the exercise, into a folder. It fails if one of the
+// files exists.
 func Start(e *Exercise, reference, folder string) ([]string, error) {
 	into, err := files.OpenFolder(folder, folder)
 	if err != nil {
@@ -21,7 +22,7 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 	names := append(e.Started(), LabFile)
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-			return nil, fmt.Errorf("%s is there already: move it away, or start in another folder: pausenet lab start %s FOLDER",
+			return nil, fmt.Errorf("%s already exists: move it away, or start in another folder with pausenet lab start %s FOLDER",
 				filepath.Join(folder, name), reference)
 		}
 	}
@@ -39,12 +40,12 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 	return names, nil
 }
 
-// Started is the exercise that a student's folder is of.
+// Started returns the exercise of a student's folder.
 func Started(folder string) (string, error) {
 	path := filepath.Join(folder, LabFile)
 	data, err := files.Read(path, handIn)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is no folder of an exercise, as it has no %s: pausenet lab start NAME makes one, or name the exercise with --exercise", folder, LabFile)
+		return "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab start NAME, or name the exercise with --exercise", folder, LabFile)
 	}
 	if err != nil {
 		return "", err

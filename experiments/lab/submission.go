@@ -18,26 +18,26 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// handIn is what a file of a student's may be: short, and nothing but a file.
-var handIn = files.Kind{Name: "a hand-in", Most: 256 << 10, Plain: true}
+// handIn limits a student's file, which must be a short regular file.
+var handIn = files.Kind{Name: "a submitted file", Most: 256 << 10, Plain: true}
 
-// Submission is what a student handed in.
+// Submission holds the files that a student submitted.
 type Submission struct {
 	e       *Exercise
 	folder  string
 	answers map[string]float64 // in base units
-	// scenarios are the changed ones, by their file, and sources their content.
+	// scenarios holds the changed scenarios by file, sources their content.
 	scenarios map[string]*scenario.Scenario
 	trees     map[string]*yamlspec.Value
-	// programs are the controllers' sources, by their file.
+	// programs holds the sources of controllers by file.
 	programs map[string][]byte
-	// Problems are what is wrong with a file, by its name. Checks that need it fail.
+	// Problems holds the mistakes by file. Checks that need such a file fail.
 	Problems map[string]string
-	// Mistakes are the same as errors, which have places: for editors.
+	// Mistakes holds the same as errors with positions, for editors.
 	Mistakes []error
 }
 
-// Submit reads what a student handed in. Nothing of it is run, and no other file than the hand-ins is opened.
+// Submit reads a student's files. It runs nothing and opens no other files.
 func Submit(e *Exercise, folder string) *Submission {
 	s := &Submission{
 		e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{},
@@ -59,7 +59,7 @@ func (s *Submission) note(file string, problem error) {
 	}
 }
 
-// takeOne takes the one of some files that is there.
+// takeOne reads the only existing file among some names.
 func (s *Submission) takeOne(names []string) error {
 	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, err := os.Lstat(filepath.Join(s.folder, name))
@@ -71,11 +71,11 @@ func (s *Submission) takeOne(names []string) error {
 	case 1:
 		return s.take(there[0], there[0])
 	}
-	return fmt.Errorf("%s are there, and one of them is to be handed in: move the others away",
+	return fmt.Errorf("%s both exist, but only one can be submitted: move the others away",
 		strings.Join(there, " and "))
 }
 
-// take reads a file; called is what is said to be missing if it is.
+// take reads a file; called is its name in an error if it is missing.
 func (s *Submission) take(file, called string) error {
 	data, err := files.Read(filepath.Join(s.folder, file), handIn)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +97,7 @@ func (s *Submission) take(file, called string) error {
 	return nil
 }
 
-// plainError is an error without the path of the machine that grades.
+// plainError returns an error without paths of the grading machine.
 func plainError(file string, err error) error {
 	var refused *files.Error
 	var path *os.PathError
@@ -110,7 +110,7 @@ func plainError(file string, err error) error {
 	return err
 }
 
-// readAnswers reads answers.yaml: a number with its unit for each question. An answer that is left empty is none, and
+// readAnswers reads answers.yaml: a number with its unit for each question. An empty answer counts as missing and is
 // no mistake.
 func (s *Submission) readAnswers(data []byte) error {
 	report := new(yamlspec.Report)
@@ -135,8 +135,8 @@ func (s *Submission) readAnswers(data []byte) error {
 	return report.Err()
 }
 
-// readScenario reads a changed scenario. It is the exercise's, with other values where the student may change them: so
-// nothing in it names a file that the exercise does not.
+// readScenario reads a changed scenario. It may differ from the exercise's only in values that the student may change,
+// so that it names no other files.
 func (s *Submission) readScenario(c *ChangedScenario, data []byte) error {
 	original, err := fs.ReadFile(s.e.Files, StartFolder+"/"+c.File)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *Submission) readScenario(c *ChangedScenario, data []byte) error {
 	return nil
 }
 
-// compare reports where a student's scenario differs from the exercise's and may not. At is the nearest place in the
-// student's file.
+// compare reports differences between a student's scenario and the exercise's that are not allowed. at is the nearest
+// value in the student's file.
 func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) {
 	if theirs != nil {
 		at = theirs
@@ -182,7 +182,7 @@ func compare(theirs, ours, at *yamlspec.Value, path string, c *ChangedScenario) 
 		return "value"
 	}
 	differ := func() {
-		at.Errorf("%s is not to be changed: what you may change is %s; pausenet lab start writes the file anew", path,
+		at.Errorf("%s must not change (you may change %s): restore it, or write the file anew with pausenet lab start", path,
 			strings.Join(c.May, ", "))
 	}
 	if kind(theirs) != kind(ours) {
@@ -233,7 +233,7 @@ func child(v *yamlspec.Value, key string) *yamlspec.Value {
 	return v.Mapping().Get(key)
 }
 
-// with is a scenario whose runs may be under the student's controllers. What their calls take is counted.
+// with returns a scenario whose runs may use the student's controllers. It counts the steps of their calls.
 func (s *Submission) with(u *scenario.Scenario, spent *spent, most uint64) (*scenario.Scenario, error) {
 	c := *u
 	for _, file := range slices.Sorted(maps.Keys(s.programs)) {
@@ -248,7 +248,7 @@ func (s *Submission) with(u *scenario.Scenario, spent *spent, most uint64) (*sce
 	return &c, nil
 }
 
-// spent is what the calls of controllers took in all.
+// spent counts the calls of controllers and their steps.
 type spent struct{ calls, steps atomic.Uint64 }
 
 func (s *spent) took(steps uint64) {
@@ -256,7 +256,8 @@ func (s *spent) took(steps uint64) {
 	s.steps.Add(steps)
 }
 
-// scenario is that of a run: the student's, or the exercise's own, with the student's values if the run is with them.
+// scenario returns the scenario of a run: the student's or the exercise's, with the student's values if the run has
+// with.
 func (s *Submission) scenario(r *Run) (*scenario.Scenario, error) {
 	for _, file := range []string{r.Scenario, r.With} {
 		if s.e.changed(file) != nil && s.scenarios[file] == nil {
@@ -281,7 +282,7 @@ func (s *Submission) scenario(r *Run) (*scenario.Scenario, error) {
 	return scenario.Parse(r.Scenario, data, sets)
 }
 
-// valueAt is what stands at a place, nil if nothing does.
+// valueAt returns the value at a path, nil if there is none.
 func valueAt(tree *yamlspec.Value, place string) *yamlspec.Value {
 	if v := tree.At(place); v != nil && v.Path() == place {
 		return v

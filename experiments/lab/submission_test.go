@@ -36,7 +36,7 @@ func TestHostileHandIns(t *testing.T) {
 		"no YAML":   {"{{{", "", "fabric.yaml:1"},
 		"another topology": {
 			change("topology: {delay: 1us", "topology: {delay: 1ns"), "",
-			"topology.delay is not to be changed: what you may change is switch.pfc.xoff",
+			"topology.delay must not change (you may change switch.pfc.xoff",
 		},
 		"another's topology": {change("topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4, host_rate: 25Gbps, fabric_rate: 100Gbps}}", "topology: "+secret), "", "topology is not to be changed"},
 		"another's flows": {
@@ -87,7 +87,7 @@ func TestAnswers(t *testing.T) {
 		"alone: 0.7 millis":     "is not a time",
 		"alone: 700 us":         "",
 		"alone: [1us]":          "is not a time",
-		"hops: 3us":             "a bare number is asked for: leave the unit out",
+		"hops: 3us":             "expected a number without a unit",
 		"hops: .inf":            "is not a number",
 		"hops: 3\nhops: 4":      "hops",
 		"hops: ":                "",

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// required is what a check requires, in words.
+// required returns the requirement of a check, in words.
 func (c *Check) required(e *Exercise) string {
 	switch {
 	case c.Answer != "":
@@ -46,7 +46,7 @@ func (c *Check) required(e *Exercise) string {
 func (c *Check) requiredAnswer(e *Exercise) string {
 	text := c.Answer + ": "
 	if q := e.question(c.Answer); q != nil && c.Run == "" {
-		text += "the right value" // it is for the student to find
+		text += "the right value" // the student has to find it
 	} else {
 		text += c.Row.Label + ", in run " + c.Run
 	}
@@ -56,7 +56,7 @@ func (c *Check) requiredAnswer(e *Exercise) string {
 	return text
 }
 
-// text is a value of the check's figure.
+// text returns a value of the check's figure in words.
 func (c *Check) text(v float64) string {
 	if c.Row.RelativeTo != "" {
 		return fmt.Sprintf("%+.1f %%", v)
@@ -70,14 +70,14 @@ func (c *Check) text(v float64) string {
 	return number(v)
 }
 
-// valueText is a value in the base unit of its kind.
+// valueText returns a value in the base unit of its kind.
 func valueText(kind measure.Kind, v float64) string {
 	return (&measure.Metric{Kind: kind}).Text(interval.Of([]float64{v}))
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// String is points without decimals that they do not have.
+// String returns the points without trailing decimals.
 func (p Points) String() string { return number(math.Round(float64(p)*100) / 100) }
 
 func geometricMean(values []float64) float64 {

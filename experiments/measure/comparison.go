@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Comparison is a published table beside what was measured, as text for people.
+// Comparison is a published table with the measured values beside it, as text for people.
 type Comparison struct {
 	Title, Source, Note string
 	Columns             []string
 	Rows                []ComparisonRow
 }
 
-// ComparisonRow is a figure, with a cell a column.
+// ComparisonRow is one figure, with a cell for each column.
 type ComparisonRow struct {
 	Label, Unit string
 	Cells       []ComparisonCell
 }
 
-// ComparisonCell is one value: as published, as measured with as many decimals (± the half-width of its confidence
-// interval, if there are several seeds), and the difference. Measured and Difference are empty if the run was not made
-// or cannot be trusted, all three where the source has no value.
+// ComparisonCell is one value as text: as published, as measured with as many decimals (± half the width of its
+// confidence interval, if there are several seeds), and the difference. Measured and Difference are empty if the run
+// is missing or cannot be trusted. All are empty if the source has no value.
 type ComparisonCell struct{ Published, Measured, Difference string }
 
-// Compare is published tables beside what runs measured. A table of which no run was made is left out.
+// Compare compares published tables with the runs' measurements. It omits tables without any run.
 func Compare(tables []PublishedTable, runs []*Summary) []Comparison {
 	return CompareMeasured(tables, Measurements(runs))
 }
 
-// CompareMeasured is Compare of what has been measured.
+// CompareMeasured compares published tables with measurements.
 func CompareMeasured(tables []PublishedTable, runs []Measurement) []Comparison {
 	cells := map[*PublishedRow][]ComparisonCell{}
 	made := map[*PublishedRow]bool{}
@@ -75,7 +75,8 @@ func (c *Claim) cell() ComparisonCell {
 		sign = "+"
 	}
 	if c.Half != nil && *c.Half > 0 {
-		// An interval of ±0 would be wrong: it has a digit, if two decimals more are enough for one.
+		// Show an interval with at least one digit, because ±0 would be wrong, unless that takes more than two further
+		// decimals.
 		decimals = max(decimals, min(decimals+2, -int(math.Floor(math.Log10(*c.Half)))))
 	}
 	cell.Measured = notMinusZero(fmt.Sprintf("%"+sign+".*f", decimals, *c.Measured))
@@ -85,7 +86,7 @@ func (c *Claim) cell() ComparisonCell {
 	if c.Difference == nil {
 		return cell
 	}
-	// Differences of a tenth of a per cent say something, those of a million per cent nothing more.
+	// A tenth of a percent matters in small differences; in very large ones no decimals do.
 	d := fmt.Sprintf("%+.1f", *c.Difference)
 	if math.Abs(*c.Difference) >= 1000 {
 		d = fmt.Sprintf("%+.0f", *c.Difference)
@@ -97,7 +98,7 @@ func (c *Claim) cell() ComparisonCell {
 	return cell
 }
 
-// notMinusZero is a number as printed, without the sign if it rounds to zero: a change of -0 % is none.
+// notMinusZero formats a number without a minus sign if it rounds to zero.
 func notMinusZero(text string) string {
 	if strings.Trim(text, "+-0.") == "" {
 		return strings.TrimLeft(text, "+-")

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowSet says which of a run's flows are meant: those with Tag, over Over and up to UpTo bytes, and of these those of
-// SizeBin, a 5 % bin by flow size (see sizeBinsOf), from 1; what is zero holds for all.
+// FlowSet selects flows of a run: those with Tag, larger than Over and at most UpTo bytes, and of these the flows in
+// SizeBin, a 5 % bin by flow size (see sizeBinsOf), counted from 1. A zero field selects all flows.
 type FlowSet struct {
 	Tag     string      `json:"tag,omitempty"`
 	Over    units.Bytes `json:"over_bytes,omitempty"`
@@ -17,7 +17,7 @@ type FlowSet struct {
 	SizeBin int         `json:"size_bin,omitempty"` // from 1
 }
 
-// String describes the set, "" for all flows: "normal, over 300B up to 325B", "normal, 5 % bin 3 by flow size".
+// String returns the set in words, "" for all flows: "normal, over 300B up to 325B", "normal, 5 % bin 3 by flow size".
 func (f FlowSet) String() string {
 	text := f.Tag
 	add := func(separator, format string, args ...any) {
@@ -40,21 +40,21 @@ func (f FlowSet) String() string {
 	return text
 }
 
-// has says whether a flow is of the set, whichever bin it is in.
+// has reports whether a flow is in the set, without regard to its bin.
 func (f FlowSet) has(v *FlowRecord) bool {
-	// A flow without a size is of none of the sizes.
+	// A flow without a size belongs to no range of sizes.
 	sized := f.Over == 0 && f.UpTo == 0 || v.Size > int64(f.Over) && (f.UpTo == 0 || v.Size <= int64(f.UpTo))
 	return (f.Tag == "" || f.Tag == v.Tag) && sized
 }
 
-// setStatistics works out the statistics of sets of flows.
+// setStatistics computes the statistics of sets of flows.
 type setStatistics struct {
 	collection
-	bySize []sizedFlow // the flows of the set sorted, as the last bin was of them
+	bySize []sizedFlow // the sorted flows of the set of the last bin
 	sorted FlowSet
 }
 
-// of are the statistics of a set.
+// of returns the statistics of a set.
 func (c *setStatistics) of(set FlowSet) FlowStatistics {
 	if set == (FlowSet{}) {
 		return c.statistics(nil)
@@ -74,21 +74,21 @@ func (c *setStatistics) of(set FlowSet) FlowStatistics {
 	return c.statistics(members)
 }
 
-// figure is a metric of some flows.
+// figure is a metric of a set of flows.
 type figure struct {
 	metric string
 	flows  FlowSet
 }
 
-// Figure is a metric of some of a run's flows, in the metric's base unit.
+// Figure is a metric of a set of a run's flows, in the metric's base unit.
 type Figure struct {
 	Metric string `json:"metric"`
 	FlowSet
 	Value float64 `json:"value"`
 }
 
-// TakeFigures fills in the figures that published tables are about, in the order in which they name them. One that the
-// run has none of is absent. The run took until now.
+// TakeFigures computes the figures of the published tables, in their order, for a run that ended at now. It omits
+// figures that the run does not have.
 func (s *Summary) TakeFigures(tables []PublishedTable, flows Flows, now vtime.Time) {
 	sets := setStatistics{collection: collection{flows: flows, now: now}}
 	seen := map[figure]bool{}

@@ -9,28 +9,28 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ACKFrame is the bytes of an ACK's frame without telemetry.
+// ACKFrame returns the bytes of an ACK frame without telemetry.
 func ACKFrame(plan *topologies.Plan) int { return wire.AckLen + plan.IP.Extra() }
 
-// FullSize is the size of a full data packet's frame in switches' buffers.
+// FullSize returns the size of a full data packet's frame in switch buffers.
 func FullSize(plan *topologies.Plan) int { return plan.Framing.Counted(FullFrame(plan)) }
 
-// FullFrame is the bytes of a full data packet's frame without telemetry.
+// FullFrame returns the bytes of a full data packet's frame without telemetry.
 func FullFrame(plan *topologies.Plan) int { return plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU) }
 
-// FlowTimes are an ended flow's completion time, and what it is compared with: the time the flow would have taken
-// alone, that by HPCC's simulator, and its bytes at the sender's line rate.
+// FlowTimes holds an ended flow's completion time, and the times to compare it with: the ideal FCT, the ideal FCT of
+// HPCC's simulator, and the time of its bytes at the sender's line rate.
 type FlowTimes struct{ FCT, Ideal, HPCC, Line vtime.Time }
 
-// Slowdown is the time that the flow took over the time alone.
+// Slowdown returns the flow's FCT over its ideal FCT.
 func (t FlowTimes) Slowdown() float64 { return float64(t.FCT) / float64(t.Ideal) }
 
-// slowdownHPCC is never below 1, as in the simulator's fct_analysis.py.
+// slowdownHPCC returns the slowdown as the simulator's fct_analysis.py computes it, at least 1.
 func (t FlowTimes) slowdownHPCC() float64 { return max(1, float64(t.FCT)/float64(t.HPCC)) }
 
 func (t FlowTimes) slowdownLine() float64 { return float64(t.FCT) / float64(t.Line) }
 
-// TimesOf are the times of a flow of a size that took fct on a path, its ACKs on the way back.
+// TimesOf returns the times of a flow of a size that took fct on a path, with its ACKs on the path back.
 func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, fct vtime.Time) FlowTimes {
 	first := &plan.Ports[path[0]]
 	last := &plan.Ports[plan.Ports[path[len(path)-1]].Peer]
@@ -42,19 +42,19 @@ func TimesOf(plan *topologies.Plan, path, back []topologies.PortID, size int64, 
 	}
 }
 
-// LineTime is how long a flow's bytes take at the line rate of its sender's port.
+// LineTime returns how long a flow's bytes take at the line rate of its sender's port.
 func LineTime(plan *topologies.Plan, port topologies.PortID, size int64) vtime.Time {
 	return plan.Ports[port].Rate.TimeFor(size)
 }
 
-// steady is how many packets of a flow are followed one by one; later ones leave as fast as the slowest link takes
-// them, which the pipeline of links does from the first few on.
+// steady is the number of a flow's packets to follow individually. Later packets leave at the rate of the slowest
+// link, because the pipeline of links is then in a steady state.
 const steady = 64
 
-// hop is one of a path's links, or, of packets that take several paths, the links as far from the source together.
+// hop is one link of a path, or, if packets take several paths, all links at the same distance from the source.
 type hop struct {
-	rate  units.Rate // at which a frame is serialised
-	all   units.Rate // of all links
+	rate  units.Rate // rate of serialisation of one frame
+	all   units.Rate // sum of the rates of all links
 	delay vtime.Time
 }
 
@@ -66,8 +66,8 @@ func (h *hop) takes(plan *topologies.Plan, frame int) vtime.Time {
 	return h.all.TimeFor(plan.Framing.LineBytes(frame))
 }
 
-// hopsOf are a path's links. Where load balancing moves packets they are at best as fast as the fastest of each
-// distance, and at best all of them are busy: no flow takes less time than this allows.
+// hopsOf returns a path's links. If load balancing moves packets, a hop is as fast as its fastest link for a frame,
+// and as all its links for a flow. So no flow can take less time.
 func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 	hops := make([]hop, len(path))
 	for i, id := range path {
@@ -89,24 +89,23 @@ func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 	return hops
 }
 
-// QPPath is what a QP of a flow has of it, and its way and that of its ACKs.
+// QPPath holds a QP's bytes, its path, and the path of its ACKs.
 type QPPath struct {
 	Path, Back []topologies.PortID
 	Size       int64
 }
 
-// IdealOfQPs is, likewise, the time that a flow of several QPs takes alone: no less than any QP needs alone on its
-// path, nor than any link needs for what QPs have it carry together, before and after which a packet has the rest of
-// its way.
+// IdealOfQPs returns the ideal FCT of a flow of several QPs. It is the longest time that any QP needs alone on its
+// path, or that any link needs for all QPs over it plus the rest of the path of one packet.
 func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 	ideal := vtime.Time(0)
-	// by link: what it carries, and the time of a packet's whole way
+	// for each link: the bytes over it, and the least time of a packet on its whole path
 	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{}
 	for _, q := range qps {
 		ideal = max(ideal, IdealFCT(plan, q.Path, q.Back, q.Size))
 		_, _, bytes := FramesOf(plan, q.Size)
 		one, path := IdealFCT(plan, q.Path, q.Back, 1), q.Path
-		if plan.Balancing.Moving { // the rest of the way differs from packet to packet
+		if plan.Balancing.Moving { // the rest of the path differs between packets
 			path = []topologies.PortID{path[0], path[len(path)-1]}
 		}
 		for _, id := range path {
@@ -123,14 +122,14 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 	return ideal
 }
 
-// IdealFCT is the time a flow takes alone on its path: from the start of its first packet until the ACK of its last has
-// arrived, every link storing and forwarding, no packet carrying telemetry. Where load balancing moves packets it is
-// what their paths together allow.
+// IdealFCT returns the FCT of a flow that is alone on its path, from the start of its first packet to the arrival of
+// the ACK of its last. Every link stores and forwards, and no packet carries telemetry. If load balancing moves
+// packets, it uses the capacity of all paths.
 func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64) vtime.Time {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
 	last := size - (packets-1)*mtu
-	// free is when each link has serialised the packet before; the first link starts at 0.
+	// free is the time at which each link has serialised the previous packet; the first link starts at 0.
 	hops := hopsOf(plan, path)
 	free := make([]vtime.Time, len(hops))
 	send := func(frame int) (arrival vtime.Time) {
@@ -143,7 +142,7 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 		}
 		return at
 	}
-	home := vtime.Time(0) // of the last ACK
+	home := vtime.Time(0) // arrival of the last ACK
 	for _, h := range hopsOf(plan, back) {
 		home += h.time(plan, ACKFrame(plan)) + h.delay
 	}
@@ -168,7 +167,7 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 	return send(plan.IP.DataLen(wire.OpWriteLast, int(last))) + home
 }
 
-// OneWay is the time a lone frame takes along a path.
+// OneWay returns the time of a single frame along a path.
 func OneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Time {
 	var t vtime.Time
 	for _, id := range path {
@@ -178,8 +177,8 @@ func OneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Ti
 	return t
 }
 
-// FramesOf are the frames, without telemetry, that a flow of a size makes: its first and last (the same, if it is one
-// packet's), and how many bytes of line time all take.
+// FramesOf returns the frames of a flow of a size, without telemetry: the first and the last (equal for a flow of one
+// packet), and the bytes of line time of all.
 func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu
@@ -194,11 +193,11 @@ func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	return first, last, line
 }
 
-// What the simulator counts beside the payload of a packet, in bytes: PPP 14, IPv4 20, UDP 8, its sequence header 6.
+// Bytes that the simulator counts beside the payload of a packet: PPP 14, IPv4 20, UDP 8, its sequence header 6.
 const hpccHeader = 48
 
-// HPCCAlone is the completion time of a flow alone as the simulator reckons it, in whole nanoseconds: the delays there
-// and back, a full packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
+// HPCCAlone returns the ideal FCT as HPCC's simulator computes it, in whole nanoseconds: the delays both ways, a full
+// packet's serialisation on each link, and the flow's bytes with headers at the slowest link's rate.
 func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, pair topologies.Pair, size int64) int64 {
 	var delay, transmission int64
 	mtu, slowest := int64(plan.MTU), int64(0)
@@ -215,7 +214,7 @@ func HPCCAlone(plan *topologies.Plan, source, destination topologies.NodeID, pai
 	return 2*delay + transmission + wholeTime(bytes, slowest)
 }
 
-// wholeTime is the whole nanoseconds that bytes take at a rate, rounded down.
+// wholeTime returns the whole nanoseconds that bytes take at a rate, rounded down.
 func wholeTime(bytes, rate int64) int64 {
 	high, low := bits.Mul64(uint64(bytes), 8_000_000_000)
 	t, _ := bits.Div64(high, low, uint64(rate))

@@ -6,23 +6,23 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TierImbalance is how unevenly the switches of a tier loaded equal-cost ports. What a port carried is its line's:
-// bytes over rate.
+// TierImbalance describes how unevenly the switches of a tier load equal-cost ports. A port's load is its bytes
+// divided by its rate.
 type TierImbalance struct {
-	Tier int `json:"tier"` // as topologies.Node's: 1 for the switches that hosts hang off
-	// Groups are the sets of equal-cost ports that sent anything, of all of the tier's switches; one that lies in another
-	// is not counted.
+	Tier int `json:"tier"` // as in topologies.Node: 1 for switches with hosts
+	// Groups is the number of sets of equal-cost ports, over all switches of the tier, that sent anything. A set
+	// within another does not count.
 	Groups int `json:"groups"`
-	// MaxOverMean is the most that a port of a group carried over the mean of the group, 1 if all carried the same, and
-	// Jain's index the square of the sum over the number of ports times the sum of squares, 1 if all carried the same and
-	// 1/n if one of n carried all: means over the groups, each weighed by its bytes.
+	// MaxOverMean is the load of a group's busiest port over the mean: 1 if all loads are equal. Jain's index is the
+	// square of the sum of loads over the number of ports times the sum of squares: 1 if all loads are equal, 1/n if
+	// one of n ports has all. Both are means over the groups, weighted by bytes.
 	MaxOverMean float64 `json:"max_over_mean"`
 	Jain        float64 `json:"jain"`
-	// Worst is the group with the greatest MaxOverMean of those with half or more of the mean group's bytes.
+	// Worst is the group with the greatest MaxOverMean among those with at least half of the mean group's bytes.
 	Worst GroupImbalance `json:"worst"`
 }
 
-// GroupImbalance is how unevenly a switch loaded the ports of a group.
+// GroupImbalance describes how unevenly a switch loads the ports of a group.
 type GroupImbalance struct {
 	Node        string   `json:"node"`
 	Ports       []string `json:"ports"`
@@ -32,7 +32,7 @@ type GroupImbalance struct {
 	bytes float64
 }
 
-// ImbalanceOf is that of each tier that chooses among ports, by tier, of a fabric whose links are given by port.
+// ImbalanceOf returns the imbalance of each tier that chooses among ports, in a fabric whose links are given by port.
 func ImbalanceOf(plan *topologies.Plan, all []Link) []TierImbalance {
 	var tiers []TierImbalance
 	byTier := map[int][]GroupImbalance{}
@@ -65,8 +65,8 @@ func ImbalanceOf(plan *topologies.Plan, all []Link) []TierImbalance {
 	return tiers
 }
 
-// choicesOf are the sets of equal-cost ports of the switch with an index, in ascending order, without those that lie in
-// others.
+// choicesOf returns the sets of equal-cost ports of the switch with an index, in ascending order, without sets that
+// lie within others.
 func choicesOf(plan *topologies.Plan, sw int) [][]topologies.PortID {
 	routes := plan.Routes()
 	var sets [][]topologies.PortID

@@ -6,17 +6,17 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// mostLinks is how many links the summary names of those that lead a list; links.csv has all.
+// mostLinks is the number of links in each list of the summary; links.csv has all.
 const mostLinks = 10
 
-// LinkSummary is how busy links were. A link counts once a direction.
+// LinkSummary describes how busy links were. Each direction of a link counts separately.
 type LinkSummary struct {
-	// BetweenSwitches and ToHosts are the distributions of utilisation, the part of the run's time that a port spent
-	// sending, over the ports of switches.
+	// BetweenSwitches and ToHosts hold the distributions of utilisation over the switches' ports: the fraction of the
+	// run's time that a port spent sending.
 	BetweenSwitches Quantiles `json:"utilisation_between_switches"`
 	ToHosts         Quantiles `json:"utilisation_to_hosts"`
 	Busiest         []Link    `json:"busiest"`
-	// Congested are the egress ports that were congested longest (see runner/congestion.go), Paused those that flow
+	// Congested holds the egress ports that were congested longest (see runner/congestion.go), Paused those that flow
 	// control paused longest.
 	Congested []Link `json:"congested"`
 	Paused    []Link `json:"paused"`
@@ -39,7 +39,7 @@ type Link struct {
 	PausedNS    int64   `json:"paused_ns" csv:"paused_ns" unit:"ns" doc:"time from PAUSE to RESUME at the peer, or without credits; all priorities"`
 }
 
-// SummariseLinks is how busy the links of a fabric were, of which all are given by port.
+// SummariseLinks returns the summary of a fabric's links, given by port.
 func SummariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
 	var sum LinkSummary
 	var between, hosts []float64
@@ -60,7 +60,7 @@ func SummariseLinks(plan *topologies.Plan, all []Link) LinkSummary {
 	return sum
 }
 
-// leading are the links with most of something, those with none left out; among equals the first.
+// leading returns the links with the highest values, in order; among equals the first. It omits links with 0.
 func leading(all []Link, of func(*Link) float64) []Link {
 	some := make([]Link, 0, mostLinks+1)
 	for i := range all {
@@ -70,7 +70,7 @@ func leading(all []Link, of func(*Link) float64) []Link {
 				if of(&s) < most {
 					return 1
 				}
-				return -1 // among equals this one comes last
+				return -1 // after equal links
 			})
 			some = slices.Insert(some, at, *l)
 			some = some[:min(len(some), mostLinks)]

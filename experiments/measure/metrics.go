@@ -10,20 +10,20 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Metric is a figure of a run that a source can make a claim about.
+// Metric is a figure of a run that a published table can have.
 type Metric struct {
 	Name  string // in scenario files
 	Label string // for people: its one name in the terminal, in reports and on pages
 	Kind  Kind
-	// OfRun says that the figure is of the whole run and not of a set of flows.
+	// OfRun says that the figure describes the whole run instead of a set of flows.
 	OfRun bool
 	// Tag restricts the figure to flows of this tag; empty: the figure covers all flows, or the whole run.
 	Tag string
-	// Of is the figure of a run and of the flows that are meant, in the kind's base unit; NaN if there is none.
+	// Of returns the figure of a run and a set of its flows, in the kind's base unit; NaN if there is none.
 	Of func(*Summary, *FlowStatistics) float64
 }
 
-// Kind is the units that a metric may be given in, each with what it is in the base unit; none for a bare number.
+// Kind holds the units of a metric with their factors to the base unit; it has none for a plain number.
 type Kind struct {
 	Name  string
 	units []units.Unit
@@ -36,7 +36,7 @@ var (
 	KindCount = Kind{"a number", nil}
 )
 
-// Parse reads a value with its unit, "12.5KB" or "12.5 KB", as a number of the base unit; of a bare number "12.5".
+// Parse parses a value with its unit, "12.5KB" or "12.5 KB", into the base unit; for a plain number, "12.5".
 func (k Kind) Parse(text string) (float64, error) {
 	digits := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	unit := strings.TrimSpace(text)[len(digits):]
@@ -45,7 +45,7 @@ func (k Kind) Parse(text string) (float64, error) {
 	case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
 		return 0, fmt.Errorf("%q is not %s: write one like %s", text, k.Name, k.Example())
 	case len(k.units) == 0 && unit != "":
-		return 0, fmt.Errorf("%q: a bare number is asked for: leave the unit out", text)
+		return 0, fmt.Errorf("%q: expected a number without a unit", text)
 	case len(k.units) > 0 && !slices.Contains(k.UnitNames(), unit):
 		return 0, fmt.Errorf("%q is not %s: write one like %s, with a unit of %s", text, k.Name, k.Example(),
 			strings.Join(k.UnitNames(), ", "))
@@ -53,7 +53,7 @@ func (k Kind) Parse(text string) (float64, error) {
 	return x * k.factor(unit), nil
 }
 
-// Example is a value as users write it.
+// Example returns a value as users write it.
 func (k Kind) Example() string {
 	if len(k.units) == 0 {
 		return "12.5"
@@ -61,7 +61,7 @@ func (k Kind) Example() string {
 	return "12.5" + k.units[1].Name
 }
 
-// UnitNames are the units that values may be given in, the base unit first; none of a bare number.
+// UnitNames returns the names of the units, the base unit first; none for a plain number.
 func (k Kind) UnitNames() []string {
 	names := make([]string, len(k.units))
 	for i, u := range k.units {
@@ -70,7 +70,7 @@ func (k Kind) UnitNames() []string {
 	return names
 }
 
-// factor is one of a unit in the base unit; an unknown one is the base unit.
+// factor returns a unit's factor to the base unit, or 1 for an unknown unit.
 func (k Kind) factor(unit string) float64 {
 	for _, u := range k.units {
 		if u.Name == unit {
@@ -80,7 +80,7 @@ func (k Kind) factor(unit string) float64 {
 	return 1
 }
 
-// Metrics are every figure that scenario files may name.
+// Metrics lists every figure that scenario files may name.
 var Metrics = buildMetrics()
 
 func buildMetrics() []Metric {
@@ -170,7 +170,7 @@ func buildMetrics() []Metric {
 		ofRun("fairness", "Jain's index, lowest of the tags", KindCount, func(s *Summary) float64 {
 			least := math.NaN()
 			for _, f := range s.Fairness.ByTag {
-				if !(f.Mean > least) { // also of the first
+				if !(f.Mean > least) { // true for the first value, too
 					least = f.Mean
 				}
 			}
@@ -183,7 +183,7 @@ func buildMetrics() []Metric {
 		ofRun("imbalance", "equal-cost load, max/mean", KindCount, func(s *Summary) float64 {
 			most := math.NaN()
 			for i := range s.Imbalance {
-				if x := s.Imbalance[i].MaxOverMean; !(x <= most) { // also of the first
+				if x := s.Imbalance[i].MaxOverMean; !(x <= most) { // true for the first value, too
 					most = x
 				}
 			}
@@ -215,7 +215,7 @@ func buildMetrics() []Metric {
 		ofRun("exposed_share", "exposed communication / JCT", KindCount, func(s *Summary) float64 {
 			most := math.NaN()
 			for i := range s.Jobs {
-				if j := &s.Jobs[i]; j.JCT > 0 && !(j.ExposedShare <= most) { // also of the first
+				if j := &s.Jobs[i]; j.JCT > 0 && !(j.ExposedShare <= most) { // true for the first value, too
 					most = j.ExposedShare
 				}
 			}
@@ -267,7 +267,7 @@ func buildMetrics() []Metric {
 	)
 }
 
-// unless is v, or nothing.
+// unless returns v, or NaN if nothing is true.
 func unless(nothing bool, v float64) float64 {
 	if nothing {
 		return math.NaN()
@@ -279,8 +279,8 @@ func (r *RTTSummary) quantiles() Quantiles {
 	return Quantiles{Mean: r.Mean, P50: r.P50, P95: r.P95, P99: r.P99, Max: r.Max}
 }
 
-// MetricByName returns the metric of a name, or nil if there is none. A metric of flows may be followed by a tag, as in
-// "slowdown_mean:victim": it is then that of the flows with this tag.
+// MetricByName returns the metric of a name, or nil if there is none. A metric of flows may be followed by a tag, as
+// in "slowdown_mean:victim", which restricts it to flows with this tag.
 func MetricByName(name string) *Metric {
 	if base, tag, tagged := strings.Cut(name, ":"); tagged {
 		m := MetricByName(base)
@@ -299,7 +299,7 @@ func MetricByName(name string) *Metric {
 	return nil
 }
 
-// MetricsNamed are the metrics of names that there are.
+// MetricsNamed returns the metrics of the known names.
 func MetricsNamed(names []string) []*Metric {
 	all := make([]*Metric, len(names))
 	for i, name := range names {
@@ -308,7 +308,7 @@ func MetricsNamed(names []string) []*Metric {
 	return all
 }
 
-// MetricNames are the names of all metrics, in the order of the documents.
+// MetricNames returns the names of all metrics, in the order of the documents.
 func MetricNames() []string {
 	names := make([]string, len(Metrics))
 	for i := range Metrics {
@@ -317,7 +317,8 @@ func MetricNames() []string {
 	return names
 }
 
-// ofRecovery is a count of how losses were repaired; NaN of runs with neither selective repeat nor trimming.
+// ofRecovery returns a function for a count of loss recovery. The count is NaN for runs with neither selective repeat
+// nor trimming.
 func ofRecovery(of func(*RecoverySummary) int64) func(*Summary) float64 {
 	return func(s *Summary) float64 {
 		if s.Recovery == nil {

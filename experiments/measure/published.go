@@ -9,16 +9,17 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 )
 
-// PublishedTable is figures that a source gives for runs of a scenario: a column a run, a row a figure.
+// PublishedTable holds figures that a source gives for runs of a scenario: a column for each run, a row for each
+// figure.
 type PublishedTable struct {
 	Title   string         `json:"title"`
-	Source  string         `json:"source,omitempty"` // where they stand: "thesis, section 4.4.1"
-	Note    string         `json:"note,omitempty"`   // what a reader has to know to compare; may be empty
+	Source  string         `json:"source,omitempty"` // position in the source: "thesis, section 4.4.1"
+	Note    string         `json:"note,omitempty"`   // information that a reader needs to compare; empty: none
 	Columns []string       `json:"columns"`
 	Rows    []PublishedRow `json:"rows"`
 }
 
-// Heading is the title and where the table stands.
+// Heading returns the title and the table's position in the source.
 func (t *PublishedTable) Heading() string {
 	if t.Source == "" {
 		return t.Title
@@ -26,13 +27,13 @@ func (t *PublishedTable) Heading() string {
 	return t.Title + " (" + t.Source + ")"
 }
 
-// PublishedRow is one figure under each column's run.
+// PublishedRow holds one figure of each column's run.
 type PublishedRow struct {
 	Label  string `json:"label"`
 	Metric string `json:"metric"`
 	FlowSet
-	// RelativeTo is the run that the values compare with: they are changes, in per cent of that run's figure. Empty: the
-	// values are the figures themselves, in Unit.
+	// RelativeTo is the run to which the values relate: they are changes in percent of its figure. Empty: the values
+	// are the figures, in Unit.
 	RelativeTo string    `json:"relative_to,omitempty"`
 	Unit       string    `json:"unit,omitempty"`
 	Values     []Printed `json:"values"`
@@ -93,39 +94,40 @@ func (r *PublishedRow) FigureKeys() keys.Table {
 	}
 }
 
-// Claim is one value of a published table beside what a run measured.
+// Claim is one value of a published table and the measured value.
 type Claim struct {
 	Title      string `json:"title"`
 	Source     string `json:"source,omitempty"`
 	Controller string `json:"controller"`
 	Metric     string `json:"metric"`
 	FlowSet
-	// RelativeTo is set where the values are changes against that run, in per cent.
+	// RelativeTo is the run to which the values relate as changes in percent; empty: they are no changes.
 	RelativeTo string  `json:"relative_to,omitempty"`
-	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" of changes
+	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" for changes
 	Published  float64 `json:"published"`
-	// Measured is absent if the run, or the one that it compares with, was not made, is partial or has the verdict FAIL.
+	// Measured is absent if the run or the one it relates to is missing, partial or has the verdict FAIL.
 	Measured *float64 `json:"measured,omitempty"`
-	// Half is half the width of the 95 % confidence interval around Measured, and Runs how many runs it is the mean of;
-	// both absent if it is of one.
+	// Half is half the width of the 95 % confidence interval around Measured, and Runs the number of runs in the mean;
+	// both are absent for one run.
 	Half *float64 `json:"half_width_95,omitempty"`
 	Runs int      `json:"runs,omitempty"`
-	// Difference is of Measured against Published, in per cent of Published; of changes in percentage points.
+	// Difference is the difference of Measured from Published, in percent of Published; for changes in percentage
+	// points.
 	Difference *float64 `json:"difference,omitempty"`
 
 	row    *PublishedRow
 	column int
 }
 
-// Measurement is what a run measured of the figures that published tables are about.
+// Measurement holds a run's measured values of the figures in published tables.
 type Measurement struct {
 	controller string
 	seed       uint64
 	figures    map[figure]float64
 }
 
-// Measurements are those of the runs that can be trusted: not of runs that are absent, partial or have the verdict
-// FAIL.
+// Measurements returns the measurements of the runs that can be trusted: it skips runs that are nil, partial or have
+// the verdict FAIL.
 func Measurements(runs []*Summary) []Measurement {
 	var all []Measurement
 	for _, s := range runs {
@@ -136,7 +138,7 @@ func Measurements(runs []*Summary) []Measurement {
 	return all
 }
 
-// Measurement is what the run measured, under the name that it goes by.
+// Measurement returns the run's measurement under a name.
 func (s *Summary) Measurement(name string) Measurement {
 	m := Measurement{name, s.Seed, map[figure]float64{}}
 	for _, f := range s.Figures {
@@ -145,10 +147,10 @@ func (s *Summary) Measurement(name string) Measurement {
 	return m
 }
 
-// Trusted says that the run's numbers can be.
+// Trusted reports whether the run's numbers can be trusted.
 func (s *Summary) Trusted() bool { return !s.Partial && s.Verdict.Status != Fail }
 
-// Claims are published values beside what runs measured. What no run has measured stays unmeasured.
+// Claims returns the published values with the runs' measurements. Values without a measurement stay unmeasured.
 func Claims(tables []PublishedTable, runs []Measurement) []Claim {
 	var all []Claim
 	for i := range tables {
@@ -158,7 +160,7 @@ func Claims(tables []PublishedTable, runs []Measurement) []Claim {
 			for column, text := range row.Values {
 				published, err := strconv.ParseFloat(string(text), 64)
 				if err != nil {
-					continue // the source gives none
+					continue // the source has no value
 				}
 				c := Claim{
 					Title: t.Title, Source: t.Source, Controller: t.Columns[column], Metric: row.Metric,
@@ -173,7 +175,7 @@ func Claims(tables []PublishedTable, runs []Measurement) []Claim {
 	return all
 }
 
-// TakeClaims fills in the published values of this run alone.
+// TakeClaims fills in the published values that concern this run alone.
 func (s *Summary) TakeClaims(tables []PublishedTable) {
 	for _, c := range Claims(tables, Measurements([]*Summary{s})) {
 		if c.Controller == s.Controller && c.RelativeTo == "" {
@@ -182,7 +184,7 @@ func (s *Summary) TakeClaims(tables []PublishedTable) {
 	}
 }
 
-// TakeRelativeClaims fills in the published values that compare this run with others of its seed.
+// TakeRelativeClaims fills in the published values that relate this run to others of its seed.
 func (s *Summary) TakeRelativeClaims(tables []PublishedTable, runs []*Summary) {
 	mates := slices.DeleteFunc(slices.Clone(runs), func(o *Summary) bool { return o == nil || o.Seed != s.Seed })
 	for _, c := range Claims(tables, Measurements(mates)) {
@@ -192,17 +194,18 @@ func (s *Summary) TakeRelativeClaims(tables []PublishedTable, runs []*Summary) {
 	}
 }
 
-// Published is published.json: a scenario's published values beside what its runs of one command measured.
+// Published is the content of published.json: a scenario's published values and the measurements of one command's
+// runs.
 type Published struct {
 	Scenario string   `json:"scenario"`
 	Seed     uint64   `json:"seed"`
-	Seeds    []uint64 `json:"seeds,omitempty"` // several: measured values are means over them
-	Settings []string `json:"set"`             // that changed the scenario: its claims may not hold for what was run
+	Seeds    []uint64 `json:"seeds,omitempty"` // several seeds: measured values are means over them
+	Settings []string `json:"set"`             // settings that changed the scenario, so that its claims may not apply
 	Claims   []Claim  `json:"claims"`
 }
 
-// compare fills in what was measured: the mean over the seeds. A change against another run is taken seed by seed,
-// between runs that have met the same flows, so that what varies from seed to seed for both is not in the interval.
+// compare fills in the measured mean over the seeds. It computes a change relative to another run for each seed,
+// between runs with equal flows, so that the interval does not include variation between seeds that both share.
 func (c *Claim) compare(runs []Measurement) {
 	at := figure{c.Metric, c.row.FlowSet}
 	var values []float64

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// SizeBins is how many bins of equal count the flows are cut into by size, as by the analysis of HPCC's simulator
-// (fct_analysis.py): 5 % of the flows each.
+// SizeBins is the number of bins by flow size, each with 5 % of the flows, as in the analysis of HPCC's simulator
+// (fct_analysis.py).
 const SizeBins = 20
 
-// sizeBins cuts flows into the bins, by size and among equals by number; nil if there are fewer than bins, or all are
-// of one size. Bin k of n flows has those from k*n/20 up to (k+1)*n/20.
+// sizeBins divides flows into the bins, by size and then by number. It returns nil if there are fewer flows than bins,
+// or all have one size. Bin k of n flows holds those from k*n/20 up to (k+1)*n/20.
 func (c *collection) sizeBins() []EqualSizeBin {
 	ended := endedBySize(c.flows, FlowSet{})
 	n := len(ended)
@@ -27,14 +27,14 @@ func (c *collection) sizeBins() []EqualSizeBin {
 	return bins
 }
 
-// sizedFlow is the number of a flow with a size.
+// sizedFlow holds the number and size of a flow.
 type sizedFlow struct {
 	size int64
 	flow int32
 }
 
-// endedBySize are the flows of a set with a size that have ended, by size and among equals by number; of which bin is
-// of no account.
+// endedBySize returns the flows of a set with a size that have ended, by size and then by number. It ignores the set's
+// bin.
 func endedBySize(flows Flows, of FlowSet) []sizedFlow {
 	ended := make([]sizedFlow, 0, flows.Len())
 	for i := range flows.Len() {
@@ -48,13 +48,13 @@ func endedBySize(flows Flows, of FlowSet) []sizedFlow {
 	return ended
 }
 
-// sizeBin is bin k of flows by size.
+// sizeBin returns bin k of flows that are sorted by size.
 func sizeBin(bySize []sizedFlow, k int) []sizedFlow {
 	n := len(bySize)
 	return bySize[k*n/SizeBins : (k+1)*n/SizeBins]
 }
 
-// numbers are those of flows.
+// numbers returns the numbers of flows.
 func numbers(flows []sizedFlow) []int32 {
 	all := make([]int32, len(flows))
 	for i, f := range flows {

@@ -9,41 +9,41 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// sizeBins are the upper ends, in bytes, of the bins by flow size.
+// sizeBins holds the upper ends, in bytes, of the bins by flow size.
 var sizeBins = []int64{10_000, 100_000, 1_000_000, 10_000_000, 0}
 
-// FlowRecord is what a flow of a run came to, as far as the statistics go by it.
+// FlowRecord holds the results of a flow that the statistics need.
 type FlowRecord struct {
 	Tag             string
-	Size, Delivered int64 // payload bytes; of size 0 a flow that sends until the run ends
+	Size, Delivered int64 // payload bytes; Size 0: the flow sends until the run ends
 	Start, End      vtime.Time
-	Ended           bool // End is when; Times hold
-	Expected        bool // it may outlast the run
+	Ended           bool // End and Times are set
+	Expected        bool // may outlast the run
 	Started         bool
-	Stopped         bool // it can never end
+	Stopped         bool // can never end
 	Times           FlowTimes
 	CE, UE          int64 // marked packets that arrived
 	Retransmitted   int64 // payload bytes
 }
 
-// Flows are the flows of a run, by number. There may be millions: a record is made as it is asked for.
+// Flows provides the flows of a run, by number. There may be millions, so a record is made on demand.
 type Flows interface {
 	Len() int
 	Record(flow int) FlowRecord
 }
 
-// Records are flows whose records are kept.
+// Records is a list of flow records.
 type Records []FlowRecord
 
-// Len is how many there are.
+// Len returns the number of flows.
 func (r Records) Len() int { return len(r) }
 
-// Record is that of a flow.
+// Record returns the record of a flow.
 func (r Records) Record(flow int) FlowRecord { return r[flow] }
 
-// TakeFlows fills in what a summary has of flows: of all, by tag, and by size. The run took until now.
+// TakeFlows fills in a summary's statistics of flows (all, by tag, and by size) for a run that ended at now.
 func (s *Summary) TakeFlows(flows Flows, now vtime.Time) {
-	tags, bins := map[string]int{}, make([]int, len(sizeBins)) // how many flows
+	tags, bins := map[string]int{}, make([]int, len(sizeBins)) // number of flows
 	for i := range flows.Len() {
 		f := flows.Record(i)
 		tags[f.Tag]++
@@ -86,29 +86,29 @@ func (s *Summary) TakeFlows(flows Flows, now vtime.Time) {
 	s.BySizeBin = c.sizeBins()
 }
 
-// sizeBinOf is which of sizeBins a flow with a size falls into.
+// sizeBinOf returns the index in sizeBins of a flow with a size.
 func sizeBinOf(f *FlowRecord) int {
 	return sort.Search(len(sizeBins)-1, func(b int) bool { return f.Size <= sizeBins[b] })
 }
 
-// StatisticsOf are those of the flows of a run that took until now.
+// StatisticsOf returns the statistics of the flows of a run that ended at now.
 func StatisticsOf(flows Flows, now vtime.Time) FlowStatistics {
 	c := collection{flows: flows, now: now}
 	return c.statistics(nil)
 }
 
-// collection works out the statistics of some of a run's flows, and then of others. What is sorted to find quantiles
-// takes 8 bytes a flow and quantity, again and again the same.
+// collection computes the statistics of one set of a run's flows after another. The values that it sorts for quantiles
+// take 8 bytes for each flow and quantity; it reuses this memory.
 type collection struct {
 	flows Flows
-	now   vtime.Time // the run took until then
-	// fct is in ns, slowdown over the time alone, that by HPCC's simulator and the size at line rate; of the flows that
-	// ended.
+	now   vtime.Time // the end of the run
+	// Values of the flows that ended: fct in ns; slowdown over the ideal FCT, over that of HPCC's simulator, and over
+	// the time at line rate.
 	fct      []float64
 	slowdown [3][]float64
 }
 
-// statistics are those of flows of these numbers; nil: of all.
+// statistics returns the statistics of the flows with these numbers; nil: of all.
 func (c *collection) statistics(members []int32) FlowStatistics {
 	n := len(members)
 	if members == nil {
@@ -149,18 +149,18 @@ func (c *collection) statistics(members []int32) FlowStatistics {
 	return s
 }
 
-// totals are sums over flows.
+// totals holds sums over flows.
 type totals struct {
 	count       int
 	delivered   int64
 	ce, ue      int64
 	unfinished  UnfinishedFlows
 	ended       int64      // payload bytes of the flows that ended
-	taken       vtime.Time // the sum of their FCTs
-	first, last vtime.Time // the first start of any, the last end
+	taken       vtime.Time // sum of their FCTs
+	first, last vtime.Time // earliest start and latest end of the flows
 }
 
-// add takes a flow, and says whether it has ended.
+// add adds a flow, and reports whether it has ended.
 func (t *totals) add(v *FlowRecord) bool {
 	if t.count == 0 || v.Start < t.first {
 		t.first = v.Start
@@ -192,7 +192,8 @@ func (u *UnfinishedFlows) add(v *FlowRecord) {
 	}
 }
 
-// QuantilesOf sorts values. A quantile is the smallest value that at least that part of the values do not exceed.
+// QuantilesOf sorts values and returns their quantiles. A quantile is the smallest value that at least that fraction
+// of the values does not exceed.
 func QuantilesOf(values []float64) Quantiles {
 	if len(values) == 0 {
 		return Quantiles{}

@@ -1,6 +1,7 @@
 package measure
 
-// Summary is summary.json: a run in numbers. Times are virtual nanoseconds unless a name says otherwise.
+// Summary is the content of summary.json: a run in numbers. Times are virtual nanoseconds unless a name says
+// otherwise.
 type Summary struct {
 	Scenario    string  `json:"scenario"`
 	Controller  string  `json:"controller"`
@@ -14,7 +15,7 @@ type Summary struct {
 	Flows  FlowStatistics            `json:"flows"`
 	ByTag  map[string]FlowStatistics `json:"by_tag"`
 	BySize []SizeBin                 `json:"by_size"`
-	// BySizeBin are twenty bins of equal count; absent if there are too few flows, or they are of one size.
+	// BySizeBin holds twenty bins with equally many flows; absent if there are too few flows or all have one size.
 	BySizeBin []EqualSizeBin  `json:"by_size_bin,omitempty"`
 	Fairness  FairnessSummary `json:"fairness"`
 	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows that
@@ -22,37 +23,38 @@ type Summary struct {
 	LowestGoodput map[string]float64 `json:"lowest_goodput_bps,omitempty"`
 	Victims       VictimSummary      `json:"victims"`
 	Links         LinkSummary        `json:"links"`
-	// Imbalance is of switches that choose among equal-cost ports, by tier; absent where none does, or nothing was sent.
+	// Imbalance describes switches that choose among equal-cost ports, by tier; absent if no switch chooses or nothing
+	// was sent.
 	Imbalance []TierImbalance `json:"imbalance,omitempty"`
 
 	PFC PFCSummary `json:"pfc"`
-	// Credits are of credit-based flow control; nil where flow control is another.
+	// Credits counts credit messages; nil without credit-based flow control.
 	Credits  *CreditSummary `json:"credits,omitempty"`
 	ECNMarks int64          `json:"ecn_marks"`
 	UEMarks  int64          `json:"ue_marks,omitempty"` // undetermined encountered (TCD)
 	CNPs     int64          `json:"cnps"`
 	CNMs     int64          `json:"cnms"`
 	RTT      RTTSummary     `json:"rtt"`
-	// RTTSampled are one sample at a time of each flow, as package runner takes them; RTT is of every acknowledged packet.
+	// RTTSampled holds single samples of each flow, as package runner takes them; RTT covers every acknowledged
+	// packet.
 	RTTSampled RTTSummary  `json:"rtt_sampled"`
 	Drops      DropSummary `json:"drops"`
-	// Recovery is nil of runs that have neither selective repeat nor trimming.
+	// Recovery counts retransmissions and their causes; nil for runs with neither selective repeat nor trimming.
 	Recovery *RecoverySummary `json:"recovery,omitempty"`
-	// Grants counts what receivers granted and flows sent, under congestion controls by grants (RCCC); nil where no flow
-	// has one.
+	// Grants counts granted and sent payload under congestion controls with grants (RCCC); nil if no flow uses one.
 	Grants *GrantSummary `json:"grants,omitempty"`
-	// Faults is nil for a run in which nothing went wrong and nothing was to.
+	// Faults counts faults and their effects; nil if none occurred or was planned.
 	Faults *FaultSummary `json:"faults,omitempty"`
-	// Jobs are the workloads whose flows wait for each other, Collectives what of these were collective operations.
+	// Jobs holds the workloads of dependent flows, Collectives their collective operations.
 	Jobs        []JobSummary        `json:"jobs,omitempty"`
 	Collectives []CollectiveSummary `json:"collectives,omitempty"`
 	PeakIngress int64               `json:"peak_ingress_bytes"` // peak occupancy of the data priority at any ingress port
 	Switches    []SwitchPeak        `json:"switches"`
 	Speed       SpeedSummary        `json:"speed"`
-	// Published are a source's figures for this run beside what it measured; those relative to another run only once
-	// that one has been made too.
+	// Published holds a source's figures for this run and the measurements. Those relative to another run follow once
+	// that run exists.
 	Published []Claim `json:"published,omitempty"`
-	// Figures are all that the scenario's published tables are about, those of other runs and of changes too.
+	// Figures holds all figures of the scenario's published tables, including those of other runs and of changes.
 	Figures []Figure `json:"figures,omitempty"`
 }
 
@@ -69,11 +71,11 @@ type RTTSummary struct {
 // DropSummary counts lost frames.
 type DropSummary struct {
 	Frames   int64 `json:"frames"`
-	Lossless int64 `json:"lossless_frames"` // of them in a lossless class, and not by a fault
-	// Lossy are those that found no room in a lossy class, by cause: LossyQueue, LossyThreshold, LossyBuffer; absent
-	// without any.
+	Lossless int64 `json:"lossless_frames"` // frames of a lossless class that no fault dropped
+	// Lossy counts frames of lossy classes that were dropped for lack of space, by cause: LossyQueue, LossyThreshold,
+	// LossyBuffer; absent if there are none.
 	Lossy map[string]int64 `json:"lossy_frames,omitempty"`
-	// Places are the ports with the most drops, by cause; absent without any.
+	// Places lists the ports with the most drops, by cause; absent if there are none.
 	Places []DropPlace `json:"places,omitempty"`
 }
 
@@ -98,52 +100,54 @@ const (
 	LosslessBuffer   = "shared_buffer" // the shared buffer is full
 )
 
-// DropTexts describe the causes of drops, to follow the word "dropped"; those of faults are package engine's LossNames.
+// DropTexts holds the causes of drops in words that follow "dropped". The causes of faults are package engine's
+// LossNames.
 var DropTexts = map[string]string{
 	LosslessHeadroom: "in a lossless class beyond XOFF and headroom",
-	LosslessBuffer:   "in a lossless class, as the shared buffer was full",
-	LossyQueue:       "beyond switch.lossy_limit", LossyThreshold: "beyond what switch.lossy_alpha gives",
-	LossyBuffer: "as the shared buffer was full",
-	"link_down": "as their link went down", "port_down": "as their port's link was down", "wire": "by the wire",
-	"fcs":            "for a wrong FCS",
+	LosslessBuffer:   "in a lossless class because the shared buffer was full",
+	LossyQueue:       "beyond switch.lossy_limit", LossyThreshold: "beyond the limit of switch.lossy_alpha",
+	LossyBuffer: "because the shared buffer was full",
+	"link_down": "because their link went down", "port_down": "because their port's link was down", "wire": "by the wire",
+	"fcs":            "because of a wrong FCS",
 	"receive_buffer": "by a slow receiver whose buffer was full", "watchdog": "by the PFC watchdog",
-	"no_route":   "for want of a route",
-	"lost_pause": "as a fault lost the PAUSE for them", "device": "as their interface was down",
+	"no_route":   "for lack of a route",
+	"lost_pause": "because a fault lost the PAUSE for them", "device": "because their interface was down",
 }
 
-// RecoverySummary is what it took to bring what was lost, and what that cost, in packets of all flows.
+// RecoverySummary counts packets of loss recovery over all flows.
 type RecoverySummary struct {
 	Timeouts      int64 `json:"timeouts"`
 	Naks          int64 `json:"naks"`
 	Retransmitted int64 `json:"retransmitted_bytes"` // payload
-	// Spurious were sent again and had arrived before, as far as their senders were told; Duplicates is how many came so.
+	// Spurious counts retransmitted packets that had arrived before, as far as their senders learned; Duplicates
+	// counts packets that arrived more than once.
 	Spurious   int64 `json:"spurious_retransmissions"`
 	Duplicates int64 `json:"duplicates"`
-	// Reordered came after a packet of their flow that was first sent later, and Extent is the most that one came late, in
-	// packets of the sending order (RFC 4737). Both count what was lost and sent again, too.
+	// Reordered counts packets that arrived after a packet of their flow that was first sent later. Extent is the
+	// maximum reordering extent, in packets of the sending order (RFC 4737). Both include retransmitted packets.
 	Reordered int64 `json:"reordered"`
 	Extent    int64 `json:"reordering_extent"`
-	// Trimmed were cut to their headers by switches.
+	// Trimmed counts packets that switches cut to their headers.
 	Trimmed int64 `json:"trimmed"`
 }
 
 // GrantSummary counts payload of flows that send what their receivers grant.
 type GrantSummary struct {
-	Given int64 `json:"given_bytes"` // by grants, and what flows may begin with
-	Sent  int64 `json:"sent_bytes"`  // what is sent again counts again
+	Given int64 `json:"given_bytes"` // by grants, including the initial credit
+	Sent  int64 `json:"sent_bytes"`  // including retransmissions
 }
 
-// SwitchPeak is the fullest a switch's ports have been.
+// SwitchPeak holds the peak occupancy of a switch's ports.
 type SwitchPeak struct {
 	Node      string `json:"node"`
 	QueuePeak int64  `json:"peak_egress_bytes"`
 	Ingress   int64  `json:"peak_ingress_bytes"`
-	Bursts    int64  `json:"bursts"` // times a queue entered DCON's burst state
+	Bursts    int64  `json:"bursts"` // number of times that a queue entered DCON's burst state
 }
 
-// SpeedSummary is how fast the run went. Nothing else in a summary depends on the machine.
+// SpeedSummary describes how fast the run was. No other part of a summary depends on the machine.
 type SpeedSummary struct {
-	WallSeconds   float64 `json:"wall_seconds,omitempty"` // as all of wall-clock time absent of a sweep's points
+	WallSeconds   float64 `json:"wall_seconds,omitempty"` // absent, like all wall-clock times, for points of a sweep
 	VirtualPerSec float64 `json:"virtual_seconds_per_wall_second,omitempty"`
 	Frames        int64   `json:"frames"`
 	Hops          int64   `json:"packet_hops"`

@@ -1,10 +1,10 @@
 package measure
 
-// FaultSummary is what went wrong in a run, and what it cost.
+// FaultSummary counts faults of a run and their effects.
 type FaultSummary struct {
-	// Events are those of events.csv, by kind.
+	// Events counts the events in events.csv, by kind.
 	Events map[string]int `json:"events"`
-	// Lost are the frames that faults cost, by cause; every other frame arrived or was dropped by a switch.
+	// Lost counts the frames lost to faults, by cause. Every other frame arrived or was dropped by a switch.
 	Lost      map[string]Lost   `json:"lost"`
 	Deadlocks []DeadlockSummary `json:"deadlocks"`
 }
@@ -15,15 +15,15 @@ type Lost struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// DeadlockSummary is a cycle of queues of which each waited for the next.
+// DeadlockSummary describes a cycle of queues each of which waited for the next.
 type DeadlockSummary struct {
-	SinceNS int64        `json:"since_ns"` // when the last of them was paused
+	SinceNS int64        `json:"since_ns"` // time at which the last of them was paused
 	SeenNS  int64        `json:"seen_ns"`
-	EndedNS int64        `json:"ended_ns,omitempty"` // absent: it lasted until the run's end
+	EndedNS int64        `json:"ended_ns,omitempty"` // absent: the deadlock lasted to the run's end
 	Cycle   []CycleQueue `json:"cycle"`
 }
 
-// CycleQueue is one of the queues.
+// CycleQueue is one queue of the cycle.
 type CycleQueue struct {
 	Node     string `json:"node"`
 	Port     string `json:"port"`

@@ -1,30 +1,32 @@
 package measure
 
-// FlowStatistics are those of a set of flows.
+// FlowStatistics holds the statistics of a set of flows.
 type FlowStatistics struct {
 	Count     int `json:"count"`
 	Completed int `json:"completed"`
-	// Unfinished are those with a size that had not ended as the run did; nil: all had.
+	// Unfinished counts flows with a size that had not ended at the end of the run; nil: all had ended.
 	Unfinished *UnfinishedFlows `json:"unfinished,omitempty"`
 	FCT        Quantiles        `json:"fct_ns"`
 	Slowdown   Quantiles        `json:"slowdown"`
-	// SlowdownHPCC is the FCT over the time alone as HPCC's simulator reckons it (see HPCCAlone), at least 1; SlowdownLine
-	// is the FCT over the size at line rate, without headers and delays, as TCD's patent has it.
+	// SlowdownHPCC is the FCT over HPCC's ideal FCT (see HPCCAlone), at least 1. SlowdownLine is the FCT over the size
+	// at line rate, without headers and delays, as in TCD's patent.
 	SlowdownHPCC Quantiles `json:"slowdown_hpcc"`
 	SlowdownLine Quantiles `json:"slowdown_line"`
-	// Goodput is the payload delivered over the run, in bits per second, summed over the flows.
+	// Goodput is the delivered payload over the run's time, in bits per second, summed over the flows.
 	Goodput float64 `json:"goodput_bps"`
-	// MeanRate is the payload of the flows that ended over the sum of their FCTs, in bits per second (the LSTM-PID
-	// thesis, equation 30): what a byte meets on average, not a throughput. It favours ending short flows first.
+	// MeanRate is the payload of the ended flows over the sum of their FCTs, in bits per second (the LSTM-PID thesis,
+	// equation 30). It is the rate that a byte experiences on average, and no throughput. It is higher if short flows
+	// end first.
 	MeanRate float64 `json:"mean_rate_bps"`
-	// Finish is the time from the first flow's start to the last flow's end; 0 unless all of them have ended.
+	// Finish is the time from the first flow's start to the last flow's end; 0 unless all have ended.
 	Finish int64 `json:"finish_ns"`
-	// CE and UE are the flows' packets that arrived marked congestion experienced, and undetermined encountered (TCD).
+	// CE and UE count the flows' packets that arrived marked congestion experienced and undetermined encountered
+	// (TCD).
 	CE int64 `json:"ce_packets"`
 	UE int64 `json:"ue_packets,omitempty"`
 }
 
-// Quantiles describe a distribution; all 0 without values.
+// Quantiles describes a distribution; all fields are 0 without values.
 type Quantiles struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -33,41 +35,41 @@ type Quantiles struct {
 	Max  float64 `json:"max"`
 }
 
-// SizeBin is the flows with over After and up to UpTo bytes.
+// SizeBin holds the statistics of the flows larger than After and up to UpTo bytes.
 type SizeBin struct {
 	Label string `json:"label"`
 	UpTo  int64  `json:"up_to_bytes"` // 0: unbounded
 	FlowStatistics
 }
 
-// UnfinishedFlows are the flows with a size that had not ended as the run did, and why. A flow without a size ends with
-// the run.
+// UnfinishedFlows counts the flows with a size that had not ended at the end of the run, by reason. A flow without a
+// size ends with the run.
 type UnfinishedFlows struct {
 	Flows int `json:"flows"`
-	// Expected are those of which the scenario says that they may outlast the run (expect_unfinished).
+	// Expected counts flows that may outlast the run according to the scenario (expect_unfinished).
 	Expected int `json:"expected"`
-	// NotStarted were to start later than the run ended. Stopped can never end: their senders wait for an answer, and
-	// nothing is left that would bring one. All others had more to send.
+	// NotStarted counts flows with a start after the run's end. Stopped counts flows that can never end, because their
+	// senders wait for an answer that nothing can deliver. All others had more to send.
 	NotStarted int `json:"not_started"`
 	Stopped    int `json:"stopped"`
 }
 
-// EqualSizeBin is a 5 % bin of the flows that ended, by size.
+// EqualSizeBin is a 5 % bin of the ended flows, by size.
 type EqualSizeBin struct {
-	// Over is the size of the largest flow of the bin before, UpTo that of the largest of this one. Flows of one size may
-	// fall into two bins.
+	// Over is the size of the largest flow of the previous bin, UpTo that of the largest in this one. Flows of one
+	// size may be in two bins.
 	Over int64 `json:"over_bytes"`
 	UpTo int64 `json:"up_to_bytes"`
 	FlowStatistics
 }
 
-// FairnessSummary is Jain's index by tag.
+// FairnessSummary holds Jain's index by tag.
 type FairnessSummary struct {
 	WindowNS int64               `json:"window_ns"`
 	ByTag    map[string]Fairness `json:"by_tag"`
 }
 
-// Fairness is Jain's index of the flows with a tag, over the windows in which two or more competed.
+// Fairness holds Jain's index of the flows with a tag, over the windows in which two or more competed.
 type Fairness struct {
 	Windows int     `json:"windows"`
 	Mean    float64 `json:"jain_mean"`
@@ -83,19 +85,19 @@ func (t *Fairness) Take(j float64) {
 	}
 }
 
-// VictimSummary counts victim flows: flows that were slowed, though they share no congested port. A flow is one if its
-// slowdown is above Over, PFC paused an egress port of its path while it was active, its own NIC's included, and none
-// of them was congested then (see runner/congestion.go). A flow whose own receiver paused the last port of its path is
-// none: it met the root of that PAUSE. The slowdown of a flow that has not ended is its time so far over the ideal time
-// of what it has delivered.
+// VictimSummary counts victim flows, which were slowed although they share no congested port. A victim's slowdown is
+// above Over. While it was active, PFC paused an egress port of its path (or its own NIC), and no port of its path was
+// congested (see runner/congestion.go). A flow whose own receiver paused the last port of its path is no victim,
+// because it met the root of that PAUSE. The slowdown of an unfinished flow is its time so far over the ideal time of
+// its delivered bytes.
 type VictimSummary struct {
 	Over  float64        `json:"slowdown_over"`
 	Count int            `json:"count"`
 	ByTag map[string]int `json:"by_tag"`
-	Worst []VictimFlow   `json:"worst"` // the most slowed, at most ten
+	Worst []VictimFlow   `json:"worst"` // the slowest, at most ten
 }
 
-// VictimFlow is a victim.
+// VictimFlow is one victim flow.
 type VictimFlow struct {
 	Flow     int     `json:"flow"`
 	Tag      string  `json:"tag"`

@@ -4,13 +4,13 @@ package measure
 type PFCSummary struct {
 	Pauses  int64 `json:"pauses"`
 	Resumes int64 `json:"resumes"`
-	// SwitchPauses are the PAUSEs that a switch sent to a switch.
+	// SwitchPauses counts PAUSE frames from switch to switch.
 	SwitchPauses int64   `json:"pauses_between_switches"`
 	Rate         float64 `json:"pauses_per_second"`
-	PausedNS     int64   `json:"paused_ns"` // summed over the ports that sent PAUSE, from PAUSE to RESUME
-	// Spread is how far PAUSE spread from where it began.
+	PausedNS     int64   `json:"paused_ns"` // sum over the ports that sent PAUSE, from PAUSE to RESUME
+	// Spread describes how far PAUSE spread from its origin.
 	Spread SpreadSummary `json:"spread"`
-	Links  []PFCLink     `json:"links"` // those that sent PAUSE for longest; links.csv has all
+	Links  []PFCLink     `json:"links"` // the ports that paused their peer longest; links.csv has all
 }
 
 // PFCLink is one port that sent PAUSE.
@@ -24,13 +24,14 @@ type PFCLink struct {
 	PausedNS int64   `json:"paused_ns"`
 }
 
-// SpreadSummary says how far PAUSE spread.
+// SpreadSummary describes how far PAUSE spread.
 type SpreadSummary struct {
-	// Depth is the most hops from a root: egress ports paused in a chain. 0: no PAUSE was sent.
+	// Depth is the maximum number of hops from a root, in egress ports paused in a chain; 0: no PAUSE was sent.
 	Depth int `json:"depth"`
-	// ByDepth are how many times a port was paused at 1, 2, ... hops.
+	// ByDepth counts how many times a port was paused at 1, 2, ... hops.
 	ByDepth []int64 `json:"by_depth"`
-	// Chain are the nodes of the first chain that long, the root first, and Time when it was; absent without PAUSE.
+	// Chain holds the nodes of the first chain of that length, the root first, and Time its time; absent without
+	// PAUSE.
 	Chain []string `json:"chain,omitempty"`
 	Time  int64    `json:"time_ns,omitempty"`
 }
@@ -38,14 +39,14 @@ type SpreadSummary struct {
 // CreditSummary counts credit messages at their senders.
 type CreditSummary struct {
 	Messages int64 `json:"messages"`
-	// Stalls are the times that a port went OFF for want of credits, SwitchStalls those of switches' ports.
+	// Stalls counts how often a port went OFF for lack of credits, SwitchStalls how often a switch's port did.
 	Stalls       int64 `json:"stalls"`
 	SwitchStalls int64 `json:"switch_stalls"`
-	// StalledNS is for how long, summed over ports and priorities.
+	// StalledNS is the time without credits, summed over ports and priorities.
 	StalledNS int64 `json:"stalled_ns"`
 }
 
-// PausedNS is for how long flow control paused ports in all: by PAUSE, or for want of credits.
+// PausedNS returns the total time for which flow control stopped ports, by PAUSE or for lack of credits.
 func (s *Summary) PausedNS() int64 {
 	if s.Credits != nil {
 		return s.Credits.StalledNS

@@ -9,23 +9,23 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// CollectiveRun is a collective operation of a run.
+// CollectiveRun is one collective operation of a run.
 type CollectiveRun struct {
 	Kind, Algorithm string
-	Size            int64 // as nccl-tests have it
+	Size            int64 // as defined by nccl-tests
 	Factor          float64
-	Iteration       int // of its job
-	// Ended says that every rank has left it; the times hold then.
+	Iteration       int // iteration of its job
+	// Ended says that every rank has left it; otherwise the times are not set.
 	Ended bool
-	// Start is when the first rank entered it, Skew how much later the last did, Time from Start until the last rank left.
+	// Start is when the first rank entered it, Skew how much later the last rank did, and Time how long after Start
+	// the last rank left.
 	Start, Skew, Time vtime.Time
-	Limit             vtime.Time // under no controller is Time less: see StepsLimit
+	Limit             vtime.Time // lower bound of Time under any controller: see StepsLimit
 	Straggler         string     // the host whose rank left last
-	Late              vtime.Time // how much later than the median rank
+	Late              vtime.Time // delay after the median rank
 }
 
-// Algorithmic is the algorithm bandwidth, in bit/s: the size over the time (nccl-tests, doc/PERFORMANCE.md). Bus is
-// that times the collective's factor: what the busiest link would have to carry if it were all alike.
+// Algorithmic returns the algorithm bandwidth in bit/s: the size over the time (nccl-tests, doc/PERFORMANCE.md).
 func (c *CollectiveRun) Algorithmic() float64 {
 	if c.Time <= 0 || c.Factor == 0 {
 		return 0
@@ -33,10 +33,10 @@ func (c *CollectiveRun) Algorithmic() float64 {
 	return float64(c.Size) * 8 / c.Time.Seconds()
 }
 
-// Bus is that.
+// Bus returns the bus bandwidth in bit/s: the algorithm bandwidth times the collective's factor.
 func (c *CollectiveRun) Bus() float64 { return c.Algorithmic() * c.Factor }
 
-// CollectiveSummary is the collectives of a workload that are alike.
+// CollectiveSummary summarises the equal collectives of a workload.
 type CollectiveSummary struct {
 	Tag       string `json:"tag"`
 	Kind      string `json:"kind"`
@@ -45,15 +45,15 @@ type CollectiveSummary struct {
 	Ranks     int    `json:"ranks"`
 	Count     int    `json:"count"`
 	Completed int    `json:"completed"`
-	// Time is from the first rank's entry until the last has left; Limit what no controller goes below on the
-	// fabric without faults.
+	// Time is from the first rank's entry until the last rank leaves; Limit is its lower bound under any controller on
+	// the fabric without faults.
 	Time  Quantiles `json:"time_ns"`
 	Limit int64     `json:"limit_ns"`
-	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as nccl-tests have them; 0 of a
-	// barrier.
+	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as defined by nccl-tests; 0 for
+	// a barrier.
 	Algorithmic float64 `json:"algbw_bps"`
 	Bus         float64 `json:"busbw_bps"`
-	// Skew is by how much the last rank enters later than the first, Late by how much it leaves later than the median.
+	// Skew is how much later the last rank enters than the first, Late how much later it leaves than the median rank.
 	Skew Quantiles `json:"skew_ns"`
 	Late Quantiles `json:"late_ns"`
 	// Straggler is the host that left last most often, Stragglers how often.
@@ -61,7 +61,7 @@ type CollectiveSummary struct {
 	Stragglers int    `json:"straggler_count"`
 }
 
-// SummariseCollectives puts together the collectives of a workload that are alike, in the order of their first.
+// SummariseCollectives groups equal collectives of a workload, in order of their first.
 func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []CollectiveSummary {
 	type key struct {
 		kind, algorithm string
@@ -108,7 +108,7 @@ func SummariseCollectives(tag string, ranks int, all []CollectiveRun) []Collecti
 	return sums
 }
 
-// overCollectives is the mean over the collectives that have a bandwidth and have ended; NaN of none.
+// overCollectives returns the mean over the ended collectives that have a bandwidth; NaN if there are none.
 func (s *Summary) overCollectives(of func(*CollectiveSummary) float64) float64 {
 	sum, n := 0.0, 0
 	for i := range s.Collectives {
@@ -122,31 +122,31 @@ func (s *Summary) overCollectives(of func(*CollectiveSummary) float64) float64 {
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
 
-// JobSummary is a workload whose flows wait for each other.
+// JobSummary holds the results of one job: a workload of dependent flows.
 type JobSummary struct {
 	Tag        string `json:"tag"`
 	Ranks      int    `json:"ranks"`
 	Operations int    `json:"operations"`
-	Unfinished int    `json:"unfinished"` // operations that had not ended as the run did
-	// Start is when its first rank began to compute, send or wait for a message; JCT the job completion time: from then
-	// until the last operation's end; 0 unless all have ended. Limit is what no controller goes below on the fabric
+	Unfinished int    `json:"unfinished"` // operations that had not ended at the end of the run
+	// Start is when the first rank started to compute, send or wait for a message. JCT is the time from then until the
+	// last operation's end; 0 unless all have ended. Limit is its lower bound under any controller on the fabric
 	// without faults.
 	Start int64 `json:"start_ns"`
 	JCT   int64 `json:"jct_ns"`
 	Limit int64 `json:"limit_ns"`
-	// Compute is how long a rank computes, Exposed the rest of its time in the job: communication that no compute covers,
-	// and waiting. Both are of a rank on average; MostExposed is the most of any.
+	// Compute is a rank's computing time. Exposed is the rest of its time in the job: communication that no compute
+	// covers, and waiting. Both are averages over ranks; MostExposed is the maximum.
 	Compute     int64 `json:"compute_ns"`
 	Exposed     int64 `json:"exposed_ns"`
 	MostExposed int64 `json:"exposed_max_ns"`
 	// ExposedShare is Exposed over JCT.
 	ExposedShare float64 `json:"exposed_share"`
-	// Straggler is the host whose rank ended last, Late by how much later than the median rank.
+	// Straggler is the host whose rank ended last, Late its delay after the median rank.
 	Straggler string `json:"straggler"`
 	Late      int64  `json:"late_ns"`
 }
 
-// LateOf is the index of the latest of some times, and how much later it is than their median.
+// LateOf returns the index of the latest time, and its delay after the median.
 func LateOf(times []vtime.Time) (latest int, late vtime.Time) {
 	for i, t := range times {
 		if t > times[latest] {
@@ -158,24 +158,24 @@ func LateOf(times []vtime.Time) (latest int, late vtime.Time) {
 	return latest, times[latest] - sorted[(len(sorted)-1)/2]
 }
 
-// Part is a part of a message that goes by one QP: its bytes, its path, and that of its ACKs.
+// Part is the part of a message on one QP: its bytes, its path, and the path of its ACKs.
 type Part struct {
 	Size       int64
 	Path, Back []topologies.PortID
 }
 
-// linkLimit is what the messages over a link leave it: the line time that they take, the earliest that one of them can
-// be there, and the least time from there on until its last ACK has come home.
+// linkLimit holds the lower bounds of the messages over a link: their line time, the earliest arrival of one of them,
+// and the least time from there until its last ACK has arrived.
 type linkLimit struct {
 	line        int64
 	from, after vtime.Time
 }
 
-// StepsLimit returns the least time that some operations of a graph, from first to before end, can take under any
-// controller, once what they wait for of others has happened. That is what the longest chain takes if each message has
-// the fabric to itself. If a link takes longer for the messages over it, from the earliest that one of them can be
-// there until the last has been acknowledged, it is that. Where load balancing moves packets, only the hosts' links
-// count. order is as Graph.Order has it; nil: operations stand in such an order. parts are those of a message.
+// StepsLimit returns a lower bound, under any controller, of the time that the operations of a graph from first to
+// before end take, once the operations that they wait for have ended. It is the time of the longest chain, each
+// message alone in the fabric. If a link needs longer for the messages over it, from the earliest arrival of one to
+// the last acknowledgement, it is that time. If load balancing moves packets, only the hosts' links count. order is
+// the result of Graph.Order; nil: operations are already in such an order. parts returns the parts of a message.
 func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end int32,
 	parts func(message int32) []Part,
 ) vtime.Time {
@@ -199,7 +199,7 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				port, l := &plan.Ports[id], &links[id]
 				through := port.Rate.TimeFor(plan.Framing.LineBytes(shortest))
 				after -= through
-				// which of the others a moved packet takes, nobody knows
+				// the other links of a moved packet are unknown
 				if hop == 0 || hop == len(p.Path)-1 || !plan.Balancing.Moving {
 					l.line += bytes
 					l.from, l.after = min(l.from, before), min(l.after, after)

@@ -5,22 +5,22 @@ import (
 	"strconv"
 )
 
-// Status is a verdict in one word. It is about a run's numbers, never about how good a congestion control is.
+// Status is a verdict in one word. It concerns a run's numbers, not the quality of a congestion control.
 type Status string
 
 // Statuses.
 const (
-	// Pass: every invariant holds, and all that the scenario and its user asked for happened.
+	// Pass: every invariant holds, and everything that the scenario and its user requested happened.
 	Pass Status = "PASS"
-	// Warn: every invariant holds, but something that was asked for did not happen, so the run may not show what it is
-	// meant to.
+	// Warn: every invariant holds, but something that was requested did not happen, so the run may not show what it
+	// should.
 	Warn Status = "WARN"
-	// Fail: an invariant was broken, or the run did not reach its end. The numbers cannot be trusted, or not as a whole.
+	// Fail: an invariant was violated, or the run did not reach its end. Some or all numbers cannot be trusted.
 	Fail Status = "FAIL"
 )
 
-// Word returns the status as people read it, which nobody takes for a grade of the congestion control: "ok",
-// "incomplete" or "broken".
+// Word returns the status in a word that does not look like a grade of the congestion control: "ok", "incomplete" or
+// "broken".
 func (s Status) Word() string {
 	switch s {
 	case Pass:
@@ -35,13 +35,12 @@ func (s Status) Word() string {
 // Verdict says whether a run's numbers can be trusted, and why not.
 type Verdict struct {
 	Status   Status   `json:"status"`
-	Messages []string `json:"messages"` // why it is not PASS
-	// Notes are what to know of the numbers though nothing is off: what stood by and was not needed, and what did the
-	// work.
+	Messages []string `json:"messages"` // reasons why it is not PASS
+	// Notes holds useful information about a sound run: mechanisms that were not needed, and mechanisms that acted.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Worsen adds what is off.
+// Worsen lowers the status to s, if that is worse, and adds a message.
 func (v *Verdict) Worsen(s Status, format string, args ...any) {
 	v.Messages = append(v.Messages, fmt.Sprintf(format, args...))
 	if s == Fail || v.Status == Pass {
@@ -49,15 +48,15 @@ func (v *Verdict) Worsen(s Status, format string, args ...any) {
 	}
 }
 
-// Note adds what is not off.
+// Note adds a note.
 func (v *Verdict) Note(format string, args ...any) {
 	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
 }
 
-// Verdicts count those of several runs; a run that has none is missing.
+// Verdicts counts the verdicts of several runs. Runs without one are missing.
 type Verdicts struct{ Runs, Passed, Warned, Failed int }
 
-// Add counts that of a run.
+// Add counts the verdict of a run.
 func (v *Verdicts) Add(s Status) {
 	switch s {
 	case Pass:
@@ -69,7 +68,7 @@ func (v *Verdicts) Add(s Status) {
 	}
 }
 
-// String returns the verdicts in few words: "ok", or "3 ok, 1 incomplete, 1 missing".
+// String returns the verdicts in a few words: "ok", or "3 ok, 1 incomplete, 1 missing".
 func (v Verdicts) String() string {
 	text, kinds := "", 0
 	add := func(n int, what string) {

@@ -14,14 +14,14 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// Comparison are runs of several folders side by side, each to be read against the first.
+// Comparison holds runs of several folders side by side, each compared with the first.
 type Comparison struct {
 	page  reportPage
 	shown *report.Report
 }
 
-// Compare reads the runs of folders (of runs, of scenarios, or of results) to be compared. Runs of one folder that
-// differ in their seed alone are one column.
+// Compare reads the runs of folders (of runs, of scenarios, or of results) for comparison. Runs of one folder that
+// differ only in their seed form one column.
 func Compare(roots []string) (*Comparison, error) {
 	c := &Comparison{page: reportPage{compares: true}}
 	seen := map[string]bool{}
@@ -77,7 +77,7 @@ func Compare(roots []string) (*Comparison, error) {
 	return c, nil
 }
 
-// wholes is what can be said of the compared runs as wholes.
+// wholes adds findings about the compared runs as a whole: equal fingerprints and configurations.
 func (p *reportPage) wholes(page *report.Report) {
 	var scenarios []string
 	for i := range p.columns {
@@ -105,7 +105,7 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 	for _, print := range order {
 		if same := equal[print]; len(same) > 1 {
-			page.Findings = append(page.Findings, fmt.Sprintf("%s are equal, frame by frame: their fingerprints are the same.",
+			page.Findings = append(page.Findings, fmt.Sprintf("%s are equal frame by frame: their fingerprints are the same.",
 				list(same)))
 		}
 	}
@@ -118,7 +118,7 @@ func (p *reportPage) wholes(page *report.Report) {
 			if a.Hash == b.Hash && a.Hash != "" && a.Status == rundir.StatusComplete && b.Status == rundir.StatusComplete &&
 				a.Fingerprint != b.Fingerprint {
 				page.Findings = append(page.Findings, fmt.Sprintf(
-					"%s and %s have one configuration and different fingerprints: the programs differ, or pausenet has a mistake.", names[k], names[i]))
+					"%s and %s have the same configuration but different fingerprints: the programs differ, or pausenet has a bug.", names[k], names[i]))
 			}
 		}
 	}
@@ -127,8 +127,8 @@ func (p *reportPage) wholes(page *report.Report) {
 	}
 }
 
-// configured returns the settings in which runs differ, those of --set first, without those that follow from others: a
-// controller's constants do where all runs under one controller have the same.
+// configured returns the settings in which runs differ, those of --set first. It omits settings that follow from
+// others: a controller's constants do if all runs under one controller have the same.
 func configured(runs []report.Run) []report.Difference {
 	all := append([]report.Difference{}, report.Differences(runs)...)
 	var controllers []string
@@ -146,7 +146,7 @@ func configured(runs []report.Run) []report.Difference {
 	return all
 }
 
-// isSetting is 1 for the settings of --set, and 0 for other differences.
+// isSetting returns 1 for the settings of --set, and 0 for other differences.
 func isSetting(d report.Difference) int {
 	if d.Group == thisRun && d.Name == settingsName {
 		return 1
@@ -166,7 +166,7 @@ func follows(values, others []string) bool {
 	return len(others) > 0
 }
 
-// fingerprints are those of all the column's runs.
+// fingerprints returns the fingerprints of all runs of the column.
 func (c *column) fingerprints() string {
 	var all []string
 	for _, r := range c.runs {
@@ -175,7 +175,7 @@ func (c *column) fingerprints() string {
 	return strings.Join(all, " ")
 }
 
-// list is words for people: "a, b and c".
+// list joins words for people: "a, b and c".
 func list(words []string) string {
 	if len(words) == 1 {
 		return words[0]
@@ -183,7 +183,7 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Missing are what the folders lack of what the page shows.
+// Missing returns the files that the folders lack for the page.
 func (c *Comparison) Missing() []string { return c.page.missing() }
 
 // Write writes the page, and the figures in the given formats into a folder beside it.
@@ -212,7 +212,7 @@ type ComparisonView struct {
 	Missing     []string            `json:"missing"`
 }
 
-// ComparedRunView is a run, or several under different seeds.
+// ComparedRunView describes a run, or several with different seeds.
 type ComparedRunView struct {
 	Name         string                `json:"name"`
 	Folders      []string              `json:"folders"`
@@ -222,14 +222,15 @@ type ComparedRunView struct {
 	Metrics      map[string]MetricView `json:"metrics"` // in base units, of the runs that can be trusted
 }
 
-// MetricView is a metric, with the half-width of its 95 % confidence interval if it is a mean over several runs.
+// MetricView holds a metric's value, with half the width of its 95 % confidence interval if it is a mean over several
+// runs.
 type MetricView struct {
 	Mean float64  `json:"mean"`
 	Half *float64 `json:"half_width_95,omitempty"`
 	Runs int      `json:"runs"`
 }
 
-// View is the comparison for programs.
+// View returns the comparison for programs.
 func (c *Comparison) View() ComparisonView {
 	v := ComparisonView{
 		Findings: append([]string{}, c.shown.Findings...),

@@ -12,13 +12,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 )
 
-// mostDifferences is how many differences are told.
+// mostDifferences limits the differences that are listed.
 const mostDifferences = 12
 
-// longestDifference is how many characters of a value are.
+// longestDifference limits the characters of a value that are shown.
 const longestDifference = 60
 
-// Differences are lines on how a run's configuration differs from that of the one that would take its place.
+// Differences returns lines on how a run's configuration differs from that of the run that would replace it.
 func Differences(old, own *rundir.Manifest) (lines []string) {
 	runs := []report.Run{
 		{Settings: (&RunFolder{manifest: *old}).settings()},
@@ -31,7 +31,7 @@ func Differences(old, own *rundir.Manifest) (lines []string) {
 		name := d.Name
 		switch {
 		case name == settingsName:
-			continue // what they came to is told
+			continue // their values are listed
 		case d.Group != thisRun:
 			name = strings.ToLower(d.Group[:1]) + d.Group[1:] + ", " + name
 		}
@@ -45,12 +45,12 @@ func Differences(old, own *rundir.Manifest) (lines []string) {
 		lines = append(lines[:mostDifferences], fmt.Sprintf("and %d more settings", more))
 	}
 	if old.Version != own.Version {
-		lines = append(lines, fmt.Sprintf("they are of pausenet %s, and this is %s", shown(old.Version), shown(own.Version)))
+		lines = append(lines, fmt.Sprintf("pausenet %s made these results, and this is %s", shown(old.Version), shown(own.Version)))
 	}
 	return lines
 }
 
-// shown is a value in a line.
+// shown returns a value for a line.
 func shown(value string) string {
 	if value == "" {
 		return "nothing"
@@ -61,16 +61,16 @@ func shown(value string) string {
 	return value
 }
 
-// inSettings are the parts of a configuration that RunFolder.settings has.
+// inSettings lists the parts of a configuration that RunFolder.settings covers.
 var inSettings = []string{
 	"name", "topology", "switch", "host", "flows", "workloads", "duration_ns", "drain", "seed",
 	"sample",
 }
 
-// differingParts name the other parts of the configuration that are not the same.
+// differingParts returns lines for the other parts of the configuration that differ.
 func differingParts(old, own *rundir.Manifest) (lines []string) {
 	parts := func(m *rundir.Manifest) (parts map[string]json.RawMessage) {
-		data, _ := json.Marshal(m.Decided().Configuration) // of texts and numbers
+		data, _ := json.Marshal(m.Decided().Configuration) // only texts and numbers, so it cannot fail
 		_ = json.Unmarshal(data, &parts)
 		return parts
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// FigureFormats are the formats that figures are written in.
+// FigureFormats lists the formats of figures.
 var FigureFormats = append(slices.Clone(report.PictureFormats), "csv")
 
-// CheckFigureFormats finds formats that there are not.
+// CheckFigureFormats returns an error for unknown formats.
 func CheckFigureFormats(formats []string) error {
 	for _, f := range formats {
 		if !slices.Contains(FigureFormats, f) {
-			return fmt.Errorf("figures as %q: %s is what there is", f, strings.Join(FigureFormats, ", "))
+			return fmt.Errorf("unknown figure format %q: choose from %s", f, strings.Join(FigureFormats, ", "))
 		}
 	}
 	return nil
@@ -42,7 +42,7 @@ func (p *reportPage) writeFigures(folder *files.Folder, name string, formats []s
 	return WriteFigures(folder, name, figures, formats)
 }
 
-// WriteFigures writes figures into the folder of a name, in each format, and removes those that it had.
+// WriteFigures writes figures into a folder, in each format, and removes earlier ones.
 func WriteFigures(in *files.Folder, name string, figures []report.Figure, formats []string) error {
 	folder, err := in.Sub(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 	return nil
 }
 
-// IsFigure reports whether a file is a figure of an earlier page, or was to be one, by its name.
+// IsFigure reports whether a file is a complete or partial figure of a page, by its name.
 func IsFigure(name string) bool {
 	if of, ok := files.Unfinished(name); ok {
 		name = of
@@ -78,8 +78,8 @@ func IsFigure(name string) bool {
 	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
-// writeRunFigures draws each run's panels in its folder: into figure.svg, figure.png and figure.pdf, as far as these
-// are among the formats. Their numbers are in the run's own files.
+// writeRunFigures draws each run's panels into figure.svg, figure.png and figure.pdf in its folder, for the given
+// formats. The run's own files hold their numbers.
 func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
 	if len(formats) == 0 {

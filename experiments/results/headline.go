@@ -44,12 +44,12 @@ const unevenLoad = 1.5
 // candidate is a measure that a headline shows if columns differ in it, or if there is one column, if it is not 0.
 type candidate struct {
 	label  string
-	weight float64 // compared with others that differ as much
-	ofTag  bool    // less important where nothing is compared
+	weight float64 // weight against other measures that differ as much
+	ofTag  bool    // less important without a comparison
 	fixed  bool    // shown in any case
 	metric *measure.Metric
 	of     func(*measure.Summary) float64
-	cell   func(*measure.Summary) string // of a single run, instead of the number; "" for the number
+	cell   func(*measure.Summary) string // the cell of a single run instead of the number; "" for the number
 }
 
 // Headline returns the measures that tell the columns' runs apart best: completion times in any case, and of all others
@@ -81,7 +81,7 @@ func Headline(columns []HeadlineColumn) []HeadlineRow {
 	}
 	shown := order[:min(len(order), most)]
 	if i := slices.IndexFunc(candidates, func(c candidate) bool { return c.metric.Name == "pauses" }); slices.Contains(shown, i) || slices.Contains(shown, i+1) {
-		// all PAUSE frames stand beside those between switches: a source may mean either
+		// show all PAUSE frames next to those between switches, because a source may mean either
 		shown = append(slices.Clone(shown), i)
 		if slices.ContainsFunc(all, func(s *measure.Summary) bool { return s.PFC.SwitchPauses > 0 }) {
 			shown = append(shown, i+1)
@@ -107,7 +107,7 @@ func eachColumn(columns []HeadlineColumn, text func([]*measure.Summary) string) 
 	return cells
 }
 
-// completed is how many flows of how many have ended, over all runs of a column.
+// completed returns how many flows of how many have ended, over all runs of a column.
 func completed(runs []*measure.Summary) string {
 	done, count := 0, 0
 	for _, s := range runs {
@@ -143,7 +143,7 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	ended := func(tag string) bool {
 		return slices.ContainsFunc(runs, func(s *measure.Summary) bool { f := s.ByTag[tag]; return f.Completed > 0 })
 	}
-	compared := 0 // tags whose slowdowns can be compared
+	compared := 0 // number of tags with comparable slowdowns
 	for tag := range tags {
 		if ended(tag) {
 			compared++
@@ -161,7 +161,7 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 		}
 		switch m := measure.MetricByName("slowdown_mean"); {
 		case ended(tag) && len(tags) > 1:
-			fixed := !jobs && compared > 1 && compared <= mostTags // who suffers is the first question
+			fixed := !jobs && compared > 1 && compared <= mostTags // which tag is slow is the first question
 			all = append(all, candidate{
 				label: m.Label + ", " + tag, weight: 1.1, ofTag: true, fixed: fixed, metric: m,
 				of: ofTag(m),
@@ -202,7 +202,7 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	return all
 }
 
-// mostVictims is how long the tags of victims may be in a cell, in bytes.
+// mostVictims limits the length of the tags in a cell of victims, in bytes.
 const mostVictims = 16
 
 func victims(s *measure.Summary) string {
@@ -213,7 +213,7 @@ func victims(s *measure.Summary) string {
 	return fmt.Sprintf("%d (%s)", s.Victims.Count, tags)
 }
 
-// text is the candidate's cell of a column's runs.
+// text returns the candidate's cell for a column's runs.
 func (c *candidate) text(runs []*measure.Summary) string {
 	if c.cell != nil && len(runs) == 1 {
 		if text := c.cell(runs[0]); text != "" {
@@ -223,7 +223,7 @@ func (c *candidate) text(runs []*measure.Summary) string {
 	return c.metric.Text(c.estimate(runs))
 }
 
-// estimate is that of the candidate over runs, without those that cannot be trusted if there are several.
+// estimate returns the candidate's estimate over runs. If there are several, it skips those that cannot be trusted.
 func (c *candidate) estimate(runs []*measure.Summary) interval.Estimate {
 	if len(runs) != 1 || runs[0] == nil {
 		return measure.EstimateOf(runs, c.of)
@@ -234,7 +234,7 @@ func (c *candidate) estimate(runs []*measure.Summary) interval.Estimate {
 	return interval.Estimate{}
 }
 
-// score is the candidate's weighted relative difference between columns; 0: it is not to be shown for differing.
+// score returns the candidate's weighted relative difference between columns; 0: the difference is too small to show.
 func (c *candidate) score(columns []HeadlineColumn) float64 {
 	low, high, n := math.Inf(1), math.Inf(-1), 0
 	for i := range columns {

@@ -8,15 +8,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 )
 
-// Overwritten says how the results in a run's folder differ from those of a run that would take their place, a line
-// each; nothing if they do not, or there are none. Results of the same configuration are as good as the ones that take
-// their place, and of a run that was killed there is nothing to show. own is the manifest of that run, and is asked for
-// where there is one to compare it with.
+// Overwritten returns how the results in a run's folder differ from those of the run that would replace them, one line
+// for each difference. It returns nothing if they do not differ, if there are none, or if the earlier run was killed.
+// own returns the manifest of the new run; it is called only if there is one to compare with.
 func Overwritten(folder string, own func() (*rundir.Manifest, error)) ([]string, error) {
 	manifest := filepath.Join(folder, rundir.ManifestFile)
 	if !isRegular(manifest) {
 		if name := firstResult(folder); name != "" {
-			return []string{fmt.Sprintf("there is %s and no %s, which says what made it", name, rundir.ManifestFile)}, nil
+			return []string{fmt.Sprintf("there is %s but no %s, which would say what made it", name, rundir.ManifestFile)}, nil
 		}
 		return nil, nil
 	}
@@ -34,13 +33,13 @@ func Overwritten(folder string, own func() (*rundir.Manifest, error)) ([]string,
 	return Differences(&old, m), nil
 }
 
-// isRegular says whether a file is there, and is one.
+// isRegular reports whether a regular file exists at a path.
 func isRegular(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// firstResult is the name of a file of results that a folder has; empty: it has none.
+// firstResult returns the name of a results file in a folder; empty: there is none.
 func firstResult(folder string) string {
 	for _, name := range rundir.Files {
 		if isRegular(filepath.Join(folder, name)) {

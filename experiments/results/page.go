@@ -12,22 +12,22 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// column is a column of a page: the runs of a name, which differ in their seed alone.
+// column is a column of a page: the runs of a name, which differ only in their seed.
 type column struct {
 	name string
 	runs []*RunFolder
 }
 
-// reportPage is a page to be made of folders' files, and of nothing else: so it can be made again at any time.
+// reportPage is a page made only from the files in folders, so that it can be made again at any time.
 type reportPage struct {
-	columns          []column // with a run each
+	columns          []column // each with a run
 	problems         []string
 	command, version string
-	folder           string // the scenario's
+	folder           string // of the scenario
 	compares         bool
 }
 
-// page is the page as package report takes it.
+// page returns the page for package report.
 func (p *reportPage) page() *report.Report {
 	first := &p.columns[0].runs[0].manifest
 	view := &first.Configuration
@@ -75,13 +75,13 @@ func (p *reportPage) render() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// figure is the run's panels in a drawing.
+// figure returns the run's panels as a drawing.
 func (r *RunFolder) figure() (*report.Drawing, error) {
 	p := reportPage{columns: []column{{r.manifest.Controller, []*RunFolder{r}}}}
 	return report.RunFigure(p.page(), r.manifest.Controller)
 }
 
-// measurements are what the runs measured of the published tables' figures.
+// measurements returns the runs' measurements of the published tables' figures.
 func (p *reportPage) measurements() []measure.Measurement {
 	var all []measure.Measurement
 	for i := range p.columns {
@@ -94,7 +94,7 @@ func (p *reportPage) measurements() []measure.Measurement {
 	return all
 }
 
-// report is the column for package report: the first run, and with it the others.
+// report returns the column for package report: the first run with the others.
 func (c *column) report() report.Run {
 	run := c.runs[0].report(c.name)
 	if len(c.runs) == 1 {
@@ -122,7 +122,7 @@ func (c *column) report() report.Run {
 	return run
 }
 
-// headline is that of the columns, as the terminal has it.
+// headline returns the headline of the columns, as on the terminal.
 func (p *reportPage) headline() (rows []report.HeadlineRow) {
 	columns := make([]HeadlineColumn, len(p.columns))
 	for i := range p.columns {
@@ -137,7 +137,7 @@ func (p *reportPage) headline() (rows []report.HeadlineRow) {
 	return rows
 }
 
-// report is the run for package report.
+// report returns the run for package report.
 func (r *RunFolder) report(name string) report.Run {
 	sum := &r.summary
 	run := report.Run{
@@ -233,7 +233,7 @@ func (r *RunFolder) report(name string) report.Run {
 	return run
 }
 
-// orderOf is the order of tags: the flows', or without flows.csv the alphabet's.
+// orderOf returns the tags in the order of the flows, or alphabetically without flows.csv.
 func (r *RunFolder) orderOf(sum *measure.Summary) []string {
 	if r.tags != nil {
 		return r.tags
@@ -246,7 +246,7 @@ func (r *RunFolder) orderOf(sum *measure.Summary) []string {
 	return tags
 }
 
-// reportLinks are all links, or without links.csv those that the summary names.
+// reportLinks returns all links, or without links.csv those that the summary names.
 func (r *RunFolder) reportLinks() []report.Link {
 	links := r.links
 	if links == nil {

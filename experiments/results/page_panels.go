@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// panels are the plots over time of each column's first run. Columns of different scenarios share those of one title.
+// panels adds the plots over time of each column's first run. Columns of different scenarios share plots with the same
+// title.
 func (p *reportPage) panels(page *report.Report) {
 	paused := slices.ContainsFunc(p.columns, func(c column) bool { return c.runs[0].summary.PFC.Pauses > 0 })
 	chosen := false // by a run
@@ -45,7 +46,7 @@ func (p *reportPage) panels(page *report.Report) {
 				page.Panels[at].Series[c.name] = append(page.Panels[at].Series[c.name], s)
 				if view.Series[n].Quantity == scenario.Collective {
 					for _, y := range r.panels[k][n].Y {
-						page.Panels[at].Top = max(page.Panels[at].Top, y+1) // a bar at the edge would be cut
+						page.Panels[at].Top = max(page.Panels[at].Top, y+1) // a bar at the edge would be cut off
 					}
 				}
 			}
@@ -62,17 +63,17 @@ func (p *reportPage) panels(page *report.Report) {
 	}
 }
 
-// aboutPauses reports whether a default panel says nothing where no port sent PAUSE.
+// aboutPauses reports whether a default panel is empty if no port sent PAUSE.
 func aboutPauses(v *scenario.PanelView) bool {
 	return slices.ContainsFunc(v.Series, func(s scenario.SeriesView) bool {
 		return s.Quantity == scenario.PauseRate || s.ReferenceTo == "pfc.xoff"
 	})
 }
 
-// mostLabels is how many labels the legend of a default panel has: as many as there are colours.
+// mostLabels is the number of labels in the legend of a default panel, one for each colour.
 const mostLabels = 8
 
-// keepHighest leaves the labels whose lines go highest in any run: each run has chosen its own ports.
+// keepHighest keeps the labels with the highest lines in any run, because each run chose its own ports.
 func keepHighest(p *report.Panel) {
 	peaks := map[string]float64{}
 	for _, all := range p.Series {
@@ -107,14 +108,14 @@ func reportSeries(v *scenario.SeriesView, points *report.Series) report.Series {
 	return s
 }
 
-// bars returns a line for each stretch in which the number, which holds until the next point, is not 0.
+// bars returns a line for each interval in which the number, which is valid until the next point, is not 0.
 func bars(points *report.Series) (x []int64, y []float64) {
 	for i, v := range points.Y {
 		if v == 0 || i+1 == len(points.X) {
 			continue
 		}
 		from, to := points.X[i], points.X[i+1]
-		if n := len(x); n > 0 && x[n-1] > from { // the gap after the one before
+		if n := len(x); n > 0 && x[n-1] > from { // the gap after the previous one
 			x, y = x[:n-1], y[:n-1]
 		}
 		x, y = append(x, from, to, to+1), append(y, v, v, math.NaN())

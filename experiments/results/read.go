@@ -12,34 +12,34 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// RunFolder is a run as its folder has it.
+// RunFolder holds a run as read from its folder.
 type RunFolder struct {
 	Path string
-	// Unfinished says why there is nothing to show but that the run was begun; empty: there is.
+	// Unfinished is the reason why the folder only shows that the run started; empty: it has results.
 	Unfinished string
-	// Missing are what the folder lacks of what a report shows, each with what to do about it.
+	// Missing lists the files that a report needs but the folder lacks, each with a remedy.
 	Missing []string
 
 	manifest rundir.Manifest
 	summary  measure.Summary
-	tags     []string              // of the flows, in their order
-	flows    []tagFlows            // of those that ended, by tag, until all runs of the column have been read
+	tags     []string              // of the flows, in order of first occurrence
+	flows    []tagFlows            // of the ended flows, by tag, until all runs of the column have been read
 	times    []report.Distribution // of the column's flows
 	links    []measure.Link
-	panels   [][]report.Series // their points
+	panels   [][]report.Series // points of the panels
 	events   []report.Event    // the first of events.csv
-	more     int               // how many there are beside
+	more     int               // number of further events
 }
 
-// tagFlows are the flows with a tag that ended.
+// tagFlows holds the ended flows with a tag.
 type tagFlows struct {
 	tag       string
 	fcts      []float64 // ns
 	slowdowns []float64
 }
 
-// readRuns reads the folders of runs, those of a column one after the other: so only one column's flows, of which there
-// may be millions, have their times in memory.
+// readRuns reads the folders of runs column by column, so that only one column's flows, possibly millions, are in
+// memory with their times.
 func readRuns(places []rundir.Place, column func(rundir.Place) string) ([]*RunFolder, error) {
 	numbers := make([]int, len(places))
 	for i := range places {
@@ -62,7 +62,7 @@ func readRuns(places []rundir.Place, column func(rundir.Place) string) ([]*RunFo
 	return runs, nil
 }
 
-// joinFlows puts together the times of the flows of a column's runs, and lets go of each run's.
+// joinFlows combines the times of the flows of a column's runs, and frees those of each run.
 func joinFlows(runs []*RunFolder) {
 	type values struct{ slowdowns, fcts [][]float64 }
 	byTag := map[string]*values{}
@@ -91,33 +91,33 @@ func joinFlows(runs []*RunFolder) {
 	}
 }
 
-// ReadRun reads a run's folder. An error is a FileError or one of the file system's; files that are not there are none.
+// ReadRun reads a run's folder. An error is a FileError or one of the file system. Missing files are no error.
 func ReadRun(path string) (*RunFolder, error) {
 	r := &RunFolder{Path: path}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &rundir.FileError{Path: path, Err: errors.New(
-				"no manifest.json, without which nobody knows what ran: run the scenario again")}
+				"no manifest.json, which says what ran: run the scenario again")}
 		}
 		return nil, err
 	}
 	err := rundir.ReadJSON(filepath.Join(path, rundir.SummaryFile), &r.summary)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.Unfinished = fmt.Sprintf("%s: no summary.json, the run is still going on or was killed: wait for it, or run it again", path)
+		r.Unfinished = fmt.Sprintf("%s: no summary.json, because the run is still going on or was killed: wait for it, or run it again", path)
 		return r, nil
 	case err != nil:
 		return nil, err
 	case r.manifest.Status == rundir.StatusPartial && !r.summary.Partial:
 		r.summary.Partial = true
-		r.Missing = append(r.Missing, fmt.Sprintf("%s: the run has ended, and its files could not all be written, so some may have a part of it: free some space, and run it again", path))
+		r.Missing = append(r.Missing, fmt.Sprintf("%s: the run ended, but not all of its files could be written, and some may be incomplete: free some space and run it again", path))
 	case r.manifest.Status == rundir.StatusRunning:
-		r.Missing = append(r.Missing, fmt.Sprintf("%s: the manifest says that the run has not ended, so its files may not be of one run: run it again", path))
+		r.Missing = append(r.Missing, fmt.Sprintf("%s: the manifest says that the run has not ended, so its files may come from different runs: run it again", path))
 	}
 	return r, r.readTables()
 }
 
-// readTables reads the CSV files that a report shows, and checks what it relies on.
+// readTables reads the CSV files that a report shows, and checks their consistency.
 func (r *RunFolder) readTables() error {
 	switch r.summary.Verdict.Status {
 	case measure.Pass, measure.Warn, measure.Fail:
@@ -133,16 +133,16 @@ func (r *RunFolder) readTables() error {
 		needless      bool
 	}{
 		{rundir.Flows.Name, "no distributions of FCT and slowdown", r.readFlows, false},
-		{rundir.Links.Name, "no table of links but the busiest", r.readLinks, false},
+		{rundir.Links.Name, "no links except the busiest", r.readLinks, false},
 		{rundir.Events.Name, "no events", r.readEvents, r.summary.Faults == nil || len(r.summary.Faults.Events) == 0},
 		{rundir.Panels.Name, "no plots over time", r.readPanels, len(r.manifest.Configuration.Report) == 0},
 	} {
 		err := file.read()
-		shutdown.Alive() // a run that was interrupted gets its report
+		shutdown.Alive() // an interrupted run gets its report, too
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if !file.needless {
-				r.Missing = append(r.Missing, fmt.Sprintf("%s: no %s, so there are %s of this run: run it again with this pausenet to have them",
+				r.Missing = append(r.Missing, fmt.Sprintf("%s: no %s, so the report has %s of this run: run it again with this pausenet",
 					r.Path, file.name, file.without))
 			}
 		case err != nil:

@@ -14,7 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/report"
 )
 
-// thisRun is the group of what makes a run one of its scenario's, and settingsName the user's settings in it.
+// thisRun is the group of settings that distinguish a run from others of its scenario, and settingsName the user's
+// settings in it.
 const (
 	thisRun      = "Run"
 	settingsName = "--set"
@@ -23,13 +24,13 @@ const (
 // controllerConstants is the group of a congestion control's constants.
 const controllerConstants = "Controller's constants"
 
-// Groups of settings that decide nothing about a run: those that follow from others, and what it ran on.
+// Groups that do not decide a run's results: settings that follow from others, and its environment.
 const (
 	madeBy            = "Made by"
 	programAndMachine = "Program and machine"
 )
 
-// settings are what decided what a run came to, of its manifest.
+// settings returns the settings in the run's manifest that decide its results.
 func (r *RunFolder) settings() []report.Setting {
 	m, v := &r.manifest, &r.manifest.Configuration
 	var all []report.Setting
@@ -81,13 +82,13 @@ func (r *RunFolder) settings() []report.Setting {
 			}
 		}
 	}
-	for _, s := range v.Switch.Auto().Settings() { // those that are not the same for all
+	for _, s := range v.Switch.Auto().Settings() { // those that differ between ports or switches
 		name, _, _ := strings.Cut(s[0], " ")
 		if !slices.ContainsFunc(all, func(known report.Setting) bool { return known.Group == "Switches" && known.Name == name }) {
 			add("Switches", s[0], s[1])
 		}
 	}
-	values := map[string][]string{} // of each constant, those of different paths
+	values := map[string][]string{} // values of each constant on different paths
 	for i := range m.Constants {
 		for name, value := range m.Constants[i].Values {
 			if !slices.Contains(values[name], value) {
@@ -104,21 +105,21 @@ func (r *RunFolder) settings() []report.Setting {
 	return all
 }
 
-// digest tells lists apart that are too long to be shown.
+// digest returns a hash of a list that is too long to show.
 func digest(n int, list any) string {
 	if n == 0 {
 		return ""
 	}
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode(list) // of texts and numbers
+	_ = json.NewEncoder(sum).Encode(list) // only texts and numbers, so it cannot fail
 	return fmt.Sprintf("%d (sha256 %s…)", n, hex.EncodeToString(sum.Sum(nil)[:6]))
 }
 
-// flatten are the leaves of a value's JSON with their paths, in order: {"pfc.xoff_bytes", "320000"}.
+// flatten returns the leaves of a value's JSON with their paths, in order: {"pfc.xoff_bytes", "320000"}.
 func flatten(v any) [][2]string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil // of texts and numbers
+		return nil // only texts and numbers, so it cannot fail
 	}
 	var leaves [][2]string
 	d := json.NewDecoder(bytes.NewReader(data))

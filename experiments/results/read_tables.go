@@ -11,7 +11,7 @@ import (
 
 func (r *RunFolder) readFlows() error {
 	byTag := map[string]*tagFlows{}
-	var order []*tagFlows // those with flows that have finished
+	var order []*tagFlows // tags with finished flows
 	err := rundir.Read(r.Path, rundir.Flows, func(row *rundir.FlowRow) error {
 		f := byTag[row.Tag]
 		if f == nil {
@@ -40,15 +40,15 @@ func (r *RunFolder) readLinks() error {
 	})
 }
 
-// mostEvents is how many events of a run a page shows.
+// mostEvents limits the events of a run on a page.
 const mostEvents = 20
 
-// readEvents reads the first events, and counts the others.
+// readEvents reads the first events and counts the others.
 func (r *RunFolder) readEvents() error {
 	before := int64(0)
 	return rundir.Read(r.Path, rundir.Events, func(row *rundir.EventRow) error {
 		if row.Time < before {
-			return errors.New("time goes back")
+			return errors.New("the time decreases: the file is damaged")
 		}
 		before = row.Time
 		if len(r.events) == mostEvents {
@@ -67,12 +67,12 @@ func (r *RunFolder) readEvents() error {
 	})
 }
 
-// readPanels reads the plots' points, of long series as many as their pictures need.
+// readPanels reads the points of plots; for a long series only as many as its picture needs.
 func (r *RunFolder) readPanels() error {
 	return r.readPoints((*report.Series).Append)
 }
 
-// readAllPoints reads them again, every one.
+// readAllPoints reads every point again.
 func (r *RunFolder) readAllPoints() error {
 	if r.panels == nil {
 		return nil
@@ -80,7 +80,7 @@ func (r *RunFolder) readAllPoints() error {
 	return r.readPoints(func(s *report.Series, x int64, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) })
 }
 
-// readPoints has add take each point. Those of series that the manifest does not have are a mistake.
+// readPoints calls add for each point. It fails for a series that the manifest does not have.
 func (r *RunFolder) readPoints(add func(s *report.Series, x int64, y float64)) error {
 	views := r.manifest.Configuration.Report
 	panels := make([][]report.Series, len(views))
@@ -89,11 +89,11 @@ func (r *RunFolder) readPoints(add func(s *report.Series, x int64, y float64)) e
 	}
 	err := rundir.Read(r.Path, rundir.Panels, func(row *rundir.PanelRow) error {
 		if row.Panel >= len(panels) || row.Series >= len(panels[row.Panel]) {
-			return fmt.Errorf("there is no series %d of panel %d in the manifest's configuration", row.Series, row.Panel)
+			return fmt.Errorf("the manifest's configuration has no series %d of panel %d", row.Series, row.Panel)
 		}
 		p := &panels[row.Panel][row.Series]
 		if k := len(p.X); k > 0 && row.Time < p.X[k-1] {
-			return errors.New("time goes back")
+			return errors.New("the time decreases: the file is damaged")
 		}
 		add(p, row.Time, row.Value)
 		return nil

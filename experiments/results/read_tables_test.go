@@ -62,7 +62,7 @@ func TestReadEvents(t *testing.T) {
 			`7,s0,s0-eth1,h1,storm,"priority 3, ""so"" to speak"` + "\n", "",
 			[]report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}},
 		},
-		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: time goes back", nil},
+		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: the time decreases", nil},
 		{"7,,,,a,b,c\n", "events.csv:2: 7 fields of 6", nil},
 		{"7,,,a,\"b, c\"\n", "events.csv:2: 5 fields of 6", nil},
 	} {

@@ -68,7 +68,7 @@ func TestHalfWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := len(r.Missing) == 1 && strings.Contains(r.Missing[0], "its files could not all be written")
+		said := len(r.Missing) == 1 && strings.Contains(r.Missing[0], "not all of its files could be written")
 		if said != want || r.summary.Partial != want || len(r.Missing) > 1 {
 			t.Errorf("%s: partial %t, %q", status, r.summary.Partial, r.Missing)
 		}

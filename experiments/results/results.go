@@ -14,17 +14,17 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Scenario are the runs of a scenario's folder.
+// Scenario holds the runs of a scenario's folder.
 type Scenario struct {
 	Path string // the folder
-	// Notes say what the folder has that its report does not show.
+	// Notes lists what the folder has but its report does not show.
 	Notes []string
 
 	page reportPage
 }
 
-// Read reads the folder of a scenario, of several, or of one run, each ready to be shown again as the command that
-// made it did. Without its runs.json a folder's runs are all shown, in the scenario's order.
+// Read reads the folder of a scenario, of several, or of one run, to show each as the command that made it did.
+// Without runs.json it shows all runs of a folder, in the scenario's order.
 func Read(root string) ([]*Scenario, error) {
 	places, err := rundir.FindRuns(root)
 	if err != nil {
@@ -56,7 +56,7 @@ func Read(root string) ([]*Scenario, error) {
 	return all, nil
 }
 
-// groupBy groups items by a key, in the order in which the keys come first.
+// groupBy groups items by a key, in order of first occurrence.
 func groupBy[T any](items []T, key func(T) string) [][]T {
 	var groups [][]T
 	index := map[string]int{}
@@ -72,13 +72,13 @@ func groupBy[T any](items []T, key func(T) string) [][]T {
 	return groups
 }
 
-// choose are the runs of runs.json, in its order; what else is there, or is not, is noted.
+// choose returns the runs in runs.json, in its order, and notes other runs and missing ones.
 func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Place {
 	var chosen []rundir.Place
 	for _, below := range listed.Runs {
 		i := slices.IndexFunc(found, func(p rundir.Place) bool { return filepath.ToSlash(p.Below()) == below })
 		if i < 0 {
-			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is gone: run it again",
+			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is missing: run it again",
 				filepath.Join(s.Path, filepath.FromSlash(below))))
 			continue
 		}
@@ -86,13 +86,13 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 		found = slices.Delete(slices.Clone(found), i, i+1)
 	}
 	for _, p := range found {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s is of another command and not in the report: pausenet report %s shows runs of several commands side by side",
+		s.Notes = append(s.Notes, fmt.Sprintf("%s belongs to another command and is not in the report: pausenet report %s shows runs of several commands side by side",
 			p.Path(), "DIR DIR"))
 	}
 	return chosen
 }
 
-// read reads the runs, and puts them into columns.
+// read reads the runs and groups them into columns.
 func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 	var runs []*RunFolder
 	if len(places) > 0 {
@@ -126,7 +126,7 @@ func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 	return nil
 }
 
-// sortRuns puts runs in the order of the scenario's controllers, others after them by name, each by seed.
+// sortRuns sorts runs by the order of the scenario's controllers, then by name, and then by seed.
 func sortRuns(runs []*RunFolder) {
 	rank := func(r *RunFolder) int {
 		order := r.manifest.Configuration.Controllers
@@ -187,8 +187,7 @@ func apart(path []string, others [][]string) string {
 	return end(path, n)
 }
 
-// tellChanged adds to what the runs lack the files of theirs that were changed after them, of those that the page is
-// made of.
+// tellChanged adds warnings about files of the page that were changed after their run.
 func (p *reportPage) tellChanged() {
 	for i := range p.columns {
 		for _, r := range p.columns[i].runs {
@@ -203,7 +202,8 @@ func (p *reportPage) tellChanged() {
 	}
 }
 
-// Missing returns what the report lacks for want of files, and the files that were changed after the runs.
+// Missing returns the parts that the report lacks because files are missing, and the files that were changed after the
+// runs.
 func (s *Scenario) Missing() []string { return s.page.missing() }
 
 func (p *reportPage) missing() []string {
@@ -225,8 +225,8 @@ func (s *Scenario) Write(path string, formats []string) (string, error) {
 	return path, s.page.write(path, rundir.FiguresFolder, formats)
 }
 
-// Write writes the report of a scenario's runs into its folder, from the files that they left, as Read and Write do
-// later; and with panels, within the folder that the user named, each run's own figures.
+// Write writes the report of a scenario's runs into its folder, from their files, as Read and Write do later. With
+// panels it also writes each run's own figures, within the folder that the user named.
 func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundir.Runs, formats []string,
 	panels bool,
 ) error {
@@ -243,7 +243,7 @@ func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundi
 	return s.page.writeRunFigures(within, formats)
 }
 
-// write writes the page, and if there are formats the figures, into a folder beside it.
+// write writes the page, and for given formats the figures into a folder beside it.
 func (p *reportPage) write(path, figures string, formats []string) error {
 	folder, err := files.OpenFolder(filepath.Dir(path), filepath.Dir(path))
 	if err != nil {

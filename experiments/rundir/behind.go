@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// behind writes on a goroutine of its own: what takes long about a large table is that the system takes it, and a run
-// goes on meanwhile. After an error nothing more is written.
+// behind is a writer with its own goroutine, so that a run continues while the system writes a large table. It writes
+// nothing after an error.
 type behind struct {
 	to          io.Writer
 	full, empty chan []byte
 	failed      atomic.Pointer[error]
 }
 
-// blocks is how many are under way at once.
+// blocks is the number of blocks in progress at once.
 const blocks = 4
 
-// newBehind is to be closed.
+// newBehind returns a writer, which the caller must close.
 func newBehind(to io.Writer) *behind {
 	b := &behind{to: to, full: make(chan []byte, blocks), empty: make(chan []byte, blocks)}
 	for range blocks {
@@ -38,7 +38,7 @@ func (b *behind) write() {
 	close(b.empty)
 }
 
-// Write takes a copy of some bytes to be written. An error is of any before.
+// Write copies bytes and queues them. It returns the error of any earlier write.
 func (b *behind) Write(p []byte) (int, error) {
 	if err := b.failed.Load(); err != nil {
 		return 0, *err
@@ -47,7 +47,7 @@ func (b *behind) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close returns when all is written.
+// close waits until everything is written.
 func (b *behind) close() error {
 	close(b.full)
 	for range b.empty {

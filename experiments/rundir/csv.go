@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// csvFile is a table's file, which is being written.
+// csvFile is a table's file during writing.
 type csvFile[Row any] struct {
 	*table.Writer[Row]
 	file   *os.File // nil: it writes nowhere
@@ -47,7 +47,7 @@ func Write[Row any](folder *files.Folder, t *table.Table[Row], rows iter.Seq[*Ro
 	return errors.Join(err, c.close())
 }
 
-// keeper writes what is to be kept: while it gets on, a process that is to end is not forced to.
+// keeper writes data that must be kept. While it makes progress, a process that is about to exit is not forced to.
 type keeper struct{ to io.Writer }
 
 func (k keeper) Write(p []byte) (int, error) {
@@ -60,7 +60,7 @@ func (c *csvFile[Row]) close() error {
 	if c == nil || c.file == nil {
 		return nil
 	}
-	_ = c.buffer.Flush() // an error comes again as it ends
+	_ = c.buffer.Flush() // the end returns the error again
 	err := c.behind.close()
 	if err != nil {
 		err = errors.Join(err, c.trim())
@@ -70,7 +70,7 @@ func (c *csvFile[Row]) close() error {
 	return err
 }
 
-// trim takes a row that was written in part, as the disk was full, off the file's end.
+// trim removes a partly written row from the file's end after the disk was full.
 func (c *csvFile[Row]) trim() error {
 	size, err := c.file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -111,7 +111,7 @@ func readTable(path string, kind files.Kind, read func(io.Reader) error) error {
 	return err
 }
 
-// reader reads what is to be shown: while it gets on, a process that is to end is not forced to.
+// reader reads data to show. While it makes progress, a process that is about to exit is not forced to.
 type reader struct{ from io.Reader }
 
 func (r reader) Read(p []byte) (int, error) {

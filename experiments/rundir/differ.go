@@ -15,23 +15,22 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// byNature are lines in which equal runs differ: of the manifest those about the program and the machine, of the
-// summary those about speed.
+// byNature matches lines in which equal runs may differ: in the manifest those about the program and the machine, in
+// the summary those about speed.
 var byNature = map[string]*regexp.Regexp{
 	ManifestFile: regexp.MustCompile(`^  "(version|build|command|plane|kernel|hooks|go|machine)": `),
 	SummaryFile: regexp.MustCompile(`^(  "plane"|    "wall_seconds"|    "virtual_seconds_per_wall_second"|` +
 		`    "packet_hops_per_second"|    "wall_ns_per_packet_hop"): `),
 }
 
-// notCompared are files that equal runs may have differently, or that a run leaves only if it is told the ports that it
-// is to capture.
+// notCompared lists files that may differ between equal runs, or that exist only if the run captures ports.
 var notCompared = []string{SumsFile, PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
 
-// Difference is the first place in which a run's folder is not what the run writes.
+// Difference is the first difference between a run's folder and the same run made again.
 type Difference struct {
 	File string
 	Line int // from 1; 0: the file is not text, or one folder lacks it
-	// There and Now are the lines, or say what is there, shortened for a message.
+	// There and Now hold the lines, or a description, shortened for a message.
 	There, Now string
 }
 
@@ -100,7 +99,7 @@ func differ(there, now string) (*Difference, error) {
 			return nil, errors.Join(errX, errY)
 		case errX != nil || errY != nil || !bytes.Equal(x, y):
 			line := one.line
-			if errX != nil { // behind the last
+			if errX != nil { // after the last line
 				line++
 			}
 			return &Difference{File: name, Line: line, There: shortened(x), Now: shortened(y)}, nil
@@ -112,7 +111,7 @@ func isText(name string) bool {
 	return slices.Contains([]string{".csv", ".json", ".txt"}, filepath.Ext(name))
 }
 
-// shortened is a line as a message has it.
+// shortened returns a line for a message.
 func shortened(line []byte) string {
 	const most = 120
 	text := []rune(string(bytes.TrimSpace(line)))
@@ -122,11 +121,11 @@ func shortened(line []byte) string {
 	return escape.Line(string(text))
 }
 
-// lineReader reads the lines of a file that equal runs have alike.
+// lineReader reads the lines of a file that are the same for equal runs.
 type lineReader struct {
 	from   *bufio.Reader
 	skip   *regexp.Regexp // nil: no line
-	within bool           // the manifest's list of files, which has those that differ by nature
+	within bool           // inside the manifest's list of files, which contains files that may differ
 	line   int
 }
 
@@ -134,7 +133,7 @@ func newLineReader(from io.Reader, name string) *lineReader {
 	return &lineReader{from: bufio.NewReaderSize(reader{from}, 1<<16), skip: byNature[name]}
 }
 
-// next returns the next line. A line that is longer than the buffer comes in parts.
+// next returns the next line. It returns a line longer than the buffer in parts.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, err := l.from.ReadSlice('\n')
@@ -173,7 +172,7 @@ func sameBytes(a, b io.Reader) (bool, error) {
 			}
 		}
 		if errX == io.EOF || errY == io.EOF {
-			return true, nil // both have the same rest
+			return true, nil // the rest is the same
 		}
 		_, _ = one.Discard(len(x))
 		_, _ = other.Discard(len(y))

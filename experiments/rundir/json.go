@@ -27,10 +27,10 @@ func formatJSON(name string, v any) ([]byte, error) {
 	return data, nil
 }
 
-// FileError is a mistake in a file of results.
+// FileError is an error in a file of results.
 type FileError struct {
 	Path string
-	Line int // 0: of no line
+	Line int // 0: no line
 	Err  error
 }
 
@@ -43,17 +43,17 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// What a folder of results is read from. Whoever can put a file there can put a link or a device there.
+// Limits on files in a folder of results, where anyone who can write may have put a link or a device.
 var (
 	// A summary of 4 MB of empty objects takes 1.3 GB of memory.
 	summaryFile = files.Kind{Name: "a run's summary", Most: 4 << 20, Plain: true}
 	sumsFile    = files.Kind{Name: "a list of sums", Most: 64 << 10, Plain: true}
 	jsonFile    = files.Kind{Name: "a result in JSON", Most: 256 << 20, Plain: true}
-	// CSVFile is a table.
+	// CSVFile limits a table.
 	CSVFile = files.Kind{Name: "a table of results", Most: 1 << 30, Plain: true}
 )
 
-// ReadJSON reads a file of JSON; a mistake in it is a FileError.
+// ReadJSON reads a JSON file. It returns a FileError for invalid contents.
 func ReadJSON(path string, into any) error {
 	kind := jsonFile
 	if filepath.Base(path) == SummaryFile {
@@ -81,8 +81,8 @@ func parseResult(path string, data []byte, into any) error {
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):
-		at, err = kind.Offset, fmt.Errorf("%s is a %s, which is not what belongs there", kind.Field, kind.Value)
+		at, err = kind.Offset, fmt.Errorf("%s is a %s, which is the wrong type: the file is damaged", kind.Field, kind.Value)
 	}
-	at = min(max(at-1, 0), int64(len(data))) // the offset is behind what is wrong
+	at = min(max(at-1, 0), int64(len(data))) // the offset is after the error
 	return &FileError{path, 1 + bytes.Count(data[:at], []byte{'\n'}), err}
 }

@@ -18,27 +18,28 @@ const (
 	StatusComplete = "complete"
 )
 
-// Manifest is manifest.json: the full resolved configuration of a run, enough to repeat it.
+// Manifest is the content of manifest.json: the full resolved configuration of a run, enough to repeat it.
 type Manifest struct {
 	Status     string `json:"status"` // running, complete or partial
 	Scenario   string `json:"scenario"`
 	Controller string `json:"controller"`
-	Fabric     string `json:"fabric"`             // in a line
-	CC         string `json:"congestion_control"` // of a variant the one that it is of; otherwise the controller
-	Seed       uint64 `json:"seed"`
-	// Hash is ConfigurationHash. With Version and Build it says whether another run would come to the same.
+	Fabric     string `json:"fabric"` // in one line
+	// for a variant its congestion control; otherwise equal to the controller
+	CC   string `json:"congestion_control"`
+	Seed uint64 `json:"seed"`
+	// Hash is ConfigurationHash. Runs with equal Hash, Version and Build have equal results.
 	Hash     string   `json:"configuration_sha256"`
 	Version  string   `json:"version"`
-	Build    string   `json:"build,omitempty"` // of the program, where it was asked for
+	Build    string   `json:"build,omitempty"` // of the program, if requested
 	Command  string   `json:"command"`
 	Settings []string `json:"set"`
 	Plane    string   `json:"plane"`
-	Kernel   string   `json:"kernel,omitempty"` // as Machine absent of a sweep's points on the wasm plane
+	Kernel   string   `json:"kernel,omitempty"` // like Machine, absent for points of a sweep on the wasm plane
 	Hooks    string   `json:"hooks,omitempty"`  // tcx or clsact; empty on the wasm plane
 	Go       string   `json:"go"`
 	Machine  string   `json:"machine,omitempty"`
 
-	// Recipe is what the scenario was read from: enough to read it again.
+	// Recipe holds the files and settings to read the scenario again.
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`
 
 	scenario.Resolution
@@ -46,17 +47,17 @@ type Manifest struct {
 	Verdict     measure.Status    `json:"verdict,omitempty"`
 	Files       map[string]string `json:"files"`
 
-	file *os.File // as begin has written it
-	at   int64    // of the status in it
+	file *os.File // as written by Begin
+	at   int64    // offset of the status in the file
 }
 
-// Program is what is to make a run, and what its user has said.
+// Program describes the program that makes a run, and its user's settings.
 type Program struct {
 	Version, Build, Command string
 	Sets                    []string // settings ("path=value")
 }
 
-// NewManifest is a manifest as far as it says what is to run.
+// NewManifest returns the manifest of a run that has not started.
 func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 	s := u.Scenario
 	m := &Manifest{
@@ -68,7 +69,7 @@ func NewManifest(u *scenario.Setup, by *Program) *Manifest {
 	return m
 }
 
-// ManifestOf is that of a scenario under a controller and a seed.
+// ManifestOf returns the manifest of a scenario under a controller and a seed.
 func ManifestOf(s *scenario.Scenario, controller string, seed uint64, by *Program) (*Manifest, error) {
 	u, err := scenario.NewSetup(s, controller, seed)
 	if err != nil {
@@ -77,7 +78,7 @@ func ManifestOf(s *scenario.Scenario, controller string, seed uint64, by *Progra
 	return NewManifest(u, by), nil
 }
 
-// Finish takes over how the run came out.
+// Finish adds the results of the run.
 func (m *Manifest) Finish(s *measure.Summary) {
 	m.Status = StatusComplete
 	if s.Partial {
@@ -87,8 +88,8 @@ func (m *Manifest) Finish(s *measure.Summary) {
 	m.Verdict = s.Verdict.Status
 }
 
-// ChosePanels takes the panels that a run of a scenario without any has chosen. They are not in Hash: they follow from
-// the run.
+// ChosePanels adds the panels that a run chose because its scenario has none. Hash does not cover them, because they
+// follow from the run.
 func (m *Manifest) ChosePanels(panels []scenario.PanelView) {
 	if len(panels) > 0 {
 		m.Configuration.Report, m.Configuration.ReportDefault = panels, true
@@ -96,14 +97,14 @@ func (m *Manifest) ChosePanels(panels []scenario.PanelView) {
 	}
 }
 
-// Names of the files that say what a folder's results are.
+// Names of the files that describe a folder's results.
 const (
 	ManifestFile = "manifest.json"
 	SummaryFile  = "summary.json"
 )
 
-// Begin writes the manifest of a run that begins, before anything else in the folder changes: from then on nobody takes
-// what is there for an earlier run's results. If it cannot be written, all is as it was.
+// Begin writes the manifest of a run that starts, before anything else in the folder changes, so that old files cannot
+// be mistaken for its results. If it fails, the folder is unchanged.
 func (m *Manifest) Begin(folder *files.Folder) error {
 	data, err := formatJSON(ManifestFile, m)
 	if err == nil {
@@ -114,21 +115,21 @@ func (m *Manifest) Begin(folder *files.Folder) error {
 	return err
 }
 
-// MarkPartial marks the manifest that begin has written, in its place: the words are equally long. If end has written
-// another, the one that is marked is nobody's.
+// MarkPartial overwrites the status in the manifest that Begin wrote; both words have the same length. If End has
+// already replaced that file, it has no effect.
 func (m *Manifest) MarkPartial() error {
 	_, err := m.file.WriteAt([]byte(StatusPartial), m.at)
 	return err
 }
 
-// Abandon ends a run that could not begin.
+// Abandon ends a run that could not start.
 func (m *Manifest) Abandon(folder *files.Folder) error {
 	m.Status = StatusPartial
 	return m.End(folder)
 }
 
-// End writes the manifest of a run whose other files are written. If there is no room for it, the one that stands is
-// marked.
+// End writes the final manifest, after the run's other files. If there is no space for it, End marks the existing one
+// as partial.
 func (m *Manifest) End(folder *files.Folder) error {
 	err := WriteJSON(folder, ManifestFile, m)
 	if err != nil {
@@ -137,7 +138,8 @@ func (m *Manifest) End(folder *files.Folder) error {
 	return errors.Join(err, m.file.Close())
 }
 
-// Decided is what decides what a run comes to, and not how that is shown or what else the scenario has.
+// Decided returns the part of the manifest that decides a run's results, without how they are shown and other
+// controllers of the scenario.
 func (m *Manifest) Decided() scenario.Resolution {
 	own := m.Own()
 	c := &own.Configuration
@@ -145,16 +147,17 @@ func (m *Manifest) Decided() scenario.Resolution {
 	return own
 }
 
-// Repeats says that a run has to come to what another came to: both have reached their ends, of the same configuration
-// and seed, by programs of one version.
+// Repeats reports whether both runs must have equal results: they have ended, with the same configuration, seed and
+// program version.
 func (m *Manifest) Repeats(other *Manifest) bool {
 	return m.Status == StatusComplete && other.Status == StatusComplete && m.Version == other.Version && m.SameAs(other)
 }
 
-// SameAs says that two runs come to the same, but for the program that runs them.
+// SameAs reports whether two runs have equal results, apart from differences between programs.
 func (m *Manifest) SameAs(other *Manifest) bool {
 	text := func(m *Manifest) []byte {
-		data, _ := json.Marshal([]any{m.Scenario, m.Controller, m.CC, m.Seed, m.Decided()}) // of texts and numbers
+		// only texts and numbers, so it cannot fail
+		data, _ := json.Marshal([]any{m.Scenario, m.Controller, m.CC, m.Seed, m.Decided()})
 		return data
 	}
 	return m.Hash == other.Hash || bytes.Equal(text(m), text(other))

@@ -21,22 +21,22 @@ type Output struct {
 	Events *csvFile[EventRow]
 }
 
-// Files that HPCC's simulator writes, for the scripts that read them.
+// Names of files that HPCC's simulator writes, for the scripts that read them.
 const (
 	HPCCFlowsFile  = "fct.txt"
 	HPCCPausesFile = "pfc.txt"
 )
 
-// PerfettoFile is a trace that ui.perfetto.dev opens.
+// PerfettoFile is the name of a trace for ui.perfetto.dev.
 const PerfettoFile = "trace.pftrace"
 
-// PanicFile has the stack of a congestion control that has panicked.
+// PanicFile is the name of the file with the stack of a congestion control that panicked.
 const PanicFile = "panic.txt"
 
-// RecordFile has all ports over time (package replay).
+// RecordFile is the name of the recording of all ports over time (package replay).
 const RecordFile = "record.bin"
 
-// Files are all files that a run may leave in its folder, but for the manifest.
+// Files lists all files that a run may write into its folder, except the manifest.
 var Files = namesOfFiles()
 
 func namesOfFiles() (names []string) {
@@ -51,10 +51,10 @@ func namesOfFiles() (names []string) {
 // IsFile reports whether a run's folder may hold a file of this name.
 func IsFile(name string) bool { return name == ManifestFile || slices.Contains(Files, name) }
 
-// Create begins a run's files. Those of an earlier run, which would look like the new one's, are removed.
+// Create creates a run's files, and removes those of an earlier run, which could be mistaken for them.
 func Create(folder *files.Folder) (*Output, error) {
 	if err := errors.Join(folder.Tidy(append([]string{ManifestFile}, Files...)...), folder.Remove(Files...)); err != nil {
-		return nil, fmt.Errorf("create the results: %w", err)
+		return nil, fmt.Errorf("cannot create the results: %w", err)
 	}
 	o := &Output{}
 	var errs [4]error
@@ -63,17 +63,17 @@ func Create(folder *files.Folder) (*Output, error) {
 	o.Rates, errs[2] = create(folder, Rates)
 	o.Events, errs[3] = create(folder, Events)
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, errors.Join(fmt.Errorf("create the results: %w", err), o.Close())
+		return nil, errors.Join(fmt.Errorf("cannot create the results: %w", err), o.Close())
 	}
 	return o, nil
 }
 
-// Close writes what is left and closes the files.
+// Close writes the remaining rows and closes the files.
 func (o *Output) Close() error {
 	return errors.Join(o.Ports.close(), o.PFC.close(), o.Rates.close(), o.Events.close())
 }
 
-// Discard keeps nothing.
+// Discard returns an Output that writes nothing.
 func Discard() *Output {
 	return &Output{Ports: discard(Ports), PFC: discard(PFC), Rates: discard(Rates), Events: discard(Events)}
 }

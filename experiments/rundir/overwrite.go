@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// OverwriteError says that runs would take the place of results that were made under other settings.
+// OverwriteError reports that runs would replace results of other settings.
 type OverwriteError struct {
 	groups []overwritten
 }
 
-// overwritten are results of runs that differ alike from those that would take their place.
+// overwritten lists results of runs that differ in the same way from the new ones.
 type overwritten struct {
 	scenario string   // folder
 	runs     []string // folders below it
-	why      []string // a line each
+	why      []string // one line for each difference
 }
 
 func (e *OverwriteError) Error() string {
@@ -35,13 +35,13 @@ func (e *OverwriteError) Error() string {
 			folders = fmt.Sprintf("%s (%s)", g.scenario, strings.Join(g.runs, ", "))
 			hold = "hold"
 		}
-		fmt.Fprintf(&b, "%s %s results that were made otherwise, and would be overwritten:\n  %s", folders, hold,
+		fmt.Fprintf(&b, "%s %s results of another configuration, which this run would overwrite:\n  %s", folders, hold,
 			strings.Join(g.why, "\n  "))
 	}
 	return b.String()
 }
 
-// Add adds a run's folder below a scenario's, with what is different there.
+// Add adds a run's folder below a scenario's, with its differences.
 func (e *OverwriteError) Add(scenario, run string, why []string) {
 	k := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == scenario && slices.Equal(g.why, why) })
 	if k < 0 {
@@ -62,7 +62,7 @@ func (e *OverwriteError) Folders() []string {
 	return all
 }
 
-// Settings returns in few words the settings that the results of a scenario's folder were made under.
+// Settings returns the differing settings of a scenario's folder in a few words.
 func (e *OverwriteError) Settings(folder string) string {
 	i := slices.IndexFunc(e.groups, func(g overwritten) bool { return g.scenario == folder })
 	if i < 0 {
@@ -74,7 +74,7 @@ func (e *OverwriteError) Settings(folder string) string {
 	return e.groups[i].why[0]
 }
 
-// OrNil is the error, nil if nothing has been added to it.
+// OrNil returns the error, or nil if nothing was added to it.
 func (e *OverwriteError) OrNil() error {
 	if len(e.groups) == 0 {
 		return nil
@@ -82,15 +82,14 @@ func (e *OverwriteError) OrNil() error {
 	return e
 }
 
-// MoveAside renames a folder to its name with a point and the first number behind it that no folder has: victim to
-// victim.1. It returns the new path.
+// MoveAside renames a folder to its name with a dot and the first unused number: victim to victim.1. It returns the
+// new path.
 func MoveAside(path string) (string, error) {
 	moved := unused(path+".", 1)
 	return moved, os.Rename(path, moved)
 }
 
-// Earlier returns the folder into which MoveAside put the results that a folder had before, the latest of several; ""
-// if there is none.
+// Earlier returns the latest folder into which MoveAside moved results of a folder; "" if there is none.
 func Earlier(path string) string {
 	n := 1
 	for ; exists(fmt.Sprintf("%s.%d", path, n)); n++ {
@@ -101,10 +100,10 @@ func Earlier(path string) string {
 	return fmt.Sprintf("%s.%d", path, n-1)
 }
 
-// FreshFolder is a folder's name with the first number behind it of which there is none yet.
+// FreshFolder returns a folder's name with the first number that gives an unused name.
 func FreshFolder(path string) string { return unused(filepath.Clean(path)+"-", 2) }
 
-// unused is a path with the first number behind it, from a first one on, of which there is nothing.
+// unused returns a path with the first number, from first on, that gives an unused name.
 func unused(path string, first int) string {
 	for n := first; ; n++ {
 		if numbered := path + strconv.Itoa(n); !exists(numbered) {

@@ -11,32 +11,32 @@ import (
 	"strings"
 )
 
-// Runs is runs.json: the runs that a scenario's report.html shows.
+// Runs is the content of runs.json: the runs that a scenario's report.html shows.
 type Runs struct {
 	Scenario string   `json:"scenario"`
 	Version  string   `json:"version"`
 	Command  string   `json:"command"`
-	Runs     []string `json:"runs"` // folders below the scenario's, with /
+	Runs     []string `json:"runs"` // folders below the scenario's, separated by /
 }
 
-// RunsFile is the file of Runs in a scenario's folder.
+// RunsFile is the name of the file with Runs in a scenario's folder.
 const RunsFile = "runs.json"
 
-// seedFolder are the names of folders of runs under one of several seeds.
+// seedFolder matches the folders of runs under one of several seeds.
 var seedFolder = regexp.MustCompile(`^seed=([0-9]+)$`)
 
-// Place is where a run is.
+// Place is the location of a run.
 type Place struct {
 	Scenario   string // folder
-	Seed       uint64 // of several
+	Seed       uint64 // set for one of several seeds
 	Several    bool
 	Controller string
 }
 
-// Path is the run's folder.
+// Path returns the run's folder.
 func (p Place) Path() string { return filepath.Join(p.Scenario, p.Below()) }
 
-// Below is the run's folder below the scenario's.
+// Below returns the run's folder relative to the scenario's.
 func (p Place) Below() string {
 	if p.Several {
 		return filepath.Join(fmt.Sprintf("seed=%d", p.Seed), p.Controller)
@@ -44,7 +44,7 @@ func (p Place) Below() string {
 	return p.Controller
 }
 
-// PlaceOf is the place of a run's folder.
+// PlaceOf returns the place of a run's folder.
 func PlaceOf(path string) Place {
 	path = filepath.Clean(path)
 	p := Place{Scenario: filepath.Dir(path), Controller: filepath.Base(path)}
@@ -56,10 +56,10 @@ func PlaceOf(path string) Place {
 	return p
 }
 
-// deepestRun is how many folders below a folder of results a run may be: scenario, seed, controller.
+// deepestRun is the maximum depth of a run below a folder of results: scenario, seed, controller.
 const deepestRun = 3
 
-// FindRuns are the runs' folders below a folder, itself included, in the file system's order.
+// FindRuns returns the runs' folders at or below a folder, in the file system's order.
 func FindRuns(root string) ([]Place, error) {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,12 +92,12 @@ func FindRuns(root string) ([]Place, error) {
 		return nil
 	})
 	if err == nil && len(places) == 0 {
-		err = &FileError{Path: root, Err: errors.New("no run's folder in it: pausenet run writes them, as results/<scenario>/<cc>")}
+		err = &FileError{Path: root, Err: errors.New("no run in this folder: pausenet run writes runs, as results/<scenario>/<cc>")}
 	}
 	return places, err
 }
 
-// IsRun says whether a folder is a run's.
+// IsRun reports whether a folder is a run's.
 func IsRun(path string) bool {
 	for _, name := range []string{ManifestFile, SummaryFile} {
 		if info, err := os.Lstat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
@@ -107,11 +107,11 @@ func IsRun(path string) bool {
 	return false
 }
 
-// Files of a scenario's folder: its report, and its published tables.
+// Names of files in a scenario's folder: its report and its published tables.
 const (
 	ReportFile    = "report.html"
 	PublishedFile = "published.json"
 )
 
-// FiguresFolder is the folder of a report's figures.
+// FiguresFolder is the name of the folder with a report's figures.
 const FiguresFolder = "figures"

@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// Tables of a run's folder. A new column is a field of a row below, with the option optional, since folders of older
-// programs lack it.
+// Tables of a run's folder. To add a column, add a field to a row below with the option optional, because folders of
+// older programs lack it.
 var (
 	Flows       = table.Of[FlowRow]("flows.csv", "flows")
 	Ports       = table.Of[PortRow]("ports.csv", "queues over time")
@@ -24,7 +24,7 @@ var (
 	QPs         = table.Of[QPRow]("qps.csv", "QPs of flows with several")
 )
 
-// Tables lists them.
+// Tables lists the tables.
 var Tables = []*table.Schema{
 	&Flows.Schema, &Ports.Schema, &PFC.Schema, &Rates.Schema, &Links.Schema, &Events.Schema, &Panels.Schema,
 	&Collectives.Schema,
@@ -51,7 +51,7 @@ func (f *FlowRow) Finished() bool { return f.FCT >= 0 }
 // Check returns an error if some of the columns of a finished flow are empty.
 func (f *FlowRow) Check() error {
 	if f.Finished() != (f.Ideal >= 0) || f.Finished() != (f.Slowdown >= 0) {
-		return errors.New("fct_ns, ideal_fct_ns and slowdown are not all empty or all there: the file is damaged")
+		return errors.New("fct_ns, ideal_fct_ns and slowdown must be all empty or all set: the file is damaged")
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ type QPRow struct {
 func ReadCauses(folder string) (all []CauseRow, err error) {
 	err = Read(folder, Causes, func(c *CauseRow) error {
 		if c.Number != len(all) || c.Because >= len(all) {
-			return errors.New("causes are not numbered in order: the file is damaged")
+			return errors.New("the causes are not numbered in order: the file is damaged")
 		}
 		all = append(all, *c)
 		return nil

@@ -200,11 +200,11 @@ func TestDamagedTables(t *testing.T) {
 		{&Flows.Schema, "0,a,h0,h1,1,0,,100,,0\n", "flows.csv:2: fct_ns, ideal_fct_ns and slowdown", func() error {
 			return Read(dir, Flows, func(*FlowRow) error { return nil })
 		}},
-		{&Causes.Schema, "1,pause,L0-eth1,,\n", "causes.csv:2: causes are not numbered in order", func() error {
+		{&Causes.Schema, "1,pause,L0-eth1,,\n", "causes.csv:2: the causes are not numbered in order", func() error {
 			_, err := ReadCauses(dir)
 			return err
 		}},
-		{&Causes.Schema, "0,pause,L0-eth1,0,\n", "causes.csv:2: causes are not numbered in order", func() error {
+		{&Causes.Schema, "0,pause,L0-eth1,0,\n", "causes.csv:2: the causes are not numbered in order", func() error {
 			_, err := ReadCauses(dir)
 			return err
 		}},

@@ -19,18 +19,18 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// SumsFile has the SHA-256 of each file of a run that has ended, as sha256sum writes and checks them (sha256sum -c
-// SHA256SUMS).
+// SumsFile is the name of the file with the SHA-256 of each file of a complete run, in the format of sha256sum
+// (sha256sum -c SHA256SUMS).
 const SumsFile = "SHA256SUMS"
 
-// sumLine is a line of it.
+// sumLine matches a line of SumsFile.
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *]([^/\\]+)$`)
 
-// sumFile is any file of a run's.
+// sumFile limits any file of a run.
 var sumFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
 
-// WriteSums writes it, of what the run has left in its folder. Figures are not a run's: they can be made again at any
-// time.
+// WriteSums writes the sums of the files that the run has left in its folder. It omits figures, which can be made
+// again at any time.
 func WriteSums(folder *files.Folder) error {
 	var sums bytes.Buffer
 	for _, name := range append([]string{ManifestFile}, Files...) {
@@ -70,7 +70,7 @@ func CheckSums(folder string) error {
 	return err
 }
 
-// CheckOnly is CheckSums for a folder that somebody else sent: it also refuses files that the sums do not list, but for
+// CheckOnly does the same for a folder from another party. It also rejects files that the sums do not list, except
 // those named.
 func CheckOnly(folder string, but ...string) error {
 	listed, err := checkSums(folder)
@@ -91,7 +91,7 @@ func CheckOnly(folder string, but ...string) error {
 func Changed(folder string, names ...string) (warnings []string) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{fmt.Sprintf("%s: no %s, so nobody can tell whether its files were changed after the run", folder,
+		return []string{fmt.Sprintf("%s: no %s, so later changes of its files cannot be detected", folder,
 			SumsFile)}
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func Changed(folder string, names ...string) (warnings []string) {
 		sum, err := sumOf(path)
 		k := slices.IndexFunc(all, func(s sum256) bool { return s.file == name })
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // whoever reads it says so
+		case errors.Is(err, fs.ErrNotExist): // its reader reports it
 		case err != nil:
 			warnings = append(warnings, err.Error())
 		case k < 0:
@@ -129,7 +129,7 @@ func readSums(folder string) (all []sum256, err error) {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		switch {
 		case m == nil:
-			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum's")}
+			return nil, &FileError{Path: path, Line: n, Err: errors.New("not a line of sha256sum: the file is damaged")}
 		case slices.ContainsFunc(all, func(s sum256) bool { return s.file == m[2] }):
 			return nil, &FileError{Path: path, Line: n, Err: fmt.Errorf("%s is listed twice", m[2])}
 		}
@@ -138,7 +138,7 @@ func readSums(folder string) (all []sum256, err error) {
 	return all, lines.Err()
 }
 
-// checkSums does what CheckSums says, and returns the names of the files that the sums list.
+// checkSums checks the sums as CheckSums does, and returns the names of the listed files.
 func checkSums(folder string) (listed map[string]bool, err error) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,12 +155,12 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 		path := filepath.Join(folder, s.file)
 		switch sum, err := sumOf(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			wrong = append(wrong, &FileError{Path: path, Err: errors.New("it is missing: " + SumsFile + " lists it")})
+			wrong = append(wrong, &FileError{Path: path, Err: errors.New("missing, although " + SumsFile + " lists it")})
 		case err != nil:
 			return nil, err
 		case sum != s.sum:
 			wrong = append(wrong, &FileError{Path: path, Err: errors.New(
-				"it has been changed since the run: its SHA-256 differs")})
+				"changed since the run: its SHA-256 differs")})
 		}
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -169,7 +169,7 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 	return listed, checkListed(folder, filepath.Join(folder, SumsFile), listed)
 }
 
-// checkListed checks that sums cover what a whole run has.
+// checkListed checks that the sums cover all files of a whole run.
 func checkListed(folder, path string, listed map[string]bool) error {
 	needed := []string{ManifestFile, SummaryFile}
 	if listed[ManifestFile] {
@@ -186,7 +186,7 @@ func checkListed(folder, path string, listed map[string]bool) error {
 		}
 	}
 	if len(missing) > 0 {
-		return &FileError{Path: path, Err: fmt.Errorf("it is damaged: it has no line for %s: run the scenario again",
+		return &FileError{Path: path, Err: fmt.Errorf("damaged, because it has no line for %s: run the scenario again",
 			strings.Join(missing, ", "))}
 	}
 	return nil

@@ -68,7 +68,7 @@ func TestCheckSums(t *testing.T) {
 		"sums without manifest": {func(dir string) { sums(dir, without(ManifestFile)) }, "no line for manifest.json"},
 		"sums cut in a line": {func(dir string) {
 			sums(dir, func(lines []string) []string { return append(lines[:1], lines[1][:20]) })
-		}, "not a line of sha256sum's"},
+		}, "not a line of sha256sum: the file is damaged"},
 		"a line twice": {
 			func(dir string) { sums(dir, func(lines []string) []string { return append(lines[:1], lines...) }) },
 			":2: ",
@@ -85,12 +85,12 @@ func TestCheckSums(t *testing.T) {
 			if err := ReadJSON(path, &into); err == nil || !strings.Contains(err.Error(), "a run's summary") {
 				t.Errorf("a summary of 6 MB: %v", err)
 			}
-		}, "summary.json: it has been changed"},
+		}, "summary.json: changed since the run"},
 		"no sums":  {func(dir string) { _ = os.Remove(filepath.Join(dir, SumsFile)) }, "the run did not end"},
-		"no flows": {func(dir string) { _ = os.Remove(filepath.Join(dir, "flows.csv")) }, "flows.csv: it is missing"},
+		"no flows": {func(dir string) { _ = os.Remove(filepath.Join(dir, "flows.csv")) }, "flows.csv: missing, although"},
 		"changed flows": {
 			func(dir string) { _ = os.WriteFile(filepath.Join(dir, "flows.csv"), nil, 0o600) },
-			"flows.csv: it has been changed",
+			"flows.csv: changed since the run",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestHPCCFlows(t *testing.T) {
 func TestHPCCFlowProblems(t *testing.T) {
 	for _, c := range []struct{ name, flows, want string }{
 		{"empty", "", "flow.txt: the file is empty"},
-		{"short", "2\n0 3 3 100 1500 2\n1 3 3\n", `flow.txt:3:5: the file ends here, and a destination port is missing`},
+		{"short", "2\n0 3 3 100 1500 2\n1 3 3\n", `flow.txt:3:5: the file ends before the destination port`},
 		{"switch", "1 0 2 3 100 1500 2", "flow.txt:1:5: node 2 is the switch s2: flows run between hosts"},
 		{"unknown", "1 0 7 3 100 1500 2", "flow.txt:1:5: destination of a flow 7 is outside 0..4"},
 		{"group", "1 0 1 8 100 1500 2", "flow.txt:1:7: priority group 8 is outside 0..7"},

@@ -28,7 +28,7 @@ func TestFindPorts(t *testing.T) {
 		"h1":                `"h1" is not a port: write node:peer`,
 		"h9.1":              `"h9.1" is not a port`,
 		"h9.1:leaf0":        `no node "h9.1"`,
-		"h1.3:leaf1":        "no interface h1.3: host h1 has 2 ports, from h1.1 on",
+		"h1.3:leaf1":        "no interface h1.3: host h1 has 2 ports, numbered from h1.1",
 		"h1.2:leaf0":        `no link from h1.2 to "leaf0": that port is connected to leaf1`,
 		"leaf0:h1.2":        `no link from leaf0 to "h1.2": that port is connected to leaf1`,
 		"h1.2:2":            "h1.2 is already a single port: write h1.2 or h1:2",

@@ -69,7 +69,7 @@ test.yaml:10:11: unknown key "sise": did you mean "size"?
 test.yaml:11:10: "maybe" is not one of true, false
   11 |   drain: maybe
      |          ^^^^^
-test.yaml:12:5: a word is missing in the path
+test.yaml:12:5: the path has an empty word: remove a dot or add the word
   12 |   a..b: 1
      |     ^`
 	if err == nil || err.Error() != want {

@@ -7,9 +7,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 )
 
-// Overwrites is a rundir.OverwriteError if a run of the suite would take the place of results that came of another
-// configuration, or of nobody knows what. Results of the same configuration are as good as the ones that take their
-// place, and of a run that was killed there is nothing to show.
+// Overwrites returns a rundir.OverwriteError if a run of the suite would replace results of another or an unknown
+// configuration. Results of the same configuration may be replaced, and so may those of a run that was killed.
 func (s *Suite) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	for i := range s.Scenarios {

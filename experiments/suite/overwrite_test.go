@@ -75,16 +75,16 @@ func TestOverwrites(t *testing.T) {
 		"the seed": {
 			s, 2, "v1",
 			[]string{"dcqcn"},
-			"small/dcqcn holds results that were made otherwise, and would be overwritten:\n  seed: 1 there, 2 here",
+			"small/dcqcn holds results of another configuration, which this run would overwrite:\n  seed: 1 there, 2 here",
 		},
 		"a setting": {
 			parseText(t, overwriteText, "switch.pfc.xoff=64KB"), 1, "v1", all,
-			"small (none, dcqcn, fast) hold results that were made otherwise, and would be overwritten:\n  switches, pfc.xoff_bytes: 100000 there, 64000 here",
+			"small (none, dcqcn, fast) hold results of another configuration, which this run would overwrite:\n  switches, pfc.xoff_bytes: 100000 there, 64000 here",
 		},
 		"its constants": {
 			replaced("rai: line/100", "rai: line/50"), 1, "v2", all,
-			"small/fast holds results that were made otherwise, and would be overwritten:\n" +
-				"  controller's constants, rai: 400Mbps there, 800Mbps here\n  they are of pausenet v1, and this is v2",
+			"small/fast holds results of another configuration, which this run would overwrite:\n" +
+				"  controller's constants, rai: 400Mbps there, 800Mbps here\n  pausenet v1 made these results, and this is v2",
 		},
 		"the source": {replaced("size: 20KB", "size: 30KB"), 1, "v1", []string{"none"}, "traffic, flows listed: 2 (sha256 "},
 		"a fault": {
@@ -113,14 +113,14 @@ func TestOverwritesOdd(t *testing.T) {
 	}{
 		"no manifest": {
 			map[string]string{"flows.csv": ""},
-			"there is flows.csv and no manifest.json, which says what made it",
+			"there is flows.csv but no manifest.json, which would say what made it",
 		},
 		"somebody's file": {map[string]string{"notes.txt": ""}, ""},
 		"damaged":         {map[string]string{"manifest.json": "{"}, "manifest.json:1: unexpected end of JSON input"},
 		"killed":          {map[string]string{"manifest.json": `{"status": "running"}`, "ports.csv": ""}, ""},
 		"killed at its end": {
 			map[string]string{"manifest.json": `{"status": "running"}`, "summary.json": ""},
-			"made otherwise",
+			"another configuration",
 		},
 		"partial, of other two": {
 			map[string]string{"manifest.json": `{"status": "partial", "seed": 7}`},

@@ -23,17 +23,18 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// Suite is scenarios under several controllers each, run side by side as far as Jobs allows.
+// Suite runs scenarios under several controllers each, at most Jobs runs at a time.
 type Suite struct {
-	// Options are those of each run. Directory is the folder of all; which run it is, the suite fills in.
+	// Options apply to each run. Directory is the folder for all of them; the suite sets the fields that differ
+	// between runs.
 	runner.Options
 	Scenarios []Scenario
 	Jobs      int
-	// Figures are the formats (FigureFormats) in which each plot of the reports is written beside them. With svg,
-	// png and pdf each run's panels are drawn into figure.svg, figure.png and figure.pdf in its folder, too.
+	// Figures lists the formats (FigureFormats) in which each plot is written beside the reports. With svg, png and
+	// pdf, each run's panels also become figure.svg, figure.png and figure.pdf in its folder.
 	Figures []string
-	// Started is told of each run as it begins; what it returns is told of the run's progress, and then of its end.
-	// Both may be called from several goroutines.
+	// Started, if set, is called when a run starts. It returns functions that are called with the run's progress and
+	// at its end. Several goroutines may call them.
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
 }
 
@@ -42,13 +43,13 @@ type Scenario struct {
 	Scenario    *scenario.Scenario
 	Controllers []string
 	Seed        uint64
-	// Seeds are several, instead of Seed: each run is made under each, and reports have means over them.
+	// Seeds replaces Seed: each run is made under each seed, and reports show means over them.
 	Seeds     []uint64
-	Observers []runner.NewObserver // besides the suite's
+	Observers []runner.NewObserver // in addition to the suite's
 	Reported  bool                 // Run has written the report
 }
 
-// Places are where the runs of a scenario go: by seed, then by controller.
+// Places returns the folders of a scenario's runs, by seed and then by controller.
 func (s *Suite) Places(c *Scenario) []rundir.Place {
 	seeds := c.Seeds
 	if len(seeds) == 0 {
@@ -66,7 +67,7 @@ func (s *Suite) Places(c *Scenario) []rundir.Place {
 	return places
 }
 
-// processors is how many each run uses.
+// processors returns the number of processors for each run.
 func (s *Suite) processors() int {
 	runs := 0
 	for i := range s.Scenarios {
@@ -75,20 +76,20 @@ func (s *Suite) processors() int {
 	return workers.Share(s.Processors, min(s.Jobs, runs))
 }
 
-// RunPath is where a scenario's run under a controller goes, if there is one seed.
+// RunPath returns the folder of a scenario's run under a controller, if there is one seed.
 func (s *Suite) RunPath(c *Scenario, controller string) string {
 	return rundir.Place{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed, Controller: controller}.Path()
 }
 
-// ReportPath is where a scenario's report goes.
+// ReportPath returns the path of a scenario's report.
 func (s *Suite) ReportPath(scenario string) string {
 	return filepath.Join(s.Directory, scenario, rundir.ReportFile)
 }
 
-// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, nil for a run that came
-// to none, and every error, joined. Each scenario's report is written as soon as its runs have ended, whatever the
-// others came to. If a run panics, the others are cancelled, and then Run panics with the first panic: a
-// *blame.Carried, which its caller can recover from.
+// Run runs the suite. It returns the results in the order of scenarios, seeds and controllers, with nil for a failed
+// run, and every error, joined. It writes each scenario's report as soon as that scenario's runs have ended, even if
+// others fail. If a run panics, Run cancels the others and panics with the first panic: a *blame.Carried, from which
+// its caller can recover.
 func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,7 +103,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	results := make([][]*runner.Result, len(s.Scenarios))
 	errs := make([][]error, len(s.Scenarios))
 	reports := make([]error, len(s.Scenarios))
-	var all, reporting errgroup.Group // no error of theirs: every one is told, not the first alone
+	var all, reporting errgroup.Group // collects every error, not only the first
 	all.SetLimit(max(s.Jobs, 1))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
@@ -145,7 +146,7 @@ func (s *Suite) folder(c *Scenario) (*files.Folder, error) {
 	return files.OpenFolder(s.Directory, filepath.Join(s.Directory, c.Scenario.Name))
 }
 
-// removeReport removes the pages and figures that an earlier command wrote about runs that are to be others.
+// removeReport removes pages and figures that an earlier command wrote about runs that are about to be replaced.
 func (s *Suite) removeReport(c *Scenario) error {
 	folder, err := s.folder(c)
 	if err != nil {
@@ -175,14 +176,14 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun fun
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%s under %s: %w", c.Scenario.Name, filepath.ToSlash(at.Below()), err)
 	}
-	if r != nil { // what a suite of many runs need not keep: points, which are in files, and each seed's flows
+	if r != nil { // drop what a suite of many runs need not keep: points, which are in files, and each seed's flows
 		r.Scenario, r.Panels = c.Scenario, nil
 	}
 	ended(r, err)
 	return r, err
 }
 
-// writeReport writes the report from the files that the runs left, as pausenet report does later.
+// writeReport writes the report from the runs' files, as pausenet report does.
 func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 	list := &rundir.Runs{Scenario: c.Scenario.Name, Version: s.Version, Command: s.Command}
 	var have []rundir.Place
@@ -208,8 +209,8 @@ func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 	return rundir.WriteJSON(folder, rundir.RunsFile, list)
 }
 
-// writePublished writes published.json if the scenario has published tables, and gives the summaries the claims that
-// compare runs.
+// writePublished writes published.json if the scenario has published tables, and adds claims that compare runs to the
+// summaries.
 func (s *Suite) writePublished(c *Scenario, results []*runner.Result) error {
 	runs := runner.Summaries(results)
 	all := measure.Claims(c.Scenario.Published, measure.Measurements(runs))

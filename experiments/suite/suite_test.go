@@ -251,7 +251,7 @@ func TestOldFolders(t *testing.T) {
 	}
 	got := strings.Join(all[0].Missing(), "\n")
 	for _, want := range []string{
-		"no panels.csv, so there are no plots over time of this run: run it again",
+		"no panels.csv, so the report has no plots over time of this run: run it again",
 		"no links.csv", "no flows.csv",
 	} {
 		if !strings.Contains(got, want) {
@@ -274,8 +274,8 @@ func TestOldFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = strings.Join(all[0].Missing(), "\n")
-	if !strings.Contains(got, "none: no summary.json, the run is still going on or was killed") ||
-		!strings.Contains(got, "swift: the run is gone") {
+	if !strings.Contains(got, "none: no summary.json, because the run is still going on or was killed") ||
+		!strings.Contains(got, "swift: the run is missing") {
 		t.Errorf("%s", got)
 	}
 	// Runs of another command are named, not mixed in.
@@ -283,7 +283,7 @@ func TestOldFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all, err = results.Read(folder); err != nil || len(all[0].Notes) != 1 ||
-		!strings.Contains(all[0].Notes[0], "none is of another command") {
+		!strings.Contains(all[0].Notes[0], "none belongs to another command") {
 		t.Errorf("%v, %v", all[0].Notes, err)
 	}
 	if err := os.RemoveAll(filepath.Join(folder, "dcqcn")); err != nil {
@@ -292,7 +292,7 @@ func TestOldFolders(t *testing.T) {
 	if _, err := results.Read(folder); err == nil || !strings.Contains(err.Error(), "nothing to show") {
 		t.Errorf("%v", err)
 	}
-	if _, err := results.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run's folder in it") {
+	if _, err := results.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run in this folder") {
 		t.Errorf("%v", err)
 	}
 }
@@ -306,8 +306,8 @@ func TestDamaged(t *testing.T) {
 		{"flows.csv", "flow,tag", "flow,label", "flows.csv:1: column tag is missing"},
 		{"flows.csv", "0,incast,h0,h7,60000,0,", "0,incast,h0,h7,60000,0,x", "flows.csv:2: fct_ns is \"x"},
 		{"links.csv", "40000000000", "40Gbps", "links.csv:2: rate_bps is \"40Gbps\", not a whole number"},
-		{"panels.csv", "\n0,0,0,", "\n7,0,0,", "panels.csv:2: there is no series 0 of panel 7"},
-		{"panels.csv", "\n0,0,0,", "\n0,0,999999999,", "panels.csv:3: time goes back"},
+		{"panels.csv", "\n0,0,0,", "\n7,0,0,", "panels.csv:2: the manifest's configuration has no series 0 of panel 7"},
+		{"panels.csv", "\n0,0,0,", "\n0,0,999999999,", "panels.csv:3: the time decreases"},
 		{"panels.csv", "\n0,0,0,0", "\n0,0,0,NaN", "panels.csv:2: value is \"NaN\""},
 		{"summary.json", "{\n", "{\n}", "summary.json:2: invalid character"},
 		{"summary.json", `"seed": 1`, `"seed": "one"`, "summary.json:5: seed is a string"},
@@ -368,7 +368,7 @@ func TestCompareFolders(t *testing.T) {
 		t.Fatalf("%q", names)
 	}
 	if len(v.Findings) != 1 || v.Findings[0] != names[0]+" and "+names[2]+
-		" are equal, frame by frame: their fingerprints are the same." {
+		" are equal frame by frame: their fingerprints are the same." {
 		t.Errorf("%q", v.Findings)
 	}
 	differ := map[string][]string{}

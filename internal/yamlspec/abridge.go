@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a message repeats of a file, in bytes: of a word, which may be a path, and of all of it.
+// Limits, in bytes, on the parts of a file that a message repeats: on a word, which may be a path, and on the whole
+// message.
 const (
 	longestWord    = 512
 	longestMessage = 8192
 )
 
-// abridge cuts what is too long to be read out of the middle of a message, such as a key of a megabyte that it repeats.
+// abridge shortens long words in a message, such as a key of a megabyte, by removing their middle.
 func abridge(message string) string {
 	if len(message) <= longestWord {
 		return message
@@ -34,7 +35,7 @@ func abridge(message string) string {
 	return middle(b.String(), longestMessage)
 }
 
-// middle is a text without its middle if that makes it no longer than so many bytes.
+// middle removes the middle of a text that is longer than most bytes.
 func middle(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// plain are scalars that need no quotes within a flow collection, whatever stands around them.
+// plain matches scalars that never need quotes within a flow collection.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_+./-][A-Za-z0-9_+./%-]*$`)
 
-// Flow is v on one line, as a setting's value or an item of a list in brackets may be written: "{name: a, set: {g:
+// Flow returns v on one line, as a setting's value or an item of a list in brackets is written: "{name: a, set: {g:
 // 1/16}}".
 func (v *Value) Flow() string {
 	switch {
@@ -18,7 +18,8 @@ func (v *Value) Flow() string {
 	case v.kind == scalar && plain.MatchString(v.text):
 		return v.text
 	case v.kind == scalar:
-		text, _ := json.Marshal(v.text) // a string is always marshalled, and YAML's double quotes take JSON's escapes
+		// a string can always be marshalled, and YAML's double quotes accept JSON's escapes
+		text, _ := json.Marshal(v.text)
 		return string(text)
 	case v.kind == sequence:
 		items := make([]string, len(v.items))

@@ -6,28 +6,27 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxSteps bounds what the parser does beside its one way over the tokens. Of n keys of a mapping it copies the n-1
-// behind the first, then the n-2 behind the second; for a value that is left out it moves all tokens that follow by
-// one; and so for each document of a file. What it copies or moves is counted in pointers, a tenth of a second's worth
-// in all.
+// maxSteps limits the parser's work that is not linear in the number of tokens. Of n keys of a mapping, it copies the
+// n-1 after the first, then the n-2 after the second, and so on. For each empty value and each document it moves all
+// tokens that follow. maxSteps counts copied and moved pointers, and takes a tenth of a second.
 const maxSteps = 1 << 26
 
-// keySteps are the steps of one key copied once, which is into new memory.
+// keySteps is the cost of copying one key, which needs new memory.
 const keySteps = 8
 
-// maxKeys is how many keys a mapping can have before they are too many.
+// maxKeys is the number of keys that a mapping can have within maxSteps.
 const maxKeys = 4096 // keySteps * maxKeys * maxKeys / 2 is maxSteps
 
-// gauge looks at the tokens of a file, in their order, before the parser does: whether they nest deeper than it may go,
-// and whether they take it too long.
+// gauge checks the tokens of a file before the parser reads them. It rejects files that nest too deep or take the
+// parser too long.
 type gauge struct {
 	tokens token.Tokens
-	blocks []block // collections without brackets, from the outermost
-	flows  []bool  // collections in brackets: whether it is a mapping
+	blocks []block // open collections without brackets, from the outermost
+	flows  []bool  // open collections in brackets: whether each is a mapping
 	line   int
-	onLine int // what nests in a line without brackets: "- - - -"
+	onLine int // nesting on one line without brackets: "- - - -"
 
-	keys, moves int // steps, for keys and for the rest
+	keys, moves int // steps for keys, and other steps
 }
 
 // block is a collection without brackets.
@@ -37,7 +36,7 @@ type block struct {
 	entries  int
 }
 
-// refuse is the first token at which the file is too much, and what is wrong; nil if it is not.
+// refuse returns the first token at which the file exceeds a limit, and the error; nil if there is none.
 func (g *gauge) refuse() (*token.Token, string) {
 	for i, tk := range g.tokens {
 		if tk.Position == nil {
@@ -49,11 +48,11 @@ func (g *gauge) refuse() (*token.Token, string) {
 		g.take(i, tk)
 		switch {
 		case len(g.blocks)+len(g.flows) > maxNested, g.onLine > maxNested:
-			return tk, fmt.Sprintf("nested more than %d deep", maxNested)
+			return tk, fmt.Sprintf("nested more than %d levels deep: flatten the file", maxNested)
 		case g.keys > maxSteps:
-			return tk, fmt.Sprintf("too many keys: a mapping may have %d, and of several that large each fewer", maxKeys)
+			return tk, fmt.Sprintf("too many keys: a mapping may have %d keys, and fewer if several mappings are that large", maxKeys)
 		case g.moves > maxSteps:
-			return tk, "too many values that are left empty, or documents, for a file of this length"
+			return tk, "too many empty values or documents for a file of this length"
 		}
 	}
 	return nil, ""
@@ -89,7 +88,7 @@ func (g *gauge) take(i int, tk *token.Token) {
 			g.emptyInFlow(i)
 			break
 		}
-		column := tk.Position.Column // of ": value" below "? key"
+		column := tk.Position.Column // for ": value" below "? key"
 		if i > 0 && g.tokens[i-1].Position != nil && g.tokens[i-1].Position.Line == tk.Position.Line {
 			column = g.tokens[i-1].Position.Column
 		}
@@ -107,7 +106,7 @@ func (g *gauge) take(i int, tk *token.Token) {
 
 // entry counts an entry of a collection without brackets.
 func (g *gauge) entry(column int, sequence bool) {
-	// An item may stand in the column of the key that it belongs to, and no key in that of an item.
+	// An item may start in the column of the key that it belongs to, but a key never in the column of an item.
 	for n := len(g.blocks); n > 0; n = len(g.blocks) {
 		top := g.blocks[n-1]
 		if top.column < column || top.column == column && (!top.sequence || sequence) {
@@ -126,14 +125,14 @@ func (g *gauge) entry(column int, sequence bool) {
 	g.blocks[n-1].entries++
 }
 
-// empty counts an entry of a column whose value is left out.
+// empty counts an entry of a column whose value is empty.
 func (g *gauge) empty(i, column int) {
 	for _, next := range g.tokens[i+1:] {
 		if next.Type == token.CommentType || next.Position == nil {
 			continue
 		}
 		p := next.Position
-		// "key:" and below it "- item"
+		// "key:", followed by "- item" below it
 		item := next.Type == token.SequenceEntryType && g.tokens[i].Type == token.MappingValueType
 		if p.Line == g.line || p.Column > column || p.Column == column && item {
 			return
@@ -143,7 +142,7 @@ func (g *gauge) empty(i, column int) {
 	g.moves += len(g.tokens) - i
 }
 
-// emptyInFlow counts a value that is left out before a comma or a bracket.
+// emptyInFlow counts an empty value before a comma or a bracket.
 func (g *gauge) emptyInFlow(i int) {
 	if i+1 < len(g.tokens) {
 		if next := g.tokens[i+1].Type; next == token.CollectEntryType || next == token.MappingEndType ||

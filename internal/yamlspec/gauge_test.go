@@ -90,7 +90,7 @@ func TestGauge(t *testing.T) {
 		want    string
 	}{
 		{"keys", maxKeys, ""},
-		{"keys", maxKeys + 2, "spec.yaml:4097:6: too many keys: a mapping may have 4096, and of several that large each fewer"},
+		{"keys", maxKeys + 2, "spec.yaml:4097:6: too many keys: a mapping may have 4096 keys, and fewer if several mappings are that large"},
 		{"keys with notes", maxKeys, ""},
 		{"explicit keys", maxKeys + 2, "too many keys"},
 		{"items of mappings", many, ""},
@@ -101,11 +101,11 @@ func TestGauge(t *testing.T) {
 		{"notes", many, ""},
 		{"texts", many, ""},
 		{"empty keys", 1000, ""},
-		{"empty keys", many, "too many values that are left empty"},
-		{"empty items", many, "too many values that are left empty"},
-		{"empty in a flow", many, "too many values that are left empty"},
-		{"a set", many, "too many values that are left empty"},
-		{"documents", many, "too many values that are left empty, or documents, for a file of this length"},
+		{"empty keys", many, "too many empty values or documents"},
+		{"empty items", many, "too many empty values or documents"},
+		{"empty in a flow", many, "too many empty values or documents"},
+		{"a set", many, "too many empty values or documents"},
+		{"documents", many, "too many empty values or documents for a file of this length"},
 	} {
 		r := new(Report)
 		r.Parse("spec.yaml", []byte(entries[c.entries](c.n)))

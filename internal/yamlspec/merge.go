@@ -2,9 +2,8 @@ package yamlspec
 
 import "slices"
 
-// Over is v laid over base: the mapping base with v's values, key by key and all the way down. Anything else than a
-// mapping replaces what it is laid over; an absent v changes nothing. Each value keeps the place that it comes from.
-// Neither v nor base changes.
+// Over returns the mapping base with v's values merged into it, recursively. A value that is not a mapping replaces
+// the one in base; an absent v changes nothing. Each value keeps its position. Neither v nor base changes.
 func (v *Value) Over(base *Value) *Value {
 	switch {
 	case v == nil || v.kind == null:

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// maxRange bounds the names that one sequence shorthand stands for.
+// maxRange limits the names of one sequence.
 const maxRange = 1 << 16
 
-// Name is a name in a file and where it stands.
+// Name is a name in a file and its position.
 type Name struct {
 	Text string
 	At   *Value
 }
 
-// Names decodes a name, a list of names, or a sequence shorthand: "H2..H15" is H2, H3, ... H15.
+// Names decodes a name, a list of names, or a sequence: "H2..H15" is H2, H3, ... H15.
 func (v *Value) Names() []Name {
 	var names []Name
 	for _, item := range v.Items() {
@@ -35,15 +35,15 @@ func (v *Value) Names() []Name {
 			names = append(names, Name{Text: n, At: item})
 		}
 		if len(names) > maxRange {
-			item.Errorf("more than %d names in one list", maxRange)
+			item.Errorf("more than %d names in one list: shorten it", maxRange)
 			return nil
 		}
 	}
 	return names
 }
 
-// Expand is the names that a sequence shorthand stands for: "H2..H4" is H2, H3, H4. Leading zeros are kept: "n01..n12".
-// Text without ".." stands for itself. An equal end behind a dot is of each: "h0.2..h7.2" is h0.2, h1.2, ... h7.2.
+// Expand returns the names of a sequence: "H2..H4" is H2, H3, H4. It keeps leading zeros: "n01..n12". Text without
+// ".." is a single name. An equal suffix after a dot applies to each name: "h0.2..h7.2" is h0.2, h1.2, ... h7.2.
 func Expand(s string) ([]string, error) {
 	left, right, found := strings.Cut(s, "..")
 	if !found {
@@ -67,7 +67,7 @@ func Expand(s string) ([]string, error) {
 	to, err2 := strconv.Atoi(last)
 	switch {
 	case err != nil || err2 != nil || to-from >= maxRange:
-		return nil, fmt.Errorf("sequence %q is longer than %d names", s, maxRange)
+		return nil, fmt.Errorf("sequence %q has more than %d names", s, maxRange)
 	case to < from:
 		return nil, fmt.Errorf("sequence %q runs backwards: write %s%s..%s%s", s, leftWord, last, leftWord, first)
 	}
@@ -82,16 +82,16 @@ func Expand(s string) ([]string, error) {
 	return names, nil
 }
 
-// splitNumber parts a name from the number at its end.
+// splitNumber splits a name from the number at its end.
 func splitNumber(s string) (word, number string) {
 	word = strings.TrimRight(s, "0123456789")
 	return word, s[len(word):]
 }
 
-// otherRange matches ranges as other tools write them: h[1-3], h{1..3}, h1-h3, h1-3.
+// otherRange matches ranges in the notation of other tools: h[1-3], h{1..3}, h1-h3, h1-3.
 var otherRange = regexp.MustCompile(`^([A-Za-z_-]*[A-Za-z_])[\[{]?([0-9]+)(?:-|\.\.\.?|:)(?:[A-Za-z_-]*[A-Za-z_])?([0-9]+)[\]}]?$`)
 
-// Suggest is the end of a message about an unknown name: ": did you mean ...?" if one of the candidates is near,
+// Suggest returns the end of a message about an unknown name: ": did you mean ...?" if a candidate is similar,
 // otherwise the candidates if they are few, otherwise nothing.
 func Suggest(name string, candidates []string) string {
 	if m := otherRange.FindStringSubmatch(name); m != nil && slices.Contains(candidates, m[1]+m[2]) &&
@@ -110,8 +110,8 @@ func Suggest(name string, candidates []string) string {
 	return ""
 }
 
-// seriesOf is the range of the candidates that are a name's word with another number, "h0..h15" for "h16"; "" if they
-// are fewer than three.
+// seriesOf returns the range of candidates that differ from a name in the number only, "h0..h15" for "h16"; "" if
+// there are fewer than three.
 func seriesOf(name string, candidates []string) string {
 	word, number := splitNumber(name)
 	if word == "" || number == "" {
@@ -120,7 +120,7 @@ func seriesOf(name string, candidates []string) string {
 	count, least, most := 0, math.MaxInt, -1
 	for _, c := range candidates {
 		if own, digits := splitNumber(c); own == word && digits != "" {
-			n, _ := strconv.Atoi(digits) // an error: too long to be a node's
+			n, _ := strconv.Atoi(digits) // an error means that it is too long for a node's number
 			count, least, most = count+1, min(least, n), max(most, n)
 		}
 	}
@@ -130,14 +130,14 @@ func seriesOf(name string, candidates []string) string {
 	return fmt.Sprintf("%s%d..%s%d", word, least, word, most)
 }
 
-// Nearest is the candidate that name is most likely a slip of, "" if none is near.
+// Nearest returns the candidate that a misspelled name most likely means, or "" if none is similar.
 func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", 1+max(1, (len(name)+1)/3)
 	lower := strings.ToLower(name)
 	for _, c := range candidates {
 		other := strings.ToLower(c)
 		d := distance(lower, other)
-		// A word left unfinished ("prio" for "priorities") is near, whatever is missing.
+		// An unfinished word ("prio" for "priorities") is similar, however much is missing.
 		if len(lower) >= 3 && len(other) > len(lower) && strings.HasPrefix(other, lower) {
 			d = min(d, 1)
 		}
@@ -148,8 +148,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete, replace or swap with the next to get from a to b (optimal string
-// alignment), cut off for texts too long to be names.
+// distance returns the number of letters to insert, delete, replace or swap to get from a to b (optimal string
+// alignment). It shortens texts that are too long for names.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

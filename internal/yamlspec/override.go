@@ -7,27 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// SettingName is the file name that problems of Override carry: the command-line flag that settings come from.
+// SettingName is the file name in problems of Override: the command-line flag of the settings.
 const SettingName = "--set"
 
-// Override is v with one place changed, as "--set path=value" asks for: "switch.pfc.xoff=256KB", "flows.2.count=10". A
-// list item is chosen by its index, or by its tag or name ("flows.burst.count=10", all items of that tag); "+" adds one
-// at the end ("controllers.+=none"). Mappings on the way that are missing are made, and so is a list that "+" adds to;
-// whether the keys are known is the decoder's to say, and it will point into the setting. v itself does not change.
-// Problems are reported; the result is v then. Names that have dots in them, and are one word of a path all the same,
-// are told as whole.
+// Override returns v with one value changed, as "--set path=value" says: "switch.pfc.xoff=256KB", "flows.2.count=10".
+//
+// A path selects a list item by its index, or by its tag or name ("flows.burst.count=10" for all items with that tag).
+// "+" appends an item ("controllers.+=none"). Override creates missing mappings on the path, and a list for "+". It
+// does not check keys: the decoder does, and its problems point into the setting.
+//
+// v itself does not change. Override reports problems, and returns v in that case. whole lists names with dots that
+// are one word of a path.
 func (v *Value) Override(setting string, whole ...string) *Value {
 	s := v.Report().open(SettingName, setting)
 	path, text, found := strings.Cut(setting, "=")
 	if !found || strings.TrimSpace(path) == "" || strings.ContainsRune(setting, '\n') {
-		s.problem(1, 1, utf8.RuneCountInString(setting), "a setting is path=value, such as switch.pfc.xoff=256KB")
+		s.problem(1, 1, utf8.RuneCountInString(setting), "a setting must be path=value, such as switch.pfc.xoff=256KB")
 		return v
 	}
 	if strings.TrimSpace(text) == "" {
-		s.problem(1, utf8.RuneCountInString(setting), 1, "a value is missing after the equals sign")
+		s.problem(1, utf8.RuneCountInString(setting), 1, "the value after the equals sign is missing")
 		return v
 	}
-	// Blanks in the path's place keep the value's columns those of the setting.
+	// Blanks in place of the path keep the columns of the value.
 	value := s.parse(strings.Repeat(" ", utf8.RuneCountInString(path)+1) + text)
 	if value == nil {
 		return v
@@ -35,7 +37,7 @@ func (v *Value) Override(setting string, whole ...string) *Value {
 	return v.Change(&Value{kind: scalar, text: path, source: s, line: 1, column: 1}, value, whole...)
 }
 
-// words are those of a path.
+// words splits a path into its words.
 func words(path string, whole []string) []string {
 	words := strings.Split(path, ".")
 	for i := range words {
@@ -48,8 +50,8 @@ func words(path string, whole []string) []string {
 	return words
 }
 
-// Change is v with one place changed to value. path, a scalar, names the place as settings of Override do. v itself
-// does not change. Problems are reported; the result is v then.
+// Change returns v with one value changed. path, a scalar, names it as settings of Override do. v itself does not
+// change. Change reports problems, and returns v in that case.
 func (v *Value) Change(path, value *Value, whole ...string) *Value {
 	var parts []*Value
 	column := path.column
@@ -60,7 +62,7 @@ func (v *Value) Change(path, value *Value, whole ...string) *Value {
 			width: max(1, width),
 		}
 		if part.text == "" {
-			part.Errorf("a word is missing in the path")
+			part.Errorf("the path has an empty word: remove a dot or add the word")
 			return v
 		}
 		parts = append(parts, part)
@@ -74,7 +76,7 @@ func (v *Value) Change(path, value *Value, whole ...string) *Value {
 	return changed
 }
 
-// addItem is the word of a path that stands for an item behind a list's last.
+// addItem is the word of a path that appends an item to a list.
 const addItem = "+"
 
 func (v *Value) override(path []*Value, value *Value) *Value {
@@ -82,7 +84,7 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 		return value
 	}
 	part := path[0]
-	changed := *v // Copied on the way down: aliases share parts of the tree.
+	changed := *v // Copy each value on the path, because aliases share parts of the tree.
 	switch v.kind {
 	case broken:
 	case null:
@@ -92,7 +94,7 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 		}
 		return changed.override(path, value)
 	case scalar:
-		part.Errorf("%q goes into %q, which is a single value (%s)", part.text, v.text, v.where())
+		part.Errorf("%q is below %q, which is a single value (%s): remove it from the path", part.text, v.text, v.where())
 		return v
 	case sequence:
 		changed.items = slices.Clone(v.items)
@@ -119,7 +121,7 @@ func (v *Value) override(path []*Value, value *Value) *Value {
 	return &changed
 }
 
-// named is the indexes of the items whose tag or name is this, and the names that there are.
+// named returns the indexes of the items with a tag or name, and all names of the list.
 func (v *Value) named(word string) (chosen []int, names []string) {
 	for i, item := range v.items {
 		for _, key := range []string{"tag", "name", "title"} {
@@ -137,7 +139,7 @@ func (v *Value) named(word string) (chosen []int, names []string) {
 	return chosen, names
 }
 
-// choose is the indexes of the items that part means.
+// choose returns the indexes of the items that part selects.
 func (v *Value) choose(part *Value) []int {
 	chosen, names := v.named(part.text)
 	if len(chosen) > 0 {
@@ -148,15 +150,15 @@ func (v *Value) choose(part *Value) []int {
 	case err != nil:
 		part.Errorf("no item %q in the list (%s)%s", part.text, v.where(), Suggest(part.text, names))
 	case i < 0 || i >= len(v.items):
-		part.Errorf("the list (%s) has %d items: 0..%d", v.where(), len(v.items), len(v.items)-1)
+		part.Errorf("the list (%s) has only %d items: choose from 0..%d", v.where(), len(v.items), len(v.items)-1)
 	default:
 		return []int{i}
 	}
 	return nil
 }
 
-// Places are the places that Change would change, each as its path with the items of lists by index: "flows.burst.size"
-// is "flows.2.size". A path that fits nowhere has none.
+// Places returns the paths that Change would change, with list items by index: "flows.burst.size" becomes
+// "flows.2.size". It returns none if the path does not exist.
 func (v *Value) Places(path string) []string {
 	places := []string{""}
 	at := []*Value{v}
@@ -181,7 +183,7 @@ func (v *Value) Places(path string) []string {
 	return places
 }
 
-// indexes are the items of a list that a word means, as words.
+// indexes returns the indexes of the list items that a word selects, as words.
 func (v *Value) indexes(word string) []string {
 	chosen, _ := v.named(word)
 	if i, err := strconv.Atoi(word); len(chosen) == 0 && err == nil && i >= 0 && i < len(v.items) {
@@ -198,7 +200,7 @@ func (v *Value) where() string {
 	return v.source.name + " line " + strconv.Itoa(v.line)
 }
 
-// With is the mapping v with the value of key replaced, or added. v itself does not change.
+// With returns the mapping v with the value of key replaced or added. v itself does not change.
 func (v *Value) With(key string, value *Value) *Value {
 	changed := *v
 	changed.fields = slices.Clone(v.fields)

@@ -16,26 +16,26 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Bounds on a file. The parser is recursive and an alias can be used many times, so a small hostile file could
-// exhaust the stack (which no recover catches) or the memory.
+// Limits on a file. The parser is recursive and an alias can be used many times, so a small hostile file could exhaust
+// the stack (which recover cannot catch) or the memory.
 const (
 	maxBytes  = 4 << 20
 	maxNested = 64
 	maxValues = 1 << 20
 )
 
-// SpecFile is what Parse reads.
+// SpecFile limits the files that Parse reads.
 var SpecFile = files.Kind{Name: "a scenario, topology or sweep", Most: maxBytes}
 
-// byteOrderMark is what some editors begin a file in UTF-8 with, which says nothing.
+// byteOrderMark is the prefix that some editors write to files in UTF-8. Parse ignores it.
 var byteOrderMark = []byte("\ufeff")
 
-// Parse reads the one YAML document in data; an empty one is an empty mapping. Mistakes are reported to r; after a
-// syntax error the tree is nil. Parse never panics.
+// Parse reads the YAML document in data; an empty file is an empty mapping. It reports mistakes to r, and returns nil
+// after a syntax error. Parse never panics.
 func (r *Report) Parse(name string, data []byte) *Value {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if len(data) > maxBytes {
-		r.Problem(name, fmt.Sprintf("the file has %d bytes; a spec has at most %d", len(data), maxBytes))
+		r.Problem(name, fmt.Sprintf("the file has %d bytes, but a spec may have at most %d", len(data), maxBytes))
 		return nil
 	}
 	text := string(data)
@@ -44,17 +44,17 @@ func (r *Report) Parse(name string, data []byte) *Value {
 
 func (s *source) parse(text string) (root *Value) {
 	before := s.report.Count()
-	// The parser has had panics on malformed input. A spec file must never take the program down.
+	// The parser has panicked on malformed input. A spec file must never crash the program.
 	defer func() {
 		if v := recover(); v != nil {
 			if s.report.Count() == before {
-				s.problem(0, 0, 0, fmt.Sprintf("not YAML that can be read (%v)", v))
+				s.problem(0, 0, 0, fmt.Sprintf("the file is not valid YAML (%v)", v))
 			}
 			root = nil
 		}
 	}()
 	if !utf8.ValidString(text) {
-		s.problem(0, 0, 0, "not a text file in UTF-8")
+		s.problem(0, 0, 0, "the file is not text in UTF-8: save it in that encoding")
 		return nil
 	}
 	tokens := lexer.Tokenize(text)
@@ -62,7 +62,7 @@ func (s *source) parse(text string) (root *Value) {
 		s.problem(tk.Position.Line, tk.Position.Column, 1, why)
 		return nil
 	}
-	// Duplicate keys are reported here, with all other mistakes, and not by the parser, which stops at the first.
+	// The parser would stop at the first duplicate key. Report them here with all other mistakes instead.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		var e yaml.Error
@@ -70,7 +70,7 @@ func (s *source) parse(text string) (root *Value) {
 			at := e.GetToken().Position
 			why := e.GetMessage()
 			if strings.HasPrefix(why, "found character '\t'") {
-				why = "a tab: indent with spaces, YAML takes no tabs there"
+				why = "YAML does not allow tabs here: indent with spaces"
 			}
 			s.problem(at.Line, at.Column, 1, why)
 		} else {
@@ -90,7 +90,7 @@ func (s *source) parse(text string) (root *Value) {
 		}
 		if root != nil {
 			line, column, width := place(doc.Body)
-			s.problem(line, column, width, "a second document: a spec is one")
+			s.problem(line, column, width, "the file has a second document, but a spec is a single one: remove it")
 			break
 		}
 		root = c.value(doc.Body, 0)
@@ -105,10 +105,10 @@ func (s *source) parse(text string) (root *Value) {
 	return root
 }
 
-// settle puts tokens where they stand: behind a tab or a tag the lexer counts columns too low. A token stands in its
-// line behind the one before it. It comes after the parser, which takes indentation from the columns.
+// settle corrects the columns of tokens, because the lexer counts columns too low after a tab or a tag. A token
+// follows the previous one in its line. It runs after the parser, which takes indentation from the columns.
 func settle(tokens token.Tokens, lines []string) {
-	number, rest, column := 0, "", 1 // of the line, what of it is to come and where that begins
+	number, rest, column := 0, "", 1 // the current line, its remaining text, and the column of that
 	for _, tk := range tokens {
 		if tk.Position == nil || tk.Position.Line < 1 || tk.Position.Line > len(lines) {
 			continue
@@ -128,7 +128,7 @@ func settle(tokens token.Tokens, lines []string) {
 	}
 }
 
-// converter turns the parser's tree into Values: anchors and merges resolved, positions kept.
+// converter turns the parser's tree into Values. It resolves anchors and merges, and keeps positions.
 type converter struct {
 	*source
 	anchors  map[string]*Value
@@ -136,7 +136,7 @@ type converter struct {
 	tooLarge bool
 }
 
-// value converts n. What cannot be used is reported and becomes a broken value.
+// value converts n. It reports a node that cannot be used, and returns a broken value for it.
 func (c *converter) value(n ast.Node, depth int) *Value {
 	v := &Value{source: c.source, kind: broken}
 	v.line, v.column, v.width = place(n)
@@ -173,13 +173,13 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 		name := n.Value.GetToken().Value
 		x := c.anchors[name]
 		if x == nil {
-			v.Errorf("no anchor &%s above", name)
+			v.Errorf("no anchor &%s before this alias: define it first", name)
 			return v
 		}
-		// The tree shares the part, yet a decoder walks it each time: count it each time.
+		// The tree shares the part, but a decoder walks it each time, so count it each time.
 		if c.count += x.size(); c.count > maxValues {
 			c.tooLarge = true
-			v.Errorf("too large for a spec once its aliases are expanded")
+			v.Errorf("too large for a spec after its aliases are expanded: use fewer aliases")
 			return v
 		}
 		return x
@@ -190,12 +190,12 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 	case ast.ScalarNode:
 		v.kind, v.text = scalar, n.GetToken().Value
 	default:
-		v.Errorf("a spec has no use for this kind of YAML")
+		v.Errorf("a spec cannot use this kind of YAML: write texts, numbers, lists and mappings")
 	}
 	return v
 }
 
-// building is a mapping as it is converted, with its fields by key.
+// building is a mapping during conversion, with its fields by key.
 type building struct {
 	*Value
 	index map[string]int
@@ -226,10 +226,10 @@ func (c *converter) field(into *building, entry *ast.MappingValueNode, depth int
 	switch {
 	case !there:
 		into.add(field{key: key, value: value})
-	case into.fields[i].merged: // A mapping's own keys win over merged ones.
+	case into.fields[i].merged: // A mapping's own keys override merged ones.
 		into.fields[i] = field{key: key, value: value}
 	default:
-		key.Errorf("key %q stands here twice (first in line %d)", key.text, into.fields[i].key.line)
+		key.Errorf("key %q is set twice (first in line %d): remove one", key.text, into.fields[i].key.line)
 	}
 }
 
@@ -241,7 +241,7 @@ func (c *converter) merge(into *building, n ast.Node, depth int) {
 	}
 	for _, part := range parts {
 		if part.kind != mapping && part.kind != broken {
-			from.Errorf("<< merges mappings only")
+			from.Errorf("<< can merge mappings only")
 			return
 		}
 		for _, f := range part.fields {
@@ -253,11 +253,11 @@ func (c *converter) merge(into *building, n ast.Node, depth int) {
 	}
 }
 
-// place is where n begins and how many characters of its first line it covers.
+// place returns the position of n and the number of characters of its first line that it covers.
 func place(n ast.Node) (line, column, width int) {
 	switch x := n.(type) {
 	case *ast.MappingNode:
-		// A block mapping's own token is the colon of its first entry; its first key is what a reader sees.
+		// A block mapping's own token is the colon of its first entry, but a reader looks for its first key.
 		if !x.IsFlowStyle && len(x.Values) > 0 {
 			return place(x.Values[0])
 		}

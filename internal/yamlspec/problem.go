@@ -10,10 +10,10 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// maxProblems bounds the mistakes kept of one reading: past it the file is not what its reader thinks it is.
+// maxProblems limits the mistakes of one reading. More of them mean that the file is of another kind.
 const maxProblems = 50
 
-// maxExcerpt is the widest source line, in characters, that an excerpt shows whole.
+// maxExcerpt is the width of the longest source line, in characters, that an excerpt shows in full.
 const maxExcerpt = 120
 
 // Problem is one mistake in a file.
@@ -23,12 +23,12 @@ type Problem struct {
 	Column  int // in characters from 1
 	Width   int // characters to underline, at least 1
 	Message string
-	// of the value or key, as --set names places: "flows.2.size"; empty: the file itself, or no place of its tree
+	// of the value or key, in the form of --set: "flows.2.size"; empty: the whole file, or text that is no value
 	Path    string
-	Source  string // the line, or of one that is very long what is about the place
-	skipped int    // characters of the line before Source
-	given   int    // Column as it was reported, which may be behind the line's end
-	order   int    // of the file among those read, so that problems sort by file
+	Source  string // the line, or the part of a very long line around the mistake
+	skipped int    // number of characters of the line before Source
+	given   int    // Column as reported, which may be after the line's end
+	order   int    // number of the file among those read, by which problems are sorted
 }
 
 // Error is the place and the message, and below it the line with carets under the spot:
@@ -64,10 +64,10 @@ func (p Problem) Error() string {
 		strings.Repeat(" ", len(number)), strings.Repeat(" ", column), strings.Repeat("^", width))
 }
 
-// Problems are the mistakes of one reading, by file and place.
+// Problems holds the mistakes of one reading, sorted by file and position.
 type Problems []Problem
 
-// Error is every problem, one after the other.
+// Error returns the texts of all problems, one after the other.
 func (ps Problems) Error() string {
 	texts := make([]string, len(ps))
 	for i, p := range ps {
@@ -76,11 +76,11 @@ func (ps Problems) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Report collects the problems of one reading, which may span files (a scenario and its topology).
+// Report collects the problems of one reading, which may cover several files (a scenario and its topology).
 type Report struct {
 	// Elsewhere, if set, returns the full paths at which an unknown key would be known.
 	Elsewhere func(key string) []string
-	// Sources are where files are read from that a file names; nil: from where they are.
+	// Sources reads the files that a file names; nil: reads them from disk.
 	Sources *files.Sources
 
 	problems Problems
@@ -88,7 +88,7 @@ type Report struct {
 	dropped  int
 }
 
-// Err is everything that was reported, nil if nothing was.
+// Err returns all reported problems, or nil if there are none.
 func (r *Report) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -110,13 +110,13 @@ func (r *Report) Err() error {
 	return ps
 }
 
-// Count is how many problems were reported, for a decoder that goes on only if a part was fine.
+// Count returns the number of reported problems, for decoders that continue only after a part without mistakes.
 func (r *Report) Count() int { return len(r.problems) + r.dropped }
 
-// wants says that a problem is to be kept: it is a new one, and there is room. It looks at no line, since there may be
-// many problems in a very long one.
+// wants reports whether to keep a problem: it is new, and there is room. It reads no lines, because a very long line
+// may have many problems.
 func (r *Report) wants(p *Problem) bool {
-	// Shared parts (anchors, a name in a range) would report the same mistake again and again.
+	// Shared parts (anchors, a name in a range) would otherwise report the same mistake repeatedly.
 	same := func(q Problem) bool {
 		return q.order == p.order && q.given == p.given && q.Width == p.Width && q.Message == p.Message &&
 			(q.Line == p.Line || q.Line == 0)
@@ -131,14 +131,14 @@ func (r *Report) wants(p *Problem) bool {
 	return true
 }
 
-// source is one file's text.
+// source holds one file's text.
 type source struct {
 	name   string
 	order  int
 	text   string
-	starts []int // of the lines; nil until one is asked for
+	starts []int // offsets of the lines; nil until they are needed
 	report *Report
-	root   *Value // nil while it is read
+	root   *Value // nil during reading
 }
 
 func (r *Report) open(name, text string) *source {
@@ -146,7 +146,7 @@ func (r *Report) open(name, text string) *source {
 	return &source{name: name, order: r.sources, text: text, report: r}
 }
 
-// line is the text of a line, from 1.
+// line returns the text of a line, counted from 1.
 func (s *source) line(n int) (text string, ok bool) {
 	if s.starts == nil {
 		s.starts = []int{0}
@@ -174,7 +174,7 @@ func (s *source) problem(line, column, width int, message string) {
 	s.problemAt(nil, line, column, width, message)
 }
 
-// problemAt is problem with the value that it is of.
+// problemAt reports a problem of a value.
 func (s *source) problemAt(v *Value, line, column, width int, message string) {
 	p := Problem{
 		File: s.name, Line: line, Column: column, Width: width, Message: abridge(message), given: column,
@@ -183,7 +183,7 @@ func (s *source) problemAt(v *Value, line, column, width int, message string) {
 	if !s.report.wants(&p) {
 		return
 	}
-	p.Path = abridge(v.Path()) // not before: of a file with very many mistakes nobody wants most
+	p.Path = abridge(v.Path()) // computed last, because most problems of a file with very many are dropped
 	if text, ok := s.line(line); ok {
 		p.Column = min(max(column, 1), utf8.RuneCountInString(text)+1)
 		p.Source, p.skipped = about(text, p.Column)
@@ -193,7 +193,7 @@ func (s *source) problemAt(v *Value, line, column, width int, message string) {
 	s.report.problems = append(s.report.problems, p)
 }
 
-// about is what of a line an excerpt about a column may show, and how many characters before it are left out.
+// about returns the part of a line that an excerpt around a column may show, and the number of characters before it.
 func about(line string, column int) (part string, skipped int) {
 	if len(line) <= 16*maxExcerpt {
 		return line, 0
@@ -213,5 +213,5 @@ func about(line string, column int) (part string, skipped int) {
 	return strings.Clone(line[from:to]), skipped
 }
 
-// Problem reports what is wrong with a file as a whole.
+// Problem reports a problem of a whole file.
 func (r *Report) Problem(name, message string) { r.open(name, "").problem(0, 0, 0, message) }

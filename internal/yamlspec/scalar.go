@@ -11,10 +11,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// The decoders of scalars leave *into as it is and say false when the value is absent or wrong; what is wrong is
-// reported.
+// The decoders of scalars report a wrong value. If the value is absent or wrong, they leave *into unchanged and return
+// false.
 
-// Raw is a scalar's text as it stands in the file, without quotes; "" for anything else.
+// Raw returns a scalar's text in the file, without quotes; "" for any other value.
 func (v *Value) Raw() string {
 	if v == nil || v.kind != scalar {
 		return ""
@@ -82,7 +82,7 @@ func (v *Value) Int(into *int, least, most int) bool {
 	return true
 }
 
-// Float decodes a number; "1/256" and "1%" are numbers too.
+// Float decodes a number, also in the forms "1/256" and "1%".
 func (v *Value) Float(into *float64) bool {
 	var s string
 	if !v.String(&s) {
@@ -97,7 +97,7 @@ func (v *Value) Float(into *float64) bool {
 	return true
 }
 
-// ParseFloat reads a finite number as Float does.
+// ParseFloat parses a finite number as Float does.
 func ParseFloat(s string) (float64, error) {
 	x, ok := parseFloat(s)
 	if !ok {
@@ -136,7 +136,7 @@ func (v *Value) Rate(into *units.Rate) bool { return quantity(v, into, units.Par
 // Bytes decodes a size such as "320KB".
 func (v *Value) Bytes(into *units.Bytes) bool { return quantity(v, into, units.ParseBytes) }
 
-// Time decodes a span of virtual time such as "5us".
+// Time decodes a duration of virtual time such as "5us".
 func (v *Value) Time(into *vtime.Time) bool { return quantity(v, into, units.ParseTime) }
 
 func quantity[T any](v *Value, into *T, parse func(string) (T, error)) bool {

@@ -11,31 +11,31 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Bounds of a table file: a million flows are some 40 MB, and with all columns of flows.csv 100 MB.
+// Limits on a table file. A million flows take some 40 MB, or 100 MB with all columns of flows.csv.
 const (
 	maxTableBytes = 128 << 20
-	maxTableLine  = 64 << 10 // of a table; of words it has no bound
+	maxTableLine  = 64 << 10 // for tables; words have no limit
 )
 
-// TableFile is what Rows and Words read.
+// TableFile limits the files that Rows and Words read.
 var TableFile = files.Kind{Name: "a table", Most: maxTableBytes}
 
-// Row is a line of a table file: its fields, and the line as a whole for what is wrong with that.
+// Row is a line of a table file: its fields, and the line as a whole for problems that concern it.
 type Row struct {
 	Line   *Value
 	Fields []*Value
 }
 
-// Rows are the lines of a table that have fields, in order: a plain text file of columns, separated by blanks or, if
-// separator is not empty, by that. What follows a "#" is a comment. Fields are single values that know their place, so
-// they are decoded and complained about like those of a YAML file.
+// Rows returns the lines of a table that have fields, in order. A table is plain text in columns, separated by blanks
+// or, if it is not empty, by separator. "#" starts a comment. Fields are single values with positions, so they are
+// decoded and reported like those of a YAML file.
 func (r *Report) Rows(name string, data []byte, separator string) iter.Seq[Row] {
 	s := r.table(name, data)
 	return func(yield func(Row) bool) {
 		for number, text := range s.content() {
 			row := Row{Line: &Value{kind: scalar, source: s, line: number, column: 1, width: 1}}
 			if len(text) > maxTableLine {
-				row.Line.Errorf("a line of %d bytes; one of a table has at most %d", len(text), maxTableLine)
+				row.Line.Errorf("the line has %d bytes, but a table's line may have at most %d", len(text), maxTableLine)
 				continue
 			}
 			row.Fields = slices.Collect(s.fields(text, number, separator))
@@ -51,21 +51,21 @@ func (r *Report) Rows(name string, data []byte, separator string) iter.Seq[Row] 
 	}
 }
 
-// table opens the text of a table file; nil if it cannot be one.
+// table opens the text of a table file, or returns nil if the file cannot be one.
 func (r *Report) table(name string, data []byte) *source {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	switch {
 	case len(data) > maxTableBytes:
-		r.Problem(name, fmt.Sprintf("the file has %d bytes; a table has at most %d", len(data), maxTableBytes))
+		r.Problem(name, fmt.Sprintf("the file has %d bytes, but a table may have at most %d", len(data), maxTableBytes))
 	case !utf8.Valid(data):
-		r.Problem(name, "not a text file in UTF-8")
+		r.Problem(name, "the file is not text in UTF-8: save it in that encoding")
 	default:
 		return r.open(name, string(data))
 	}
 	return nil
 }
 
-// content is the numbers and texts of a table's lines, without comments.
+// content returns the numbers and texts of a table's lines, without comments.
 func (s *source) content() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		if s == nil {
@@ -82,7 +82,7 @@ func (s *source) content() iter.Seq2[int, string] {
 	}
 }
 
-// fields are those of a line of a table; none if it is blank.
+// fields returns the fields of a table's line; none if it is blank.
 func (s *source) fields(text string, line int, separator string) iter.Seq[*Value] {
 	if strings.TrimSpace(text) == "" {
 		return func(func(*Value) bool) {}

@@ -86,7 +86,7 @@ func TestLongLines(t *testing.T) {
 		n++
 	}
 	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(),
-		"table.csv:2:1: a line of 200000 bytes; one of a table has at most 65536") {
+		"table.csv:2:1: the line has 200000 bytes, but a table's line may have at most 65536") {
 		t.Errorf("a line of a table: %v", err)
 	}
 }

@@ -14,20 +14,20 @@ const (
 	scalar
 	sequence
 	mapping
-	broken // reported already: decodes to nothing, and nobody says more about it
+	broken // decodes to nothing, and has no further problems, because one was reported
 )
 
 func (k kind) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping", "a mistake"}[k]
 }
 
-// Value is a place in a file and what stands there: a scalar, a sequence, a mapping or nothing. A nil *Value is a value
-// that is absent: every method takes it, decodes nothing and reports nothing, so that defaults stay as they are.
+// Value is a value in a file with its position: a scalar, a sequence, a mapping or nothing. A nil *Value is absent.
+// All methods accept it, decode nothing and report nothing, so that defaults remain.
 type Value struct {
 	kind   kind
-	text   string   // of a scalar
-	items  []*Value // of a sequence
-	fields []field  // of a mapping, in the file's order
+	text   string   // for a scalar
+	items  []*Value // for a sequence
+	fields []field  // for a mapping, in the file's order
 
 	source              *source
 	line, column, width int
@@ -35,7 +35,7 @@ type Value struct {
 
 type field struct {
 	key, value *Value
-	merged     bool // came by "<<"
+	merged     bool // inserted by "<<"
 }
 
 // Errorf reports a problem at v.
@@ -45,8 +45,8 @@ func (v *Value) Errorf(format string, args ...any) {
 	}
 }
 
-// Path is where v, a value or a key, is in its file, as --set names places: "flows.2.size". It is empty of the file
-// itself. In a setting of --set it is the setting's path.
+// Path returns the path of v, a value or a key, in its file, in the form of --set: "flows.2.size". It is empty for the
+// whole file. Inside a setting of --set it is the setting's path.
 func (v *Value) Path() string {
 	if v == nil {
 		return ""
@@ -59,8 +59,8 @@ func (v *Value) Path() string {
 	return strings.Join(path, ".")
 }
 
-// find is the way from v to a value or key below it. What --set or a variant is laid over is copied: a place is what
-// tells.
+// find returns the path from v to a value or key below it. It compares positions, because --set and variants copy
+// values.
 func (v *Value) find(what *Value) (path []string, found bool) {
 	is := func(x *Value) bool {
 		return x == what || x.kind == what.kind && x.source == what.source && x.line == what.line &&
@@ -85,7 +85,7 @@ func (v *Value) find(what *Value) (path []string, found bool) {
 	return nil, false
 }
 
-// Line is the line that v stands in, from 1, 0 for an absent value.
+// Line returns the line of v, counted from 1, or 0 for an absent value.
 func (v *Value) Line() int {
 	if v == nil {
 		return 0
@@ -93,7 +93,7 @@ func (v *Value) Line() int {
 	return v.line
 }
 
-// File is the name of the file that v stands in.
+// File returns the name of the file that contains v.
 func (v *Value) File() string {
 	if v == nil {
 		return ""
@@ -101,19 +101,19 @@ func (v *Value) File() string {
 	return v.source.name
 }
 
-// Report is where v's problems go.
+// Report returns the report that receives v's problems.
 func (v *Value) Report() *Report { return v.source.report }
 
-// IsScalar says that v is a single value; IsSequence and IsMapping are its siblings.
+// IsScalar reports whether v is a single value.
 func (v *Value) IsScalar() bool { return v != nil && v.kind == scalar }
 
-// IsSequence says that v is a list.
+// IsSequence reports whether v is a list.
 func (v *Value) IsSequence() bool { return v != nil && v.kind == sequence }
 
-// IsMapping says that v is a mapping.
+// IsMapping reports whether v is a mapping.
 func (v *Value) IsMapping() bool { return v != nil && v.kind == mapping }
 
-// Has says that v is a mapping with the key.
+// Has reports whether v is a mapping with the key.
 func (v *Value) Has(key string) bool { return v != nil && v.get(key) != nil }
 
 func (v *Value) get(key string) *Value {
@@ -125,7 +125,7 @@ func (v *Value) get(key string) *Value {
 	return nil
 }
 
-// At is the value at a path such as "pfc.xoff" below v, or the deepest one on the way there that exists.
+// At returns the value at a path such as "pfc.xoff" below v, or the deepest value on the path that exists.
 func (v *Value) At(path string) *Value {
 	for _, part := range strings.Split(path, ".") {
 		next := v.child(part)
@@ -161,7 +161,7 @@ func (v *Value) size() int {
 	return n
 }
 
-// Items are the values of a sequence; a single value counts as a sequence of one. It reports anything else.
+// Items returns the values of a sequence; a single value counts as a sequence of one. It reports any other value.
 func (v *Value) Items() []*Value {
 	switch {
 	case v == nil || v.kind == null || v.kind == broken:
@@ -175,8 +175,8 @@ func (v *Value) Items() []*Value {
 	return nil
 }
 
-// Mappings returns the items of a list of mappings. It reports other items with a text that shows a mapping:
-// "a flow is a mapping such as {from: h0, to: h1, size: 1MB}".
+// Mappings returns the items of a list of mappings. It reports other items with a text that shows a mapping: "a flow
+// must be a mapping such as {from: h0, to: h1, size: 1MB}".
 func (v *Value) Mappings(example string) []*Value {
 	var mappings []*Value
 	for _, item := range v.Items() {
@@ -198,10 +198,10 @@ func (v *Value) Mappings(example string) []*Value {
 type Mapping struct {
 	value  *Value
 	known  []string
-	before int // problems that were reported before it was begun
+	before int // number of problems before decoding started
 }
 
-// Mapping begins to decode v as a mapping. It reports anything else but nothing at all.
+// Mapping starts to decode v as a mapping. It reports any other value, except an absent one.
 func (v *Value) Mapping() *Mapping {
 	if v != nil && v.kind != mapping {
 		if v.kind != null && v.kind != broken {
@@ -216,10 +216,10 @@ func (v *Value) Mapping() *Mapping {
 	return m
 }
 
-// Sound says that no mistake was reported since m was begun.
+// Sound reports whether there were no mistakes since Mapping returned m.
 func (m *Mapping) Sound() bool { return m.value == nil || m.value.Report().Count() == m.before }
 
-// Get is the value of key, nil if it is absent.
+// Get returns the value of key, nil if it is absent.
 func (m *Mapping) Get(key string) *Value {
 	m.known = append(m.known, key)
 	if m.value == nil {
@@ -228,7 +228,7 @@ func (m *Mapping) Get(key string) *Value {
 	return m.value.get(key)
 }
 
-// Need is Get for a key that must not be absent.
+// Need returns the value of key, and reports a missing key.
 func (m *Mapping) Need(key string) *Value {
 	v := m.Get(key)
 	if v == nil && m.value != nil {
@@ -237,7 +237,7 @@ func (m *Mapping) Need(key string) *Value {
 	return v
 }
 
-// Key is the place of the key itself, for a problem with its being there.
+// Key returns the key itself, for problems that concern its presence.
 func (m *Mapping) Key(key string) *Value {
 	if m.value != nil {
 		for _, f := range m.value.fields {
@@ -249,7 +249,7 @@ func (m *Mapping) Key(key string) *Value {
 	return nil
 }
 
-// All are the keys and values in the file's order, for mappings whose keys are the user's own. No key is unknown then.
+// All calls each for the keys and values in the file's order, for mappings with arbitrary keys.
 func (m *Mapping) All(each func(key, value *Value)) {
 	if m.value == nil {
 		return
@@ -260,13 +260,13 @@ func (m *Mapping) All(each func(key, value *Value)) {
 	}
 }
 
-// Done reports the keys that the decoder did not ask for.
+// Done reports the keys that the decoder did not read.
 func (m *Mapping) Done() {
 	if m.value == nil {
 		return
 	}
 	known := make(map[string]bool, len(m.known))
-	names := make([]string, 0, len(m.known)) // some are asked for twice
+	names := make([]string, 0, len(m.known)) // some are read twice
 	for _, k := range m.known {
 		if !known[k] {
 			names = append(names, k)
@@ -280,7 +280,7 @@ func (m *Mapping) Done() {
 	}
 }
 
-// suggest is Suggest for a key of m, which may stand one level deeper, or belong somewhere else in the file.
+// suggest returns a suggestion for an unknown key of m, which may belong one level deeper or elsewhere in the file.
 func (m *Mapping) suggest(key string, known []string) string {
 	for _, f := range m.value.fields {
 		if f.value.Has(key) {
@@ -298,7 +298,7 @@ func (m *Mapping) suggest(key string, known []string) string {
 	return Suggest(key, known)
 }
 
-// aliases are words of other tools, and of files of results, for keys.
+// aliases maps keys of other tools and of results files to keys of specs.
 var aliases = map[string]string{
 	"src": "from", "source": "from", "dst": "to", "dest": "to", "destination": "to", "bytes": "size", "size_bytes": "size",
 	"start_time": "start",

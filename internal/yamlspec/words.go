@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// WordReader reads a file as a row of words, as C++ streams do: lines have no meaning.
+// WordReader reads a file as words, as C++ streams do. Line breaks are blanks.
 type WordReader struct {
 	report *Report
 	name   string
@@ -15,7 +15,7 @@ type WordReader struct {
 	ended  bool
 }
 
-// Words reads data as words. The reader is to be closed.
+// Words reads data as words. The caller must close the reader.
 func (r *Report) Words(name string, data []byte) *WordReader {
 	w := &WordReader{report: r, name: name}
 	s := r.table(name, data)
@@ -35,7 +35,7 @@ func (r *Report) Words(name string, data []byte) *WordReader {
 // Close ends the reading.
 func (w *WordReader) Close() { w.stop() }
 
-// Next is the next word, nil after the last; that it is missing is reported, once.
+// Next returns the next word, or nil after the last. It reports a missing word once.
 func (w *WordReader) Next(what string) *Value {
 	v, ok := w.next()
 	switch {
@@ -46,13 +46,13 @@ func (w *WordReader) Next(what string) *Value {
 	case w.last == nil:
 		w.report.Problem(w.name, "the file is empty")
 	default:
-		w.last.Errorf("the file ends here, and a %s is missing", what)
+		w.last.Errorf("the file ends before the %s", what)
 	}
 	w.ended = true
 	return nil
 }
 
-// Last is the last word read.
+// Last returns the last word that was read.
 func (w *WordReader) Last() *Value { return w.last }
 
 // Int reads a whole number within least..most.

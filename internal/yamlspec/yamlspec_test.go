@@ -120,7 +120,7 @@ spec.yaml:2:8: time "5" has no unit: write 5us or 5ms
   2 | delay: 5
     |        ^`},
 		{"twice", "name: a\nname: b\n", `
-spec.yaml:2:1: key "name" stands here twice (first in line 1)
+spec.yaml:2:1: key "name" is set twice (first in line 1): remove one
   2 | name: b
     | ^^^^`},
 		{"syntax", "name: [a\n", `
@@ -132,15 +132,15 @@ spec.yaml:1:1: expected a mapping (key: value), found a list
   1 | - a
     | ^`},
 		{"no anchor", "name: *a\n", `
-spec.yaml:1:7: no anchor &a above
+spec.yaml:1:7: no anchor &a before this alias: define it first
   1 | name: *a
     |       ^`},
 		{"second document", "name: a\n---\nname: b\n", `
-spec.yaml:3:1: a second document: a spec is one
+spec.yaml:3:1: the file has a second document, but a spec is a single one: remove it
   3 | name: b
     | ^^^^`},
 		{"not text", "\xff\xfe", `
-spec.yaml: not a text file in UTF-8`},
+spec.yaml: the file is not text in UTF-8: save it in that encoding`},
 		{"long line", "name: a\nnodes: [" + strings.Repeat("H, ", 100) + "H1..]\n", `
 spec.yaml:2:309: "H1.." is not a sequence: write one like H2..H15
   2 | … H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H1..]
@@ -224,8 +224,8 @@ func TestExpand(t *testing.T) {
 		{"H..H3", "", "is not a sequence"},
 		{"H1..R3", "", "is not a sequence"},
 		{"H3..H1", "", "runs backwards: write H1..H3"},
-		{"H0..H99999999", "", "longer than"},
-		{"H0..H99999999999999999999", "", "longer than"},
+		{"H0..H99999999", "", "has more than"},
+		{"H0..H99999999999999999999", "", "has more than"},
 	} {
 		got, err := Expand(c.text)
 		if (err == nil) != (c.err == "") || (err != nil && !strings.Contains(err.Error(), c.err)) {
@@ -262,13 +262,13 @@ func TestOverride(t *testing.T) {
 		{"list.+.n=8", "list.3.n", "8", ""},
 		{"empty.+=1", "empty.0", "1", ""},
 		{"more.+.a=1", "more.0.a", "1", ""},
-		{"word.+=9", "", "", "--set: \"+\" goes into \"w\", which is a single value (f.yaml line 8)\n    | word.+=9\n    |      ^"},
+		{"word.+=9", "", "", "--set: \"+\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.+=9\n    |      ^"},
 		{"list.f2.n=9", "", "", "--set: no item \"f2\" in the list (f.yaml line 5): did you mean \"f0\"?\n    | list.f2.n=9\n    |      ^^"},
-		{"list.3.n=9", "", "", "--set: the list (f.yaml line 5) has 3 items: 0..2\n    | list.3.n=9\n    |      ^"},
-		{"word.x=9", "", "", "--set: \"x\" goes into \"w\", which is a single value (f.yaml line 8)\n    | word.x=9\n    |      ^"},
-		{"count", "", "", "--set: a setting is path=value, such as switch.pfc.xoff=256KB\n    | count\n    | ^^^^^"},
-		{"count=", "", "", "--set: a value is missing after the equals sign\n    | count=\n    |      ^"},
-		{"a..b=1", "", "", "--set: a word is missing in the path\n    | a..b=1\n    |   ^"},
+		{"list.3.n=9", "", "", "--set: the list (f.yaml line 5) has only 3 items: choose from 0..2\n    | list.3.n=9\n    |      ^"},
+		{"word.x=9", "", "", "--set: \"x\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.x=9\n    |      ^"},
+		{"count", "", "", "--set: a setting must be path=value, such as switch.pfc.xoff=256KB\n    | count\n    | ^^^^^"},
+		{"count=", "", "", "--set: the value after the equals sign is missing\n    | count=\n    |      ^"},
+		{"a..b=1", "", "", "--set: the path has an empty word: remove a dot or add the word\n    | a..b=1\n    |   ^"},
 		{"count={a", "", "", "--set: could not find flow map content\n    | count={a\n    |        ^"},
 	} {
 		r := new(Report)
@@ -353,7 +353,7 @@ func TestTab(t *testing.T) {
 	r := new(Report)
 	r.Parse("x.yaml", []byte("a:\n\t- b\n"))
 	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(),
-		"x.yaml:2:1: a tab: indent with spaces, YAML takes no tabs there\n") {
+		"x.yaml:2:1: YAML does not allow tabs here: indent with spaces\n") {
 		t.Errorf("%v", err)
 	}
 }

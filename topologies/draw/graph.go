@@ -1,4 +1,5 @@
-// Package draw draws plans: as SVG, as a Graphviz graph and as a Mermaid flowchart. The same plan gives the same bytes.
+// Package draw draws plans as SVG, as a Graphviz graph and as a Mermaid flowchart. The same plan always gives the same
+// bytes.
 package draw
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// tiersOf are the nodes by tier: the hosts first.
+// tiersOf returns the nodes by tier, the hosts first.
 func tiersOf(p *topologies.Plan) [][]topologies.NodeID {
 	var tiers [][]topologies.NodeID
 	for i := range p.Nodes {
@@ -56,8 +57,8 @@ func Dot(w io.Writer, p *topologies.Plan) error {
 	return err
 }
 
-// Mermaid writes the plan as a Mermaid flowchart. Nodes are called by number there, since a name such as "end" would be
-// a keyword.
+// Mermaid writes the plan as a Mermaid flowchart. It names nodes by number, because a name such as "end" would be a
+// keyword.
 func Mermaid(w io.Writer, p *topologies.Plan) error {
 	var b strings.Builder
 	b.WriteString("flowchart BT\n")
@@ -83,7 +84,7 @@ func Mermaid(w io.Writer, p *topologies.Plan) error {
 	return err
 }
 
-// ends are the nodes of a link, the one in the lower tier first.
+// ends returns the nodes of a link, the one in the lower tier first.
 func ends(p *topologies.Plan, link int) (low, high *topologies.Node) {
 	l := &p.Links[link]
 	low, high = &p.Nodes[p.Ports[l.A].Node], &p.Nodes[p.Ports[l.B].Node]

@@ -9,46 +9,46 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Measures of the drawing, in SVG user units (CSS pixels at natural size).
+// Dimensions of the drawing, in SVG user units (CSS pixels at natural size).
 const (
 	margin        = 28.0
-	tierLabel     = 64.0  // room for "tier 2" at the left
-	titleHeight   = 64.0  // room for the title above
-	tierGap       = 116.0 // between two tiers' middles, at least
+	tierLabel     = 64.0  // space for "tier 2" at the left
+	titleHeight   = 64.0  // space for the title above
+	tierGap       = 116.0 // minimum distance between the middles of two tiers
 	switchHeight  = 30.0
 	hostHeight    = 22.0
 	cellGap       = 6.0
 	blockGap      = 26.0 // between the hosts of two switches
 	blockPadding  = 8.0
-	fontWidth     = 7.0 // of a character at 12 px, roughly
-	smallFont     = 5.9 // of one at 10 px
-	legendFont    = 6.6 // of one of a legend at 12 px, at least 20 of them
+	fontWidth     = 7.0 // approximate width of a character at 12 px
+	smallFont     = 5.9 // at 10 px
+	legendFont    = 6.6 // of a legend at 12 px, for at least 20 characters
 	titleFont     = 11.0
 	legendLine    = 18.0
-	sampleWidth   = 26.0 // of a line in the legend, and the gap to its text
-	openRow       = 6    // most hosts of a switch that hang in a row by lines of their own
-	mostHostCells = 480  // above it a switch's hosts are one box with a count
+	sampleWidth   = 26.0 // of a line in the legend, with the gap to its text
+	openRow       = 6    // maximum number of a switch's hosts in a row with individual lines
+	mostHostCells = 480  // above this number, a switch's hosts are one box with a count
 	nodeGap       = 18.0
 )
 
-// box is a rectangle around its middle.
+// box is a rectangle, given by its middle.
 type box struct{ x, y, w, h float64 }
 
-// hostBlock are the hosts of one switch, or of the same switches: open in a row, each with its own lines; or in a frame
-// that one line from each switch leads to; or summed up in a single box.
+// hostBlock holds the hosts of one switch, or of the same switches. It is an open row with a line for each host, a
+// frame with one line from each switch, or a single box with a count.
 type hostBlock struct {
-	above  []topologies.NodeID // the switches that stand over it: those that no block before it has over it
+	above  []topologies.NodeID // the switches above it that no earlier block has above it
 	hosts  []topologies.NodeID
 	frame  box
 	framed bool
 	summed bool
 }
 
-// layout is where everything goes: tiers in rows, hosts at the bottom under their switches.
+// layout holds the positions of all parts: tiers in rows, hosts at the bottom under their switches.
 type layout struct {
 	blockOf       map[topologies.NodeID]int // of each host
 	width, height float64
-	nodes         map[topologies.NodeID]box // hosts of summed blocks are absent
+	nodes         map[topologies.NodeID]box // without the hosts of blocks that are a single box
 	blocks        []hostBlock
 	tierY         []float64 // middle of each tier's row
 }
@@ -69,7 +69,7 @@ func switchWidth(p *topologies.Plan, id topologies.NodeID) float64 {
 	return math.Max(46, float64(len(p.Nodes[id].Name))*fontWidth+18)
 }
 
-// arrangeHosts sets the shapes and the x of the hosts' blocks, and the x of the switches above them.
+// arrangeHosts sets the shapes and x positions of the hosts' blocks, and the x positions of the switches above them.
 func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 	cell := 0.0
 	for _, h := range p.Hosts {
@@ -132,7 +132,7 @@ func arrangeHosts(p *topologies.Plan, l *layout, access []topologies.NodeID) {
 	l.width = x - gap + margin
 }
 
-// hostBlocks are the hosts by the switches that they are cabled to, in the order of the first of these.
+// hostBlocks groups the hosts by the switches that they are linked to, in the order of the first of these.
 func hostBlocks(p *topologies.Plan, access []topologies.NodeID) (blocks []hostBlock) {
 	taken := map[topologies.NodeID]bool{}
 	block := map[string]int{} // by switches
@@ -165,8 +165,8 @@ func hostBlocks(p *topologies.Plan, access []topologies.NodeID) (blocks []hostBl
 	return blocks
 }
 
-// gridColumns is how many columns a frame of hosts has: about square in a fabric of few switches, narrow in one of
-// many, and without empty cells where a column less achieves that.
+// gridColumns returns the number of columns of a frame of hosts. It is about square in a fabric of few switches and
+// narrow in one of many, with a column less if that avoids empty cells.
 func gridColumns(hosts, blocks int) int {
 	width := 0.8
 	if blocks > 6 {
@@ -179,7 +179,8 @@ func gridColumns(hosts, blocks int) int {
 	return columns
 }
 
-// arrangeSwitches sets the x of the upper tiers: ordered by where their neighbours below stand, spread over the width.
+// arrangeSwitches sets the x positions of the upper tiers, sorted by the positions of their neighbours below and
+// spread over the width.
 func arrangeSwitches(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID) {
 	left := margin + tierLabel
 	for t := 2; t < len(tiers); t++ {
@@ -190,7 +191,7 @@ func arrangeSwitches(p *topologies.Plan, l *layout, tiers [][]topologies.NodeID)
 		l.width = math.Max(l.width, left+need+margin)
 	}
 	if lower := l.width - margin - left; lower > 0 && len(l.blocks) > 0 {
-		// Middle the lower rows if an upper one is wider.
+		// Centre the lower rows if an upper one is wider.
 		last := l.blocks[len(l.blocks)-1]
 		right := last.frame.x + last.frame.w/2
 		if n := len(last.above); n > 0 {
@@ -230,7 +231,7 @@ func (l *layout) shift(dx float64) {
 	}
 }
 
-// placeRows sets every y.
+// placeRows sets every y position.
 func placeRows(l *layout, tiers [][]topologies.NodeID) {
 	l.tierY = make([]float64, len(tiers))
 	y := margin + titleHeight + switchHeight/2
@@ -270,7 +271,7 @@ func placeRows(l *layout, tiers [][]topologies.NodeID) {
 	l.height = top + deepest + margin
 }
 
-// label is what a summed block says.
+// label returns the text of a block that is a single box.
 func (b *hostBlock) label(p *topologies.Plan) string {
 	first, last := p.Nodes[b.hosts[0]].Name, p.Nodes[b.hosts[len(b.hosts)-1]].Name
 	if first == last {

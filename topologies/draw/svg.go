@@ -11,10 +11,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Line styles of the link classes, the slowest first; a fabric with more classes repeats the last.
+// Line styles of the link classes, the slowest first; further classes use the last.
 const lineClasses = 5
 
-// The drawing brings its own colours for light and dark, so that it reads well as a file, in a page and in an issue.
+// The drawing has its own colours for light and dark, so that it is readable as a file, in a page and in an issue.
 const svgStyle = `
   .fabric { --bg: #ffffff; --ink: #1f2430; --muted: #687083; --line: #9aa3b5; --frame: #d5dae4; --pad: #f6f7fa;
     --switch: #dce6fb; --switch-edge: #4469b8; --host: #e9f3ec; --host-edge: #5b9a72;
@@ -40,18 +40,18 @@ const svgStyle = `
   .fabric .l3 { stroke: var(--l3); } .fabric .l4 { stroke: var(--l4); }
 `
 
-// SVG writes the plan as a drawing: one self-contained file, tiers in rows, hosts under their switches, a colour for
-// each kind of cable. The same plan gives the same bytes.
+// SVG writes the plan as a self-contained drawing with tiers in rows, hosts under their switches, and a colour for
+// each kind of cable. The same plan always gives the same bytes.
 func SVG(w io.Writer, p *topologies.Plan) error {
 	l := arrange(p)
 	d := &drawing{plan: p, layout: l}
 	classes, class := p.LinkClasses()
 
-	// The title needs its room too, whatever the fabric's shape.
+	// The title needs space, too, whatever the fabric's shape.
 	width := max(l.width, float64(len(p.Name))*titleFont+2*margin, 360)
 	left := (l.width - width) / 2
 	legend := legendOf(p, width-2*margin, classes)
-	below := legend[len(legend)-1].y // what a legend of several lines pushes the fabric down by
+	below := legend[len(legend)-1].y // by which a legend of several lines moves the fabric down
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
 		width, l.height+below, left, width, l.height+below)
 	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(p.Summary()),
@@ -94,15 +94,15 @@ type drawing struct {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// legendItem is a piece of the line under the title: the summary, or a kind of cable with a sample of its line.
+// legendItem is a part of the line under the title: the summary, or a kind of cable with a sample of its line.
 type legendItem struct {
-	x, y  float64 // from the legend's begin
+	x, y  float64 // from the start of the legend
 	class int     // -1: no sample
 	text  string
 }
 
-// legendOf is the summary; with several kinds of cable each has a sample of its line. It takes as many lines as the
-// width asks for.
+// legendOf returns the summary, followed by each kind of cable with a sample of its line if there are several. It
+// takes as many lines as the width requires.
 func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass) []legendItem {
 	items := []legendItem{{class: -1, text: p.Summary()}}
 	if len(classes) > 1 {
@@ -112,7 +112,7 @@ func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass)
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
 	} else if float64(len(items[0].text))*legendFont > width {
-		cables := strings.LastIndex(items[0].text, " of ") // hosts may be of several ports
+		cables := strings.LastIndex(items[0].text, " of ") // hosts may have several ports
 		items = []legendItem{{class: -1, text: items[0].text[:cables]}, {class: -1, text: items[0].text[cables+1:]}}
 	}
 	x, y := 0.0, 0.0
@@ -153,9 +153,9 @@ func (d *drawing) links(class []int) {
 			between++
 		}
 	}
-	// Many lines that cross read better faint.
+	// Many crossing lines are easier to read if they are faint.
 	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
-	drawn := map[[2]int]bool{} // blocks and switches that have their line
+	drawn := map[[2]int]bool{} // blocks and switches whose line is drawn
 	d.printf("<g>\n")
 	for i := range d.plan.Links {
 		low, high := ends(d.plan, i)
@@ -186,7 +186,7 @@ func (d *drawing) links(class []int) {
 	d.printf("</g>\n")
 }
 
-// lowEnd names the lower end of a link: a host of several ports with the port's number.
+// lowEnd returns the name of a link's lower end, with the port's number for a host of several ports.
 func (d *drawing) lowEnd(link int) string {
 	low, _ := ends(d.plan, link)
 	port := &d.plan.Ports[d.plan.Links[link].A]
@@ -199,8 +199,8 @@ func (d *drawing) lowEnd(link int) string {
 	return low.Name
 }
 
-// curve leads from the top of one box to the bottom of another above it, or in an arc between two of one row. aside is
-// how far parallel links stand off.
+// curve returns a path from the top of one box to the bottom of another above it, or an arc between two boxes of one
+// row. aside is the distance of parallel links from the middle.
 func curve(from, to box, aside float64) string {
 	if from.y == to.y {
 		y := from.y + from.h/2
