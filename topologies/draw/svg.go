@@ -153,7 +153,7 @@ func (d *drawing) links(class []int) {
 			between++
 		}
 	}
-	// Many crossing lines are easier to read if they are faint.
+	// Many lines that cross are easier to read if they are faint.
 	opacity := math.Max(0.22, math.Min(0.9, 40/float64(max(between, 1))))
 	drawn := map[[2]int]bool{} // blocks and switches whose line is drawn
 	d.printf("<g>\n")
