@@ -118,7 +118,7 @@ func TestCommands(t *testing.T) {
 		{"lab show pcf", exitBadInput, "", `no exercise or folder "pcf": did you mean "pfc"? (list the exercises with pausenet lab list)`},
 		{"lab show", exitBadInput, "", "write pausenet lab show NAME|FOLDER"},
 		{"lab check nowhere", exitBadInput, "", "nowhere is no folder: pausenet lab start NAME makes one"},
-		{"lab check " + dir, exitBadInput, "", "is no folder of an exercise, as it has no lab.yaml"},
+		{"lab check " + dir, exitBadInput, "", "is not the folder of an exercise, because it has no lab.yaml"},
 		{"schema", exitFine, `"title": "pausenet scenario"`, ""},
 		{"schema sweep", exitFine, `"title": "pausenet sweep"`, ""},
 		{"schema page", exitBadInput, "", `there is no schema of "page": write one of scenario, topology, sweep, exercise, hidden`},
@@ -151,10 +151,10 @@ func TestCommands(t *testing.T) {
 			sweep},
 		{"show " + sweep, exitFine, "flows.0.size  1MB, 2MB", ""},
 		{"show " + wrongSweep, exitBadInput, "", `unknown key "sise"`},
-		{"graph " + sweep, exitBadInput, "", "this is a sweep and not a scenario"},
+		{"graph " + sweep, exitBadInput, "", "this is a sweep, not a scenario"},
 		{"validate " + sweep + " --set host.cnp_interval=10us,20us,30us", exitFine, "12 points", ""},
 		{"validate " + sweep + " --set flows.0.sise=1", exitBadInput, "", `unknown key "sise"`},
-		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter is path=values"},
+		{"validate " + sweep + " --set nothing", exitBadInput, "", "a parameter must be path=values"},
 		{"sweep incast --metrics fct", exitBadInput, "", `unknown metric "fct": did you mean "fct_`},
 		{"sweep incast --metrics foo", exitBadInput, "", "the metrics are fct_mean, fct_p50, "},
 		{
@@ -170,10 +170,10 @@ func TestCommands(t *testing.T) {
 			"folder.yaml:1:19: scenario: " + dir + " is a folder",
 		},
 		// One place under two names, and one value under two.
-		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: flows.0.size sets the same place (flows.0.size) after it"},
+		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: the later parameter flows.0.size sets the same value (flows.0.size); remove one"},
 		{
 			"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "",
-			"parameter flows.0.size has no effect: flows.0 sets",
+			"parameter flows.0.size has no effect: the later parameter flows.0 sets",
 		},
 		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: at least 1"},
@@ -199,9 +199,9 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			"show ../experiments/sonic/testdata/config_db.json", exitBadInput, "",
-			"pausenet import sonic ../experiments/sonic/testdata/config_db.json makes a scenario of it",
+			"convert it with pausenet import sonic ../experiments/sonic/testdata/config_db.json",
 		},
-		{"run ../experiments/scenario/testdata/workloads/nine.goal", exitBadInput, "", "is a schedule of GOAL"},
+		{"run ../experiments/scenario/testdata/workloads/nine.goal", exitBadInput, "", "is a GOAL schedule"},
 		{"run " + file("flows.csv", "src,dst\n"), exitBadInput, "", "flows.csv is a table"},
 		{
 			"run incast --cc ../examples/controllers/aimd", exitBadInput, "",

@@ -1,4 +1,4 @@
-// Package bound works out what the links of a scenario's fabric allow its flows, whatever controls them.
+// Package bound computes what the links of a scenario's fabric allow its flows under any control.
 package bound
 
 import (
@@ -22,39 +22,39 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Bound is what the links of a scenario's fabric allow its flows, whatever controls them: each flow is a fluid on the
-// path that its packets take in a run. To a flow's time as a fluid comes what its ideal time is above that of the fluid
-// alone, so that a flow alone takes its ideal time. ACKs and other control frames take no line time, and no packet
-// carries telemetry.
+// Bound holds the limits that the links of a scenario's fabric set to its flows, under any control. Each flow is a
+// fluid on the path that its packets take in a run. The difference between its ideal FCT and the time of the fluid
+// alone is added, so that a flow alone takes its ideal FCT. ACKs and other control frames take no line time, and no
+// packet carries telemetry.
 type Bound struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
-	// Disciplines are the ways to share links that were looked at.
+	// Disciplines holds the results for each way to share links.
 	Disciplines []Discipline `json:"disciplines"`
-	// Sized are the flows with a size.
+	// Sized counts the flows with a size.
 	Sized int `json:"flows_with_size"`
-	// MeanFCT is proven: under no controller that ends all flows with a size is their mean FCT less. It is in ns; 0 if no
-	// flow has a size. See fluid.LowerBound.
+	// MeanFCT is a proven lower bound of the mean FCT, in ns, under any controller that finishes all flows with a
+	// size; 0 if no flow has a size. See fluid.LowerBound.
 	MeanFCT float64 `json:"mean_fct_bound_ns"`
-	// Jobs are what the workloads whose flows wait can take least, and Collectives what the collectives in them: see
-	// measure.StepsLimit. All else is of the flows that start at a time.
+	// Jobs and Collectives hold lower bounds of the times of workloads of dependent flows and their collectives: see
+	// measure.StepsLimit. All other fields cover flows with a start time.
 	Jobs        []JobLimit        `json:"jobs,omitempty"`
 	Collectives []CollectiveLimit `json:"collectives,omitempty"`
-	// Notes say what of the scenario is left out.
+	// Notes lists parts of the scenario that the bound ignores.
 	Notes []string `json:"notes,omitempty"`
 
 	scenario *scenario.Scenario
 }
 
-// JobLimit is under what time no control gets a workload done whose flows wait.
+// JobLimit is a lower bound of a job's time under any control.
 type JobLimit struct {
 	Tag   string `json:"tag"`
 	Ranks int    `json:"ranks"`
 	JCT   int64  `json:"jct_ns"`
 }
 
-// CollectiveLimit is under what time no control gets a collective done, of Count that are alike; the bandwidths are
-// those of that time.
+// CollectiveLimit is a lower bound, under any control, of the time of Count equal collectives; the bandwidths follow
+// from it.
 type CollectiveLimit struct {
 	Tag         string  `json:"tag"`
 	Kind        string  `json:"kind"`
@@ -67,18 +67,18 @@ type CollectiveLimit struct {
 	Bus         float64 `json:"busbw_bps"`
 }
 
-// Discipline is what the flows come to as fluids under a discipline, as FlowStatistics have it of a run.
+// Discipline holds the results of the flows as fluids under a discipline, in the form of a run's FlowStatistics.
 type Discipline struct {
-	Name      string            `json:"name"` // as fluid.Discipline's
+	Name      string            `json:"name"` // the name of the fluid.Discipline
 	Count     int               `json:"count"`
 	Completed int               `json:"completed"`
 	FCT       measure.Quantiles `json:"fct_ns"`
 	Slowdown  measure.Quantiles `json:"slowdown"`
 
-	flows measure.Records // as a run would have left them
+	flows measure.Records // as in a run's results
 }
 
-// Find works out the scenario's bound under its seed. An error is a mistake in the scenario.
+// Find computes the scenario's bound under its seed. It fails if the scenario has a mistake.
 func Find(s *scenario.Scenario) (*Bound, error) {
 	if err := s.BoundFits(); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 	return b, nil
 }
 
-// Write writes DIR/<scenario>/<way>/flows.csv, and says which files these are. Unless forced it is a
-// rundir.OverwriteError if one of them is there and says something else: what comes of the same settings is the same.
+// Write writes DIR/<scenario>/<way>/flows.csv, and returns the paths. Without force it returns a rundir.OverwriteError
+// if a file exists with other contents.
 func (b *Bound) Write(directory string, force bool) ([]string, error) {
 	tables := make([][]byte, len(b.Disciplines))
 	var other rundir.OverwriteError
@@ -142,7 +142,7 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 		switch before, err := files.Read(filepath.Join(directory, b.Scenario, d.Name, rundir.Flows.Name), rundir.CSVFile); {
 		case err == nil && !bytes.Equal(before, tables[i]):
 			other.Add(filepath.Join(directory, b.Scenario), d.Name,
-				[]string{rundir.Flows.Name + " is of other flows, or of other times of them"})
+				[]string{rundir.Flows.Name + " has other flows, or other times"})
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
@@ -164,13 +164,13 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 	return paths, nil
 }
 
-// fluidModel is a scenario's flows as fluids. A link, one way, is the port that sends on it.
+// fluidModel is a scenario's flows as fluids. A link in one direction is represented by its sending port.
 type fluidModel struct {
 	s     *scenario.Scenario
 	flows []fluidFlow
 }
 
-// leftOut are the keys of flows that change who is served when, and nothing else.
+// leftOut returns the names of flows' settings that only change the order of service.
 func (m *fluidModel) leftOut() string {
 	weights, priorities := false, false
 	for i := range m.s.Flows {
@@ -188,7 +188,7 @@ func (m *fluidModel) leftOut() string {
 	return ""
 }
 
-// shorterPackets are the scenario's variants whose packets have a shorter header than the scenario's own.
+// shorterPackets returns the scenario's variants whose packets have a shorter header than the scenario's.
 func shorterPackets(s *scenario.Scenario) (names []string) {
 	for i := range s.Variants {
 		if v := &s.Variants[i]; v.Host != nil && v.Host.IP.Extra() < s.Host.IP.Extra() {
@@ -198,19 +198,19 @@ func shorterPackets(s *scenario.Scenario) (names []string) {
 	return names
 }
 
-// fluidFlow is a flow and its way; of one with several QPs, its first. A flow without a size has no times.
+// fluidFlow is a flow and its path; for a flow with several QPs, its first QP. A flow without a size has no times.
 type fluidFlow struct {
 	size        units.Bytes
 	path, back  []topologies.PortID
-	ack         vtime.Time  // on its way back
+	ack         vtime.Time  // on the path back
 	first, last int         // frames
 	line        int64       // bytes of line time
-	latency     float64     // ps of the ideal FCT beyond the fluid's time alone; with several QPs see joint
-	paced       float64     // ps that the pace of a constant rate has its last packet count for, and that it does not take
+	latency     float64     // ps by which the ideal FCT exceeds the fluid's time alone; with several QPs see joint
+	paced       float64     // ps that pacing at a constant rate adds for the last packet, which does not need them
 	more        []fluidFlow // the other QPs
 }
 
-// qps are all QPs of the flow.
+// qps returns all QPs of the flow.
 func (f *fluidFlow) qps() []fluidFlow {
 	if f.more == nil {
 		return []fluidFlow{*f}
@@ -218,7 +218,7 @@ func (f *fluidFlow) qps() []fluidFlow {
 	return append([]fluidFlow{*f}, f.more...)
 }
 
-// trace finds the flow's way in a run, and those of its QPs.
+// trace finds the path of the flow and of its QPs in a run.
 func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (paths.Ports, error), number int) error {
 	given := &s.Flows[number]
 	qps := given.Extra().QPs
@@ -238,7 +238,7 @@ func (f *fluidFlow) trace(s *scenario.Scenario, portsOf func(flow, qp int) (path
 	return nil
 }
 
-// follow finds the way of one of a flow's n QPs, which has so much of it.
+// follow finds the path of one of a flow's n QPs, which carries size bytes.
 func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports paths.Ports, size units.Bytes, n int) {
 	plan := s.Topology
 	f.size = size
@@ -257,7 +257,7 @@ func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports pat
 		slowest = min(slowest, plan.Ports[id].Rate)
 	}
 	f.latency = float64(measure.IdealFCT(plan, f.path, f.back, int64(size))) - alone(f.line, slowest)
-	// it says when packets leave: the last one goes as fast as any
+	// pacing decides when packets leave; the last one is as fast as any
 	if rate := given.Extra().ConstantRate / units.Rate(n); rate > 0 && rate < slowest {
 		last := plan.Framing.LineBytes(f.last)
 		f.paced = alone(last, rate) - alone(last, slowest)
@@ -265,12 +265,12 @@ func (f *fluidFlow) follow(s *scenario.Scenario, given *scenario.Flow, ports pat
 	}
 }
 
-// alone is how long, in ps, a fluid takes on a link that it has to itself.
+// alone returns the time, in ps, of a fluid that has a link to itself.
 func alone(line int64, rate units.Rate) float64 {
 	return float64(line) * 8 * float64(vtime.Second) / float64(rate)
 }
 
-// fluid is the QP as a fluid of a flow with n of them.
+// fluid returns the QP as a fluid of a flow with n QPs.
 func (f *fluidFlow) fluid(given *scenario.Flow, n int) fluid.Flow {
 	of := fluid.Flow{Start: given.Start, Work: f.line, Cap: given.Extra().ConstantRate / units.Rate(n)}
 	for _, id := range f.path {
@@ -279,12 +279,12 @@ func (f *fluidFlow) fluid(given *scenario.Flow, n int) fluid.Flow {
 	return of
 }
 
-// joint is, in ps, what the ideal FCT of a flow with several QPs is beyond the time that its fluids take together and
-// alone, and that ideal FCT.
+// joint returns the ps by which the ideal FCT of a flow with several QPs exceeds the time of its fluids alone in the
+// fabric, and the ideal FCT.
 func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow,
 	d fluid.Discipline,
 ) (latency float64, ideal vtime.Time) {
-	var rates []units.Rate // of the links that they go by, and no other
+	var rates []units.Rate // only of the links on their paths
 	at := map[int]int{}
 	var fluids []fluid.Flow
 	var paths []measure.QPPath
@@ -292,7 +292,7 @@ func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow,
 	for k := range qps {
 		q := &qps[k]
 		of := q.fluid(given, len(qps))
-		of.Start, of.Cap = 0, 0 // as the ideal time has it
+		of.Start, of.Cap = 0, 0 // as for the ideal FCT
 		paced = max(paced, q.paced)
 		for i, link := range of.Path {
 			own, known := at[link]
@@ -310,7 +310,7 @@ func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow,
 	return float64(ideal) - slices.Max(fluid.Run(rates, fluids, d, vtime.Never)) - paced, ideal
 }
 
-// under has the fluids run under a discipline.
+// under runs the fluids under a discipline.
 func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	plan := m.s.Topology
 	rates := make([]units.Rate, len(plan.Ports))
@@ -318,7 +318,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 		rates[i] = plan.Ports[i].Rate
 	}
 	var fluids []fluid.Flow
-	var numbers []int // of the flows whose QPs they are: those that do not wait
+	var numbers []int // of the flows of these QPs, those that do not wait
 	latency, ideal := make([]float64, len(m.flows)), map[int]vtime.Time{}
 	for i := range m.flows {
 		given, own := &m.s.Flows[i], &m.flows[i]
@@ -337,7 +337,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	if !m.s.Drain {
 		until = m.s.Duration
 	}
-	stop := until // when no flow can end any more in time
+	stop := until // the time after which no flow can end in time
 	for i := range m.flows {
 		if late := vtime.Time(max(0, -latency[i])); until != vtime.Never {
 			stop = max(stop, until+late)
@@ -347,7 +347,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	for i := range m.flows {
 		result.flows[i] = measure.FlowRecord{Size: int64(m.s.Flows[i].Size), End: vtime.Never}
 	}
-	took := make([]float64, len(m.flows)) // by its last QP
+	took := make([]float64, len(m.flows)) // until its last QP ends
 	for k, own := range fluid.Run(rates, fluids, d, stop) {
 		took[numbers[k]] = max(took[numbers[k]], own)
 	}
@@ -373,7 +373,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 	return result
 }
 
-// limits are those of workloads whose flows wait.
+// limits adds the bounds of workloads of dependent flows.
 func (m *fluidModel) limits(b *Bound) {
 	plan := m.s.Topology
 	for i := range m.s.Workloads {
@@ -393,7 +393,7 @@ func (m *fluidModel) limits(b *Bound) {
 		order, _ := w.Graph.Order()
 		whole := measure.StepsLimit(plan, w.Graph, order, 0, int32(len(w.Graph.Operations)), parts)
 		b.Jobs = append(b.Jobs, JobLimit{Tag: w.Tag, Ranks: w.Graph.Ranks, JCT: max(0, whole-w.Delay()).RoundNanoseconds()})
-		alike := map[CollectiveLimit]int{} // of which everything but the times is known
+		alike := map[CollectiveLimit]int{} // complete except for the times
 		for k := range w.Graph.Collectives {
 			c := &w.Graph.Collectives[k]
 			key := CollectiveLimit{Tag: w.Tag, Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Ranks: len(c.Ranks)}
@@ -413,8 +413,8 @@ func (m *fluidModel) limits(b *Bound) {
 	}
 }
 
-// leastSumOfAny is the best of the bounds that come of giving each flow to the first link of its path, to the last, and
-// to the busiest.
+// leastSumOfAny returns the best of three bounds: with each flow assigned to the first link of its path, to the last,
+// or to the busiest.
 func (m *fluidModel) leastSumOfAny() float64 {
 	busy := make([]float64, len(m.s.Topology.Ports))
 	for i := range m.flows {
@@ -439,8 +439,8 @@ func (m *fluidModel) leastSumOfAny() float64 {
 	)
 }
 
-// together is what a flow's QPs have the first link of their paths carry, or the last: the bytes, and the least time of
-// a frame until there and from there on.
+// together returns the load of a flow's QPs on the first link of their paths, or the last: the bytes, and the least
+// time of a frame before and after that link.
 func (f *fluidFlow) together(plan *topologies.Plan, last bool) (work int64, before, after vtime.Time) {
 	before, after = vtime.Never, vtime.Never
 	qps := f.qps()
@@ -457,8 +457,8 @@ func (f *fluidFlow) together(plan *topologies.Plan, last bool) (work int64, befo
 	return work, before, after
 }
 
-// leastSum is a lower bound, in ps, of the summed FCTs of the flows with a size: each takes what it takes at the link
-// of its path that choose names, and the way of its first frame until there and of its last from there on.
+// leastSum returns a lower bound, in ps, of the summed FCTs of the flows with a size. Each takes its time at the link
+// of its path that choose selects, plus the time of its first frame before that link and of its last frame after it.
 func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64 {
 	plan := m.s.Topology
 	jobs := make([][]fluid.Job, len(plan.Ports))
@@ -469,7 +469,7 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 			continue
 		}
 		at := choose(f.path)
-		if f.more != nil { // all of them go by the first link, and by the last
+		if f.more != nil { // all QPs use the first link, and the last
 			work, before, after := f.together(plan, at > 0)
 			link := &plan.Ports[f.path[0]]
 			if at > 0 {

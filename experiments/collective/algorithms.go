@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/steps"
 )
 
-// part is blocks: the first, and how many.
+// part is a range of blocks: the first, and the number of blocks.
 type part struct{ first, count int }
 
 // build adds the transfers of the collective.
@@ -50,8 +50,8 @@ func (b *builder) when(is bool, do func()) {
 	}
 }
 
-// ringReduceScatter leaves each member with its own part of all members' data: n-1 steps, in each of which a part goes
-// on to the next member and is added to what that has.
+// ringReduceScatter gives each member its own part, reduced over all members. It takes n-1 steps, in each of which a
+// part goes to the next member and is added to that member's.
 func (b *builder) ringReduceScatter(members []int, own func(int) part) {
 	n := len(members)
 	for step := range n - 1 {
@@ -62,7 +62,7 @@ func (b *builder) ringReduceScatter(members []int, own func(int) part) {
 	}
 }
 
-// ringAllGather leaves each member with all parts.
+// ringAllGather gives each member all parts.
 func (b *builder) ringAllGather(members []int, own func(int) part) {
 	n := len(members)
 	for step := range n - 1 {
@@ -73,7 +73,7 @@ func (b *builder) ringAllGather(members []int, own func(int) part) {
 	}
 }
 
-// scatterDirect sends each member its part of what every other has, which is times as much as at first.
+// scatterDirect sends each member its part of every other member's data, which holds times as much as at first.
 func (b *builder) scatterDirect(members []int, own func(int) part, times int) {
 	n := len(members)
 	for k := 1; k < n; k++ {
@@ -96,9 +96,9 @@ func (b *builder) gatherDirect(members []int, own func(int) part) {
 	}
 }
 
-// pairwise adds an all-to-all in rounds. A rank begins a round when the last packet of its messages of the round before
-// leaves, and all that others sent to it in that round has arrived. It does not wait for ACKs, as an exchange of
-// messages between processes does not.
+// pairwise adds an all-to-all in rounds. A rank starts a round when the last packet of its messages of the previous
+// round leaves and all messages to it in that round have arrived. It does not wait for ACKs, like an exchange of
+// messages between processes.
 func (b *builder) pairwise() {
 	n := len(b.ranks)
 	for k := 1; k < n; k++ {
@@ -123,8 +123,8 @@ func (b *builder) pairwise() {
 	b.round = nil
 }
 
-// halve is reduce-scatter by recursive halving: each rank exchanges half of what it is about with the rank that is half
-// as far as before.
+// halve is reduce-scatter by recursive halving: each rank exchanges half of its current data with a rank at half the
+// previous distance.
 func (b *builder) halve() {
 	n := len(b.ranks)
 	for d := n / 2; d > 0; d /= 2 {
@@ -149,7 +149,7 @@ func (b *builder) double() {
 }
 
 // doubleTree adds the transfers of two trees of the same ranks, each of which carries half of every chunk: the
-// reduction up to their roots, if reduces, and the broadcast down.
+// reduction up to their roots (if reduces is set), and the broadcast down.
 func (b *builder) doubleTree(trees [2]tree, reduces bool) {
 	for k, t := range trees {
 		if reduces {
@@ -163,7 +163,7 @@ func (b *builder) doubleTree(trees [2]tree, reduces bool) {
 	}
 }
 
-// broadcast has the root's data come to all.
+// broadcast sends the root's data to all.
 func (b *builder) broadcast(all []int) {
 	n, root := len(all), b.spec.Root
 	switch b.spec.Algorithm {
@@ -178,9 +178,10 @@ func (b *builder) broadcast(all []int) {
 			b.add(transfer{from: root, to: (root + i) % n, count: 1})
 		}
 	case HalvingDoubling:
-		for d := n / 2; d > 0; d /= 2 { // binomial scatter: who has 2d blocks sends the upper d on
+		for d := n / 2; d > 0; d /= 2 { // binomial scatter: a rank with 2d blocks sends the upper d on
 			for r := 0; r < n; r += 2 * d {
-				// Ranks are numbered by exclusive or with the root's, so that whoever doubles below has the block of its number.
+				// Ranks are numbered by exclusive or with the root's, so that each rank of the doubling below has the
+				// block of its number.
 				b.add(transfer{from: r ^ root, to: (r + d) ^ root, first: (r + d) ^ root&^(d-1), count: d})
 			}
 		}
@@ -188,8 +189,8 @@ func (b *builder) broadcast(all []int) {
 	}
 }
 
-// hierarchical goes through groups, and through the ranks of one place in all of them. The block of a rank is numbered
-// by its place in the group first.
+// hierarchical works within groups, and among the ranks of one position in all groups. A rank's block is numbered by
+// its position in the group first.
 func (b *builder) hierarchical(reduces, gathers bool) {
 	size := b.spec.Group
 	groups := len(b.ranks) / size
@@ -239,8 +240,9 @@ func (b *builder) hierarchical(reduces, gathers bool) {
 	}
 }
 
-// disseminate is a barrier: after ceil(log2 n) rounds, in the k-th of which each rank tells the one 2^k further that it
-// has come, all know of all (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", IJPP 1988).
+// disseminate is a barrier of ceil(log2 n) rounds. In the k-th round each rank notifies the rank 2^k further on, and
+// at the end every rank knows that all have arrived (Hensgen, Finkel and Manber, "Two algorithms for barrier
+// synchronization", IJPP 1988).
 func (b *builder) disseminate() {
 	n := len(b.ranks)
 	for k := range bits.Len(uint(n - 1)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Kinds of nodes, and of collectives, of Chakra's execution traces (mlcommons/chakra, schema/protobuf/et_def.proto:
-// NodeType, CollectiveCommType).
+// Kinds of nodes and collectives in Chakra execution traces (mlcommons/chakra, schema/protobuf/et_def.proto: NodeType,
+// CollectiveCommType).
 const (
 	nodeMetadata   = 1
 	nodeMemLoad    = 2
@@ -29,36 +29,35 @@ var chakraCollectives = map[uint64]string{
 	8: ReduceScatter, 9: barrier,
 }
 
-// chakraNode is a node of a rank's trace, as far as it is used.
+// chakraNode is a node of a rank's trace, with the fields that are used.
 type chakraNode struct {
 	id       uint64
 	name     string
 	kind     uint64
 	deps     []uint64
 	duration uint64 // us
-	cpu      bool   // of a compute: not on the accelerator
-	comm     uint64 // which collective
+	cpu      bool   // of a compute: on the processor, not the accelerator
+	comm     uint64 // kind of collective
 	size     uint64
 	peer     uint64
 	tag      uint64
 	group    string
-	operator int32 // the graph's, of its end
+	operator int32 // the operation of the graph at its end
 }
 
-// Algorithm makes a collective of a kind among so many ranks.
+// Algorithm returns the specification of a collective of a kind among some ranks.
 type Algorithm func(kind string, ranks int) Spec
 
-// ReadChakra makes a graph of Chakra's execution traces, one a rank. Compute and memory nodes take their duration,
-// those of the processor and those of the accelerator of a rank one after the other each; sends and receives match in
-// order, by their ranks and tags; collectives of one group (pg_name) in the order in which they stand, by the algorithm
-// given. All ranks that have collectives of a group are in it.
+// ReadChakra returns a graph of Chakra execution traces, one for each rank. Compute and memory nodes take their
+// duration; on each rank, nodes of the processor run one after the other, and so do those of the accelerator. Sends
+// and receives match in order, by their ranks and tags. Collectives of one group (pg_name) run in their order, by the
+// given algorithm. All ranks with collectives of a group belong to it.
 //
 // A collective's comm_size is the size of a rank's input: Chakra's converter adds up input tensors (pytorch_node.py,
-// comm_size), and ASTRA-sim has an all-gather end with as many times that as there are ranks (Ring.cc,
-// final_data_size).
+// comm_size), and in ASTRA-sim an all-gather ends with that size times the number of ranks (Ring.cc, final_data_size).
 //
-// A node begins when those in its data_deps have ended, as in Chakra's feeder (et_feeder.cpp). A dependency on a node
-// that the trace does not have is left out. ReadChakra returns a warning that counts those.
+// A node starts when those in its data_deps have ended, as in Chakra's feeder (et_feeder.cpp). ReadChakra ignores
+// dependencies on nodes that the trace does not have, and returns a warning with their number.
 func ReadChakra(traces [][]byte, algorithm Algorithm) (*steps.Graph, string, error) {
 	r := chakraReader{algorithm: algorithm}
 	for rank, data := range traces {
@@ -76,19 +75,18 @@ type chakraReader struct {
 	algorithm Algorithm
 	traces    [][]chakraNode
 	g         *steps.Graph
-	dangling  int    // dependencies on nodes that are not there
-	first     string // of these
+	dangling  int    // dependencies on missing nodes
+	first     string // the first of them
 }
 
 func (r *chakraReader) warning() string {
 	if r.dangling == 0 {
 		return ""
 	}
-	return fmt.Sprintf("dependencies on nodes that the traces do not have are ignored (%d), so that nodes may begin too early; "+
-		"the first is that %s. Export the trace whole, from its first iteration on, if their times matter", r.dangling, r.first)
+	return fmt.Sprintf("the traces lack nodes on which others depend, and %d such dependencies are ignored, so nodes may start too early. The first is that %s. If the times matter, export the whole trace, from its first iteration", r.dangling, r.first)
 }
 
-// readNodes reads a trace: messages, each with its length before it, the first of which is about the trace.
+// readNodes reads a trace: messages, each after its length, the first of which describes the trace.
 func readNodes(data []byte) (nodes []chakraNode, err error) {
 	for first := true; len(data) > 0; first = false {
 		message, n := protowire.ConsumeBytes(data)
@@ -108,7 +106,7 @@ func readNodes(data []byte) (nodes []chakraNode, err error) {
 	return nodes, nil
 }
 
-// fields calls each with the fields of a message: its number, and a number or bytes.
+// fields calls each with the fields of a message: its field number, and a number or bytes.
 func fields(
 	message []byte, each func(number protowire.Number, kind protowire.Type, v uint64, data []byte) error,
 ) error {
@@ -155,7 +153,8 @@ func (c *chakraNode) read(message []byte) error {
 			c.name = string(data)
 		case 3:
 			c.kind = v
-		// data_deps: packed, or one at a time. ctrl_deps, 4, are callers in PyTorch's traces, and no feeder waits for them.
+		// data_deps: packed, or one at a time. ctrl_deps, 4, are callers in PyTorch's traces, and no feeder waits for
+		// them.
 		case 5:
 			if kind == protowire.VarintType {
 				c.deps = append(c.deps, v)
@@ -224,7 +223,7 @@ const (
 	processorUnit   = 2
 )
 
-// graph makes the graph of all traces.
+// graph returns the graph of all traces.
 func (r *chakraReader) graph() (*steps.Graph, error) {
 	r.g = &steps.Graph{Ranks: len(r.traces)}
 	var waits [][]steps.Wait
@@ -234,14 +233,14 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 		for i := range nodes {
 			n := &nodes[i]
 			if _, twice := at[n.id]; twice {
-				return nil, fmt.Errorf("trace of rank %d: node %d stands twice", rank, n.id)
+				return nil, fmt.Errorf("trace of rank %d: node %d occurs twice", rank, n.id)
 			}
 			at[n.id] = base + int32(i)
 			o := steps.Operation{Rank: int32(rank)}
 			switch n.kind {
 			case nodeCompute, nodeMemLoad, nodeMemStore:
 				if n.duration > uint64(mostMicros) {
-					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us: at most %d", rank, n.id, n.duration,
+					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us, but at most %d us are possible", rank, n.id, n.duration,
 						int64(mostMicros))
 				}
 				o.Duration, o.Unit = vtime.Time(n.duration)*vtime.Microsecond, acceleratorUnit
@@ -254,7 +253,7 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 				o.Kind = steps.Receive
 			case nodeMetadata, nodeCollective:
 			default:
-				return nil, fmt.Errorf("trace of rank %d: node %d (%s) is of kind %d, which is not known: compute, memory, send, receive and collective nodes are", rank, n.id, n.name, n.kind)
+				return nil, fmt.Errorf("trace of rank %d: node %d (%s) has the unknown kind %d: expected a compute, memory, send, receive or collective node", rank, n.id, n.name, n.kind)
 			}
 			n.operator = r.g.Add(o)
 		}
@@ -285,14 +284,14 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 		return nil, err
 	}
 	if _, cycle := r.g.Order(); cycle != nil {
-		return nil, fmt.Errorf("nodes wait for each other, and so never begin: %s", r.g.DescribeCycle(cycle))
+		return nil, fmt.Errorf("nodes wait for each other in a cycle and can never start: %s", r.g.DescribeCycle(cycle))
 	}
 	return r.g, nil
 }
 
 const mostMicros = 3600 * 1_000_000
 
-// match makes messages of sends and receives.
+// match turns sends and receives into messages.
 func (r *chakraReader) match() error {
 	type channel struct{ from, to, tag uint64 }
 	sends := map[channel][]*chakraNode{}
@@ -303,10 +302,10 @@ func (r *chakraReader) match() error {
 				continue
 			}
 			if n.peer >= uint64(len(r.traces)) || n.peer == uint64(rank) {
-				return fmt.Errorf("trace of rank %d: node %d is to or from rank %d: there are ranks 0 to %d, and none sends to itself", rank, n.id, n.peer, len(r.traces)-1)
+				return fmt.Errorf("trace of rank %d: node %d names rank %d as its peer: expected another rank from 0 to %d", rank, n.id, n.peer, len(r.traces)-1)
 			}
 			if n.size > 1<<40 {
-				return fmt.Errorf("trace of rank %d: node %d has %d bytes: at most 2^40", rank, n.id, n.size)
+				return fmt.Errorf("trace of rank %d: node %d has %d bytes, but at most 2^40 are possible", rank, n.id, n.size)
 			}
 			if n.kind == nodeSend {
 				c := channel{uint64(rank), n.peer, n.tag}
@@ -322,7 +321,7 @@ func (r *chakraReader) match() error {
 			}
 			c := channel{n.peer, uint64(rank), n.tag}
 			if len(sends[c]) == 0 {
-				return fmt.Errorf("trace of rank %d: no send of rank %d with tag %d is left for the receive of node %d", rank,
+				return fmt.Errorf("trace of rank %d: no send from rank %d with tag %d matches the receive of node %d", rank,
 					n.peer, n.tag, n.id)
 			}
 			r.g.Pair(sends[c][0].operator, n.operator, int64(max(sends[c][0].size, 1)))
@@ -333,16 +332,16 @@ func (r *chakraReader) match() error {
 		for i := range nodes {
 			n := &nodes[i]
 			if left := sends[channel{uint64(rank), n.peer, n.tag}]; n.kind == nodeSend && len(left) > 0 && left[0] == n {
-				return fmt.Errorf("trace of rank %d: rank %d has no receive for the send of node %d", rank, n.peer, n.id)
+				return fmt.Errorf("trace of rank %d: no receive of rank %d matches the send of node %d", rank, n.peer, n.id)
 			}
 		}
 	}
 	return nil
 }
 
-// collectives puts messages in the place of collective nodes. waits are what each node waits for.
+// collectives replaces collective nodes with messages. waits holds the operations that each node waits for.
 func (r *chakraReader) collectives(waits [][]steps.Wait) error {
-	var names []string // of groups, in the order of their first
+	var names []string // of groups, in order of first occurrence
 	members := map[string][]int32{}
 	of := map[string]map[int32][]*chakraNode{}
 	for rank, nodes := range r.traces {
@@ -370,7 +369,7 @@ func (r *chakraReader) collectives(waits [][]steps.Wait) error {
 			for place, rank := range ranks {
 				own := of[name][rank]
 				if len(own) != len(first) || own[k].comm != first[k].comm || own[k].size != first[k].size {
-					return fmt.Errorf("group %q: ranks %d and %d have not the same collectives in the same order", name, ranks[0],
+					return fmt.Errorf("group %q: the collectives of ranks %d and %d differ in kind or order", name, ranks[0],
 						rank)
 				}
 				nodes[place] = own[k]
@@ -383,24 +382,24 @@ func (r *chakraReader) collectives(waits [][]steps.Wait) error {
 	return nil
 }
 
-// expand puts messages in the place of one collective: the nodes are its ranks'.
+// expand replaces one collective with messages; nodes are the nodes of its ranks.
 func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, waits [][]steps.Wait) error {
 	kind, known := chakraCollectives[nodes[0].comm]
 	if !known {
-		return fmt.Errorf("group %q: collective %d of node %d is none of all-reduce, all-gather, reduce-scatter, all-to-all, broadcast and barrier", group, nodes[0].comm, nodes[0].id)
+		return fmt.Errorf("group %q: collective %d of node %d is not supported: expected an all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or barrier", group, nodes[0].comm, nodes[0].id)
 	}
-	if len(ranks) == 1 { // alone, there is nothing to send
+	if len(ranks) == 1 { // with one rank, there is nothing to send
 		r.g.SetWaits(nodes[0].operator, waits[nodes[0].operator]...)
 		return nil
 	}
 	if nodes[0].size > math.MaxInt64/int64Ranks {
-		return errors.New("a collective has more bytes than can be")
+		return errors.New("a collective has too many bytes")
 	}
 	spec := Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
 	if kind != barrier {
 		spec = r.algorithm(kind, len(ranks))
 		spec.Kind, spec.Size = kind, int64(nodes[0].size)
-		// comm_size is what each rank has at first, of which it has as many in the end as there are ranks
+		// comm_size is each rank's input; its output is that times the number of ranks
 		if kind == AllGather {
 			spec.Size *= int64(len(ranks))
 		}
@@ -410,7 +409,7 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 		}
 	}
 	if len(r.g.Messages)+spec.Messages(len(ranks)) > mostMessages {
-		return fmt.Errorf("more than %d messages", mostMessages)
+		return fmt.Errorf("the traces have more than %d messages", mostMessages)
 	}
 	c := spec.Expand(r.g, ranks, func(place int) []steps.Wait { return waits[nodes[place].operator] })
 	for place, leave := range c.Leave {
@@ -419,7 +418,7 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 	return nil
 }
 
-// mostMessages bounds what a trace's collectives come to, int64Ranks what a size may be multiplied by.
+// mostMessages limits the messages of a trace's collectives, int64Ranks the factor of a size.
 const (
 	mostMessages = 4_000_000
 	int64Ranks   = 1 << 20

@@ -154,8 +154,8 @@ func TestChakraDanglingDependencies(t *testing.T) {
 	if len(g.Waits(0)) != 0 || len(g.Waits(1)) != 1 {
 		t.Errorf("the nodes wait for %v and %v", g.Waits(0), g.Waits(1))
 	}
-	want := "dependencies on nodes that the traces do not have are ignored (2), so that nodes may begin too early; " +
-		"the first is that of node 1 of rank 0 on node 5. "
+	want := "the traces lack nodes on which others depend, and 2 such dependencies are ignored, so nodes may start too early. " +
+		"The first is that of node 1 of rank 0 on node 5. "
 	if !strings.HasPrefix(warning, want) {
 		t.Errorf("%q, want %q", warning, want)
 	}
@@ -184,19 +184,19 @@ func TestChakraMistakes(t *testing.T) {
 		want   string
 	}{
 		{[][]byte{{5, 1}}, "trace of rank 0: message 0: "},
-		{one(99, nil, nil), "trace of rank 0: node 1 (n) is of kind 99, which is not known"},
+		{one(99, nil, nil), "trace of rank 0: node 1 (n) has the unknown kind 99"},
 		{
 			one(nodeSend, nil, map[string]any{"comm_dst": 4}),
-			"trace of rank 0: node 1 is to or from rank 4: there are ranks 0 to 1",
+			"trace of rank 0: node 1 names rank 4 as its peer: expected another rank from 0 to 1",
 		},
-		{one(nodeSend, nil, map[string]any{"comm_dst": 1}), "trace of rank 0: rank 1 has no receive for the send of node 1"},
+		{one(nodeSend, nil, map[string]any{"comm_dst": 1}), "trace of rank 0: no receive of rank 1 matches the send of node 1"},
 		{
 			one(nodeReceive, nil, map[string]any{"comm_src": 1, "comm_tag": 2}),
-			"trace of rank 0: no send of rank 1 with tag 2 is left for the receive of node 1",
+			"trace of rank 0: no send from rank 1 with tag 2 matches the receive of node 1",
 		},
-		{[][]byte{twice.data}, "trace of rank 0: node 1 stands twice"},
-		{apart, `group "0": ranks 0 and 1 have not the same collectives in the same order`},
-		{[][]byte{cyclic.data}, "nodes wait for each other, and so never begin: operation 0 (rank 0 computes 1us), which waits for operation 1"},
+		{[][]byte{twice.data}, "trace of rank 0: node 1 occurs twice"},
+		{apart, `group "0": the collectives of ranks 0 and 1 differ in kind or order`},
+		{[][]byte{cyclic.data}, "nodes wait for each other in a cycle and can never start: operation 0 (rank 0 computes 1us), which waits for operation 1"},
 	} {
 		if _, _, err := ReadChakra(c.traces, byRing); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
@@ -208,7 +208,7 @@ func TestChakraMistakes(t *testing.T) {
 func TestChakraLargestMessage(t *testing.T) {
 	for size, want := range map[int]string{
 		1 << 40:   "",
-		1<<40 + 1: "trace of rank 0: node 1 has 1099511627777 bytes: at most 2^40",
+		1<<40 + 1: "trace of rank 0: node 1 has 1099511627777 bytes, but at most 2^40 are possible",
 	} {
 		a, b := newTrace(), newTrace()
 		a.node(1, nodeSend, 0, nil, map[string]any{"comm_dst": 1, "comm_size": size})

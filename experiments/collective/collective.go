@@ -54,31 +54,31 @@ const (
 	dissemination   = "dissemination"
 )
 
-// Kinds are the collectives that users may name; Algorithms the algorithms.
+// Kinds lists the collectives that users may name; Algorithms lists the algorithms.
 var (
 	Kinds      = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast}
 	Algorithms = []string{Ring, Tree, HalvingDoubling, Direct, Hierarchical}
 )
 
-// lacking are the algorithms that a collective has not got.
+// lacking lists the algorithms that a collective does not have.
 var lacking = map[string][]string{
 	AllGather: {Tree}, ReduceScatter: {Tree}, AllToAll: {Tree, HalvingDoubling},
 }
 
-// Spec is a collective operation.
+// Spec describes a collective operation.
 type Spec struct {
 	Kind, Algorithm string
-	Size            int64 // bytes; see the package
-	// Chunks is into how many parts the data is cut: each goes through the algorithm by itself, and those between two
-	// ranks leave one after the other. 0 is the algorithm's default: see Parts.
+	Size            int64 // in bytes, as the package comment defines it
+	// Chunks is the number of parts of the data. Each part runs through the algorithm on its own, and parts between
+	// two ranks leave one after the other. 0: the algorithm's default (see Parts).
 	Chunks int
-	// Group is how many ranks a group has (hierarchical).
+	// Group is the number of ranks in a group (hierarchical).
 	Group int
-	// Root is who has the data of a broadcast.
+	// Root is the rank with the data of a broadcast.
 	Root int
 }
 
-// Factor is what a bandwidth is multiplied by to be a bus bandwidth.
+// Factor returns the factor from algorithm bandwidth to bus bandwidth.
 func (s *Spec) Factor(ranks int) float64 {
 	n := float64(ranks)
 	switch s.Kind {
@@ -92,44 +92,44 @@ func (s *Spec) Factor(ranks int) float64 {
 	return 0
 }
 
-// Check says what is wrong with a collective among so many ranks.
+// Check returns an error if the collective is impossible among some ranks.
 func (s *Spec) Check(ranks int) error {
 	switch {
 	case ranks < 2:
-		return fmt.Errorf("a collective has at least two ranks, this one %d", ranks)
+		return fmt.Errorf("a collective needs at least two ranks, but this one has %d", ranks)
 	case slices.Contains(lacking[s.Kind], s.Algorithm):
-		return fmt.Errorf("there is no %s by algorithm %s: use %s", s.Kind, s.Algorithm,
+		return fmt.Errorf("%s has no algorithm %s: use %s", s.Kind, s.Algorithm,
 			strings.Join(slices.DeleteFunc(slices.Clone(Algorithms), func(a string) bool {
 				return slices.Contains(lacking[s.Kind], a)
 			}), ", "))
 	case s.Algorithm == HalvingDoubling && ranks&(ranks-1) != 0:
-		return fmt.Errorf("%s is for 2, 4, 8, ... ranks, and these are %d: use %s", HalvingDoubling, ranks, Ring)
+		return fmt.Errorf("%s needs 2, 4, 8, ... ranks, but there are %d: use %s", HalvingDoubling, ranks, Ring)
 	case s.Algorithm == Hierarchical && (s.Group < 2 || ranks%s.Group != 0 || ranks == s.Group):
-		return fmt.Errorf("%d ranks are not several groups of %d: the number of ranks is to be twice the group's or more of it, and a group has at least 2", ranks, s.Group)
+		return fmt.Errorf("%d ranks do not form several groups of %d: the number of ranks must be a multiple of group, at least twice, and group at least 2", ranks, s.Group)
 	case s.Root < 0 || s.Root >= ranks:
-		return fmt.Errorf("rank %d is none of the %d", s.Root, ranks)
+		return fmt.Errorf("root %d is not a rank: choose one of the %d", s.Root, ranks)
 	case s.Size < int64(ranks)*int64(s.Parts(ranks)):
-		return fmt.Errorf("%d bytes are less than one for each of %d ranks and %d chunks", s.Size, ranks, s.Parts(ranks))
+		return fmt.Errorf("%d bytes are too few: each of %d ranks and %d chunks needs at least one", s.Size, ranks, s.Parts(ranks))
 	}
 	return nil
 }
 
-// Messages is how many messages the collective is among so many ranks.
+// Messages returns the number of messages of the collective among some ranks.
 func (s *Spec) Messages(ranks int) int {
 	b := builder{ranks: make([]int32, ranks), spec: s, count: true, chunks: s.Parts(ranks)}
 	b.build()
 	return b.messages * b.chunks
 }
 
-// Expand adds the collective to a graph: the ranks given, each of which enters it when what after has for it has
-// happened. Check has found nothing wrong. The collective is the last of the graph's then.
+// Expand adds the collective to a graph, for the given ranks. Each rank enters it once the operations that after
+// returns have ended. Check must have succeeded. It returns the collective, which is the graph's last.
 func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait) *steps.Collective {
 	return s.expand(g, ranks, after, nil)
 }
 
-// transfer is one message of an algorithm, of each chunk: the places of two ranks, and the blocks of data that go from
-// one to the other. reduce says that they are added to what is there. A block holds times as much as at first, where
-// ranks' own are put together; 0 is 1. Messages between two ranks leave in order if they have one lane.
+// transfer is one message of an algorithm, for each chunk: the positions of two ranks, and the blocks of data between
+// them. reduce says that the receiver adds them to its own. A block holds times as much as at first if ranks' own data
+// are combined; 0 means 1. Messages between two ranks on one lane leave in order.
 type transfer struct {
 	from, to     int
 	first, count int
@@ -138,7 +138,7 @@ type transfer struct {
 	lane         int
 }
 
-// expand tells seen of each message.
+// expand calls seen for each message.
 func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait,
 	seen func(t transfer, chunk int, send, receive int32),
 ) *steps.Collective {
@@ -162,8 +162,7 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []ste
 	return &g.Collectives[len(g.Collectives)-1]
 }
 
-// builder makes messages of transfers. What a message waits for follows from what is in it: all that has come to its
-// sender of these blocks.
+// builder turns transfers into messages. A message waits for everything that its sender has received of its blocks.
 type builder struct {
 	g      *steps.Graph
 	spec   *Spec
@@ -172,23 +171,23 @@ type builder struct {
 	seen   func(t transfer, chunk int, send, receive int32)
 	c      steps.Collective
 
-	writers []int32 // by chunk, place and block: the last of writes, 0 none
+	writers []int32 // by chunk, position and block: the last of writes, 0: none
 	writes  []write
-	last    map[[3]int]int32 // by two ranks and lane, the last send
-	leave   [][]steps.Wait   // by place: what ends the collective there
-	round   [][]steps.Wait   // by place: what the next message waits for besides; nil: nothing
+	last    map[[3]int]int32 // by two ranks and lane: the last send
+	leave   [][]steps.Wait   // by position: what ends the collective there
+	round   [][]steps.Wait   // by position: additional operations that the next message waits for; nil: none
 
 	atOnce   bool
 	arrivals []arrival
 
-	count    bool // messages are only counted
+	count    bool // only count messages
 	messages int
 }
 
-// write is a receive that has brought a block, and the one before that this one was added to.
+// write is a receive that delivered a block, and the previous write of this block to which it was added.
 type write struct{ receive, before int32 }
 
-// blocks is into how many blocks a chunk is divided.
+// blocks returns the number of blocks in a chunk.
 func (b *builder) blocks() int {
 	switch {
 	case b.spec.Algorithm == Tree:
@@ -199,7 +198,7 @@ func (b *builder) blocks() int {
 	return len(b.ranks)
 }
 
-// bytes are those of some blocks of a chunk.
+// bytes returns the size of some blocks of a chunk.
 func (b *builder) bytes(chunk, first, count int) int64 {
 	chunks, blocks := int64(b.chunks), int64(b.blocks())
 	size := b.spec.Size*int64(chunk+1)/chunks - b.spec.Size*int64(chunk)/chunks
@@ -210,8 +209,8 @@ func (b *builder) writer(chunk, place, block int) *int32 {
 	return &b.writers[(chunk*len(b.ranks)+place)*b.blocks()+block]
 }
 
-// joined is the last write of a block, which has all before it in it: what several have been added up to is joined
-// once, however often it is sent.
+// joined returns the last write of a block, which includes all earlier ones. A sum of several writes is joined once,
+// however often it is sent.
 func (b *builder) joined(chunk, place, block int) int32 {
 	at := b.writer(chunk, place, block)
 	if *at == 0 || b.writes[*at].before == 0 {
@@ -226,7 +225,7 @@ func (b *builder) joined(chunk, place, block int) int32 {
 	return *at
 }
 
-// arrival is a block that a receive brings, to where its last write stands.
+// arrival is a block that a receive delivers, and where its last write is stored.
 type arrival struct {
 	at      *int32
 	receive int32
@@ -246,7 +245,7 @@ func (b *builder) arrived(a arrival) {
 	*a.at = int32(len(b.writes) - 1)
 }
 
-// together adds transfers of which none waits for another, though they are about the same blocks.
+// together adds transfers that do not wait for each other, although they concern the same blocks.
 func (b *builder) together(add func()) {
 	b.atOnce = true
 	add()
@@ -257,7 +256,7 @@ func (b *builder) together(add func()) {
 	b.arrivals = b.arrivals[:0]
 }
 
-// add adds a transfer, of every chunk. Transfers are added in an order in which each comes after those that it needs.
+// add adds a transfer for every chunk. Callers add transfers after those that they depend on.
 func (b *builder) add(t transfer) {
 	b.messages++
 	if b.count {

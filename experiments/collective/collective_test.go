@@ -274,17 +274,17 @@ func TestCheck(t *testing.T) {
 		{
 			Spec{AllReduce, HalvingDoubling, 1000, 1, 0, 0},
 			6,
-			"halving-doubling is for 2, 4, 8, ... ranks, and these are 6: use ring",
+			"halving-doubling needs 2, 4, 8, ... ranks, but there are 6: use ring",
 		},
-		{Spec{AllToAll, Tree, 1000, 1, 0, 0}, 4, "there is no alltoall by algorithm tree: use ring, direct, hierarchical"},
+		{Spec{AllToAll, Tree, 1000, 1, 0, 0}, 4, "alltoall has no algorithm tree: use ring, direct, hierarchical"},
 		{
 			Spec{AllReduce, Hierarchical, 1000, 1, 3, 0},
 			8,
-			"8 ranks are not several groups of 3: the number of ranks is to be twice the group's or more of it, and a group has at least 2",
+			"8 ranks do not form several groups of 3: the number of ranks must be a multiple of group, at least twice, and group at least 2",
 		},
-		{Spec{AllReduce, Ring, 10, 3, 0, 0}, 8, "10 bytes are less than one for each of 8 ranks and 3 chunks"},
-		{Spec{AllReduce, Ring, 10, 1, 0, 0}, 1, "a collective has at least two ranks, this one 1"},
-		{Spec{Broadcast, Ring, 10, 1, 0, 4}, 4, "rank 4 is none of the 4"},
+		{Spec{AllReduce, Ring, 10, 3, 0, 0}, 8, "10 bytes are too few: each of 8 ranks and 3 chunks needs at least one"},
+		{Spec{AllReduce, Ring, 10, 1, 0, 0}, 1, "a collective needs at least two ranks, but this one has 1"},
+		{Spec{Broadcast, Ring, 10, 1, 0, 4}, 4, "root 4 is not a rank: choose one of the 4"},
 	} {
 		if err := c.spec.Check(c.ranks); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.spec, err, c.want)

@@ -8,37 +8,37 @@ import (
 // Step is a step of a job: a compute, a collective, or a barrier of all ranks.
 type Step struct {
 	Collective *Spec // nil: none
-	// Ranks are those that take part in a collective, in its order; nil: all. The others go on.
+	// Ranks are the participants of a collective, in its order; nil: all. The other ranks go on.
 	Ranks []int32
-	// Overlap has the ranks go on at once, while the collective goes on: those of a job go on one after the other. The
+	// Overlap lets ranks go on while the collective runs. Collectives of a job run one after the other, and the
 	// iteration waits for all.
 	Overlap bool
 	Barrier bool
-	// Compute is how long each rank computes.
+	// Compute is the compute of each rank; nil: none.
 	Compute *Compute
 }
 
-// Compute is a compute of all ranks.
+// Compute is a compute step of all ranks.
 type Compute struct {
 	Time vtime.Time
-	// Jitter is up to how much longer it takes, drawn by rank and iteration.
+	// Jitter is the upper bound of the random extra time, drawn by rank and iteration.
 	Jitter vtime.Time
-	// Slow takes Factor times as long at some ranks; Slow has the places.
+	// Slow holds the positions of ranks at which it takes Factor times as long.
 	Slow   map[int]bool
 	Factor float64
 }
 
-// Job is iterations of steps, which each rank takes in order.
+// Job is a number of iterations of steps, which each rank executes in order.
 type Job struct {
 	Iterations int
 	Start      vtime.Time
 	Steps      []Step
 }
 
-// computeUnit is the unit that a job computes on: a rank does nothing at once.
+// computeUnit is the unit on which a job's ranks compute, one compute at a time.
 const computeUnit = 1
 
-// Messages is how many messages a job's iterations have.
+// Messages returns the number of messages of a job's iterations.
 func (j *Job) Messages(ranks int) int {
 	n := 0
 	for i := range j.Steps {
@@ -53,7 +53,7 @@ func (j *Job) Messages(ranks int) int {
 	return n * j.Iterations
 }
 
-// spec is the collective of a step, a barrier's too; nil: there is none.
+// spec returns the collective of a step, or that of a barrier; nil: there is none.
 func (s *Step) spec() *Spec {
 	if s.Barrier {
 		return &Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
@@ -64,11 +64,11 @@ func (s *Step) spec() *Spec {
 // barrierBytes is the size of a barrier's messages.
 const barrierBytes = 8
 
-// Expand adds the job's operations for ranks 0 to ranks-1. random is the n-th random number of [0, 1).
+// Expand adds the job's operations for ranks 0 to ranks-1. random returns the n-th random number of [0, 1).
 func (j *Job) Expand(g *steps.Graph, ranks int, random func(n uint64) float64) {
 	all := make([]int32, ranks)
 	compute := make([][]steps.Wait, ranks) // by rank: what its next step waits for
-	network := make([][]steps.Wait, ranks) // what its next collective waits for besides
+	network := make([][]steps.Wait, ranks) // what its next collective waits for in addition
 	for r := range all {
 		all[r] = int32(r)
 		if j.Start > 0 {
@@ -111,7 +111,7 @@ func (j *Job) Expand(g *steps.Graph, ranks int, random func(n uint64) float64) {
 	}
 }
 
-// of is how long a compute takes at a rank.
+// of returns the time of a compute at a rank.
 func (c *Compute) of(rank int, random float64) vtime.Time {
 	t := c.Time + vtime.Time(random*float64(c.Jitter))
 	if c.Slow[rank] {

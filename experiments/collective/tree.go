@@ -2,14 +2,14 @@ package collective
 
 import "math/bits"
 
-// tree is a binary tree of ranks, by place.
+// tree is a binary tree of ranks, by position.
 type tree struct {
 	parent []int // -1 at the root
-	order  []int // all places, each after its parent
+	order  []int // all positions, each after its parent
 }
 
 // doubleTree returns NCCL's two binary trees of n ranks (ncclGetDtree, src/graph/trees.cc). The second is the first
-// mirrored if n is even, and shifted by one rank if it is odd: so a rank has children in one tree and none, or one, in
+// mirrored if n is even, and shifted by one rank if n is odd. So a rank with children in one tree has none or one in
 // the other.
 func doubleTree(n int) [2]tree {
 	return [2]tree{
@@ -23,9 +23,9 @@ func doubleTree(n int) [2]tree {
 	}
 }
 
-// broadcastTrees returns the two trees of n ranks by which a root broadcasts: Sanders, Speck and Träff 2009, section 2.
-// The root has one child in each, and the others form two trees, of which the second mirrors the first if they are even
-// in number, and is shifted by one rank if they are odd.
+// broadcastTrees returns the two trees of n ranks by which a root broadcasts (Sanders, Speck and Träff 2009, section
+// 2). The root has one child in each tree. The other ranks form two trees: the second mirrors the first if their
+// number is even, and is shifted by one rank if it is odd.
 func broadcastTrees(n, root int) [2]tree {
 	others := n - 1
 	return [2]tree{
@@ -42,8 +42,8 @@ func broadcastTrees(n, root int) [2]tree {
 	}
 }
 
-// inOrder returns the tree whose root is 0, and which has 1 to n-1 below it in order: odd numbers are leaves, and the
-// number of zero bits at a number's end is its height. The tree of place names the rank of each number.
+// inOrder returns the tree with root 0 and the numbers 1 to n-1 below it in order: odd numbers are leaves, and a
+// number's height is its number of trailing zero bits. place maps a number to its rank.
 func inOrder(n int, place func(v int) int) tree {
 	t := tree{parent: make([]int, n)}
 	t.parent[place(0)], t.order = -1, []int{place(0)}
@@ -60,15 +60,15 @@ func inOrder(n int, place func(v int) int) tree {
 	return t
 }
 
-// Chunks of a tree: their sizes, and how many times its depth a tree should have of them at least before they get no
-// smaller than a size. NCCL 2.4.8 has these (src/enqueue.cc, ncclPatternTreeUpDown), with two channels here, which are
-// the trees.
+// Chunks of a tree: their sizes, and the minimum number of them as a multiple of the depth before chunks get no
+// smaller than a size. The values are those of NCCL 2.4.8 (src/enqueue.cc, ncclPatternTreeUpDown), with the two trees
+// as channels.
 const greatestChunk = 512 << 10
 
 var smallerChunks = []struct{ least, depths int64 }{{128 << 10, 8}, {64 << 10, 4}, {32 << 10, 1}}
 
-// Parts returns into how many chunks the collective's data is cut among so many ranks: Chunks, or if that is 0, as many
-// as keep trees busy by NCCL's rule, and 1 of other algorithms.
+// Parts returns the number of chunks among some ranks: Chunks, or if that is 0, as many as keep trees busy by NCCL's
+// rule, and 1 for other algorithms.
 func (s *Spec) Parts(ranks int) int {
 	if s.Chunks > 0 || s.Algorithm != Tree {
 		return max(s.Chunks, 1)

@@ -1,6 +1,6 @@
-// Package fluid is a model of flows without packets, queues or delays: each is a fluid that runs over its links at a
-// rate, which changes only as a flow starts or ends. It says what a fabric's links allow, whatever controls the flows.
-// It is pure: flows in, times out.
+// Package fluid models flows without packets, queues or delays. Each flow is a fluid with a rate on its links that
+// changes only when a flow starts or ends. The model shows what a fabric's links allow under any control. It is pure:
+// flows in, times out.
 package fluid
 
 import (
@@ -12,30 +12,30 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Flow is a flow's fluid.
+// Flow is a flow as a fluid.
 type Flow struct {
 	Start vtime.Time
-	Work  int64      // bytes to carry over each link, all that takes line time counted; 0: unbounded
-	Cap   units.Rate // the most that it takes; 0: no such limit
-	Path  []int      // the links, each once, as indexes of their rates; at least one
+	Work  int64      // bytes on each link, including everything that takes line time; 0: unbounded
+	Cap   units.Rate // maximum rate; 0: none
+	Path  []int      // indexes of its links' rates, each once; at least one
 }
 
 // Discipline is a rule by which flows share links.
 type Discipline uint8
 
 const (
-	// MaxMin is max-min fairness: no flow's rate can be raised without lowering that of one that has no more (Bertsekas
-	// and Gallager, Data Networks, section 6.5.2). A congestion control that is fair, wastes nothing and knows everything
-	// at once comes to that.
+	// MaxMin is max-min fairness: no flow's rate can increase without lowering that of a flow with no higher rate
+	// (Bertsekas and Gallager, Data Networks, section 6.5.2). A congestion control that is fair, wastes nothing and
+	// reacts at once achieves this.
 	MaxMin Discipline = iota
-	// ShortestFirst serves flows by what they have left, least first: each takes all that those before it have left on its
-	// path. The order is decided anew as a flow starts or ends. On one link this is SRPT, whose mean completion time no
-	// order of service beats. Over several links it is a heuristic and proves nothing: a short flow may hold up several
-	// longer ones on different links. LowerBound is what is proven.
+	// ShortestFirst serves flows in order of their remaining bytes, least first: each gets everything that earlier
+	// ones leave on its path. It sorts again when a flow starts or ends. On one link this is SRPT, which has the
+	// lowest mean completion time of any order. Over several links it is a heuristic and proves nothing, because a
+	// short flow may hold up several longer ones on different links. LowerBound is proven.
 	ShortestFirst
 )
 
-// String is the discipline's name: "max-min" or "shortest-first".
+// String returns the discipline's name: "max-min" or "shortest-first".
 func (d Discipline) String() string {
 	if d == ShortestFirst {
 		return "shortest-first"
@@ -43,8 +43,8 @@ func (d Discipline) String() string {
 	return "max-min"
 }
 
-// Run is how long each flow takes under a discipline, in picoseconds from its start; +Inf for one that has not ended
-// until then (vtime.Never: none is cut off). rates are those of the links, above 0.
+// Run returns how long each flow takes under a discipline, in picoseconds from its start; +Inf for a flow that has not
+// ended by until (vtime.Never: no limit). rates are the rates of the links, above 0.
 func Run(rates []units.Rate, flows []Flow, d Discipline, until vtime.Time) []float64 {
 	m := newModel(rates, flows)
 	share := m.maxMin
@@ -59,35 +59,35 @@ func Run(rates []units.Rate, flows []Flow, d Discipline, until vtime.Time) []flo
 	return m.took
 }
 
-// simultaneous is how much later than another's end, in picoseconds, a flow may end to end with it: rounding errors are
-// not worth shares of their own.
+// simultaneous is the time, in picoseconds, within which ends of flows count as one, because rounding errors need no
+// shares of their own.
 const simultaneous = 1e-3
 
-// fluid is a flow that runs.
+// fluid is a running flow.
 type fluid struct {
 	flow  int
 	left  float64 // bytes
-	rate  float64 // bytes a picosecond
+	rate  float64 // bytes per picosecond
 	path  []int
-	fixed bool // has its share, while shares are dealt out
+	fixed bool // has its share, during sharing
 }
 
 // model is the state of a run.
 type model struct {
 	flows    []Flow
-	order    []int // the flows, by start
+	order    []int // indexes of the flows, by start
 	paths    [][]int
-	capacity []float64 // of links, in bytes a picosecond; behind them one of its own for each flow with a cap
-	active   []*fluid  // by start, but as shortestFirst left them
+	capacity []float64 // of links, in bytes per picosecond, followed by one entry for each flow with a cap
+	active   []*fluid  // by start, or as shortestFirst sorted them
 	took     []float64
 
-	// Of the sharing under way, by link.
-	free    []float64  // capacity that no flow has
-	waiting []int      // flows without a share
+	// State of the sharing in progress, by link.
+	free    []float64  // capacity not given to a flow
+	waiting []int      // number of flows without a share
 	users   [][]*fluid // all flows
 	level   []float64
-	later   []bool // a flow of the link's meets one with a lower level
-	links   []int  // room for those with flows that wait, and for the flows
+	later   []bool // a flow of the link also uses one with a lower level
+	links   []int  // reused memory for links with waiting flows, and for flows
 	todo    []*fluid
 }
 
@@ -116,7 +116,7 @@ func newModel(rates []units.Rate, flows []Flow) *model {
 
 func bytesPerPicosecond(rate units.Rate) float64 { return float64(rate) / 8 / float64(vtime.Second) }
 
-// run goes from one start or end to the next.
+// run advances from one start or end to the next.
 func (m *model) run(share func(), until float64) {
 	now, started := 0.0, 0
 	for {
@@ -154,7 +154,7 @@ func (m *model) begin(flow int) {
 	m.active = append(m.active, f)
 }
 
-// advance has all flows run for a span until now.
+// advance runs all flows for a span until now.
 func (m *model) advance(now, span float64) {
 	running := m.active[:0]
 	for _, f := range m.active {

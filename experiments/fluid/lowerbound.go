@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// Job is a flow as one link meets it. Times are in picoseconds.
+// Job is a flow at one link. Times are in picoseconds.
 type Job struct {
-	Release float64 // the earliest that its first byte can be there
-	Work    float64 // for how long it takes the whole link
+	Release float64 // earliest arrival of its first byte
+	Work    float64 // time for which it needs the whole link
 }
 
-// LowerBound is the least sum, in picoseconds, of the times from jobs' releases to their ends that any service of them
-// by one link has: that of SRPT (Schrage, A proof of the optimality of the shortest remaining processing time
-// discipline, 1968).
+// LowerBound returns the least possible sum, in picoseconds, of the times from jobs' releases to their ends at one
+// link, under any order of service: that of SRPT (Schrage, A proof of the optimality of the shortest remaining
+// processing time discipline, 1968).
 //
-// If each flow of a fabric is given to one link of its path, the sum of the links' bounds is a bound for the fabric:
-// that flows have other links to pass as well, and links other flows to carry, only adds. It holds whatever the flows'
-// packets and the order of service are.
+// If each flow of a fabric is assigned to one link of its path, the sum of the links' bounds is a bound for the
+// fabric, because further links and flows only add time. It holds for any packets and any order of service.
 func LowerBound(jobs []Job) float64 {
 	order := slices.Clone(jobs)
 	slices.SortFunc(order, func(a, b Job) int {
@@ -25,7 +24,7 @@ func LowerBound(jobs []Job) float64 {
 	})
 	var (
 		sum, now float64
-		heap     []Job // by work left
+		heap     []Job // by remaining work
 	)
 	for next := 0; next < len(order) || len(heap) > 0; {
 		if len(heap) == 0 {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxMin deals out max-min fair shares by progressive filling: all rates rise together until a link is full; its flows
-// have their shares then, and the others' go on rising. Only links that share flows need be filled one after the other:
-// a link's level, what its flows get each if it is full before the others that they pass, does not fall as others are
-// filled. So all whose level is the least that any of their flows meets are filled at once.
+// maxMin computes max-min fair shares by progressive filling. All rates rise together until a link is full; its flows
+// then have their shares, and the others' rates go on rising. Only links with common flows must be filled in order: a
+// link's level, the share of its flows if it fills before the others that they use, does not fall as others fill. So
+// all links with the lowest level among those of their flows are filled at once.
 func (m *model) maxMin() {
 	links, flows := m.links[:0], append(m.todo[:0], m.active...)
 	for _, f := range flows {
@@ -46,7 +46,7 @@ func (m *model) maxMin() {
 	m.links, m.todo = links, flows
 }
 
-// fill gives a link's flows that have no share yet one each.
+// fill gives each flow of a link without a share the link's level.
 func (m *model) fill(link int) {
 	share := m.level[link]
 	for _, f := range m.users[link] {
@@ -61,7 +61,7 @@ func (m *model) fill(link int) {
 	}
 }
 
-// shortestFirst gives each flow, the one with the least left first, what is free on its path.
+// shortestFirst gives each flow, in order of remaining bytes, the free capacity on its path.
 func (m *model) shortestFirst() {
 	slices.SortFunc(m.active, func(a, b *fluid) int {
 		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.flow, b.flow))

@@ -1,4 +1,4 @@
-// Package headroom proves by arithmetic that the headroom of each port takes what is in flight when PAUSE is sent, or
+// Package headroom proves by arithmetic that each port's headroom can hold the data in flight after a PAUSE, or
 // refutes it by a run that drops frames.
 package headroom
 
@@ -14,51 +14,51 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Check is the arithmetic of a scenario's switches.
+// Check holds the arithmetic for a scenario's switches.
 type Check struct {
 	Kinds    []Kind
 	Switches []Switch
 }
 
-// Kind is ports that are alike: they have equal cables and thresholds, and lead to hosts, or to switches.
+// Kind describes ports with equal cables and thresholds that all lead to hosts, or all to switches.
 type Kind struct {
 	Ports    []topologies.PortID
 	Cable    switchagent.Cable
 	InFlight switchagent.InFlight
-	XOFF     units.Bytes // 0: it is dynamic, without a bound
+	XOFF     units.Bytes // 0: dynamic, without an upper bound
 	Headroom units.Bytes // of each lossless priority
-	// Fault is the one that makes the cable so, as an index of the scenario's; -1: none, the cable is so from the start.
+	// Fault is the index in the scenario of the fault that changes the cable; -1: the cable is unchanged.
 	Fault int
-	// Unpaused says that hosts beyond the cables send ACK, NAK and CNP of a lossless priority although it is paused, so
-	// that no headroom is enough.
+	// Unpaused says that hosts at the other ends send ACK, NAK and CNP of a lossless priority even while it is paused,
+	// so that no headroom is enough.
 	Unpaused bool
-	// SONiC is the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, and so none.
+	// SONiC is the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, so the formula does not
+	// apply.
 	SONiC units.Bytes
 }
 
-// Needed returns what may come after XOFF, as buffers count it.
+// Needed returns the bytes that may arrive after XOFF, as buffers count them.
 func (k *Kind) Needed() units.Bytes { return k.InFlight.Buffered }
 
-// Margin is how much more the headroom is than what is needed; negative: it is less, and lossless frames may be
-// dropped.
+// Margin returns the headroom minus the needed bytes; if it is negative, lossless frames may be dropped.
 func (k *Kind) Margin() units.Bytes { return k.Headroom - k.Needed() }
 
-// Holds says whether the headroom takes all that may come.
+// Holds reports whether the headroom can hold everything that may arrive.
 func (k *Kind) Holds() bool { return k.Margin() >= 0 && !k.Unpaused }
 
-// Switch is switches that are alike: what their ports may take up, and what there is.
+// Switch describes switches with equal settings: the buffer that their ports may use, and the buffer that exists.
 type Switch struct {
 	Nodes    []topologies.NodeID
 	Ports    int
 	Buffer   units.Bytes
-	XOFF     units.Bytes // of all ports and lossless priorities; 0 where it is dynamic and so takes what is free
+	XOFF     units.Bytes // of all ports and lossless priorities; 0 if it is dynamic and adapts to the free buffer
 	Headroom units.Bytes // of all ports and lossless priorities
 }
 
-// Margin is how much more the buffer is than what lossless priorities may take up.
+// Margin returns the buffer minus the bytes that lossless priorities may use.
 func (s *Switch) Margin() units.Bytes { return s.Buffer - s.XOFF - s.Headroom }
 
-// Holds says whether nothing of a lossless priority can be dropped for want of room.
+// Holds reports whether no frame of a lossless priority can be dropped for lack of space.
 func (c *Check) Holds() bool {
 	for i := range c.Kinds {
 		if !c.Kinds[i].Holds() {
@@ -73,10 +73,10 @@ func (c *Check) Holds() bool {
 	return true
 }
 
-// ErrNoPFC is that no priority of the fabric is lossless by PFC.
-var ErrNoPFC = errors.New("no priority is lossless by PFC: there is no headroom to check")
+// ErrNoPFC reports that no priority of the fabric is lossless by PFC.
+var ErrNoPFC = errors.New("no priority is lossless by PFC, so there is no headroom to check: set switch.pfc.priorities")
 
-// Of checks a scenario as a run of a controller meets it (scenario.Scenario.Under).
+// Of checks a scenario as returned by scenario.Scenario.Under.
 func Of(s *scenario.Scenario) (*Check, error) {
 	plan, of := s.Topology, &s.Switch
 	lossless := bits.OnesCount8(of.PFC.Priorities)
@@ -115,7 +115,7 @@ func Of(s *scenario.Scenario) (*Check, error) {
 		cables := fill.Cables(plan, at.ID, false)
 		_, thresholds := own.Resolve(cables)
 		changed := make([][]scenario.ChangedCable, len(cables))
-		grown := slices.Clone(cables) // as faults make them: auto headroom, and with it an auto buffer, becomes more
+		grown := slices.Clone(cables) // as changed by faults: this increases auto headroom, and with it an auto buffer
 		for k, id := range at.Ports {
 			formula := func(c *switchagent.Cable) units.Bytes { return sonicXOFF(c, &of.PFC, plan.MTU, plan.Ports[id].MTU) }
 			add(id, port{cables[k], thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, -1, formula(&cables[k])})

@@ -20,25 +20,25 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostHosts bounds the hosts that are looked at, so that large fabrics take no longer than small ones.
+// mostHosts limits the hosts that are considered, so that large fabrics take no longer than small ones.
 const mostHosts = 512
 
-// Incast is traffic that fills a port's headroom as much as traffic can: all hosts beyond the port send by it, and all
-// others that can by other ways, to a receiver that does not take anything for a while. So all accounts of the switch
-// fill, nothing drains them, and a port receives all that is in flight as it sends PAUSE. Hosts on this side, the
-// receiver first, send the other way, so that PAUSE finds a frame being sent.
+// Incast is traffic that fills a port's headroom as much as possible. All hosts beyond the port send through it, and
+// all others that can send by other paths, to a receiver that repeatedly accepts nothing. So all accounts of the
+// switch fill, nothing drains them, and the port receives everything in flight when it sends PAUSE. Hosts on this
+// side, the receiver first, send in the other direction, so that a PAUSE has to wait for a frame.
 type Incast struct {
 	Port     topologies.PortID
 	Receiver topologies.NodeID
-	Through  []topologies.NodeID // send by the port
-	Beside   []topologies.NodeID // send to the receiver by other ways
-	Back     []topologies.NodeID // send by the port's other direction, to the first of Through
+	Through  []topologies.NodeID // send through the port
+	Beside   []topologies.NodeID // send to the receiver by other paths
+	Back     []topologies.NodeID // send through the port in the other direction, to the first of Through
 
-	place uint8 // of the receiver's port that all send to
+	place uint8 // position of the receiver's port to which all send
 }
 
-// named are the interfaces by which one host is to send to another: of the host at the port that of the port's cable,
-// of the receiver always the same.
+// named returns the interfaces by which one host sends to another: for the host at the port, that of the port's cable;
+// for the receiver, always the same.
 func (i *Incast) named(plan *topologies.Plan, from, to topologies.NodeID) (pair topologies.Pair, ends topologies.Ends) {
 	if plan.SinglePort() {
 		return pair, 0
@@ -56,7 +56,8 @@ func (i *Incast) named(plan *topologies.Plan, from, to topologies.NodeID) (pair 
 	return pair, ends
 }
 
-// pairs are the interfaces by which a host can send to another so, through two neighbours in this order if via says so.
+// pairs returns the interfaces by which a host can send to another, through the two neighbours of via in that order if
+// they are given.
 func (i *Incast) pairs(plan *topologies.Plan, from, to topologies.NodeID, via ...topologies.NodeID) []topologies.Pair {
 	named, ends := i.named(plan, from, to)
 	pairs := plan.PairsVia(from, to, via, named, ends)
@@ -66,21 +67,21 @@ func (i *Incast) pairs(plan *topologies.Plan, from, to topologies.NodeID, via ..
 	return slices.DeleteFunc(pairs, func(pair topologies.Pair) bool { return !passes(plan, from, to, pair, via) })
 }
 
-// beside are the interfaces by which a host can send to the receiver, and has no shortest path by the port.
+// beside returns the interfaces by which a host can send to the receiver without a shortest path through the port.
 func (i *Incast) beside(plan *topologies.Plan, from topologies.NodeID) []topologies.Pair {
 	by := []topologies.NodeID{plan.PeerNode(i.Port).ID, plan.Ports[i.Port].Node}
 	return slices.DeleteFunc(i.pairs(plan, from, i.Receiver),
 		func(pair topologies.Pair) bool { return passes(plan, from, i.Receiver, pair, by) })
 }
 
-// passes says whether a shortest path by a pair of interfaces goes from one of two neighbours to the other.
+// passes reports whether a shortest path by a pair of interfaces leads from the first of two neighbours to the second.
 func passes(plan *topologies.Plan, from, to topologies.NodeID, pair topologies.Pair, via []topologies.NodeID) bool {
 	return slices.ContainsFunc(plan.PathVia(from, to, via, pair), func(id topologies.PortID) bool {
 		return plan.Ports[id].Node == via[0] && plan.PeerNode(id).ID == via[1]
 	})
 }
 
-// Worst returns the worst incast for the first of the ports that frames can pass at all; nil if they can pass none.
+// Worst returns the worst incast for the first port that frames can use; nil if they can use none.
 func Worst(plan *topologies.Plan, ports []topologies.PortID) *Incast {
 	for _, id := range ports {
 		if i := worst(plan, id); i != nil {
@@ -97,7 +98,7 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	by := func(from, to topologies.NodeID, first, second topologies.NodeID) bool {
 		return from != to && from != second && to != first && len(i.pairs(plan, from, to, first, second)) > 0
 	}
-	// The nearest receiver: a switch's own host shares nothing else with the port.
+	// Choose the nearest receiver: a switch's own host shares nothing else with the port.
 	receiver, hops := topologies.NodeID(-1), 0
 	for _, to := range hosts {
 		for _, from := range hosts {
@@ -141,10 +142,10 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	return i
 }
 
-// phases is by how many parts of a frame's time senders of Back start apart from one try to the next.
+// phases is the number of different offsets, in fractions of a frame's time, of the senders in Back.
 const phases = 8
 
-// stall is when the receiver takes nothing: at first until all accounts are full, and then again and again.
+// stall holds the times at which the receiver accepts nothing: at first until all accounts are full, then repeatedly.
 type stall struct{ first, pause, again vtime.Time }
 
 const stalls = 4 // after the first
@@ -152,12 +153,13 @@ const stalls = 4 // after the first
 // end returns when the run ends.
 func (s *stall) end() vtime.Time { return s.first + stalls*(s.pause+s.again) }
 
-// sets returns what --set changes in a scenario to have the incast: flows, the receiver that stalls, and a duration.
+// sets returns the settings (--set) that turn a scenario into the incast: flows, the stalling receiver, and a
+// duration.
 func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int) []string {
 	plan := s.Topology
 	at, when := &plan.Ports[i.Port], i.stall(s, fault)
 	here, there := at.Node, plan.PeerNode(i.Port).ID
-	own, size := "", "unbounded" // what all flows have
+	own, size := "", "unbounded" // settings of all flows
 	if controller != "none" {
 		own = ", cc: none"
 	}
@@ -177,7 +179,7 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	add := func(tag, size string, from []topologies.NodeID, to topologies.NodeID, start vtime.Time,
 		pairs func(topologies.NodeID) []topologies.Pair, via ...topologies.NodeID,
 	) {
-		var order []string // ends of the flows, each with its senders
+		var order []string // destinations of the flows, each with its senders
 		senders := map[string][]string{}
 		for _, h := range from {
 			pair := pairs(h)[0]
@@ -239,7 +241,7 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	if s.Host.Recovery == hostagent.SelectiveRepeat { // which has a window
 		sets = append(sets, "host.selective.bdp_cap=0B")
 	}
-	if s.Switch.Balancing.Mode != switchagent.Default().Balancing.Mode { // the flows are pinned to paths
+	if s.Switch.Balancing.Mode != switchagent.Default().Balancing.Mode { // the flows have fixed paths
 		sets = append(sets, "switch.load_balancing.mode=ecmp")
 	}
 	if s.Host.Entropy != 0 {
@@ -248,8 +250,9 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	return sets
 }
 
-// odd returns the size of a message of one packet by which the account of a static XOFF is a few bytes below it before
-// a full packet comes, so that most of that is past XOFF; 0: XOFF is dynamic, or several hosts send by the port.
+// odd returns the size of a one-packet message that leaves the account of a static XOFF a few bytes below it before a
+// full packet arrives, so that most of that packet is past XOFF; 0: XOFF is dynamic, or several hosts send through the
+// port.
 func (i *Incast) odd(s *scenario.Scenario) units.Bytes {
 	plan := s.Topology
 	p := &plan.Ports[i.Port]
@@ -268,7 +271,7 @@ func (i *Incast) odd(s *scenario.Scenario) units.Bytes {
 	return min(max(0, rest&^3), units.Bytes(plan.MTU))
 }
 
-// lossless returns the priority that is put to the test: that of data, or the first lossless one.
+// lossless returns the tested priority: that of data, or the first lossless one.
 func lossless(s *scenario.Scenario) uint8 {
 	if set := s.Switch.PFC.Priorities; set>>s.Host.DataPriority&1 == 0 {
 		return uint8(bits.TrailingZeros8(set))
@@ -276,7 +279,7 @@ func lossless(s *scenario.Scenario) uint8 {
 	return s.Host.DataPriority
 }
 
-// changed returns a fault of links that is there from the start.
+// changed returns the setting of a fault of links that is active from the start.
 func changed(plan *topologies.Plan, f *scenario.Fault) string {
 	var links []string
 	for _, id := range f.Ports {
@@ -289,7 +292,7 @@ func changed(plan *topologies.Plan, f *scenario.Fault) string {
 	return fmt.Sprintf("{at: 0s, link: [%s], one_way: %v, %s}", strings.Join(links, ", "), f.OneWay, what)
 }
 
-// stall returns times in which the accounts of the port's switch fill to XOFF and overflow, fall to XON, and fill
+// stall returns times that let the accounts of the port's switch fill to XOFF and overflow, fall to XON, and fill
 // again.
 func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 	plan := s.Topology
@@ -314,7 +317,7 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 	}
 	rate = min(rate, through)
 	if alpha := thresholds[p.Number-1].Alpha; alpha > 0 {
-		// The ports share what is free with the others that fill at the same time.
+		// The ports share the free buffer with the others that fill at the same time.
 		ports := 1.0
 		for _, h := range i.Beside {
 			if slices.ContainsFunc(plan.Nodes[h].Ports, func(id topologies.PortID) bool {
@@ -341,21 +344,21 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 
 // Tried is the result of a run of an incast.
 type Tried struct {
-	Paused  bool        // a port of the kind has sent PAUSE: its headroom was put to the test
-	Most    units.Bytes // of a lossless priority, buffered from one of the kind's ports
-	Dropped int64       // frames of lossless priorities, in the whole fabric, for want of headroom or buffer
-	Overrun []string    // names of the ports, of any kind, whose headroom was overrun
-	Full    []string    // names of the egress ports of frames that found their switch's buffer full
+	Paused  bool        // a port of the kind sent PAUSE, so that its headroom was tested
+	Most    units.Bytes // peak bytes of a lossless priority, buffered from one of the kind's ports
+	Dropped int64       // frames of lossless priorities dropped in the whole fabric for lack of headroom or buffer
+	Overrun []string    // names of the ports, of any kind, whose headroom overflowed
+	Full    []string    // names of the egress ports of frames that met a full buffer
 	For     vtime.Time  // virtual time
-	Sets    []string    // the changes to the scenario that make the run, as --set takes them
+	Sets    []string    // the settings of the run, as for --set
 }
 
-// Load reads the scenario again with these changes.
+// Load reads the scenario again with these settings.
 type Load func(sets []string) (*scenario.Scenario, error)
 
-// Try runs the incast for ports of a kind on the wasm plane under a controller's settings, whose flows here are under
-// none. If a run drops nothing and the arithmetic does not prove that none can, Try runs it with other phases. The
-// result is of the first run that drops frames, or else of the one that buffered most.
+// Try runs the incast for ports of a kind on the wasm plane, with a controller's settings but without congestion
+// control. If a run drops nothing and the arithmetic does not prove this, Try repeats it with other phases. It returns
+// the first run that drops frames, or otherwise the one with the highest peak.
 func (i *Incast) Try(ctx context.Context, s *scenario.Scenario, controller string, k *Kind, load Load) (*Tried, error) {
 	var best *Tried
 	for phase := range phases {

@@ -9,13 +9,13 @@ import (
 )
 
 // sonicXOFF returns the headroom of a lossless priority by SONiC's formula (cfgmgr/buffer_headroom_mellanox.lua of
-// sonic-swss, commit e6b0c5b5, without a shared headroom pool), in whole KiB. The ASIC's MAC and PHY delay, the peer's
-// response time and the bytes on tiles, which SONiC has as bytes at line rate, are the bytes of PFC.Response. Without
-// cells there is no figure: 0.
+// sonic-swss, commit e6b0c5b5, without a shared headroom pool), in whole KiB. PFC.Response, as bytes at line rate,
+// stands for the ASIC's MAC and PHY delay, the peer's response time and the bytes on tiles. Without cells it returns
+// 0.
 //
-// It differs from Cable.InFlight on purpose, as SONiC does: factors are whole numbers; small packets count by a part
-// that is above 0 even if there are none; MTUs are without headers and gaps; XOFF is taken for a frame's end, so that
-// no frame is past it; no PFC frame takes time.
+// It differs from Cable.InFlight as SONiC does: factors are whole numbers; small packets count with a fraction above 0
+// even if there are none; MTUs exclude headers and gaps; XOFF is assumed at the end of a frame, so that no frame is
+// past it; PFC frames take no time.
 func sonicXOFF(c *switchagent.Cable, p *switchagent.PFC, losslessMTU, portMTU int) units.Bytes {
 	const least, unit, compensation = 64, 1024, 2 * 1024
 	cell, lossless := float64(p.CellSize), float64(losslessMTU)

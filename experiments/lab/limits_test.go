@@ -64,7 +64,7 @@ func TestControllers(t *testing.T) {
 			map[string]string{"control.star": plain, "control.wasm": module(t)},
 			Options{},
 			0,
-			"control.star and control.wasm are there, and one of them is to be handed in",
+			"control.star and control.wasm both exist, but only one can be submitted",
 		},
 		"half a module": {
 			map[string]string{"control.wasm": module(t)[:900]},
@@ -94,7 +94,7 @@ func TestControllers(t *testing.T) {
 			map[string]string{"control.wasm": module(t)},
 			Options{mostEvents: 1000},
 			0,
-			"a run comes to more than 1000 events in the fabric",
+			"the run exceeds 1000 events",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -104,14 +104,14 @@ const (
 // LossNames.
 var DropTexts = map[string]string{
 	LosslessHeadroom: "in a lossless class beyond XOFF and headroom",
-	LosslessBuffer:   "in a lossless class because the shared buffer was full",
-	LossyQueue:       "beyond switch.lossy_limit", LossyThreshold: "beyond the limit of switch.lossy_alpha",
-	LossyBuffer: "because the shared buffer was full",
-	"link_down": "because their link went down", "port_down": "because their port's link was down", "wire": "by the wire",
-	"fcs":            "because of a wrong FCS",
+	LosslessBuffer:   "in a lossless class, as the shared buffer was full",
+	LossyQueue:       "beyond switch.lossy_limit", LossyThreshold: "beyond what switch.lossy_alpha gives",
+	LossyBuffer: "as the shared buffer was full",
+	"link_down": "as their link went down", "port_down": "as their port's link was down", "wire": "by the wire",
+	"fcs":            "for a wrong FCS",
 	"receive_buffer": "by a slow receiver whose buffer was full", "watchdog": "by the PFC watchdog",
-	"no_route":   "for lack of a route",
-	"lost_pause": "because a fault lost the PAUSE for them", "device": "because their interface was down",
+	"no_route":   "for want of a route",
+	"lost_pause": "as a fault lost the PAUSE for them", "device": "as their interface was down",
 }
 
 // RecoverySummary counts packets of loss recovery over all flows.

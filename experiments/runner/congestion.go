@@ -9,37 +9,38 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// congestion finds out when an egress port of a switch was congested, and when it was paused by PFC.
+// congestion records when an egress port of a switch was congested, and when PFC paused it.
 //
-// A port is *congested* while its queue is at or above a threshold though nothing but its own link keeps it from
-// sending: the root of a congestion. The threshold is where ECN always marks (kmax), whether the controller listens or
-// not, so that controllers compare; without ECN it is XOFF. A port that PAUSE holds is not congested, however long its
-// queue. Nor is it afterwards while it clears what was stopped, here and at the ports before it: until its queue has
-// once been below the threshold, but for no longer than it had been paused.
+// A port is *congested* while its queue is at or above a threshold although only its own link keeps it from sending:
+// it is the root of a congestion. The threshold is the one at which ECN always marks (kmax), whether or not the
+// controller reacts, so that controllers compare; without ECN it is XOFF. A paused port is not congested, however long
+// its queue. After a pause it is still not congested while it clears the frames that the pause stopped here and at
+// earlier ports. That lasts until its queue has once been below the threshold, but no longer than the pause.
 //
-// The longest queue comes from the port's own counter, which is taken every so often, and just before a PAUSE arrives.
-// So no congestion is missed, however short; when it began and ended is known to that time.
+// The longest queue comes from the port's own counter, which is read at intervals and just before a PAUSE arrives. So
+// every congestion is detected, however short. Its start and end are known to the length of an interval.
 type congestion struct {
 	scenario *scenario.Scenario
-	// Its switch settings, whatever the controller makes of them: shared buffers by switch, and thresholds by port.
+	// Switch settings of the scenario, whatever the controller needs: shared buffers by switch, and thresholds by
+	// port.
 	buffers, kmax []units.Bytes
 
 	engine *engine.Engine
-	every  vtime.Time // between two polls, and the gap that parts two stretches
+	every  vtime.Time // time between two polls, and the smallest gap between two intervals
 	next   vtime.Time
 	ports  []watched // by port
 }
 
-// watched is what is known of an egress port.
+// watched is the state of an egress port.
 type watched struct {
-	peak      int64 // bytes in its queues, over the run
+	peak      int64 // maximum bytes in its queues, over the run
 	state     holding
-	since     vtime.Time // when the peak was last taken
-	stopped   vtime.Time // when PAUSE stopped the port that was free
-	until     vtime.Time // when the last PAUSE runs out
-	resumed   vtime.Time // when it was last let go
+	since     vtime.Time // when the peak was last read
+	stopped   vtime.Time // when PAUSE stopped the free port
+	until     vtime.Time // when the last PAUSE expires
+	resumed   vtime.Time // when it last resumed
 	congested stretches
-	paused    stretches // of the data's priority
+	paused    stretches // for the data's priority
 }
 
 type holding uint8
@@ -47,10 +48,10 @@ type holding uint8
 const (
 	free     holding = iota
 	paused           // by PFC
-	clearing         // what PFC stopped
+	clearing         // frames that PFC stopped
 )
 
-// looks is how many looks a scenario's duration has at most.
+// looks is the maximum number of polls in a scenario's duration.
 const looks = 1000
 
 func newCongestion(s *scenario.Scenario) *congestion {
@@ -65,7 +66,7 @@ func newCongestion(s *scenario.Scenario) *congestion {
 	}
 }
 
-// threshold is that of a switch's port, in bytes; with a dynamic XOFF, as it is.
+// threshold returns the threshold of a switch's port, in bytes; with a dynamic XOFF, the current value.
 func (c *congestion) threshold(id topologies.PortID, xoff uint64) int64 {
 	s := &c.scenario.Switch
 	switch {
@@ -78,7 +79,7 @@ func (c *congestion) threshold(id topologies.PortID, xoff uint64) int64 {
 	return int64(xoff)
 }
 
-// sample looks at all ports, if it is time.
+// sample polls all ports, if it is time.
 func (c *congestion) sample(now vtime.Time) {
 	if now >= c.next {
 		c.look(now)
@@ -100,11 +101,11 @@ func (c *congestion) lookAt(now vtime.Time, sw int, id topologies.PortID) {
 	c.take(now, id, port.TakePeak(), port.QueuedBytes(), c.engine.State().Threshold(int(id)))
 }
 
-// take is told of a port's longest queue since the last time, and of its queue.
+// take processes a port's longest queue since the last poll, and its current queue.
 func (c *congestion) take(now vtime.Time, id topologies.PortID, peak, queued int64, xoff uint64) {
 	w, threshold := &c.ports[id], c.threshold(id, xoff)
 	w.peak = max(w.peak, peak)
-	if now >= w.until { // no RESUME came: it was a host's, or it was lost
+	if now >= w.until { // no RESUME arrived: the PAUSE was a host's, or the RESUME was lost
 		w.goOn(w.until)
 	}
 	switch w.state {
@@ -120,18 +121,18 @@ func (c *congestion) take(now vtime.Time, id topologies.PortID, peak, queued int
 	w.since = now
 }
 
-// pause is told that the peer of an egress port has sent it PAUSE; the frame is on its way.
+// pause processes a PAUSE that the peer of an egress port has sent and that is still on the link.
 func (c *congestion) pause(now vtime.Time, id topologies.PortID) {
 	c.ports[id].paused.begin(now+c.scenario.Topology.Ports[id].Delay, c.every)
 }
 
-// resume is told that the peer has sent it RESUME.
+// resume processes a RESUME that the peer has sent.
 func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 	c.ports[id].paused.end(now + c.scenario.Topology.Ports[id].Delay)
 }
 
-// came is told of a PAUSE or a RESUME that a switch's port has taken, whether of the data's priority or of another. Of
-// another it says only how long the queue has been: the port's counter has begun anew.
+// came processes a PAUSE or RESUME that arrived at a switch's port. For a priority other than the data's, it only
+// reads the longest queue, because the port's counter restarts.
 func (c *congestion) came(a engine.PFCArrival, data bool) {
 	id := topologies.PortID(a.Port)
 	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)
@@ -149,7 +150,7 @@ func (c *congestion) came(a engine.PFCArrival, data bool) {
 	w.state, w.until = paused, a.Until
 }
 
-// linkDown is told that a port's link has gone down: its pause is over.
+// linkDown ends the pause of a port whose link went down.
 func (c *congestion) linkDown(now vtime.Time, id topologies.PortID) {
 	if n := &c.scenario.Topology.Nodes[c.scenario.Topology.Ports[id].Node]; n.Kind == topologies.Switch {
 		c.lookAt(now, n.Index, id)
@@ -157,7 +158,7 @@ func (c *congestion) linkDown(now vtime.Time, id topologies.PortID) {
 	}
 }
 
-// goOn is told that the port may send again.
+// goOn marks the port as free to send.
 func (w *watched) goOn(now vtime.Time) {
 	if w.state == paused {
 		w.state, w.resumed = clearing, now

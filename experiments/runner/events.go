@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FaultEvent is told by the engine.
+// FaultEvent implements engine.Observer.
 func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 	r.events[ev.Kind]++
 	plan := r.scenario.Topology
@@ -15,7 +15,7 @@ func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 	if ev.Port >= 0 {
 		p := &plan.Ports[ev.Port]
 		node, port, peer = plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(topologies.PortID(ev.Port)).Name
-		if ev.Kind == engine.EventLinkDown { // neither end is paused any more
+		if ev.Kind == engine.EventLinkDown { // neither end is paused any longer
 			for priority := range uint8(8) {
 				r.letGo(ev.At, p.ID, priority)
 				r.letGo(ev.At, p.Peer, priority)

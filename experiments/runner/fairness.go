@@ -6,11 +6,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// windows divides a run into windows of time, and follows the flows that are active all through one.
+// windows divides a run into windows of time, and tracks the flows that are active throughout a window.
 type windows struct {
 	window  vtime.Time // whole sampling intervals
 	waiting starting   // flows that have not been active at the end of a window
-	active  []underWay // flows that were, and had not ended
+	active  []underWay // flows that have been, and have not ended
 	tags    []string
 	index   map[string]int32 // of tags
 }
@@ -59,17 +59,17 @@ func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, deliver
 	return true
 }
 
-// fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's flows while they
-// compete: in each window of time, over the flows of the tag that were active all through it, if they are two or more.
-// The index of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows in
-// which nothing was delivered have none.
+// fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's competing flows:
+// in each window of time, over the flows of the tag that were active throughout, if there are two or more. The index
+// of n goodputs x is (sum x)^2 / (n * sum x^2): 1 if they are equal, 1/n if one has everything. Windows without any
+// delivery have no index.
 type fairness struct {
 	windows
 	shares []shares // by tag
 	totals []measure.Fairness
 }
 
-// shares adds up one window.
+// shares holds the sums of one window.
 type shares struct {
 	n            int
 	sum, squares float64
@@ -81,7 +81,7 @@ func (s *shares) add(x float64) {
 	s.squares += x * x
 }
 
-// jain is the index, 0 if there is none.
+// jain returns the index, or 0 if there is none.
 func (s *shares) jain() float64 {
 	if s.n < 2 || s.squares == 0 {
 		return 0
@@ -89,7 +89,7 @@ func (s *shares) jain() float64 {
 	return s.sum * s.sum / (float64(s.n) * s.squares)
 }
 
-// fairnessWindows is how many windows a scenario's duration has.
+// fairnessWindows is the number of windows in a scenario's duration.
 const fairnessWindows = 100
 
 func newFairness(s *scenario.Scenario, order []int32) *fairness {
@@ -111,7 +111,7 @@ func (f *fairness) sample(now vtime.Time, flows flowSet) {
 	clear(f.shares)
 }
 
-// summary is by tag, of tags whose flows competed.
+// summary returns the indexes of tags whose flows competed.
 func (f *fairness) summary() measure.FairnessSummary {
 	sum := measure.FairnessSummary{WindowNS: f.window.RoundNanoseconds(), ByTag: map[string]measure.Fairness{}}
 	for k, tag := range f.tags {
@@ -122,15 +122,14 @@ func (f *fairness) summary() measure.FairnessSummary {
 	return sum
 }
 
-// lowest measures the least mean goodput of a tag's flows in any window, over the flows that were active all through
-// it.
+// lowest measures the lowest mean goodput of a tag's flows in any window, over the flows that were active throughout.
 type lowest struct {
 	windows
 	shares []shares  // by tag
-	least  []float64 // bytes a flow and window; negative: no flow was active all through a window
+	least  []float64 // bytes for each flow and window; negative: no flow was active throughout a window
 }
 
-// lowestWindows is how many windows a scenario's duration has.
+// lowestWindows is the number of windows in a scenario's duration.
 const lowestWindows = 10
 
 func newLowest(s *scenario.Scenario, order []int32) *lowest {
@@ -155,7 +154,7 @@ func (l *lowest) sample(now vtime.Time, flows flowSet) {
 	clear(l.shares)
 }
 
-// summary returns the least goodputs by tag, in bits per second.
+// summary returns the lowest goodputs by tag, in bits per second.
 func (l *lowest) summary() map[string]float64 {
 	all := map[string]float64{}
 	for k, tag := range l.tags {

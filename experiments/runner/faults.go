@@ -11,15 +11,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ScheduleFaults has the faults happen of a scenario that begins at the given time on an engine of its topology, now or
-// later.
+// ScheduleFaults schedules the faults of a scenario that starts at the given time, now or later, on an engine of its
+// topology.
 func ScheduleFaults(e *engine.Engine, s *scenario.Scenario, begin vtime.Time) {
 	for i := range s.Faults {
 		scheduleFault(e, &s.Faults[i], begin+s.Faults[i].At, 1, begin+s.Duration)
 	}
 }
 
-// scheduleFault schedules the n-th time that a fault happens.
+// scheduleFault schedules the n-th occurrence of a fault.
 func scheduleFault(e *engine.Engine, f *scenario.Fault, at vtime.Time, n int, duration vtime.Time) {
 	e.At(at, func(now vtime.Time) error {
 		undo, err := ApplyFault(e, f)
@@ -36,7 +36,7 @@ func scheduleFault(e *engine.Engine, f *scenario.Fault, at vtime.Time, n int, du
 	})
 }
 
-// ApplyFault makes the fault happen and says how it is undone: what it changed becomes what it was.
+// ApplyFault applies a fault and returns a function that restores the earlier state.
 func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err error) {
 	var undone []func() error
 	each := func(do, back func() error) {
@@ -69,7 +69,7 @@ func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err err
 	}, err
 }
 
-// setLink takes a link down or up and has the routes follow.
+// setLink takes a link down or up, and schedules the change of routes.
 func setLink(e *engine.Engine, f *scenario.Fault, id topologies.PortID, up bool) error {
 	if err := e.SetLink(int(id), up); err != nil || f.Reroute == vtime.Never {
 		return err
@@ -85,7 +85,7 @@ func directions(e *engine.Engine, f *scenario.Fault, id topologies.PortID) []int
 	return []int{int(id), int(e.Plan().Ports[id].Peer)}
 }
 
-// faultOfWire is a fault of the wire from a port, and how it is undone.
+// faultOfWire returns functions that apply and end a fault of the link from a port.
 func faultOfWire(e *engine.Engine, f *scenario.Fault, p int) (do, back func() error) {
 	was := e.Wire(p)
 	switch f.Kind {
@@ -115,7 +115,7 @@ func faultOfWire(e *engine.Engine, f *scenario.Fault, p int) (do, back func() er
 	panic(noCase(f.Kind))
 }
 
-// faultOfHost is a fault of a host's NIC, and how it is undone.
+// faultOfHost returns functions that apply and end a fault of a host's NIC.
 func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.PortID) (do, back func() error) {
 	nic := e.Plan().Ports[id].Interface
 	switch f.Kind {
@@ -132,7 +132,7 @@ func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.PortID) (do,
 	panic(noCase(f.Kind))
 }
 
-// noCase is said of a row of settings.Faults that nobody has happen.
+// noCase returns the text of a panic about a kind in settings.Faults that is not implemented here.
 func noCase(kind settings.FaultKind) string {
-	return fmt.Sprintf("runner: %s is a kind of fault without its case", kind)
+	return fmt.Sprintf("runner: fault kind %s is not implemented", kind)
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ExportHPCC is the name of the files that HPCC's simulator writes: fct.txt and pfc.txt.
+// ExportHPCC selects the files that HPCC's simulator writes: fct.txt and pfc.txt.
 const ExportHPCC = "hpcc"
 
-// hpccPFC is a PFC frame as the simulator's trace has it: at the port that it arrives at.
+// hpccPFC is a PFC frame in the simulator's trace, at the port where it arrives.
 type hpccPFC struct {
 	at    vtime.Time
 	port  topologies.PortID
 	pause bool
 }
 
-// hpccTrace gathers a run's PFC frames for pfc.txt.
+// hpccTrace collects a run's PFC frames for pfc.txt.
 type hpccTrace struct{ frames []hpccPFC }
 
-// add takes a PFC frame that begins to leave a port.
+// add records a PFC frame that starts to leave a port.
 func (t *hpccTrace) add(plan *topologies.Plan, now vtime.Time, port topologies.PortID, pause bool) {
 	p := &plan.Ports[port]
 	arrival := now + p.Rate.TimeFor(plan.Framing.LineBytes(wire.PFCLen)) + p.Delay
 	t.frames = append(t.frames, hpccPFC{arrival, p.Peer, pause})
 }
 
-// export writes the files that the options ask for.
+// export writes the files that the options select.
 func (r *runner) export() error {
 	if r.options.Export != ExportHPCC {
 		return nil
@@ -63,8 +63,8 @@ func writeLines(folder *files.Folder, name string, lines func(*bufio.Writer)) er
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// hpccFCT is a line for each flow that has ended, in the order of their ends: the addresses in hexadecimal, the ports,
-// bytes, start, completion time, and the completion time alone on the path.
+// hpccFCT writes one line for each ended flow, in order of ends: the addresses in hexadecimal, the ports, bytes,
+// start, FCT, and ideal FCT.
 func (r *runner) hpccFCT(w *bufio.Writer) {
 	flows := r.flows()
 	byEnd := []int{}
@@ -85,14 +85,14 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 	}
 }
 
-// hpccPFC is a line for each PFC frame that has arrived, in the order of time: when, at which node, whether that is a
-// host (0) or a switch (1), at which of its ports, from 1, and PAUSE (1) or RESUME (0).
+// hpccPFC writes one line for each PFC frame that has arrived, in order of time: the time, the node, whether that is a
+// host (0) or a switch (1), the port's number from 1, and PAUSE (1) or RESUME (0).
 func (r *runner) hpccPFC(w *bufio.Writer) {
 	frames, plan := r.recorder.hpcc.frames, r.Scenario.Topology
 	slices.SortStableFunc(frames, func(a, b hpccPFC) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range frames {
 		if f.at > r.engine.Now() {
-			break // on the wire still
+			break // still on the link
 		}
 		p := &plan.Ports[f.port]
 		kind, event := 0, 0

@@ -14,31 +14,31 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// overview keeps the histories from which the default panels of a report are chosen once the run has ended: which
-// queues were longest is not known before. A nil overview keeps none.
+// overview keeps the histories from which the default panels of a report are chosen at the end of the run, because the
+// longest queues are not known before. A nil overview keeps none.
 type overview struct {
 	scenario *scenario.Scenario
 	data     []uint8             // priorities of data
-	ports    []topologies.PortID // switch ports, the sampled ones
-	samples  int                 // taken so far
+	ports    []topologies.PortID // sampled switch ports
+	samples  int                 // number so far
 
-	// One for each priority of each port.
+	// One history for each priority of each port.
 	queues, ingress []history[uint32]
-	entries         int // in all of them, at most mostEntries
+	entries         int // in all histories, at most mostEntries
 
-	// PAUSE frames sent so far: of the ports that sent PFC frames, in the order in which they began to, and of all.
+	// PAUSE frames sent so far: by ports that sent PFC frames, in order of their first, and by all.
 	pauses []portPauses
 	all    history[int64]
 
 	groups    []group
 	groupOf   []uint8 // by flow
 	delivered []history[int64]
-	ended     []int64 // payload bytes of each group's flows that have ended
+	ended     []int64 // payload bytes of the ended flows of each group
 	waiting   starting
 	active    []int32
 }
 
-// portPauses are the PAUSE frames of a port, by priority.
+// portPauses holds the PAUSE frames of a port, by priority.
 type portPauses struct {
 	port topologies.PortID
 	by   [classes]history[int64]
@@ -48,16 +48,16 @@ type portPauses struct {
 type group struct {
 	tag      string
 	priority uint8
-	apart    bool // the tag has flows of another priority too
+	apart    bool // the tag also has flows of another priority
 }
 
-// history is a number over time, without the samples at which it stayed the same. Bytes in queues, of which there are
-// many histories, have 32 bits.
+// history is a number over time, without the samples at which it did not change. Histories of queues, of which there
+// are many, use 32 bits.
 type history[V uint32 | int64] struct {
-	from    int // the sample at which it begins
+	from    int // first sample
 	changes []change[V]
 	last    V
-	peak    V // of the whole run
+	peak    V // over the whole run
 }
 
 type change[V uint32 | int64] struct {
@@ -65,7 +65,7 @@ type change[V uint32 | int64] struct {
 	value  V
 }
 
-// note takes the number at a sample, and reports whether it changed.
+// note records the number at a sample, and reports whether it changed.
 func (h *history[V]) note(sample int, v V) bool {
 	if v == h.last {
 		return false
@@ -77,12 +77,12 @@ func (h *history[V]) note(sample int, v V) bool {
 
 const (
 	mostEntries  = 4 << 20 // 32 MB
-	mostGroups   = 255     // lines of goodput that are kept
-	shownGroups  = 8       // that are drawn
-	shownPorts   = 4       // likewise
-	shownLanes   = 4       // of collectives of a tag and kind that overlap
-	rateSamples  = 10      // that a rate is averaged over, in a run of some length
-	shortHistory = 200     // samples up to the last change, of a shorter run
+	mostGroups   = 255     // maximum number of recorded lines of goodput
+	shownGroups  = 8       // maximum number of drawn lines of goodput
+	shownPorts   = 4       // maximum number of drawn ports
+	shownLanes   = 4       // for overlapping collectives of a tag and kind
+	rateSamples  = 10      // averaging time of a rate, for a run of some length
+	shortHistory = 200     // samples up to the last change, for a shorter run
 )
 
 func newOverview(s *scenario.Scenario, r *recorder) *overview {
@@ -178,7 +178,7 @@ func (o *overview) sampleFlows(now vtime.Time, flows flowSet) {
 	}
 }
 
-// forget makes room: the half of the queues that have stayed shortest loses its past, and begins again.
+// forget frees memory: the half of the queues with the lowest peaks loses its past and starts again.
 func (o *overview) forget() {
 	for _, all := range [][]history[uint32]{o.queues, o.ingress} {
 		peaks := make([]uint32, len(all))
@@ -210,7 +210,7 @@ type chosen struct {
 	points []rundir.Points
 }
 
-// add gives a panel a line.
+// add adds a line to a panel.
 func (c *chosen) add(s scenario.Series, points rundir.Points) {
 	c.Series, c.points = append(c.Series, s), append(c.points, points)
 }
@@ -242,7 +242,7 @@ func (o *overview) pausing() bool {
 	return o.scenario.DataPriorities()&o.scenario.Switch.Lossless() != 0 || o.all.peak > 0
 }
 
-// window is what rates are averaged over: ten samples, or one where nearly everything has happened within a few.
+// window returns the number of samples to average rates over: ten, or one if nearly everything happened within a few.
 func (o *overview) window() int {
 	last := uint32(0)
 	for i := range o.delivered {
@@ -256,7 +256,7 @@ func (o *overview) window() int {
 	return rateSamples
 }
 
-// level is the number at each sample.
+// level returns the number at each sample.
 func level[V uint32 | int64](o *overview, h *history[V]) (p rundir.Points) {
 	v, next := V(0), 0
 	for n := h.from; n < o.samples; n++ {
@@ -270,7 +270,7 @@ func level[V uint32 | int64](o *overview, h *history[V]) (p rundir.Points) {
 	return p
 }
 
-// growth is how much the number grew a second, in windows of so many samples.
+// growth returns the growth of the number per second, in windows of some samples.
 func (o *overview) growth(h *history[int64], samples int) (p rundir.Points) {
 	all, window := level(o, h), vtime.Time(samples)*o.scenario.Sample.Interval
 	for n := samples; n < len(all.Value); n += samples {
@@ -280,7 +280,7 @@ func (o *overview) growth(h *history[int64], samples int) (p rundir.Points) {
 	return p
 }
 
-// averaged begins a panel of rates.
+// averaged returns an empty panel of rates.
 func (o *overview) averaged(title string, window int) chosen {
 	c := chosen{Panel: scenario.Panel{Title: title, Window: vtime.Time(window) * o.scenario.Sample.Interval}}
 	c.Note = fmt.Sprintf("averaged over %v", c.Window)
@@ -296,7 +296,7 @@ func (o *overview) goodput() chosen {
 	}
 	if len(shown) > shownGroups {
 		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(o.delivered[b].last, o.delivered[a].last) })
-		c.Note += fmt.Sprintf("; of %d tags the %d that had most delivered", len(shown), shownGroups)
+		c.Note += fmt.Sprintf("; the %[2]d of %[1]d tags with the most delivered bytes", len(shown), shownGroups)
 		shown = shown[:shownGroups]
 		slices.Sort(shown)
 	}
@@ -315,10 +315,10 @@ func (o *overview) goodput() chosen {
 	return c
 }
 
-// perPriority is how many ports of each priority are drawn.
+// perPriority returns the number of drawn ports of each priority.
 func (o *overview) perPriority() int { return max(1, shownPorts/len(o.data)) }
 
-// series is a line about a port. With several priorities of data it is about one.
+// series returns a line about a port, or about one of its priorities if data has several.
 func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority uint8,
 	reference string,
 ) scenario.Series {
@@ -343,8 +343,8 @@ func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority 
 	return s
 }
 
-// highest returns the indexes into histories, which are queues or ingress, whose keys are highest, some of each
-// priority, in the order of priorities. Those that stayed far below the highest of the priority say nothing.
+// highest returns the indexes of the histories (queues or ingress) with the highest keys, some for each priority, in
+// order of priorities. It omits those far below the highest of the priority.
 func (o *overview) highest(histories []history[uint32], key func(i int) int64) (all []int) {
 	for k := range o.data {
 		most := uint32(0)
@@ -369,7 +369,7 @@ func (o *overview) at(i int) (topologies.PortID, uint8) {
 
 func (o *overview) longestQueues() chosen {
 	c := chosen{Panel: scenario.Panel{Title: "Longest queues"}}
-	c.Note = "of the switches' egress ports, in each run those whose queues were longest"
+	c.Note = "the egress ports of switches with the longest queues of each run"
 	for _, i := range o.highest(o.queues, func(i int) int64 { return int64(o.queues[i].peak) }) {
 		port, priority := o.at(i)
 		c.add(o.series(scenario.QueueBytes, port, priority, "ecn.kmin"), level(o, &o.queues[i]))
@@ -377,10 +377,10 @@ func (o *overview) longestQueues() chosen {
 	return c
 }
 
-const bufferedNote = "bytes that a switch buffers of what came in by a port"
+const bufferedNote = "bytes that a switch buffers of frames from an ingress port"
 
-// bufferedIngress is about the ports that sent the most PAUSE frames, and of equal ones about those of which the
-// switches buffered the most.
+// bufferedIngress returns a panel of the ports that sent the most PAUSE frames, and among equals of those with the
+// most buffered bytes.
 func (o *overview) bufferedIngress(title, note, reference string) chosen {
 	c := chosen{Panel: scenario.Panel{Title: title, Note: note}}
 	most := int64(0)
@@ -405,7 +405,8 @@ func (o *overview) bufferedIngress(title, note, reference string) chosen {
 	return c
 }
 
-// pauseRates is of all ports together, and of the ports, be they hosts', that sent the most.
+// pauseRates returns a panel of all ports together, and of the ports (of switches or hosts) that sent the most PAUSE
+// frames.
 func (o *overview) pauseRates() chosen {
 	window := o.window()
 	c := o.averaged("PAUSE frames", window)
@@ -428,11 +429,11 @@ func (o *overview) pauseRates() chosen {
 	return c
 }
 
-// timeline is the collective operations, each at its number while it goes on. Operations of a tag that overlap have
-// lines of their own.
+// timeline returns a panel of the collective operations, each at its number while it is in progress. Overlapping
+// operations of a tag have separate lines.
 func (o *overview) timeline(rows []collectiveRun) chosen {
 	c := chosen{Panel: scenario.Panel{Title: "Collective operations"}}
-	c.Note = "each from its beginning to its end, one above the other in the order of collectives.csv"
+	c.Note = "each from start to end, one above the other in the order of collectives.csv"
 	free := map[string][]int{} // series of each label
 	for i := range rows {
 		r := &rows[i]
@@ -458,7 +459,7 @@ func (o *overview) timeline(rows []collectiveRun) chosen {
 	return c
 }
 
-// tallied are the flows of a tally: those with a tag, and with a priority (1 + priority; 0: any).
+// tallied selects the flows of a tally: those with a tag and a priority (1 + priority; 0: any).
 type tallied struct {
 	tag      string
 	priority uint8
@@ -466,15 +467,15 @@ type tallied struct {
 
 func talliedBy(s *scenario.Series) tallied { return tallied{s.Tag, s.Priority} }
 
-// tally adds up the flows with a tag for panels. It goes through those that are under way, not through all that there
-// are: of a workload that is a few hundred of a hundred thousand.
+// tally sums up the flows with a tag for panels. It visits only flows in progress, some hundreds out of a hundred
+// thousand in a large workload.
 type tally struct {
 	waiting starting
-	active  []int32 // flows that had started and not ended when last looked at
-	ended   int64   // payload bytes of the others that have started
+	active  []int32 // flows that had started and not ended at the last update
+	ended   int64   // payload bytes of the other started flows
 }
 
-// look brings a tally up to now.
+// look updates a tally.
 func (t *tally) look(now vtime.Time, flows flowSet) {
 	for i, ok := t.waiting.before(now + 1); ok; i, ok = t.waiting.before(now + 1) {
 		t.active = append(t.active, int32(i))
@@ -490,7 +491,7 @@ func (t *tally) look(now vtime.Time, flows flowSet) {
 	t.active = kept
 }
 
-// delivered is the payload bytes that have arrived.
+// delivered returns the payload bytes that have arrived.
 func (t *tally) delivered(flows flowSet) int64 {
 	sum := t.ended
 	for _, i := range t.active {
@@ -499,7 +500,7 @@ func (t *tally) delivered(flows flowSet) int64 {
 	return sum
 }
 
-// rate is the sum of the controllers' rates, in bits per second.
+// rate returns the sum of the controllers' rates, in bits per second.
 func (t *tally) rate(flows flowSet) float64 {
 	sum := 0.0
 	for _, i := range t.active {

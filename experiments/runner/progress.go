@@ -11,7 +11,8 @@ import (
 // progressEvery is the wall-clock time between two calls of a Progress.
 const progressEvery = 100 * time.Millisecond
 
-// watch has a run end with the context's error as it is cancelled, and tells progress, which may be nil, how far it is.
+// watch returns a Watch that ends a run with the context's error when it is cancelled, and calls progress, which may
+// be nil, with the run's progress.
 func watch(ctx context.Context, progress engine.Progress) engine.Watch {
 	next := time.Now()
 	return func(now vtime.Time, t *engine.Totals) error {

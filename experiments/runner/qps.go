@@ -12,19 +12,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowSet are a run's flows, each with all of its QPs, which the engine has as flows of its own.
+// flowSet holds a run's flows, each with all of its QPs, which are flows of the engine.
 type flowSet struct {
-	qps  []engine.Flow     // each flow's first, and after them all others
-	more map[int32][]int32 // those others, of flows with several; nil: no flow has
+	qps  []engine.Flow     // each flow's first QP, followed by all others
+	more map[int32][]int32 // the others, for flows with several; nil: no flow has several
 	n    int
 }
 
-// flows are the run's.
+// flows returns the run's flows.
 func (r *runner) flows() flowSet {
 	return flowSet{r.engine.Flows(), r.More(), len(r.Scenario.Flows)}
 }
 
-// others are a flow's QPs but for the first.
+// others returns a flow's QPs except the first.
 func (s *flowSet) others(flow int) []int32 {
 	if s.more == nil {
 		return nil
@@ -32,10 +32,10 @@ func (s *flowSet) others(flow int) []int32 {
 	return s.more[int32(flow)]
 }
 
-// start is when a flow is to start; of one that waits when it has, vtime.Never before.
+// start returns a flow's start; for a flow that waits its actual start, or vtime.Never before it.
 func (s *flowSet) start(flow int) vtime.Time { return s.qps[flow].Start }
 
-// delivered is the payload bytes of a flow that have arrived.
+// delivered returns the payload bytes of a flow that have arrived.
 func (s *flowSet) delivered(flow int) int64 {
 	sum := s.qps[flow].Delivered()
 	for _, q := range s.others(flow) {
@@ -44,7 +44,7 @@ func (s *flowSet) delivered(flow int) int64 {
 	return sum
 }
 
-// retransmitted is its payload bytes that were sent again.
+// retransmitted returns the retransmitted payload bytes of a flow.
 func (s *flowSet) retransmitted(flow int) int64 {
 	sum := s.qps[flow].Retransmitted()
 	for _, q := range s.others(flow) {
@@ -53,7 +53,7 @@ func (s *flowSet) retransmitted(flow int) int64 {
 	return sum
 }
 
-// marked are its data packets that arrived with CE and with UE.
+// marked returns the numbers of a flow's data packets that arrived with CE and with UE.
 func (s *flowSet) marked(flow int) (congested, undetermined int64) {
 	congested, undetermined = s.qps[flow].Marked()
 	for _, q := range s.others(flow) {
@@ -63,7 +63,7 @@ func (s *flowSet) marked(flow int) (congested, undetermined int64) {
 	return congested, undetermined
 }
 
-// recovery is what its repair came to.
+// recovery returns the counts of a flow's loss recovery.
 func (s *flowSet) recovery(flow int) engine.FlowRecovery {
 	met := s.qps[flow].Recovery()
 	for _, q := range s.others(flow) {
@@ -75,7 +75,7 @@ func (s *flowSet) recovery(flow int) engine.FlowRecovery {
 	return met
 }
 
-// cut says whether a flow was stopped before all of it was sent: it has ended, and has no completion time.
+// cut reports whether a flow was stopped before all of it was sent: it has ended but has no FCT.
 func (r *runner) cut(flow int) bool {
 	if t := r.Flows[flow].Traits; t == nil || t.Stop == 0 {
 		return false
@@ -84,10 +84,10 @@ func (r *runner) cut(flow int) bool {
 	return s.finished(flow) != vtime.Never && (size == 0 || s.delivered(flow) < size)
 }
 
-// started says whether it has begun: all QPs do so at one time.
+// started reports whether a flow has started; all its QPs start together.
 func (s *flowSet) started(flow int) bool { return s.qps[flow].Started() }
 
-// finished is when the last byte of its last QP was acknowledged; vtime.Never before.
+// finished returns when the last byte of a flow's last QP was acknowledged; vtime.Never before.
 func (s *flowSet) finished(flow int) vtime.Time {
 	end := s.qps[flow].Finished
 	for _, q := range s.others(flow) {
@@ -96,7 +96,7 @@ func (s *flowSet) finished(flow int) vtime.Time {
 	return end
 }
 
-// rate is what its controllers' rates come to, of QPs that have not ended.
+// rate returns the sum of a flow's controllers' rates, over QPs that have not ended.
 func (s *flowSet) rate(flow int) float64 {
 	sum := 0.0
 	if f := &s.qps[flow]; f.Sender != nil && f.Finished == vtime.Never {
@@ -110,7 +110,7 @@ func (s *flowSet) rate(flow int) float64 {
 	return sum
 }
 
-// lastRTT is the longest of the last RTTs that its QPs have measured; 0 before the first.
+// lastRTT returns the longest of its QPs' last RTTs; 0 before the first.
 func (s *flowSet) lastRTT(flow int) vtime.Time {
 	last := s.qps[flow].LastRTT()
 	for _, q := range s.others(flow) {
@@ -119,7 +119,7 @@ func (s *flowSet) lastRTT(flow int) vtime.Time {
 	return last
 }
 
-// ideal is a flow's completion time alone, for so many bytes of it, by all of its QPs.
+// ideal returns the ideal FCT of a flow, or of some bytes of it, with all of its QPs.
 func (r *runner) ideal(flow int, size int64) vtime.Time {
 	plan, s := r.Scenario.Topology, r.flows()
 	others := s.others(flow)
@@ -128,7 +128,7 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 	for _, q := range append([]int32{int32(flow)}, others...) {
 		f := &s.qps[q]
 		part := size / n
-		if total > 0 { // in proportion to what it has of the flow
+		if total > 0 { // in proportion to its part of the flow
 			part = int64(float64(size) * float64(f.Size) / float64(total))
 		}
 		qps = append(qps, measure.QPPath{
@@ -139,7 +139,7 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 	return measure.IdealOfQPs(plan, qps)
 }
 
-// writeQPs writes qps.csv, if a flow has several QPs: a row a QP of these flows.
+// writeQPs writes qps.csv, if a flow has several QPs: one row for each QP of such flows.
 func (r *runner) writeQPs(folder *files.Folder) error {
 	s := r.flows()
 	if s.more == nil {

@@ -10,38 +10,38 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// recorder takes a run's measurements: samples at fixed times, and what the engine tells it.
+// recorder takes a run's measurements: samples at fixed times, and the engine's events.
 type recorder struct {
 	scenario *scenario.Scenario
 	engine   *engine.Engine
 	out      *rundir.Output
-	err      error  // the first that writing met
-	stop     func() // ends the run: what it would measure cannot be kept
+	err      error  // the first error of writing
+	stop     func() // ends the run, because its measurements cannot be kept
 
 	more     map[int32][]int32 // Setup.More
-	priority uint8             // of data, by the hosts' settings; what is told of one is of this
-	data     []uint8           // all that data has, by number; samples are of these
+	priority uint8             // of data, by the hosts' settings; single values in events apply to it
+	data     []uint8           // all priorities of data, by number; samples cover these
 	ports    []topologies.PortID
 	sampled  map[string]bool    // tags of sampled flows; nil: all
-	tallies  map[tallied]*tally // that panels are about
+	tallies  map[tallied]*tally // for panels
 	flows    flowSamples
 
-	overview *overview // nil: the scenario says what the report shows
+	overview *overview // nil: the scenario sets the report's panels
 
 	series [][]rundir.Points
 	totals [][]float64 // running totals at the series' last points
-	hops   int64       // at the last sample
-	still  int         // samples since then without another
+	hops   int64       // packet-hops at the last sample
+	still  int         // number of samples since then without a packet-hop
 
 	rtt       *rttRecorders
 	pfc       pfcTotals
-	hpcc      *hpccTrace // nil unless it is to be exported
+	hpcc      *hpccTrace // nil unless it is exported
 	observers observers
 	ended     int
-	begun     []begun // flows that operations have started, in order
+	begun     []begun // flows started by operations, in order
 
 	events map[string]int // of the fabric, by kind
-	checks *checkpoints   // nil: no run is compared with this one
+	checks *checkpoints   // nil: no other run is compared with this one
 
 	spread     *spread
 	congestion *congestion
@@ -49,11 +49,11 @@ type recorder struct {
 	lowest     *lowest
 }
 
-// pfcTotals count the PFC frames of a run.
+// pfcTotals counts the PFC frames of a run.
 type pfcTotals struct {
 	pauses, resumes int64
 	switchPauses    int64              // between switches
-	byPort          map[int]*portPause // with any
+	byPort          map[int]*portPause // ports that sent PAUSE
 	order           []int
 }
 
@@ -63,7 +63,7 @@ type portPause struct {
 	paused          vtime.Time
 	since           [8]vtime.Time
 	on              [8]bool
-	// when the last PAUSE that a switch's port has taken runs out; vtime.Never: none was since
+	// when the last PAUSE at a switch's port expires; vtime.Never: there has been none since
 	until [8]vtime.Time
 }
 
@@ -109,7 +109,7 @@ func newRecorder(s *scenario.Scenario, workers int) *recorder {
 	return r
 }
 
-// prioritiesOf are those that data has, by number.
+// prioritiesOf returns the priorities of data, by number.
 func prioritiesOf(s *scenario.Scenario) (all []uint8) {
 	for set := s.DataPriorities(); set != 0; set &= set - 1 {
 		all = append(all, uint8(bits.TrailingZeros8(set)))
@@ -117,7 +117,7 @@ func prioritiesOf(s *scenario.Scenario) (all []uint8) {
 	return all
 }
 
-// sum adds up what there is of each priority.
+// sum returns the sum over priorities.
 func sum(priorities []uint8, of func(priority uint8) uint64) float64 {
 	sum := uint64(0)
 	for _, priority := range priorities {
@@ -126,10 +126,10 @@ func sum(priorities []uint8, of func(priority uint8) uint64) float64 {
 	return float64(sum)
 }
 
-// all are the run's flows.
+// all returns the run's flows.
 func (r *recorder) all() flowSet { return flowSet{r.engine.Flows(), r.more, len(r.scenario.Flows)} }
 
-// start begins to sample.
+// start starts sampling.
 func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 	r.engine, r.out, r.congestion.engine = e, out, e
 	if r.scenario.Sample.Interval > 0 {
@@ -137,7 +137,7 @@ func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 	}
 }
 
-// sample records ports, flows and panels and asks to be called again.
+// sample records ports, flows and panels, and schedules the next sample.
 func (r *recorder) sample(now vtime.Time) {
 	for _, id := range r.ports {
 		r.samplePort(now, id)
@@ -161,11 +161,11 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 }
 
-// stillSamples is how many samples in a row a draining fabric may stand still before it is no longer sampled.
+// stillSamples is the number of samples without a packet-hop after which a draining fabric is no longer sampled.
 const stillSamples = 1000
 
-// moves says whether there is still something to sample after the scenario's time. A flow that has stopped for good
-// would otherwise fill the disk with samples of nothing.
+// moves reports whether to sample after the scenario's time. Otherwise, a stopped flow would fill the disk with equal
+// samples.
 func (r *recorder) moves() bool {
 	if r.engine.OpenFlows() == 0 && r.engine.OpenOperations() == 0 {
 		return false
@@ -206,7 +206,7 @@ func (r *recorder) samplePanels(now vtime.Time) {
 		for k := range panel.Series {
 			v, level := r.measure(&panel.Series[k])
 			points := &r.series[i][k]
-			if !level { // a running total: its growth within the window counts
+			if !level { // a running total: use its growth within the window
 				if now%window != 0 {
 					continue
 				}
@@ -220,7 +220,7 @@ func (r *recorder) samplePanels(now vtime.Time) {
 	}
 }
 
-// measure is what a series plots: a level as it is now, or a total whose growth a second is plotted.
+// measure returns the value of a series: a level, or a total whose growth per second is plotted.
 func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	state := r.engine.State()
 	data := r.data
@@ -264,17 +264,17 @@ func (r *recorder) keep(err error) {
 	}
 }
 
-// FlowDone is told by the engine.
+// FlowDone implements engine.Observer.
 func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
 
-// FlowStarted is told by the engine.
+// FlowStarted implements engine.Observer.
 func (r *recorder) FlowStarted(now vtime.Time, flow int) {
-	if flow < len(r.scenario.Flows) { // not another QP of one
+	if flow < len(r.scenario.Flows) { // not a further QP
 		r.begun = append(r.begun, begun{int32(flow), now})
 	}
 }
 
-// PFC is told by the engine.
+// PFC implements engine.Observer.
 func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	plan := r.scenario.Topology
 	p := r.pfc.byPort[port]
@@ -332,14 +332,15 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 	}
 }
 
-// expire ends a pause that has run out before now without a RESUME.
+// expire ends a pause that expired before now without a RESUME.
 func (r *recorder) expire(now vtime.Time, port topologies.PortID, priority uint8) {
 	if p := r.pfc.byPort[int(port)]; p != nil && p.until[priority] < now {
-		r.letGo(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority) // as if that had been told
+		// as if a RESUME had been sent then
+		r.letGo(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority)
 	}
 }
 
-// expireAll ends all that have.
+// expireAll ends all expired pauses.
 func (r *recorder) expireAll(now vtime.Time) {
 	for _, port := range r.pfc.order {
 		for priority := range uint8(classes) {
@@ -348,7 +349,7 @@ func (r *recorder) expireAll(now vtime.Time) {
 	}
 }
 
-// PFCReceived is told by the engine.
+// PFCReceived implements engine.Observer.
 func (r *recorder) PFCReceived(c engine.PFCArrival) {
 	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
 		p.until[c.Priority] = c.Until
@@ -356,7 +357,7 @@ func (r *recorder) PFCReceived(c engine.PFCArrival) {
 	r.congestion.came(c, c.Priority == r.priority)
 }
 
-// pausedTime is how long a port has kept its peer paused, up to now.
+// pausedTime returns how long a port has paused its peer, up to now.
 func (p *portPause) pausedTime(now vtime.Time) vtime.Time {
 	t := p.paused
 	for i, on := range p.on {

@@ -10,16 +10,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowRecords are what the run's flows came to.
+// flowRecords provides the results of the run's flows.
 type flowRecords struct {
 	run   *runner
-	alone []alone // by flow, of those that have ended
+	alone []alone // by flow, for ended flows
 }
 
-// alone is how long a flow would have taken without others, and that by HPCC's simulator: what costs to work out.
+// alone holds a flow's ideal FCT and HPCC's, which are costly to compute.
 type alone struct{ ideal, hpcc vtime.Time }
 
-// flowRecords works out what the records need.
+// flowRecords computes the data that the records need.
 func (r *runner) flowRecords() flowRecords {
 	flows, plan := r.flows(), r.Scenario.Topology
 	all := flowRecords{r, make([]alone, flows.n)}
@@ -41,10 +41,10 @@ func (r *runner) flowRecords() flowRecords {
 	return all
 }
 
-// Len is how many there are.
+// Len returns the number of flows.
 func (r *flowRecords) Len() int { return len(r.alone) }
 
-// Record is that of a flow.
+// Record returns the record of a flow.
 func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	s, spec, plan := r.run.flows(), &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
 	end, cut := s.finished(flow), r.run.cut(flow)
@@ -54,7 +54,7 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 		Retransmitted: s.retransmitted(flow),
 	}
 	if spec.Waits() && !v.Started {
-		v.Start = r.run.engine.Now() // it is at least as late
+		v.Start = r.run.engine.Now() // not started yet: its start is no earlier than this
 	}
 	if v.Ended {
 		v.Times = measure.FlowTimes{
@@ -68,7 +68,7 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	return v
 }
 
-// byStart are the numbers of flows in the order of their starts; nil if that is the order in which they stand.
+// byStart returns the numbers of flows in order of their starts; nil if they already are in that order.
 func byStart(flows []scenario.Flow) []int32 {
 	compare := func(a, b *scenario.Flow) int { return cmp.Compare(a.Start, b.Start) }
 	if slices.IsSortedFunc(flows, func(a, b scenario.Flow) int { return compare(&a, &b) }) {
@@ -82,13 +82,14 @@ func byStart(flows []scenario.Flow) []int32 {
 	return order
 }
 
-// starting goes through flows in the order of their starts. It takes no memory a flow.
+// starting iterates over flows in order of their starts, without memory for each flow.
 type starting struct {
 	flows []scenario.Flow
 	order []int32 // byStart
 	of    func(*scenario.Flow) bool
-	gone  int // flows of the order that it has gone through
-	// begun are the flows that wait and have started, in order, of which it has gone through some; nil: there are none.
+	gone  int // number of flows of the order already returned
+	// begun are the waiting flows that have started, in order, some of which it has already returned; nil: there are
+	// none.
 	begun     *[]begun
 	goneBegun int
 }
@@ -99,7 +100,7 @@ type begun struct {
 	at   vtime.Time
 }
 
-// before is the next flow that starts before a time, if there is one.
+// before returns the next flow that starts before a time, if there is one.
 func (s *starting) before(at vtime.Time) (flow int, ok bool) {
 	for {
 		flow = s.next(at)
@@ -109,7 +110,7 @@ func (s *starting) before(at vtime.Time) (flow int, ok bool) {
 	}
 }
 
-// next is the next flow, of all, that starts before a time; -1 without one.
+// next returns the next of all flows that starts before a time; -1: there is none.
 func (s *starting) next(at vtime.Time) int {
 	if s.gone < len(s.flows) {
 		flow := s.gone
@@ -128,27 +129,27 @@ func (s *starting) next(at vtime.Time) int {
 	return -1
 }
 
-// waited says whether the next flow to go through is one that waited and has started before a time.
+// waited reports whether the next flow is one that waited and started before a time.
 func (s *starting) waited(at vtime.Time) bool {
 	return s.begun != nil && s.goneBegun < len(*s.begun) && (*s.begun)[s.goneBegun].at < at
 }
 
-// underWay is a flow that has started and had not ended when last looked at.
+// underWay is a flow that had started and not ended at the last sample.
 type underWay struct {
 	flow   int32
-	tag    int32 // fairness's
-	before int64 // payload bytes that had been delivered then
+	tag    int32 // index of the tag in fairness
+	before int64 // payload bytes delivered until then
 }
 
-// flowSamples samples flows while they are under way.
+// flowSamples samples flows while they are in progress.
 type flowSamples struct {
 	interval vtime.Time
 	waiting  starting
 	active   []underWay
 }
 
-// sample tells of each flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has
-// ended, what it delivered since, both in bit/s, and its last RTT.
+// sample reports each flow that is in progress or has ended since the last sample: its controller's rate (0 after its
+// end) and the goodput since the last sample, both in bit/s, and its last RTT.
 func (s *flowSamples) sample(now vtime.Time, flows flowSet,
 	tell func(flow int, rate, goodput float64, rtt vtime.Time),
 ) {

@@ -7,17 +7,17 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// rttRecorders are the RTT samples of a run's flows, in two ways of sampling.
+// rttRecorders holds the RTT samples of a run's flows, sampled in two ways.
 type rttRecorders struct {
-	every   workerRTTs // of every acknowledged packet that asked for its ACK
-	sampled workerRTTs // one at a time of each flow
+	every   workerRTTs // every acknowledged packet that requested its ACK
+	sampled workerRTTs // one sample of each flow at a time
 }
 
 // workerRTTs holds a recorder for each of the engine's workers, which record at the same time. Their sum does not
 // depend on which worker recorded a sample.
 type workerRTTs []*rttRecorder
 
-// newRTTRecorders are those of the flows in an engine of so many workers.
+// newRTTRecorders returns recorders for the flows of an engine with some workers.
 func newRTTRecorders(workers int) *rttRecorders {
 	return &rttRecorders{every: make(workerRTTs, workers), sampled: make(workerRTTs, workers)}
 }
@@ -29,7 +29,7 @@ func (l workerRTTs) record(worker int, rtt vtime.Time) {
 	l[worker].Record(rtt)
 }
 
-// sum is all workers' samples.
+// sum returns the samples of all workers.
 func (l workerRTTs) sum() *rttRecorder {
 	sum := newRTTRecorder()
 	for _, r := range l {
@@ -40,17 +40,16 @@ func (l workerRTTs) sum() *rttRecorder {
 	return sum
 }
 
-// flowRTT is told of the RTTs of one flow. Beside taking them all it samples one per RTT, as the LSTM-PID thesis does:
-// the first packet sent while no sample is pending is timed until its ACK. Which packet that is shows in its RTT: it is
-// the first that was sent when the ACK of the sample before it had come, or later. So sampling costs nothing as packets
-// are sent.
+// flowRTT receives the RTTs of one flow. It records all, and also samples one per RTT, as the LSTM-PID thesis does:
+// the first packet sent while no sample is pending is timed until its ACK. Its RTT identifies that packet: it is the
+// first sent at or after the arrival of the previous sample's ACK. So sampling has no cost when packets are sent.
 type flowRTT struct {
 	all  *rttRecorders
-	from vtime.Time                // when the last sample's ACK came
-	tell func(now, rtt vtime.Time) // nil, or told of each sample
+	from vtime.Time                // arrival of the last sample's ACK
+	tell func(now, rtt vtime.Time) // called with each sample; nil: not
 }
 
-// Record takes the RTT of a packet whose ACK has just arrived.
+// Record records the RTT of a packet whose ACK has just arrived.
 func (f *flowRTT) Record(worker int, now, rtt vtime.Time) {
 	f.all.every.record(worker, rtt)
 	if now-rtt < f.from {
@@ -63,30 +62,31 @@ func (f *flowRTT) Record(worker int, now, rtt vtime.Time) {
 	}
 }
 
-// rttRecorder is a distribution of RTT samples. It takes no memory per sample.
+// rttRecorder is a distribution of RTT samples. Its memory does not grow with them.
 type rttRecorder struct {
-	histogram *hdrhistogram.Histogram // in ns, three digits
+	histogram *hdrhistogram.Histogram // in ns, with three significant digits
 	sum       vtime.Time
 	max       vtime.Time
 	count     int64
 }
 
-// longestRTT bounds the histogram, in ns. Longer ones count as this long, but for the mean and the greatest.
+// longestRTT is the upper end of the histogram, in ns. Longer samples count as this, except in the mean and the
+// maximum.
 const longestRTT = 10_000_000_000
 
 func newRTTRecorder() *rttRecorder {
 	return &rttRecorder{histogram: hdrhistogram.New(1, longestRTT, 3)}
 }
 
-// Record takes one sample.
+// Record records one sample.
 func (r *rttRecorder) Record(rtt vtime.Time) {
 	r.count++
 	r.sum += rtt
 	r.max = max(r.max, rtt)
-	_ = r.histogram.RecordValue(min(rtt.RoundNanoseconds(), longestRTT)) // within its range
+	_ = r.histogram.RecordValue(min(rtt.RoundNanoseconds(), longestRTT)) // within its range, so it cannot fail
 }
 
-// take adds another's samples.
+// take adds another recorder's samples.
 func (r *rttRecorder) take(o *rttRecorder) {
 	r.count += o.count
 	r.sum += o.sum
@@ -99,7 +99,7 @@ func (r *rttRecorder) summary() measure.RTTSummary {
 		return measure.RTTSummary{}
 	}
 	most := float64(r.max.RoundNanoseconds())
-	// The histogram says the greatest value that it does not tell from a quantile.
+	// The histogram returns the largest value that it cannot distinguish from a quantile.
 	quantile := func(q float64) float64 { return min(float64(r.histogram.ValueAtQuantile(q)), most) }
 	return measure.RTTSummary{
 		Samples: r.count, Mean: float64(r.sum) / float64(r.count) / float64(vtime.Nanosecond),

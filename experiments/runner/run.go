@@ -30,59 +30,59 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Options say how a scenario is to be run.
+// Options holds the options of a run.
 type Options struct {
 	Controller string // or a variant of the scenario's
-	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: the one in this process, wasmplane.Open.
+	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: wasmplane.Open, the plane in this process.
 	Plane plane.Opener
 	Seed  uint64
-	// Directory is where the run's files go; it is made.
+	// Directory is the folder for the run's files; Run creates it.
 	Directory string
-	// Within is the part of Directory that the user named: below it, no link is followed that leads out of it. Empty: all
-	// of it.
+	// Within is the part of Directory that the user named. Run follows no link that leads out of it. Empty: Directory.
 	Within string
-	// Export names a simulator whose result files are to be written too (ExportHPCC); empty: none.
+	// Export names a simulator whose result files are written, too (ExportHPCC); empty: none.
 	Export string
-	// Observers write more files about the run: see package observe.
+	// Observers write further files about the run: see package observe.
 	Observers []NewObserver
-	// Version is pausenet's, Command the user's, Build tells builds of one version apart; all go into the manifest.
+	// Version is pausenet's version, Command the user's command, and Build distinguishes builds of one version; all go
+	// into the manifest.
 	Version, Command, Build string
 	// Sets are the user's settings ("path=value"), for the manifest.
 	Sets []string
-	// CheckSets has each of Sets that is about a mechanism checked: the scenario runs again without it, up to the first
+	// CheckSets checks each of Sets that configures a mechanism: it repeats the scenario without it, up to the first
 	// sample at which the two runs differ.
 	CheckSets bool
-	// Compared says that the same settings are for runs under other congestion controls too.
+	// Compared says that the same settings also apply to runs under other congestion controls.
 	Compared bool
 
 	Progress engine.Progress
-	// Processors is how many the run may use at once. 0 stands for all of the machine's, shared equally by the runs of a
-	// suite or sweep that go on at the same time. Results do not depend on it. The kernel plane uses one, and so does a
-	// run with an observer that needs frames in order.
+	// Processors is the number of processors for the run; 0: all of the machine's, shared equally by concurrent runs
+	// of a suite or sweep. Results do not depend on it. The kernel plane uses one, and so does a run with an observer
+	// that needs frames in order.
 	Processors int
 
-	// Anywhere has the files say nothing of when, how fast and on which machine the run was made: made elsewhere they are
-	// the same, byte for byte.
+	// Anywhere omits the time, the speed and the machine of the run from its files, so that equal runs on different
+	// machines have equal files.
 	Anywhere bool
 
-	Begun func() // is called before anything of an earlier run is removed
+	Begun func() // called before files of an earlier run are removed
 }
 
-// Result is what one run came to.
+// Result holds the results of one run.
 type Result struct {
 	Scenario   *scenario.Scenario
 	Controller string
 	Summary    measure.Summary
-	// Panels are the points of the scenario's panels, one slice of series a panel.
+	// Panels holds the points of the scenario's panels, one slice of series for each panel.
 	Panels [][]rundir.Points
-	// Unlike is the fingerprint of the run whose place this one took, if that was of the same configuration, seed and
-	// version and should have been this one's; empty: there was none, or it was.
+	// Unlike is the fingerprint of the run that this one replaced, if that had the same configuration, seed and
+	// version but another fingerprint; empty otherwise.
 	Unlike string
-	// Idle are the user's settings that changed nothing, of those that were checked (Options.CheckSets).
+	// Idle lists the user's settings that changed nothing, among the checked ones (Options.CheckSets).
 	Idle []string
 }
 
-// Summaries are those of results, nil where there is none.
+// Summaries returns the summaries of results, nil for a nil result.
 func Summaries(results []*Result) []*measure.Summary {
 	all := make([]*measure.Summary, len(results))
 	for i, r := range results {
@@ -93,16 +93,15 @@ func Summaries(results []*Result) []*measure.Summary {
 	return all
 }
 
-// Run runs a scenario under one controller. If ctx is cancelled the run ends early: what was
-// measured is written, marked partial, and returned with the context's error. Any other error leaves the files written
-// so far.
+// Run runs a scenario under one controller. If ctx is cancelled, it ends the run early, writes the measurements, marks
+// them partial, and returns them with the context's error. After any other error, the files written so far remain.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
 	r, err := newRunner(s, o)
 	if err != nil {
 		return nil, err
 	}
 	if r.folder, err = files.OpenFolder(cmp.Or(o.Within, o.Directory), o.Directory); err != nil {
-		return nil, fmt.Errorf("make the results' folder: %w", err)
+		return nil, fmt.Errorf("cannot create the results' folder: %w", err)
 	}
 	defer r.folder.Close()
 	if err := r.openPlane(); err != nil {
@@ -111,13 +110,13 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	defer r.startWorkers()()
 	result, err := r.run(ctx)
 	defer collect(r.Scenario.Topology)
-	defer shutdown.Wait()() // for the kernel, which takes a fabric down
+	defer shutdown.Wait()() // for the kernel, which removes a fabric
 	return result, errors.Join(environmental(err), r.plane.Close())
 }
 
-// collect frees what a large fabric no longer needs: as it begins to run, what served to set it up; as it ends, its
-// frames; after the run, engine and plane. By itself the garbage collector comes when as much again as is in use has
-// been allocated, and the process is twice as large then.
+// collect frees memory that a large fabric no longer needs: at the start of the run what set it up, at its end the
+// frames, after it the engine and the plane. The garbage collector alone would run only after the process has doubled
+// in size.
 func collect(plan *topologies.Plan) {
 	const large = 10_000 // ports
 	if len(plan.Ports) >= large {
@@ -125,7 +124,7 @@ func collect(plan *topologies.Plan) {
 	}
 }
 
-// newRunner is a run whose settings have been checked.
+// newRunner returns a run with checked settings.
 func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	u, err := scenario.NewSetup(s, o.Controller, o.Seed)
 	if err != nil {
@@ -135,7 +134,7 @@ func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
 	return r, r.observe()
 }
 
-// workers returns how many of the engine's workers the run can use.
+// workers returns the number of the engine's workers that the run can use.
 func (r *runner) workers() int {
 	if r.plane.Name() != plane.Wasm || slices.ContainsFunc(r.observers,
 		func(o *Observer) bool { return o.OneProcessor }) {
@@ -144,7 +143,7 @@ func (r *runner) workers() int {
 	return max(1, min(workers.Share(r.options.Processors, 1), partition.Workers(r.Scenario.Topology)))
 }
 
-// startWorkers starts a pool of workers if the run can use several. The function that it returns ends them.
+// startWorkers starts a pool of workers if the run can use several. It returns a function that ends them.
 func (r *runner) startWorkers() (end func()) {
 	size := r.workers()
 	if size == 1 {
@@ -166,13 +165,13 @@ func (r *runner) openPlane() (err error) {
 	return nil
 }
 
-// EnvironmentError says that this machine cannot run the fabric.
+// EnvironmentError reports that this machine cannot run the fabric.
 type EnvironmentError struct{ Err error }
 
 func (e *EnvironmentError) Error() string { return e.Err.Error() }
 func (e *EnvironmentError) Unwrap() error { return e.Err }
 
-// environmental marks the error of a run that the machine ended as EnvironmentError.
+// environmental wraps an error caused by the machine as EnvironmentError.
 func environmental(err error) error {
 	var machine *plane.MachineError
 	if errors.As(err, &machine) {
@@ -181,23 +180,23 @@ func environmental(err error) error {
 	return err
 }
 
-// runner is one run.
+// runner holds the state of one run.
 type runner struct {
 	*scenario.Setup
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	workerPool  engine.WorkerPool // nil: one worker drives all
+	workerPool  engine.WorkerPool // nil: a single worker
 	plane       plane.Plane
 	engine      *engine.Engine
 	recorder    *recorder
 	observers   observers
-	watching    *Watching      // nil: nobody does
-	records     flowRecords    // of the flows, once the run has ended
+	watching    *Watching      // nil: no code learns from the run
+	records     flowRecords    // of the flows, set at the end of the run
 	linkRows    []measure.Link // likewise
-	stopped     []int          // likewise, the flows that can never end
-	idle        []string       // likewise, the user's settings that changed nothing
-	already     []string       // likewise, those that the scenario has without them
+	stopped     []int          // likewise: flows that can never end
+	idle        []string       // likewise: the user's settings that changed nothing
+	already     []string       // likewise: those with the value that the scenario already has
 	operations  Operations
 	collectives []collectiveRun
 }
@@ -210,7 +209,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	m := newManifest(r)
 	before := r.before()
 	if err := m.Begin(r.folder); err != nil {
-		return nil, fmt.Errorf("create the results: %w", err)
+		return nil, fmt.Errorf("cannot create the results: %w", err)
 	}
 	defer shutdown.Finally(func() { _ = m.MarkPartial() })()
 	if r.options.Begun != nil {
@@ -245,7 +244,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	r.recorder.stop = stop
 	driven := false
 	defer func() {
-		if !driven { // drive panics
+		if !driven { // drive has panicked
 			_ = errors.Join(out.Close(), r.observers.close())
 		}
 	}()
@@ -256,7 +255,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	r.engine.Trim()
 	collect(s.Topology)
 	if r.recorder.err != nil {
-		runErr = fmt.Errorf("write the results: %w", r.recorder.err)
+		runErr = fmt.Errorf("cannot write the results: %w", r.recorder.err)
 	}
 	if runErr == nil {
 		r.idle = r.idleSettings(ctx)
@@ -268,7 +267,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		panels, result.Panels = of.panels(r.collectives)
 		m.ChosePanels(r.ViewPanels(panels))
 	}
-	writeErr := errors.Join( // what is large comes last, so that a disk that is full has the rest
+	writeErr := errors.Join( // large files come last, so that a full disk still holds the others
 		rundir.WriteJSON(r.folder, rundir.SummaryFile, &result.Summary),
 		rundir.Write(r.folder, rundir.Links, table.Rows(r.linkRows)),
 		writeCollectives(r.folder, r.collectives),
@@ -296,7 +295,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		writeErr = rundir.WriteSums(r.folder)
 	}
 	if writeErr != nil {
-		writeErr = fmt.Errorf("write the results: %w", writeErr)
+		writeErr = fmt.Errorf("cannot write the results: %w", writeErr)
 	}
 	return result, errors.Join(runErr, writeErr)
 }
@@ -309,7 +308,7 @@ func (r *runner) writePanels(panels [][]rundir.Points) error {
 	return rundir.Write(r.folder, rundir.Panels, rundir.PanelRows(panels))
 }
 
-// before is the manifest of the run whose place this one takes; nil if there is none.
+// before returns the manifest of the run that this one replaces, or nil.
 func (r *runner) before() *rundir.Manifest {
 	path := filepath.Join(r.options.Directory, rundir.ManifestFile)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
@@ -322,7 +321,7 @@ func (r *runner) before() *rundir.Manifest {
 	return m
 }
 
-// build makes the engine with the scenario's flows.
+// build creates the engine with the scenario's flows.
 func (r *runner) build() (err error) {
 	s := r.Scenario
 	r.recorder = newRecorder(s, r.workers())
@@ -366,7 +365,7 @@ func (r *runner) addFlows() {
 		add(i, 0, r.FirstSize(i), r.Flows[i].Ports)
 	}
 	qp := 0
-	for i := range r.QPs { // those of a flow follow each other
+	for i := range r.QPs { // a flow's QPs are consecutive
 		q := &r.QPs[i]
 		if qp++; i > 0 && r.QPs[i-1].Flow != q.Flow {
 			qp = 1
@@ -375,7 +374,7 @@ func (r *runner) addFlows() {
 	}
 }
 
-// rttOf is who is told of the RTTs of a flow of the engine's.
+// rttOf returns the receiver of the RTTs of an engine flow.
 func (r *runner) rttOf(number int) hostagent.RTTCounter {
 	flow := r.Flow(number)
 	f := &flowRTT{all: r.recorder.rtt}
@@ -395,7 +394,7 @@ func (r *runner) controller(number int) (cc.Controller, error) {
 	})
 }
 
-// nameOf is what the congestion control of a flow is called in messages.
+// nameOf returns the name of a flow's congestion control in messages.
 func (r *runner) nameOf(flow int) string {
 	if spec := r.Flows[flow].CC; spec != r.CC {
 		return spec.Name
@@ -403,7 +402,7 @@ func (r *runner) nameOf(flow int) string {
 	return r.Name
 }
 
-// conclude makes the final check of a run that has ended, or was ended by runErr.
+// conclude makes the final check of a run that has ended, or that runErr ended.
 func (r *runner) conclude(wall time.Duration, runErr error) *Result {
 	defer shutdown.Wait()() // for sums over millions of flows
 	result := &Result{Scenario: r.Scenario, Controller: r.Name, Panels: r.recorder.panels()}

@@ -8,23 +8,24 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// spread follows PAUSE from switch to switch, from the PFC frames alone.
+// spread tracks how PAUSE spreads from switch to switch, from the PFC frames alone.
 //
 // When a switch B sends PAUSE from its port towards A, A's egress port towards B is *paused*, from the time at which
-// the frame has crossed the link until RESUME has. If at the time of sending an egress port of B's own is paused for
-// that priority, by which packets from A leave, B may fill up because it cannot send, and the new hold is one hop
-// further from the root than that one; of several, than the farthest. Otherwise B fills up by itself, it is the root,
-// and the hold is the first hop. So a hold's *depth* is the length of the longest chain of egress ports, each paused by
-// the switch of the next, whose holds overlap as each began. Switches do not say for which egress port the bytes are
-// that made them send PAUSE: where one has a root and a paused port at a time, depth is an upper bound. A chain passes
-// no port twice.
+// the frame has crossed the link until RESUME has. Suppose that an egress port of B by which packets from A leave is
+// paused for that priority when B sends PAUSE. Then B may fill up because it cannot send, and the new hold is one hop
+// further from the root than that port's; with several, than the farthest. Otherwise B fills up by itself: it is the
+// root, and the hold is the first hop.
+//
+// So a hold's *depth* is the length of the longest chain of egress ports, each paused by the switch of the next, whose
+// holds overlap at each start. Switches do not report the egress port of the bytes that made them send PAUSE. If a
+// switch is a root and has a paused port at the same time, depth is an upper bound. A chain contains no port twice.
 type spread struct {
 	plan    *topologies.Plan
-	anyWay  bool         // routes are no longer the plan's: packets may go any way
-	ways    map[way]bool // ports that packets may come in and leave by
-	holds   []*lastHolds // by egress port; nil: it was never paused
-	byDepth []int64      // holds of depth 1, 2, ...
-	longest *Hold        // the first of the greatest depth
+	anyWay  bool         // routes differ from the plan's: packets may take any path
+	ways    map[way]bool // pairs of ingress and egress ports that packets may use
+	holds   []*lastHolds // by egress port; nil: never paused
+	byDepth []int64      // number of holds of depth 1, 2, ...
+	longest *Hold        // the first of maximum depth
 }
 
 // Hold is one time that PFC paused an egress port.
@@ -32,24 +33,24 @@ type Hold struct {
 	Port     topologies.PortID
 	Priority uint8
 	From, To vtime.Time // To: vtime.Never while it lasts
-	Depth    int        // hops from the root; 1: the port's peer is the root
-	By       *Hold      // of the switch that paused the port; nil: that switch is the root
+	Depth    int        // number of hops from the root; 1: the port's peer is the root
+	By       *Hold      // at the switch that paused the port; nil: that switch is the root
 }
 
-// classes is how many priorities PFC has.
+// classes is the number of priorities of PFC.
 const classes = 8
 
-// lastHolds are those of an egress port by priority.
+// lastHolds holds the last hold of an egress port for each priority.
 type lastHolds [classes]*Hold
 
-// way is through a switch: in by one port, out by another.
+// way is a path through a switch: in by one port, out by another.
 type way struct{ in, out topologies.PortID }
 
 func newSpread(plan *topologies.Plan) *spread {
 	return &spread{plan: plan, ways: map[way]bool{}, holds: make([]*lastHolds, len(plan.Ports))}
 }
 
-// hold is the last of an egress port and a priority; nil: there was none.
+// hold returns the last hold of an egress port and a priority; nil: there was none.
 func (s *spread) hold(port topologies.PortID, priority uint8) *Hold {
 	if h := s.holds[port]; h != nil {
 		return h[priority]
@@ -57,8 +58,7 @@ func (s *spread) hold(port topologies.PortID, priority uint8) *Hold {
 	return nil
 }
 
-// goes says whether packets may go a way: on the shortest paths to any host, from the switch or the host that is at the
-// way's beginning.
+// goes reports whether packets may take a way, on the shortest paths to any host from the switch or host before it.
 func (s *spread) goes(w way) bool {
 	goes, known := s.ways[w]
 	if s.anyWay || known {
@@ -80,11 +80,11 @@ func (s *spread) goes(w way) bool {
 	return goes
 }
 
-// pause is told that a port has sent PAUSE to a peer that it had not paused, and returns the hold that begins.
+// pause processes a PAUSE to a peer that was not paused, and returns the new hold.
 func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8) *Hold {
 	p := &s.plan.Ports[sender]
 	h := &Hold{Port: p.Peer, Priority: priority, From: now + p.Delay, To: vtime.Never, Depth: 1}
-	var others []topologies.PortID // a host's pass nothing on to each other
+	var others []topologies.PortID // a host's ports do not forward to each other
 	if n := &s.plan.Nodes[p.Node]; n.Kind == topologies.Switch {
 		others = n.Ports
 	}
@@ -110,7 +110,7 @@ func (s *spread) pause(now vtime.Time, sender topologies.PortID, priority uint8)
 	return h
 }
 
-// resume is told that a port has sent RESUME, and returns the hold that ends, if one does.
+// resume processes a RESUME, and returns the hold that it ends, if there is one.
 func (s *spread) resume(now vtime.Time, sender topologies.PortID, priority uint8) *Hold {
 	p := &s.plan.Ports[sender]
 	if h := s.hold(p.Peer, priority); h != nil && h.To == vtime.Never {

@@ -14,13 +14,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Operations are the operations of a scenario's workloads whose flows wait, in an engine.
+// Operations holds the operations of a scenario's dependent flows in an engine.
 type Operations struct {
 	s    *scenario.Scenario
-	base []int // by workload, the engine's number of its first
+	base []int // by workload: the engine's number of its first operation
 }
 
-// AddOperations adds them to an engine, before its flows.
+// AddOperations adds a scenario's operations to an engine, before its flows.
 func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 	all := Operations{s: s}
 	n := 0
@@ -39,7 +39,7 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 				after = append(after, engine.Wait{Operation: n + int(wait.Operation), Until: engine.Until(wait.Until)})
 			}
 			c := engine.OperationConfig{Host: w.Hosts[o.Rank], Kind: engine.OperationKind(o.Kind), Duration: o.Duration}
-			if o.Unit > 0 { // no two workloads have one in common
+			if o.Unit > 0 { // workloads share none
 				of := [2]int{i, int(o.Unit)}
 				if units[of] == 0 {
 					units[of] = len(units) + 1
@@ -53,8 +53,8 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 	return all
 }
 
-// Of are the engine's numbers of the operations that send and receive a flow of the scenario, each plus 1; 0 of one
-// that starts at a time.
+// Of returns the engine's numbers, plus 1, of the operations that send and receive a flow of the scenario; 0 for a
+// flow with a start time.
 func (o *Operations) Of(flow int) (send, receive int32) {
 	if !o.s.Flows[flow].Waits() {
 		return 0, 0
@@ -65,12 +65,12 @@ func (o *Operations) Of(flow int) (send, receive int32) {
 	return int32(o.base[i]) + m.Send + 1, int32(o.base[i]) + m.Receive + 1
 }
 
-// graphRun is a workload whose flows wait, as it went.
+// graphRun is a workload of dependent flows after a run.
 type graphRun struct {
 	*runner
 	w     *scenario.Workload
 	base  int
-	limit map[string]vtime.Time // of collectives that are alike
+	limit map[string]vtime.Time // of equal collectives
 }
 
 func (g *graphRun) times(operation int32) (began, ended vtime.Time) {
@@ -79,7 +79,7 @@ func (g *graphRun) times(operation int32) (began, ended vtime.Time) {
 
 func (g *graphRun) host(rank int32) string { return g.Scenario.Topology.Nodes[g.w.Hosts[rank]].Name }
 
-// parts are those of a message, by QP.
+// parts returns the parts of a message, by QP.
 func (g *graphRun) parts(message int32) (parts []measure.Part) {
 	flow, plan := g.w.First()+int(message), g.Scenario.Topology
 	flows := g.flows()
@@ -93,7 +93,7 @@ func (g *graphRun) parts(message int32) (parts []measure.Part) {
 	return parts
 }
 
-// summariseSteps sums up what waited.
+// summariseSteps adds the jobs and collectives to the summary.
 func (r *runner) summariseSteps(sum *measure.Summary) {
 	for i := range r.Scenario.Workloads {
 		w := &r.Scenario.Workloads[i]
@@ -154,7 +154,7 @@ func writeCollectives(folder *files.Folder, all []collectiveRun) error {
 	return rundir.Write(folder, rundir.Collectives, table.Rows(rows))
 }
 
-// collective is what a collective came to.
+// collective returns the results of a collective.
 func (g *graphRun) collective(c *steps.Collective) measure.CollectiveRun {
 	run := measure.CollectiveRun{
 		Kind: c.Kind, Algorithm: c.Algorithm, Size: c.Size, Factor: c.Factor, Iteration: max(c.Iteration, 0), Ended: true,
@@ -184,7 +184,7 @@ func (g *graphRun) collective(c *steps.Collective) measure.CollectiveRun {
 	return run
 }
 
-// job is what the workload came to as a whole.
+// job returns the results of the workload as a whole.
 func (g *graphRun) job() measure.JobSummary {
 	graph := g.w.Graph
 	j := measure.JobSummary{Tag: g.w.Tag, Ranks: graph.Ranks, Operations: len(graph.Operations)}
@@ -232,7 +232,7 @@ func (g *graphRun) job() measure.JobSummary {
 	return j
 }
 
-// judgeOperations says what waits for ever, or which computes the run was too short for.
+// judgeOperations reports operations that wait for ever, or for which the run was too short.
 func (r *runner) judgeOperations(v *measure.Verdict) {
 	open := r.engine.OpenOperations()
 	if open == 0 {
@@ -249,13 +249,13 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 		}
 		g := &graphRun{runner: r, w: w, base: r.operations.base[i]}
 		if n, first := g.open(); n > 0 {
-			v.Worsen(status, "%d of %d operations of %s %s: the first that started and did not finish is %s", n,
+			v.Worsen(status, "%d of %d operations of %s %s: the first started operation that did not finish is %s", n,
 				len(w.Graph.Operations), w.Tag, text, first)
 		}
 	}
 }
 
-// open is how many operations have not ended, and the first of those that have begun, in words.
+// open returns the number of operations that have not ended, and the first of them that has started, in words.
 func (g *graphRun) open() (n int, first string) {
 	for id := range g.w.Graph.Operations {
 		began, ended := g.times(int32(id))

@@ -237,7 +237,7 @@ workloads: [{tag: sum, collective: {kind: allreduce, size: 400KB}}]
 `), "dcqcn", Options{Plane: wasmplane.Open})
 	text := strings.Join(r.Summary.Verdict.Messages, "\n")
 	if r.Summary.Verdict.Status != measure.Fail || !strings.Contains(text,
-		"operations of sum did not finish: the first that started and did not finish is operation ") ||
+		"operations of sum did not finish: the first started operation that did not finish is operation ") ||
 		!strings.Contains(text, "100000 bytes") {
 		t.Errorf("%v: %s", r.Summary.Verdict.Status, text)
 	}

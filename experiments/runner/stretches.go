@@ -6,14 +6,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// stretch is a stretch of virtual time, from included, to not.
+// stretch is an interval of virtual time, from included, to excluded.
 type stretch struct{ from, to vtime.Time }
 
-// stretches are stretches of time in order. Those that lie closer than a gap count as one, so their number is bounded
-// by the run's length however often something goes on and off.
+// stretches holds intervals of time in order. It joins intervals with less than a gap between them, so that the run's
+// length limits their number.
 type stretches []stretch
 
-// begin opens a stretch that has no end yet, unless one is open.
+// begin opens an interval, unless one is open.
 func (s *stretches) begin(at, gap vtime.Time) {
 	if n := len(*s); n > 0 && at-gap <= (*s)[n-1].to {
 		(*s)[n-1].to = vtime.Never
@@ -22,26 +22,26 @@ func (s *stretches) begin(at, gap vtime.Time) {
 	*s = append(*s, stretch{at, vtime.Never})
 }
 
-// end closes the open stretch.
+// end closes the open interval.
 func (s stretches) end(at vtime.Time) {
 	if n := len(s); n > 0 && s[n-1].to == vtime.Never {
 		s[n-1].to = at
 	}
 }
 
-// add is a stretch that begins and ends.
+// add adds a closed interval.
 func (s *stretches) add(from, to, gap vtime.Time) {
 	s.begin(from, gap)
 	s.end(to)
 }
 
-// meet says whether any of it lies between two times.
+// meet reports whether an interval overlaps the time between two times.
 func (s stretches) meet(from, to vtime.Time) bool {
 	i := sort.Search(len(s), func(i int) bool { return s[i].to > from })
 	return i < len(s) && s[i].from < to
 }
 
-// within is the time of it up to now.
+// within returns the total length of the intervals up to now.
 func (s stretches) within(now vtime.Time) vtime.Time {
 	var sum vtime.Time
 	for _, x := range s {

@@ -81,7 +81,7 @@ func (r *runner) summarisePFC(sum *measure.Summary) {
 	sum.PFC.Spread = r.recorder.spread.summary()
 }
 
-// mostPFCLinks is how many links that sent PAUSE the summary names.
+// mostPFCLinks limits the links in the summary that sent PAUSE.
 const mostPFCLinks = 32
 
 func (r *runner) summariseCredits(sum *measure.Summary) {
@@ -103,7 +103,7 @@ func (r *runner) summariseCredits(sum *measure.Summary) {
 
 func (r *runner) byCredits() bool { return r.Scenario.Switch.FlowControl == switchagent.FlowCBFC }
 
-// stalled is for how many nanoseconds frames waited at a port for credits, summed over priorities.
+// stalled returns the nanoseconds for which frames waited at a port for credits, summed over priorities.
 func (r *runner) stalled(port int) int64 {
 	var t vtime.Time
 	for priority := range uint8(classes) {

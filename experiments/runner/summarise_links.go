@@ -2,7 +2,7 @@ package runner
 
 import "github.com/pausenet/pausenet/experiments/measure"
 
-// links are all of them, by port.
+// links returns all links, by port.
 func (r *runner) links() []measure.Link {
 	plan, now := r.Scenario.Topology, r.engine.Now()
 	all := make([]measure.Link, len(plan.Ports))

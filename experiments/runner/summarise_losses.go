@@ -15,20 +15,20 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// dropCauses name the drops of traffic managers that no fault explains, as engine.LossNames name those of faults.
+// dropCauses names the drops of traffic managers without a fault; engine.LossNames names those of faults.
 var dropCauses = map[switchagent.Drop]string{
 	switchagent.DropHeadroom: measure.LosslessHeadroom, switchagent.DropBuffer: measure.LosslessBuffer,
 	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold,
 	switchagent.DropFull: measure.LossyBuffer,
 }
 
-// Places of drops that a summary and a verdict name.
+// Limits on the places of drops in a summary and a verdict.
 const (
 	mostDropPlaces = 64
 	mostDropsTold  = 4
 )
 
-// dropPlaces returns where frames were dropped and by what, most frames first.
+// dropPlaces returns the ports and causes of drops, most frames first.
 func (r *runner) dropPlaces() []measure.DropPlace {
 	plan := r.Scenario.Topology
 	var all []measure.DropPlace
@@ -58,7 +58,7 @@ func (r *runner) dropPlaces() []measure.DropPlace {
 	return all[:min(len(all), mostDropPlaces)]
 }
 
-// judgeDrops notes how many frames were dropped, by what, and at which ports.
+// judgeDrops adds notes on dropped frames, by cause and port.
 func (r *runner) judgeDrops(v *measure.Verdict, sum *measure.Summary) {
 	var causes []string
 	of := map[string][]measure.DropPlace{}
@@ -87,12 +87,12 @@ func (r *runner) judgeDrops(v *measure.Verdict, sum *measure.Summary) {
 	}
 }
 
-// recovers says whether the run has something to tell of how what was lost has come.
+// recovers reports whether the run has loss recovery to report.
 func (r *runner) recovers() bool {
 	return r.Scenario.Host.Recovery == hostagent.SelectiveRepeat || r.Scenario.Switch.Trim
 }
 
-// summariseRecovery counts drops in lossy classes by cause, and what it took to make up for them.
+// summariseRecovery counts drops in lossy classes by cause, and the packets of loss recovery.
 func (r *runner) summariseRecovery(sum *measure.Summary) {
 	e, plan := r.engine, r.Scenario.Topology
 	of := measure.RecoverySummary{}
@@ -126,7 +126,7 @@ func (r *runner) summariseRecovery(sum *measure.Summary) {
 	sum.Recovery = &of
 }
 
-// writeRecovery writes recovery.csv, if flows are of selective repeat.
+// writeRecovery writes recovery.csv, if flows use selective repeat.
 func (r *runner) writeRecovery(folder *files.Folder) error {
 	if r.Scenario.Host.Recovery != hostagent.SelectiveRepeat {
 		return nil
@@ -145,13 +145,13 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 	})
 }
 
-// judgeTrimming notes how many packets were trimmed.
+// judgeTrimming adds a note on trimmed packets.
 func (r *runner) judgeTrimming(v *measure.Verdict, sum *measure.Summary) {
 	switch {
 	case sum.Recovery == nil || !r.Scenario.Switch.Trim:
 	case sum.Recovery.Trimmed > 0:
 		v.Note("%d data packets were trimmed to their headers", sum.Recovery.Trimmed)
 	default:
-		r.unused(v, "", "switch.trim", "trimming was not needed: every lossy data frame found room")
+		r.unused(v, "", "switch.trim", "trimming was not needed: the queues had room for every lossy data frame")
 	}
 }

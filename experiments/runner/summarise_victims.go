@@ -10,16 +10,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// victimSlowdown is the slowdown above which a flow counts as slowed: it had less than half of what its path could
-// carry.
+// victimSlowdown is the slowdown above which a flow counts as slowed: it got less than half of its path's capacity.
 const victimSlowdown = 2
 
-// mostVictims is how many victim flows the summary names.
+// mostVictims limits the victim flows in the summary.
 const mostVictims = 10
 
 func (r *runner) victims() measure.VictimSummary {
 	sum := measure.VictimSummary{Over: victimSlowdown, ByTag: map[string]int{}, Worst: []measure.VictimFlow{}}
-	// when ports were congested and paused is known of one priority
+	// the times of congestion and pauses are known for one priority only
 	if r.recorder.pfc.pauses == 0 || len(r.recorder.data) > 1 {
 		return sum
 	}
@@ -33,7 +32,7 @@ func (r *runner) victims() measure.VictimSummary {
 			continue
 		}
 		end := min(flows.finished(i), now)
-		paused, own := false, false // own: it meets at a congested port, or ends at a host that pauses its switch
+		paused, own := false, false // own: it passes a congested port, or its destination pauses its switch
 		look := func(f *engine.Flow) {
 			met := paths.Forward(plan, f.Source, f.Destination, f.Ports)
 			if plan.Balancing.Moving {
@@ -61,7 +60,7 @@ func (r *runner) victims() measure.VictimSummary {
 	return sum
 }
 
-// slowdownSoFar is a flow's slowdown, or what it has come to; 0 of one that has not begun.
+// slowdownSoFar returns a flow's slowdown, or that of its part so far; 0 if it has not started.
 func (r *runner) slowdownSoFar(i int) float64 {
 	s := r.flows()
 	f := &s.qps[i]

@@ -13,11 +13,11 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// verdict makes the final check. runErr is what ended the run early; nil if nothing did.
+// verdict makes the final check. runErr is the error that ended the run early, or nil.
 func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	v := measure.Verdict{Status: measure.Pass, Messages: []string{}}
 	switch {
-	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.Scenario.Duration: // it drains
+	case errors.Is(runErr, context.Canceled) && r.engine.Now() > r.Scenario.Duration: // it is draining
 		v.Worsen(measure.Fail, "interrupted at %v, while draining: the results are partial", r.engine.Now())
 	case errors.Is(runErr, context.Canceled):
 		v.Worsen(measure.Fail, "interrupted at %v of %v: the results are partial", r.engine.Now(), r.Scenario.Duration)
@@ -55,7 +55,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 	return v
 }
 
-// noteReordering says what the packets that overtook each other cost flows.
+// noteReordering adds a message about the cost of reordered packets.
 func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	if !r.Scenario.Topology.Balancing.Moving {
 		return
@@ -64,7 +64,7 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		text := fmt.Sprintf("packets were reordered, and %d were retransmitted though they were not lost: with "+
 			"host.selective.reorder %d, a packet counts as lost "+
 			"when that many later packets have arrived, and the latest arrived behind %d", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
-		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // else the latest may have been lost
+		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // otherwise the latest packet may have been lost
 			v.Worsen(measure.Warn, "%s (try host.selective.reorder %d)", text, of.Extent+1)
 		} else {
 			v.Note("%s", text)
@@ -87,13 +87,12 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		late, naks, units.Bytes(again))
 }
 
-// isHalfway says whether a run has ended in the middle of an event: a frame was left halfway, and the invariants cannot
-// be checked.
+// isHalfway reports whether a run ended in the middle of an event, so that the invariants cannot be checked.
 func isHalfway(runErr error) bool {
 	var machine *plane.MachineError
 	var panicked *engine.PanicError
 	return errors.As(runErr, &machine) || errors.As(runErr, &panicked)
 }
 
-// mayBeUnused says whether the scenario says so.
+// mayBeUnused reports whether the scenario lists the name in expect_unused.
 func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// judgeStopped says which flows have stopped for good, or had not ended as a run did that was to see to it.
+// judgeStopped reports flows that have stopped for good, or that a draining run did not finish.
 func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock bool) {
 	s, open := r.Scenario, r.unexpected(sum)
 	drained := s.Drain && open > 0
@@ -59,8 +59,8 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 	}
 }
 
-// cutOff counts the flows that have begun, are to end, and cannot get on, since links are down; and says of the first
-// where.
+// cutOff counts the started flows that cannot continue because links are down, and returns where the first one is cut
+// off.
 func (r *runner) cutOff() (count int, text string) {
 	if len(r.Scenario.Faults) == 0 {
 		return 0, ""
@@ -98,7 +98,7 @@ func (r *runner) cutOff() (count int, text string) {
 	return len(seen), text
 }
 
-// judgeFlows says which flows the run was too short for.
+// judgeFlows reports flows for which the run was too short.
 func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	s := r.Scenario
 	var empty []string
@@ -135,13 +135,13 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 		r.engine.Now(), late, r.lost(sum), of, remedy)
 }
 
-// judgeUndelivered names the flows that began and of which no byte has arrived, whatever the scenario expects of them.
+// judgeUndelivered reports started flows without any delivered byte, whatever the scenario expects of them.
 func (r *runner) judgeUndelivered(v *measure.Verdict) {
 	flows, plan := r.flows(), r.Scenario.Topology
 	var names []string
 	for i := range flows.n {
 		f := &r.Scenario.Flows[i]
-		// A flow that has just begun may have its first packet on the way, behind a queue.
+		// The first packet of a flow that has just started may still be waiting in a queue.
 		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Flows[i].Env.BaseRTT &&
 			age > r.engine.Now()/10 {
 			names = append(names, fmt.Sprintf("flow %d (%s), %s to %s", i, f.Tag, plan.EndName(f.Source, f.Pair.From),
@@ -153,7 +153,7 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 	}
 }
 
-// unexpected is how many flows with a size have not ended though the scenario does not say that they may.
+// unexpected returns the number of flows with a size that have not ended, without those that may outlast the run.
 func (r *runner) unexpected(sum *measure.Summary) int {
 	u := sum.Flows.Unfinished
 	if u == nil {
@@ -166,7 +166,7 @@ func (r *runner) unexpected(sum *measure.Summary) int {
 	return max(open, 0)
 }
 
-// unstarted is how many flows that should have ended never started.
+// unstarted returns the number of flows that should have ended but never started.
 func (r *runner) unstarted() int {
 	n := 0
 	flows := r.flows()
@@ -179,7 +179,7 @@ func (r *runner) unstarted() int {
 	return n
 }
 
-// lost says how many frames were dropped, if any: that is often what keeps flows from ending.
+// lost returns the number of dropped frames in words, if there are any, because drops often keep flows from ending.
 func (r *runner) lost(sum *measure.Summary) string {
 	if sum.Drops.Frames == 0 {
 		return ""

@@ -396,12 +396,12 @@ faults: [{name: cut, at: 0s, link: "leaf0:spine0", down: true, reroute: never}]
 duration: 1ms
 `
 	want := []string{"1 flow delivered nothing: flow 0 (dead), h0 to h2"}
-	notes := []string{"dropped because their port's link was down: "}
+	notes := []string{"dropped as their port's link was down: "}
 	says(t, verdictOf(t, cut, "none").Verdict, measure.Warn, want, notes)
 	says(t, verdictOf(t, cut, "none", "flows.dead.size=1MB", "flows.dead.expect_unfinished=true").Verdict, measure.Warn,
 		want, notes)
 	says(t, verdictOf(t, cut, "none", "faults.cut.at=500us").Verdict, measure.Pass, nil,
-		append(notes, "dropped because their link went down: "))
+		append(notes, "dropped as their link went down: "))
 	says(t, verdictOf(t, cut, "none", "flows.dead.start=999us").Verdict, measure.Pass, nil, nil)
 }
 

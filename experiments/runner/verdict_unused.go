@@ -16,9 +16,9 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// judgeUnused says what the run had no use for. That a mechanism stood by and was not needed is a note, and often what
-// a good congestion control is for. It is a warning where the run was to show it: the congestion control itself, a
-// fault, and what the user has changed for this run (--set).
+// judgeUnused reports mechanisms that the run did not use. This is usually a note, and often the purpose of a good
+// congestion control. It is a warning for mechanisms that the run was to show: the congestion control itself, faults,
+// and the user's settings (--set).
 func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 	started := false
 	for i := range r.engine.Flows() {
@@ -88,7 +88,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 	}
 }
 
-// dataOf says which priorities data has.
+// dataOf returns the priorities of data in words.
 func dataOf(s *scenario.Scenario) string {
 	if all := keys.PriorityList(s.DataPriorities()); len(all) > 1 {
 		return fmt.Sprintf("priorities %v", all)
@@ -103,7 +103,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 	changes := int64(0)
 	for i := range r.Scenario.Topology.Interfaces {
 		nic := r.engine.NIC(i)
-		changes += nic.RateChanges + nic.WindowChanges + nic.GrantsSent // some control by the window alone, or by grants
+		changes += nic.RateChanges + nic.WindowChanges + nic.GrantsSent // some use only the window, or grants
 	}
 	if r.controlled() && changes == 0 && !r.mayBeUnused(scenario.UnusedController) {
 		why := ""
@@ -126,7 +126,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		default:
 			v.Note("%s", text)
 		}
-		return // what it did not hear of says no more
+		return // a congestion control without a signal says nothing more
 	}
 	if byECN && !marked {
 		r.unused(v, scenario.UnusedECN, "switch.ecn", "ECN was not needed: no packet was marked")
@@ -136,7 +136,7 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 	}
 }
 
-// congested reports whether anything happened that a congestion control is there for.
+// congested reports whether anything happened to which a congestion control reacts.
 func (r *runner) congested(sum *measure.Summary) bool {
 	return r.obstructed(sum) || sum.ECNMarks+sum.UEMarks > 0
 }
@@ -155,10 +155,10 @@ func (r *runner) delayTarget() string {
 	return "cc." + spec.Name + "." + spec.DelayTarget
 }
 
-// controlled says whether the run has a congestion control: none, with a window or without, is not one.
+// controlled reports whether the run has a congestion control; none, with or without a window, does not count.
 func (r *runner) controlled() bool { return len(r.controls()) > 0 }
 
-// controls are the congestion controls that flows are under, each once.
+// controls returns the congestion controls of flows, each once.
 func (r *runner) controls() (names []string) {
 	for i := range r.Flows {
 		name := r.Flows[i].CC.Name
@@ -170,7 +170,7 @@ func (r *runner) controls() (names []string) {
 }
 
 // unused notes that a mechanism was not needed. It warns if the user's settings of its section changed nothing, which
-// is known only where they were checked (Options.CheckSets): a threshold that was raised may be why nothing reached it.
+// is known only if they were checked (Options.CheckSets), because a raised threshold may be the reason.
 func (r *runner) unused(v *measure.Verdict, name, section, format string, args ...any) {
 	if r.mayBeUnused(name) {
 		return
@@ -196,8 +196,8 @@ func (r *runner) setBelow(section string) string {
 	return last
 }
 
-// checkpoints are a run's fingerprints at its samples. A second run is compared with those of the first, and stopped at
-// the first that differs.
+// checkpoints holds a run's fingerprints at its samples. A second run is compared with them, and stopped at the first
+// difference.
 type checkpoints struct {
 	all  []string
 	with *checkpoints // of the first run; nil: this is the first
@@ -214,8 +214,7 @@ func (c *checkpoints) sample(e *engine.Engine) {
 	}
 }
 
-// mechanisms are the sections of a scenario whose settings say how the fabric works, and so may have no effect on what
-// it carries.
+// mechanisms lists the sections of a scenario that configure the fabric, and so may have no effect on its traffic.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 
 // IsMechanism reports whether the path of a setting is in one of the mechanisms.
@@ -224,8 +223,8 @@ func IsMechanism(path string) bool {
 	return slices.Contains(mechanisms, section)
 }
 
-// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without one has the same
-// fingerprint. Those that the scenario has by itself are r.already.
+// idleSettings returns the user's settings (--set) of mechanisms that changed nothing: the run without such a setting
+// has the same fingerprint. Settings that the scenario already has are in r.already.
 func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 	if r.recorder.checks == nil {
 		return nil
@@ -252,7 +251,7 @@ func (r *runner) idleSettings(ctx context.Context) (idle []string) {
 func (r *runner) isSameWithout(ctx context.Context, set string) (same, already bool) {
 	s, err := r.Scenario.Without(set)
 	if err != nil {
-		return false, false // another setting needs it
+		return false, false // another setting depends on it
 	}
 	other, err := newRunner(s, Options{Controller: r.Name, Seed: r.Seed, Processors: r.options.Processors})
 	if err != nil {
@@ -276,7 +275,7 @@ func (r *runner) isSameWithout(ctx context.Context, set string) (same, already b
 	return other.drive(ctx, nil) == nil && ctx.Err() == nil && other.engine.Fingerprint() == r.engine.Fingerprint(), false
 }
 
-// judgeSettings names the user's settings that changed nothing, and that no other message is about.
+// judgeSettings reports the user's settings that changed nothing and that no other message covers.
 func (r *runner) judgeSettings(v *measure.Verdict) {
 	for _, set := range r.already {
 		v.Note("--set %s changes nothing: the scenario already has this value", set)
@@ -286,12 +285,12 @@ func (r *runner) judgeSettings(v *measure.Verdict) {
 			func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
-		r.hadNoEffect(v, set, "the run is the same without it, frame by frame"+r.whyIdle(set))
+		r.hadNoEffect(v, set, "the run without it is the same, frame by frame"+r.whyIdle(set))
 	}
 }
 
-// hadNoEffect warns of a setting that changed nothing. Beside other congestion controls it is a note, as the setting
-// may be for those.
+// hadNoEffect warns of a setting that changed nothing. With several congestion controls it is a note, because the
+// setting may be for the others.
 func (r *runner) hadNoEffect(v *measure.Verdict, set, why string) {
 	if text := "--set " + set + " had no effect: " + why; r.options.Compared {
 		v.Note("%s", text)
@@ -300,7 +299,7 @@ func (r *runner) hadNoEffect(v *measure.Verdict, set, why string) {
 	}
 }
 
-// whyIdle says why a setting changed nothing where that is simple; empty: it is not.
+// whyIdle returns the reason why a setting changed nothing, if it is simple; empty: it is not.
 func (r *runner) whyIdle(set string) string {
 	path, _, _ := strings.Cut(set, "=")
 	section, key, _ := strings.Cut(strings.TrimSpace(path), ".")
@@ -308,7 +307,7 @@ func (r *runner) whyIdle(set string) string {
 		plain, _, _ := strings.Cut(c, "+")
 		return c == name || plain == name
 	}) {
-		return ": no flow is under " + name
+		return ": no flow uses " + name
 	}
 	if section == "cc" {
 		name, constant, _ := strings.Cut(key, ".")

@@ -13,18 +13,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Watching is what somebody does who learns from a run while it goes on. If the run uses several processors
-// (Options.Processors), several goroutines call Sample and Controller at once.
+// Watching holds the functions of code that learns from a run while it is in progress. If the run uses several
+// processors (Options.Processors), several goroutines call Sample and Controller at once.
 type Watching struct {
-	// Sample is told of one RTT a round trip of each flow.
+	// Sample is called with one RTT in each round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
-	// Controller makes a flow's controller in place of the congestion control's own.
+	// Controller creates a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
-	// Ended is told of the engine when the run has ended, before its plane is closed; nil: nobody is.
+	// Ended, if set, is called with the engine when the run has ended, before its plane is closed.
 	Ended func(e *engine.Engine)
 }
 
-// Watch runs a scenario without writing anything: o has no Directory.
+// Watch runs a scenario without writing anything; o must have no Directory.
 func Watch(ctx context.Context, s *scenario.Scenario, o Options, w Watching) (*measure.Summary, error) {
 	r, err := newRunner(s, o)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		controller, set, why string // why is empty where it has an effect
 	}{
 		{"hpcc", "switch.ecn.kmin=100KB", "the run is the same without it"},
-		{"dcqcn", "cc.dctcp.g=1/4", "no flow is under dctcp"},
+		{"dcqcn", "cc.dctcp.g=1/4", "no flow uses dctcp"},
 		{"rccc", "cc.rccc.increase=0.02", "frame by frame: marks lower a receiver's rate where the fabric is oversubscribed, and this one is not"},
 		{"dcqcn", "host.retransmit_timeout=90ms", "the run is the same without it"},
 		{"dcqcn", "host.nak_interval=90us", "the run is the same without it"},

@@ -120,7 +120,7 @@ func TestCollectivesOfSomeRanks(t *testing.T) {
 	}
 	for ranks, want := range map[string]string{
 		"[h0, h6, h2]": "h6 is not one of the ranks", "[h0, h2, h0]": "h0 is listed twice",
-		"h0": "a collective has at least two ranks", "[h0, h2], root: h1": "h1 is not one of the ranks",
+		"h0": "a collective needs at least two ranks", "[h0, h2], root: h1": "h1 is not one of the ranks",
 	} {
 		_, err := Parse("x.yaml", []byte(strings.Replace(fmt.Sprintf(text, ""), "[h0, h2, h3]", ranks, 1)), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -186,7 +186,7 @@ func TestChakraFiles(t *testing.T) {
 	}
 	texts := Warnings(s, []string{"dcqcn"})
 	if len(texts) != 1 || !strings.HasPrefix(texts[0],
-		"x: dependencies on nodes that the traces do not have are ignored (1)") {
+		"x: the traces lack nodes on which others depend, and 1 such dependencies are ignored") {
 		t.Errorf("%q", texts)
 	}
 	if err := os.Remove(filepath.Join(dir, "t.1.et")); err != nil {

@@ -16,13 +16,13 @@ import (
 	"strings"
 )
 
-// Table is a table of the configuration: its rows by key, their fields by name.
+// Table is a table of the configuration: rows by key, fields by name.
 type Table map[string]map[string]string
 
-// Config is what of a configuration is about buffers, PFC and ECN. Keys of ports that stand for several are one each.
+// Config holds the buffer, PFC and ECN settings of a configuration. Keys that name several ports are split.
 type Config struct {
-	Name   string // the switch's own; empty if it has none that is a name here
-	Ports  []Port // in the order of their numbers
+	Name   string // the switch's name; empty if it has no valid one
+	Ports  []Port // in order of their numbers
 	tables map[string]Table
 }
 
@@ -31,7 +31,7 @@ type Port struct {
 	Name  string
 	Speed int64 // Mb/s
 	Cable string
-	MTU   int // bytes of a packet of IP; 0: the file does not say
+	MTU   int // in bytes of an IP packet; 0: not in the file
 }
 
 // Tables that are read. A file has many others.
@@ -41,10 +41,10 @@ var tables = []string{
 	"DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN", "DEVICE_METADATA",
 }
 
-// perPort are the tables whose keys begin with ports.
+// perPort lists the tables whose keys start with ports.
 var perPort = []string{"BUFFER_PG", "PORT_QOS_MAP", "QUEUE", "PFC_WD"}
 
-// Parse reads a config_db.json. Errors name the place in the file, as TABLE|KEY|FIELD.
+// Parse reads a config_db.json. Errors name the position in the file, as TABLE|KEY|FIELD.
 func Parse(data []byte) (*Config, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -53,14 +53,14 @@ func Parse(data []byte) (*Config, error) {
 			before := data[:min(int(syntax.Offset), len(data))]
 			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
 		}
-		return nil, errors.New("not a config_db.json: an object of tables is expected, as {\"PORT\": {...}, \"BUFFER_PG\": {...}}")
+		return nil, errors.New("not a config_db.json: expected an object of tables, such as {\"PORT\": {...}, \"BUFFER_PG\": {...}}")
 	}
 	c := &Config{tables: map[string]Table{}}
 	for _, name := range tables {
 		var rows map[string]map[string]any
 		if text, found := all[name]; found {
 			if err := json.Unmarshal(text, &rows); err != nil {
-				return nil, fmt.Errorf("%s: an object of rows is expected, each an object of fields", name)
+				return nil, fmt.Errorf("%s: expected an object of rows, each an object of fields", name)
 			}
 		}
 		t := Table{}
@@ -74,7 +74,7 @@ func Parse(data []byte) (*Config, error) {
 					row[field] = fmt.Sprint(v)
 				}
 			}
-			// BUFFER_PG|Ethernet0,Ethernet4|3-4 is a row for each of the ports, as older releases write them.
+			// BUFFER_PG|Ethernet0,Ethernet4|3-4 is a row for each of the ports in older releases.
 			first, rest, more := strings.Cut(key, "|")
 			if !slices.Contains(perPort, name) || !strings.Contains(first, ",") {
 				t[key] = row
@@ -95,7 +95,7 @@ func Parse(data []byte) (*Config, error) {
 	return c, c.readPorts()
 }
 
-// sorted are a map's keys in their order.
+// sorted returns a map's keys in order.
 func sorted[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -107,7 +107,7 @@ func sorted[V any](m map[string]V) []string {
 
 var portName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`)
 
-// MostPorts bounds a switch's ports.
+// MostPorts limits a switch's ports.
 const MostPorts = 1024
 
 func (c *Config) readPorts() error {
@@ -123,25 +123,25 @@ func (c *Config) readPorts() error {
 			continue
 		}
 		if !portName.MatchString(name) {
-			return fmt.Errorf("PORT: %q is no name of a port, as Ethernet0", name)
+			return fmt.Errorf("PORT: %q is not a port's name such as Ethernet0", name)
 		}
 		speed, err := strconv.ParseInt(row["speed"], 10, 64)
 		if err != nil || speed < 10 || speed > 10_000_000 {
-			return fmt.Errorf("PORT|%s|speed: %q is no speed in Mbps", name, row["speed"])
+			return fmt.Errorf("PORT|%s|speed: %q is not a speed in Mbps", name, row["speed"])
 		}
 		mtu := 0
 		if text, found := row["mtu"]; found {
 			if mtu, err = strconv.Atoi(text); err != nil || mtu < 68 || mtu > 9216 {
-				return fmt.Errorf("PORT|%s|mtu: %q is no MTU of 68 to 9216 bytes", name, text)
+				return fmt.Errorf("PORT|%s|mtu: %q is not an MTU of 68 to 9216 bytes", name, text)
 			}
 		}
 		c.Ports = append(c.Ports, Port{Name: name, Speed: speed, Cable: cables[name], MTU: mtu})
 	}
 	switch {
 	case len(c.Ports) == 0:
-		return errors.New("PORT: no port that is not down: there is nothing to import")
+		return errors.New("PORT: no port is up, so there is nothing to import")
 	case len(c.Ports) > MostPorts:
-		return fmt.Errorf("PORT: %d ports; at most %d are read", len(c.Ports), MostPorts)
+		return fmt.Errorf("PORT: %d ports exceed the limit of %d", len(c.Ports), MostPorts)
 	}
 	slices.SortFunc(c.Ports, func(a, b Port) int {
 		if d := number(a.Name) - number(b.Name); d != 0 {
@@ -152,28 +152,28 @@ func (c *Config) readPorts() error {
 	return nil
 }
 
-// number is what a port's name ends in.
+// number returns the number at the end of a port's name.
 func number(name string) int {
 	n, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
 	return n
 }
 
-// reference is what a field refers to: "name", or "[TABLE|name]" as older releases write it.
+// reference returns the name in a field's reference: "name", or "[TABLE|name]" in older releases.
 func reference(field string) string {
 	field = strings.Trim(field, "[]")
 	return field[strings.LastIndex(field, "|")+1:]
 }
 
-// bytesOf reads a field that is a number of bytes.
+// bytesOf parses a field with a number of bytes.
 func bytesOf(at, field string) (int64, error) {
 	n, err := strconv.ParseInt(field, 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
-		return 0, fmt.Errorf("%s: %q is no number of bytes", at, field)
+		return 0, fmt.Errorf("%s: %q is not a number of bytes", at, field)
 	}
 	return n, nil
 }
 
-// span reads "3" or "3-4": the numbers of priorities, queues or priority groups.
+// span parses "3" or "3-4": numbers of priorities, queues or priority groups.
 func span(at, text string) (all []int, err error) {
 	from, to, ranged := strings.Cut(text, "-")
 	if !ranged {
@@ -182,7 +182,7 @@ func span(at, text string) (all []int, err error) {
 	a, err1 := strconv.Atoi(from)
 	b, err2 := strconv.Atoi(to)
 	if err1 != nil || err2 != nil || a < 0 || b < a || b > 63 {
-		return nil, fmt.Errorf("%s: %q is no number or range, as 3 or 3-4", at, text)
+		return nil, fmt.Errorf("%s: %q is not a number or range such as 3 or 3-4", at, text)
 	}
 	for n := a; n <= b; n++ {
 		all = append(all, n)
@@ -190,11 +190,11 @@ func span(at, text string) (all []int, err error) {
 	return all, nil
 }
 
-// metres reads a cable's length, as "40m".
+// metres parses a cable's length such as "40m".
 func metres(at, text string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, "m"), 10, 64)
 	if err != nil || !strings.HasSuffix(text, "m") || n < 0 || n > 1_000_000 {
-		return 0, fmt.Errorf("%s: %q is no length, as 40m", at, text)
+		return 0, fmt.Errorf("%s: %q is not a length such as 40m", at, text)
 	}
 	return n, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Lookup is a platform's pg_profile_lookup.ini: the lossless profile of a port by its speed and cable. SONiC makes
-// BUFFER_PG's lossless rows of it as ports come up, so that a configuration need not have them.
+// Lookup is a platform's pg_profile_lookup.ini: a port's lossless profile by its speed and cable. SONiC creates the
+// lossless rows of BUFFER_PG from it when ports come up, so a configuration may lack them.
 type Lookup map[lookupKey]map[string]string
 
 type lookupKey struct {
@@ -15,7 +15,7 @@ type lookupKey struct {
 	cable string
 }
 
-// lookupFields are the columns, in their order. The last may be missing.
+// lookupFields lists the columns in order. The last is optional.
 var lookupFields = []string{"size", "xon", "xoff", "dynamic_th", "xon_offset"}
 
 // ParseLookup reads the file: speed, cable, size, xon, xoff, threshold and, on some platforms, xon_offset.
@@ -28,11 +28,11 @@ func ParseLookup(data []byte) (Lookup, error) {
 			continue
 		}
 		if n := len(words) - 2; n < 4 || n > len(lookupFields) {
-			return nil, fmt.Errorf("line %d: %d columns; speed, cable, size, xon, xoff, threshold and perhaps xon_offset are expected", i+1, len(words))
+			return nil, fmt.Errorf("line %d has %d columns: expected speed, cable, size, xon, xoff, threshold and optionally xon_offset", i+1, len(words))
 		}
 		speed, err := strconv.ParseInt(words[0], 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %q is no speed in Mbps", i+1, words[0])
+			return nil, fmt.Errorf("line %d: %q is not a speed in Mbps", i+1, words[0])
 		}
 		row := map[string]string{}
 		for k, word := range words[2:] {
@@ -41,7 +41,7 @@ func ParseLookup(data []byte) (Lookup, error) {
 		l[lookupKey{speed, words[1]}] = row
 	}
 	if len(l) == 0 {
-		return nil, fmt.Errorf("no profile is in it: lines such as \"100000 40m 4608 4608 160000 0 4608\" are expected")
+		return nil, fmt.Errorf("the file has no profiles: expected lines such as \"100000 40m 4608 4608 160000 0 4608\"")
 	}
 	return l, nil
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSenders bounds the incast that a scenario begins with.
+// mostSenders limits the senders of the scenario's first incast.
 const mostSenders = 8
 
-// headers is the most bytes that are beside a packet's payload, of IP and above.
+// headers is the maximum size of a packet's headers, from IP up.
 const headers = 160
 
-// quantum is what a weight of 1 stands for: schedulers share in proportion, and a round of small quanta is fair at
-// once.
+// quantum is the quantum for a weight of 1. Schedulers share in proportion, and small quanta make short intervals
+// fair.
 const quantum = 100 // bytes
 
-// Scenario is the text of a scenario, and what of the settings it cannot say or says otherwise. With a topology, the
-// name of a built-in one or a file's path, its switches have the settings; without one it is of the switch alone, with
-// a host at each port.
+// Scenario returns the text of a scenario, and notes on settings that it omits or changes. topology is a built-in's
+// name or a file's path, whose switches get the settings; without one, the scenario has a single switch with a host at
+// each port.
 func (s *Switch) Scenario(from, name, topology string) (text string, notes []string) {
 	notes = slices.Clone(s.Notes)
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -35,16 +35,16 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 	if topology != "" {
 		fmt.Fprintf(&b, "topology: %s\n", topology)
 		if s.Delay > 0 {
-			note("CABLE_LENGTH is left out: the topology has its own delays")
+			note("CABLE_LENGTH is ignored: the topology has its own delays")
 		}
 		if s.MTU > 0 {
-			note("PORT's mtu %d is left out: the topology has its own interface_mtu", s.MTU)
+			note("PORT's mtu %d is ignored: the topology has its own interface_mtu", s.MTU)
 		}
 	} else {
 		delay := s.Delay
 		if delay == 0 {
 			delay = vtime.Microsecond
-			note("CABLE_LENGTH says nothing of these ports: cables of 1us are taken (200 m)")
+			note("CABLE_LENGTH is missing for these ports: the scenario assumes 1us (200 m)")
 		}
 		mtu := ""
 		if s.LosslessMTU > 0 {
@@ -54,7 +54,7 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		case s.MTU >= usual:
 			mtu += fmt.Sprintf("interface_mtu: %d, ", s.MTU)
 		case s.MTU > 0:
-			note("PORT's mtu %d is left out: frames of lossless packets of %d B and their headers are taken to be the longest",
+			note("PORT's mtu %d is ignored: the longest frames are assumed to be lossless packets of %d B and their headers",
 				s.MTU, cmp.Or(s.LosslessMTU, 1000))
 		}
 		fmt.Fprintf(&b, "topology: {%sstar: {hosts: %d, rate: %v, delay: %v}}\n", mtu, max(2, len(s.Ports)), s.rate(), delay)
@@ -67,7 +67,7 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if s.Shared > 0 {
 			buffer += s.Shared
 			if private > s.Shared {
-				note("the shared headroom pool, %v, holds the headroom of %d of %d lossless priority groups at a time: here each has its own, and %v are added to the buffer",
+				note("the shared headroom pool, %v, covers the headroom of %d of %d lossless priority groups at a time; here each group has its own, so the buffer grows by %v",
 					units.Bytes(s.Shared), s.Shared/s.Headroom, len(s.Lossless)*len(s.Ports), units.Bytes(private-s.Shared))
 				buffer += private - s.Shared
 			}
@@ -77,11 +77,11 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if topology == "" {
 			fmt.Fprintf(&b, "  buffer: %dB\n", buffer)
 		} else {
-			note("the buffer is what the topology's switches need (auto): the file's %v are for %d ports", units.Bytes(buffer),
+			note("the buffer is auto, the size that the topology's switches need, because the file's %v are for %d ports", units.Bytes(buffer),
 				len(s.Ports))
 		}
 	} else if len(s.Lossless) > 0 {
-		note("BUFFER_POOL has no size of the pool that lossless traffic comes in by: the buffer is what these ports need (auto)")
+		note("BUFFER_POOL has no size for the ingress pool of lossless traffic, so the buffer is auto, the size that these ports need")
 	}
 	data := 0
 	if len(s.Lossless) == 0 {
@@ -100,13 +100,12 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		case s.XON >= 0 && s.Alpha == 0:
 			fmt.Fprintf(&b, "    xon: %dB\n", s.XON)
 		case s.XON >= 0:
-			note("xon %d without xon_offset is left out: with a dynamic XOFF, RESUME here is so far below XOFF as xoff_to_xon says", s.XON)
+			note("xon %d without xon_offset is ignored: with a dynamic XOFF, RESUME is sent xoff_to_xon below XOFF", s.XON)
 		}
 		if !s.Auto {
 			fmt.Fprintf(&b, "    headroom: %dB\n", s.Headroom)
 		} else {
-			note("SONiC works headroom out from its ASIC's cell size, and from how long hardware takes to answer, which the file does not have: " +
-				"give switch.pfc.cell_size and switch.pfc.response")
+			note("SONiC computes headroom from its ASIC's cell size and response time, which the file does not have: set switch.pfc.cell_size and switch.pfc.response")
 		}
 		if s.SmallPackets > 0 {
 			fmt.Fprintf(&b, "    small_packets: %g\n", s.SmallPackets)
@@ -147,10 +146,10 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 	return b.String(), notes
 }
 
-// list is a list of numbers as YAML has it.
+// list returns a list of numbers in YAML.
 func list(n []int) string { return strings.ReplaceAll(fmt.Sprint(n), " ", ", ") }
 
-// portRange names ports, or the first and the last of several.
+// portRange returns a port's name, or the first and the last of several.
 func portRange(ports []Port) string {
 	if len(ports) == 1 {
 		return ports[0].Name
@@ -158,7 +157,7 @@ func portRange(ports []Port) string {
 	return fmt.Sprintf("%s to %s (%d)", ports[0].Name, ports[len(ports)-1].Name, len(ports))
 }
 
-// With is the group that a port is in; nil if none has it.
+// With returns the group that contains a port, or nil.
 func With(groups []*Switch, port string) *Switch {
 	for _, g := range groups {
 		for _, p := range g.Ports {
@@ -170,7 +169,7 @@ func With(groups []*Switch, port string) *Switch {
 	return nil
 }
 
-// LeftOut returns a note for each reason for which ports cannot be imported.
+// LeftOut returns a note for each reason why ports cannot be imported.
 func LeftOut(left []*Unsupported) (notes []string) {
 	type kind struct {
 		reason string
@@ -193,18 +192,18 @@ func LeftOut(left []*Unsupported) (notes []string) {
 		if len(names) == 1 {
 			are = "is"
 		}
-		notes = append(notes, fmt.Sprintf("%s (%v) %s left out: %s", strings.Join(names, ", "), rate(k.speed), are, k.reason))
+		notes = append(notes, fmt.Sprintf("%s (%v) %s ignored: %s", strings.Join(names, ", "), rate(k.speed), are, k.reason))
 	}
 	return notes
 }
 
-// Others are what is to be said of the groups that are left out.
+// Others returns notes on the groups that are not imported.
 func Others(groups []*Switch, chosen *Switch) (notes []string) {
 	for _, g := range groups {
 		if g != chosen {
-			format := "%s (%v) have other settings (%s) and are left out: --port %s imports those"
+			format := "%s (%v) have other settings (%s) and are ignored: import them with --port %s"
 			if len(g.Ports) == 1 {
-				format = "%s (%v) has other settings (%s) and is left out: --port %s imports it"
+				format = "%s (%v) has other settings (%s) and is ignored: import it with --port %s"
 			}
 			notes = append(notes, fmt.Sprintf(format, portRange(g.Ports), g.rate(), strings.Join(differ(g, chosen), ", "),
 				g.Ports[0].Name))

@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("the scenario is warned of: %s", text)
 	}
 	// 1622016 B are the headroom of ten groups of 160000 B.
-	if len(notes) != 1 || !strings.Contains(notes[0], "holds the headroom of 10 of 64 lossless priority groups") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "covers the headroom of 10 of 64 lossless priority groups") {
 		t.Errorf("%q", notes)
 	}
 }
@@ -129,7 +129,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	if notes := Others(all, all[2]); len(notes) != 2 ||
-		notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is left out: --port Ethernet0 imports it" {
+		notes[0] != "Ethernet0 (40Gbps) has other settings (CABLE_LENGTH, WRED_PROFILE) and is ignored: import it with --port Ethernet0" {
 		t.Errorf("%q", notes)
 	}
 	most, err := switches(strings.Replace(small, `"Ethernet12": "5m"`, `"Ethernet12": "40m"`, 1), "")
@@ -174,8 +174,8 @@ func TestServicePorts(t *testing.T) {
 		t.Fatalf("%d groups, %v", len(all), err)
 	}
 	want := []string{
-		"Ethernet128, Ethernet129 (10Gbps) are left out: BUFFER_PG has no lossless priority group, and the lookup has no line for 10000 (no CABLE_LENGTH)",
-		"Ethernet130 (100Gbps) is left out: BUFFER_PG has profile a for a lossless priority and b for another: here all have one",
+		"Ethernet128, Ethernet129 (10Gbps) are ignored: BUFFER_PG has no lossless priority group, and the lookup file has no line for 10000 (no CABLE_LENGTH)",
+		"Ethernet130 (100Gbps) is ignored: BUFFER_PG has profile a for one lossless priority and b for another, but pausenet supports one for all",
 	}
 	if notes := LeftOut(left); !slices.Equal(notes, want) {
 		t.Errorf("%q, want %q", notes, want)
@@ -192,15 +192,15 @@ func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, old, with, text, note string }{
 		{
 			"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n",
-			"which the file does not have: give switch.pfc.cell_size and switch.pfc.response",
+			"which the file does not have: set switch.pfc.cell_size and switch.pfc.response",
 		},
 		{"MTUs", `"PORT": {"Ethernet0": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {"Ethernet0": {"mtu": "9100", `, "mtu: 1024, interface_mtu: 9100, star", ""},
 		{"small packets", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {`, "small_packets: 0.5\n", ""},
 		{
 			"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star",
-			"PORT's mtu 1400 is left out",
+			"PORT's mtu 1400 is ignored",
 		},
-		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is left out"},
+		{"alpha", `"static_th": "50000"`, `"dynamic_th": "-3"`, "alpha: 0.125\n", "xon 18432 without xon_offset is ignored"},
 		{"no ECN", `"ecn_green"`, `"ecn_none"`, `ecn: {mode: "off"}`, `WRED profile W has ecn "ecn_none"`},
 		// and headers of 160 B
 		{
@@ -215,7 +215,7 @@ func TestForms(t *testing.T) {
 		},
 		{
 			"no pool", `"BUFFER_POOL": {`, `"BUFFER_POOL": {}, "X": {`, "headroom: 40560B",
-			"BUFFER_POOL has no size of the pool",
+			"BUFFER_POOL has no size for the ingress pool",
 		},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)
@@ -243,53 +243,53 @@ func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{`"PORT": {`, `"PORT": [`, "line 2: invalid character"},
 		{small, `[]`, "not a config_db.json"},
-		{small, `{}`, "PORT: no port that is not down"},
-		{`"BUFFER_POOL": {`, `"BUFFER_POOL": 3, "X": {`, "BUFFER_POOL: an object of rows is expected"},
-		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is no speed in Mbps`},
-		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is no name of a port"},
-		{`"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "64K", `, `PORT|Ethernet0|mtu: "64K" is no MTU`},
+		{small, `{}`, "PORT: no port is up"},
+		{`"BUFFER_POOL": {`, `"BUFFER_POOL": 3, "X": {`, "BUFFER_POOL: expected an object of rows"},
+		{`"speed": "40000"}`, `"speed": "fast"}`, `PORT|Ethernet0|speed: "fast" is not a speed in Mbps`},
+		{`"PORT": {"Ethernet0"`, `"PORT": {"x\nswitch: y": {"speed": "10"}, "Ethernet0"`, "is not a port's name"},
+		{`"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "64K", `, `PORT|Ethernet0|mtu: "64K" is not an MTU`},
 		{
 			`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "0"}}, "PORT": {`,
-			`LOSSLESS_TRAFFIC_PATTERN|AZURE|mtu: "0" is no MTU`,
+			`LOSSLESS_TRAFFIC_PATTERN|AZURE|mtu: "0" is not an MTU`,
 		},
 		{
 			`"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"small_packet_percentage": "all"}}, "PORT": {`,
-			`small_packet_percentage: "all" is no number of percent`,
+			`small_packet_percentage: "all" is not a percentage`,
 		},
-		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is no length, as 40m`},
-		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is no list of priorities`},
-		{`"pfc_enable": "3"`, `"pfc_enable": "8"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "8" is no list of priorities`},
+		{`"40m"`, `"40 feet"`, `CABLE_LENGTH|Ethernet0: "40 feet" is not a length such as 40m`},
+		{`"pfc_enable": "3"`, `"pfc_enable": "3,x"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "3,x" is not a list of priorities`},
+		{`"pfc_enable": "3"`, `"pfc_enable": "8"`, `PORT_QOS_MAP|Ethernet0|pfc_enable: "8" is not a list of priorities`},
 		{`"pfc_enable": "3"`, `"pfc_enable": "4"`, "Ethernet0: BUFFER_PG has no profile for its lossless priorities [4]"},
-		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is no number or range`},
+		{`|mine]"}, "Ethernet0|0-2"`, `|mine]"}, "Ethernet0|x"`, `BUFFER_PG|Ethernet0|x: "x" is not a number or range`},
 		{
 			`"BUFFER_PROFILE": {"mine"`, `"BUFFER_PROFILE": {"other"`,
-			"BUFFER_PG: Ethernet0 has profile mine, which BUFFER_PROFILE does not have",
+			"BUFFER_PG: Ethernet0 has profile mine, which is not in BUFFER_PROFILE",
 		},
-		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is no number of bytes`},
-		{`"xoff": "40560", `, ``, "BUFFER_PROFILE|mine: xoff, the headroom, is not in it"},
-		{`"static_th": "50000"`, `"dynamic_th": "77"`, `BUFFER_PROFILE|mine|dynamic_th: "77" is no exponent of -8 to 6`},
-		{`"static_th": "50000"`, `"dynamic_th": "7"`, `BUFFER_PROFILE|mine|dynamic_th: "7" is no exponent of -8 to 6`},
-		{`"static_th": "50000"`, `"dynamic_th": "-9"`, `BUFFER_PROFILE|mine|dynamic_th: "-9" is no exponent of -8 to 6`},
-		{`, "static_th": "50000"`, ``, "BUFFER_PROFILE|mine: neither dynamic_th nor static_th"},
-		{`"size": "1000000"`, `"size": "-1"`, `BUFFER_POOL|ingress_lossless_pool|size: "-1" is no number of bytes`},
-		{`"WRED_PROFILE": {"W"`, `"WRED_PROFILE": {"V"`, "QUEUE: Ethernet0 has W, which WRED_PROFILE does not have"},
+		{`"xoff": "40560"`, `"xoff": "much"`, `BUFFER_PROFILE|mine|xoff: "much" is not a number of bytes`},
+		{`"xoff": "40560", `, ``, "BUFFER_PROFILE|mine needs xoff, the headroom"},
+		{`"static_th": "50000"`, `"dynamic_th": "77"`, `BUFFER_PROFILE|mine|dynamic_th: "77" is not an exponent of -8 to 6`},
+		{`"static_th": "50000"`, `"dynamic_th": "7"`, `BUFFER_PROFILE|mine|dynamic_th: "7" is not an exponent of -8 to 6`},
+		{`"static_th": "50000"`, `"dynamic_th": "-9"`, `BUFFER_PROFILE|mine|dynamic_th: "-9" is not an exponent of -8 to 6`},
+		{`, "static_th": "50000"`, ``, "BUFFER_PROFILE|mine needs dynamic_th or static_th"},
+		{`"size": "1000000"`, `"size": "-1"`, `BUFFER_POOL|ingress_lossless_pool|size: "-1" is not a number of bytes`},
+		{`"WRED_PROFILE": {"W"`, `"WRED_PROFILE": {"V"`, "QUEUE: Ethernet0 has W, which is not in WRED_PROFILE"},
 		{
 			`"green_max_threshold": "200000"`, `"green_max_threshold": "2000"`,
 			"WRED_PROFILE|W: green_max_threshold 2000 is below green_min_threshold 5000",
 		},
 		{
 			`"green_drop_probability": "1"`, `"green_drop_probability": "101"`,
-			`WRED_PROFILE|W|green_drop_probability: "101" is no number of percent`,
+			`WRED_PROFILE|W|green_drop_probability: "101" is not a percentage`,
 		},
-		{`"type": "STRICT"`, `"type": "DWRR"`, `SCHEDULER|strict|weight: "" is no weight of 1 to 100`},
-		{`"SCHEDULER": {`, `"SCHEDULER": {}, "X": {`, "QUEUE: Ethernet0 has strict, which SCHEDULER does not have"},
+		{`"type": "STRICT"`, `"type": "DWRR"`, `SCHEDULER|strict|weight: "" is not a weight of 1 to 100`},
+		{`"SCHEDULER": {`, `"SCHEDULER": {}, "X": {`, "QUEUE: Ethernet0 has strict, which is not in SCHEDULER"},
 		{
 			`"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`,
-			"DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th, and the file does not have that",
+			"DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th, but the file does not have that",
 		},
 		{
 			`"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "0"}, `,
-			`PFC_WD|Ethernet0|detection_time: "0" is no time of 1 to 10000 ms`,
+			`PFC_WD|Ethernet0|detection_time: "0" is not a time of 1 to 10000 ms`,
 		},
 	} {
 		config := strings.Replace(small, c.old, c.with, 1)
@@ -301,9 +301,9 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                       "no profile is in it",
-		"100000 5m 1 2":          "line 1: 4 columns",
-		"# x\nfast 5m 1 2 3 4 5": `line 2: "fast" is no speed`,
+		"":                       "the file has no profiles",
+		"100000 5m 1 2":          "line 1 has 4 columns",
+		"# x\nfast 5m 1 2 3 4 5": `line 2: "fast" is not a speed`,
 	} {
 		if _, err := ParseLookup([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -13,30 +13,29 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Switch is the settings of ports that have equal ones, in our terms.
+// Switch holds the common settings of a group of ports, in pausenet's terms.
 type Switch struct {
 	Ports []Port
 	Speed int64      // Mb/s
 	Delay vtime.Time // of their cables
-	MTU   int        // of the ports, in bytes of a packet of IP; 0: the file does not say
-	// LosslessMTU and SmallPackets are what SONiC takes lossless traffic for as it works out headroom; 0: the file does
-	// not say.
+	MTU   int        // of the ports, in bytes of an IP packet; 0: not in the file
+	// LosslessMTU and SmallPackets describe lossless traffic for SONiC's computation of headroom; 0: not in the file.
 	LosslessMTU  int
-	SmallPackets float64 // part of the packets
+	SmallPackets float64 // fraction of the packets
 	Lossless     []int   // priorities
-	// Headroom, XOFF and Alpha are those of a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is how far
-	// below XOFF RESUME is sent, XON where it is by itself; negative: the file does not say.
+	// Headroom, XOFF and Alpha apply to a lossless priority of a port. Alpha 0: XOFF is static. XONOffset is the
+	// distance of RESUME below XOFF, XON its absolute level; negative: not in the file.
 	Headroom, XOFF, XONOffset, XON int64
 	Alpha                          float64
-	Auto                           bool  // SONiC works headroom out itself (dynamic buffer model)
-	Pool, Shared                   int64 // bytes of the ingress lossless pool, and of its shared headroom; 0: none
+	Auto                           bool  // SONiC computes headroom (dynamic buffer model)
+	Pool, Shared                   int64 // bytes of the ingress lossless pool and of its shared headroom; 0: none
 	ECN                            *ECN  // nil: none
 	Weights                        map[int]int
 	Watchdog                       *Watchdog // nil: none
 	Notes                          []string
 }
 
-// ECN is a WRED profile's marking.
+// ECN holds the marking of a WRED profile.
 type ECN struct {
 	Profile    string
 	Priorities []int
@@ -44,29 +43,28 @@ type ECN struct {
 	PMax       float64
 }
 
-// Watchdog is the PFC watchdog.
+// Watchdog holds the settings of the PFC watchdog.
 type Watchdog struct {
 	Detect, Restore vtime.Time
 	Action          string // "drop" or "forward"
 }
 
-// Unsupported is the error of a port whose settings are well-formed but cannot be imported.
+// Unsupported is the error for a port with well-formed settings that cannot be imported.
 type Unsupported struct {
 	Port   Port
 	Reason string // without the port's name, so that equal reasons are equal
 }
 
-// Error names the port and the reason.
+// Error returns the port's name and the reason.
 func (u *Unsupported) Error() string { return u.Port.Name + ": " + u.Reason }
 
 func unsupported(p Port, format string, args ...any) error {
 	return &Unsupported{p, fmt.Sprintf(format, args...)}
 }
 
-// Switches returns the settings of all ports, one Switch for all ports that have equal settings, most ports first. A
-// lookup, which may be nil, has the profiles of ports whose lossless priority groups the configuration leaves out.
-// Ports that cannot be imported are left out and returned beside the others; if all ports are, Switches returns the
-// first one's error.
+// Switches returns the settings of all ports, one Switch for all ports with equal settings, most ports first. lookup,
+// which may be nil, has the profiles of ports for which the configuration lacks lossless priority groups. Switches
+// also returns the ports that cannot be imported; if none can, it returns the first one's error.
 func (c *Config) Switches(lookup Lookup) (all []*Switch, left []*Unsupported, err error) {
 	by := map[string]*Switch{}
 	for _, p := range c.Ports {
@@ -93,10 +91,10 @@ func (c *Config) Switches(lookup Lookup) (all []*Switch, left []*Unsupported, er
 	return all, left, nil
 }
 
-// part is what a table says of ports.
+// part holds a table's settings of ports.
 type part struct{ table, text string }
 
-// parts are equal for equal settings.
+// parts returns texts that are equal for equal settings.
 func (s *Switch) parts() []part {
 	ecn, dog := "", ""
 	if s.ECN != nil {
@@ -117,7 +115,7 @@ func (s *Switch) parts() []part {
 	}
 }
 
-// differ are what of the settings of two groups differs.
+// differ returns the tables in which the settings of two groups differ.
 func differ(a, b *Switch) (tables []string) {
 	other := b.parts()
 	for i, p := range a.parts() {
@@ -129,7 +127,7 @@ func differ(a, b *Switch) (tables []string) {
 }
 
 func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
-	const lightspeed = 198 // metres in a microsecond, as SONiC's formula for headroom has it
+	const lightspeed = 198 // metres per microsecond, as in SONiC's formula for headroom
 	s := &Switch{Speed: p.Speed, MTU: p.MTU, XONOffset: -1, XON: -1}
 	if p.Cable != "" {
 		m, err := metres("CABLE_LENGTH|"+p.Name, p.Cable)
@@ -138,7 +136,7 @@ func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
 		}
 		s.Delay = vtime.Microsecond * vtime.Time(m) / lightspeed
 	}
-	var without error // of an unsupported setting; a malformed one comes first
+	var without error // of an unsupported setting; a malformed setting takes precedence
 	for _, err := range []error{
 		c.lossless(s, p), c.pattern(s), c.profile(s, p, lookup), c.marking(s, p),
 		c.watchdog(s, p),
@@ -152,7 +150,7 @@ func (c *Config) port(p Port, lookup Lookup) (*Switch, error) {
 	return s, without
 }
 
-// lossless reads which priorities PFC is on for.
+// lossless reads the priorities with PFC.
 func (c *Config) lossless(s *Switch, p Port) error {
 	enabled := c.tables["PORT_QOS_MAP"][p.Name]["pfc_enable"]
 	for _, word := range strings.Split(enabled, ",") {
@@ -161,32 +159,32 @@ func (c *Config) lossless(s *Switch, p Port) error {
 		}
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 0 || n > 7 {
-			return fmt.Errorf("PORT_QOS_MAP|%s|pfc_enable: %q is no list of priorities, as 3,4", p.Name, enabled)
+			return fmt.Errorf("PORT_QOS_MAP|%s|pfc_enable: %q is not a list of priorities such as 3,4", p.Name, enabled)
 		}
 		s.Lossless = append(s.Lossless, n)
 	}
 	slices.Sort(s.Lossless)
 	s.Lossless = slices.Compact(s.Lossless)
 	if len(s.Lossless) == 0 {
-		s.note("PORT_QOS_MAP has no pfc_enable for these ports: PFC is on no priority, and nothing is lossless")
+		s.note("PORT_QOS_MAP has no pfc_enable for these ports, so PFC is off and no priority is lossless")
 	}
 	return nil
 }
 
-// pattern reads what SONiC takes lossless traffic for.
+// pattern reads SONiC's assumptions on lossless traffic.
 func (c *Config) pattern(s *Switch) (err error) {
 	const at = "LOSSLESS_TRAFFIC_PATTERN|AZURE"
 	row := c.tables["LOSSLESS_TRAFFIC_PATTERN"]["AZURE"]
 	if text, found := row["mtu"]; found {
 		if s.LosslessMTU, err = strconv.Atoi(text); err != nil || s.LosslessMTU < 64 || s.LosslessMTU > 9216 {
-			return fmt.Errorf("%s|mtu: %q is no MTU of 64 to 9216 bytes", at, text)
+			return fmt.Errorf("%s|mtu: %q is not an MTU of 64 to 9216 bytes", at, text)
 		}
-		s.LosslessMTU = min(s.LosslessMTU, 9216-headers) // the largest topology.mtu: headers are beside it here
+		s.LosslessMTU = min(s.LosslessMTU, 9216-headers) // the largest topology.mtu, which excludes headers
 	}
 	if text, found := row["small_packet_percentage"]; found {
 		percent, err := strconv.ParseFloat(text, 64)
 		if err != nil || percent < 0 || percent > 100 {
-			return fmt.Errorf("%s|small_packet_percentage: %q is no number of percent", at, text)
+			return fmt.Errorf("%s|small_packet_percentage: %q is not a percentage", at, text)
 		}
 		s.SmallPackets = percent / 100
 	}
@@ -214,7 +212,7 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		}
 		of := reference(pg["profile"])
 		if name != "" && of != name {
-			return unsupported(p, "BUFFER_PG has profile %s for a lossless priority and %s for another: here all have one",
+			return unsupported(p, "BUFFER_PG has profile %s for one lossless priority and %s for another, but pausenet supports one for all",
 				min(of, name), max(of, name))
 		}
 		name = of
@@ -225,24 +223,23 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		at = "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE"
 		th, found := c.tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"]["AZURE"]["default_dynamic_th"]
 		if !found {
-			return fmt.Errorf("BUFFER_PG: %s has profile NULL, which SONiC works out by %s|default_dynamic_th, and the file does not have that", p.Name, at)
+			return fmt.Errorf("BUFFER_PG: %s has profile NULL, which SONiC derives from %s|default_dynamic_th, but the file does not have that", p.Name, at)
 		}
 		row = map[string]string{"dynamic_th": th, "pool": "ingress_lossless_pool"}
 	case "":
 		row = lookup[lookupKey{p.Speed, p.Cable}]
 		at = fmt.Sprintf("the lookup's line %d %s", p.Speed, p.Cable)
 		if row == nil && lookup != nil {
-			return unsupported(p, "BUFFER_PG has no lossless priority group, and the lookup has no line for %d %s", p.Speed,
+			return unsupported(p, "BUFFER_PG has no lossless priority group, and the lookup file has no line for %d %s", p.Speed,
 				cmp.Or(p.Cable, "(no CABLE_LENGTH)"))
 		}
 		if row == nil {
-			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC makes those by its platform's pg_profile_lookup.ini: "+
-				"give that with --lookup FILE", s.Lossless)
+			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC creates it from its platform's pg_profile_lookup.ini: give that file with --lookup FILE", s.Lossless)
 		}
 	default:
 		at = "BUFFER_PROFILE|" + name
 		if row = c.tables["BUFFER_PROFILE"][name]; row == nil {
-			return fmt.Errorf("BUFFER_PG: %s has profile %s, which BUFFER_PROFILE does not have", p.Name, name)
+			return fmt.Errorf("BUFFER_PG: %s has profile %s, which is not in BUFFER_PROFILE", p.Name, name)
 		}
 	}
 	return errors.Join(c.thresholds(s, at, row), c.pool(s, row))
@@ -264,21 +261,21 @@ func (c *Config) thresholds(s *Switch, at string, row map[string]string) (err er
 	if th, found := row["dynamic_th"]; found && err == nil {
 		n, wrong := strconv.Atoi(th)
 		if wrong != nil || n < -8 || n > 6 {
-			return fmt.Errorf("%s|dynamic_th: %q is no exponent of -8 to 6", at, th)
+			return fmt.Errorf("%s|dynamic_th: %q is not an exponent of -8 to 6", at, th)
 		}
 		s.Alpha = math.Ldexp(1, n)
 	}
 	switch {
 	case err != nil:
 	case s.Alpha == 0 && s.XOFF == 0:
-		err = fmt.Errorf("%s: neither dynamic_th nor static_th is in it", at)
+		err = fmt.Errorf("%s needs dynamic_th or static_th", at)
 	case s.Headroom == 0 && !s.Auto:
-		err = fmt.Errorf("%s: xoff, the headroom, is not in it", at)
+		err = fmt.Errorf("%s needs xoff, the headroom", at)
 	}
 	return err
 }
 
-// pool reads the pool that lossless traffic comes in by.
+// pool reads the ingress pool of lossless traffic.
 func (c *Config) pool(s *Switch, profile map[string]string) (err error) {
 	name := reference(profile["pool"])
 	if name == "" {
@@ -310,7 +307,7 @@ func (c *Config) marking(s *Switch, p Port) error {
 		all = slices.DeleteFunc(all, func(n int) bool { return n > 7 })
 		if of := reference(row["wred_profile"]); of != "" {
 			if profile != "" && profile != of {
-				return unsupported(p, "QUEUE has WRED profile %s for a queue and %s for another: here all marked queues have one",
+				return unsupported(p, "QUEUE has WRED profile %s for one queue and %s for another, but pausenet supports one for all marked queues",
 					profile, of)
 			}
 			profile = of
@@ -322,12 +319,12 @@ func (c *Config) marking(s *Switch, p Port) error {
 		of := reference(row["scheduler"])
 		scheduler := c.tables["SCHEDULER"][of]
 		if of != "" && scheduler == nil {
-			return fmt.Errorf("QUEUE: %s has %s, which SCHEDULER does not have", p.Name, of)
+			return fmt.Errorf("QUEUE: %s has %s, which is not in SCHEDULER", p.Name, of)
 		}
 		if kind := strings.ToUpper(scheduler["type"]); kind == "DWRR" || kind == "WRR" {
 			weight, err := strconv.Atoi(scheduler["weight"])
 			if err != nil || weight < 1 || weight > 100 {
-				return fmt.Errorf("SCHEDULER|%s|weight: %q is no weight of 1 to 100", of, scheduler["weight"])
+				return fmt.Errorf("SCHEDULER|%s|weight: %q is not a weight of 1 to 100", of, scheduler["weight"])
 			}
 			if s.Weights == nil {
 				s.Weights = map[int]int{}
@@ -343,10 +340,10 @@ func (c *Config) marking(s *Switch, p Port) error {
 	slices.Sort(s.ECN.Priorities)
 	row, at := c.tables["WRED_PROFILE"][profile], "WRED_PROFILE|"+profile
 	if row == nil {
-		return fmt.Errorf("QUEUE: %s has %s, which WRED_PROFILE does not have", p.Name, profile)
+		return fmt.Errorf("QUEUE: %s has %s, which is not in WRED_PROFILE", p.Name, profile)
 	}
 	if ecn := row["ecn"]; ecn != "ecn_all" && !strings.HasPrefix(ecn, "ecn_green") {
-		s.note("WRED profile %s has ecn %q: it drops, and marks nothing; no ECN is imported", profile, ecn)
+		s.note("WRED profile %s has ecn %q, which drops packets without marking: no ECN is imported", profile, ecn)
 		s.ECN = nil
 		return nil
 	}
@@ -359,7 +356,7 @@ func (c *Config) marking(s *Switch, p Port) error {
 	}
 	percent, err := strconv.ParseFloat(row["green_drop_probability"], 64)
 	if err != nil || percent < 0 || percent > 100 {
-		return fmt.Errorf("%s|green_drop_probability: %q is no number of percent", at, row["green_drop_probability"])
+		return fmt.Errorf("%s|green_drop_probability: %q is not a percentage", at, row["green_drop_probability"])
 	}
 	if s.ECN.KMax < s.ECN.KMin {
 		return fmt.Errorf("%s: green_max_threshold %d is below green_min_threshold %d", at, s.ECN.KMax, s.ECN.KMin)
@@ -381,7 +378,7 @@ func (c *Config) watchdog(s *Switch, p Port) error {
 	}{{"detection_time", &w.Detect}, {"restoration_time", &w.Restore}} {
 		n, err := strconv.ParseInt(row[f.field], 10, 64)
 		if err != nil || n < 1 || n > 10_000 {
-			return fmt.Errorf("PFC_WD|%s|%s: %q is no time of 1 to 10000 ms", p.Name, f.field, row[f.field])
+			return fmt.Errorf("PFC_WD|%s|%s: %q is not a time of 1 to 10000 ms", p.Name, f.field, row[f.field])
 		}
 		*f.into = vtime.Time(n) * vtime.Millisecond
 	}
@@ -389,7 +386,7 @@ func (c *Config) watchdog(s *Switch, p Port) error {
 	case "drop", "forward":
 		s.Watchdog = w
 	default:
-		s.note("PFC_WD has action %q, which changes no traffic: no watchdog is imported", w.Action)
+		s.note("PFC_WD has action %q, which does not change traffic: no watchdog is imported", w.Action)
 	}
 	return nil
 }
@@ -398,7 +395,7 @@ func (s *Switch) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// rate is the ports' line rate.
+// rate returns the ports' line rate.
 func (s *Switch) rate() units.Rate { return rate(s.Speed) }
 
 // rate converts Mb/s.

@@ -10,7 +10,7 @@ import (
 
 // IdleSetting is a setting of a flag, with one value, that changed nothing in the points that were checked.
 type IdleSetting struct {
-	Set    string // path=value
+	Set    string // in the form path=value
 	Points int    // checked
 }
 
@@ -53,7 +53,7 @@ func (s *Sweep) sameWithout(ctx context.Context, p *Point, set, fingerprint stri
 	sets := slices.DeleteFunc(slices.Clone(p.Sets), func(other string) bool { return other == set })
 	without, err := scenario.Reading{Quick: s.Quick, Sets: sets, Controllers: p.Files}.Load(p.Scenario)
 	if err != nil || len(sets) == len(p.Sets) {
-		return false // another setting needs it
+		return false // another setting depends on it
 	}
 	if hash, err := scenario.ConfigurationHash(without, p.Controller, p.Seed); err != nil || hash == p.Hash {
 		return err == nil

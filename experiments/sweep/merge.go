@@ -16,11 +16,11 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Check sees to it that each point is in its shard's folder, complete and as its run left it; an error says which are
-// not. With partial, points that are not there are no mistake.
+// Check returns an error that names each point whose shard's folder is incomplete or was changed after the run. With
+// partial, missing points are no error.
 func (m *Merged) Check(partial bool) error {
 	var errs []error
-	of := map[string]Outcome{} // by name, of points that others are to equal
+	of := map[string]Outcome{} // by name, of points with duplicates
 	for _, part := range m.parts {
 		r := part.Plan.runner(part.directory)
 		var missing []string
@@ -38,8 +38,8 @@ func (m *Merged) Check(partial bool) error {
 				missing = append(missing, p.Name())
 				continue
 			}
-			controller, _, _ := strings.Cut(job.Controller, "+") // a variant's follows +
-			// a controller that is a file stands beside the run's
+			controller, _, _ := strings.Cut(job.Controller, "+") // a variant's suffix follows +
+			// a controller file is stored beside the run's
 			if err := rundir.CheckOnly(job.Directory, controller); err != nil {
 				errs = append(errs, err)
 				continue
@@ -47,7 +47,7 @@ func (m *Merged) Check(partial bool) error {
 			of[p.Name()] = o
 		}
 		if len(missing) > 0 && !partial {
-			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n  %s --shard %s --out %s\nor merge what is there, with --partial",
+			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n  %s --shard %s --out %s\nor merge the others with --partial",
 				part.Shard, part.directory, len(missing), scenario.Few(missing), m.Plan.Command, part.Shard, part.directory))
 		}
 	}
@@ -56,14 +56,14 @@ func (m *Merged) Check(partial bool) error {
 		own, made := of[p.Name()]
 		other, there := of[p.SameAs]
 		if made && there && own.Fingerprint != other.Fingerprint {
-			errs = append(errs, fmt.Errorf("%s and %s are the same run and have come to different fingerprints, %s and %s: one of the machines is not to be trusted; pausenet rerun says which",
+			errs = append(errs, fmt.Errorf("%s and %s are the same run but have different fingerprints, %s and %s: one of the machines is faulty; find out which with pausenet rerun",
 				p.Name(), p.SameAs, own.Fingerprint, other.Fingerprint))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Runner has the points of the whole sweep in a folder; it makes none.
+// Runner returns a runner with the points of the whole sweep in a folder. It makes none of them.
 func (m *Merged) Runner(directory string) *Runner {
 	r := m.Plan.runner(directory)
 	r.manifest = func(k int) (*rundir.Manifest, error) {
@@ -79,8 +79,8 @@ func (m *Merged) Runner(directory string) *Runner {
 	return r
 }
 
-// Merge copies the points into a folder, and returns what they came to. Shards stay as they are. When ctx is cancelled
-// the rest is left out.
+// Merge copies the points into a folder and returns their outcomes. It does not change the shards. If ctx is
+// cancelled, it skips the remaining points.
 func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error) {
 	all := m.Runner(directory)
 	outcomes := make([]Outcome, len(all.Points))
@@ -117,8 +117,8 @@ func (m *Merged) Merge(ctx context.Context, directory string) ([]Outcome, error)
 	return outcomes, nil
 }
 
-// CopyRun copies a run's folder to a place below another folder, the manifest last: until then nobody takes what is
-// there for a whole run.
+// CopyRun copies a run's folder to a path below another folder, with the manifest last, so that an incomplete copy
+// cannot be mistaken for a run.
 func CopyRun(from, within, below string) error {
 	to, err := files.OpenFolder(within, filepath.Join(within, below))
 	if err != nil {
@@ -151,7 +151,7 @@ func CopyRun(from, within, below string) error {
 	return copyFile(filepath.Join(from, rundir.ManifestFile), to, rundir.ManifestFile)
 }
 
-// resultFile is any file of a run's.
+// resultFile limits any file of a run.
 var resultFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
 
 func copyFile(path string, to *files.Folder, name string) error {
@@ -165,13 +165,13 @@ func copyFile(path string, to *files.Folder, name string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	// with both on the disk, other files that a crash damages are found
+	// once both are on the disk, other files that a crash damages are detected
 	if name == rundir.SumsFile || name == rundir.ManifestFile {
 		err = errors.Join(err, out.Sync())
 	}
 	shutdown.Alive()
 	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("copy %s: %w", path, err)
+		return fmt.Errorf("cannot copy %s: %w", path, err)
 	}
 	return nil
 }

@@ -10,18 +10,17 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// mostCompared is how many points are compared with what is in their folders, to say how they differ: whoever is asked
-// has seen enough then.
+// mostCompared limits the points that are compared with existing results to list differences.
 const mostCompared = 20
 
-// Overwrites is a rundir.OverwriteError if points would take the place of results that came of another configuration,
-// or of nobody knows what. Those of another program are made again without a word.
+// Overwrites returns a rundir.OverwriteError if points would replace results of another or an unknown configuration.
+// Results of another program version are replaced without an error.
 func (r *Runner) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	found := 0
 	for i := range r.Points {
 		job := r.Job(i)
-		if _, err := job.Result(); err == nil { // it is kept
+		if _, err := job.Result(); err == nil { // the result is kept
 			continue
 		}
 		why, err := results.Overwritten(job.Directory, func() (*rundir.Manifest, error) {
@@ -30,7 +29,7 @@ func (r *Runner) Overwrites() error {
 			}
 			return job.manifest()
 		})
-		if r.manifest != nil && errors.Is(err, fs.ErrNotExist) { // a point that is not to be merged
+		if r.manifest != nil && errors.Is(err, fs.ErrNotExist) { // the point will not be merged
 			continue
 		}
 		if err != nil {
@@ -47,7 +46,7 @@ func (r *Runner) Overwrites() error {
 	return e.OrNil()
 }
 
-// manifest is that of the job's run.
+// manifest returns the manifest of the job's run.
 func (j *Job) manifest() (*rundir.Manifest, error) {
 	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// The table of a sweep, as CSV and as Parquet.
+// Names of the sweep's table, as CSV and as Parquet.
 const (
 	tableFile   = "sweep.csv"
 	parquetFile = "sweep.parquet"
 )
 
-// WriteParquet writes sweep.parquet into the sweep's folder: what sweep.csv there has, with the types of its columns. A
-// parameter's values are texts, or numbers if all of them are.
+// WriteParquet writes sweep.parquet, with the contents of sweep.csv in typed columns, into the sweep's folder. A
+// parameter's column holds numbers if all its values are numbers, and texts otherwise.
 func (s *Sweep) WriteParquet(directory string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err != nil {
-		return fmt.Errorf("write the results: %w", err)
+		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	defer folder.Close()
 	path := filepath.Join(directory, tableFile)
@@ -42,7 +42,7 @@ func (s *Sweep) WriteParquet(directory string) error {
 			func(w *parquet.Writer) error { return writeRows(w, columns, rows[1:]) })
 	}
 	if err != nil {
-		return fmt.Errorf("write the results: %w", err)
+		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func tableColumns(header []string, rows [][]string) []table.Column {
 	return columns
 }
 
-// isNumber says whether a text may stand in a column of numbers.
+// isNumber reports whether a text fits a column of numbers.
 func isNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil || text == ""

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// overwritten finds parameters without effect, since a later one sets all that they set, however it spells the place:
-// "flows.burst.size" and "flows.0.size" can be one.
+// overwritten reports parameters without effect because a later one sets the same values, in whatever spelling:
+// "flows.burst.size" and "flows.0.size" can be the same.
 func (s *Sweep) overwritten() error {
 	if len(s.Parameters) < 2 {
 		return nil
@@ -34,7 +34,7 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 	}
 	root := new(yamlspec.Report).Parse(loaded, data)
 	if root == nil {
-		return nil // its points say what is wrong with it
+		return nil // its points report the error
 	}
 	places := make([][]string, len(s.Parameters))
 	for i, p := range s.Parameters {
@@ -49,7 +49,7 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
 				continue
 			}
-			err := fmt.Errorf("parameter %s has no effect: %s sets the same place (%s) after it", p.Path, s.Parameters[k].Path,
+			err := fmt.Errorf("parameter %s has no effect: the later parameter %s sets the same value (%s); remove one", p.Path, s.Parameters[k].Path,
 				places[i][0])
 			if p.key == nil {
 				return err
@@ -60,7 +60,7 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 	return nil
 }
 
-// nameDuplicates tells of each point that is the same run as an earlier one which that is.
+// nameDuplicates sets SameAs for each point that is the same run as an earlier one.
 func nameDuplicates(points []Point) {
 	first := map[string]int{}
 	for i := range points {
@@ -72,7 +72,7 @@ func nameDuplicates(points []Point) {
 	}
 }
 
-// Duplicates say of each point that comes out like an earlier one which that is.
+// Duplicates returns a line for each point that is the same run as an earlier one.
 func Duplicates(points []Point) []string {
 	var same []string
 	for i := range points {
@@ -83,8 +83,8 @@ func Duplicates(points []Point) []string {
 	return same
 }
 
-// Idle returns the paths of parameters that change nothing: all points made that differ by such a value alone have the
-// same fingerprint.
+// Idle returns the paths of parameters without effect: all points that differ only in such a value have the same
+// fingerprint.
 func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	var idle []string
 	for k, parameter := range s.Varying() {
@@ -111,10 +111,10 @@ func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	return idle
 }
 
-// Warnings are those of a sweep's points, each once. Of several points it says which are meant, unless all are.
+// Warnings returns the warnings of a sweep's points, each once. It adds the points concerned, unless they are all.
 func Warnings(points []Point) []string {
 	var texts []string
-	of := map[string][]string{} // the points that a text is about
+	of := map[string][]string{} // the points with this warning
 	for i := range points {
 		for _, text := range points[i].Warnings {
 			if of[text] == nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// FileSource is a file that a sweep was read from, as it was.
+// FileSource is a file that a sweep was read from, with its hash.
 type FileSource struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }
 
-// note takes note of a file, each path once.
+// note records a file, each path once.
 func (s *Sweep) note(path string, sum [sha256.Size]byte) {
 	s.read([]files.Source{{Path: path, SHA256: hex.EncodeToString(sum[:])}})
 }
 
-// read takes note of what points were resolved from.
+// read records the files from which points were resolved.
 func (s *Sweep) read(sources []files.Source) {
 	for i := range sources {
 		at, known := slices.BinarySearchFunc(s.Sources, sources[i].Path,
@@ -33,36 +33,36 @@ func (s *Sweep) read(sources []files.Source) {
 	}
 }
 
-// Plan is a sweep with all of its points resolved, and the program that makes them: two folders of one plan are equal.
+// Plan is a sweep with all points resolved, and the program that makes them. Two folders of one plan are equal.
 type Plan struct {
-	Version string `json:"version"` // the program's, as Build
+	Version string `json:"version"` // of the program, like Build
 	Build   string `json:"build"`
 	Plane   string `json:"plane"`
-	Command string `json:"command"` // that makes the whole sweep on one machine
+	Command string `json:"command"` // makes the whole sweep on one machine
 	*Sweep
 	Points []Point `json:"points"`
 }
 
-// Plan is that of the sweep's points, which are all that the runner has.
+// Plan returns the plan of the sweep's points, all of which the runner must have.
 func (s *Sweep) Plan(r *Runner) *Plan {
 	return &Plan{Sweep: s, Points: r.Points, Version: r.Version, Build: r.Build, Plane: r.Plane, Command: r.Command}
 }
 
-// Hash tells plans apart.
+// Hash returns a hash that identifies the plan.
 func (p *Plan) Hash() string {
-	data, _ := json.Marshal(p) // of texts and numbers
+	data, _ := json.Marshal(p) // only texts and numbers, so it cannot fail
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// runner makes the plan's points in a folder.
+// runner returns a runner for the plan's points in a folder.
 func (p *Plan) runner(directory string) *Runner {
 	return &Runner{Points: p.Points, Common: Common{
 		Quick: p.Quick, Within: directory, Plane: p.Plane, Version: p.Version, Build: p.Build, Command: p.Command,
 	}}
 }
 
-// Unlike says how another plan differs from this one, the first difference in what a user knows; empty: they are equal.
+// Unlike returns the first difference of another plan in terms that a user knows; empty: the plans are equal.
 func (p *Plan) Unlike(other *Plan) string {
 	if p.Hash() == other.Hash() {
 		return ""
@@ -81,8 +81,8 @@ func (p *Plan) Unlike(other *Plan) string {
 	for _, f := range other.Sources {
 		if k := slices.IndexFunc(p.Sources, func(own FileSource) bool { return own.Path == f.Path }); k >= 0 &&
 			p.Sources[k] != f {
-			return fmt.Sprintf("%s is not the same file: its SHA-256 is %.12s, not %.12s", f.Path, f.SHA256, p.Sources[k].SHA256)
+			return fmt.Sprintf("%s has changed: its SHA-256 is %.12s, not %.12s", f.Path, f.SHA256, p.Sources[k].SHA256)
 		}
 	}
-	return fmt.Sprintf("its points are others: %d, not %d, or of other configurations", len(other.Points), len(p.Points))
+	return fmt.Sprintf("its points differ: %d instead of %d, or other configurations", len(other.Points), len(p.Points))
 }

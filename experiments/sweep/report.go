@@ -14,9 +14,9 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// shownIn is what sweep.html shows: a chart a metric shown, with the first parameter that varies along its axis and a
-// line for each controller with the other parameters' values. Without such a parameter the controllers stand along the
-// axis.
+// shownIn returns the contents of sweep.html: a chart for each metric, with the first varying parameter on its axis,
+// and a line for each combination of controller and other parameters' values. Without such a parameter, the
+// controllers are on the axis.
 func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	rows := s.Rows(r.Points, outcomes)
 	out := &report.Sweep{
@@ -74,8 +74,8 @@ var acronyms = []string{
 	"ip",
 }
 
-// inWords is a parameter's path for people: "switch.pfc.xoff_to_xon" is "PFC XOFF to XON", "flows.burst.interval" is
-// "burst interval".
+// inWords returns a parameter's path in words: "switch.pfc.xoff_to_xon" is "PFC XOFF to XON", "flows.burst.interval"
+// is "burst interval".
 func inWords(path string) string {
 	section, rest, found := strings.Cut(path, ".")
 	if !found {
@@ -99,7 +99,7 @@ var unitSuffixes = map[report.Unit]string{
 func (s *Sweep) facts(r *Runner) []report.Fact {
 	facts := []report.Fact{{Label: "Scenario", Text: strings.Join(s.Scenarios, ", ")}}
 	if s.Quick {
-		facts = append(facts, report.Fact{Label: "Quick", Text: "the scenarios' quick form, where they have one"})
+		facts = append(facts, report.Fact{Label: "Quick", Text: "the scenarios' quick form, if they have one"})
 	}
 	for _, p := range s.Parameters {
 		facts = append(facts, report.Fact{Label: p.Path, Text: strings.Join(p.Values, ", ")})
@@ -139,7 +139,7 @@ func (s *Sweep) Describe(w io.Writer, points []Point) error {
 	return t.Flush()
 }
 
-// problemsOf are the points that no estimate has, each with the reason.
+// problemsOf returns the points that no estimate includes, each with the reason.
 func problemsOf(points []Point, outcomes []Outcome) []string {
 	var problems []string
 	for i := range points {
@@ -148,7 +148,7 @@ func problemsOf(points []Point, outcomes []Outcome) []string {
 		case o.Err != nil:
 			problems = append(problems, fmt.Sprintf("%s: %v", name, o.Err))
 		case !o.Complete():
-			problems = append(problems, name+": not made, the sweep was interrupted")
+			problems = append(problems, name+": not made, because the sweep was interrupted")
 		case o.Verdict.Status == measure.Fail:
 			problems = append(problems, fmt.Sprintf("%s: checks %s: %s", name, measure.Fail.Word(),
 				strings.Join(o.Verdict.Messages, "; ")))
@@ -157,7 +157,7 @@ func problemsOf(points []Point, outcomes []Outcome) []string {
 	return problems
 }
 
-// reportUnit is the unit of a kind of metric in charts.
+// reportUnit returns the unit of a kind of metric in charts.
 func reportUnit(k measure.Kind) report.Unit {
 	switch k.Name {
 	case measure.KindTime.Name:
@@ -170,7 +170,7 @@ func reportUnit(k measure.Kind) report.Unit {
 	return report.None
 }
 
-// numbersOf are the values of a parameter as numbers of one unit, nil if they are not all such.
+// numbersOf returns the values of a parameter as numbers of one unit, or nil if some are none.
 func numbersOf(texts []string) ([]float64, report.Unit) {
 	for _, kind := range []struct {
 		unit  report.Unit
@@ -194,7 +194,7 @@ func numbersOf(texts []string) ([]float64, report.Unit) {
 	return nil, report.None
 }
 
-// sortPlaces puts the places of a numeric axis in ascending order.
+// sortPlaces sorts the positions of a numeric axis in ascending order.
 func sortPlaces(x *report.SweepAxis) {
 	if x.Values == nil {
 		return

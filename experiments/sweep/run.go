@@ -21,29 +21,29 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// State is how far a point is.
+// State is the state of a point.
 type State string
 
 // States of a point.
 const (
 	Waiting     State = "waiting"
 	Running     State = "running"
-	Kept        State = "kept"        // it had been made before, and is as it would be again
-	Done        State = "done"        // it was made now
-	Failed      State = "failed"      // it was not: Err says why
-	Interrupted State = "interrupted" // it was not, since the sweep was ended
+	Kept        State = "kept"        // made before, and still valid
+	Done        State = "done"        // made now
+	Failed      State = "failed"      // not made: see Err
+	Interrupted State = "interrupted" // not made, because the sweep was interrupted
 )
 
-// Outcome is what a point came to.
+// Outcome is the result of a point.
 type Outcome struct {
 	State   State
-	Err     error           // of a failed one
-	Wall    time.Duration   // that making it took
-	MadeBy  string          // as Runner.By
-	Verdict measure.Verdict // of one that is done or kept, as are the next two
-	// Fingerprint is the run's.
+	Err     error           // for a failed point
+	Wall    time.Duration   // time to make it
+	MadeBy  string          // like Runner.By
+	Verdict measure.Verdict // set for a point that is done or kept, like the next two fields
+	// Fingerprint is the run's fingerprint.
 	Fingerprint string
-	Figures     map[string]float64 // by metric, in the metric's base unit; one that the run has none of is absent
+	Figures     map[string]float64 // by metric, in the metric's base unit; without metrics that the run does not have
 
 	byTag map[string]measure.FlowStatistics
 }
@@ -62,25 +62,25 @@ func (o *Outcome) figure(m *measure.Metric) (v float64, ok bool) {
 	return v, !math.IsNaN(v)
 }
 
-// Complete says that there are results.
+// Complete reports whether the point has results.
 func (o *Outcome) Complete() bool { return o.State == Done || o.State == Kept }
 
-// Runner makes the points of a sweep, side by side.
+// Runner makes the points of a sweep, several at a time.
 type Runner struct {
 	Common
 	Points []Point
 	Jobs   int
-	// By says who makes the points, in times.csv.
+	// By is the machine's name in times.csv.
 	By string
-	// Make makes a point. It may do so in another process: nothing is taken from it but what it leaves in the folder. It
-	// may call progress from another goroutine.
+	// Make makes a point, possibly in another process: only the files in the folder count. It may call progress from
+	// another goroutine.
 	Make func(ctx context.Context, job *Job, progress engine.Progress) error
-	// Begun is told of a point as it begins, and what it returns of the point's progress; Ended of what it came to, kept
-	// ones too. Calls come from several goroutines.
+	// Begun is called when a point starts; it returns a function to call with the point's progress. Ended is called
+	// with its outcome, also for kept points. Calls come from several goroutines.
 	Begun func(point int) engine.Progress
 	Ended func(point int, o *Outcome)
 
-	manifest func(point int) (*rundir.Manifest, error) // of one that another has made; nil: of the job
+	manifest func(point int) (*rundir.Manifest, error) // of a point made elsewhere; nil: use the job's
 }
 
 // Common is what the points of a sweep have in common, as in runner.Options.
@@ -95,16 +95,16 @@ type Common struct {
 	Processors int    `json:"processors"`
 }
 
-// Job is all that it takes to make one point. It can be sent to another process as JSON.
+// Job holds everything needed to make one point. It can be sent to another process as JSON.
 type Job struct {
 	Common
 	Scenario   string   `json:"scenario"`
 	Sets       []string `json:"sets"`
-	Files      []string `json:"controller_files,omitempty"` // as Point.Files
+	Files      []string `json:"controller_files,omitempty"` // like Point.Files
 	Controller string   `json:"controller"`
 	Directory  string   `json:"directory"`
-	Hash       string   `json:"hash"` // what the configuration must come to
-	// Recipe is what the scenario is read from where its files are not; nil: they are there.
+	Hash       string   `json:"hash"` // expected hash of the configuration
+	// Recipe provides the scenario on a machine without its files; nil: the files exist.
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`
 }
 
@@ -115,25 +115,26 @@ func (j *Job) load() (*scenario.Scenario, error) {
 	return scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
 }
 
-// Portable is the job for another machine, which has none of the scenario's files and gives it a folder of its own.
+// Portable returns the job for another machine, which does not have the scenario's files and chooses a folder of its
+// own.
 func (j *Job) Portable() (*Job, error) {
 	s, err := j.load()
 	if err != nil {
 		return nil, err
 	}
-	// which reads what the congestion control's constants name
+	// this reads the files named by the congestion control's constants
 	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed)
 	if err != nil {
 		return nil, err
 	}
 	if hash != j.Hash {
-		return nil, fmt.Errorf("%s, or a congestion control's file, is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+		return nil, fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again", j.Scenario)
 	}
 	p := *j
 	p.Recipe, p.Directory, p.Within = s.Recipe.Written(), "", ""
 	for i := range p.Recipe.Sources {
 		if f := &p.Recipe.Sources[i]; f.Size > 0 && f.Text == "" && f.Base64 == nil {
-			return nil, fmt.Errorf("%s is larger than 1 MB, which is not sent to other machines: make the sweep's parts with --shard where the file is", f.Path)
+			return nil, fmt.Errorf("%s is larger than 1 MB, the limit for sending it to other machines: make the sweep's parts with --shard on machines that have the file", f.Path)
 		}
 	}
 	return &p, nil
@@ -150,7 +151,7 @@ func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progre
 		return err
 	}
 	if hash != j.Hash {
-		return fmt.Errorf("%s, or a congestion control's file, is no longer what it was as the sweep began: start the sweep again", j.Scenario)
+		return fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again", j.Scenario)
 	}
 	_, err = runner.Run(ctx, s, runner.Options{
 		Controller: j.Controller, Plane: open, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
@@ -160,8 +161,8 @@ func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progre
 	return err
 }
 
-// Run makes the points that are not there yet, and returns what each came to. A point that fails does not keep the
-// others from being made. When ctx is cancelled those that run are ended, and no other begins.
+// Run makes the missing points and returns the outcome of each. Failed points do not stop the others. If ctx is
+// cancelled, it ends the running points and starts no others.
 func (r *Runner) Run(ctx context.Context) []Outcome {
 	outcomes := make([]Outcome, len(r.Points))
 	var all errgroup.Group
@@ -175,20 +176,20 @@ func (r *Runner) Run(ctx context.Context) []Outcome {
 			if r.Ended != nil && outcomes[i].State != Waiting {
 				r.Ended(i, &outcomes[i])
 			}
-			return nil // an outcome has its own
+			return nil // the outcome holds the error
 		})
 	}
 	_ = all.Wait()
 	return outcomes
 }
 
-// point sees to it that a point's results are there.
+// point makes a point's results, unless they exist.
 func (r *Runner) point(ctx context.Context, i int) Outcome {
 	if ctx.Err() != nil {
 		return Outcome{State: Waiting}
 	}
 	job := r.Job(i)
-	if o, err := job.Result(); err == nil && rundir.CheckSums(job.Directory) == nil { // else the point is made again
+	if o, err := job.Result(); err == nil && rundir.CheckSums(job.Directory) == nil { // otherwise make the point again
 		o.State = Kept
 		return o
 	}
@@ -199,8 +200,8 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	start := time.Now()
 	made := r.Make(ctx, job, progress)
 	wall := time.Since(start)
-	// What counts is what is there: a run that an invariant of its verdict failed is complete, and a process that says it
-	// is fine may have left nothing.
+	// Only the files count: a run with a failed invariant is complete, and a process that reports success may have
+	// left nothing.
 	o, err := job.Result()
 	o.Wall, o.MadeBy = wall, r.By
 	switch {
@@ -216,7 +217,7 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 	return o
 }
 
-// Job is what it takes to make the i-th point in its place.
+// Job returns the job of the i-th point.
 func (r *Runner) Job(i int) *Job {
 	p := &r.Points[i]
 	j := &Job{
@@ -227,7 +228,8 @@ func (r *Runner) Job(i int) *Job {
 	return j
 }
 
-// Result is what the job's run came to, if its folder has a complete one of this configuration, program and plane.
+// Result returns the result of the job's run, if its folder holds a complete one of this configuration, program and
+// plane.
 func (j *Job) Result() (Outcome, error) {
 	var m struct {
 		Status      string `json:"status"`
@@ -244,19 +246,19 @@ func (j *Job) Result() (Outcome, error) {
 	case m.Status != rundir.StatusComplete:
 		return Outcome{}, fmt.Errorf("%s: the run is %s", j.Directory, m.Status)
 	case m.Hash != j.Hash || m.Version != j.Version || m.Build != j.Build || m.Plane != j.Plane:
-		return Outcome{}, fmt.Errorf("%s: the run is of another configuration or program", j.Directory)
+		return Outcome{}, fmt.Errorf("%s: the run has another configuration or program", j.Directory)
 	}
 	var sum measure.Summary
 	if err := rundir.ReadJSON(filepath.Join(j.Directory, rundir.SummaryFile), &sum); err != nil {
 		return Outcome{}, err
 	}
 	if sum.Fingerprint != m.Fingerprint {
-		return Outcome{}, fmt.Errorf("%s: manifest and summary are of different runs", j.Directory)
+		return Outcome{}, fmt.Errorf("%s: manifest and summary belong to different runs", j.Directory)
 	}
 	switch sum.Verdict.Status {
 	case measure.Pass, measure.Warn, measure.Fail:
 	default:
-		return Outcome{}, fmt.Errorf("%s: there is no verdict %q", j.Directory, Printable(string(sum.Verdict.Status)))
+		return Outcome{}, fmt.Errorf("%s: unknown verdict %q", j.Directory, Printable(string(sum.Verdict.Status)))
 	}
 	if strings.Trim(sum.Fingerprint, "0123456789abcdef") != "" {
 		return Outcome{}, fmt.Errorf("%s: the fingerprint is not hexadecimal", j.Directory)
@@ -292,8 +294,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Err says what is wrong with a sweep's outcomes: points that were not made, and verdicts that are FAIL, each named;
-// nil if there are none of either.
+// Err returns an error for outcomes that are no success: points that were not made, and verdicts that are FAIL, each
+// named; nil if there are none.
 func Err(points []Point, outcomes []Outcome) error {
 	var errs []error
 	for i := range outcomes {

@@ -14,13 +14,13 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Shard is a part of a sweep: of Of parts the Number-th, from 1.
+// Shard is the Number-th part, from 1, of Of parts of a sweep.
 type Shard struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
 }
 
-// ParseShard reads "2/4". "1+1/4" is the same, for schedulers that count from 0 and start no shell that could add.
+// ParseShard parses "2/4", or "1+1/4" for the same: schedulers that count from 0 and start no shell cannot add.
 func ParseShard(text string) (Shard, error) {
 	number, of, found := strings.Cut(text, "/")
 	from0, plus1 := strings.CutSuffix(number, "+1")
@@ -33,20 +33,20 @@ func ParseShard(text string) (Shard, error) {
 	case !found || err != nil || errOf != nil:
 		return Shard{}, fmt.Errorf("shard %q: write i/n, such as 1/4 for the first of four", text)
 	case n < 1 || n > mostPoints:
-		return Shard{}, fmt.Errorf("shard %q: of 1 to %d shards", text, mostPoints)
+		return Shard{}, fmt.Errorf("shard %q: the number of shards must be from 1 to %d", text, mostPoints)
 	case i < 1 || i > n:
-		return Shard{}, fmt.Errorf("shard %q: shards are numbered from 1 to %d; where a scheduler counts from 0, write $INDEX+1/%d", text, n, n)
+		return Shard{}, fmt.Errorf("shard %q: the shard's number must be from 1 to %d; if a scheduler counts from 0, write $INDEX+1/%d", text, n, n)
 	}
 	return Shard{i, n}, nil
 }
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Number, s.Of) }
 
-// Has says whether the k-th point, from 0, is of the shard. Points are dealt in turn: neighbours, which take equally
-// long, go to different shards.
+// Has reports whether the k-th point, from 0, belongs to the shard. Consecutive points, which take equally long, go to
+// different shards.
 func (s Shard) Has(k int) bool { return k%s.Of == s.Number-1 }
 
-// Points are those of the shard.
+// Points returns the points of the shard.
 func (s Shard) Points(all []Point) []Point {
 	var own []Point
 	for k := range all {
@@ -57,17 +57,17 @@ func (s Shard) Points(all []Point) []Point {
 	return own
 }
 
-// ShardFile is in the folder of a shard, and says which it is, and of what.
+// ShardFile is the name of the file that identifies a shard in its folder.
 const ShardFile = "shard.json"
 
-// shardInfo is shard.json.
+// shardInfo is the content of shard.json.
 type shardInfo struct {
 	Shard
 	Hash string `json:"plan_sha256"` // of the whole sweep's Plan
 	Plan *Plan  `json:"plan"`
 }
 
-// Begin writes shard.json into the shard's folder. plan is the whole sweep's. A folder of another shard is refused.
+// Begin writes shard.json into the shard's folder. plan is the whole sweep's. It fails for a folder of another shard.
 func (s Shard) Begin(directory string, plan *Plan) error {
 	switch other, err := readShard(directory); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -95,7 +95,7 @@ func readShard(directory string) (*shardInfo, error) {
 	}
 	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || len(in.Plan.Points) == 0 ||
 		in.Of < 1 || in.Of > mostPoints || in.Number < 1 || in.Number > in.Of {
-		return nil, &rundir.FileError{Path: path, Err: errors.New("it has been changed: make the shard again")}
+		return nil, &rundir.FileError{Path: path, Err: errors.New("the file has changed: make the shard again")}
 	}
 	varying := in.Plan.Sweep.Varying()
 	for i := range in.Plan.Points {
@@ -110,7 +110,7 @@ func readShard(directory string) (*shardInfo, error) {
 		}
 		if !filepath.IsLocal(p.Folder) || !filepath.IsLocal(p.Controller) ||
 			strings.ContainsAny(p.Folder+p.Controller, `/\`) {
-			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is no folder's name: make the shard again",
+			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is not a valid folder name: make the shard again",
 				p.Name())}
 		}
 	}
@@ -123,13 +123,14 @@ type part struct {
 	*shardInfo
 }
 
-// Merged is a sweep put together from shards.
+// Merged is a sweep made of shards.
 type Merged struct {
 	Plan  *Plan
 	parts []part // by number
 }
 
-// Shards reads shards' folders, all of one sweep and each there once; an error says which are not and what to do.
+// Shards reads shards' folders. It fails if they do not belong to one sweep or if a shard is missing or repeated; the
+// error says what to do.
 func Shards(directories []string) (*Merged, error) {
 	var m Merged
 	var errs []error
@@ -137,7 +138,7 @@ func Shards(directories []string) (*Merged, error) {
 	for _, directory := range directories {
 		in, err := readShard(directory)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: no %s in it: name the folders that pausenet sweep --shard wrote", directory, ShardFile)
+			err = fmt.Errorf("%s has no %s: name the folders that pausenet sweep --shard wrote", directory, ShardFile)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -149,12 +150,12 @@ func Shards(directories []string) (*Merged, error) {
 		unlike := m.Plan.Unlike(in.Plan)
 		switch {
 		case unlike != "":
-			errs = append(errs, fmt.Errorf("%s is not of the sweep of %s: %s: make the shard again with the same program and files", directory, first, unlike))
+			errs = append(errs, fmt.Errorf("%s and %s belong to different sweeps: %s: make the shard again with the same program and files", directory, first, unlike))
 		case in.Of != len(m.parts):
-			errs = append(errs, fmt.Errorf("%s is shard %s, and %s is one of %d: make all of them again with one number",
+			errs = append(errs, fmt.Errorf("%s is shard %s, but %s is one of %d: make all shards again with one number of shards",
 				directory, in.Shard, first, len(m.parts)))
 		case m.parts[in.Number-1].shardInfo != nil:
-			errs = append(errs, fmt.Errorf("shard %s is there twice, in %s and in %s: leave one of them out", in.Shard,
+			errs = append(errs, fmt.Errorf("shard %s is listed twice, in %s and in %s: remove one", in.Shard,
 				m.parts[in.Number-1].directory, directory))
 		default:
 			m.parts[in.Number-1] = part{directory, in}
@@ -170,7 +171,7 @@ func Shards(directories []string) (*Merged, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("no folder of shard %s: name it, or make it with\n  %s --shard %s",
+		return nil, fmt.Errorf("shard %s is missing: name its folder, or make it with\n  %s --shard %s",
 			strings.Join(missing, ", "), m.Plan.Command, missing[0])
 	}
 	return &m, nil

@@ -15,8 +15,8 @@ func TestReadShard(t *testing.T) {
 		want   string // empty: it is read
 	}{
 		"as written":              {func(*shardInfo) {}, ""},
-		"more shards than points": {func(s *shardInfo) { s.Of = mostPoints + 1 }, "it has been changed"},
-		"no points":               {func(s *shardInfo) { s.Plan.Points = nil }, "it has been changed"},
+		"more shards than points": {func(s *shardInfo) { s.Of = mostPoints + 1 }, "the file has changed"},
+		"no points":               {func(s *shardInfo) { s.Plan.Points = nil }, "the file has changed"},
 		"a point without values":  {func(s *shardInfo) { s.Plan.Points[1].Values = nil }, "other values than the sweep"},
 		"a value of no parameter": {func(s *shardInfo) { s.Plan.Points[1].Values[0] = "7" }, "other values than the sweep"},
 		"one more parameter": {func(s *shardInfo) {
@@ -26,7 +26,7 @@ func TestReadShard(t *testing.T) {
 			func(s *shardInfo) { s.Plan.Sweep.Parameters[0].Values = []string{"1"} },
 			"other values than the sweep",
 		},
-		"a folder elsewhere": {func(s *shardInfo) { s.Plan.Points[0].Folder = "../x" }, "no folder's name"},
+		"a folder elsewhere": {func(s *shardInfo) { s.Plan.Points[0].Folder = "../x" }, "is not a valid folder name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &shardInfo{Shard: Shard{Number: 1, Of: 2}, Plan: &Plan{

@@ -16,17 +16,17 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// ownKeys are keys that only a sweep has, below its key "sweep".
+// ownKeys lists keys that only a sweep has, below its key "sweep".
 var ownKeys = []string{"scenario", "parameters"}
 
-// Is reports whether data reads like a sweep's file.
+// Is reports whether data looks like a sweep's file.
 func Is(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
 	return root.Has("sweep") || slices.ContainsFunc(ownKeys, root.Has)
 }
 
-// Parse reads a sweep's file. The error holds every mistake in it, each with its place; those that only a point's
-// scenario can tell come from Points.
+// Parse reads a sweep's file. The error holds every mistake with its position; Points reports those that show only in
+// a point's scenario.
 func Parse(filename string, data []byte) (*Sweep, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(filename, data)
@@ -37,14 +37,14 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 	s.note(filename, sha256.Sum256(data))
 	for _, key := range ownKeys {
 		if root.Has(key) && !root.Has("sweep") {
-			root.At(key).Errorf("%s stands below the key sweep, as in \"sweep: {scenario: incast, parameters: "+
+			root.At(key).Errorf("%s belongs below the key sweep, as in \"sweep: {scenario: incast, parameters: "+
 				"{flows.0.size: [20KB, 40KB]}}\"", key)
 			return nil, report.Err()
 		}
 	}
 	m := s.keys().Decode(root)
 	if scenario.Nameless(s.Name) {
-		root.Errorf("a file of this name gives the sweep no name, and it names a folder: write one as name")
+		root.Errorf("the file's name is no valid name for the folder of results: add the key name")
 	}
 	s.decode(m.Get("sweep").Mapping(), filepath.Dir(filename))
 	if err := report.Err(); err != nil {
@@ -91,14 +91,14 @@ func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
 	for _, item := range m.Get("controllers").Items() {
 		var name string
 		if item.IsMapping() {
-			// What is wrong with it the scenario says, which it is added to.
+			// The scenario reports mistakes in it.
 			s.variants = append(s.variants, variant{"controllers.+=" + item.Flow(), item})
 			name = item.At("name").Raw()
 			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
 			continue
 		}
 		if item.String(&name) {
-			if ccfile.Is(name) && !filepath.IsAbs(name) { // relative to the sweep's own folder
+			if ccfile.Is(name) && !filepath.IsAbs(name) { // relative to the sweep's folder
 				name = filepath.Join(dir, name)
 			}
 			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)
@@ -128,7 +128,7 @@ func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
 	}
 }
 
-// scenario takes what the sweep is of: a built-in's name, or a file's path relative to the sweep's.
+// scenario reads a scenario of the sweep: a built-in's name, or a file's path relative to the sweep's.
 func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
 	var loaded string
 	if !v.String(&loaded) {
@@ -151,11 +151,11 @@ func (s *Sweep) scenario(v *yamlspec.Value, dir string) {
 	s.Scenarios = append(s.Scenarios, loaded)
 }
 
-// decodeParameter reads a parameter's values: a list, whose items may be ranges, or one such item.
+// decodeParameter reads a parameter's values: a list, whose items may be ranges, or a single item.
 func decodeParameter(key, value *yamlspec.Value) Parameter {
 	p := Parameter{Path: key.Raw(), key: key}
 	if value.IsMapping() {
-		value.Errorf("a parameter has a list of values, or a range such as 10us..30us:5us")
+		value.Errorf("a parameter needs a list of values, or a range such as 10us..30us:5us")
 		return p
 	}
 	if value.IsScalar() && len(splitValues(value.Raw())) > 1 {
@@ -166,7 +166,7 @@ func decodeParameter(key, value *yamlspec.Value) Parameter {
 	for _, item := range value.Items() {
 		var text string
 		if item.IsSequence() {
-			item.Errorf("a value that is a list goes in quotes: '[3, 4]'")
+			item.Errorf("quote a value that is a list: '[3, 4]'")
 			continue
 		}
 		if !item.String(&text) {
@@ -181,7 +181,7 @@ func decodeParameter(key, value *yamlspec.Value) Parameter {
 		}
 		for _, v := range values {
 			if seen[v] {
-				item.Errorf("value %s is there twice", v)
+				item.Errorf("value %s is listed twice", v)
 			}
 			seen[v] = true
 			p.Values, p.at = append(p.Values, v), append(p.at, item)
@@ -193,7 +193,7 @@ func decodeParameter(key, value *yamlspec.Value) Parameter {
 	return p
 }
 
-// Load reads what a sweep is of: a sweep, or a scenario, by a built-in's name or a file's path.
+// Load reads a sweep, or a scenario as a sweep, by a built-in's name or a file's path.
 func Load(nameOrPath string) (*Sweep, error) {
 	_, err := scenario.BuiltinSource(nameOrPath)
 	if err == nil {
@@ -204,7 +204,7 @@ func Load(nameOrPath string) (*Sweep, error) {
 	} else if !scenario.LooksLikePath(nameOrPath) {
 		hint := yamlspec.Suggest(nameOrPath, append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...))
 		if hint == "" {
-			hint = ": pausenet list has the names; a file goes by its name with .yaml"
+			hint = ": pausenet list prints the names; write a file's name with .yaml"
 		}
 		return nil, fmt.Errorf("no built-in sweep or scenario %q%s", nameOrPath, hint)
 	}

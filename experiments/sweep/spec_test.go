@@ -200,15 +200,15 @@ func TestSweepFileMistakes(t *testing.T) {
 		"sweep: {scenario: swept.yaml, parameters: {duration: 1ms..2ms}}":                  ":1:54: range \"1ms..2ms\" needs a step",
 		"sweep: {scenario: swept.yaml, parameters: {duration: []}}":                        ":1:44: parameter duration has no values",
 		"sweep: {scenario: swept.yaml, parameters: {duration: '1ms,2ms'}}":                 "write several values as a list: [1ms,2ms]",
-		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 1ms]}}":                "value 1ms is there twice",
-		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                   "goes in quotes",
+		"sweep: {scenario: swept.yaml, parameters: {duration: [1ms, 1ms]}}":                "value 1ms is listed twice",
+		"sweep: {scenario: swept.yaml, parameters: {duration: [[1ms]]}}":                   "quote a value",
 		"sweep: {scenario: swept.yaml, seeds: x}":                                          `seed "x" must be a whole number`,
 		"sweep: {scenario: swept.yaml, metrics: [fct_men]}":                                `did you mean "fct_mean"?`,
-		"sweep: {scenario: swept.yaml, metrics: ['pauses:flow']}":                          `unknown metric "pauses:flow": pauses is a metric of the whole run`,
+		"sweep: {scenario: swept.yaml, metrics: ['pauses:flow']}":                          `unknown metric "pauses:flow": pauses describes the whole run`,
 		"sweep: {scenario: swept.yaml, metrics: ['fct_mean:vic']}":                         `no flow has the tag "vic" (the tags are `,
-		"sweep: {scenario: swept.yaml, parameters: {seed: [1, 2]}}":                        "seeds are swept with --seeds",
+		"sweep: {scenario: swept.yaml, parameters: {seed: [1, 2]}}":                        "seed cannot be a parameter",
 		"sweep: {scenario: swept.yaml, controllers: [dcqc]}":                               `unknown congestion control "dcqc"`,
-		"sweep: {scenario: [swept.yaml, ./swept.yaml]}":                                    `two scenarios of the sweep are called swept`,
+		"sweep: {scenario: [swept.yaml, ./swept.yaml]}":                                    `two scenarios of the sweep have the name swept: rename one of the files`,
 		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqc, set: {}}]}":       `:1:45: unknown congestion control "dcqc"`,
 		"sweep: {scenario: swept.yaml, controllers: [{cc: dcqcn, set: {g: 1}}]}":           `:1:45: missing key "name"`,
 		"sweep: {scenario: swept.yaml, controllers: [{name: a, cc: dcqcn, set: {gg: 1}}]}": `:1:45: dcqcn.gg = "1": there is no such parameter`,
@@ -227,9 +227,9 @@ func TestSweepFileMistakes(t *testing.T) {
 
 func TestSweepSetting(t *testing.T) {
 	for text, want := range map[string]string{
-		"x":          "--set: a parameter is path=values",
-		"=1":         "--set: a parameter is path=values",
-		"a.b=1,,2":   "--set: a value is missing: values are separated by commas\n    | a.b=1,,2\n    | ^^^^^^^^",
+		"x":          "--set: a parameter must be path=values",
+		"=1":         "--set: a parameter must be path=values",
+		"a.b=1,,2":   "--set: a value is missing: separate values by single commas\n    | a.b=1,,2\n    | ^^^^^^^^",
 		"a.b=1..2ns": "--set: range \"1..2ns\" needs a step",
 	} {
 		if _, err := ParseSetting(text); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -23,74 +23,75 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Sweep is scenarios to be run at every combination of their parameters' values, their seeds and their controllers.
+// Sweep describes scenarios to run at every combination of parameters' values, seeds and controllers.
 type Sweep struct {
 	Name        string `json:"name"` // for people
 	Description string `json:"description,omitempty"`
-	// built-ins' names or files' paths; of several the scenario is the first that varies
+	// built-ins' names or files' paths; several scenarios vary before the parameters
 	Scenarios   []string    `json:"scenarios"`
-	Quick       bool        `json:"quick,omitempty"` // with the scenarios' quick changes, where they have any
+	Quick       bool        `json:"quick,omitempty"` // apply the scenarios' quick changes
 	Parameters  []Parameter `json:"parameters,omitempty"`
-	Controllers []string    `json:"controllers,omitempty"` // as a user names them; empty: the scenario's
+	Controllers []string    `json:"controllers,omitempty"` // as the user names them; empty: the scenario's
 	Seeds       []uint64    `json:"seeds,omitempty"`       // empty: the scenario's
-	// that tables and charts show, of docs/scenarios.md; empty: defaultMetrics
+	// shown in tables and charts, by the names in docs/scenarios.md; empty: defaultMetrics
 	Metrics []string `json:"metrics,omitempty"`
-	// File is what it was read from, and what its points were resolved from as they were; none of what came from flags.
+	// File is the file of the sweep, and Sources the files of its points with their hashes; both are empty for a sweep
+	// from flags.
 	File    string       `json:"file,omitempty"`
 	Sources []FileSource `json:"sources,omitempty"`
 
-	report        *yamlspec.Report  // of the file that it was read from; nil: it came from flags
-	controllersAt []*yamlspec.Value // of each controller of the file's
+	report        *yamlspec.Report  // of the sweep's file; nil: it came from flags
+	controllersAt []*yamlspec.Value // positions of the file's controllers
 	variants      []variant
 }
 
 // variant is a variant that a sweep's file adds to its scenarios.
 type variant struct {
-	set string // the setting that adds it
+	set string // setting that adds it
 	at  *yamlspec.Value
 }
 
-// Parameter is a place of the scenario, as --set names it, and the values it takes. One value is a setting of every
-// point, and names none.
+// Parameter is a path in the scenario, as for --set, and its values. A single value is a setting of every point and
+// not part of their names.
 type Parameter struct {
 	Path   string   `json:"path"`
 	Values []string `json:"values"`
 
-	key *yamlspec.Value   // the path's place in the sweep's file; nil: in a flag
-	at  []*yamlspec.Value // of each value
+	key *yamlspec.Value   // position of the path in the sweep's file; nil: from a flag
+	at  []*yamlspec.Value // positions of the values
 }
 
 // Point is one run of a sweep.
 type Point struct {
-	// Folder names the point among those of the sweep; its controllers' runs are below it.
+	// Folder is the point's name within the sweep; the runs of its controllers are below it.
 	Folder     string   `json:"folder"`
 	Scenario   string   `json:"scenario"` // a built-in's name or a file's path
 	Controller string   `json:"controller"`
 	Seed       uint64   `json:"seed"`
-	Values     []string `json:"values,omitempty"` // by what varies
-	// the settings that make the scenario the point's, the seed among them
+	Values     []string `json:"values,omitempty"` // values of the varying parameters
+	// the settings that turn the scenario into the point's, including the seed
 	Sets []string `json:"set,omitempty"`
-	// with congestion controls that the sweep names beside the scenario, by path
+	// controller files that the sweep names beside the scenario, by path
 	Files []string `json:"controller_files,omitempty"`
-	// Hash is that of the resolved configuration, as in the run's manifest.
+	// Hash is the hash of the resolved configuration, as in the run's manifest.
 	Hash string `json:"configuration_sha256"`
-	// SameAs names an earlier point of an equal configuration, which this one comes out like; empty: there is none.
+	// SameAs names an earlier point with an equal configuration and so equal results; empty: there is none.
 	SameAs   string     `json:"same_as,omitempty"`
-	Duration vtime.Time `json:"-"` // virtual, of the scenario
-	Workers  int        `json:"-"` // that can drive it at once, at most
-	Warnings []string   `json:"-"` // of what is off with it, though it can be run
+	Duration vtime.Time `json:"-"` // of the scenario, in virtual time
+	Workers  int        `json:"-"` // maximum number of workers for its run
+	Warnings []string   `json:"-"` // likely mistakes in the point
 }
 
-// Name is the point for people: "xoff=256KB,seed=2 dcqcn".
+// Name returns the point's name for people: "xoff=256KB,seed=2 dcqcn".
 func (p *Point) Name() string { return p.Folder + " " + p.Controller }
 
-// mostPoints bounds a sweep: more is a slip, and would fill any disk.
+// mostPoints limits the points of a sweep. More are a mistake, and would fill any disk.
 const mostPoints = 100_000
 
-// scenarioPath stands for the scenario among what varies.
+// scenarioPath stands for the scenario among the varying parameters.
 const scenarioPath = "scenario"
 
-// Varying are the parameters with several values, and before them the scenario if there are several.
+// Varying returns the parameters with several values, after the scenario if there are several.
 func (s *Sweep) Varying() []Parameter {
 	var varying []Parameter
 	if len(s.Scenarios) > 1 {
@@ -108,14 +109,14 @@ func (s *Sweep) Varying() []Parameter {
 	return varying
 }
 
-// scenarioLabel is a scenario's name among a sweep's: its file's, less the extension.
+// scenarioLabel returns a scenario's name within a sweep: its file's name without the extension.
 func scenarioLabel(nameOrPath string) string {
 	return strings.TrimSuffix(filepath.Base(nameOrPath), filepath.Ext(nameOrPath))
 }
 
-// Points are the sweep's runs: by scenario, then by the parameters' values, the first parameter slowest, then by
-// controller, then by seed. Every point is resolved, jobs at a time, so the error has the mistakes of all of them, each
-// once.
+// Points returns the sweep's runs: by scenario, then by the parameters' values with the first parameter slowest, then
+// by controller, then by seed. It resolves jobs points at a time, and its error holds the mistakes of all of them,
+// each once.
 func (s *Sweep) Points(jobs int) ([]Point, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func (s *Sweep) Points(jobs int) ([]Point, error) {
 	for i := range cells {
 		all.Go(func() error {
 			resolved[i], read[i], errs[i] = s.resolve(&cells[i])
-			return nil // every mistake is to be told, not the first alone
+			return nil // collect every mistake, not only the first
 		})
 	}
 	_ = all.Wait()
@@ -163,23 +164,23 @@ func (s *Sweep) Points(jobs int) ([]Point, error) {
 	return points, nil
 }
 
-// check finds what is wrong with the sweep itself.
+// check reports mistakes in the sweep itself.
 func (s *Sweep) check() error {
 	n := max(len(s.Seeds), 1) * len(s.Scenarios)
 	for i, scenario := range s.Scenarios {
 		if slices.ContainsFunc(s.Scenarios[:i], func(o string) bool { return scenarioLabel(o) == scenarioLabel(scenario) }) {
-			return fmt.Errorf("two scenarios of the sweep are called %s", scenarioLabel(scenario))
+			return fmt.Errorf("two scenarios of the sweep have the name %s: rename one of the files", scenarioLabel(scenario))
 		}
 	}
 	for i, p := range s.Parameters {
 		switch {
 		case p.Path == "seed":
-			return errors.New("seeds are swept with --seeds, or with seeds in the sweep's file, not as a parameter")
+			return errors.New("seed cannot be a parameter: use --seeds, or seeds in the sweep's file")
 		case slices.ContainsFunc(s.Parameters[:i], func(o Parameter) bool { return o.Path == p.Path }):
-			return fmt.Errorf("parameter %s is there twice", p.Path)
+			return fmt.Errorf("parameter %s is listed twice: remove one", p.Path)
 		}
 		if n *= len(p.Values); n > mostPoints {
-			return fmt.Errorf("more than %d points", mostPoints)
+			return fmt.Errorf("the sweep has more than %d points: remove values", mostPoints)
 		}
 	}
 	for _, name := range s.Metrics {
@@ -198,16 +199,16 @@ func checkMetric(name string) error {
 	hint := yamlspec.Suggest(name, measure.MetricNames())
 	switch base, tag, tagged := strings.Cut(name, ":"); {
 	case tagged && measure.MetricByName(base) != nil && tag == "":
-		hint = ": the tag is missing after the colon"
+		hint = ": the tag after the colon is missing"
 	case tagged && measure.MetricByName(base) != nil:
-		hint = fmt.Sprintf(": %s is a metric of the whole run, not of flows with a tag", base)
+		hint = fmt.Sprintf(": %s describes the whole run, not flows with a tag", base)
 	case hint == "":
 		hint = ": the metrics are " + strings.Join(measure.MetricNames(), ", ")
 	}
 	return fmt.Errorf("unknown metric %q%s", name, hint)
 }
 
-// cell is a combination of values with a seed, under any controller.
+// cell is a combination of values with a seed, for all controllers.
 type cell struct {
 	folder   string
 	scenario string
@@ -215,7 +216,7 @@ type cell struct {
 	sets     []string
 }
 
-// cells are all combinations.
+// cells returns all combinations.
 func (s *Sweep) cells() []cell {
 	varying := s.Varying()
 	labels := shortest(varying)
@@ -273,7 +274,8 @@ func (s *Sweep) cells() []cell {
 	return cells
 }
 
-// shortest are the ends of the parameters' paths, in whole words, as many as tell them apart: xoff of switch.pfc.xoff.
+// shortest returns the shortest ends of the parameters' paths, in whole words, that are distinct: xoff for
+// switch.pfc.xoff.
 func shortest(parameters []Parameter) []string {
 	end := func(path string, words int) string {
 		all := strings.Split(path, ".")
@@ -292,13 +294,13 @@ func shortest(parameters []Parameter) []string {
 	return labels
 }
 
-// unsafeName is what a folder's name should not have on one of the systems that pausenet runs on, or in a shell.
+// unsafeName matches characters that are unsafe in a folder's name on some system or in a shell.
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._=+,%-]+`)
 
-// longestFolder leaves room below the 255 bytes that file systems allow.
+// longestFolder is well below the 255 bytes that file systems allow.
 const longestFolder = 120
 
-// folderName is a name for a point's folder that no other has, on a file system that tells capitals apart or not.
+// folderName returns a unique name for a point's folder, on file systems with or without case sensitivity.
 func folderName(words []string, taken map[string]bool) string {
 	whole := strings.Join(words, ",")
 	name := strings.Trim(unsafeName.ReplaceAllString(whole, "_"), ".")
@@ -313,7 +315,7 @@ func folderName(words []string, taken map[string]bool) string {
 	return name
 }
 
-// resolve makes a cell's points, one a controller, and says what they were read from.
+// resolve returns a cell's points, one for each controller, and the files that they were read from.
 func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	loaded, err := scenario.Reading{Quick: s.Quick, Sets: c.sets, Controllers: s.Controllers}.Load(c.scenario)
 	if err != nil {
@@ -351,7 +353,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	return points, loaded.Recipe.Written().Sources, nil
 }
 
-// placedError is a mistake with its place in the sweep's file.
+// placedError is a mistake with its position in the sweep's file.
 type placedError struct {
 	at  *yamlspec.Value
 	err error
@@ -359,7 +361,7 @@ type placedError struct {
 
 func (e *placedError) Error() string { return e.err.Error() }
 
-// controllerNames are the names of the sweep's controllers in a scenario.
+// controllerNames returns the names of the sweep's controllers in a scenario.
 func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 	names, err := scenario.ControllerNames(s.Controllers)
 	if err == nil {
@@ -376,8 +378,8 @@ func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 	return nil, err
 }
 
-// mistakes joins what is wrong with the points, each mistake once, and says where in the sweep's file a value is that a
-// scenario refuses.
+// mistakes joins the errors of the points, each mistake once, with the position in the sweep's file of a value that a
+// scenario rejects.
 func (s *Sweep) mistakes(errs []error) error {
 	seen := map[string]bool{}
 	var all []error
@@ -408,7 +410,7 @@ func (s *Sweep) mistakes(errs []error) error {
 				continue
 			}
 			key := p.Error()
-			// what is wrong with a path is so for each value
+			// a wrong path is wrong for each value
 			if path, _, isSetting := strings.Cut(p.Source, "="); isSetting && p.File == yamlspec.SettingName {
 				key = path + ": " + p.Message
 			}
@@ -421,7 +423,7 @@ func (s *Sweep) mistakes(errs []error) error {
 	return errors.Join(all...)
 }
 
-// place is where in the sweep's file the setting stands that a problem is about; nil if it is about something else.
+// place returns the position in the sweep's file of the setting with a problem; nil if the problem is elsewhere.
 func (s *Sweep) place(p yamlspec.Problem) *yamlspec.Value {
 	if p.File != yamlspec.SettingName {
 		return nil
@@ -445,13 +447,13 @@ func (s *Sweep) place(p yamlspec.Problem) *yamlspec.Value {
 	return nil
 }
 
-// ParseSetting reads a parameter of a sweep from a flag: "path=v1,v2" or "path=a..b:step".
+// ParseSetting parses a parameter of a sweep from a flag: "path=v1,v2" or "path=a..b:step".
 func ParseSetting(setting string) (Parameter, error) {
 	report := new(yamlspec.Report)
 	path, text, found := strings.Cut(setting, "=")
 	at := report.Parse(yamlspec.SettingName, []byte(setting))
 	if !found || strings.TrimSpace(path) == "" {
-		at.Errorf("a parameter is path=values, such as switch.pfc.xoff=256KB,320KB or flows.burst.interval=10us..30us:5us")
+		at.Errorf("a parameter must be path=values, such as switch.pfc.xoff=256KB,320KB or flows.burst.interval=10us..30us:5us")
 		return Parameter{}, report.Err()
 	}
 	values, err := ParseValues(text)
@@ -461,8 +463,7 @@ func ParseSetting(setting string) (Parameter, error) {
 	return Parameter{Path: strings.TrimSpace(path), Values: values}, report.Err()
 }
 
-// Set gives the sweep parameters of flags, as ParseSetting reads them; each takes the place of the file's own of its
-// path.
+// Set adds parameters from flags, as ParseSetting reads them. Each replaces the file's parameter with the same path.
 func (s *Sweep) Set(settings []string) error {
 	var errs []error
 	for _, setting := range settings {
@@ -476,7 +477,7 @@ func (s *Sweep) Set(settings []string) error {
 	return errors.Join(errs...)
 }
 
-// ParseSeeds reads seeds: "1..5" or "1,7,9".
+// ParseSeeds parses seeds: "1..5" or "1,7,9".
 func ParseSeeds(text string) ([]uint64, error) {
 	for _, sign := range []string{"-", ":"} {
 		if from, to, both := strings.Cut(text, sign); both && isSeed(from) && isSeed(to) {
@@ -501,7 +502,7 @@ func isSeed(text string) bool {
 	return err == nil
 }
 
-// Replace gives the sweep a parameter, in place of one of its path if it has that.
+// Replace adds a parameter, and replaces one with the same path.
 func (s *Sweep) Replace(p Parameter) {
 	for i := range s.Parameters {
 		if s.Parameters[i].Path == p.Path && s.Parameters[i].key != nil {

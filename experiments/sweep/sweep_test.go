@@ -50,15 +50,15 @@ func TestParseValues(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"1,,2":           "a value is missing",
-		"1,2,1":          "value 1 is there twice",
+		"1,2,1":          "value 1 is listed twice",
 		"10us..30us":     `needs a step, such as "10us..30us:10us"`,
 		"0.1..0.5":       "needs a step",
 		"10us..30ms:1ms": "write both ends in us, not one in ms",
-		"10us..30us:5":   `the step is in "", the ends are in "us"`,
+		"10us..30us:5":   `the step is in "", but the ends are in "us"`,
 		"30..10":         "runs backwards",
-		"1..5:0":         "the step must be positive",
-		"1..5:x1":        "a factor is above 1",
-		"0..5:x2":        "begins above 0",
+		"1..5:0":         "the step must be above 0",
+		"1..5:x1":        "the factor must be above 1",
+		"0..5:x2":        "the start above 0",
 		"1..8:x2us":      "a factor has no unit",
 		"1..1.2.3:1":     `"1.2.3" is not a number`,
 		"1..1000000":     "more than 10000 values",
@@ -379,7 +379,7 @@ func TestSweepJobChanged(t *testing.T) {
 	}
 	job := runner.Job(0)
 	if err := job.Run(context.Background(), nil, nil); err == nil ||
-		!strings.Contains(err.Error(), "no longer what it was") {
+		!strings.Contains(err.Error(), "has changed since the sweep started") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(job.Directory); err == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// defaultMetrics are what a sweep's tables and charts show unless its user says.
+// defaultMetrics lists the metrics in a sweep's tables and charts by default.
 var defaultMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
 
-// shown are the metrics that tables and charts show.
+// shown returns the metrics in tables and charts.
 func (s *Sweep) shown() []*measure.Metric {
 	names := s.Metrics
 	if len(names) == 0 {
@@ -29,7 +29,7 @@ func (s *Sweep) shown() []*measure.Metric {
 	return measure.MetricsNamed(names)
 }
 
-// columns returns the metrics that sweep.csv has columns of: all, and those of single tags that the user asked for.
+// columns returns the metrics with columns in sweep.csv: all, and those of single tags that the user named.
 func (s *Sweep) columns() []*measure.Metric {
 	all := measure.MetricsNamed(measure.MetricNames())
 	for _, m := range s.shown() {
@@ -40,7 +40,7 @@ func (s *Sweep) columns() []*measure.Metric {
 	return all
 }
 
-// figures returns an outcome's metrics, and those of single tags that the user asked for.
+// figures returns an outcome's metrics, including those of single tags that the user named.
 func (s *Sweep) figures(o *Outcome) map[string]float64 {
 	all := maps.Clone(o.Figures)
 	for _, m := range s.shown() {
@@ -51,15 +51,15 @@ func (s *Sweep) figures(o *Outcome) map[string]float64 {
 	return all
 }
 
-// writeCSV writes sweep.csv into the sweep's folder: a row a point, with every metric in its base unit. What a point
-// has none of is empty; equal sweeps give equal bytes. A parameter whose values have a unit has a column of numbers
-// beside that of its texts.
+// writeCSV writes sweep.csv into the sweep's folder: one row for each point, with every metric in its base unit. A
+// metric that the point does not have is empty. Equal sweeps give equal bytes. A parameter whose values have a unit
+// has a column of numbers in addition to its texts.
 func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcome) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	header := []string{"point"}
 	varying := s.Varying()
-	numbers := make([]map[string]string, len(varying)) // by value, of parameters whose values have a unit
+	numbers := make([]map[string]string, len(varying)) // by value, for parameters whose values have a unit
 	for k, p := range varying {
 		header = append(header, escape.Cell(p.Path))
 		if values, unit := numbersOf(p.Values); unit != report.None {
@@ -75,7 +75,7 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 	for _, m := range metrics {
 		header = append(header, escape.Cell(m.Column()))
 	}
-	_ = w.Write(header) // into a buffer; Flush would tell
+	_ = w.Write(header) // into a buffer; Flush returns errors
 	for i := range points {
 		p, o := &points[i], &outcomes[i]
 		state := "complete"
@@ -103,21 +103,21 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 	if w.Flush(); w.Error() != nil {
 		return w.Error()
 	}
-	if err := folder.Remove(parquetFile); err != nil { // an earlier sweep's
+	if err := folder.Remove(parquetFile); err != nil { // of an earlier sweep
 		return err
 	}
 	return folder.Write(tableFile, b.Bytes())
 }
 
-// Row is a combination of parameters' values under a controller, over the seeds.
+// Row is a combination of parameters' values and a controller, over all seeds.
 type Row struct {
-	Values     []string // by parameter that varies
+	Values     []string // of the varying parameters
 	Controller string
-	Verdicts   measure.Verdicts    // of its points, one a seed
-	Estimates  []interval.Estimate // by metric shown, of the runs that can be trusted
+	Verdicts   measure.Verdicts    // of its points, one for each seed
+	Estimates  []interval.Estimate // by shown metric, over the runs that can be trusted
 }
 
-// Rows are the sweep's points over their seeds, in the points' order. Runs that failed are not in the estimates.
+// Rows returns the sweep's points over their seeds, in the points' order. The estimates exclude failed runs.
 func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
 	shown := s.shown()
 	var rows []Row
@@ -156,20 +156,20 @@ func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
 	return rows
 }
 
-// MetricLabels are the metrics shown, for people.
+// MetricLabels returns the labels of the shown metrics.
 func (s *Sweep) MetricLabels() []string {
 	var labels []string
 	for _, m := range s.shown() {
 		label := m.Label
 		if m.Name == "goodput" {
-			label += ", all flows" // together
+			label += ", all flows" // combined
 		}
 		labels = append(labels, label)
 	}
 	return labels
 }
 
-// Text is an estimate of the k-th metric shown for people: "5.23 ± 0.04 ms", "5.23 ms" of one run, "-" of none.
+// Text returns an estimate of the k-th shown metric for people: "5.23 ± 0.04 ms", "5.23 ms" for one run, "-" for none.
 func (s *Sweep) Text(k int, e interval.Estimate) string { return s.shown()[k].Text(e) }
 
 // View is a point for programs.
@@ -178,7 +178,7 @@ type View struct {
 	Parameters  map[string]string  `json:"parameters"`
 	Controller  string             `json:"controller"`
 	Seed        uint64             `json:"seed"`
-	SameAs      string             `json:"same_as,omitempty"` // an earlier point of equal configuration
+	SameAs      string             `json:"same_as,omitempty"` // name of an earlier point with an equal configuration
 	State       State              `json:"state"`
 	Error       string             `json:"error,omitempty"`
 	Verdict     *measure.Verdict   `json:"verdict,omitempty"`
@@ -186,7 +186,7 @@ type View struct {
 	Metrics     map[string]float64 `json:"metrics,omitempty"` // in base units
 }
 
-// View is what the points came to, for programs.
+// View returns the points' results for programs.
 func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 	views := make([]View, len(points))
 	for i := range points {
@@ -210,8 +210,8 @@ func (s *Sweep) View(points []Point, outcomes []Outcome) []View {
 	return views
 }
 
-// Write writes sweep.csv, sweep.html and times.csv into the sweep's folder, and the page's figures in the given formats
-// into a folder beside them.
+// Write writes sweep.csv, sweep.html and times.csv into the sweep's folder, and the page's figures in the given
+// formats into a folder beside them.
 func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats []string) error {
 	folder, err := files.OpenFolder(directory, directory)
 	if err == nil {
@@ -225,12 +225,12 @@ func (s *Sweep) Write(directory string, r *Runner, outcomes []Outcome, formats [
 		err = writeTimes(folder, r.Points, outcomes)
 	}
 	if err != nil {
-		return fmt.Errorf("write the results: %w", err)
+		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	return nil
 }
 
-// WriteTimes writes times.csv alone into the folder of a shard.
+// WriteTimes writes only times.csv, into the folder of a shard.
 func (s *Sweep) WriteTimes(r *Runner, outcomes []Outcome) error {
 	folder, err := files.OpenFolder(r.Within, r.Within)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// TimesFile says of each point how long it took, and who made it. It is the one file of a sweep's folder that is not
-// the same, byte for byte, wherever and however the sweep is made.
+// TimesFile is the name of the file with the time and the machine of each point. It is the only file of a sweep's
+// folder that differs between equal sweeps.
 const TimesFile = "times.csv"
 
-// timeRow is how long a point took.
+// timeRow holds the time of a point.
 type timeRow struct {
 	Point      string  `csv:"point"`
 	Controller string  `csv:"controller"`
@@ -26,13 +26,13 @@ type timeRow struct {
 
 var timesTable = table.Of[timeRow](TimesFile, "how long each point took, and who made it")
 
-// made is a row of it.
+// made is a row of the file.
 type made struct {
 	wall time.Duration
 	by   string
 }
 
-// readTimes are a folder's, by the points' names; none if it has none.
+// readTimes returns the times in a folder by the points' names; none without the file.
 func readTimes(directory string) (map[string]made, error) {
 	times := map[string]made{}
 	err := rundir.Read(directory, timesTable, func(row *timeRow) error {
@@ -45,11 +45,11 @@ func readTimes(directory string) (map[string]made, error) {
 	return times, err
 }
 
-// writeTimes writes the points' times; those of points that were kept stay as they were.
+// writeTimes writes the points' times; those of kept points do not change.
 func writeTimes(folder *files.Folder, points []Point, outcomes []Outcome) error {
 	before, err := readTimes(folder.Path())
 	if err != nil {
-		before = nil // a file that is damaged is replaced
+		before = nil // replace a damaged file
 	}
 	var rows []timeRow
 	for i := range points {

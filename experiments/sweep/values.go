@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// mostValues bounds the values of one parameter: more is a slip of the step.
+// mostValues limits the values of one parameter. More mean a mistake in the step.
 const mostValues = 10_000
 
-// rangeText is a range of a sweep, "10us..30us:5us": the ends with their units, and the step after the colon.
+// rangeText matches a range, "10us..30us:5us": both ends with their units, and the step after the colon.
 var rangeText = regexp.MustCompile(`^([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)\.\.([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)(?:\s*:\s*(x?)([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*))?$`)
 
-// ParseValues are the values that a list such as "32KB,64KB" or a range such as "10us..30us:5us" stands for, in its
-// order. A range has both its ends, if the step meets the second; ":x2" doubles; without a step it is of whole numbers.
-// Commas within brackets, parentheses and quotes belong to a value.
+// ParseValues returns the values of a list such as "32KB,64KB" or a range such as "10us..30us:5us", in order. A range
+// includes its second end if a step meets it; ":x2" doubles; without a step it counts whole numbers. Commas within
+// brackets, parentheses and quotes belong to a value.
 func ParseValues(text string) ([]string, error) {
 	var all []string
 	for _, item := range splitValues(text) {
 		item = strings.TrimSpace(item)
 		if item == "" {
-			return nil, errors.New("a value is missing: values are separated by commas")
+			return nil, errors.New("a value is missing: separate values by single commas")
 		}
 		m := rangeText.FindStringSubmatch(item)
 		if colons := otherRange.FindStringSubmatch(item); m == nil && colons != nil {
@@ -37,23 +37,23 @@ func ParseValues(text string) ([]string, error) {
 			return nil, err
 		}
 		if all = append(all, values...); len(all) > mostValues {
-			return nil, fmt.Errorf("more than %d values", mostValues)
+			return nil, fmt.Errorf("more than %d values: raise the step", mostValues)
 		}
 	}
 	seen := map[string]bool{}
 	for _, v := range all {
 		if seen[v] {
-			return nil, fmt.Errorf("value %s is there twice", v)
+			return nil, fmt.Errorf("value %s is listed twice", v)
 		}
 		seen[v] = true
 	}
 	return all, nil
 }
 
-// otherRange matches a range as other tools write it, first:last:step.
+// otherRange matches a range in the notation of other tools, first:last:step.
 var otherRange = regexp.MustCompile(`^([0-9.]+[A-Za-z]*):([0-9.]+[A-Za-z]*):([0-9.]+[A-Za-z]*)$`)
 
-// splitValues cuts at the commas that are outside brackets and quotes.
+// splitValues splits at commas outside brackets and quotes.
 func splitValues(text string) []string {
 	var parts []string
 	depth, from := 0, 0
@@ -78,8 +78,8 @@ func splitValues(text string) []string {
 	return append(parts, text[from:])
 }
 
-// expandRange computes in fractions: 0.1 added three times is 0.3 and nothing else, or a point's name would differ from
-// what its user wrote.
+// expandRange computes with fractions, so that 0.1 added three times is exactly 0.3: otherwise a point's name would
+// differ from the user's text.
 func expandRange(item string, m []string) ([]string, error) {
 	first, last, unit := m[1], m[3], m[4]
 	if m[2] != "" && m[2] != unit {
@@ -94,7 +94,7 @@ func expandRange(item string, m []string) ([]string, error) {
 	case factor && m[7] != "":
 		return nil, fmt.Errorf("range %q: a factor has no unit: write %q", item, "x"+stepText)
 	case !factor && m[7] != unit:
-		return nil, fmt.Errorf("range %q: the step is in %q, the ends are in %q", item, m[7], unit)
+		return nil, fmt.Errorf("range %q: the step is in %q, but the ends are in %q: use the same unit", item, m[7], unit)
 	}
 	var at, end, step big.Rat
 	for _, n := range []struct {
@@ -106,15 +106,15 @@ func expandRange(item string, m []string) ([]string, error) {
 		}
 	}
 	if factor && (step.Cmp(big.NewRat(1, 1)) <= 0 || at.Sign() <= 0) {
-		return nil, fmt.Errorf("range %q: a factor is above 1, and its range begins above 0", item)
+		return nil, fmt.Errorf("range %q: the factor must be above 1 and the start above 0", item)
 	}
 	if step.Sign() <= 0 {
-		return nil, fmt.Errorf("range %q: the step must be positive", item)
+		return nil, fmt.Errorf("range %q: the step must be above 0", item)
 	}
 	if at.Cmp(&end) > 0 {
-		return nil, fmt.Errorf("range %q runs backwards", item)
+		return nil, fmt.Errorf("range %q runs backwards: swap its ends", item)
 	}
-	// What decimals are needed depends on the ends and the step alone, unless it is multiplied by.
+	// The number of decimals depends only on the ends and the step, unless the step is a factor.
 	decimals := max(decimalsOf(first), decimalsOf(stepText))
 	if factor {
 		decimals = 9
@@ -126,7 +126,7 @@ func expandRange(item string, m []string) ([]string, error) {
 			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 		}
 		if values = append(values, text+unit); len(values) > mostValues {
-			return nil, fmt.Errorf("range %q has more than %d values", item, mostValues)
+			return nil, fmt.Errorf("range %q has more than %d values: raise the step", item, mostValues)
 		}
 		if factor {
 			at.Mul(&at, &step)
@@ -137,7 +137,7 @@ func expandRange(item string, m []string) ([]string, error) {
 	return values, nil
 }
 
-// decimalsOf is how many digits behind the point a number needs in full.
+// decimalsOf returns the number of decimals that a number needs.
 func decimalsOf(number string) int {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	_, fraction, _ := strings.Cut(mantissa, ".")

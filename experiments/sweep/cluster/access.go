@@ -10,29 +10,29 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Access is what it takes to reach a sweep's coordinator.
+// Access holds what a worker needs to connect to a sweep's coordinator.
 type Access struct {
 	Addresses []string `json:"addresses"` // host:port, in the order to try
 	Pin       string   `json:"pin"`       // SHA-256 of the server's certificate, in hexadecimal
-	Seed      string   `json:"seed"`      // of the nkey that all workers have: the secret
-	ID        string   `json:"id"`        // the sweep's
+	Seed      string   `json:"seed"`      // of the nkey that all workers share: the secret
+	ID        string   `json:"id"`        // of the sweep
 	// Coordinator is the coordinator's public nkey, which signs its answers.
 	Coordinator string `json:"coordinator"`
 }
 
-// joinPrefix begins a join string, with the version of its form.
+// joinPrefix starts a join string, and holds the version of its format.
 const joinPrefix = "pausenet-join-2."
 
-// Join is the access as one word.
+// Join returns the access as a join string.
 func (a *Access) Join() string {
-	data, _ := json.Marshal(a) // of texts
+	data, _ := json.Marshal(a) // only texts, so it cannot fail
 	return joinPrefix + base64.RawURLEncoding.EncodeToString(data)
 }
 
-// ErrJoin says that a text is no join string. It never has the text, which is a secret.
-var ErrJoin = errors.New("this is not a join string: pausenet sweep --serve writes one, and it is copied whole")
+// ErrJoin reports that a text is no join string. It never contains the text, which may be a secret.
+var ErrJoin = errors.New("this is not a join string: copy the whole text that pausenet sweep --serve has written")
 
-// ParseJoin reads a join string.
+// ParseJoin parses a join string.
 func ParseJoin(text string) (*Access, error) {
 	coded, found := strings.CutPrefix(strings.TrimSpace(text), joinPrefix)
 	if !found {
@@ -47,24 +47,24 @@ func ParseJoin(text string) (*Access, error) {
 	return a, nil
 }
 
-// LooksLikeJoin says that a text is meant as a join string.
+// LooksLikeJoin reports whether a text looks like a join string.
 func LooksLikeJoin(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "pausenet-join-")
 }
 
-// IDLength is that of a sweep's ID, in hexadecimal digits.
+// IDLength is the length of a sweep's ID in hexadecimal digits.
 const IDLength = 16
 
-// ParseSweep reads what the coordinator prints with --nats: the sweep's ID and the coordinator's public key.
+// ParseSweep parses the text that the coordinator prints with --nats: the sweep's ID and the coordinator's public key.
 func ParseSweep(text string) (id, coordinator string, err error) {
 	id, coordinator, _ = strings.Cut(text, ".")
 	return id, coordinator, CheckSweep(id, coordinator)
 }
 
-// CheckSweep refuses what is no sweep's ID, or no public key.
+// CheckSweep rejects an invalid sweep ID or public key.
 func CheckSweep(id, coordinator string) error {
 	if len(id) != IDLength || strings.Trim(id, "0123456789abcdef") != "" || !nkeys.IsValidPublicUserKey(coordinator) {
-		return fmt.Errorf("sweep %q: expected what pausenet sweep --nats has printed, %d hexadecimal digits, a dot and the coordinator's public key",
+		return fmt.Errorf("sweep %q: copy the text that pausenet sweep --nats has printed: %d hexadecimal digits, a dot and the coordinator's public key",
 			id, IDLength)
 	}
 	return nil

@@ -14,17 +14,18 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// largestPoint bounds what one point's folder unpacks to, in bytes.
+// largestPoint limits the unpacked size of one point's folder, in bytes.
 const largestPoint = 16 << 30
 
-// An archive of size bytes unpacks to at most smallBulk + mostRatio*size bytes, so that a worker has to send what it
-// has the coordinator write. The CSV files of runs shrink to a fifth, and every row has a time of its own.
+// An archive of size bytes may unpack to at most smallBulk + mostRatio*size bytes, so that a worker cannot make the
+// coordinator write much more than it sends. The CSV files of runs shrink to a fifth, because every row has a
+// different time.
 const (
 	smallBulk = 64 << 20
 	mostRatio = 100
 )
 
-// pack writes a run's folder, compressed.
+// pack writes a run's folder as a compressed archive.
 func pack(w io.Writer, directory string) error {
 	entries, err := os.ReadDir(directory)
 	if err != nil {
@@ -95,7 +96,7 @@ func unpack(r io.Reader, size int64, directory string) error {
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg || !rundir.IsFile(h.Name) || slices.Contains(seen, h.Name):
-			return fmt.Errorf("its archive has %q, which is no file of a run's", h.Name)
+			return fmt.Errorf("its archive contains %q, which is not a file of a run", h.Name)
 		case h.Size > left:
 			return fmt.Errorf("its archive of %d bytes unpacks to more than %d bytes", size, most)
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// errPin says that another server answers at the coordinator's address.
-var errPin = errors.New("its certificate is not the one of the join string: this is another server, or another sweep's coordinator")
+// errPin reports that another server answers at the coordinator's address.
+var errPin = errors.New("its certificate differs from the join string's: this is another server, or another sweep's coordinator")
 
-// Connect connects a worker by a join string: by TLS 1.3, to the server of the pinned certificate alone. The worker
-// proves that it has the join string's key, and its own, by which the server knows what it may do.
+// Connect connects a worker by a join string, over TLS 1.3, and only to the server with the pinned certificate. The
+// worker proves that it has the join string's key and its own, which determines its permissions.
 func (a *Access) Connect(name string, key *Identity) (*nats.Conn, error) {
 	shared, err := identityFrom(a.Seed)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Secrets) ConnectCoordinator(address string) (*nats.Conn, error) {
 	return (&Access{Addresses: []string{address}, Pin: s.Pin()}).connect("coordinator", key, key.pair.Sign)
 }
 
-// Admits says who has signed a server's nonce as Access.Connect does: the coordinator, or a worker, by its public key.
+// Admits reports who signed a server's nonce as Access.Connect does: the coordinator, or a worker, by its public key.
 func (s *Secrets) Admits(public string, nonce, signature []byte) (coordinator, worker bool) {
 	own, err := s.Identity()
 	shared, errShared := identityFrom(s.Worker)
@@ -60,7 +60,7 @@ func (s *Secrets) Admits(public string, nonce, signature []byte) (coordinator, w
 func (a *Access) connect(name string, key *Identity, prove nats.SignatureHandler) (*nats.Conn, error) {
 	pinned := &tls.Config{
 		MinVersion: tls.VersionTLS13,
-		// No authority has signed the certificate: it is the one whose hash is known, or none.
+		// No authority signs the certificate: only its hash identifies it.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 || pinOf(state.PeerCertificates[0].Raw) != a.Pin {
@@ -83,16 +83,16 @@ func (a *Access) connect(name string, key *Identity, prove nats.SignatureHandler
 
 func checkTime(c *x509.Certificate) error {
 	if now := time.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return fmt.Errorf("its certificate is of another time, %v to %v: set this machine's clock",
+		return fmt.Errorf("its certificate is valid from %v to %v only: set this machine's clock",
 			c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 	}
 	return nil
 }
 
-// ConnectURL connects to a NATS server that is there, with its user's credentials; none if the file's name is empty.
+// ConnectURL connects to an existing NATS server with the user's credentials; none if the file's name is empty.
 func ConnectURL(url, credentials, name string, key *Identity) (*nats.Conn, error) {
 	all := options(name, key)
-	if strings.HasPrefix(url, "tls://") { // of other schemes the server says whether it wants TLS
+	if strings.HasPrefix(url, "tls://") { // with other schemes the server says whether it wants TLS
 		all = append(all, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	if credentials != "" {
@@ -101,18 +101,18 @@ func ConnectURL(url, credentials, name string, key *Identity) (*nats.Conn, error
 	return nats.Connect(url, all...)
 }
 
-// options are those of every connection. One that is lost is made again, for as long as it takes; who waits for it
-// decides when that is too long.
+// options returns the options of every connection. A lost connection reconnects without a time limit; the caller
+// decides how long to wait.
 func options(name string, key *Identity) []nats.Option {
 	return []nats.Option{
 		nats.Name("pausenet " + name), nats.CustomInboxPrefix(inboxOf(key.public)), nats.IgnoreDiscoveredServers(),
 		nats.NoEcho(),
 		nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(10 * time.Second),
 		nats.PingInterval(10 * time.Second),
-		// else they go to stderr
+		// otherwise they go to stderr
 		nats.RetryOnFailedConnect(false), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
 
-// IsOther says that another server answers than the one of the join string: waiting does not help.
+// IsOther reports whether another server than the join string's answers, so that waiting does not help.
 func IsOther(err error) bool { return errors.Is(err, errPin) }

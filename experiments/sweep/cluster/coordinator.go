@@ -20,80 +20,80 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// Coordinator deals a sweep's points out, and takes what workers make of them.
+// Coordinator gives a sweep's points to workers and receives their results.
 type Coordinator struct {
-	Runner  *sweep.Runner // its Make makes canaries, audits and points that are in dispute, on this machine
+	Runner  *sweep.Runner // its Make makes canaries, audits and disputed points on this machine
 	ID      string
 	Key     *Identity     // signs its answers
-	Private string        // the folder of PrivateFolder
-	Audit   float64       // the share of points that are made here once more, 0 to 1
-	Lease   time.Duration // how long a point is a silent worker's; 0: 30 s
-	Hold    time.Duration // how long a point is one worker's alone, at least; 0: 10 min
-	// Say is told what happens, a line each, from several goroutines.
+	Private string        // folder returned by PrivateFolder
+	Audit   float64       // fraction of points that this machine makes again, 0 to 1
+	Lease   time.Duration // how long a point belongs to a silent worker; 0: 30 s
+	Hold    time.Duration // minimum time for which a point belongs to one worker; 0: 10 min
+	// Say is called with a line for each event, from several goroutines.
 	Say func(line string)
 
 	conn    *nats.Conn
 	n       names
 	audits  sync.WaitGroup
-	making  chan struct{} // points that this machine makes at once
+	making  chan struct{} // points that this machine is making
 	begun   time.Time
-	failure chan error   // this machine's, such as a full disk, that ends the sweep
+	failure chan error   // an error of this machine, such as a full disk, that ends the sweep
 	serving sync.RWMutex // read-locked by each answer
-	closed  bool         // no more requests are answered; under serving
+	closed  bool         // no more requests are answered; guarded by serving
 
 	mu      sync.Mutex
 	points  []point
 	workers map[string]*Worker
 	leases  map[int][]*lease // by point
-	taking  int              // results that are being taken
-	took    []time.Duration  // from giving a point out to its result, in order
-	sets    [2]*canarySet    // the newest first; nil: there is none yet
-	strange int              // lines by sayStrange
+	taking  int              // number of results being received
+	took    []time.Duration  // times from giving out a point to its result, in order
+	sets    [2]*canarySet    // the newest first; nil: not yet made
+	strange int              // lines printed by sayStrange
 	state   *os.File         // see remember
 }
 
-// say prints a line, with texts of workers made safe for a terminal.
+// say prints a line, after making texts of workers safe for a terminal.
 func (c *Coordinator) say(line string) { c.Say(sweep.Printable(line)) }
 
 // fail ends the sweep with an error.
 func (c *Coordinator) fail(err error) {
 	select {
 	case c.failure <- err:
-	default: // it ends already
+	default: // it is already ending
 	}
 }
 
-// point is how far one is. What is in JSON outlives the coordinator.
+// point is the state of a point. The JSON fields survive a restart of the coordinator.
 type point struct {
 	By       string        `json:"by,omitempty"`   // the worker's ID, or own
 	Sums     string        `json:"sums,omitempty"` // SHA-256 of its SHA256SUMS
 	Wall     time.Duration `json:"wall_ns,omitempty"`
 	Audited  bool          `json:"audited,omitempty"`
 	Failures int           `json:"failures,omitempty"`
-	Error    string        `json:"error,omitempty"` // the last one
+	Error    string        `json:"error,omitempty"` // the last error
 	made     bool
-	kept     bool      // it was there before the sweep was served
-	auditing int       // how often it is being made here
-	given    time.Time // when a worker first got it
+	kept     bool      // existed before the sweep was served
+	auditing int       // number of times that this machine is making it
+	given    time.Time // when a worker first received it
 }
 
-// own is the coordinator among workers' IDs.
+// own is the coordinator's ID among workers.
 const own = "coordinator"
 
-// mostFailures is how often a point may fail, on any workers, until no worker gets it any more.
+// mostFailures is the number of failures, on any workers, after which no worker gets a point any more.
 const mostFailures = 3
 
-// ownJobs is how many points the coordinator makes at once: canaries, audits and disputes.
+// ownJobs is the number of points (canaries, audits and disputes) that the coordinator makes at once.
 const ownJobs = 2
 
 const (
-	statusEvery = time.Second            // the status is written
-	lookEvery   = 100 * time.Millisecond // the coordinator looks whether all is over
-	tellEvery   = 10 * time.Second       // it says how far all is
+	statusEvery = time.Second            // interval for writing the status
+	lookEvery   = 100 * time.Millisecond // interval for checking whether the sweep is complete
+	tellEvery   = 10 * time.Second       // interval for printing the progress
 )
 
-// Run makes the points that are not there yet, and returns what all came to, when they are made or ctx is cancelled.
-// What was begun goes on with the next coordinator of the folder.
+// Run makes the missing points, and returns all outcomes when they are made or ctx is cancelled. A later coordinator
+// of the folder continues.
 func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome, error) {
 	c.conn, c.n, c.begun, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
 	c.making = make(chan struct{}, ownJobs)
@@ -117,10 +117,10 @@ func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome
 	return c.outcomes(), err
 }
 
-// Folders in the private one.
+// Folders in the private folder.
 const (
-	ownFolder      = "own"      // what this machine makes
-	incomingFolder = "incoming" // what workers send
+	ownFolder      = "own"      // for points made on this machine
+	incomingFolder = "incoming" // for results from workers
 )
 
 // serve answers workers until all points are made.
@@ -133,15 +133,15 @@ func (c *Coordinator) serve(ctx context.Context) error {
 		c.dismiss(ctx)
 	}
 	for _, s := range subscriptions {
-		_ = s.Unsubscribe() // the connection ends too
+		_ = s.Unsubscribe() // the connection ends, too
 	}
-	c.serving.Lock() // which waits for the answers in progress
+	c.serving.Lock() // waits for answers in progress
 	defer c.serving.Unlock()
 	c.closed = true
 	return err
 }
 
-// watch waits until all points are made, and writes how far they are.
+// watch waits until all points are made, and writes the status.
 func (c *Coordinator) watch(ctx context.Context) error {
 	var written time.Time
 	told, line := time.Now(), ""
@@ -169,7 +169,7 @@ func (c *Coordinator) watch(ctx context.Context) error {
 	return nil
 }
 
-// checkTasks finds out, before any worker asks, whether all points that are to be made can be sent.
+// checkTasks checks, before any worker asks, that all missing points can be sent.
 func (c *Coordinator) checkTasks() error {
 	var missing []int
 	c.mu.Lock()
@@ -187,25 +187,25 @@ func (c *Coordinator) checkTasks() error {
 	return nil
 }
 
-// task returns a point as it is sent to workers.
+// task returns a point in the form that is sent to workers.
 func (c *Coordinator) task(k int) ([]byte, error) {
 	job, err := c.Runner.Job(k).Portable()
 	if err != nil {
 		return nil, err
 	}
-	job.Processors = 0 // the worker knows what it has
+	job.Processors = 0 // the worker sets it
 	data, err := (&task{Point: k, Name: c.Runner.Points[k].Name(), Job: job}).pack()
 	if err != nil {
 		return nil, err
 	}
 	if size, most := int64(base64.StdEncoding.EncodedLen(len(data)))+1024, c.conn.MaxPayload(); size > most {
-		return nil, fmt.Errorf("%s: what it is read from comes to %d bytes, compressed, and the server takes %d: use --shard",
+		return nil, fmt.Errorf("%s: its files take %d bytes, compressed, but the server accepts only %d: use --shard",
 			c.Runner.Points[k].Name(), size, most)
 	}
 	return data, nil
 }
 
-// over says that no point is waited for, nor an audit.
+// over reports whether no point or audit is pending.
 func (c *Coordinator) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func (c *Coordinator) over() bool {
 	return true
 }
 
-// outcomes are what the points came to.
+// outcomes returns the outcomes of the points.
 func (c *Coordinator) outcomes() []sweep.Outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,8 +245,8 @@ func (c *Coordinator) outcomes() []sweep.Outcome {
 	return all
 }
 
-// make makes a job on this machine, in a folder of its own, and returns its sums. The folder is there until the next is
-// made under the name.
+// make makes a job on this machine in its own folder, and returns its sums. The folder exists until the next job with
+// the same name.
 func (c *Coordinator) make(ctx context.Context, name string, job *sweep.Job) (directory, sums string, err error) {
 	c.making <- struct{}{}
 	defer func() { <-c.making }()
@@ -264,7 +264,7 @@ func (c *Coordinator) make(ctx context.Context, name string, job *sweep.Job) (di
 	return mine.Directory, sums, err
 }
 
-// sumsOf returns the SHA-256 of a run's SHA256SUMS, if all files are as these say.
+// sumsOf returns the SHA-256 of a run's SHA256SUMS, if all files match these.
 func sumsOf(directory string) (string, error) {
 	if err := rundir.CheckSums(directory); err != nil {
 		return "", err
@@ -281,8 +281,8 @@ func sumsOf(directory string) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// chosen says whether a point is to be audited. It is chance to whoever does not know the sweep's secrets, and the same
-// after a restart.
+// chosen reports whether to audit a point. It looks random without the sweep's secrets, and is the same after a
+// restart.
 func (c *Coordinator) chosen(k int) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "audit %s %s %d", c.ID, c.auditSeed(), k))
 	return float64(binary.BigEndian.Uint64(sum[:8])) < c.Audit*math.MaxUint64

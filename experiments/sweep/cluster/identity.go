@@ -7,14 +7,14 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Identity is a key pair. Each worker makes one as it starts and signs its requests with it; the coordinator keeps one
-// for the whole sweep and signs its answers, and so its tasks.
+// Identity is a key pair. Each worker creates one at its start and signs its requests with it. The coordinator keeps
+// one for the whole sweep and signs its answers and tasks.
 type Identity struct {
 	pair   nkeys.KeyPair
 	public string
 }
 
-// NewIdentity makes a key pair.
+// NewIdentity creates a key pair.
 func NewIdentity() (*Identity, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -40,8 +40,8 @@ func identityOf(pair nkeys.KeyPair) (*Identity, error) {
 // Public returns the public key.
 func (i *Identity) Public() string { return i.public }
 
-// signedPart is what a signature covers. The context is a request's subject, or the signature of the request that an
-// answer is to, so that a message says nothing anywhere else.
+// signedPart returns the bytes that a signature covers. The context is a request's subject, or the signature of the
+// request that is answered, so that a message is invalid in another place.
 func signedPart(context string, body []byte) []byte { return append([]byte(context+"\x00"), body...) }
 
 // seal returns a message: the signature, then the body.
@@ -50,10 +50,10 @@ func (i *Identity) seal(context string, body []byte) ([]byte, error) {
 	return append(signature, body...), err
 }
 
-// errSeal says that a message has no valid signature.
+// errSeal reports a message without a valid signature.
 var errSeal = errors.New("the signature does not match")
 
-// unseal checks that the key has signed a message in the context, and returns the body.
+// unseal checks the key's signature of a message in the context, and returns the body.
 func unseal(key, context string, message []byte) (body []byte, err error) {
 	if len(message) < ed25519.SignatureSize {
 		return nil, errSeal

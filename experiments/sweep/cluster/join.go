@@ -23,13 +23,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// canaryScenario is what canaries are of: a run of some 20 ms of processor time.
+// canaryScenario is the scenario of canaries, a run of some 20 ms of processor time.
 const canaryScenario = "incast"
 
-// mostCanaries is how many congestion controls a worker's canaries are under, at most.
+// mostCanaries limits the congestion controls among a worker's canaries.
 const mostCanaries = 4
 
-// idPattern is what a worker may be called.
+// idPattern matches valid IDs of workers.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$`)
 
 // listen answers workers.
@@ -51,7 +51,7 @@ func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) 
 // answerer returns the answer to a request that a key has signed.
 type answerer func(ctx context.Context, key string, body []byte) any
 
-// decoded is an answerer of requests in JSON.
+// decoded returns an answerer of requests in JSON.
 func decoded[Q any](answer func(ctx context.Context, key string, q *Q) any) answerer {
 	return func(ctx context.Context, key string, body []byte) any {
 		q := new(Q)
@@ -62,8 +62,8 @@ func decoded[Q any](answer func(ctx context.Context, key string, q *Q) any) answ
 	}
 }
 
-// respond answers a request into the inbox of the key that has signed it, and nowhere else: the coordinator may publish
-// where a worker may not.
+// respond answers a request only into the inbox of the key that signed it, because the coordinator may publish where a
+// worker may not.
 func (c *Coordinator) respond(ctx context.Context, m *nats.Msg, answer answerer) {
 	c.serving.RLock()
 	defer c.serving.RUnlock()
@@ -72,31 +72,31 @@ func (c *Coordinator) respond(ctx context.Context, m *nats.Msg, answer answerer)
 	if c.closed || err != nil || len(body) < nonceSize || !strings.HasPrefix(m.Reply, inboxOf(key)+".") {
 		return
 	}
-	data, _ := json.Marshal(answer(ctx, key, body[nonceSize:])) // of texts and numbers
+	data, _ := json.Marshal(answer(ctx, key, body[nonceSize:])) // only texts and numbers, so it cannot fail
 	if data, err = c.Key.seal(string(m.Data[:ed25519.SignatureSize]), data); err == nil {
-		_ = m.Respond(data) // who has not heard asks again
+		_ = m.Respond(data) // a worker without an answer asks again
 	}
 }
 
-// mostWorkers bounds the workers that a sweep has at once.
+// mostWorkers limits the concurrent workers of a sweep.
 const mostWorkers = 1024
 
-// admit says why a worker cannot join; empty: nothing keeps it. The caller has locked mu.
+// admit returns the reason why a worker cannot join; empty: it can. The caller has locked mu.
 func (c *Coordinator) admit(id, key string) string {
 	switch w := c.workers[id]; {
 	case !idPattern.MatchString(id) || id == own:
-		return "a worker's name is letters, digits, _ and -"
+		return "use only letters, digits, _ and - in the worker's name"
 	case w != nil && w.Key != key:
 		return "another worker has this name"
 	case w != nil && w.Out != "":
 		return "it is shut out: " + w.Out
 	case w == nil && len(c.workers) >= mostWorkers && !c.evict():
-		return fmt.Sprintf("%d workers have joined, and there cannot be more", mostWorkers)
+		return fmt.Sprintf("the sweep already has %d workers, its maximum", mostWorkers)
 	}
 	return ""
 }
 
-// evict forgets a worker that has made nothing and is silent, if there is one. The caller has locked mu.
+// evict forgets a silent worker that has made nothing, if there is one. The caller has locked mu.
 func (c *Coordinator) evict() bool {
 	for id, w := range c.workers {
 		if w.Points == 0 && time.Since(w.Seen) > away {
@@ -108,8 +108,8 @@ func (c *Coordinator) evict() bool {
 	return false
 }
 
-// mostStrange bounds the lines about what no worker does that keeps to the protocol: whoever has the join string can
-// ask without end.
+// mostStrange limits the lines about workers that violate the protocol, because anyone with the join string can send
+// any number of requests.
 const mostStrange = 100
 
 // sayStrange prints such a line. The caller has locked mu.
@@ -134,16 +134,16 @@ func (c *Coordinator) join(ctx context.Context, key string, h *hello) any {
 	}
 	set, err := c.canarySet(ctx)
 	if err != nil {
-		return &welcome{Refused: "there is no canary for it: " + err.Error()}
+		return &welcome{Refused: "no canary can be made: " + err.Error()}
 	}
 	return &welcome{Set: set.name, Canaries: set.jobs}
 }
 
-// unlike says what keeps a worker from making the sweep's points; empty: nothing does.
+// unlike returns the reason why a worker cannot make the sweep's points; empty: it can.
 func (c *Coordinator) unlike(h *hello) string {
 	switch {
 	case h.Version != c.Runner.Version:
-		return fmt.Sprintf("it is pausenet %.100q, and the coordinator is %q", h.Version, c.Runner.Version)
+		return fmt.Sprintf("it runs pausenet %.100q, but the coordinator runs %q", h.Version, c.Runner.Version)
 	case h.Build != c.Runner.Build:
 		return fmt.Sprintf("it is another build of pausenet %s (%.16q, not %q): copy the coordinator's program", h.Version,
 			h.Build, c.Runner.Build)
@@ -151,16 +151,16 @@ func (c *Coordinator) unlike(h *hello) string {
 	return ""
 }
 
-// canaryLife is how long workers get the same canaries. Those before them are good for as long again.
+// canaryLife is how long new workers get the same canaries. The previous set remains valid for as long again.
 const canaryLife = 5 * time.Minute
 
-// canarySet is a set of canaries and what they come to. All workers that join within canaryLife get the same, so that
-// many that join cost the coordinator no more than one.
+// canarySet is a set of canaries and their sums. All workers that join within canaryLife share it, so that many
+// workers cost the coordinator no more than one.
 type canarySet struct {
 	name  string
 	jobs  []*sweep.Job
 	begun time.Time
-	ready chan struct{} // closed when sums is there
+	ready chan struct{} // closed when sums are available
 	sums  []string      // nil: they could not be made
 }
 
@@ -175,19 +175,19 @@ func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
 	}
 	set := &canarySet{name: rand.Text(), jobs: jobs, begun: time.Now(), ready: make(chan struct{})}
 	c.sets = [2]*canarySet{set, c.sets[0]}
-	c.audits.Go(func() { // while the worker makes them too
+	c.audits.Go(func() { // while the worker makes them, too
 		defer close(set.ready)
 		sums := make([]string, len(jobs))
 		for i, job := range jobs {
 			directory, sum, err := c.make(ctx, fmt.Sprintf("canary-%s-%d", set.name, i), job)
 			if err != nil {
-				c.say(fmt.Sprintf("the canaries cannot be made: %v", err))
+				c.say(fmt.Sprintf("cannot make the canaries: %v", err))
 				c.mu.Lock()
 				set.begun = time.Time{} // the next worker gets others
 				c.mu.Unlock()
 				return
 			}
-			_ = os.RemoveAll(directory) // all goes in the end
+			_ = os.RemoveAll(directory) // all is removed at the end
 			sums[i] = sum
 		}
 		set.sums = sums
@@ -195,7 +195,7 @@ func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
 	return set, nil
 }
 
-// canaries are short runs under the sweep's congestion controls, with a seed that is new.
+// canaries returns short runs under the sweep's congestion controls, with a new seed.
 func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -225,15 +225,15 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 		})
 	}
 	if len(jobs) == 0 {
-		return nil, errors.New("no congestion control that comes with pausenet")
+		return nil, errors.New("the sweep has no built-in congestion control")
 	}
 	return jobs, nil
 }
 
-// canaryTimeout is how long the coordinator takes for its own canaries until a worker is told to ask again.
+// canaryTimeout is how long the coordinator waits for its own canaries before it asks a worker to retry.
 const canaryTimeout = 20 * time.Second
 
-// prove lets a worker in whose canaries came to the same.
+// prove admits a worker whose canaries match.
 func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
 	sums := c.proven(ctx, p.Set)
 	c.mu.Lock()
@@ -252,7 +252,7 @@ func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
 	}
 	w.Seen = time.Now()
 	if !slices.Equal(sums, p.Sums) {
-		w.Out = "its canaries came to other files than the coordinator's: it computes something else"
+		w.Out = "its canaries differ from the coordinator's files: it computes other results"
 		c.sayStrange(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
 	} else {
 		c.say("worker " + w.ID + " has joined")
@@ -261,7 +261,7 @@ func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
 	return &word{Out: w.Out}
 }
 
-// proven returns what the canaries of a set came to here; nil: there is no such set, or it takes too long.
+// proven returns the coordinator's sums of a set of canaries; nil: there is no such set, or it takes too long.
 func (c *Coordinator) proven(ctx context.Context, name string) []string {
 	c.mu.Lock()
 	i := slices.IndexFunc(c.sets[:], func(s *canarySet) bool { return s != nil && s.name == name })
@@ -288,10 +288,10 @@ func (c *Coordinator) known(id, key string) *Worker {
 	return nil
 }
 
-// mostRunning is how many points a worker may make at once.
+// mostRunning limits the points that a worker may make at once.
 const mostRunning = 256
 
-// hear takes a worker's sign of life.
+// hear processes a worker's sign of life.
 func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 	over := c.over()
 	c.mu.Lock()
@@ -317,9 +317,9 @@ func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 	return &word{Over: over}
 }
 
-// dismiss waits until the workers that are there have heard that all is over.
+// dismiss waits until the active workers know that the sweep is complete.
 func (c *Coordinator) dismiss(ctx context.Context) {
-	_ = c.conn.Publish(c.n.subject(newsOf), nil) // else they ask in a moment
+	_ = c.conn.Publish(c.n.subject(newsOf), nil) // otherwise they ask in a moment
 	for deadline := time.Now().Add(2 * signEvery); time.Now().Before(deadline) &&
 		ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		waits := false
@@ -334,7 +334,7 @@ func (c *Coordinator) dismiss(ctx context.Context) {
 	}
 }
 
-// auditSeed is a secret of the coordinator's by which audits are chosen.
+// auditSeed returns the coordinator's secret for choosing audits.
 func (c *Coordinator) auditSeed() string {
 	path := filepath.Join(c.Private, "audit")
 	data, err := os.ReadFile(path)

@@ -16,35 +16,35 @@ import (
 	"time"
 )
 
-// lease is a point that a worker makes, and what it has sent of the result. A worker's point may be another one's too:
-// one that is slow, or was silent for a while.
+// lease is a point that a worker makes, with the part of the result that it has sent. Another worker may have a lease
+// of the same point if this one is slow or was silent.
 type lease struct {
 	worker *Worker
 	point  int
 	began  time.Time
-	heard  time.Time // of the worker
-	taking bool      // its result is being taken
+	heard  time.Time // last message of the worker
+	taking bool      // its result is being received
 
 	mu   sync.Mutex // of the archive
-	path string     // of the archive; it need not be there yet
-	have int64      // its size, in bytes; -1: nothing more is taken
+	path string     // of the archive, which may not exist yet
+	have int64      // its size in bytes; -1: no more is accepted
 }
 
 const (
-	leaseTime = 30 * time.Second // a point is a silent worker's
-	leaseKept = 10               // after so many of these it is forgotten what the worker had
+	leaseTime = 30 * time.Second // how long a point belongs to a silent worker
+	leaseKept = 10               // after this many lease times, the worker's leases are dropped
 
-	holdTime  = 10 * time.Minute // a point is one worker's alone, at least,
-	holdTimes = 10               // and for so many times as long as half of the points took
+	holdTime  = 10 * time.Minute // minimum time for which a point belongs to one worker
+	holdTimes = 10               // and as a multiple of the median time of points
 )
 
-// live says that a lease's worker may still be making the point.
+// live reports whether a lease's worker may still be making the point.
 func (c *Coordinator) live(l *lease, now time.Time) bool {
 	return l.taking || now.Sub(l.heard) < cmp.Or(c.Lease, leaseTime)
 }
 
-// overdue says that a point was given out so long ago that any other worker may have it too. A worker cannot keep a
-// point by being slow.
+// overdue reports whether a point was given out so long ago that other workers may have it, too. So a slow worker
+// cannot hold a point.
 func (c *Coordinator) overdue(k int, now time.Time) bool {
 	hold := cmp.Or(c.Hold, holdTime)
 	if n := len(c.took); n > 0 {
@@ -78,7 +78,7 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 	return &word{Task: task}
 }
 
-// choose returns a point that nobody makes, else one that is overdue, of these one that the fewest make; -1: there is
+// choose returns a point that no worker is making, or otherwise an overdue point with the fewest leases; -1: there is
 // none. The caller has locked mu.
 func (c *Coordinator) choose(w *Worker, now time.Time) int {
 	late, fewest := -1, 0
@@ -104,8 +104,8 @@ func (c *Coordinator) choose(w *Worker, now time.Time) int {
 	return late
 }
 
-// leaseOf returns a worker's lease of a point. If it has none, it gets one: the coordinator before this one may have
-// given it the point. nil: there is no such point, or it is made. The caller has locked mu.
+// leaseOf returns a worker's lease of a point, or a new one, because an earlier coordinator may have given it the
+// point. nil: there is no such point, or it is complete. The caller has locked mu.
 func (c *Coordinator) leaseOf(k int, w *Worker) *lease {
 	if k < 0 || k >= len(c.points) {
 		return nil
@@ -128,19 +128,19 @@ func (c *Coordinator) leaseOf(k int, w *Worker) *lease {
 	return l
 }
 
-// drop ends a lease, and removes what was sent of its result. The caller has locked mu.
+// drop ends a lease and removes its partial result. The caller has locked mu.
 func (c *Coordinator) drop(l *lease) {
 	c.leases[l.point] = slices.DeleteFunc(c.leases[l.point], func(other *lease) bool { return other == l })
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = os.Remove(l.path) // all goes in the end
+	_ = os.Remove(l.path) // all is removed at the end
 	l.have = -1
 }
 
-// release drops what a worker has. The caller has locked mu.
+// release drops a worker's leases. The caller has locked mu.
 func (c *Coordinator) release(w *Worker) { c.dropAll(func(l *lease) bool { return l.worker == w }) }
 
-// forget drops what workers had that are gone for long.
+// forget drops the leases of workers that have been silent for long.
 func (c *Coordinator) forget(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *Coordinator) dropAll(which func(*lease) bool) {
 	}
 }
 
-// piece takes a piece of a result's archive, and says how much of the archive has arrived.
+// piece receives a piece of a result's archive, and returns how much of the archive has arrived.
 func (c *Coordinator) piece(_ context.Context, key string, body []byte) any {
 	if len(body) < pieceHeader {
 		return &word{Unknown: true}
@@ -181,7 +181,7 @@ func (c *Coordinator) piece(_ context.Context, key string, body []byte) any {
 	}
 	have, err := l.add(at, body[pieceHeader:])
 	if err != nil {
-		c.fail(fmt.Errorf("write a result: %w", err))
+		c.fail(fmt.Errorf("cannot write a result: %w", err))
 	}
 	return &word{Have: have, Unwanted: have < 0}
 }
@@ -205,7 +205,7 @@ func (l *lease) add(at int64, data []byte) (int64, error) {
 	return l.have, err
 }
 
-// check compares the archive with what its worker has signed. One that is not the same is to be sent again.
+// check compares the archive with its worker's signed sum. If they differ, the worker must send it again.
 func (l *lease) check(r *result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,13 +213,13 @@ func (l *lease) check(r *result) error {
 	f, err := os.Open(l.path)
 	if err == nil {
 		_, err = io.Copy(sum, f)
-		_ = f.Close() // it was read
+		_ = f.Close() // it was only read
 	}
 	if err != nil || l.have != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.Sum {
 		l.have = 0
-		_ = os.Remove(l.path) // what is there is no good
+		_ = os.Remove(l.path) // the archive is invalid
 		return fmt.Errorf("the archive of %d bytes has not arrived whole", r.Size)
 	}
-	l.have = -1 // nothing more is taken
+	l.have = -1 // no more is accepted
 	return nil
 }

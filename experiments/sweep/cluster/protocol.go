@@ -12,17 +12,17 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// names are the subjects of a sweep, by its ID.
+// names holds the subjects of a sweep, by its ID.
 type names string
 
 func (n names) subject(what string) string { return "pausenet." + string(n) + "." + what }
 
-// request is the subject of a worker's requests of one kind. Each worker has its own, by its public key.
+// request returns the subject of a worker's requests of one kind. Each worker has its own, by its public key.
 func (n names) request(what, key string) string { return n.subject(what) + "." + key }
 
-// What a worker may ask for.
+// Kinds of requests of a worker.
 const (
-	askJoin   = "join"   // hello: welcome
+	askJoin   = "join"   // hello, answered by welcome
 	askProof  = "proof"  // proof
 	askSign   = "sign"   // sign
 	askNext   = "next"   // want
@@ -30,10 +30,10 @@ const (
 	askResult = "result" // result
 )
 
-// newsOf is the subject on which the coordinator says that workers should sign at once.
+// newsOf is the subject on which the coordinator asks workers to sign at once.
 const newsOf = "news"
 
-// inboxOf is where a worker is answered.
+// inboxOf returns the subject of answers to a worker.
 func inboxOf(key string) string { return "_INBOX." + key }
 
 // WorkerSubjects returns the subjects that a worker may publish and subscribe to.
@@ -45,36 +45,36 @@ func WorkerSubjects(id, key string) (publish, subscribe []string) {
 	return publish, []string{inboxOf(key) + ".>", n.subject(newsOf)}
 }
 
-// nonceSize is the size of the random bytes that begin a request, in bytes. They make its signature, which the answer
-// is bound to, a new one.
+// nonceSize is the number of random bytes at the start of a request. They make its signature, to which the answer is
+// bound, unique.
 const nonceSize = 16
 
-// hello is what a worker says of itself as it joins.
+// hello describes a worker that joins.
 type hello struct {
 	Worker  string `json:"worker"`
 	Version string `json:"version"`
 	Build   string `json:"build"`
 }
 
-// welcome has the canaries to be made, or says why not.
+// welcome holds the canaries to make, or the reason for a refusal.
 type welcome struct {
-	Set      string       `json:"set,omitempty"` // the canaries' name
+	Set      string       `json:"set,omitempty"` // name of the canaries
 	Canaries []*sweep.Job `json:"canaries,omitempty"`
 	Refused  string       `json:"refused,omitempty"`
 }
 
-// proof is what a worker's canaries came to: the SHA-256 of each one's SHA256SUMS.
+// proof holds the SHA-256 of each canary's SHA256SUMS.
 type proof struct {
 	Worker string   `json:"worker"`
 	Set    string   `json:"set"`
 	Sums   []string `json:"sums"`
 }
 
-// sign is what a worker says every few seconds.
+// sign is a worker's sign of life, sent every few seconds.
 type sign struct {
 	Worker  string `json:"worker"`
 	Running []int  `json:"running"`           // points
-	Leaving bool   `json:"leaving,omitempty"` // it has stopped making them
+	Leaving bool   `json:"leaving,omitempty"` // it makes no more points
 }
 
 // want asks for a point.
@@ -82,44 +82,43 @@ type want struct {
 	Worker string `json:"worker"`
 }
 
-// pieceHeader is the size of what is before a piece, in bytes: the point and the offset in the archive, 8 each, big
+// pieceHeader is the number of bytes before a piece: the point and the offset in the archive, 8 bytes each, big
 // endian.
 const pieceHeader = 16
 
-// pieceSize is the size of the pieces that archives are sent in, in bytes. A NATS server takes messages of 1 MB unless
-// it is told otherwise.
+// pieceSize is the number of bytes of an archive's pieces. By default, a NATS server accepts messages of 1 MB.
 const pieceSize = 512 << 10
 
-// result is what a point came to.
+// result describes the result of a point.
 type result struct {
 	Worker string        `json:"worker"` // its ID
 	Point  int           `json:"point"`
 	Hash   string        `json:"configuration_sha256"`
-	Size   int64         `json:"size,omitempty"`   // of the archive of the point's folder, in bytes
+	Size   int64         `json:"size,omitempty"`   // size of the archive of the point's folder, in bytes
 	Sum    string        `json:"sha256,omitempty"` // of the archive
-	Error  string        `json:"error,omitempty"`  // why it was not made
+	Error  string        `json:"error,omitempty"`  // why it was not made; empty: it was
 	Wall   time.Duration `json:"wall_ns"`
 }
 
 // word is the coordinator's answer.
 type word struct {
-	Unknown  bool   `json:"unknown,omitempty"`  // the worker has to join again
-	Out      string `json:"out,omitempty"`      // it is shut out: why
+	Unknown  bool   `json:"unknown,omitempty"`  // the worker must join again
+	Out      string `json:"out,omitempty"`      // the reason why the worker is excluded
 	Over     bool   `json:"over,omitempty"`     // there are no more points
-	Task     []byte `json:"task,omitempty"`     // compressed JSON of a task; none: there is no point now
-	Have     int64  `json:"have,omitempty"`     // how much of the archive has arrived, in bytes
-	Again    string `json:"again,omitempty"`    // why the archive is to be sent again
-	Unwanted bool   `json:"unwanted,omitempty"` // the point is made
+	Task     []byte `json:"task,omitempty"`     // compressed JSON of a task; none: no point is available now
+	Have     int64  `json:"have,omitempty"`     // bytes of the archive that have arrived
+	Again    string `json:"again,omitempty"`    // the reason to send the archive again
+	Unwanted bool   `json:"unwanted,omitempty"` // the point is already complete
 }
 
-// task is a point that a worker is to make.
+// task is a point for a worker to make.
 type task struct {
 	Point int        `json:"point"`
 	Name  string     `json:"name"`
 	Job   *sweep.Job `json:"job"`
 }
 
-// largestTask bounds what a task unpacks to, in bytes.
+// largestTask limits the unpacked size of a task, in bytes.
 const largestTask = 64 << 20
 
 func (t *task) pack() ([]byte, error) {

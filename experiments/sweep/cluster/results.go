@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// take takes a result: it installs the point, or compares it with what is there.
+// take receives a result: it installs the point, or compares it with the existing one.
 func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 	c.mu.Lock()
 	w := c.known(r.Worker, key)
@@ -43,13 +43,13 @@ func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 	if l.taking = false; answer.Again == "" {
 		c.drop(l)
 	} else {
-		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it is sent again", c.Runner.Points[l.point].Name(), w.ID,
+		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it must send it again", c.Runner.Points[l.point].Name(), w.ID,
 			answer.Again))
 	}
 	return answer
 }
 
-// takeArchive takes a result whose archive has been sent.
+// takeArchive receives a result whose archive has arrived.
 func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *word {
 	if err := l.check(r); err != nil {
 		return &word{Again: err.Error()}
@@ -70,8 +70,8 @@ func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *wor
 	return &word{}
 }
 
-// failed takes note of a point that a worker could not make. After mostFailures the coordinator makes the point itself:
-// workers may lie. The caller has locked mu.
+// failed records that a worker could not make a point. After mostFailures the coordinator makes the point itself,
+// because workers may lie. The caller has locked mu.
 func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	c.drop(l)
 	p, w := &c.points[l.point], l.worker
@@ -89,13 +89,12 @@ func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	}
 }
 
-// badResult is a mistake in what a worker has sent.
+// badResult is an error in a worker's result.
 type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
 
-// receive unpacks the archive of a point's folder and checks the folder: it is of this point, complete, and what its
-// own sums say.
+// receive unpacks the archive of a point's folder and checks that it is this point's, complete, and matches its sums.
 func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err error) {
 	directory = l.path + ".unpacked"
 	archive, err := os.Open(l.path)
@@ -106,7 +105,7 @@ func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err 
 	if err := unpack(archive, r.Size, directory); err != nil {
 		var full *fs.PathError
 		if errors.As(err, &full) {
-			return directory, "", fmt.Errorf("write a result: %w", err)
+			return directory, "", fmt.Errorf("cannot write a result: %w", err)
 		}
 		return directory, "", &badResult{err}
 	}
@@ -125,13 +124,13 @@ func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err 
 	return directory, sums, nil
 }
 
-// settle installs a result, or compares it with the one that is there.
+// settle installs a result, or compares it with the existing one.
 func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory, sums string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, w := &c.points[l.point], l.worker
 	switch {
-	case w.Out != "": // meanwhile
+	case w.Out != "": // in the meantime
 		return nil
 	case p.made:
 		if w.Twice++; p.Sums != sums {
@@ -142,7 +141,7 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 	took := time.Since(l.began)
 	auditing, given := p.auditing, p.given
 	*p = point{By: w.ID, Sums: sums, Wall: max(r.Wall, 0), auditing: auditing, given: given}
-	c.remember(l.point) // first, so that a folder that is there has its maker, whenever the coordinator is killed
+	c.remember(l.point) // first, so that an existing folder always has its maker, even if the coordinator is killed
 	if err := c.install(l.point, directory); err != nil {
 		return err
 	}
@@ -157,24 +156,25 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 	return nil
 }
 
-// install puts a point's folder into the sweep's. The caller has locked mu.
+// install moves a point's folder into the sweep's. The caller has locked mu.
 func (c *Coordinator) install(k int, from string) error {
 	job := c.Runner.Job(k)
 	if err := sweep.CopyRun(from, c.Runner.Within,
 		filepath.Join(c.Runner.Points[k].Folder, job.Controller)); err != nil {
-		return fmt.Errorf("write %s: %w", c.Runner.Points[k].Name(), err)
+		return fmt.Errorf("cannot write %s: %w", c.Runner.Points[k].Name(), err)
 	}
 	return nil
 }
 
-// maybeAudit makes a point here once more, if it is chosen. The caller has locked mu.
+// maybeAudit makes a point again on this machine, if it is chosen. The caller has locked mu.
 func (c *Coordinator) maybeAudit(ctx context.Context, k int) {
 	if p := &c.points[k]; p.made && !p.kept && !p.Audited && p.auditing == 0 && p.By != own && c.chosen(k) {
 		c.makeHere(ctx, k, map[string]string{p.By: p.Sums})
 	}
 }
 
-// makeHere starts to make a point here, and compares it with what workers have sent. The caller has locked mu.
+// makeHere starts to make a point on this machine, and compares it with the workers' results. The caller has locked
+// mu.
 func (c *Coordinator) makeHere(ctx context.Context, k int, came map[string]string) {
 	c.points[k].auditing++
 	c.audits.Go(func() {
@@ -183,12 +183,12 @@ func (c *Coordinator) makeHere(ctx context.Context, k int, came map[string]strin
 		defer c.mu.Unlock()
 		c.points[k].auditing--
 		if err != nil && ctx.Err() == nil {
-			c.say(fmt.Sprintf("%s could not be made here: %v", c.Runner.Points[k].Name(), err))
+			c.say(fmt.Sprintf("cannot make %s on this machine: %v", c.Runner.Points[k].Name(), err))
 		}
 	})
 }
 
-// dispute makes a point here, and shuts out who has come to something else.
+// dispute makes a point on this machine, and excludes workers with another result.
 func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string) error {
 	name := c.Runner.Points[k].Name()
 	directory, sums, err := c.make(ctx, fmt.Sprintf("point-%d", k), c.Runner.Job(k))
@@ -198,7 +198,7 @@ func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string
 	defer os.RemoveAll(directory)
 	for id, theirs := range came {
 		if theirs != sums && id != own {
-			c.shutOut(id, fmt.Sprintf("%s comes to other files here than with it", name))
+			c.shutOut(id, fmt.Sprintf("its result of %s differs from the coordinator's", name))
 		}
 	}
 	c.mu.Lock()
@@ -218,7 +218,7 @@ func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string
 	return nil
 }
 
-// shutOut takes no more of a worker, and has all that it has made be made again.
+// shutOut excludes a worker, and schedules all its points again.
 func (c *Coordinator) shutOut(id, why string) {
 	c.mu.Lock()
 	w := c.workers[id]
@@ -241,11 +241,11 @@ func (c *Coordinator) shutOut(id, why string) {
 	}
 	c.rememberWorker(w)
 	c.mu.Unlock()
-	_ = c.conn.Publish(c.n.subject(newsOf), nil) // else it asks in a moment
+	_ = c.conn.Publish(c.n.subject(newsOf), nil) // otherwise it asks in a moment
 	c.say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, again))
 }
 
-// discard takes a point's results for none. The caller has locked mu.
+// discard drops a point's results. The caller has locked mu.
 func (c *Coordinator) discard(k int) error {
 	folder, err := files.OpenFolder(c.Runner.Within, c.Runner.Job(k).Directory)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Secrets are a coordinator's, made for one sweep and kept in a file of the user's alone, so that a coordinator that
-// begins again is the same one to its workers.
+// Secrets holds a coordinator's secrets, created for one sweep and kept in a file that only the user can read, so that
+// workers recognise a restarted coordinator.
 type Secrets struct {
 	Port        int    `json:"port"`
 	Coordinator string `json:"coordinator_seed"`
@@ -36,14 +36,14 @@ type Secrets struct {
 
 const (
 	secretsFile = "secrets.json"
-	// JoinFile has the join string.
+	// JoinFile is the name of the file with the join string.
 	JoinFile = "join"
 )
 
 // certificateLife is longer than any sweep.
 const certificateLife = 5 * 365 * 24 * time.Hour
 
-// PrivateFolder is the folder below a sweep's of which nobody else sees anything. It is made.
+// PrivateFolder creates and returns the folder below a sweep's that only the user can read.
 func PrivateFolder(directory string) (string, error) {
 	path := filepath.Join(directory, ".cluster")
 	if err := os.MkdirAll(directory, 0o755); err != nil {
@@ -57,13 +57,13 @@ func PrivateFolder(directory string) (string, error) {
 		return "", err
 	}
 	if err := files.CheckPrivate(path); !info.IsDir() || err != nil {
-		return "", fmt.Errorf("%s is not a folder of yours alone (%v): remove it, or choose another folder with --out", path,
+		return "", fmt.Errorf("other users can access %s (%v): remove it, or choose another folder with --out", path,
 			cmp.Or(err, fmt.Errorf("%v", info.Mode())))
 	}
 	return path, nil
 }
 
-// LoadSecrets reads a coordinator's secrets, or makes them.
+// LoadSecrets reads a coordinator's secrets, or creates them.
 func LoadSecrets(private string) (*Secrets, error) {
 	path := filepath.Join(private, secretsFile)
 	data, err := os.ReadFile(path)
@@ -113,7 +113,7 @@ func newSecrets() (*Secrets, error) {
 	return s, err
 }
 
-// Save writes the secrets for the user alone.
+// Save writes the secrets to a file that only the user can read.
 func (s *Secrets) Save(private string) error {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *Secrets) Save(private string) error {
 	return writePrivate(private, secretsFile, data)
 }
 
-// Access returns what workers need to reach the coordinator at the addresses, and writes it as a join string, for the
-// user alone.
+// Access returns what workers need to connect to the coordinator at the addresses, and writes it as a join string that
+// only the user can read.
 func (s *Secrets) Access(private, id string, addresses []string) (*Access, error) {
 	key, err := s.Identity()
 	if err != nil {
@@ -133,9 +133,9 @@ func (s *Secrets) Access(private, id string, addresses []string) (*Access, error
 	return a, writePrivate(private, JoinFile, []byte(a.Join()+"\n"))
 }
 
-// writePrivate writes a file for the user alone, whole or not at all.
+// writePrivate writes a file that only the user can read, completely or not at all.
 func writePrivate(folder, name string, data []byte) error {
-	f, err := os.CreateTemp(folder, "."+name) // which nobody else may read
+	f, err := os.CreateTemp(folder, "."+name) // only the user can read it
 	if err != nil {
 		return err
 	}
@@ -144,18 +144,18 @@ func writePrivate(folder, name string, data []byte) error {
 		err = os.Rename(f.Name(), filepath.Join(folder, name))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what was there is there still
+		_ = os.Remove(f.Name()) // the earlier file remains
 	}
 	return err
 }
 
-// TLS is the server's certificate with its key.
+// TLS returns the server's certificate with its key.
 func (s *Secrets) TLS() (tls.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(s.Key)
 	return tls.Certificate{Certificate: [][]byte{s.Certificate}, PrivateKey: key}, err
 }
 
-// Pin is the SHA-256 of the server's certificate.
+// Pin returns the SHA-256 of the server's certificate.
 func (s *Secrets) Pin() string { return pinOf(s.Certificate) }
 
 func pinOf(certificate []byte) string {

@@ -11,21 +11,21 @@ import (
 	"path/filepath"
 )
 
-// stateFile has what outlives the coordinator: a line of JSON for each change, of which the last counts.
+// stateFile is the name of the file with the state that survives a restart: a JSON line for each change, the last of
+// which counts.
 const stateFile = "state.jsonl"
 
-// entry is a line of the state: a point's, or a worker's.
+// entry is a line of the state: a point's or a worker's.
 type entry struct {
 	Point  int     `json:"point"`
 	State  *point  `json:"state,omitempty"`
 	Worker *Worker `json:"worker,omitempty"`
 }
 
-// load reads what an earlier coordinator of the sweep has left, and makes a file of it that has each point and worker
-// once.
+// load reads the state of an earlier coordinator of the sweep, and writes a file with each point and worker once.
 func (c *Coordinator) load(ctx context.Context) error {
 	c.points = make([]point, len(c.Runner.Points))
-	if err := os.RemoveAll(filepath.Join(c.Private, incomingFolder)); err != nil { // what was sent in part
+	if err := os.RemoveAll(filepath.Join(c.Private, incomingFolder)); err != nil { // partial results
 		return err
 	}
 	if err := os.Mkdir(filepath.Join(c.Private, incomingFolder), 0o700); err != nil {
@@ -33,12 +33,12 @@ func (c *Coordinator) load(ctx context.Context) error {
 	}
 	unreadable, err := c.readState()
 	if err != nil {
-		return fmt.Errorf("read the state: %w", err)
+		return fmt.Errorf("cannot read the state: %w", err)
 	}
 	if err := c.openState(); err != nil {
-		return fmt.Errorf("write the state: %w", err)
+		return fmt.Errorf("cannot write the state: %w", err)
 	}
-	c.mu.Lock() // audits begin
+	c.mu.Lock() // audits start
 	defer c.mu.Unlock()
 	for k := range c.points {
 		p, job := &c.points[k], c.Runner.Job(k)
@@ -46,7 +46,7 @@ func (c *Coordinator) load(ctx context.Context) error {
 			p.By, p.Sums, p.Audited = "", "", false
 			continue
 		}
-		if p.By == "" && unreadable > 0 { // perhaps it is by a worker that was shut out
+		if p.By == "" && unreadable > 0 { // it may come from an excluded worker
 			if err := c.discard(k); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (c *Coordinator) load(ctx context.Context) error {
 	return nil
 }
 
-// readState reads the state's lines, and returns how many it cannot read.
+// readState reads the lines of the state, and returns the number of unreadable ones.
 func (c *Coordinator) readState() (unreadable int, err error) {
 	data, err := os.ReadFile(filepath.Join(c.Private, stateFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -81,12 +81,12 @@ func (c *Coordinator) readState() (unreadable int, err error) {
 		}
 	}
 	if unreadable > 0 {
-		c.say(fmt.Sprintf("%s: lines that cannot be read: %d; points without a line are made again", stateFile, unreadable))
+		c.say(fmt.Sprintf("%s: %d unreadable lines; points without a line are made again", stateFile, unreadable))
 	}
 	return unreadable, nil
 }
 
-// openState writes the state afresh and opens it for what comes.
+// openState writes the state anew and opens it for changes.
 func (c *Coordinator) openState() error {
 	var all bytes.Buffer
 	for k := range c.points {
@@ -106,18 +106,18 @@ func (c *Coordinator) openState() error {
 }
 
 func (e *entry) line() []byte {
-	data, _ := json.Marshal(e) // of texts and numbers
+	data, _ := json.Marshal(e) // only texts and numbers, so it cannot fail
 	return append(data, '\n')
 }
 
-// remember keeps a point's state for a coordinator after this one. The caller has locked mu.
+// remember stores a point's state for a later coordinator. The caller has locked mu.
 func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: &c.points[k]}) }
 
-// rememberWorker keeps a worker's state. The caller has locked mu.
+// rememberWorker stores a worker's state. The caller has locked mu.
 func (c *Coordinator) rememberWorker(w *Worker) { c.keep(&entry{Worker: w}) }
 
 func (c *Coordinator) keep(e *entry) {
 	if _, err := c.state.Write(e.line()); err != nil {
-		c.say("cannot keep the state: " + err.Error())
+		c.say("cannot write the state: " + err.Error())
 	}
 }

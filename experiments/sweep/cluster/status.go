@@ -14,54 +14,54 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Worker is what the coordinator knows of a worker. What is in JSON outlives the coordinator.
+// Worker is the coordinator's state of a worker. The JSON fields survive a restart of the coordinator.
 type Worker struct {
 	ID     string        `json:"id"`
-	Key    string        `json:"key"` // its public nkey, by which it signs what it says
+	Key    string        `json:"key"` // its public nkey, with which it signs messages
 	Joined time.Time     `json:"joined"`
 	Seen   time.Time     `json:"seen"`
-	Points int           `json:"points"` // that it has made
+	Points int           `json:"points"` // number of points that it has made
 	Twice  int           `json:"twice,omitempty"`
 	Failed int           `json:"failed,omitempty"`
 	Wall   time.Duration `json:"wall_ns"`
-	Out    string        `json:"out,omitempty"` // why it is shut out
+	Out    string        `json:"out,omitempty"` // the reason why it is excluded
 
 	running []string
-	told    bool // that all is over
+	told    bool // it knows that the sweep is complete
 }
 
-// Status is how far a sweep is.
+// Status is the progress of a sweep.
 type Status struct {
 	ID      string         `json:"id"`
 	Name    string         `json:"name"`
 	Points  int            `json:"points"`
-	Made    int            `json:"made"` // those that were kept from before are among them
+	Made    int            `json:"made"` // includes points kept from before
 	Kept    int            `json:"kept"`
 	Failed  int            `json:"failed"`
 	Audited int            `json:"audited"`
 	Over    bool           `json:"over"`
-	Begun   time.Time      `json:"begun"` // by the coordinator that is running
+	Begun   time.Time      `json:"begun"` // by the current coordinator
 	Written time.Time      `json:"written"`
 	Rate    float64        `json:"points_per_second"`
 	Left    float64        `json:"seconds_left,omitempty"`
 	Workers []WorkerStatus `json:"workers"`
 }
 
-// WorkerStatus is a worker's part.
+// WorkerStatus is a worker's part of a Status.
 type WorkerStatus struct {
 	ID      string   `json:"id"`
 	Points  int      `json:"points"`
 	Failed  int      `json:"failed,omitempty"`
 	Rate    float64  `json:"points_per_second"`
 	Running []string `json:"running,omitempty"`
-	Silent  float64  `json:"silent_seconds"` // for how long nothing was heard of it
+	Silent  float64  `json:"silent_seconds"` // time since its last message
 	Out     string   `json:"out,omitempty"`
 }
 
-// away is for how long a worker may be silent before it is said.
+// away is the silence after which a worker is shown as away.
 const away = 3 * signEvery
 
-// Status says how far the sweep is.
+// Status returns the progress of the sweep.
 func (c *Coordinator) Status() *Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *Coordinator) Status() *Status {
 	return s
 }
 
-// Line is the status in a line.
+// Line returns the status in one line.
 func (s *Status) Line() string {
 	there := 0
 	for i := range s.Workers {
@@ -148,7 +148,7 @@ func (s *Status) Describe(w io.Writer) error {
 	return t.Flush()
 }
 
-// statusFile has the status, for sweep status.
+// statusFile is the name of the file with the status, for sweep status.
 const statusFile = "status.json"
 
 func (c *Coordinator) writeStatus(over bool) {
@@ -163,7 +163,7 @@ func (c *Coordinator) writeStatus(over bool) {
 	}
 }
 
-// ReadStatus reads the status of a sweep's folder, as its coordinator wrote it last.
+// ReadStatus reads the last status in a sweep's folder.
 func ReadStatus(directory string) (*Status, error) {
 	data, err := files.Read(filepath.Join(directory, ".cluster", statusFile),
 		files.Kind{Name: "a sweep's status", Most: 16 << 20, Plain: true})

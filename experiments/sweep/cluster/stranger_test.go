@@ -69,7 +69,7 @@ func TestStranger(t *testing.T) {
 	defer func() { other.stop(); <-other.ended }()
 	led := *s.access
 	led.Addresses = other.access.Addresses
-	if _, err := led.Connect("led", key); err == nil || !strings.Contains(err.Error(), "not the one of the join string") {
+	if _, err := led.Connect("led", key); err == nil || !strings.Contains(err.Error(), "differs from the join string") {
 		t.Errorf("a server of another certificate: %v", err)
 	}
 	wrong := *s.access
@@ -286,7 +286,7 @@ func TestPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := cluster.PrivateFolder(s.dir); err == nil ||
-		!strings.Contains(err.Error(), "not a folder of yours alone") {
+		!strings.Contains(err.Error(), "other users can access") {
 		t.Error(err)
 	}
 }

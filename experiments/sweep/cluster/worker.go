@@ -27,21 +27,21 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// Hand makes points for a coordinator.
+// Hand is a worker: it makes points for a coordinator.
 type Hand struct {
-	Name        string    // for people; an ID is made of it
-	Key         *Identity // its own, with which it is connected
-	ID          string    // the sweep's
-	Coordinator string    // the coordinator's public key: nobody else gives this worker points
-	Jobs        int       // points at the same time
+	Name        string    // for people; its ID contains it
+	Key         *Identity // its own, with which it connects
+	ID          string    // of the sweep
+	Coordinator string    // the coordinator's public key: the worker accepts points from no one else
+	Jobs        int       // number of concurrent points
 	Processors  int       // of each point, as in runner.Options
-	Directory   string    // of the points that are being made; belongs to the worker
-	// Version and Build are the program's.
+	Directory   string    // for the points in progress; belongs to the worker
+	// Version and Build identify the program.
 	Version, Build string
-	// Timeout is for how long it waits for a coordinator that is away.
+	// Timeout is how long it waits for an absent coordinator.
 	Timeout time.Duration
 	Make    func(ctx context.Context, job *sweep.Job, progress engine.Progress) error
-	// Say is told what happens, a line each, from several goroutines.
+	// Say is called with a line for each event, from several goroutines.
 	Say func(line string)
 
 	conn *nats.Conn
@@ -53,21 +53,21 @@ type Hand struct {
 	running map[string]int // points by folder, until they are sent
 }
 
-// signEvery is how often a worker says that it is there.
+// signEvery is the interval of a worker's signs of life.
 const signEvery = 2 * time.Second
 
 // Reasons for which a worker ends.
 var (
-	// ErrOut says that the coordinator takes no more of this worker.
-	ErrOut = errors.New("the coordinator has shut this worker out")
-	// ErrRefused says that the worker was not let in.
-	ErrRefused = errors.New("the coordinator does not take this worker")
-	// ErrAway says that no coordinator has answered for as long as the worker waits.
-	ErrAway = errors.New("the coordinator is away")
+	// ErrOut reports that the coordinator has excluded this worker.
+	ErrOut = errors.New("the coordinator has excluded this worker")
+	// ErrRefused reports that the coordinator did not admit this worker.
+	ErrRefused = errors.New("the coordinator does not admit this worker")
+	// ErrAway reports that no coordinator answered within the timeout.
+	ErrAway = errors.New("the coordinator does not answer")
 	errOver = errors.New("there are no more points")
 )
 
-// Run makes points until there are none, and says how many it has made.
+// Run makes points until there are none, and returns how many it has made.
 func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
 	h.conn, h.n, h.running = conn, names(h.ID), map[string]int{}
 	h.self = h.Name + "-" + strings.ToLower(h.Key.public[len(h.Key.public)-6:])
@@ -88,7 +88,7 @@ func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
 	return int(h.made.Load()), over(context.Cause(working))
 }
 
-// over is nil of the end that is to be.
+// over returns nil for the regular end.
 func over(err error) error {
 	if errors.Is(err, errOver) {
 		return nil
@@ -96,10 +96,10 @@ func over(err error) error {
 	return err
 }
 
-// answerTimeout is how long the worker waits for an answer until it asks again.
+// answerTimeout is how long the worker waits for an answer before it asks again.
 const answerTimeout = canaryTimeout + 10*time.Second
 
-// ask asks the coordinator something in JSON.
+// ask sends the coordinator a request in JSON.
 func (h *Hand) ask(ctx context.Context, what string, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -108,8 +108,8 @@ func (h *Hand) ask(ctx context.Context, what string, question, answer any) error
 	return h.request(ctx, what, body, answer)
 }
 
-// request sends a request until the coordinator has answered it, for as long as the worker's timeout. An answer that
-// the coordinator has not signed, or that is to another request, counts as none.
+// request sends a request until the coordinator answers, at most for the worker's timeout. It ignores answers to other
+// requests or without the coordinator's signature.
 func (h *Hand) request(ctx context.Context, what string, body []byte, answer any) error {
 	nonce := make([]byte, nonceSize, nonceSize+len(body))
 	if _, err := rand.Read(nonce); err != nil {
@@ -140,7 +140,7 @@ func (h *Hand) request(ctx context.Context, what string, body []byte, answer any
 	}
 }
 
-// askEvery is how often the worker asks for what is not there yet.
+// askEvery is the interval of requests for something that is not yet available.
 const askEvery = time.Second
 
 // rest waits until it is time to ask again, or ctx is cancelled.
@@ -151,7 +151,7 @@ func rest(ctx context.Context) {
 	}
 }
 
-// join proves to the coordinator that this worker computes what it does.
+// join proves to the coordinator that this worker computes the same results.
 func (h *Hand) join(ctx context.Context) error {
 	for {
 		var in welcome
@@ -166,7 +166,7 @@ func (h *Hand) join(ctx context.Context) error {
 		for i, job := range in.Canaries {
 			sums, err := h.canary(ctx, i, job)
 			if err != nil {
-				return fmt.Errorf("make the canary: %w", err)
+				return fmt.Errorf("cannot make the canary: %w", err)
 			}
 			p.Sums = append(p.Sums, sums)
 		}
@@ -196,14 +196,14 @@ func (h *Hand) canary(ctx context.Context, i int, job *sweep.Job) (sums string, 
 	return sums, nil
 }
 
-// stayIn says every few seconds that the worker is there, and returns why it is to end.
+// stayIn sends a sign of life every few seconds, and returns the reason to end.
 func (h *Hand) stayIn(ctx context.Context) error {
-	news := make(chan *nats.Msg, 1) // of several at once one is enough
+	news := make(chan *nats.Msg, 1) // of several at once, one is enough
 	subscription, err := h.conn.ChanSubscribe(h.n.subject(newsOf), news)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = subscription.Unsubscribe() }() // the connection ends too
+	defer func() { _ = subscription.Unsubscribe() }() // the connection ends, too
 	for {
 		h.mu.Lock()
 		s := sign{Worker: h.self, Running: slices.AppendSeq([]int{}, maps.Values(h.running))}
@@ -217,7 +217,7 @@ func (h *Hand) stayIn(ctx context.Context) error {
 			return fmt.Errorf("%w: %s", ErrOut, w.Out)
 		case w.Over:
 			return errOver
-		case w.Unknown: // the state of the sweep is another one's
+		case w.Unknown: // the coordinator has another state of the sweep
 			if err := h.join(ctx); err != nil {
 				return err
 			}
@@ -231,18 +231,18 @@ func (h *Hand) stayIn(ctx context.Context) error {
 	}
 }
 
-// leave says that the worker makes no more points, so that others get what it has at once.
+// leave says that the worker makes no more points, so that others get its points at once.
 func (h *Hand) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer stop()
 	var w word
-	_ = h.ask(ctx, askSign, &sign{Worker: h.self, Leaving: true}, &w) // else they get it after its lease
+	_ = h.ask(ctx, askSign, &sign{Worker: h.self, Leaving: true}, &w) // otherwise they get them after its lease
 }
 
-// leaveTimeout is how long a worker that is to end still sends a result, and says that it ends.
+// leaveTimeout is how long an ending worker tries to send a result and to sign off.
 const leaveTimeout = 5 * time.Second
 
-// work makes points, one after the other. It makes the next one while the last one is sent.
+// work makes one point after the other. It makes the next one while it sends the previous.
 func (h *Hand) work(ctx context.Context, slot int) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -260,7 +260,7 @@ func (h *Hand) work(ctx context.Context, slot int) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			h.Say(fmt.Sprintf("no point: %v", err))
+			h.Say(fmt.Sprintf("cannot get a point: %v", err))
 		}
 		rest(ctx)
 	}
@@ -288,7 +288,7 @@ func (h *Hand) point(ctx context.Context, directory string, t *task) *result {
 	return out
 }
 
-// finish sends what a point came to, and removes its folder.
+// finish sends the result of a point, and removes its folder.
 func (h *Hand) finish(ctx context.Context, directory string, t *task, out *result) {
 	defer func() {
 		if err := os.RemoveAll(directory); err != nil {
@@ -302,7 +302,7 @@ func (h *Hand) finish(ctx context.Context, directory string, t *task, out *resul
 		return
 	}
 	if err := h.send(ctx, directory, out); err != nil {
-		h.Say(fmt.Sprintf("%s could not be sent: %v", t.Name, err))
+		h.Say(fmt.Sprintf("cannot send %s: %v", t.Name, err))
 		return
 	}
 	if out.Error == "" {
@@ -313,13 +313,13 @@ func (h *Hand) finish(ctx context.Context, directory string, t *task, out *resul
 
 var (
 	errUnwanted = errors.New("another worker has made it")
-	errUnsent   = errors.New("the coordinator has not taken it")
+	errUnsent   = errors.New("the coordinator has not accepted it")
 )
 
-// mostSends is how often a result is sent.
+// mostSends limits the attempts to send a result.
 const mostSends = 30
 
-// send sends a point's folder, and what the point came to.
+// send sends a point's folder and result.
 func (h *Hand) send(ctx context.Context, directory string, out *result) error {
 	ctx, stop := outlive(ctx, leaveTimeout)
 	defer stop()
@@ -349,7 +349,7 @@ func (h *Hand) send(ctx context.Context, directory string, out *result) error {
 	}
 }
 
-// sendOnce sends a result's archive, if it has one, and the result.
+// sendOnce sends a result and its archive, if it has one.
 func (h *Hand) sendOnce(ctx context.Context, archive *os.File, out *result) error {
 	buffer := make([]byte, pieceHeader+pieceSize)
 	binary.BigEndian.PutUint64(buffer, uint64(out.Point))
@@ -375,7 +375,7 @@ func (h *Hand) sendOnce(ctx context.Context, archive *os.File, out *result) erro
 	return w.sent()
 }
 
-// sent says whether the coordinator has taken what was sent.
+// sent returns an error if the coordinator has not accepted the result.
 func (w *word) sent() error {
 	switch {
 	case w.Unwanted:
