@@ -10,8 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Bounds of what a spec may ask for, low enough to refuse a slip of the pen before it costs memory. The kernel plane's
-// are lower.
+// Limits on a spec, low enough to reject a mistake before it uses much memory. The kernel plane's are lower.
 const (
 	MaxHosts          = 16384
 	MaxSwitches       = 4096
@@ -19,7 +18,7 @@ const (
 	MaxPortsPerHost   = 64
 	maxWeight         = 64
 	maxBreakout       = 8       // 800G modules have eight lanes
-	maxInterfaces     = 1 << 17 // ports of all hosts: 8 of each of MaxHosts
+	maxInterfaces     = 1 << 17 // ports of all hosts: MaxHosts with 8 ports each
 	maxLinks          = 1 << 19
 
 	minRate  = units.Mbps
@@ -28,21 +27,21 @@ const (
 	minMTU   = 64
 	maxMTU   = maxInterfaceMTU - roceHeaders // queue pairs of programs have path MTUs of up to 4096
 
-	minInterfaceMTU = 1280 // IPv6's least (RFC 8200, section 5)
+	minInterfaceMTU = 1280 // IPv6's minimum (RFC 8200, section 5)
 	maxInterfaceMTU = 9216
 )
 
-// roceHeaders are what a RoCE packet may have beside its payload, with every header an algorithm may add.
+// roceHeaders is the maximum size of a RoCE packet's headers, including those of all congestion controls.
 const roceHeaders = 160
 
-// What a spec gets that says nothing about them.
+// Defaults of a spec.
 const (
 	defaultRate  = 40 * units.Gbps
 	defaultDelay = vtime.Microsecond
 	defaultMTU   = 1000
 )
 
-// Parse resolves the spec in data. The error holds every mistake, each with its place in the file.
+// Parse resolves the spec in data. The error holds every mistake with its position in the file.
 func Parse(filename string, data []byte) (*Plan, error) {
 	report := new(yamlspec.Report)
 	plan := Decode(report.Parse(filename, data), nameOf(filename))
@@ -61,14 +60,14 @@ func Load(path string) (*Plan, error) {
 	return Parse(path, data)
 }
 
-// nameOf is the name of a topology that has none of its own.
+// nameOf returns the default name of a topology.
 func nameOf(filename string) string {
 	base := filepath.Base(filename)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// Decode resolves the spec in v, a part of a larger file perhaps; name is used if the spec has none. Mistakes go to v's
-// report, and the plan is nil then.
+// Decode resolves the spec in v, which may be part of a larger file; name is the default name. It reports mistakes to
+// v's report and returns nil in that case.
 func Decode(v *yamlspec.Value, name string) *Plan {
 	if v == nil {
 		return nil
@@ -78,7 +77,7 @@ func Decode(v *yamlspec.Value, name string) *Plan {
 	d := newDraft(name)
 	d.at = v
 	d.decode(v)
-	// A wrong scalar leaves its default and the rest is still worth checking; what was built from it may not be.
+	// After a wrong scalar, which keeps its default, check the rest, but not what was built from it.
 	sound := report.Count() == before
 	d.check(sound)
 	if report.Count() != before {
@@ -87,30 +86,30 @@ func Decode(v *yamlspec.Value, name string) *Plan {
 	return d.plan()
 }
 
-// cable is what a link is made of.
+// cable holds the properties of a link.
 type cable struct {
 	rate  units.Rate
 	delay vtime.Time
-	mtu   int // of the interfaces at its ends; 0: nothing is said of it
+	mtu   int // of the interfaces at its ends; 0: the default
 }
 
-// draft is a topology whose names are resolved and that nobody has checked yet.
+// draft is a topology with resolved names that has not been checked.
 type draft struct {
 	name, description string
 	framing           Framing
 	mtu               int
-	base              cable // of links that say nothing of their own
+	base              cable // default of links
 	at                *yamlspec.Value
 
 	nodes  []draftNode
 	links  []draftLink
 	byName map[string]int
 
-	defaults *Programs // nil: nothing; of kinds, too
+	defaults *Programs // nil: none, as for kinds
 	kinds    [2]*Programs
 	groups   map[string]*Programs // by name
 	commands []Command
-	learn    bool // Plan.LearnGateway
+	learn    bool // the value of Plan.LearnGateway
 }
 
 func newDraft(name string) *draft {
@@ -124,15 +123,15 @@ type draftNode struct {
 	at     *yamlspec.Value
 	links  []int
 
-	programs *Programs // its own; nil: nothing
-	group    Text      // that it is in; empty: none
+	programs *Programs // its own; nil: none
+	group    Text      // its group; empty: none
 }
 
 type draftLink struct {
 	a, b int
 	cable
-	weight int // 0: 1
-	// breakout is into how many ports a's is broken out, 0: it is not; lane is which of them it is.
+	weight int // 0: the default, 1
+	// breakout is the number of ports into which a's port is split, 0: none; lane is the position of this one.
 	breakout, lane int
 	at             *yamlspec.Value
 }
@@ -196,9 +195,9 @@ func (d *draft) decodeNodes(v *yamlspec.Value) {
 	}
 }
 
-// decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. Each name on one
-// side is cabled to each on the other. With breakout the rate is that of a port of from, whose parts lead to as many of
-// the others.
+// decodeLinks reads one entry of links: {from: H2..H15, to: L2, rate: 40Gbps, delay: 5us, count: 1}. It links each
+// name of from to each of to. With breakout, the rate is that of a port of from, whose parts lead to as many nodes of
+// to.
 func (d *draft) decodeLinks(v *yamlspec.Value) {
 	e := &linkEntry{cable: d.base, count: 1}
 	m := e.keys().Decode(v)
@@ -245,7 +244,7 @@ func (d *draft) decodeLinks(v *yamlspec.Value) {
 	}
 }
 
-// weigh gives a link a weight, of which there is a choice between switches alone.
+// weigh sets a link's weight, which only links between switches may have.
 func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	l := &d.links[link]
 	if weight > 1 && (d.nodes[l.a].kind == Host || d.nodes[l.b].kind == Host) {
@@ -257,9 +256,8 @@ func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	}
 }
 
-// changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. Every link between a name on
-// one side and one on the other has that rate, delay, interfaces' MTU or weight, or several of these, in the place of
-// what made it has it.
+// changeLinks reads one entry of change_links: {from: leaf0, to: spine1, rate: 10Gbps}. It changes the rate, delay,
+// interface MTU or weight of every link between a name of from and a name of to.
 func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	c := &change{at: v, linkEntry: linkEntry{cable: cable{delay: -1}}}
 	m := append(c.endKeys(""), c.changeKeys()...).Decode(v)
@@ -281,8 +279,8 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 	}
 }
 
-// changeLink reads an entry of links where that is a mapping: leaf0-spine1: {rate: 10Gbps}. It is one of change_links,
-// of a link by its name.
+// changeLink reads an entry of links that is a mapping: leaf0-spine1: {rate: 10Gbps}. It changes the link of that
+// name.
 func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Value) {
 	name := key.Raw()
 	if !v.IsMapping() {
@@ -293,7 +291,7 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 	if c.changeKeys().Decode(v); !c.changes() {
 		return
 	}
-	for i := range name { // names of nodes may have a - too
+	for i := range name { // names of nodes may also contain -
 		if name[i] != '-' && name[i] != ':' {
 			continue
 		}
@@ -306,13 +304,13 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 	key.Errorf("no link %q: a mapping under links changes existing links, named by their nodes such as leaf0-spine1; write a list to add links", name)
 }
 
-// change is what a link has in the place of what made it has it. A value of 0, or a negative delay, leaves it as it is.
+// change holds new values for a link. 0, or a negative delay, means no change.
 type change struct {
 	linkEntry
 	at *yamlspec.Value
 }
 
-// changes reports a change without effect.
+// changes reports an entry that changes nothing.
 func (c *change) changes() bool {
 	if v := c.at; !v.Has("rate") && !v.Has("delay") && !v.Has("weight") && !v.Has("interface_mtu") {
 		v.Errorf("this entry changes nothing: give at least one of rate, delay, interface_mtu and weight")
@@ -321,7 +319,7 @@ func (c *change) changes() bool {
 	return true
 }
 
-// change changes all links between two nodes, and says whether there are any.
+// change changes all links between two nodes, and reports whether there are any.
 func (d *draft) change(a, b int, c *change, at *yamlspec.Value, changed map[int]*yamlspec.Value) (found bool) {
 	for _, l := range d.nodes[a].links {
 		link := &d.links[l]
@@ -348,7 +346,7 @@ func (d *draft) change(a, b int, c *change, at *yamlspec.Value, changed map[int]
 	return found
 }
 
-// find is the nodes of the names, -1 for unknown ones, which it reports.
+// find returns the nodes of the names, -1 for an unknown name, which it reports.
 func (d *draft) find(names []yamlspec.Name) []int {
 	found := make([]int, len(names))
 	for i, n := range names {
@@ -370,7 +368,7 @@ func (d *draft) names() []string {
 	return names
 }
 
-// add adds a node; the second of a name is reported.
+// add adds a node, and reports a name that is already used.
 func (d *draft) add(n draftNode) int {
 	if first, ok := d.byName[n.name]; ok {
 		n.at.Errorf("node %q already exists (line %d)", n.name, d.nodes[first].at.Line())

@@ -9,63 +9,64 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Exercise is an exercise as its folder has it.
+// Exercise is an exercise as read from its folder.
 type Exercise struct {
 	Name  string // of its folder
 	Title string
-	Goal  string // what a student can do afterwards, in a sentence
-	// Minutes is how long a student takes; CheckTime how long a check takes on a laptop.
+	Goal  string // what a student learns, in one sentence
+	// Minutes is the time that a student needs; CheckTime is the time that a check takes on a laptop.
 	Minutes   int
 	CheckTime vtime.Time
 
 	Answers []Question
 	Changed []ChangedScenario
-	// Controllers are those of the student's: for each the files that it may be in, of which one is handed in. Runs name
-	// the first.
+	// Controllers lists the student's controllers, each with the names that its file may have. The student submits one
+	// of these files. Runs use the first name.
 	Controllers [][]string
-	Given       []string // files of start/ that are not handed in
+	Given       []string // files of start/ that the student does not submit
 	Runs        []Run
-	Seeds       map[string][]uint64 // of a scenario's runs, by its file; absent: the scenario's own seed
+	Seeds       map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
 	Checks      []Check
-	// Score are the figures whose geometric mean ranks hand-ins, the least first; empty: the exercise is no contest.
+	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
+	// contest.
 	Score []Score
-	// Wrong is what the hand-in in the folder wrong/ comes to.
+	// Wrong is the number of points of the submission in the folder wrong/.
 	Wrong Points
 
 	Files fs.FS // the exercise's folder
 }
 
-// Points are what checks are worth; halves are allowed, in whole hundredths.
+// Points is a number of points, with at most two decimals.
 type Points float64
 
-// Question is a number that a student hands in.
+// Question is a question whose answer is a number.
 type Question struct {
 	Name string
 	Text string
 	Kind measure.Kind
 }
 
-// ChangedScenario is a scenario of start/ that a student hands in changed.
+// ChangedScenario is a scenario of start/ that a student changes and submits.
 type ChangedScenario struct {
 	File string
-	May  []string // paths, as --set has them, at and below which it may differ
+	May  []string // paths, as for --set, below which it may differ
 }
 
-// may says whether a student may change what is at a path.
+// may reports whether a student may change the value at a path.
 func (c *ChangedScenario) may(path string) bool {
 	return slices.ContainsFunc(c.May, func(may string) bool { return path == may || strings.HasPrefix(path, may+".") })
 }
 
-// Run is a run that checks look at.
+// Run is a run that checks use.
 type Run struct {
 	Name     string
-	Scenario string // a file of start/ (then it is the student's) or of scenarios/
+	Scenario string // a file of start/ (the student's) or of scenarios/
 	CC       string // a controller, a variant of the scenario's, or a file of Controllers
-	// With is a changed scenario whose values, where the student may change them, Scenario is run with; empty: none.
+	// With is a changed scenario. Scenario runs with its values at the paths that the student may change; empty: none.
 	With string
 }
 
-// folder is where the run's results go, beside others of its scenario.
+// folder returns the folder of the run's results, next to other runs of its scenario.
 func (r *Run) folder() string {
 	name := strings.TrimSuffix(r.Scenario, ".yaml")
 	if r.With != "" {
@@ -80,35 +81,35 @@ type Score struct {
 	Row measure.PublishedRow
 }
 
-// Check is one thing that a hand-in is required to be.
+// Check is one requirement of a submission.
 type Check struct {
 	Title   string
 	Points  Points
-	Chained bool   // it counts only if the check before it passed
-	Hint    string // is told of a check that failed
+	Chained bool   // counts only if the previous check passes
+	Hint    string // shown if the check fails
 	LookAt  string // what to look at in the report of Run
 
-	Run string // that it is about; empty of an answer that is not a run's figure
+	Run string // the run of the check; empty for an answer that is no figure of a run
 
-	Answer    string           // the answer that is checked; empty: the run is, or a setting
-	Setting   string           // the place of Changed whose value is checked: what a solution may cost
+	Answer    string           // the answer to check; empty: check a run or a setting
+	Setting   string           // the path in Changed whose value is checked, for limits on a solution's cost
 	Changed   string           // a changed scenario
-	Verdict   []measure.Status // that the run may have; empty: Row is checked
-	MostSteps int              // that a call of the run's controller may take on average; 0: Row is checked
+	Verdict   []measure.Status // accepted verdicts of the run; empty: check Row
+	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
 
-	// Row is the run's figure. Its values are in the base unit, or in per cent of RelativeTo, another run.
+	// Row is the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
-	// Least and Most bound it, or the setting; nil: not. An answer is compared with it, or with Is; Tolerance is a part of
-	// that.
+	// Least and Most are bounds of the figure or the setting; nil: none. An answer is compared with the figure, or
+	// with Is; Tolerance is a fraction of it.
 	Least, Most, Is *float64
 	Tolerance       float64
 
 	kindOf  *measure.Kind // of Setting
-	verdict []string      // as it is read
+	verdict []string      // as written
 }
 
-// Total is what all checks are worth.
+// Total returns the points of all checks.
 func (e *Exercise) Total() Points {
 	var sum Points
 	for i := range e.Checks {
@@ -117,7 +118,7 @@ func (e *Exercise) Total() Points {
 	return sum
 }
 
-// Started are the files that a student starts with.
+// Started returns the files that a student starts with.
 func (e *Exercise) Started() []string {
 	all := e.plainHandIns()
 	for _, names := range e.Controllers {
@@ -126,7 +127,7 @@ func (e *Exercise) Started() []string {
 	return append(all, e.Given...)
 }
 
-// HandIns are what a student hands in, for people: a file each, or one of several such as "control.star or
+// HandIns returns the files that a student submits, in words: one file each, or alternatives such as "control.star or
 // control.wasm".
 func (e *Exercise) HandIns() []string {
 	all := e.plainHandIns()
@@ -136,7 +137,7 @@ func (e *Exercise) HandIns() []string {
 	return all
 }
 
-// plainHandIns are the files to be handed in that are no controllers.
+// plainHandIns returns the submitted files except controllers.
 func (e *Exercise) plainHandIns() []string {
 	var all []string
 	if len(e.Answers) > 0 {
@@ -153,7 +154,7 @@ const (
 	ExerciseFile = "exercise.yaml"
 	TextFile     = "text.md"
 	AnswersFile  = "answers.yaml"
-	LabFile      = "lab.yaml" // says of which exercise a student's folder is
+	LabFile      = "lab.yaml" // names the exercise of a student's folder
 	StartFolder  = "start"
 	ownFolder    = "scenarios"
 	resultFolder = "results"

@@ -471,7 +471,7 @@ func (t *messageReader) add(row yamlspec.Row) {
 	destination, destinationOK := t.host(at("dst"))
 	size, err := strconv.ParseInt(at("size_bytes").Raw(), 10, 62)
 	if err != nil || size < 1 {
-		at("size_bytes").Errorf("%q is not a number of bytes of at least 1", at("size_bytes").Raw())
+		at("size_bytes").Errorf("%q is not a number of bytes (at least 1)", at("size_bytes").Raw())
 		return
 	}
 	id := at("id").Raw()

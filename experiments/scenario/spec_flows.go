@@ -13,11 +13,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// maxFlows bounds the flows of a scenario, by memory: a flow takes some 0.3 KB in a run. The experiments of the DCON
-// paper's section 6.2 have 10 000.
+// maxFlows limits the flows of a scenario, because each takes some 0.3 KB of memory in a run. The experiments of the
+// DCON paper's section 6.2 have 10 000.
 const maxFlows = 4_000_000
 
-// Unbounded is the size, as users write it, of a flow that sends until the run ends.
+// Unbounded is the size in a scenario of a flow that sends until the run ends.
 const Unbounded = "unbounded"
 
 func (d *decoder) flows(v *yamlspec.Value) {
@@ -34,8 +34,8 @@ type flowEntry struct {
 	interval vtime.Time
 }
 
-// newFlowEntry returns an entry as it is before its keys are read. That its size is above 0 keeps a mistake in it from
-// being taken for a flow that never ends.
+// newFlowEntry returns an entry with defaults. Its size is above 0, so that an invalid size does not make the flow
+// endless.
 func newFlowEntry() *flowEntry { return &flowEntry{Flow: Flow{Tag: DefaultTag, Size: 1}, count: 1} }
 
 // keys returns the keys of an entry of flows.
@@ -64,7 +64,7 @@ func (e *flowEntry) keys() keys.Table {
 	}, e.extras.Own.Keys()...)
 }
 
-// tagKey returns the key by which results tell flows apart.
+// tagKey returns the key of a flow's tag.
 func tagKey(tag *string) keys.Key {
 	return keys.Matching("tag", tag, tagName, "use only letters, digits and _ . + / -").Means(
 		"name by which results are grouped")
@@ -101,7 +101,7 @@ func (o *Own) Keys() keys.Table {
 	}
 }
 
-// alwaysOn says what to do instead of a period of 0.
+// alwaysOn completes the error about a period of 0.
 const alwaysOn = "remove on_off for a flow that sends all the time"
 
 // flow reads one entry of flows.
@@ -133,8 +133,7 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	d.add(e, pairs)
 }
 
-// add adds the flows of an entry between pairs of ends. They are chronological within the entry, so that a flow's
-// number says something about its start.
+// add adds the flows of an entry between pairs of ends, in chronological order.
 func (d *decoder) add(e *flowEntry, pairs []Flow) {
 	x := &e.extras
 	if x.Jitter > 0 || len(x.Via) > 0 || len(x.QPVia) > 0 || x.StartRate > 0 || x.ConstantRate > 0 || x.Own != (Own{}) {
@@ -155,7 +154,7 @@ func (d *decoder) add(e *flowEntry, pairs []Flow) {
 	}
 }
 
-// checkTimes reports times of an entry that do not fit together.
+// checkTimes reports times of an entry that contradict each other.
 func (d *decoder) checkTimes(v *yamlspec.Value, m *yamlspec.Mapping, e *flowEntry) {
 	switch between := m.Get("interval"); {
 	case between == nil && e.count > 1:
@@ -176,7 +175,7 @@ func (d *decoder) checkTimes(v *yamlspec.Value, m *yamlspec.Mapping, e *flowEntr
 	}
 }
 
-// vias reads the switches that paths of a flow, or of its QPs, lead through. It returns where they stand.
+// vias reads the switches on the paths of a flow and its QPs. It returns their positions in the file.
 func (d *decoder) vias(m *yamlspec.Mapping, x *FlowExtras) (at []*yamlspec.Value) {
 	x.Via, at = d.find(m.Get("via"))
 	qps := m.Get("qps")
@@ -203,7 +202,7 @@ func (d *decoder) areSwitches(path []topologies.NodeID, at []*yamlspec.Value) bo
 	return true
 }
 
-// checkRates reports rates of a flow that its congestion control, or the lack of one, leaves without effect.
+// checkRates reports rates that the flow's congestion control, or its absence, ignores.
 func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
 	if x.CC != "" && x.ConstantRate > 0 {
 		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: remove cc or constant_rate")
@@ -213,16 +212,16 @@ func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
 	}
 }
 
-// ownController is the key of a flow's, or a workload's, own congestion control.
+// ownController is the key of the congestion control of a flow or workload.
 const ownController = "cc"
 
-// MostQPs bounds the QPs of a flow. NCCL's NCCL_IB_QPS_PER_CONNECTION has 128 at most.
+// MostQPs limits the QPs of a flow, as NCCL's NCCL_IB_QPS_PER_CONNECTION does.
 const MostQPs = 128
 
-// mostWeight bounds a flow's weight.
+// mostWeight limits a flow's weight.
 const mostWeight = 1000
 
-// own checks what a flow, or a workload's flows, have of their own, and completes it.
+// own checks and completes the settings of a flow or workload that override the run's.
 func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 	if own.QPs.Count <= 1 {
 		if qps := m.Get("qps"); qps.IsMapping() && own.QPs.Count == 1 {
@@ -231,10 +230,10 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 		own.QPs = QPs{}
 	}
 	if own.Weight == 1 {
-		own.Weight = 0 // as others have it
+		own.Weight = 0 // the default
 	}
 	if own.On == 0 || own.Off == 0 {
-		own.On, own.Off = 0, 0 // one of them has a mistake
+		own.On, own.Off = 0, 0 // one of them is invalid
 	}
 	if end := d.s.Duration; end > 0 && own.Stop >= end {
 		m.Get("stop").Errorf("stop %v must be before the end of the run (duration %v)", own.Stop, end)
@@ -253,10 +252,10 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 type end struct {
 	host  topologies.NodeID
 	place uint8
-	named bool // the interface is
+	named bool // the scenario names the interface
 }
 
-// ends are the hosts, or their interfaces ("h0.2"), that v names; others are reported.
+// ends returns the hosts or interfaces ("h0.2") that v names, and reports other names.
 func (d *decoder) ends(v *yamlspec.Value) (ends []end) {
 	for _, n := range v.Names() {
 		if d.nodes == nil {
@@ -269,7 +268,7 @@ func (d *decoder) ends(v *yamlspec.Value) (ends []end) {
 	return ends
 }
 
-// end is the host, or one of its interfaces, of a name.
+// end returns the host or interface of a name.
 func (d *decoder) end(name string, at *yamlspec.Value) (e end, ok bool) {
 	id, known := d.nodes[name]
 	if !known {
@@ -287,7 +286,7 @@ func (d *decoder) end(name string, at *yamlspec.Value) (e end, ok bool) {
 	return end{host: id}, true
 }
 
-// hosts are the nodes that are hosts; others are reported.
+// hosts returns the hosts among nodes, and reports other nodes.
 func (d *decoder) hosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topologies.NodeID {
 	var hosts []topologies.NodeID
 	for i, id := range nodes {
@@ -300,7 +299,7 @@ func (d *decoder) hosts(nodes []topologies.NodeID, at []*yamlspec.Value) []topol
 	return hosts
 }
 
-// between are a flow's ends.
+// between returns a flow between two ends.
 func between(from, to end) (f Flow) {
 	f = Flow{Source: from.host, Destination: to.host, Pair: topologies.Pair{From: from.place, To: to.place}}
 	if from.named {
@@ -312,7 +311,7 @@ func between(from, to end) (f Flow) {
 	return f
 }
 
-// pairs are each sender with each receiver other than itself.
+// pairs returns a flow from each sender to each receiver other than itself.
 func (d *decoder) pairs(senders, receivers []end) (pairs []Flow) {
 	for _, s := range senders {
 		for _, r := range receivers {
@@ -343,8 +342,8 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 	}
 }
 
-// checkPath reports rates above the sender's line rate, interfaces that switches do not join, and vias that no shortest
-// path goes through.
+// checkPath reports rates above the sender's line rate, interfaces that no switches connect, and vias that no shortest
+// path includes.
 func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool {
 	plan := d.s.Topology
 	from, to := &plan.Nodes[ends.Source], &plan.Nodes[ends.Destination]
@@ -390,7 +389,7 @@ func (d *decoder) list(nodes []topologies.NodeID) string {
 	return strings.Join(names, " and ")
 }
 
-// paths writes the shortest paths between two hosts by pairs of their interfaces hop by hop: "L0, S0 or S1, L2".
+// paths returns the shortest paths between two hosts by pairs of their interfaces, hop by hop: "L0, S0 or S1, L2".
 func (d *decoder) paths(from, to *topologies.Node, pairs []topologies.Pair) string {
 	const most = 6
 	var of []string
@@ -402,7 +401,7 @@ func (d *decoder) paths(from, to *topologies.Node, pairs []topologies.Pair) stri
 	return strings.Join(of, "; ")
 }
 
-// pathsBy is paths by one pair.
+// pathsBy returns the paths for one pair.
 func (d *decoder) pathsBy(from, to *topologies.Node, pair topologies.Pair) string {
 	const most = 6
 	plan := d.s.Topology
@@ -430,7 +429,7 @@ func (d *decoder) pathsBy(from, to *topologies.Node, pair topologies.Pair) strin
 	return strings.Join(hops, ", ")
 }
 
-// from and to are how the scenario names the flow's ends: by host, or by interface.
+// from and to return the names of the flow's ends in the scenario: a host or an interface.
 func (f *Flow) from(plan *topologies.Plan) string {
 	if f.Named&topologies.NamedFrom != 0 {
 		return plan.EndName(f.Source, f.Pair.From)

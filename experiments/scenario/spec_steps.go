@@ -11,11 +11,11 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// placements say which host each rank is at: as they are listed; one rack after the other; each at another rack than
-// the one before; or as the seed has it.
+// placements lists the ways to assign ranks to hosts: as listed, rack by rack, each in another rack than the previous,
+// or at random by the seed.
 var placements = []string{"given", "packed", "across-racks", "random"}
 
-// ranks reads who takes part in a workload whose flows wait, and where.
+// ranks reads the hosts of the ranks of a workload of dependent flows, and assigns the ranks to them.
 func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	at := m.Get("ranks")
 	hosts = d.hostSet(at, &w.View.Ranks)
@@ -42,7 +42,7 @@ func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	return hosts
 }
 
-// placed are hosts, by their index, in the order of a placement.
+// placed returns hosts, by their index, in the order of a placement.
 func placed(hosts []int, racks []int32, placement string, random workload.Stream) []int {
 	order := slices.Clone(hosts)
 	switch placement {
@@ -66,15 +66,15 @@ func placed(hosts []int, racks []int32, placement string, random workload.Stream
 	return order
 }
 
-// step is a step as it was read, before ranks have their places.
+// step is a step before ranks are assigned to hosts.
 type step struct {
 	collective.Step
 	root topologies.NodeID // of a broadcast
 	slow []topologies.NodeID
-	of   []topologies.NodeID // that take part; nil: all
+	of   []topologies.NodeID // participants; nil: all
 }
 
-// at is the step for ranks at hosts.
+// at returns the step for ranks at hosts.
 func (s *step) at(hosts []topologies.NodeID) collective.Step {
 	own := s.Step
 	members := hosts
@@ -112,7 +112,7 @@ func (d *decoder) collective(v *yamlspec.Value, m *yamlspec.Mapping, e *workload
 	return d.fewEnough(v, e, hosts, []*step{s})
 }
 
-// startOf checks when a workload begins whose flows wait.
+// startOf checks the start of a workload of dependent flows.
 func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
 	if start := e.clock.Start; d.s.Duration > 0 && start >= d.s.Duration {
 		m.Get("start").Errorf("start %v must be before the end of the run (duration %v)", start, d.s.Duration)
@@ -120,7 +120,7 @@ func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
 	e.View.Start = nanoseconds(e.clock.Start)
 }
 
-// job gives the workload its steps.
+// job sets the steps of the workload.
 func (w *Workload) job(job collective.Job, own []*step) {
 	w.build = func(random workload.Stream, hosts []topologies.NodeID) (*steps.Graph, error) {
 		j := job
@@ -133,7 +133,7 @@ func (w *Workload) job(job collective.Job, own []*step) {
 	}
 }
 
-// fewEnough reports more messages than a scenario may have flows, before they are made.
+// fewEnough reports a workload with more messages than a scenario may have flows, before it creates them.
 func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, own []*step) bool {
 	w.View.Iterations = w.iterations
 	job := collective.Job{Iterations: w.iterations}
@@ -151,7 +151,7 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, ow
 	return true
 }
 
-// defaultAlgorithm is that of a collective which names none.
+// defaultAlgorithm returns the algorithm of a collective that names none.
 func defaultAlgorithm(kind string) string {
 	switch kind {
 	case collective.AllToAll:
@@ -162,7 +162,7 @@ func defaultAlgorithm(kind string) string {
 	return collective.Ring
 }
 
-// collectiveStep completes what a collective is; nil if that cannot be.
+// collectiveStep returns a complete collective, or nil if that is impossible.
 func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *workloadEntry, c *collectiveEntry,
 	hosts []int, placement string,
 ) *step {
@@ -204,7 +204,7 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *work
 	return s
 }
 
-// rootOf reads who has the data of a broadcast.
+// rootOf returns the host with the data of a broadcast.
 func (d *decoder) rootOf(m *yamlspec.Mapping, v *yamlspec.Value, kind string, hosts []int) (root topologies.NodeID) {
 	if kind != collective.Broadcast {
 		m.Key("root").Errorf("root applies to a broadcast only, and this is %s: remove it", kind)
@@ -220,7 +220,7 @@ func (d *decoder) rootOf(m *yamlspec.Mapping, v *yamlspec.Value, kind string, ho
 	return root
 }
 
-// members are the hosts that v names, of those that take part.
+// members returns the hosts that v names, which must be among the ranks.
 func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.NodeID) {
 	nodes, at := d.find(v)
 	for i, id := range d.hosts(nodes, at) {
@@ -233,8 +233,8 @@ func (d *decoder) members(v *yamlspec.Value, hosts []int) (found []topologies.No
 	return found
 }
 
-// someRanks reads which ranks of a job take part in one of its collectives, in the order named: their hosts' indexes,
-// and their nodes, nil for all.
+// someRanks returns the ranks of a job that take part in one of its collectives, in the listed order: the indexes of
+// their hosts, and their nodes; nil: all.
 func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int,
 	placement string,
 ) (members []int, of []topologies.NodeID, as string) {
@@ -256,7 +256,8 @@ func (d *decoder) someRanks(m *yamlspec.Mapping, hosts []int,
 	return members, of, placements[0]
 }
 
-// rackGroup is how many ranks are in each rack, if they come rack by rack and are as many in each; 0 if not.
+// rackGroup returns the number of ranks in each rack, if they are listed rack by rack with equally many in each; 0
+// otherwise.
 func (d *decoder) rackGroup(hosts []int, placement string) int {
 	if placement == "random" || placement == "across-racks" {
 		return 0

@@ -11,17 +11,17 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// workloadKind is a key that says what a workload is.
+// workloadKind is a key that sets the kind of a workload.
 type workloadKind struct {
 	key, doc string
 	// keys returns the keys of the mapping, and example shows one. nil: the value names a file.
 	keys    func(*workloadEntry) keys.Table
 	example string
-	// read reads what the keys leave to it, if they have no mistakes, and returns whether the workload can be used.
+	// read reads the rest of the mapping, if its keys have no mistakes, and reports whether the workload is usable.
 	read func(d *decoder, v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool
 }
 
-// workloadKinds are the kinds of workloads. A workload is of one.
+// workloadKinds lists the kinds of workloads.
 var workloadKinds = []workloadKind{
 	{
 		"poisson", "at random independent times, between random pairs of hosts", (*workloadEntry).poissonKeys,
@@ -61,7 +61,7 @@ var workloadKinds = []workloadKind{
 	},
 }
 
-// kindOf returns the key that says what a workload is, "" if there is none: its tag if it has no other.
+// kindOf returns the key that sets a workload's kind; "" if it has neither that nor a tag.
 func kindOf(v *yamlspec.Value) string {
 	for _, kind := range workloadKinds {
 		if v.IsMapping() && v.Has(kind.key) {
@@ -71,7 +71,7 @@ func kindOf(v *yamlspec.Value) string {
 	return ""
 }
 
-// workloads reads the workloads and draws their flows. It comes after the listed flows.
+// workloads reads the workloads and draws their flows, after the listed flows.
 func (d *decoder) workloads(v *yamlspec.Value) {
 	const example = "a workload must be a mapping such as {tag: search, poisson: {sizes: websearch, load: 0.8, of: core}}"
 	for _, item := range v.Mappings(example) {
@@ -84,7 +84,7 @@ func (d *decoder) workloads(v *yamlspec.Value) {
 	}
 }
 
-// workload reads one item: a tag, and the key of its kind with what belongs to it.
+// workload reads one item: a tag, and the key of its kind with its settings.
 func (d *decoder) workload(v *yamlspec.Value) {
 	e := newWorkloadEntry()
 	w := e.Workload
@@ -131,7 +131,7 @@ func (d *decoder) workload(v *yamlspec.Value) {
 	d.s.Workloads = append(d.s.Workloads, *w)
 }
 
-// kind reads what a workload of a kind is, and returns whether it can be used.
+// kind reads a workload of a kind, and reports whether it is usable.
 func (d *decoder) kind(v *yamlspec.Value, kind *workloadKind, e *workloadEntry) bool {
 	before := v.Report().Count()
 	if kind.keys == nil {
@@ -222,7 +222,7 @@ func (d *decoder) permutation(v *yamlspec.Value, m *yamlspec.Mapping, e *workloa
 	return d.bounded(v, e, p, p.Every)
 }
 
-// bounded gives a workload its rule. It reports more flows, or more of them at a time, than anybody wants.
+// bounded sets a workload's rule. It reports a rule with too many flows, in total or at a time.
 func (d *decoder) bounded(v *yamlspec.Value, e *workloadEntry, r rule, every float64) bool {
 	e.rule = r
 	switch flows := r.Expected() * float64(r.PerEvent()); {

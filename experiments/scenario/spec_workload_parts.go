@@ -13,10 +13,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostLoad is the highest load that a workload may have: above it, a percentage was meant.
+// mostLoad is the maximum load of a workload. A larger number is likely a percentage without its sign.
 const mostLoad = 2
 
-// sizes resolves size, one for all flows, or sizes: a built-in distribution's name, or a file relative to the
+// sizes resolves size, which applies to all flows, or sizes: a built-in distribution's name, or a file relative to the
 // scenario's.
 func (d *decoder) sizes(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) *workload.Sizes {
 	one, of := m.Get("size"), m.Get("sizes")
@@ -44,8 +44,8 @@ func (d *decoder) sizes(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry
 	return sizes
 }
 
-// read is the file that v names, relative to the scenario's folder. unknown is what to say if it does not look like
-// one.
+// read returns the file that v names, relative to the scenario's folder. unknown is the error for a name that does not
+// look like a file's.
 func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path string, data []byte) {
 	path = name
 	if !filepath.IsAbs(name) {
@@ -66,7 +66,7 @@ func (d *decoder) read(v *yamlspec.Value, name string, unknown error) (path stri
 	return path, data
 }
 
-// hostSet reads hosts, all of them if v is absent, as indexes of hosts; nil if there are none to be used.
+// hostSet reads hosts, as indexes; all hosts if v is absent, and nil if no named host is usable.
 func (d *decoder) hostSet(v *yamlspec.Value, names *[]string) []int {
 	if d.s.Topology == nil {
 		return nil
@@ -94,7 +94,7 @@ func (d *decoder) hostSet(v *yamlspec.Value, names *[]string) []int {
 	return hosts
 }
 
-// host is a host's name by its index.
+// host returns the name of a host by its index.
 func (d *decoder) host(index int) string {
 	return d.s.Topology.Nodes[d.s.Topology.Hosts[index]].Name
 }
@@ -106,8 +106,7 @@ func (e *workloadEntry) relation() workload.Relation {
 	return workload.Relation(slices.Index(relations, e.View.Pairs))
 }
 
-// readClock checks when a workload begins and ends: until a time, or after a number of events. Without either it ends
-// with the run.
+// readClock checks the start and the end of a workload. It ends at a time, after a number of events, or with the run.
 func (d *decoder) readClock(m *yamlspec.Mapping, e *workloadEntry) bool {
 	c, until := &e.clock, m.Get("until")
 	e.View.Start, e.View.Until, e.View.Count = nanoseconds(c.Start), nanoseconds(c.Until), c.Count
@@ -128,7 +127,7 @@ func (d *decoder) readClock(m *yamlspec.Mapping, e *workloadEntry) bool {
 	return false
 }
 
-// readRounds checks when the rounds of a workload begin that does the same again and again.
+// readRounds checks the starts of the rounds of a periodic workload.
 func (d *decoder) readRounds(m *yamlspec.Mapping, e *workloadEntry) bool {
 	c := &e.clock
 	rounds := m.Key("rounds")
@@ -151,8 +150,9 @@ func (d *decoder) readRounds(m *yamlspec.Mapping, e *workloadEntry) bool {
 	return true
 }
 
-// readLoad reads how often something happens, by load or by interval. The result is the time between two events, in
-// picoseconds: given the hosts that send, the mean payload of an event, and which part of it goes to another rack.
+// readLoad reads the frequency of events, from load or interval. It returns a function that computes the time between
+// two events, in picoseconds, from the sending hosts, an event's mean payload, and the fraction of it that goes to
+// another rack.
 func (d *decoder) readLoad(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) func(senders []int, payload,
 	across float64) float64 {
 	load, of, part := m.Get("load"), m.Get("of"), e.View.Load

@@ -123,8 +123,8 @@ func (w *warner) polarisation() {
 	var example string
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
 		var all, several []float64
-		// one: each switch uses a single port for flows that the same hash has already spread; product: the
-		// probability of that by chance, as a logarithm
+		// one: every switch uses a single port for flows that the same hash has already spread. product: the
+		// logarithm of the probability that this happens by chance.
 		one, product := true, 0.0
 		for _, key := range byTier[tier] {
 			c := choices[key]
