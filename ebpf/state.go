@@ -159,13 +159,13 @@ type State struct {
 	Flowlets []Flowlet // of switch n: Flowlets entries from n*Flowlets; nil without Features.Flowlets
 }
 
-// Counted is the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with
+// Counted returns the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with
 // thresholds. It is c/pfc.h's counted.
 func (t *SwitchState) Counted(n int) uint64 { return counted(n, t.Uncounted) }
 
 func counted(n int, uncounted uint32) uint64 { return uint64(max(n-int(uncounted), FrameMin)) }
 
-// Paused says whether port p may send nothing of the priority at now.
+// Paused reports whether port p may send nothing of the priority at now.
 func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
@@ -224,16 +224,16 @@ func (s *State) flowListRemove(entry uint32) {
 // Profiles is how many kinds of ports a switch can have thresholds for.
 const Profiles = len(SwitchState{}.Profiles)
 
-// Threshold is XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer is
-// paused. It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
+// Threshold returns XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its
+// peer is paused. It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
 func (s *State) Threshold(p int) uint64 {
 	port := &s.Ports[p]
 	sw := &s.Switches[port.Node]
 	return xoffAt(sw, port, sw.Used-sw.HeadroomUsed)
 }
 
-// Overrun says whether port p of a switch holds more of the priority than its headroom beyond a level: that of the time
-// when its peer was paused, or what a dynamic threshold let it have.
+// Overrun reports whether port p of a switch holds more of the priority than its headroom beyond a level: that of
+// the time when its peer was paused, or what a dynamic threshold let it have.
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
@@ -242,7 +242,7 @@ func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	return port.Class[priority].Buffered > level+headroom
 }
 
-// xoffAt is XOFF of a port of a switch whose shared buffer has so much in it.
+// xoffAt returns XOFF of a port of a switch whose shared buffer has so much in it.
 func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 	k := &sw.Profiles[port.Profile]
 	if k.Alpha == 0 {
@@ -258,7 +258,7 @@ func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 	return threshold
 }
 
-// ResumeDue says whether the peer of port p is to be sent a RESUME for the priority.
+// ResumeDue reports whether the peer of port p is to be sent a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
 	if port.Class[priority].Pausing == 0 || port.HeadroomBuffered[priority] != 0 {
@@ -268,8 +268,8 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
-// ResumeLevel is XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what holds no
-// more than it, and nothing in its headroom.
+// ResumeLevel returns XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what
+// holds no more than it, and nothing in its headroom.
 func (s *State) ResumeLevel(p int, shared uint64) uint64 {
 	port := &s.Ports[p]
 	t := &s.Switches[port.Node]

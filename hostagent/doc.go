@@ -19,7 +19,7 @@
 //   - A controller is other people's code. A rate that is not a number above 0, or exceeds 10 Tb/s, stops its flow
 //     and is no error: ask Sender.ControlError at the end.
 //
-// Where what is:
+// Files:
 //
 //   - A NIC: nic.go, pacer.go (flows by the time of their next packet), qptable.go (senders and receivers by queue
 //     pair number), class.go (flows by priority, and whose turn it is), traits.go (how flows differ: weights, stops,

@@ -95,7 +95,7 @@ func TestPackageDocs(t *testing.T) {
 }
 
 // whereWhatIs is the line of a doc.go that the list of a package's files follows.
-const whereWhatIs = "// Where what is:\n"
+const whereWhatIs = "// Files:\n"
 
 // TestDocsNameFiles: the doc.go of a large package says once of each of its files what is there, and of no other.
 // There, spec_*.go stands for all files whose names are like it, and NAME.go for those that define a congestion control

@@ -45,7 +45,6 @@ var vocabulary = []term{
 	{was: "law|laws", now: "invariant", but: []exception{
 		{"", "PID law"}, // a control law
 		{"", "control law"},
-		{"hostagent/cc/pid.go", "its law"},
 	}},
 	{was: "books", now: "final check"},
 	{was: "rooms|room of", now: "package"},

@@ -64,7 +64,7 @@ type InFlight struct {
 	Buffered units.Bytes
 }
 
-// String is the parts, as people add them up.
+// String returns the parts as a readable sum.
 func (f *InFlight) String() string {
 	return fmt.Sprintf("%v on the cable, both ways; %v past XOFF; %v while a frame is sent that PAUSE waits for, %v while PFC frames are; "+
 		"%v that the peer is sending%s", f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.hardware())
@@ -145,7 +145,7 @@ func (c *Cable) occupancy(p *PFC) (room, line int64) {
 	return p.cells(small)*part + room*(whole-part), (small+beside)*part + line*(whole-part)
 }
 
-// scaleUp is n*by/of, rounded up.
+// scaleUp returns n*by/of, rounded up.
 func scaleUp(n, by, of int64) int64 {
 	hi, lo := bits.Mul64(uint64(n), uint64(by))
 	q, r := bits.Div64(hi, lo, uint64(of))
@@ -172,7 +172,8 @@ type Credits struct {
 	Buffer units.Bytes
 }
 
-// Credits are those of the cable's ports. Both ends come to the same: a block has one size on a link.
+// Credits returns the cable's parameters of credits. Both ends compute the same, because a block has one size on a
+// link.
 func (c *Cable) Credits(s *CBFC) Credits {
 	slow, fast := *c, *c
 	slow.Rate, fast.Rate = min(c.Rate, c.PeerRate), max(c.Rate, c.PeerRate)
@@ -193,8 +194,8 @@ func (c *Cable) Credits(s *CBFC) Credits {
 	return of
 }
 
-// Resolve is the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in them, and
-// what stands for a rate (PerRate) is each port's own.
+// Resolve returns the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in
+// them, and what stands for a rate (PerRate) is each port's own.
 func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Thresholds) {
 	ports = make([]Thresholds, len(cables))
 	for i := range cables {
@@ -220,8 +221,8 @@ func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Threshol
 	return buffer, ports
 }
 
-// Reach is the most bytes that lossless priorities may hold of a switch with these cables and thresholds: XOFF and
-// headroom of every port. Where the dynamic threshold has no bound, it is with what XOFF would be of itself.
+// Reach returns the maximum bytes of lossless priorities in a switch with these cables and thresholds: XOFF and
+// headroom of every port.
 func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
 	const most = 1000 * units.GB // of a port, so that no sum overflows
 	sum := units.Bytes(0)
@@ -235,7 +236,7 @@ func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
 	return sum * units.Bytes(bits.OnesCount8(s.PFC.Priorities))
 }
 
-// at are a port's thresholds, but for XON.
+// at returns a port's thresholds, but for XON.
 func (s *Settings) at(c *Cable) (t Thresholds) {
 	t.XOFF = s.PFC.XOFF
 	if t.XOFF == Auto {
@@ -274,12 +275,13 @@ func (s *Settings) at(c *Cable) (t Thresholds) {
 	return t
 }
 
-// worth is what the line carries in a time, and no less than so many full frames.
+// worth returns what the line carries in a time, and no less than so many full frames.
 func (c *Cable) worth(t vtime.Time, frames int) units.Bytes {
 	return units.Bytes(max(c.Rate.BytesIn(t), int64(frames*c.Full)))
 }
 
-// xoff is also no less than what the cable holds both ways: that long it takes until data comes again after a RESUME.
+// xoff returns at least the bytes on the cable in both directions, because data resumes only that long after a
+// RESUME.
 func (c *Cable) xoff() units.Bytes {
 	return max(c.worth(autoXOFF, leastXOFF), units.Bytes(c.PeerRate.BytesIn(c.Delay+c.PeerDelay)))
 }

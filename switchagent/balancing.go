@@ -59,17 +59,17 @@ var HashFieldsNames = []string{
 
 func (f HashFields) String() string { return HashFieldsNames[f] }
 
-// Flowlets says whether a flow keeps its port for a flowlet.
+// Flowlets reports whether a flow keeps its port for a flowlet.
 func (b *LoadBalancing) Flowlets() bool {
 	return b.Mode == BalanceFlowlet || b.Mode == BalanceAdaptive && b.ByFlowlet
 }
 
-// ByPacket says whether each packet may take another port than the one before.
+// ByPacket reports whether each packet may take another port than the one before.
 func (b *LoadBalancing) ByPacket() bool {
 	return b.Mode == BalanceSpray || b.Mode == BalanceAdaptive && !b.ByFlowlet
 }
 
-// Remembers says whether the switch keeps something of flowlets, or of whose turn it is.
+// Remembers reports whether the switch keeps state of flowlets or of round robin.
 func (b *LoadBalancing) Remembers() bool {
 	return b.Flowlets() || b.Mode == BalanceSpray && b.RoundRobin
 }

@@ -8,28 +8,28 @@ import (
 // as a switch's MAC has it. Were it kept, PAUSE would spread from a dead link all over the fabric. A queue in a PFC
 // storm is treated likewise (Discard), or sends although it is paused (Ignore); both are the watchdog's.
 
-// Close has port p take nothing any more; Open undoes it.
+// Close makes port p drop all frames. Open undoes it.
 func (s *Switch) Close(p int) { s.Port(p).set(true, s.Port(p).stormy) }
 
-// Open has port p take frames again, but those of priorities that Discard is for.
+// Open makes port p accept frames again, except those of priorities under Discard.
 func (s *Switch) Open(p int) { s.Port(p).set(false, s.Port(p).stormy) }
 
-// Closed says whether port p is closed.
+// Closed reports whether port p is closed.
 func (s *Switch) Closed(p int) bool { return s.Port(p).closed }
 
-// Discard has port p take no frames of a priority, or take them again. PFC frames are not concerned.
+// Discard makes port p drop frames of a priority, or accept them again. PFC frames are not affected.
 func (s *Switch) Discard(p int, priority uint8, on bool) {
 	port := s.Port(p)
 	port.set(port.closed, with(port.stormy, priority, on))
 }
 
-// Ignore has PAUSE not hold a priority of port p, or hold it again.
+// Ignore makes port p ignore PAUSE for a priority, or obey it again.
 func (s *Switch) Ignore(p int, priority uint8, on bool) {
 	port := s.Port(p)
 	port.ignore = with(port.ignore, priority, on)
 }
 
-// Ignores says whether PAUSE does not hold a priority of port p.
+// Ignores reports whether PAUSE does not hold a priority of port p.
 func (s *Switch) Ignores(p int, priority uint8) bool { return s.Port(p).ignore>>priority&1 != 0 }
 
 func with(set uint8, priority uint8, on bool) uint8 {

@@ -18,7 +18,7 @@
 //     whole frames.
 //   - Settings are kept by pointer and not checked. settings.CheckSwitch says whether they can work.
 //
-// Where what is:
+// Files:
 //
 //   - The traffic manager: switch.go, scheduler.go (which priority is next), discard.go (what a port refuses, or throws
 //     away),

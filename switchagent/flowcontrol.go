@@ -36,10 +36,10 @@ type CBFC struct {
 // minBlock is InfiniBand's block.
 const minBlock = 64
 
-// BlockSize is the size of a block of a port with this buffer, where most frames have frame bytes. A frame takes whole
-// blocks, so that small ones waste least of the buffer, but only 2048 can be granted at a time: of 280 KB, 120 frames
-// of 1058 B in blocks of 64 B, 227 in blocks of 128 B, 218 in blocks of 256 B. It is what grants the most frames, and
-// the least such.
+// BlockSize returns the size of a block of a port with this buffer, where most frames have frame bytes. A frame
+// takes whole blocks, so that small ones waste least of the buffer, but only 2048 can be granted at a time: of 280
+// KB, 120 frames of 1058 B in blocks of 64 B, 227 in blocks of 128 B, 218 in blocks of 256 B. It is what grants the
+// most frames, and the least such.
 func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	if c.Block != 0 {
 		return c.Block
@@ -53,7 +53,8 @@ func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	return best
 }
 
-// room is the least buffer of which so many frames of frame bytes can be granted, ebpf.CreditMost of them at the most.
+// room returns the least buffer of which so many frames of frame bytes can be granted, ebpf.CreditMost of them at
+// the most.
 func (c *CBFC) room(frames units.Bytes, frame int) units.Bytes {
 	block := cmp.Or(c.Block, minBlock)
 	for c.Block == 0 && frames*c.blocks(frame, block) > ebpf.CreditMost {
@@ -66,14 +67,14 @@ func (c *CBFC) blocks(n int, block units.Bytes) units.Bytes {
 	return (units.Bytes(n) + block - 1) / block
 }
 
-// Holds says whether frames of up to longest bytes can be granted to a port with this buffer, where most frames have
+// Holds reports whether a port with this buffer can grant frames of up to longest bytes, where most frames have
 // frame bytes.
 func (c *CBFC) Holds(buffer units.Bytes, longest, frame int) bool {
 	block := c.BlockSize(buffer, frame)
 	return c.blocks(longest, block) <= min(buffer/block, ebpf.CreditMost)
 }
 
-// Lossless is the set of priorities that lose nothing.
+// Lossless returns the set of lossless priorities.
 func (s *Settings) Lossless() uint8 {
 	if s.FlowControl == FlowCBFC {
 		return s.CBFC.Priorities

@@ -16,8 +16,8 @@ const (
 // mostData is the most bytes of the data of an IPv4 packet that is put together again.
 const mostData = 0xffff
 
-// MayFragment says whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do (RFC
-// 8200, section 5).
+// MayFragment reports whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do
+// (RFC 8200, section 5).
 func MayFragment(frame []byte) bool {
 	if wire.Ethernet(frame).Type() != wire.EtherTypeIPv4 || frame[0]&1 != 0 {
 		return false

@@ -50,7 +50,7 @@ const (
 	mostQuoted6 = 1280 - wire.IPv6Len - wire.ICMPLen
 )
 
-// MostAnswer is the most bytes of an answer to a frame of so many.
+// MostAnswer returns the maximum length of an answer to a frame of the given length.
 func MostAnswer(n int) int { return n + wire.EthernetLen + wire.IPv6Len + 2*wire.ICMPLen + 16 }
 
 // errorClass is the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
@@ -87,8 +87,8 @@ func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Caus
 // router is the address that hosts know their switch by, whichever it is (fe80::1).
 var router = wire.Addr6{0: 0xfe, 1: 0x80, 15: 1}
 
-// answersFor says whether the processor answers a host that asks where an address is: all others of the fabric are
-// behind the switch. Who asks for its own address wants to know whether another has it.
+// answersFor reports whether the processor answers a host that asks where an address is: all others of the fabric
+// are behind the switch. Who asks for its own address wants to know whether another has it.
 func (p *Processor) answersFor(target wire.Addr, on *Link) bool {
 	return on.Host != wire.Addr{} && target != on.Host && p.Known(target)
 }
@@ -207,8 +207,8 @@ func (p *Processor) answerIPv6(buf, frame []byte, on *Link, why Cause, mtu int) 
 	return 0
 }
 
-// answerSolicitation is that of a neighbour (RFC 4861, sections 4.3, 4.4 and 7.2): the target's link-layer address is
-// the port's.
+// answerSolicitation answers a neighbour solicitation (RFC 4861, sections 4.3, 4.4 and 7.2): the target's link-layer
+// address is the port's.
 func (p *Processor) answerSolicitation(buf []byte, ip wire.IPv6, body []byte, on *Link) int {
 	target := wire.Addr6(body[8:24])
 	v4, ok := target.Unmap()
@@ -227,7 +227,8 @@ func (p *Processor) answerSolicitation(buf []byte, ip wire.IPv6, body []byte, on
 	return wire.PutICMP6(buf, on.Between, target, to, 0, 255, wire.ICMP6NeighbourAdvert, 0, flags, advert[:])
 }
 
-// ipv4Of is the IPv4 packet of a frame, without what pads it; ok is false if its header is not what a router takes.
+// ipv4Of returns the IPv4 packet of a frame, without what pads it; ok is false if its header is not what a router
+// takes.
 func ipv4Of(frame []byte) (packet []byte, ok bool) {
 	packet = frame[wire.EthernetLen:]
 	ip := wire.IPv4(packet)
@@ -238,7 +239,7 @@ func ipv4Of(frame []byte) (packet []byte, ok bool) {
 	return packet[:ip.TotalLen()], true
 }
 
-// ipv6Of is the IPv6 packet of a frame.
+// ipv6Of returns the IPv6 packet of a frame.
 func ipv6Of(frame []byte) (packet []byte, ok bool) {
 	packet = frame[wire.EthernetLen:]
 	if len(packet) < wire.IPv6Len || wire.IPv6(packet).Version() != 6 ||
@@ -248,7 +249,7 @@ func ipv6Of(frame []byte) (packet []byte, ok bool) {
 	return packet[:wire.IPv6Len+wire.IPv6(packet).PayloadLen()], true
 }
 
-// Ends are the addresses of a frame of IP or ARP, as IPv4's; what is no address of the fabric's is zero.
+// Ends returns the addresses of a frame of IP or ARP, as IPv4's; what is no address of the fabric's is zero.
 func Ends(frame []byte) (source, destination wire.Addr) {
 	packet := frame[wire.EthernetLen:]
 	switch wire.Ethernet(frame).Type() {

@@ -33,7 +33,7 @@ func (s *Switch) schedule(p int, open uint8) uint8 {
 	}
 }
 
-// weighted are the priorities with a DWRR quantum.
+// weighted returns the priorities with a DWRR quantum.
 func (s *Scheduler) weighted() uint8 {
 	var m uint8
 	for i, q := range s.Quantum {

@@ -95,8 +95,8 @@ type ECN struct {
 	PerRate units.Rate
 }
 
-// At are Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to it, as
-// HPCC's simulator has them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
+// At returns Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to
+// it, as HPCC's simulator has them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
 func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	if p.PerRate == 0 {
 		return p.Alpha, p.Headroom
@@ -105,7 +105,7 @@ func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	return min(alpha, max(1, p.Alpha)), proportional(p.Headroom, rate, p.PerRate)
 }
 
-// At are KMin and KMax, which may be Auto, of a port with this rate, with PerRate in proportion to it.
+// At returns KMin and KMax, which may be Auto, of a port with this rate, with PerRate in proportion to it.
 func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
 	if e.PerRate == 0 {
 		return e.KMin, e.KMax
@@ -113,7 +113,7 @@ func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
 	return proportional(e.KMin, rate, e.PerRate), proportional(e.KMax, rate, e.PerRate)
 }
 
-// proportional is b, which stands for a rate of per, at another rate.
+// proportional scales b, which is for the rate per, to another rate.
 func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
 	if b == Auto {
 		return Auto
@@ -157,7 +157,7 @@ const (
 	ECNDequeue
 )
 
-// AtEnqueue says whether packets are marked as they come.
+// AtEnqueue reports whether packets are marked on enqueue.
 func (e *ECN) AtEnqueue() bool {
 	return e.Mode == ECNStep && e.Point != ECNDequeue || e.Mode == ECNRED && e.Point == ECNEnqueue
 }
@@ -226,9 +226,9 @@ type Scheduler struct {
 	Quantum [Priorities]units.Bytes
 }
 
-// Default are the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40 Gb/s
-// XOFF is 320 KB, XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. And
-// TCD's patent's for what it has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
+// Default returns the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40
+// Gb/s XOFF is 320 KB, XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is
+// strict. And TCD's patent's for what it has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
 		Buffer: Auto,
@@ -248,8 +248,8 @@ func Default() Settings {
 	}
 }
 
-// Validate says which settings do not go with others, as joined schema.FieldErrors; nil if all do. Their bounds are in
-// package settings.
+// Validate returns conflicts between settings, as joined schema.FieldErrors, or nil. Package settings checks their
+// bounds.
 func (s *Settings) Validate() error {
 	var errs []error
 	bad := func(path, format string, args ...any) { errs = append(errs, schema.Errorf(path, format, args...)) }
@@ -258,11 +258,11 @@ func (s *Settings) Validate() error {
 			bad("cbfc.block", "%v is not 64B times a power of 2, up to cbfc.buffer", b)
 		}
 		if s.PFC.Watchdog.On() {
-			bad("pfc.watchdog", "has nothing to watch: there is no PFC under flow_control cbfc")
+			bad("pfc.watchdog", "has no effect: there is no PFC under flow_control cbfc")
 		}
 	} else if s.PFC.Priorities != 0 && s.PFC.Alpha == 0 {
 		if s.PFC.XOFF == 0 {
-			bad("pfc.xoff", "must be positive, or pfc.alpha set for a dynamic threshold")
+			bad("pfc.xoff", "must be positive, unless pfc.alpha is set for a dynamic threshold")
 		}
 		if s.PFC.XOFF != Auto && s.PFC.XON >= s.PFC.XOFF {
 			bad("pfc.xon", "%v must be below pfc.xoff %v", s.PFC.XON, s.PFC.XOFF)
@@ -276,7 +276,7 @@ func (s *Settings) Validate() error {
 			bad("ecn.kmin", "%v is above ecn.kmax %v", s.ECN.KMin, s.ECN.KMax)
 		}
 		if s.ECN.Mode == ECNPCN && s.ECN.Point == ECNEnqueue {
-			bad("ecn.at", "enqueue: PCN marks what leaves a queue behind, as it leaves")
+			bad("ecn.at", "enqueue: PCN needs marks on dequeue")
 		}
 	}
 	if s.CNM.QCNM != 0 && s.CNM.QCNM < s.CNM.QECN {

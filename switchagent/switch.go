@@ -83,7 +83,7 @@ func (d Drop) String() string {
 	}[d]
 }
 
-// Lossy says whether the frame was of a lossy priority, and found no room.
+// Lossy reports whether the frame was of a lossy priority, and found no room.
 func (d Drop) Lossy() bool { return d == DropLossy || d == DropAlpha || d == DropFull }
 
 // Due is a RESUME to be built for an ingress port.
@@ -97,8 +97,8 @@ type pausing struct {
 	level uint64 // XOFF when it was paused, if that is static: above it the port may hold the headroom
 }
 
-// New is the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ... buffer
-// and ports are what the settings resolve to.
+// New returns the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
+// buffer and ports are what the settings resolve to.
 func New(state *ebpf.State, settings *Settings, index, first int, buffer units.Bytes, ports []Thresholds) *Switch {
 	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
@@ -129,10 +129,10 @@ func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
 	}
 }
 
-// Headroom is what the port with the fabric id p may hold of a lossless priority beyond XOFF.
+// Headroom returns the headroom of the port with the fabric ID p: bytes of a lossless priority beyond XOFF.
 func (s *Switch) Headroom(p int) uint64 { return s.headroom[p-s.first] }
 
-// Port is the queues and counters of the port with the fabric id p.
+// Port returns the queues and counters of the port with the fabric id p.
 func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
 
 // Enqueue takes a frame that came out of port p, or says why not; the frame stays the caller's then. Control frames
@@ -182,7 +182,7 @@ func (s *Switch) queue(p int, q *frame.Queue, f *frame.Frame, n int64) {
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
 }
 
-// counted is a frame's size here: all bytes in this package but a queue's are sums of it.
+// counted returns a frame's size in a switch. All byte counts in this package are sums of it, except a queue's.
 func (s *Switch) counted(f *frame.Frame) int64 {
 	return int64(s.state.Switches[s.index].Counted(int(f.Length)))
 }
@@ -215,7 +215,7 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	return Admitted
 }
 
-// lossyRoom says whether a lossy queue of so many bytes takes a frame of n bytes.
+// lossyRoom reports whether a lossy queue of so many bytes takes a frame of n bytes.
 func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
 	switch {
 	case s.state.Switches[s.index].Used > s.limit:
@@ -228,8 +228,8 @@ func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
 	return Admitted
 }
 
-// lossyThreshold is the dynamic threshold that a frame of n bytes finds: what is free is without it, which the ingress
-// pipeline has counted already.
+// lossyThreshold returns the dynamic threshold that a frame of n bytes finds: what is free is without it, which the
+// ingress pipeline has counted already.
 func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
 	t := &s.state.Switches[s.index]
 	used := t.Used - t.HeadroomUsed
@@ -280,8 +280,8 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	return f, 0
 }
 
-// gate is PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself. What is
-// OFF for want of credits does not.
+// gate returns PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself.
+// What is OFF for want of credits does not.
 func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vtime.Time) {
 	wake = vtime.Never
 	registers := &s.state.Ports[p]
@@ -308,7 +308,7 @@ func (s *Switch) FindDue() {
 	}
 }
 
-// Due are the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
+// Due returns the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
 func (s *Switch) Due() []Due { return s.due }
 
 // Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent
@@ -341,7 +341,7 @@ func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(
 // noQueue is that of a priority that no frame of the switch has had.
 var noQueue frame.Queue
 
-// queue is that of a priority, to be read.
+// queue returns the queue of a priority, for reading.
 func (p *Port) queue(priority uint8) *frame.Queue {
 	if q := p.of.queues[priority]; q != nil {
 		return &q[p.index]
@@ -349,24 +349,23 @@ func (p *Port) queue(priority uint8) *frame.Queue {
 	return &noQueue
 }
 
-// TakePeak is QueuePeak, which begins anew with what is queued now: so a port's longest queue shows for each stretch of
-// time.
+// TakePeak returns QueuePeak and resets it to the current queue, so that it covers one interval.
 func (p *Port) TakePeak() int64 {
 	peak := p.QueuePeak
 	p.QueuePeak = p.EnqueuedBytes - p.TxBytes
 	return peak
 }
 
-// Queue is the bytes and packets of one priority queued at the port.
+// Queue returns the bytes and packets of one priority queued at the port.
 func (p *Port) Queue(priority uint8) (queued int64, packets int32) {
 	q := p.queue(priority)
 	return size(q), q.Packets
 }
 
-// Waiting says whether frames wait at the port, of priorities that are ON or OFF.
+// Waiting reports whether frames wait at the port, of priorities that are ON or OFF.
 func (p *Port) Waiting() bool { return p.backlog != 0 || p.urgent }
 
-// QueuedBytes is the bytes queued at the port, without control frames.
+// QueuedBytes returns the bytes queued at the port, without control frames.
 func (p *Port) QueuedBytes() int64 {
 	var n int64
 	for i := range uint8(Priorities) {
@@ -375,7 +374,7 @@ func (p *Port) QueuedBytes() int64 {
 	return n
 }
 
-// Backlog is the frames queued at the port and all of their bytes, control frames included.
+// Backlog returns the frames queued at the port and all of their bytes, control frames included.
 func (p *Port) Backlog() (frames, bytes int64) {
 	frames, bytes = int64(p.control.Packets), p.control.Bytes
 	for i := range uint8(Priorities) {

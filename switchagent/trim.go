@@ -5,7 +5,7 @@ import (
 	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
-// TrimTo says which priority trimmed packets go on in: the hosts' control priority. Without it nothing is trimmed.
+// TrimTo sets the priority of trimmed packets: the hosts' control priority. Without it no packet is trimmed.
 func (s *Switch) TrimTo(priority uint8) { s.trimTo = int8(priority) }
 
 // trim cuts a data frame to its headers and queues those at port p, in the place of a lossy frame that found no room

@@ -10,5 +10,5 @@ type Watchdog struct {
 	Forward bool
 }
 
-// On says whether there is one.
+// On reports whether there is flow control.
 func (w *Watchdog) On() bool { return w.Detect > 0 }

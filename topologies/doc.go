@@ -18,7 +18,7 @@
 //     frame costs on a cable,
 //     Counted what it takes of a buffer: they differ.
 //
-// Where what is:
+// Files:
 //
 //   - A plan: plan.go, build.go (how a checked spec becomes one), summary.go (in a line), view.go (as it resolves).
 //   - Hosts' ports: interfaces.go (addresses, and by which a flow goes).

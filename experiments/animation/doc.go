@@ -2,7 +2,7 @@
 // PAUSE, and below it a plot of the scenario's report. Two runs stand side by side on the same scales. It needs no
 // browser. Equal runs and options give equal bytes.
 //
-// Where what is:
+// Files:
 //
 //   - What a caller gives and gets: animation.go. GIF files: gif.go.
 //   - A run at a moment: run.go. Which time is drawn, if the caller does not say: stretch.go.

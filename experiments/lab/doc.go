@@ -16,7 +16,7 @@
 //	    the exercise's only where that says so, so that no value in it names a file.
 //	  - Runs are on the wasm plane. Grades depend on virtual time alone: they are the same on any machine.
 //
-// Where what is:
+// Files:
 //
 //   - An exercise: exercise.go; builtin.go (those that come with the program, and how one is found).
 //   - Its file: read_keys.go (its keys), read.go (hand-ins and runs), read_checks.go; hidden.go (what a teacher adds).

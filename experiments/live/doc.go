@@ -20,7 +20,7 @@
 //     machine's fault, and live.ErrEnded of package orchestrator/live says that the fabric is no more.
 //   - Off Linux there is little but NewSetup.
 //
-// Where what is:
+// Files:
 //
 //   - A fabric: setup.go (what it is made from), fabric.go (from bring-up to its end), owner.go (who brought it up),
 //     warnings.go (what is

@@ -10,7 +10,7 @@
 // Times are virtual nanoseconds where a name or a JSON field says so (_ns), and vtime.Time otherwise; rates are bits
 // per second.
 //
-// Where what is:
+// Files:
 //
 //   - A run in numbers: summary.go, summary_flows.go, summary_pfc.go, summary_faults.go and summary_steps.go
 //     (collectives and jobs); links.go,

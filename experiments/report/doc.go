@@ -6,7 +6,7 @@
 // for the wall-clock seconds a caller chooses to put into Speed. It knows nothing of any scenario: every word about
 // what the plots mean comes from the caller.
 //
-// Where what is:
+// Files:
 //
 //   - What a caller gives: report.go and summary.go (a scenario's runs), sweep.go (a sweep, and its page), lines.go
 //     (line charts alone).

@@ -14,7 +14,7 @@
 //   - Write replaces the report and the figures of the folder that it is given, and follows no link out of it.
 //   - Nothing here is safe for concurrent use, but different folders do not disturb each other.
 //
-// Where what is:
+// Files:
 //
 //   - Reading: results.go (a folder as a command listed it), read.go (a run), read_tables.go (its CSV files),
 //     read_settings.go (what

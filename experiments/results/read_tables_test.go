@@ -63,8 +63,8 @@ func TestReadEvents(t *testing.T) {
 			[]report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}},
 		},
 		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: the time decreases", nil},
-		{"7,,,,a,b,c\n", "events.csv:2: 7 fields of 6", nil},
-		{"7,,,a,\"b, c\"\n", "events.csv:2: 5 fields of 6", nil},
+		{"7,,,,a,b,c\n", "events.csv:2: expected 6 fields, got 7", nil},
+		{"7,,,a,\"b, c\"\n", "events.csv:2: expected 6 fields, got 5", nil},
 	} {
 		if err := os.WriteFile(file, []byte(rundir.Events.Header()+"\n"+c.rows), 0o600); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@
 //
 // A mistake in a file of results is a FileError, with its line.
 //
-// Where what is:
+// Files:
 //
 //   - The tables and their columns: rows.go; how they are written and read: csv.go, behind.go.
 //   - A run's folder: output.go (its files, and the rows of some), manifest.go, json.go, sums.go (checks that its files

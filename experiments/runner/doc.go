@@ -17,7 +17,7 @@
 //   - Cancelling the context ends a run between two events. If a call of a congestion control never returns, package
 //     shutdown ends the process.
 //
-// Where what is:
+// Files:
 //
 //   - A run: run.go, watch.go (without a folder), drive.go (the engine, and panics under it), faults.go (a scenario's,
 //     on an engine), progress.go (how far it is), manifest.go.

@@ -16,7 +16,7 @@ func TestControllerNames(t *testing.T) {
 		"all,dcqcn-half":        strings.Join(cc.Names(), " ") + " dcqcn-half",
 		"dcqcn,all":             "error: congestion control dcqcn is listed twice",
 		"dcqcn-half,dcqcn-Half": "error: congestion control dcqcn-half is listed twice",
-		"dcqcn-halff":           `error: unknown congestion control "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
+		"dcqcn-halff":           `error: unknown congestion controller "dcqcn-halff": did you mean small's variant "dcqcn-half"?`,
 	} {
 		names, err := s.ControllerNames(strings.Split(given, ","))
 		got := strings.Join(names, " ")

@@ -20,7 +20,7 @@
 // Of the engine the package uses what decides a flow's path and a port's thresholds; it runs nothing and opens no
 // fabric.
 //
-// Where what is:
+// Files:
 //
 //   - A scenario: scenario.go, variant.go (controllers under settings of their own), workload.go (flows by a rule, and
 //     seeds); sources.go

@@ -46,7 +46,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 			"flows: [{from: h0, to: h1, size: 1KB, cc: none, constant_rate: 1Gbps}]\n",
 			"1:43 a flow of constant rate has no congestion control",
 		},
-		{"flows: [{from: h0, to: h1, size: 1KB, cc: swifft}]\n", "1:43 unknown congestion control \"swifft\""},
+		{"flows: [{from: h0, to: h1, size: 1KB, cc: swifft}]\n", "1:43 unknown congestion controller \"swifft\""},
 		{"flows: [{from: h0, to: h1, size: 1KB, priority: 8}]\n", "1:49 8 is outside 0..7"},
 		{flow + "report: [{title: a, series: [{queue: \"s0:h0\", priority: 8}]}]\n", "2:57 8 is outside 0..7"},
 		{flow + "report: [{title: a, series: [{state: \"s0:h0\", priority: 1}]}]\n", "2:57 priority: only queue, ingress"},
@@ -85,7 +85,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{
 			flow + "controllers: [{name: own, cc: lstm-pid, set: {weights: " + filepath.Join(dir, "empty.json") + "}}]\n",
 			"2:56 lstm-pid.weights cannot be used: weights file " + filepath.Join(dir, "empty.json") +
-				": line 1, column 1: not whole JSON",
+				": line 1, column 1: incomplete JSON",
 		},
 	} {
 		_, err := Parse(filepath.Join(dir, "x.yaml"), []byte(c.text+"topology: star\nduration: 1ms\n"), nil)

@@ -142,7 +142,7 @@ func TestBrokenControllerFile(t *testing.T) {
 		}
 	}
 	if _, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\ncontrollers: [missing]\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil); err == nil ||
-		!strings.Contains(err.Error(), `unknown congestion control "missing"`) {
+		!strings.Contains(err.Error(), `unknown congestion controller "missing"`) {
 		t.Error(err)
 	}
 }

@@ -240,7 +240,7 @@ func TestControllers(t *testing.T) {
 		"cc: {dcqcn+win: {rai: 1Mbps}, dcqcn: {g: two}}":            "x.yaml:4:42: dcqcn.g",
 		"cc: {timely+win: {t_low: 600us}}":                          "x.yaml:4:26: timely+win.t_low 600us is more than t_high, 500us",
 		"cc: {timely+win: {t_high: 40us}, timely: {t_low: 45us}}":   "x.yaml:4:18: timely+win.t_low 45us",
-		"cc: {dcqcn+win: {profile: b}, dcqcn: {byte_counter: 1MB}}": "x.yaml:4:17: dcqcn+win.byte_counter means nothing with profile=b",
+		"cc: {dcqcn+win: {profile: b}, dcqcn: {byte_counter: 1MB}}": "x.yaml:4:17: dcqcn+win.byte_counter has no effect with profile=b",
 		"controllers: [{name: one, cc: dcqcm, set: {g: 1}}]":        "x.yaml:4:31: ",
 		"expect_unused: [pfc, pcf]":                                 `x.yaml:4:22: "pcf" is not one of pfc, ecn, cnm, controller, flows, faults: did you mean "pfc"?`,
 	} {

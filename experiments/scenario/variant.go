@@ -76,7 +76,7 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	}
 	for _, extension := range []string{".star", ".wasm"} {
 		if filepath.Ext(name) == "" && IsFile(name+extension) {
-			return "", nil, fmt.Errorf("unknown congestion control %q: did you mean the file, %s?", name, asPath(name+extension))
+			return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean the file, %s?", name, asPath(name+extension))
 		}
 	}
 	var variants []string
@@ -84,7 +84,7 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 		variants = append(variants, s.Variants[i].Name)
 	}
 	if near := yamlspec.Nearest(name, variants); near != "" {
-		return "", nil, fmt.Errorf("unknown congestion control %q: did you mean %s's variant %q?", name, s.Name, near)
+		return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean %s's variant %q?", name, s.Name, near)
 	}
 	if variants != nil {
 		return "", nil, fmt.Errorf("%w; %s has the variants %s", err, s.Name, strings.Join(variants, ", "))

@@ -336,7 +336,7 @@ func TestWarningsOfConstants(t *testing.T) {
 		want string
 	}{
 		{[]string{"cc.rccc.oversubscribed=true"}, ""},
-		{nil, idle + "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; cc.rccc.oversubscribed: true has them do so"},
+		{nil, idle + "marks lower a receiver's rate only if the fabric is oversubscribed, which this one is not; to enable them here, set cc.rccc.oversubscribed: true"},
 		{[]string{"cc.rccc.oversubscribed=false"}, idle +
 			"cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
 		{[]string{"controllers=[dcqcn]"}, ""},

@@ -302,7 +302,7 @@ func TestDamaged(t *testing.T) {
 	dir, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
 	folder := filepath.Join(dir, "small", "dcqcn")
 	for _, c := range []struct{ file, old, new, want string }{
-		{"flows.csv", "\n1,incast,", "\n1,incast,h0,", "flows.csv:3: 11 fields of 10"},
+		{"flows.csv", "\n1,incast,", "\n1,incast,h0,", "flows.csv:3: expected 10 fields, got 11"},
 		{"flows.csv", "flow,tag", "flow,label", "flows.csv:1: column tag is missing"},
 		{"flows.csv", "0,incast,h0,h7,60000,0,", "0,incast,h0,h7,60000,0,x", "flows.csv:2: fct_ns is \"x"},
 		{"links.csv", "40000000000", "40Gbps", "links.csv:2: rate_bps is \"40Gbps\", not a whole number"},

@@ -14,7 +14,7 @@
 //   - Two folders of one Plan are the same, byte for byte, but for times.csv.
 //   - The mean of a Row is over the runs that can be trusted: its Verdicts say how many that are.
 //
-// Where what is:
+// Files:
 //
 //   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), places.go (points that come out
 //     alike, and warnings), idle.go (settings that changed nothing).

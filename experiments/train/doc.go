@@ -1,7 +1,7 @@
 // Package train repeats the training of the LSTM-PID thesis on this emulator: the network that predicts RTTs, and the
 // gains of the PID control. The same options give the same result, to the byte.
 //
-// Where what is:
+// Files:
 //
 //   - Trainings: lstm.go (the network), gains.go (of the PID control), cells.go (other kinds of network); options.go is
 //     what they are

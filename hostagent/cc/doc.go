@@ -14,7 +14,7 @@
 // finite number above 0 and not above the line rate, a window is not negative, equal events lead to equal states, flows
 // do not change the constants that they share, and no call allocates.
 //
-// Where what is:
+// Files:
 //
 //   - A controller: NAME.go, with the name that users give and _ for -.
 //   - Parts of controllers: dcqcn_mlx.go (DCQCN's profile b, a Mellanox NIC), pid_target.go and pid_training.go (the

@@ -10,7 +10,7 @@
 //   - After PostSend the NIC's port must be served if it is free.
 //   - Frames must carry payload.
 //
-// Where what is:
+// Files:
 //
 //   - A queue pair: queuepair.go (its states, and what its connection asks of it), requester.go (the send queue),
 //     responder.go (requests from the other end).

@@ -28,19 +28,19 @@ type Carried struct {
 	Outside bool // what Of has last
 }
 
-// Error is the value with the stack of the goroutine that panicked first: what is printed if nobody recovers.
+// Error returns the value with the stack of the goroutine that panicked first: what is printed if nobody recovers.
 func (c *Carried) Error() string { return fmt.Sprintf("%v\n\n%s", c.Value, c.Stack) }
 
-// Carry is a panic with this value, for another goroutine. It is to be called by the deferred function that recovers
-// from the panic.
+// Carry returns a panic with this value for another goroutine. The deferred function that recovers from the panic
+// calls it.
 func Carry(value any) *Carried {
 	value, stack, outside := Of(value)
 	return &Carried{value, stack, outside}
 }
 
-// Of is what a panic was about, its stack, and whether it came out of a method of a congestion control, or of what
-// makes one, and not out of the code around it. It is to be called with what was recovered, by the deferred function
-// that did.
+// Of returns what a panic was about, its stack, and whether it came out of a method of a congestion control, or of
+// what makes one, and not out of the code around it. It is to be called with what was recovered, by the deferred
+// function that did.
 func Of(recovered any) (value any, stack []byte, outside bool) {
 	if c, ok := recovered.(*Carried); ok {
 		return c.Value, c.Stack, c.Outside

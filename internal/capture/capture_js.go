@@ -10,7 +10,7 @@ import (
 // Writer is not there in a browser: the library would make the program that is loaded a fifth larger.
 type Writer struct{}
 
-// NewFile is a writer that takes no port.
+// NewFile returns a writer without ports.
 func NewFile(*os.File) *Writer { return &Writer{} }
 
 // AddPort refuses every port.
@@ -18,8 +18,8 @@ func (*Writer) AddPort(string) (int, error) {
 	return 0, errors.New("there are no captures in a browser: run the scenario on a computer of your own")
 }
 
-// Write has no port to write a frame of.
+// Write does nothing: there is no port.
 func (*Writer) Write(int, vtime.Time, []byte) error { return nil }
 
-// Close has nothing to close.
+// Close does nothing.
 func (*Writer) Close() error { return nil }

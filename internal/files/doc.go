@@ -2,7 +2,7 @@
 // pipe that nobody writes into, or larger than the memory, and in a folder that several may write into a name may be a
 // link to somebody else's file.
 //
-// Where what is:
+// Files:
 //
 //   - Reading: read.go, dir.go (a folder's files), sources.go (with a note of what was read, or from one); what is
 //     refused, and how large a file may be: files.go.

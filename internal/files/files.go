@@ -18,15 +18,15 @@ type Kind struct {
 	Plain bool
 }
 
-// tooLarge is the error of a file that has more bytes than its kind may, and how many as far as that is known.
+// tooLarge returns the error of a file that exceeds the size limit of its kind, with its size if known.
 func (k *Kind) tooLarge(path string, size int64) error {
 	if size > k.Most {
-		return &Error{path, fmt.Sprintf("has %d bytes: %s has at most %s", size, k.Name, amount(k.Most))}
+		return &Error{path, fmt.Sprintf("has %d bytes, but %s may have at most %s", size, k.Name, amount(k.Most))}
 	}
-	return &Error{path, fmt.Sprintf("is longer than %s, which is the most that %s may have", amount(k.Most), k.Name)}
+	return &Error{path, fmt.Sprintf("is longer than %s, the limit of %s", amount(k.Most), k.Name)}
 }
 
-// amount is a number of bytes for people.
+// amount returns a number of bytes for people.
 func amount(bytes int64) string {
 	for _, unit := range []struct {
 		name string

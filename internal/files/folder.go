@@ -56,7 +56,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return &Folder{root, filepath.Join(f.path, name)}, nil
 }
 
-// Path is how the user calls the folder.
+// Path returns the user's name of the folder.
 func (f *Folder) Path() string { return f.path }
 
 // Close lets go of the folder. Files that it made stay open.
@@ -130,8 +130,8 @@ func (f *Folder) Tidy(names ...string) error {
 	})
 }
 
-// Unfinished is what a file was to be called that a process was writing as it was killed; ok is false if its name is
-// not that of such a file. It is for files whose names do not end in a digit.
+// Unfinished returns the final name of a file that a killed process was writing; ok is false if the name is not that
+// of such a file. It works for files whose names do not end in a digit.
 func Unfinished(name string) (of string, ok bool) {
 	visible, hidden := strings.CutPrefix(name, ".")
 	of = strings.TrimRight(visible, "0123456789")
@@ -150,7 +150,7 @@ func (f *Folder) named(err error) error {
 	return &fs.PathError{Op: strings.TrimSuffix(path.Op, "at"), Path: f.whole(path.Path), Err: path.Err}
 }
 
-// writing is the error of a file that was to be written whole: of that file, whatever its name was until then.
+// writing returns the error of a file that was to be written whole: of that file, whatever its name was until then.
 func (f *Folder) writing(name string, err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -170,7 +170,7 @@ func (f *Folder) whole(name string) string {
 	return name
 }
 
-// leadsOut is the first link on the way to a name that leads out of the folder; empty: none does.
+// leadsOut returns the first link on the way to a name that leads out of the folder; empty: none does.
 func (f *Folder) leadsOut(name string) string {
 	parts := strings.Split(filepath.Clean(name), string(filepath.Separator))
 	for i := range parts {

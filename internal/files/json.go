@@ -12,7 +12,7 @@ import (
 // mean something else; a key that is new changes nothing for who does not know it.
 const Schema = 1
 
-// FormatJSON is v, which is an object, as a file of JSON whose first key is the schema.
+// FormatJSON returns v, an object, as a JSON file whose first key is the schema version.
 func FormatJSON(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -20,7 +20,7 @@ func FormatJSON(v any) ([]byte, error) {
 	}
 	rest, object := bytes.CutPrefix(data, []byte("{\n"))
 	if !object {
-		return nil, fmt.Errorf("a file of JSON is an object with keys, not %.20s", data)
+		return nil, fmt.Errorf("expected a JSON object, not %.20s", data)
 	}
 	return append(fmt.Appendf(nil, "{\n  \"schema\": %d,\n", Schema), append(rest, '\n')...), nil
 }
@@ -35,7 +35,7 @@ func CheckSchema(data []byte) error {
 		return nil
 	}
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n > Schema {
-		return fmt.Errorf("its schema is %s, and this pausenet knows %d: read it with the version that wrote it, or a later one", m[1], Schema)
+		return fmt.Errorf("its schema is %s, but this pausenet knows %d (read it with the version that wrote it, or a later one)", m[1], Schema)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func TestSchema(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		string(data): "", `{"a": 1}`: "", "": "", `{"a": 1, "schema": 7}`: "",
-		`{"schema": 2, "a": 1}`:                    "its schema is 2, and this pausenet knows 1: read it with the version that wrote it",
+		`{"schema": 2, "a": 1}`:                    "its schema is 2, but this pausenet knows 1 (read it with the version that wrote it",
 		`{"schema": 99999999999999999999, "a": 1}`: "its schema is 9",
 	} {
 		if err := CheckSchema([]byte(text)); err == nil != (want == "") || err != nil &&

@@ -65,7 +65,7 @@ func (f *Folder) openLock() (*os.File, error) {
 	return file, f.named(err)
 }
 
-// isLock says whether a file that is locked is the one that the folder has.
+// isLock reports whether a file that is locked is the one that the folder has.
 func (f *Folder) isLock(file *os.File) bool {
 	own, err := file.Stat()
 	if err != nil || !own.Mode().IsRegular() {
@@ -75,7 +75,7 @@ func (f *Folder) isLock(file *os.File) bool {
 	return err == nil && os.SameFile(own, there)
 }
 
-// lockedBy is who has the lock on a file.
+// lockedBy returns who has the lock on a file.
 func (f *Folder) lockedBy(file *os.File) error {
 	e := &LockedError{Path: f.path}
 	var text [16]byte

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// WriteWhole is Folder.Write for a file that the user named. It replaces a link, and refuses what is there and no file,
-// such as a device. Of standard output, or another descriptor that the program was started with, it is what is written
-// next.
+// WriteWhole returns Folder.Write for a file that the user named. It replaces a link, and refuses what is there and
+// no file, such as a device. Of standard output, or another descriptor that the program was started with, it is what
+// is written next.
 func WriteWhole(path string, data []byte) error {
 	if isOutput(path) {
 		f, err := openStream(path)
@@ -46,7 +46,7 @@ func Create(path string) (*os.File, error) {
 	return file, err
 }
 
-// inFolderOf has a function write a file of a name in the folder that a path leads to.
+// inFolderOf calls a function to write a file in the folder that a path leads to.
 func inFolderOf(path string, write func(f *Folder, name string) error) error {
 	folder := filepath.Dir(path)
 	root, err := os.OpenRoot(folder)
@@ -57,8 +57,8 @@ func inFolderOf(path string, write func(f *Folder, name string) error) error {
 	return errors.Join(write(f, filepath.Base(path)), f.Close())
 }
 
-// isOutput says that a name means something that the program was started with open. It is a link in /dev, which must
-// stay one.
+// isOutput reports whether a name means something that the program was started with open. It is a link in /dev,
+// which must stay one.
 func isOutput(name string) bool {
 	name = filepath.ToSlash(filepath.Clean(name))
 	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||

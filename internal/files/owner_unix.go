@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ownerOf is the user that a file belongs to.
+// ownerOf returns the user that a file belongs to.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid), true
@@ -18,7 +18,7 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	return 0, false
 }
 
-// trustedOwners are those whose links this process follows: root, itself, and who it is by sudo.
+// trustedOwners returns the users whose links this process follows: root, itself, and the user before sudo.
 func trustedOwners() []int {
 	owners := []int{0, os.Geteuid()}
 	if uid, err := strconv.Atoi(os.Getenv("SUDO_UID")); err == nil && os.Geteuid() == 0 {

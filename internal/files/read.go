@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read is the content of a file. Nothing but a regular file is read, and none that is larger than its kind may be; it
-// does not wait for anybody.
+// Read returns the content of a file. Nothing but a regular file is read, and none that is larger than its kind may
+// be; it does not wait for anybody.
 func Read(path string, kind Kind) ([]byte, error) {
 	f, err := Open(path, kind)
 	if err != nil {
@@ -52,7 +52,7 @@ func Open(path string, kind Kind) (*os.File, error) {
 	return f, nil
 }
 
-// notRegular says what a name stands for that is no file.
+// notRegular returns an error that describes the kind of a file that is not regular.
 func notRegular(path string, mode fs.FileMode) error {
 	what := "something else"
 	switch {
@@ -88,8 +88,8 @@ func all(from *os.File, path string, kind Kind) ([]byte, error) {
 // StandardInput is the name under which users mean what is piped into the program.
 const StandardInput = "-"
 
-// IsStream says that a name means something that the program was started with open: its standard input, or a descriptor
-// such as that of a shell's <(command). Such a thing can be read once.
+// IsStream reports whether a name refers to something that the program was started with: its standard input, or a
+// descriptor such as that of a shell's <(command). It can be read once.
 func IsStream(name string) bool {
 	if name == StandardInput {
 		return true
@@ -98,8 +98,8 @@ func IsStream(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
-// Input is the content of what a user names on the command line: a file's, as Read has it, or a stream's up to its end,
-// which may be long in coming.
+// Input returns the content of a name on the command line: a file's, as by Read, or a stream's up to its end, for
+// which it waits.
 func Input(name string, kind Kind) ([]byte, error) {
 	if !IsStream(name) {
 		return Read(name, kind)
@@ -121,7 +121,7 @@ func Input(name string, kind Kind) ([]byte, error) {
 	return all(f, name, kind)
 }
 
-// IsRefused says that an error is one of this package: the file is there, and is not used.
+// IsRefused reports whether an error comes from this package: the file exists, but is not used.
 func IsRefused(err error) bool {
 	var e *Error
 	return errors.As(err, &e)

@@ -40,7 +40,7 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Read(path, note)
-	if want := path + " has 1099511627776 bytes: a note has at most 1 KiB"; err == nil || err.Error() != want ||
+	if want := path + " has 1099511627776 bytes, but a note may have at most 1 KiB"; err == nil || err.Error() != want ||
 		!IsRefused(err) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -88,7 +88,7 @@ func TestInput(t *testing.T) {
 	for _, c := range []struct {
 		size int
 		want string
-	}{{1 << 10, ""}, {1<<10 + 1, "standard input is longer than 1 KiB, which is the most that a note may have"}} {
+	}{{1 << 10, ""}, {1<<10 + 1, "standard input is longer than 1 KiB, the limit of a note"}} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

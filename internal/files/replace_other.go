@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace is Write. The file stays open, to be changed in its place. It does what renameio does, which there is for
-// Unix alone.
+// Replace is Write that keeps the file open for later changes in place. It uses renameio, which only exists for
+// Unix.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	shutdown.Alive()
 	temporary := "." + filepath.Base(name) + strconv.FormatInt(rand.Int64(), 10)

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace is Write. The file stays open, to be changed in its place.
+// Replace is Write that keeps the file open for later changes in place.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	file, err := f.replace(name, data)
 	if err != nil {
@@ -22,8 +22,8 @@ func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	return file, nil
 }
 
-// replace has renameio write a file beside the one of the name, have the disk keep it, and rename it. Beyond that it
-// removes what is half written if the process is forced to end, and has the file stay open.
+// replace writes a file next to the named one with renameio, syncs it to the disk, and renames it. In addition, it
+// removes the unfinished file if the process is forced to end, and keeps the file open.
 func (f *Folder) replace(name string, data []byte) (file *os.File, err error) {
 	shutdown.Alive()
 	pending, err := renameio.NewPendingFile(name, renameio.WithRoot(f.root), renameio.WithPermissions(0o644))

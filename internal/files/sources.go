@@ -30,10 +30,10 @@ type Source struct {
 // mostKept is the size up to which a file's content is kept.
 const mostKept = 1 << 20
 
-// Recorded are sources that were recorded: files are read from them alone.
+// Recorded returns sources that were recorded: files are read from them alone.
 func Recorded(list []Source) *Sources { return &Sources{list: list, alone: true} }
 
-// List is what was read so far, in the order in which it was.
+// List returns the files read so far, in order.
 func (s *Sources) List() []Source {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -67,7 +67,7 @@ func (s *Sources) find(path string) *Source {
 	return nil
 }
 
-// IsFile says that a file can be read. Of no sources, which is what nil is, whatever is there can.
+// IsFile reports whether a file can be read. Of no sources, which is what nil is, whatever is there can.
 func (s *Sources) IsFile(path string, there func(path string) bool) bool {
 	if s == nil || !s.alone {
 		return there(path)
@@ -77,7 +77,7 @@ func (s *Sources) IsFile(path string, there func(path string) bool) bool {
 	return s.find(path) != nil
 }
 
-// Read is Read of a file, of which note is taken; of sources that were recorded, what they have.
+// Read is Read for a file, and records it; recorded sources return the recorded content.
 func (s *Sources) Read(path string, kind Kind) ([]byte, error) {
 	if s == nil {
 		return Read(path, kind)
@@ -93,7 +93,7 @@ func (s *Sources) Read(path string, kind Kind) ([]byte, error) {
 	defer s.mutex.Unlock()
 	file := s.find(path)
 	if file == nil {
-		return nil, fmt.Errorf("%s: it was not read when this was recorded", path)
+		return nil, fmt.Errorf("%s: the file was not recorded", path)
 	}
 	return file.content(kind)
 }
@@ -106,7 +106,7 @@ func (f *Source) content(kind Kind) ([]byte, error) {
 	case content == nil && f.Size > 0:
 		var err error
 		if content, err = Read(f.Path, kind); err != nil {
-			return nil, fmt.Errorf("it was too large to be kept, and has to be where it was: %w", err)
+			return nil, fmt.Errorf("the file was too large to record, and must still be at its path: %w", err)
 		}
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != f.SHA256 {
@@ -116,4 +116,4 @@ func (f *Source) content(kind Kind) ([]byte, error) {
 }
 
 // ErrChanged says that a file is not what it was.
-var ErrChanged = errors.New("it is not what it was: its SHA-256 is another")
+var ErrChanged = errors.New("the file has changed: its SHA-256 differs")

@@ -49,13 +49,14 @@ const (
 	fixed = place | noted // what stays as it is handed out
 )
 
-// HostStack says whether a program in a host's namespace made the frame: nothing about its content can be relied on.
+// HostStack reports whether a program in a host's namespace made the frame: nothing about its content can be relied
+// on.
 func (f *Frame) HostStack() bool { return f.flags&hostStack != 0 }
 
 // MakeHostStack makes it such a frame, until it is put back.
 func (f *Frame) MakeHostStack() { f.flags |= hostStack }
 
-// Datagram says whether a NIC made the frame for a queue pair of datagrams. It is HostStack too.
+// Datagram reports whether a NIC made the frame for a queue pair of datagrams. It is HostStack too.
 func (f *Frame) Datagram() bool { return f.flags&datagram != 0 }
 
 // MakeDatagram makes it such a frame, until it is put back.
@@ -91,8 +92,8 @@ type (
 	}
 )
 
-// Note is where a run's recorder keeps what it knows of the frame; nil unless the frame's pool keeps notes
-// (Pool.Notes). It stays as the frame is put back, for whatever the frame is handed out for next.
+// Note returns the storage of a run's recorder for the frame; nil unless the frame's pool keeps notes (Pool.Notes).
+// It survives Put, and is reused with the frame.
 func (f *Frame) Note() *any {
 	switch {
 	case f.flags&noted == 0:
@@ -107,7 +108,7 @@ func (f *Frame) Note() *any {
 	return &(*notedHeader)(unsafe.Pointer(f)).note
 }
 
-// Data is the frame without FCS, or as much of it as its pool keeps. A brief frame has none.
+// Data returns the frame without FCS, or as much of it as its pool keeps. A brief frame has none.
 func (f *Frame) Data() []byte {
 	if f.flags&place != 0 {
 		return f.elsewhere()
@@ -125,7 +126,7 @@ func (f *Frame) elsewhere() []byte {
 	return (*[wire.LongHeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.LongHeaderBytes)]
 }
 
-// ParseHeaders is wire.ParseHeaders of the frame.
+// ParseHeaders returns wire.ParseHeaders of the frame.
 func (f *Frame) ParseHeaders(p *wire.Packet) error {
 	if f.Form != nil {
 		f.Form.Parse(f.Brief, int(f.Length), p)
@@ -134,7 +135,7 @@ func (f *Frame) ParseHeaders(p *wire.Packet) error {
 	return wire.ParseHeaders(f.Data(), int(f.Length), p)
 }
 
-// IsAnswer says whether a frame of RoCE is an ACK, NAK or CNP.
+// IsAnswer reports whether a frame of RoCE is an ACK, NAK or CNP.
 func (f *Frame) IsAnswer() bool {
 	if f.Form != nil {
 		return f.Brief.IsAnswer()
@@ -142,8 +143,8 @@ func (f *Frame) IsAnswer() bool {
 	return wire.IsAnswer(f.Data())
 }
 
-// Trimmed is the length of what is left of the frame of a RoCE data packet without its payload; ok is false of others,
-// and of what has lost it before.
+// Trimmed returns the length of what is left of the frame of a RoCE data packet without its payload; ok is false of
+// others, and of what has lost it before.
 func (f *Frame) Trimmed() (length int32, ok bool) {
 	n := 0
 	if f.Form != nil {
@@ -168,7 +169,7 @@ func (f *Frame) Trim(priority uint8) {
 	f.Length = n
 }
 
-// ECN is the codepoint of a frame of IP.
+// ECN returns the codepoint of a frame of IP.
 func (f *Frame) ECN() wire.ECN {
 	if f.Form != nil {
 		return f.Brief.ECN()
@@ -200,14 +201,14 @@ const batch = 256
 // firstChunk is the number of frames a pool makes first.
 const firstChunk = 64
 
-// NewPool is a pool of frames of up to size bytes.
+// NewPool returns a pool of frames of up to size bytes.
 func NewPool(size int) *Pool {
 	return &Pool{size: size, place: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
 }
 
-// HeadersOnly has the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which telemetry
-// and IPv6 take: with what is known of it a frame takes two cache lines, a pair that processors load together, or
-// three. It comes before the first Get.
+// HeadersOnly makes the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which
+// telemetry and IPv6 need. With its metadata a frame then occupies two cache lines, which processors load as a pair,
+// or three. Call it before the first Get.
 func (p *Pool) HeadersOnly(longer bool) {
 	if p.lists[0].chunk != firstChunk {
 		panic("frame: the pool has been used")
@@ -218,7 +219,7 @@ func (p *Pool) HeadersOnly(longer bool) {
 	}
 }
 
-// Notes has the pool's frames have notes. It comes before the first Get.
+// Notes makes the pool's frames have notes. Call it before the first Get.
 func (p *Pool) Notes() { p.notes = noted }
 
 // Get hands out a frame of n bytes; their content is what an earlier user left.
@@ -272,7 +273,7 @@ func (p *Pool) Put(f *Frame) {
 	}
 }
 
-// Out is how many frames are handed out, less those of others that were put back here.
+// Out returns the number of frames handed out, minus frames of other pools put back here.
 func (p *Pool) Out() int { return p.out }
 
 // Trim lets go of the frames that are not handed out.
@@ -323,7 +324,7 @@ func (l *list) takeBatch() (head *Frame) {
 	return head
 }
 
-// grow has frames be free: those of a list that was put aside, or new ones.
+// grow adds free frames: those of a list that was put aside, or new ones.
 func (p *Pool) grow(l *list) {
 	if len(l.batches) > 0 {
 		l.free, l.count = l.takeBatch(), batch
@@ -399,7 +400,7 @@ func (q *Queue) Push(f *Frame) {
 	q.Packets++
 }
 
-// Head is the frame that Pop would take; nil if there is none.
+// Head returns the frame that Pop would take; nil if there is none.
 func (q *Queue) Head() *Frame { return q.head }
 
 // Pop takes the first frame; nil if there is none.

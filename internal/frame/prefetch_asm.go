@@ -2,8 +2,8 @@
 
 package frame
 
-// Prefetch has the processor load the first two cache lines of a frame, without waiting for them: what is known of it,
-// and the header up to the BTH where it lies beside.
+// Prefetch makes the processor load the first two cache lines of a frame without waiting: its metadata, and the
+// header up to the BTH if it is adjacent.
 func Prefetch(f *Frame) { prefetch(f) }
 
 //go:noescape

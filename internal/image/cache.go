@@ -17,14 +17,14 @@ import (
 // CacheError says that the cache cannot be used: it is no mistake of an image's.
 type CacheError struct{ Err error }
 
-func (e *CacheError) Error() string { return fmt.Sprintf("keep images unpacked: %v", e.Err) }
+func (e *CacheError) Error() string { return fmt.Sprintf("store unpacked images: %v", e.Err) }
 
 func (e *CacheError) Unwrap() error { return e.Err }
 
 // unfinished is how folders of the cache are called that are being made or removed.
 const unfinished = "unfinished-"
 
-// where is the folder of the cache: below $XDG_CACHE_HOME, or ~/.cache.
+// where returns the folder of the cache: below $XDG_CACHE_HOME, or ~/.cache.
 func where() string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -33,7 +33,7 @@ func where() string {
 	return filepath.Join(base, "pausenet", "images")
 }
 
-// made is the folder of the cache, which is the user's alone.
+// made returns the folder of the cache, which is the user's alone.
 func made() (string, error) {
 	folder := where()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -42,7 +42,7 @@ func made() (string, error) {
 	return folder, nil
 }
 
-// scratch is a file without a name on the cache's file system.
+// scratch returns a file without a name on the cache's file system.
 func scratch() (*os.File, error) {
 	folder, err := made()
 	if err != nil {
@@ -123,7 +123,7 @@ func take(folder string) (*os.File, error) {
 	}
 }
 
-// isAt says whether an open file is that at a path.
+// isAt reports whether an open file is that at a path.
 func isAt(file *os.File, path string) (bool, error) {
 	own, err := file.Stat()
 	if err != nil {
@@ -136,7 +136,7 @@ func isAt(file *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(own, now), err
 }
 
-// full says whether an error is that of a file system which takes nothing more.
+// full reports whether an error is that of a file system which takes nothing more.
 func full(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS)
 }
@@ -174,7 +174,7 @@ func sweep(cache string) {
 	}
 }
 
-// Left are the folders of the cache that nobody uses.
+// Left returns the cache's unused folders.
 func Left() (folders []string) {
 	cache := where()
 	entries, _ := os.ReadDir(cache)

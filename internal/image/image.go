@@ -86,7 +86,7 @@ func split(path string) (file, name string, err error) {
 			return path[:i], path[i+1:], nil
 		}
 	}
-	return "", "", fmt.Errorf("%w: images are files; skopeo copy docker://NAME oci:%s fetches one from a registry", err,
+	return "", "", fmt.Errorf("%w: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:%s\")", err,
 		path)
 }
 
@@ -120,12 +120,12 @@ func unpackLayer(in source, name, digest, folder string) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != digest {
-		return fmt.Errorf("its digest is sha256:%s, and should be sha256:%s: the image is damaged", got, digest)
+		return fmt.Errorf("its digest is sha256:%s, expected sha256:%s: the image is damaged", got, digest)
 	}
 	return nil
 }
 
-// shellOf says whether a command is nothing but a shell, that waits for what is typed.
+// shellOf reports whether a command is nothing but a shell, that waits for what is typed.
 func shellOf(command []string) bool {
 	if len(command) != 1 {
 		return false
@@ -137,5 +137,5 @@ func shellOf(command []string) bool {
 	return false
 }
 
-// Starts says whether a container of the image would run a program by itself.
+// Starts reports whether a container of the image would run a program by default.
 func (c *Config) Starts() bool { return len(c.Command) > 0 && !shellOf(c.Command) }

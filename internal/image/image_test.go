@@ -294,16 +294,16 @@ func TestRefused(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":    {nil, "empty is no image: an image is a root folder, an archive as docker save"},
-		"text":     {[]byte(strings.Repeat("hello ", 1000)), "text is no image"},
+		"empty":    {nil, "empty is not an image: expected a root folder, an archive written by docker save"},
+		"text":     {[]byte(strings.Repeat("hello ", 1000)), "text is not an image"},
 		"cut":      {saved(t, runtime.GOARCH, "one:1")[:3000], "the archive is damaged"},
 		"cut gzip": {gzipped(saved(t, runtime.GOARCH, "one:1"))[:300], "decompress "},
 		"damaged":  {damaged, "the image is damaged"},
-		"other": {saved(t, "s390x", "one:1"), "other is for linux/s390x, and this machine is linux/" + runtime.GOARCH +
-			": fetch that one, by docker pull --platform"},
-		"several":   {saved(t, runtime.GOARCH, "one:1", "two:2"), "holds several images: write "},
-		"several:3": {nil, `holds no image "3": write `},
-		"up":        {packed(t, plainFile("../up", "x")), "leads out of the image"},
+		"other": {saved(t, "s390x", "one:1"), "other is for linux/s390x, but this machine is linux/" + runtime.GOARCH +
+			" (fetch that platform with docker pull --platform"},
+		"several":   {saved(t, runtime.GOARCH, "one:1", "two:2"), "holds several images (use "},
+		"several:3": {nil, `has no image "3" (use `},
+		"up":        {packed(t, plainFile("../up", "x")), "points outside of the image"},
 		"up by a link": {packed(t, file{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../.."},
 			file{Name: "in", Typeflag: tar.TypeLink, Linkname: "out/../../etc/passwd"}), "unpack the archive: "},
 		"hard": {
@@ -329,7 +329,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if _, err := Open(filepath.Join(outside, "nowhere")); err == nil ||
-		!strings.Contains(err.Error(), "no such file or directory: images are files; skopeo copy docker://NAME oci:") {
+		!strings.Contains(err.Error(), "no such file or directory: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:") {
 		t.Error(err)
 	}
 	if left := Left(); len(left) != 0 {
@@ -439,7 +439,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestFolder: what in a layout's folder is no file is refused, and waits for nobody.
+// TestFolder: what in a layout's folder is not a file is refused, and waits for nobody.
 func TestFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	folder := t.TempDir()
@@ -448,8 +448,8 @@ func TestFolder(t *testing.T) {
 	}
 	path := filepath.Join(folder, "index.json")
 	for want, put := range map[string]func() error{
-		path + " is no file":      func() error { return unix.Mkfifo(path, 0o644) },
-		path + " is no file ":     func() error { return os.Mkdir(path, 0o755) },
+		path + " is not a file":   func() error { return unix.Mkfifo(path, 0o644) },
+		path + " is not a file ":  func() error { return os.Mkdir(path, 0o755) },
 		folder + ": openat index": func() error { return os.Symlink("/etc/passwd", path) },
 	} {
 		if err := put(); err != nil {

@@ -181,7 +181,7 @@ func (l *layer) empty(folder string) error {
 func (l *layer) resolve(name string, links int) (string, error) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == ".." || strings.HasPrefix(name, "../") {
-		return "", fmt.Errorf("%s leads out of the image", name)
+		return "", fmt.Errorf("%s points outside of the image", name)
 	}
 	parts := strings.Split(name, "/")
 	at := "."

@@ -72,7 +72,7 @@ func resolve(in source, path, name string) (*manifest, error) {
 		return nil, errNone(path)
 	}
 	if name != "" {
-		return nil, fmt.Errorf("%s is an archive of one file system: leave %q out", path, ":"+name)
+		return nil, fmt.Errorf("%s is an archive of one file system (leave %q out)", path, ":"+name)
 	}
 	digest, err := t.digest()
 	if err != nil {
@@ -108,16 +108,16 @@ func resolveSaved(in source, saved []savedImage, path, name string) (*manifest, 
 	return withConfig(config, s.Layers, path)
 }
 
-// errWhich says that an image of several has to be named.
+// errWhich returns the error that an archive has several images, and one must be named.
 func errWhich(path, name string, names []string) error {
 	what := "holds several images"
 	if name != "" {
-		what = fmt.Sprintf("holds no image %q", name)
+		what = fmt.Sprintf("has no image %q", name)
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s %s, without names: save one alone", path, what)
+		return fmt.Errorf("%s %s without names (save a single image)", path, what)
 	}
-	return fmt.Errorf("%s %s: write %s:NAME, with one of %s", path, what, path, strings.Join(names, ", "))
+	return fmt.Errorf("%s %s (use %s:NAME, with one of %s)", path, what, path, strings.Join(names, ", "))
 }
 
 // descriptor says what a blob is (OCI image specification, descriptor.md).
@@ -130,7 +130,7 @@ type descriptor struct {
 	Annotations map[string]string
 }
 
-// names are those by which an image of a layout is known: by its tag, or in full.
+// names returns the names of an image in a layout: its tag, or its full name.
 func (d *descriptor) names() (names []string) {
 	for _, key := range []string{"io.containerd.image.name", "org.opencontainers.image.ref.name"} {
 		if name := d.Annotations[key]; name != "" && !slices.Contains(names, name) {
@@ -140,16 +140,16 @@ func (d *descriptor) names() (names []string) {
 	return names
 }
 
-// suits says whether it is for this machine, as far as is said.
+// suits reports whether it is for this machine, as far as is said.
 func (d *descriptor) suits() bool {
 	return d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == runtime.GOARCH
 }
 
-// blobName is a blob's file.
+// blobName returns a blob's file.
 func blobName(digest string) (string, error) {
 	digits, ok := strings.CutPrefix(digest, "sha256:")
 	if _, err := hex.DecodeString(digits); !ok || err != nil || len(digits) != 2*sha256.Size {
-		return "", fmt.Errorf("%q: digests are SHA-256's", digest)
+		return "", fmt.Errorf("%q: unsupported digest (expected SHA-256)", digest)
 	}
 	return "blobs/sha256/" + digits, nil
 }
@@ -165,10 +165,10 @@ func readBlob(in source, digest string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case text == nil:
-		return nil, fmt.Errorf("%s is not there", name)
+		return nil, fmt.Errorf("%s is missing", name)
 	}
 	if sum := sha256.Sum256(text); "blobs/sha256/"+hex.EncodeToString(sum[:]) != name {
-		return nil, fmt.Errorf("%s has another digest: the image is damaged", name)
+		return nil, fmt.Errorf("%s has a wrong digest: the image is damaged", name)
 	}
 	return text, nil
 }
@@ -243,9 +243,9 @@ func choose(in source, all []descriptor, path string, depth int) (*manifest, err
 	return nil, errOther(path, strings.Join(others, ", "))
 }
 
-// errOther says that an image is for other machines.
+// errOther returns the error that an image is for other machines.
 func errOther(path, platform string) error {
-	return fmt.Errorf("%s is for %s, and this machine is linux/%s: fetch that one, by docker pull --platform linux/%s, or skopeo copy --override-arch %s",
+	return fmt.Errorf("%s is for %s, but this machine is linux/%s (fetch that platform with docker pull --platform linux/%s, or skopeo copy --override-arch %s)",
 		path, platform, runtime.GOARCH, runtime.GOARCH, runtime.GOARCH)
 }
 
@@ -274,7 +274,7 @@ func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 		return nil, errOther(path, c.OS+"/"+c.Architecture)
 	}
 	if len(c.RootFS.DiffIDs) != len(layers) {
-		return nil, fmt.Errorf("%s: %d layers, and the digests of %d: the image is damaged", path, len(layers),
+		return nil, fmt.Errorf("%s: %d layers, but %d digests: the image is damaged", path, len(layers),
 			len(c.RootFS.DiffIDs))
 	}
 	id := sha256.Sum256(text)

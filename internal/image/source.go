@@ -45,9 +45,9 @@ func open(path string, info fs.FileInfo) (source, error) {
 	return openTar(path)
 }
 
-// errNone says what images are.
+// errNone returns the error that a path is not an image.
 func errNone(path string) error {
-	return fmt.Errorf("%s is no image: an image is a root folder, an archive as docker save, podman save or docker export writes it (plain, .gz or .zst), or a folder as skopeo copy docker://NAME oci:FOLDER makes it", path)
+	return fmt.Errorf("%s is not an image: expected a root folder, an archive written by docker save, podman save or docker export (plain, .gz or .zst), or a folder written by skopeo copy docker://NAME oci:FOLDER", path)
 }
 
 // folder is a folder, which no name leads out of.
@@ -68,7 +68,7 @@ func (f folder) open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.root.Name(), err)
 	}
-	return nil, fmt.Errorf("%s is no file", filepath.Join(f.root.Name(), name))
+	return nil, fmt.Errorf("%s is not a file", filepath.Join(f.root.Name(), name))
 }
 
 func (f folder) close() error { return f.root.Close() }
@@ -184,7 +184,7 @@ func (t *tarFile) open(name string) (io.ReadCloser, error) {
 
 func (t *tarFile) close() error { return t.file.Close() }
 
-// digest is that of the archive.
+// digest returns the archive's digest.
 func (t *tarFile) digest() (string, error) {
 	all, err := t.open(whole)
 	if err != nil {

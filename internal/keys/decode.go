@@ -16,7 +16,7 @@ func (t Table) Decode(v *yamlspec.Value) *yamlspec.Mapping {
 	return m
 }
 
-// Read is Decode of a mapping that may have other keys, which the caller asks for.
+// Read is Decode for a mapping that may have other keys, which the caller reads.
 func (t Table) Read(m *yamlspec.Mapping) { t.read(m, t.path()) }
 
 // path returns the path that all rows have in common: that of a group's rows.

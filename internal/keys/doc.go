@@ -19,7 +19,7 @@
 // A Table holds pointers into the value that it is bound to. It must not outlive it, and two goroutines must not
 // decode into one.
 //
-// Where what is:
+// Files:
 //
 //   - The row: key.go. The kinds of values: value.go, priority.go, text.go.
 //   - What goes by the rows: decode.go (reading), view.go (showing), jsonschema.go, document.go.

@@ -17,10 +17,10 @@ var String = Schema{"type": "string"}
 // Ref refers to a definition of the whole schema.
 func Ref(name string) Schema { return Schema{"$ref": "#/$defs/" + name} }
 
-// AnyOf is the schema of what one of several describes.
+// AnyOf returns the schema that matches any of several.
 func AnyOf(of ...any) Schema { return Schema{"anyOf": of} }
 
-// ListOf is the schema of a list, of which one item may stand without brackets.
+// ListOf returns the schema of a list, of which one item may stand without brackets.
 func ListOf(item Schema) Schema { return AnyOf(Schema{"type": "array", "items": item}, item) }
 
 // JSONSchema returns the table as an object of JSON Schema, for editors. It refers to JSONSchemaKinds as #/$defs.
@@ -106,13 +106,13 @@ func (t Table) takes(k *Key) Schema {
 	}
 }
 
-// amount is a pattern of a number with a unit.
+// amount returns a pattern of a number with a unit.
 func amount(units string) Schema {
 	pattern := `^\s*\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(` + units + `)\s*$`
 	return Schema{"type": []any{"string", "number"}, "pattern": pattern}
 }
 
-// JSONSchemaKinds are the kinds of values, by the names under which JSONSchema refers to them.
+// JSONSchemaKinds returns the kinds of values, by the names under which JSONSchema refers to them.
 func JSONSchemaKinds() map[string]any {
 	priority := map[string]any{"type": "integer", "minimum": 0, "maximum": 7}
 	return map[string]any{

@@ -91,11 +91,11 @@ func (w weights) decode(v *yamlspec.Value, _ *Key) {
 	v.Mapping().All(func(key, value *yamlspec.Value) {
 		priority, err := strconv.Atoi(key.Raw())
 		if err != nil || priority < 0 || priority >= classes {
-			key.Errorf("%q is not a priority: 0..7", key.Raw())
+			key.Errorf("%q is not a priority (expected 0 to 7)", key.Raw())
 			return
 		}
 		if value.Bytes(&w.field[priority]) && w.field[priority] == 0 {
-			value.Errorf("a quantum must be positive; leave the priority out to make it strict")
+			value.Errorf("a quantum must be positive (leave the priority out to make it strict)")
 		}
 	})
 }

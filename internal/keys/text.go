@@ -47,7 +47,7 @@ func (t *text) decode(v *yamlspec.Value, k *Key) {
 		v.Choice(t.field, t.choices...)
 	case !v.String(&read):
 	case t.many && !slices.Contains(t.choices, read):
-		v.Errorf("there is no %s %q%s", k.last(), read, yamlspec.Suggest(read, t.choices))
+		v.Errorf("no %s %q%s", k.last(), read, yamlspec.Suggest(read, t.choices))
 	case t.pattern != nil && !t.pattern.MatchString(read):
 		v.Errorf("%s %q: %s", k.last(), read, t.rule)
 	default:
@@ -80,10 +80,10 @@ type texts struct {
 	choices []string // nil: any text
 }
 
-// Texts is a list of texts. One may stand without brackets.
+// Texts returns a list of texts. One may stand without brackets.
 func Texts(name string, field *[]string) Key { return Key{Name: name, Value: texts{field, nil}} }
 
-// Choices is a list of some words. One may stand without brackets.
+// Choices returns a list of some words. One may stand without brackets.
 func Choices(name string, field *[]string, words ...string) Key {
 	return Key{Name: name, Value: texts{field, words}}
 }
@@ -111,23 +111,24 @@ type unread struct {
 	schema func() Schema
 }
 
-// Names is a list of names, or of sequences of names such as H2..H15, which the table's user reads.
+// Names returns a list of names, or of sequences of names such as H2..H15, which the table's user reads.
 func Names(name string) Key {
 	return Key{Name: name, Value: unread{schema.Names, schema.Names.String(), func() Schema { return ListOf(String) }}}
 }
 
-// List is a list of mappings with the keys of a table, which the table's user reads.
+// List returns a list of mappings with the keys of a table, which the table's user reads.
 func List(name string, of func() Table) Key {
 	describe := func() Schema { return ListOf(of().JSONSchema()) }
 	return Key{Name: name, Value: unread{schema.List, schema.List.String(), describe}}
 }
 
-// Mapping is a mapping with the keys of a table, which the table's user reads.
+// Mapping returns a mapping with the keys of a table, which the table's user reads.
 func Mapping(name string, of func() Table) Key {
 	return Other(name, schema.Group.String(), func() Schema { return of().JSONSchema() })
 }
 
-// Other is a value that the table's user reads. Documents show a text of what it takes, and its JSON Schema is given.
+// Other returns a value that the table's user reads. Documents show a text of what it takes, and its JSON Schema is
+// given.
 func Other(name, shown string, describe func() Schema) Key {
 	return Key{Name: name, Value: unread{schema.Other, shown, describe}}
 }

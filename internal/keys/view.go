@@ -9,9 +9,9 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// MarshalJSON is the values for programs: units in the names of the fields, times in nanoseconds. A number that a
-// word stands for is left out if it is none by itself, as auto: code that knows what it comes to gives the table of
-// that.
+// MarshalJSON returns the values for programs: units in the names of the fields, times in nanoseconds. A number that
+// a word stands for is left out if it is none by itself, as auto: code that knows what it comes to gives the table
+// of that.
 func (t Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.writeJSON(&b, ""); err != nil {
@@ -68,7 +68,7 @@ func (t Table) writeJSON(b *bytes.Buffer, path string) error {
 // suffixes are the units in the names of fields.
 var suffixes = map[schema.Kind]string{schema.Size: "_bytes", schema.Time: "_ns", schema.Rate: "_bps"}
 
-// field is the name of a setting in views for programs, and the path of the object that it is in.
+// field returns the name of a setting in views for programs, and the path of the object that it is in.
 func (k *Key) field() (name, group string) {
 	switch {
 	case strings.HasPrefix(k.View, "/"):
@@ -79,7 +79,7 @@ func (k *Key) field() (name, group string) {
 	return k.last() + suffixes[k.Kind()], k.Group()
 }
 
-// leftOut says that views for programs do not have a setting: it is not given, has no effect, or no number.
+// leftOut reports whether views for programs do not have a setting: it is not given, has no effect, or no number.
 func (k *Key) leftOut() bool {
 	if g, ok := k.Value.(*Group); ok {
 		return !holds(g.Viewed)
@@ -87,7 +87,7 @@ func (k *Key) leftOut() bool {
 	return k.Unset && k.Value.zero() || k.Word != "" && k.WordValue != 0 && k.Text() == k.Word
 }
 
-// Describe is the values for people, as they would write them: what has an effect, a line for each group.
+// Describe returns the values for people, as they would write them: what has an effect, a line for each group.
 func (t Table) Describe() (lines []string) {
 	if top := t.words(""); top != "" {
 		lines = append(lines, top)
@@ -103,7 +103,7 @@ func (t Table) Describe() (lines []string) {
 	return lines
 }
 
-// words are the keys of a group with their values.
+// words returns the keys of a group with their values.
 func (t Table) words(group string) string {
 	var words []string
 	for i := range t {
@@ -124,7 +124,7 @@ func (t Table) words(group string) string {
 	return strings.Join(words, ", ")
 }
 
-// Flow is the values as a scenario's file writes them, on one line: "{buffer: 22MB, pfc: {xoff: 320KB}}".
+// Flow returns the values as a scenario's file writes them, on one line: "{buffer: 22MB, pfc: {xoff: 320KB}}".
 func (t Table) Flow() string { return t.flow("") }
 
 func (t Table) flow(group string) string {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Release is the operating system and its version.
+// Release returns the operating system and its version.
 func Release() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -18,7 +18,7 @@ func Release() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// ProcessorTime is the processor time this process has used, in nanoseconds.
+// ProcessorTime returns the processor time this process has used, in nanoseconds.
 func ProcessorTime() int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -27,7 +27,7 @@ func ProcessorTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// PeakResidentOf is the most memory that a process which has ended had resident, in bytes.
+// PeakResidentOf returns the most memory that a process which has ended had resident, in bytes.
 func PeakResidentOf(p *os.ProcessState) int64 {
 	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return usage.Maxrss << 10
@@ -35,7 +35,7 @@ func PeakResidentOf(p *os.ProcessState) int64 {
 	return 0
 }
 
-// Load is the load average of the last minute: how many tasks ran or wanted to.
+// Load returns the load average of the last minute: how many tasks ran or wanted to.
 func Load() (load float64) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

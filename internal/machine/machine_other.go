@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Release is the operating system.
+// Release returns the operating system.
 func Release() string { return runtime.GOOS }
 
 var processStart = time.Now()
@@ -16,8 +16,8 @@ var processStart = time.Now()
 // ProcessorTime stands in the wall clock: this system's processor time is not read.
 func ProcessorTime() int64 { return int64(time.Since(processStart)) }
 
-// PeakResidentOf is 0: it is not known.
+// PeakResidentOf returns 0: it is not known.
 func PeakResidentOf(*os.ProcessState) int64 { return 0 }
 
-// Load is 0: it is not known.
+// Load returns 0: it is not known.
 func Load() float64 { return 0 }

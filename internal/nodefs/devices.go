@@ -48,7 +48,7 @@ func (b *builder) putDevices() error {
 	return nil
 }
 
-// layOverDev has changes of /dev kept in memory.
+// layOverDev keeps changes of /dev in memory.
 func (b *builder) layOverDev() error {
 	below, err := mountsIn(dev)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *builder) layOverDev() error {
 	return nil
 }
 
-// mountsIn are the files and folders in a folder at which something is mounted.
+// mountsIn returns the files and folders in a folder at which something is mounted.
 func mountsIn(folder string) (places []string, err error) {
 	var own, s unix.Stat_t
 	if err := unix.Stat(folder, &own); err != nil {

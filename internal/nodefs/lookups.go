@@ -13,10 +13,10 @@ import (
 // maxLookups is the most of an nsswitch.conf that is read, in bytes: such files have some 500.
 const maxLookups = 1 << 16
 
-// Lookups is what /etc/nsswitch.conf (nsswitch.conf(5)) of a root folder, or of the machine if it is empty, becomes on
-// nodes, so that the hosts file is asked before all else: what some distributions ask first (systemd-resolved, say)
-// knows the machine's names and, asked for a node's, says that there is no such host. ok is false where that is so
-// already, or where there is no such file.
+// Lookups returns what /etc/nsswitch.conf (nsswitch.conf(5)) of a root folder, or of the machine if it is empty,
+// becomes on nodes, so that the hosts file is asked before all else: what some distributions ask first
+// (systemd-resolved, say) knows the machine's names and, asked for a node's, says that there is no such host. ok is
+// false where that is so already, or where there is no such file.
 func Lookups(folder string) (text string, ok bool) {
 	if folder == "" {
 		folder = "/"

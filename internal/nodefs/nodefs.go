@@ -153,7 +153,7 @@ func (b *builder) openKept() {
 	}
 }
 
-// keep has the folders that are to be kept be found again where something lies over them.
+// keep makes the kept folders visible again if something is mounted over them.
 func (b *builder) keep() {
 	for i, folder := range b.Kept {
 		if _, err := os.Stat(folder); err == nil || b.kept[i] == 0 || !b.own(folder, len(b.Mounts)) {
@@ -165,7 +165,7 @@ func (b *builder) keep() {
 	}
 }
 
-// openTree is a detached copy of the mounts from a path on.
+// openTree returns a detached copy of the mounts from a path on.
 func openTree(path string) (fd int, err error) {
 	fd, err = unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
@@ -177,7 +177,7 @@ func openTree(path string) (fd int, err error) {
 // covers are folders that memory may lie over for a moment.
 var covers = []string{"/mnt", "/media", "/srv", "/opt", "/home"}
 
-// needsCover says whether changes are to be kept, or files to be laid over others.
+// needsCover reports whether changes are to be kept, or files to be laid over others.
 func (b *builder) needsCover() bool {
 	if b.Image != "" || len(b.Files) > 0 || len(b.Devices) > 0 {
 		return true
@@ -206,7 +206,7 @@ func (b *builder) coverUp() error {
 		}
 	}
 	if last == nil {
-		last = fmt.Errorf("one of %s must be a folder that no mount is in", strings.Join(covers, ", "))
+		last = fmt.Errorf("one of %s must be a folder without mounts", strings.Join(covers, ", "))
 	}
 	for i := range b.Mounts {
 		if b.Mounts[i].Kind == Overlay {
@@ -228,7 +228,7 @@ func (b *builder) uses(folder string) bool {
 	return b.Image != "" && b.Image != "/" && within(b.Image, folder)
 }
 
-// within says whether a path is a folder or in it.
+// within reports whether a path is a folder or in it.
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
@@ -248,7 +248,7 @@ func (b *builder) overlay(lower, target string, flags uintptr) error {
 	likeness(lower, folder+"/upper")
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", optionEscapes.Replace(lower), folder, folder)
 	if err := unix.Mount("pausenet", target, "overlay", flags, options); err != nil {
-		return fmt.Errorf("have changes of %s in memory (overlayfs): %w", lower, err)
+		return fmt.Errorf("overlay %s with changes in memory (overlayfs): %w", lower, err)
 	}
 	return nil
 }
@@ -262,8 +262,8 @@ func likeness(of, folder string) {
 	}
 }
 
-// enterImage has the thread's root be the image, with the kernel's file systems in it. Devices are those of the
-// machine's /dev alone.
+// enterImage makes the image the thread's root, with the kernel's file systems in it. Devices come only from the
+// machine's /dev.
 func (b *builder) enterImage() (*os.File, error) {
 	root := b.cover + "/root"
 	if err := os.Mkdir(root, 0o755); err != nil {
@@ -308,7 +308,7 @@ func (b *builder) enterImage() (*os.File, error) {
 	return image, nil
 }
 
-// attach has detached mounts be found at a path.
+// attach attaches detached mounts at a path.
 func attach(tree int, target string) error {
 	err := unix.MoveMount(tree, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_SYMLINKS)
 	if err != nil {
@@ -325,7 +325,7 @@ func (b *builder) mount(i int) error {
 			return nil // all of it is the node's own
 		}
 		if info, err := os.Stat(m.Target); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is no folder of the machine's", m.Target)
+			return fmt.Errorf("%s is not a folder of this machine", m.Target)
 		}
 		return b.overlay(m.Target, m.Target, 0)
 	case Private:
@@ -357,7 +357,7 @@ func (b *builder) mount(i int) error {
 	return nil
 }
 
-// rights are tmpfs' options for a folder like the one that it lies over.
+// rights returns tmpfs' options for a folder like the one that it lies over.
 func rights(folder string) string {
 	var s unix.Stat_t
 	if unix.Stat(folder, &s) != nil {
@@ -366,7 +366,7 @@ func rights(folder string) string {
 	return fmt.Sprintf("mode=%o,uid=%d,gid=%d", s.Mode&0o7777, s.Uid, s.Gid)
 }
 
-// own says whether what is made at a path, before some mount, is the node's own and not left on the machine.
+// own reports whether what is made at a path, before some mount, is the node's own and not left on the machine.
 func (b *builder) own(path string, before int) bool {
 	if b.Image != "" {
 		return !b.bound(path, before)
@@ -388,9 +388,9 @@ func (b *builder) bound(path string, before int) bool {
 	return false
 }
 
-// errNoTarget says that nothing is made on the machine.
+// errNoTarget returns the error that a mount point is missing, because nothing is created on the machine.
 func errNoTarget(path, what string) error {
-	return fmt.Errorf("there is no %s %s to mount at: make one, or have a folder above it be private, an overlay or an image's, where it is made", what, path)
+	return fmt.Errorf("no %s %s to mount at (create it, or make a folder above it private, an overlay or an image's, where pausenet creates it)", what, path)
 }
 
 func (b *builder) needFolder(i int) error {
@@ -400,7 +400,7 @@ func (b *builder) needFolder(i int) error {
 	case err == nil && info.IsDir():
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s is no folder", target)
+		return fmt.Errorf("%s is not a folder", target)
 	case !b.own(target, i):
 		return errNoTarget(target, "folder")
 	}
@@ -420,7 +420,7 @@ func (b *builder) needFile(i int) error {
 	case err == nil && !info.IsDir():
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s is a folder, and %s is none", target, b.Mounts[i].Source)
+		return fmt.Errorf("%s is a folder, but %s is not", target, b.Mounts[i].Source)
 	case !b.own(target, i):
 		return errNoTarget(target, "file")
 	}
@@ -453,16 +453,16 @@ func (b *builder) putFiles() error {
 		}
 		file := b.cover + "/" + filepath.Base(f.Path)
 		if err := put(File{file, f.Text}); err != nil {
-			return fmt.Errorf("write what is to be %s: %w", f.Path, err)
+			return fmt.Errorf("write the new %s: %w", f.Path, err)
 		}
 		if err := unix.Mount(file, f.Path, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("put a file over %s: %w", f.Path, err)
+			return fmt.Errorf("mount a file over %s: %w", f.Path, err)
 		}
 	}
 	return nil
 }
 
-// mounted says whether a mount is for this path alone.
+// mounted reports whether a mount is for this path alone.
 func (b *builder) mounted(path string) bool {
 	for i := range b.Mounts {
 		if b.Mounts[i].Target == path {

@@ -124,8 +124,7 @@ func whenReady(initOutput io.Reader) error {
 	return nil
 }
 
-// runInit is what the namespace init does: nothing, until its standard input ends, and the process that made it with
-// that.
+// runInit is the program of the namespace init. It waits until its standard input ends, together with its parent.
 func runInit() {
 	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans
 	// that end.
@@ -139,28 +138,27 @@ func runInit() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// mountProc has /proc show the PID namespace, in a mount namespace of the namespace init's own. What is mounted on the
-// machine later appears there too, and what is unmounted vanishes: nothing is kept busy. What is mounted there does not
-// get out.
+// mountProc mounts a /proc of the PID namespace, in the namespace init's own mount namespace. Later mounts and
+// unmounts of the machine propagate there, so nothing stays busy; mounts there do not propagate back.
 func mountProc() error {
 	switch err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err {
 	case nil:
 	case unix.EINVAL:
-		return errors.New("/ is no mount point, as in a plain chroot: mount --bind FOLDER FOLDER before chroot FOLDER makes it one")
+		return errors.New("/ is not a mount point, as in a plain chroot (before chroot FOLDER, run mount --bind FOLDER FOLDER)")
 	default:
-		return fmt.Errorf("make the mounts its own: %w", err)
+		return fmt.Errorf("make its mounts private: %w", err)
 	}
 	// Where that cannot be, as in some containers, programs see the outer one.
 	_ = unix.Mount("pausenet", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	return nil
 }
 
-// name has ps, top and pkill know the process by a name, at most 15 bytes; else it would be that of the file, exe.
+// name sets the process's name for ps, top and pkill, of at most 15 bytes; otherwise it would be the file's, exe.
 func name(s string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(s), 0) // whoever has no /proc has no ps either
 }
 
-// File is the namespace. It is valid until End.
+// File returns the namespace's file. It is valid until End.
 func (n *Namespace) File() *os.File { return n.file }
 
 // EnterMounts takes the calling thread, and no other, into a mount namespace with the machine's files, whose /proc
@@ -170,7 +168,7 @@ func (n *Namespace) EnterMounts() error { return EnterMounts(int(n.mounts.Fd()),
 // EnterMounts takes the calling thread, and no other, into a mount namespace with a root folder, in which it is then.
 func EnterMounts(mounts, root int) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil { // what the thread shares with the process's others
-		return fmt.Errorf("have a root folder of the thread's own: %w", err)
+		return fmt.Errorf("give the thread its own root folder: %w", err)
 	}
 	if err := unix.Setns(mounts, unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("enter the mount namespace: %w", err)
@@ -185,10 +183,10 @@ func EnterMounts(mounts, root int) error {
 	return nil
 }
 
-// InitPID is the pid of the namespace init, outside the namespace.
+// InitPID returns the pid of the namespace init, outside the namespace.
 func (n *Namespace) InitPID() int { return n.initPID }
 
-// Ended is closed when the namespace has ended, and all its programs with it.
+// Ended returns a channel that is closed when the namespace and all its programs have ended.
 func (n *Namespace) Ended() <-chan struct{} { return n.ended }
 
 // endTimeout is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before

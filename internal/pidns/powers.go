@@ -14,7 +14,7 @@ type Powers uint64
 // AllPowers are those that the starting process has.
 const AllPowers Powers = 1<<64 - 1
 
-// PowersOf are the capabilities with these numbers (CAP_... of linux/capability.h).
+// PowersOf returns the capabilities with these numbers (CAP_... of linux/capability.h).
 func PowersOf(numbers ...int) (p Powers) {
 	for _, n := range numbers {
 		p |= 1 << n
@@ -22,7 +22,7 @@ func PowersOf(numbers ...int) (p Powers) {
 	return p
 }
 
-// String is the set in hexadecimal digits, as in /proc/PID/status.
+// String returns the set in hexadecimal digits, as in /proc/PID/status.
 func (p Powers) String() string { return strconv.FormatUint(uint64(p), 16) }
 
 func parsePowers(s string) (Powers, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrEnded says that a PID namespace has ended: nothing can be started in it.
-var ErrEnded = errors.New("the process that its programs hang on has ended: nothing can be started any more")
+var ErrEnded = errors.New("the process that owns its namespaces has ended: no program can start")
 
 // NoRoot is Start's root where that is the calling thread's.
 const NoRoot = -1
@@ -39,7 +39,7 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string)
 	}
 	own, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
-		return fmt.Errorf("open the own process: %w", err)
+		return fmt.Errorf("open this process: %w", err)
 	}
 	self := os.NewFile(uintptr(own), "self")
 	defer self.Close()
@@ -90,7 +90,7 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string)
 		case "root":
 			err = fmt.Errorf("enter the root folder: %w", number)
 		default:
-			err = fmt.Errorf("give the program its powers: %w", number)
+			err = fmt.Errorf("set the program's capabilities: %w", number)
 		}
 	}
 	if err != nil {
@@ -156,8 +156,8 @@ func become(args []string) {
 	fail("exec", unix.Exec(path, args[5:], os.Environ()))
 }
 
-// enterRoot has the process have another root folder, and be in a folder there, by default that of the name where it
-// was, or in the root folder. That is no descriptor of the program's.
+// enterRoot changes the process's root folder, and its working folder: to folder, or else to the folder of the same
+// name as before, or to the root. The program does not inherit the descriptor.
 func enterRoot(root int, folder string) error {
 	if folder == "" {
 		folder, _ = os.Getwd()
@@ -173,7 +173,7 @@ func enterRoot(root int, folder string) error {
 	return err
 }
 
-// hasEnded says whether the process behind a pidfd has.
+// hasEnded reports whether the process behind a pidfd has.
 func hasEnded(process int) bool {
 	n, _ := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, 0)
 	return n > 0

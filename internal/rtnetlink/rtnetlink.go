@@ -41,8 +41,8 @@ func Open() (*Socket, error) {
 	return &Socket{fd: fd}, nil
 }
 
-// Add has a request sent with the others, at the latest by Flush. An error says what the request that was refused is to
-// do, and with what ("create the veth pair of", "L2-eth1"); it may be of one before this.
+// Add queues a request, which Flush sends at the latest. An error names the rejected request by its action and
+// object ("create the veth pair of", "L2-eth1"); it may concern an earlier request.
 func (r *Socket) Add(req *nl.NetlinkRequest, action, name string) error {
 	r.sequence++
 	req.Seq = r.sequence

@@ -35,7 +35,7 @@ var kindNames = [...]string{
 	"text", "list of texts", "names", "list of mappings", "",
 }
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }
 
 // MarshalText writes the kind's name.
@@ -56,7 +56,7 @@ type Parameter struct {
 	Doc  string `json:"doc"`
 }
 
-// Bounds are the bounds of p as documents show them: "`64B` to `4GB`".
+// Bounds returns the bounds of p as documents show them: "`64B` to `4GB`".
 func (p *Parameter) Bounds() string {
 	switch {
 	case p.Min != "" && p.Max != "":
@@ -77,13 +77,13 @@ type FieldError struct {
 	Err  error // reads on after the path: "400KB must be below pfc.xoff 320KB"
 }
 
-// Errorf is a FieldError with this text after the path.
+// Errorf returns a FieldError with this text after the path.
 func Errorf(path, format string, args ...any) error {
 	return &FieldError{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
-// Error is the path and what is wrong.
+// Error returns the path and what is wrong.
 func (e *FieldError) Error() string { return e.Path + " " + e.Err.Error() }
 
-// Unwrap is what is wrong.
+// Unwrap returns the underlying error.
 func (e *FieldError) Unwrap() error { return e.Err }

@@ -50,8 +50,8 @@ var process = struct {
 // user is one that took a Context or gave a Finally or a Discard.
 type user struct{ cancel context.CancelFunc }
 
-// Start has SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that the
-// process was started to ignore, as by nohup, stay ignored. stop gives signals their usual effect back.
+// Start makes SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that
+// the process was started to ignore, as by nohup, stay ignored. stop restores the signals' default effects.
 func Start(code int) (stop func()) {
 	process.mu.Lock()
 	process.code = code
@@ -116,14 +116,14 @@ func Begin() {
 	}()
 }
 
-// Signal is the number of the signal that told the process to end; 0: it was not told by one.
+// Signal returns the number of the signal that ended the process, or 0 if none did.
 func Signal() int { return int(process.signal.Load()) }
 
-// Begun says whether the process has been told to end.
+// Begun reports whether a signal has told the process to end.
 func Begun() bool { return process.ends.Load() }
 
-// Context is a context that the end of the process cancels. Code that takes it has something to keep, and gets the time
-// to keep it. release gives it back.
+// Context returns a context that is cancelled when the process should end. Code that uses it gets time to save its
+// results. release frees it.
 func Context(parent context.Context) (ctx context.Context, release context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	u := &user{cancel}
@@ -141,15 +141,15 @@ func Context(parent context.Context) (ctx context.Context, release context.Cance
 	}
 }
 
-// Alive says that something is being kept: the end is put off.
+// Alive postpones the forced end, because the process is still saving something.
 func Alive() {
 	if process.ends.Load() {
 		process.heard.Add(1)
 	}
 }
 
-// Wait says that others are waited for, such as a child process or the kernel, which see to their own ends: until over
-// is called the end is put off.
+// Wait postpones the forced end until over is called, while the process waits for others that end by themselves,
+// such as a child process or the kernel.
 func Wait() (over func()) {
 	process.waiting.Add(1)
 	return sync.OnceFunc(func() {
@@ -158,11 +158,11 @@ func Wait() (over func()) {
 	})
 }
 
-// Finally has f called if the process has to be forced to end: whatever it was doing then, f finds it in the middle of.
-// f has exitTime. forget takes that back.
+// Finally calls f if the process is forced to end, at any point of the process's work. f has exitTime to finish.
+// forget cancels it.
 func Finally(f func()) (forget func()) { return add(process.finals, f) }
 
-// Discard is Finally for what is not kept: f removes what is half done, such as a file that has not got its name yet.
+// Discard is Finally for unfinished work: f removes it, such as a file without its final name.
 func Discard(f func()) (forget func()) { return add(process.discards, f) }
 
 func add(to map[*user]func(), f func()) (forget func()) {
@@ -185,7 +185,7 @@ func force() {
 	said := "pausenet: interrupted\n"
 	for _, f := range process.finals {
 		finals.Go(f)
-		said = "pausenet: interrupted: the results so far are kept and marked partial\n"
+		said = "pausenet: interrupted: the results so far are kept, marked partial\n"
 	}
 	for _, f := range process.discards {
 		finals.Go(f)

@@ -307,7 +307,7 @@ func TestEnds(t *testing.T) {
 			}
 			if place == "is in what is called finally" {
 				if kept, err := os.ReadFile(e.file + ".kept"); string(kept) != "kept" ||
-					!strings.Contains(e.stderr, "kept and marked partial") {
+					!strings.Contains(e.stderr, "kept, marked partial") {
 					t.Errorf("%q, %v: %q", kept, err, e.stderr)
 				}
 			}

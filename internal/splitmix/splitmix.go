@@ -7,12 +7,12 @@ package splitmix
 // increment is 2^64 over the golden ratio, odd.
 const increment = 0x9e3779b97f4a7c15
 
-// At is the i-th number, from 0 on, of the generator with a seed: 64 random bits. At(x, 0) is a hash of x.
+// At returns the i-th number, from 0 on, of the generator with a seed: 64 random bits. At(x, 0) is a hash of x.
 func At(seed, i uint64) uint64 {
 	return Mix(seed + (i+1)*increment)
 }
 
-// Mix is SplitMix64's finaliser, a bijection of 64 bits; Mix(0) is 0.
+// Mix returns SplitMix64's finaliser, a bijection of 64 bits; Mix(0) is 0.
 func Mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -107,7 +107,7 @@ func (r *reader) header(s *Schema, cells []any, line []byte) error {
 		case found:
 			r.fields[at] = field{c, cells[k]}
 		case !c.Optional:
-			return fmt.Errorf("column %s is missing: another version of pausenet wrote the file, or it is damaged", c.Name)
+			return fmt.Errorf("column %s is missing: another version of pausenet wrote the file, or the file is damaged", c.Name)
 		case c.Null:
 			_ = r.set(&field{c, cells[k]}, nil)
 		}
@@ -145,7 +145,7 @@ func (r *reader) damaged(line []byte) error {
 	if n == len(r.fields) {
 		return nil
 	}
-	return fmt.Errorf("%d fields of %d: the file is damaged", n, len(r.fields))
+	return fmt.Errorf("expected %[2]d fields, got %[1]d: the file is damaged", n, len(r.fields))
 }
 
 // cut returns the first field of a line and what follows its comma. more is false for the last field.

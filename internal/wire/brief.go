@@ -12,7 +12,7 @@ type Form struct {
 	sum    uint32              // of header's IP header, unfolded
 }
 
-// newForm is the Form of a header whose TOS has the codepoint of ECN that packets begin with.
+// newForm returns the Form of a header whose TOS has the codepoint of ECN that packets begin with.
 func newForm(header *[roceHeaderLen]byte) Form {
 	f := Form{header: *header}
 	ip := IPv4(f.header[EthernetLen:])
@@ -23,7 +23,7 @@ func newForm(header *[roceHeaderLen]byte) Form {
 	return f
 }
 
-// checksum is that of the IPv4 header of a packet of so many bytes.
+// checksum returns the checksum of the IPv4 header of a packet with the given length.
 func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 	return ^fold(f.sum - uint32(f.header[EthernetLen+ipTOS]) + uint32(tos) + uint32(ttl)<<8 + uint32(length))
 }
@@ -62,7 +62,7 @@ const (
 	briefAnswerAgain = 5
 )
 
-// BriefData is a WRITE's data packet, as PutData has it; op has neither telemetry nor timestamp.
+// BriefData returns a WRITE's data packet, as PutData has it; op has neither telemetry nor timestamp.
 func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Brief {
 	b := Brief(psn&PSNMask) | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN | Brief(padCount(payload))<<briefPad
 	switch op {
@@ -79,7 +79,7 @@ func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Br
 	return b
 }
 
-// BriefAck is an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of
+// BriefAck returns an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of
 // selective repeat's.
 func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 	b :=
@@ -97,7 +97,7 @@ func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 	return b | Brief(syndrome>>7)<<briefOwn
 }
 
-// IsAnswer says whether the packet is an ACK or NAK.
+// IsAnswer reports whether the packet is an ACK or NAK.
 func (b Brief) IsAnswer() bool { return b>>briefOp&7 >= briefAnswer }
 
 // Again returns the packet with the mark that it was sent before, or answers such a copy (BTH.SentAgain).
@@ -108,7 +108,7 @@ func (b Brief) Again() Brief {
 	return b | 1<<briefSent
 }
 
-// sentAgain says whether the packet has that mark.
+// sentAgain reports whether the packet has that mark.
 func (b Brief) sentAgain() bool {
 	if b.IsAnswer() {
 		return b>>briefOp&7 == briefAnswerAgain
@@ -116,10 +116,10 @@ func (b Brief) sentAgain() bool {
 	return b>>briefSent&1 != 0
 }
 
-// Trimmed says whether the packet is data without its payload.
+// Trimmed reports whether the packet is data without its payload.
 func (b Brief) Trimmed() bool { return b>>briefOwn != 0 && !b.IsAnswer() }
 
-// ECN is the packet's codepoint.
+// ECN returns the packet's codepoint.
 func (b Brief) ECN() ECN { return ECN(b >> briefECN & 3) }
 
 // BriefLen is how much of a frame Form.Put writes: up to the BTH.
@@ -158,13 +158,13 @@ func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 	binary.BigEndian.PutUint32(bth[bthAck:], ack)
 }
 
-// Changed is the packet with what a switch may have changed in its headers: TTL and the codepoint of ECN.
+// Changed returns the packet with what a switch may have changed in its headers: TTL and the codepoint of ECN.
 func (b Brief) Changed(h *[BriefLen]byte) Brief {
 	ip := h[EthernetLen:]
 	return b&^briefChanging | Brief(ip[ipTTL]&0x7f)<<briefTTL | Brief(ip[ipTOS]&3)<<briefECN
 }
 
-// Parse is ParseHeaders of such a packet in a frame of so many bytes. It has no bytes to refer to.
+// Parse is ParseHeaders for such a packet in a frame with the given length. It has no bytes to refer to.
 func (f *Form) Parse(b Brief, length int, p *Packet) {
 	h := &f.header
 	ip, udp, bth := IPv4(h[EthernetLen:]), UDP(h[EthernetLen+IPv4Len:]), BTH(h[roceHeaderLen-BTHLen:])

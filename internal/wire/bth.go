@@ -36,7 +36,7 @@ const (
 // PSNMask is the width of packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
 const PSNMask = 1<<24 - 1
 
-// PSNDiff is how far PSN a is ahead of b, in -2^23..2^23-1, by 24-bit serial arithmetic.
+// PSNDiff returns how far PSN a is ahead of b, in -2^23..2^23-1, by 24-bit serial arithmetic.
 func PSNDiff(a, b uint32) int32 { return int32((a-b)<<8) >> 8 }
 
 // Opcode is a BTH opcode (IBTA volume 1 section 9.2).
@@ -65,19 +65,19 @@ const (
 	opOperation Opcode = 0x1f
 )
 
-// WithINT is the opcode of a data packet or acknowledgement that does the same and carries telemetry.
+// WithINT returns the equivalent opcode with telemetry.
 func (o Opcode) WithINT() Opcode { return opINT | o&opOperation }
 
-// HasINT says whether the opcode is one with telemetry.
+// HasINT reports whether the opcode is one with telemetry.
 func (o Opcode) HasINT() bool { return o&opService == opINT }
 
-// WithTimestamp is the opcode of a data packet or acknowledgement that does the same and carries a timestamp.
+// WithTimestamp returns the equivalent opcode with a timestamp.
 func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
 
-// HasTimestamp says whether the opcode is one with a timestamp.
+// HasTimestamp reports whether the opcode is one with a timestamp.
 func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < opDemandFirst }
 
-// Operation is the opcode without telemetry, timestamp or demand.
+// Operation returns the opcode without telemetry, timestamp or demand.
 func (o Opcode) Operation() Opcode {
 	if o < opINT {
 		return o
@@ -88,20 +88,20 @@ func (o Opcode) Operation() Opcode {
 	return o & opOperation
 }
 
-// HasRETH says whether data packets of the opcode carry a RETH: WRITE first and only.
+// HasRETH reports whether data packets of the opcode carry a RETH: WRITE first and only.
 func (o Opcode) HasRETH() bool {
 	o = o.Operation()
 	return o == OpWriteFirst || o == OpWriteOnly || o == OpWriteOnlyImm
 }
 
-// IsData says whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or
+// IsData reports whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or
 // without.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
 	return o <= OpWriteOnlyImm && dataOpcodes>>o&1 != 0
 }
 
-// extensions is how many bytes of headers a data packet has between its BTH and its payload.
+// extensions returns how many bytes of headers a data packet has between its BTH and its payload.
 func (o Opcode) extensions() int {
 	n := o.added()
 	if o.HasRETH() {
@@ -113,7 +113,7 @@ func (o Opcode) extensions() int {
 	return n
 }
 
-// added is how many bytes of headers a packet of the opcode has that one of its operation has not.
+// added returns how many bytes of headers a packet of the opcode has that one of its operation has not.
 func (o Opcode) added() int {
 	switch {
 	case o < opINT:
@@ -132,11 +132,11 @@ const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSend
 	1<<OpWriteFirst | 1<<OpWriteMiddle | 1<<OpWriteLast | 1<<OpWriteOnly |
 	1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
 
-// answerLen is how many bytes follow the BTH of an acknowledgement.
+// answerLen returns how many bytes follow the BTH of an acknowledgement.
 func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
-// String is the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp "WRITE_ONLY
-// TS", with a demand "WRITE_ONLY DEMAND".
+// String returns the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp
+// "WRITE_ONLY TS", with a demand "WRITE_ONLY DEMAND".
 func (o Opcode) String() string {
 	if o.added() > 0 && (o.IsData() || o.Operation() == OpAck) {
 		switch {
@@ -200,36 +200,37 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode 0x%02x", uint8(o))
 }
 
-// Opcode is the operation.
+// Opcode returns the operation.
 func (b BTH) Opcode() Opcode { return Opcode(b[bthOpcode]) }
 
-// PadCount is how many bytes of padding, 0..3, follow the payload.
+// PadCount returns how many bytes of padding, 0..3, follow the payload.
 func (b BTH) PadCount() int { return int(b[bthFlags] >> bthPadShift & 3) }
 
-// TVer is the transport version, 0.
+// TVer returns the transport version, 0.
 func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
 
-// PKey is the partition key.
+// PKey returns the partition key.
 func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
 
-// FECN is the forward congestion bit. Without BECN it means "undetermined" in our CNPs (TCD); in ACKs it echoes CE.
+// FECN returns the forward congestion bit. Without BECN it means "undetermined" in our CNPs (TCD); in ACKs it echoes
+// CE.
 func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }
 
-// BECN is the backward congestion bit, set in CNPs; in ACKs it echoes "undetermined".
+// BECN returns the backward congestion bit, set in CNPs; in ACKs it echoes "undetermined".
 func (b BTH) BECN() bool { return b[bthECN]&bthBECN != 0 }
 
-// DestQP is the receiver's queue pair.
+// DestQP returns the receiver's queue pair.
 func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 
-// AckReq says whether the sender asks for an ACK.
+// AckReq reports whether the sender asks for an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 
-// SentAgain says whether a data packet of selective repeat has been sent before, or an answer is to such a copy. Ultra
-// Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers); the standard reserves
-// this bit.
+// SentAgain reports whether a data packet of selective repeat has been sent before, or an answer is to such a copy.
+// Ultra Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers); the standard
+// reserves this bit.
 func (b BTH) SentAgain() bool { return b[bthAck]&bthSentAgain != 0 }
 
-// PSN is the packet sequence number.
+// PSN returns the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
 
 // RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry or timestamp if
@@ -245,13 +246,13 @@ const (
 	rethDMALen = 12
 )
 
-// VA is the virtual address written to.
+// VA returns the virtual address written to.
 func (r RETH) VA() uint64 { return binary.BigEndian.Uint64(r[rethVA:]) }
 
-// RKey is the remote key.
+// RKey returns the remote key.
 func (r RETH) RKey() uint32 { return binary.BigEndian.Uint32(r[rethRKey:]) }
 
-// DMALen is the length of the whole message.
+// DMALen returns the length of the whole message.
 func (r RETH) DMALen() uint32 { return binary.BigEndian.Uint32(r[rethDMALen:]) }
 
 // AETH is an ACK extended transport header (IBTA section 9.3.5), after the BTH of an ACK or NAK.
@@ -288,10 +289,10 @@ const (
 	syndromeKindNak  = 0x60
 )
 
-// Syndrome says what the acknowledgement means.
+// Syndrome returns the meaning of the acknowledgement.
 func (a AETH) Syndrome() uint8 { return a[aethSyndrome] }
 
-// MSN is the message sequence number.
+// MSN returns the message sequence number.
 func (a AETH) MSN() uint32 { return uint24(a[aethMSN:]) }
 
 func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }

@@ -18,19 +18,19 @@ const (
 	cnmEnd      = 24
 )
 
-// FlowID is the congested flow's id.
+// FlowID returns the congested flow's id.
 func (c CNM) FlowID() uint16 { return binary.BigEndian.Uint16(c[cnmFlowID:]) }
 
-// Flows is N, the number of flows through the congested egress port; 65535 stands for more as well.
+// Flows returns N, the number of flows through the congested egress port; 65535 stands for more as well.
 func (c CNM) Flows() int { return int(binary.BigEndian.Uint16(c[cnmFlows:])) }
 
-// RateMbps is the congested egress port's rate.
+// RateMbps returns the congested egress port's rate.
 func (c CNM) RateMbps() uint32 { return binary.BigEndian.Uint32(c[cnmRate:]) }
 
-// FlowIDLow is the low byte of the id: all of it that the figure has.
+// FlowIDLow returns the low byte of the id: all of it that the figure has.
 func (c CNM) FlowIDLow() uint8 { return c[cnmFlowLow] }
 
-// FlowsShort is N saturated at 255, as in the figure.
+// FlowsShort returns N saturated at 255, as in the figure.
 func (c CNM) FlowsShort() uint8 { return c[cnmFlowsSat] }
 
 // PutCNM writes a message and returns its length. len(buf) must be at least CNMLen; flows must not be negative.

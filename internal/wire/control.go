@@ -12,13 +12,13 @@ const (
 // CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17).
 const CNPReservedLen = 16
 
-// IsAnswer says whether a RoCE frame is an ACK, NAK or CNP.
+// IsAnswer reports whether a RoCE frame is an ACK, NAK or CNP.
 func IsAnswer(frame []byte) bool {
 	op := Opcode(frame[bthOf(frame)+bthOpcode])
 	return op == OpCNP || op.Operation() == OpAck
 }
 
-// bthOf is where the BTH of a RoCE frame is.
+// bthOf returns where the BTH of a RoCE frame is.
 func bthOf(frame []byte) int { return EthernetLen + IPv4Len + UDPLen + versionOf(frame).Extra() }
 
 // PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the one
@@ -34,7 +34,8 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	return putICRC(buf, n-ICRCLen, crcShort(crc, aeth))
 }
 
-// PutAckINT is PutAck for the answer to a packet with telemetry, which it carries back; its length is AckINTLen.
+// PutAckINT returns PutAck for the answer to a packet with telemetry, which it carries back; its length is
+// AckINTLen.
 func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT) int {
 	n := h.length + AETHLen + INTLen + ICRCLen
 	crc := h.put(buf, n, OpAck.WithINT(), bthMigReq, 0, psn&PSNMask)
@@ -101,7 +102,7 @@ const (
 	pcnCongested = 1
 )
 
-// Bytes is the report as it goes into PutCNP.
+// Bytes returns the report as it goes into PutCNP.
 func (r PCNReport) Bytes() (b [CNPReservedLen]byte) {
 	binary.BigEndian.PutUint32(b[pcnRate:], r.RateMbps)
 	if r.Congested {

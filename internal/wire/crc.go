@@ -21,7 +21,7 @@ var crcTable = func() (t [8][256]uint32) {
 	return t
 }()
 
-// crcShort is crc32.Update for short input on the stack.
+// crcShort returns crc32.Update for short input on the stack.
 func crcShort(crc uint32, p []byte) uint32 {
 	t := &crcTable
 	crc = ^crc
@@ -69,7 +69,7 @@ func (s *crcShift) combine(a, b uint32) uint32 {
 	return s[0][a&0xff] ^ s[1][a>>8&0xff] ^ s[2][a>>16&0xff] ^ s[3][a>>24] ^ b
 }
 
-// multiply is a*b modulo the CRC's polynomial, reflected.
+// multiply returns a*b modulo the CRC's polynomial, reflected.
 func multiply(a, b uint32) uint32 {
 	var product uint32
 	for m := uint32(1) << 31; m != 0; m >>= 1 {

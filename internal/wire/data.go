@@ -26,10 +26,10 @@ var pattern = func() (p [MaxPayload]byte) {
 	return p
 }()
 
-// padCount is how many bytes fill a payload up to a multiple of 4.
+// padCount returns how many bytes fill a payload up to a multiple of 4.
 func padCount(payload int) int { return -payload & 3 }
 
-// DataLen is the length of the frame that PutData writes.
+// DataLen returns the length of the frame that PutData writes.
 func (v Version) DataLen(op Opcode, payload int) int {
 	return max(v.dataLen(op, payload), MinFrame)
 }

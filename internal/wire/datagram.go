@@ -21,10 +21,10 @@ const (
 // RoCEv2 has in its place.
 const GRHLen = 40
 
-// isDatagram says whether the opcode is a datagram's.
+// isDatagram reports whether the opcode is a datagram's.
 func (o Opcode) isDatagram() bool { return o == OpDatagram || o == OpDatagramImm }
 
-// datagramExtension is how many bytes of headers a datagram has behind its BTH.
+// datagramExtension returns how many bytes of headers a datagram has behind its BTH.
 func (o Opcode) datagramExtension() int {
 	if o == OpDatagramImm {
 		return DETHLen + ImmDtLen
@@ -43,8 +43,8 @@ func (p *Packet) parseDatagram(b BTH) error {
 	return nil
 }
 
-// Datagram is what a datagram says of itself: its Q_Key, the queue pair that it comes from, and immediate data, in host
-// order, if it has some.
+// Datagram returns what a datagram says of itself: its Q_Key, the queue pair that it comes from, and immediate data,
+// in host order, if it has some.
 func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool) {
 	if p.Kind != KindDatagram {
 		return 0, 0, 0, false
@@ -56,8 +56,9 @@ func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool)
 	return binary.BigEndian.Uint32(h[dethQKey:]), uint24(h[dethSourceQP:]), immediate, p.Opcode == OpDatagramImm
 }
 
-// GRH is what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200 section
-// 3), or in its last 20 bytes the IPv4 header, where the standard leaves the others undefined, and they are 0.
+// GRH returns what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200
+// section 3), or in its last 20 bytes the IPv4 header, where the standard leaves the others undefined, and they are
+// 0.
 func (p *Packet) GRH() (header [GRHLen]byte) {
 	if p.Kind == KindDatagram {
 		n := p.headers - BTHLen - UDPLen - EthernetLen

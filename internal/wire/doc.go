@@ -8,7 +8,7 @@
 //
 // Everything is in network byte order except the ICRC, which like the FCS goes out least significant byte first.
 //
-// Where what is:
+// Files:
 //
 //   - Headers: wire.go (Ethernet), ipv4.go, ipv6.go, udp.go, bth.go (with RETH and AETH), int.go (telemetry),
 //     timestamp.go, grant.go (demands and grants).

@@ -22,8 +22,8 @@ type FlowParams struct {
 	HeadersOnly bool
 }
 
-// Reverse is the way back: where the receiver's ACKs and CNPs go, or the sender's data. The source port stays, as with
-// RNICs: it is the flow's entropy, not an address.
+// Reverse returns the way back: where the receiver's ACKs and CNPs go, or the sender's data. The source port stays,
+// as with RNICs: it is the flow's entropy, not an address.
 func (p FlowParams) Reverse(destQP uint32, tos uint8) FlowParams {
 	p.SrcMAC, p.DstMAC = p.DstMAC, p.SrcMAC
 	p.Src, p.Dst = p.Dst, p.Src
@@ -126,7 +126,7 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	return h, nil
 }
 
-// Version is the version of the Internet Protocol that the packets of this direction go over.
+// Version returns the version of the Internet Protocol that the packets of this direction go over.
 func (h *FlowHeader) Version() Version {
 	if h.six != nil {
 		return V6
@@ -134,14 +134,14 @@ func (h *FlowHeader) Version() Version {
 	return V4
 }
 
-// udp is where the UDP header begins in a frame.
+// udp returns where the UDP header begins in a frame.
 func (h *FlowHeader) udp() int { return h.length - BTHLen - UDPLen }
 
-// Form is the headers that all packets of this direction have in common. Over IPv6 there is none.
+// Form returns the headers that all packets of this direction have in common. Over IPv6 there is none.
 func (h *FlowHeader) Form() *Form { return &h.form }
 
-// SetMessage says what the RETH of the following WRITE first or only packets names: the remote address and the length
-// of the whole message.
+// SetMessage sets the RETH of the following WRITE first or only packets: the remote address and the length of the
+// whole message.
 func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va, length }
 
 // SetTOS changes the TOS byte of the packets to come, but not of brief ones. The ICRC does not cover it.
@@ -164,8 +164,8 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 	}
 }
 
-// SetSentAgain has the packets that are written next say that they were sent before, or answer such a copy
-// (BTH.SentAgain), or not.
+// SetSentAgain sets whether the following packets are marked as retransmissions, or as answers to retransmissions
+// (BTH.SentAgain).
 func (h *FlowHeader) SetSentAgain(again bool) {
 	h.again = 0
 	if again {
@@ -212,7 +212,7 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	return crc
 }
 
-// put6 is put over IPv6 as far as the BTH, which it returns the place of.
+// put6 returns put over IPv6 as far as the BTH, which it returns the place of.
 func (h *FlowHeader) put6(buf []byte, n int) *[BTHLen]byte {
 	f := (*[roceHeaderLen6]byte)(buf)
 	*f = *h.six

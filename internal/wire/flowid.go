@@ -12,7 +12,7 @@ var crc16Table = func() (t [256]uint16) {
 	return t
 }()
 
-// CRC16 is the CRC-16/ARC of p.
+// CRC16 returns the CRC-16/ARC of p.
 func CRC16(p []byte) uint16 {
 	var crc uint16
 	for _, b := range p {
@@ -21,8 +21,9 @@ func CRC16(p []byte) uint16 {
 	return crc
 }
 
-// FlowID is the 16-bit id by which switches and CNMs name a flow: CRC-16/ARC over the 5-tuple in this order, in network
-// byte order (DCON paper, section 5, which does not name the variant of CRC16). Ids of different flows may collide.
+// FlowID returns the 16-bit id by which switches and CNMs name a flow: CRC-16/ARC over the 5-tuple in this order, in
+// network byte order (DCON paper, section 5, which does not name the variant of CRC16). Ids of different flows may
+// collide.
 func FlowID(src Addr, srcPort uint16, dst Addr, dstPort uint16, protocol uint8) uint16 {
 	return CRC16([]byte{
 		src[0], src[1], src[2], src[3], byte(srcPort >> 8), byte(srcPort),

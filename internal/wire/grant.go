@@ -30,16 +30,16 @@ const (
 	opDemandOperand Opcode = 0x0f
 )
 
-// WithDemand is the opcode of a WRITE's data packet that does the same and carries a demand.
+// WithDemand returns the equivalent opcode with a demand.
 func (o Opcode) WithDemand() Opcode { return opDemand | o&opDemandOperand }
 
-// HasDemand says whether the opcode is one with a demand.
+// HasDemand reports whether the opcode is one with a demand.
 func (o Opcode) HasDemand() bool { return o >= opDemandFirst }
 
-// SetDemand is what the following data packets with a demand tell.
+// SetDemand sets the demand of the following data packets with a demand.
 func (h *FlowHeader) SetDemand(sum uint64) { h.demand = sum }
 
-// Demand is that of a data packet; ok is false if it carries none.
+// Demand returns the demand of a data packet; ok is false if it carries none.
 func (p *Packet) Demand() (sum uint64, ok bool) {
 	if p.Kind != KindData || !p.Opcode.HasDemand() {
 		return 0, false
@@ -52,10 +52,10 @@ func PutSum(buf []byte, h *FlowHeader, syndrome uint8, sum uint64) int {
 	return PutAck(buf, h, syndrome, uint32(sum>>24), uint32(sum&PSNMask))
 }
 
-// Sum is what a grant or a request tells.
+// Sum returns what a grant or a request tells.
 func (p *Packet) Sum() uint64 { return uint64(p.PSN)<<24 | uint64(p.MSN) }
 
-// kindOfAnswer is the kind of a packet whose AETH has that syndrome.
+// kindOfAnswer returns the kind of a packet whose AETH has that syndrome.
 func kindOfAnswer(syndrome uint8) Kind {
 	switch syndrome & syndromeKindMask {
 	case syndromeKindAck:

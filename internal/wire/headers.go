@@ -7,9 +7,9 @@ const (
 	LongHeaderBytes = 136
 )
 
-// ParseHeaders is Parse for a frame of which only the first bytes are there: h, at least as long as the headers, of a
-// frame of the given length. Of what follows the BTH the accessors AETH, INT, Timestamp, Reserved and CNM may
-// be used.
+// ParseHeaders returns Parse for a frame of which only the first bytes are there: h, at least as long as the
+// headers, of a frame of the given length. Of what follows the BTH the accessors AETH, INT, Timestamp, Reserved and
+// CNM may be used.
 func ParseHeaders(h []byte, length int, p *Packet) error {
 	*p = Packet{frame: h}
 	if len(h) < MinFrame {

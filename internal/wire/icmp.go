@@ -99,18 +99,18 @@ const ARPLen = 28
 // ARPRequest is the operation of a request.
 const ARPRequest, arpReply = 1, 2
 
-// Valid says whether it is one for IPv4 over Ethernet; it must have ARPLen bytes.
+// Valid reports whether it is one for IPv4 over Ethernet; it must have ARPLen bytes.
 func (a ARP) Valid() bool {
 	return binary.BigEndian.Uint32(a) == 1<<16|EtherTypeIPv4 && a[4] == 6 && a[5] == 4
 }
 
-// Operation is 1 of a request.
+// Operation returns 1 of a request.
 func (a ARP) Operation() uint16 { return binary.BigEndian.Uint16(a[6:]) }
 
-// Sender is the address that it was sent from.
+// Sender returns the address that it was sent from.
 func (a ARP) Sender() Addr { return Addr(a[14:]) }
 
-// Target is the address that is asked for.
+// Target returns the address that is asked for.
 func (a ARP) Target() Addr { return Addr(a[24:]) }
 
 // PutARPReply answers a request: its target is at the address of who sends the frame.

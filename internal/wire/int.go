@@ -60,8 +60,8 @@ var intRates = [...]units.Rate{
 // INTRates names them, in their order.
 const INTRates = "10 and 100 Mbps, 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gbps, and 1.6 Tbps"
 
-// INTRateCode is the code B of a line rate. Other rates than INTRates have none: known is false, and the code then is
-// one that no rate has.
+// INTRateCode returns the code B of a line rate. Other rates than INTRates have none: known is false, and the code
+// then is one that no rate has.
 func INTRateCode(r units.Rate) (code uint8, known bool) {
 	for i, rate := range intRates {
 		if rate == r {
@@ -71,13 +71,13 @@ func INTRateCode(r units.Rate) (code uint8, known bool) {
 	return intNoRateCode, false
 }
 
-// Hops is how many slots are written, 0..INTHops.
+// Hops returns how many slots are written, 0..INTHops.
 func (t INT) Hops() int { return min(int(t[intPath]>>4), INTHops) }
 
-// PathID is the exclusive or of the 12-bit ids of the switches that wrote.
+// PathID returns the exclusive or of the 12-bit ids of the switches that wrote.
 func (t INT) PathID() uint16 { return binary.BigEndian.Uint16(t[intPath:]) & intPathMask }
 
-// Hop is what slot i, less than Hops, says.
+// Hop returns the content of slot i, less than Hops.
 func (t INT) Hop(i int) INTHop {
 	return ParseINTSlot(binary.BigEndian.Uint64(t[intSlots+i*intSlotLen:]))
 }
@@ -102,15 +102,15 @@ type INTHop struct {
 	QueueBytes int64      // that the packet left behind: in units of 80 B, INTQueueMost at most
 }
 
-// Slot is the hop as it is on the wire. Times and counts need not be wrapped, nor in the format's units: what does not
-// make up a whole unit is left out.
+// Slot returns the hop as it is on the wire. Times and counts need not be wrapped, nor in the format's units: what
+// does not make up a whole unit is left out.
 func (h INTHop) Slot() uint64 {
 	code, _ := INTRateCode(h.Rate)
 	return uint64(code)<<intRateShift | uint64(h.Departed/vtime.Nanosecond)&intTimeMask<<intTimeShift |
 		uint64(h.TxBytes/intTxUnit)&intTxMask<<intTxShift | uint64(min(h.QueueBytes/intQueueUnit, intQueueMost))
 }
 
-// ParseINTSlot is the hop that a slot holds.
+// ParseINTSlot returns the hop that a slot holds.
 func ParseINTSlot(slot uint64) (h INTHop) {
 	if code := slot >> intRateShift; code < uint64(len(intRates)) {
 		h.Rate = intRates[code]
@@ -121,8 +121,8 @@ func ParseINTSlot(slot uint64) (h INTHop) {
 	return h
 }
 
-// Since is the time and the bytes sent between an earlier packet's hop at the same port and this one's. Each may have
-// wrapped once: the caller must know that they were not further apart.
+// Since returns the time and the bytes sent between an earlier packet's hop at the same port and this one's. Each
+// may have wrapped once: the caller must know that they were not further apart.
 func (h *INTHop) Since(earlier *INTHop) (elapsed vtime.Time, sent int64) {
 	elapsed, sent = h.Departed-earlier.Departed, h.TxBytes-earlier.TxBytes
 	if elapsed < 0 {
@@ -143,11 +143,11 @@ var intCRC = func() payloadCRC {
 	return payloadCRC{shift: *newCRCShift(INTLen), crc: crcShort(0, ones[:])}
 }()
 
-// after is the CRC of what has the CRC a, and then the block.
+// after returns the CRC of what has the CRC a, and then the block.
 func (b *payloadCRC) after(a uint32) uint32 { return b.shift.combine(a, b.crc) }
 
-// intOffset is where the telemetry begins in a packet with that opcode, counted from the end of the BTH; negative if it
-// has none.
+// intOffset returns where the telemetry begins in a packet with that opcode, counted from the end of the BTH;
+// negative if it has none.
 func intOffset(o Opcode) int {
 	switch {
 	case !o.HasINT():

@@ -45,56 +45,56 @@ const (
 	UE         = ECT0
 )
 
-// String is the codepoint's name in RFC 3168.
+// String returns the codepoint's name in RFC 3168.
 func (e ECN) String() string { return [...]string{"Not-ECT", "ECT(1)", "ECT(0)", "CE"}[e&3] }
 
-// DataTOS is the TOS byte of data packets of a priority (0..7): DSCP priority*8+2.
+// DataTOS returns the TOS byte of data packets of a priority (0..7): DSCP priority*8+2.
 func DataTOS(priority uint8, ecn ECN) uint8 { return (priority*8+2)<<2 | uint8(ecn&3) }
 
-// ControlTOS is the TOS byte of ACK, NAK and CNP of a priority (0..7): DSCP priority*8, Not-ECT. Priority 6 gives the
-// customary DSCP 48 of CNPs.
+// ControlTOS returns the TOS byte of ACK, NAK and CNP of a priority (0..7): DSCP priority*8, Not-ECT. Priority 6
+// gives the customary DSCP 48 of CNPs.
 func ControlTOS(priority uint8) uint8 { return priority * 8 << 2 }
 
-// PriorityOfDSCP is the priority, 0..7, of a DSCP.
+// PriorityOfDSCP returns the priority, 0..7, of a DSCP.
 func PriorityOfDSCP(dscp uint8) uint8 { return dscp >> 3 & 7 }
 
-// Version is the IP version.
+// Version returns the IP version.
 func (p IPv4) Version() uint8 { return p[ipVersionIHL] >> 4 }
 
-// HeaderLen is the header's length with options, as the header says.
+// HeaderLen returns the header's length with options, as the header says.
 func (p IPv4) HeaderLen() int { return int(p[ipVersionIHL]&0xf) * 4 }
 
-// TOS is the former type-of-service byte: DSCP<<2 | ECN.
+// TOS returns the former type-of-service byte: DSCP<<2 | ECN.
 func (p IPv4) TOS() uint8 { return p[ipTOS] }
 
-// DSCP is the differentiated services codepoint (RFC 2474).
+// DSCP returns the differentiated services codepoint (RFC 2474).
 func (p IPv4) DSCP() uint8 { return p[ipTOS] >> 2 }
 
-// ECN is the congestion codepoint.
+// ECN returns the congestion codepoint.
 func (p IPv4) ECN() ECN { return ECN(p[ipTOS] & 3) }
 
-// TotalLen is the packet's length, header included.
+// TotalLen returns the packet's length, header included.
 func (p IPv4) TotalLen() int { return int(binary.BigEndian.Uint16(p[ipTotalLen:])) }
 
-// ID is the identification field; we send 0, as RFC 6864 allows under DF.
+// ID returns the identification field; we send 0, as RFC 6864 allows under DF.
 func (p IPv4) ID() uint16 { return binary.BigEndian.Uint16(p[ipID:]) }
 
-// Fragmented says whether the packet is a fragment.
+// Fragmented reports whether the packet is a fragment.
 func (p IPv4) Fragmented() bool { return binary.BigEndian.Uint16(p[ipFragment:])&ipFragmentMask != 0 }
 
-// TTL is the time to live.
+// TTL returns the time to live.
 func (p IPv4) TTL() uint8 { return p[ipTTL] }
 
-// Protocol is the protocol carried.
+// Protocol returns the protocol carried.
 func (p IPv4) Protocol() uint8 { return p[ipProtocol] }
 
-// Checksum is the checksum as it stands in the header.
+// Checksum returns the checksum as it stands in the header.
 func (p IPv4) Checksum() uint16 { return binary.BigEndian.Uint16(p[ipChecksum:]) }
 
-// Src is the source address.
+// Src returns the source address.
 func (p IPv4) Src() Addr { return Addr(p[ipSrc:ipDst]) }
 
-// Dst is the destination address.
+// Dst returns the destination address.
 func (p IPv4) Dst() Addr { return Addr(p[ipDst : ipDst+4]) }
 
 // SetECN rewrites the congestion codepoint and adjusts the checksum.
@@ -118,7 +118,7 @@ func (p IPv4) UpdateChecksum() {
 	binary.BigEndian.PutUint16(p[ipChecksum:], ^fold(sum16(p[:p.HeaderLen()])))
 }
 
-// ChecksumValid says whether the checksum fits the header.
+// ChecksumValid reports whether the checksum fits the header.
 func (p IPv4) ChecksumValid() bool {
 	n := p.HeaderLen()
 	return n >= IPv4Len && n <= len(p) && fold(sum16(p[:n])) == 0xffff

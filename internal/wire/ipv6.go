@@ -25,13 +25,13 @@ const (
 	V6
 )
 
-// String is "IPv4" or "IPv6".
+// String returns "IPv4" or "IPv6".
 func (v Version) String() string { return [...]string{"IPv4", "IPv6"}[v&1] }
 
-// Extra is how many bytes a frame's headers are longer than over IPv4: 0 or 20.
+// Extra returns how many bytes a frame's headers are longer than over IPv4: 0 or 20.
 func (v Version) Extra() int { return int(v) * (IPv6Len - IPv4Len) }
 
-// versionOf is that of a RoCE frame.
+// versionOf returns the IP version of a RoCE frame.
 func versionOf(frame []byte) Version {
 	if Ethernet(frame).Type() == EtherTypeIPv6 {
 		return V6
@@ -42,22 +42,22 @@ func versionOf(frame []byte) Version {
 // Addr6 is an IPv6 address.
 type Addr6 [16]byte
 
-// Map is the address of the fabric that stands for an IPv4 address: fd00::/96 (RFC 4193) and its 32 bits.
+// Map returns the address of the fabric that stands for an IPv4 address: fd00::/96 (RFC 4193) and its 32 bits.
 func Map(a Addr) Addr6 { return Addr6{0: 0xfd, 12: a[0], 13: a[1], 14: a[2], 15: a[3]} }
 
-// Unmap is the IPv4 address that one of the fabric stands for; ok is false of others.
+// Unmap returns the IPv4 address that one of the fabric stands for; ok is false of others.
 func (a Addr6) Unmap() (v4 Addr, ok bool) {
 	v4 = Addr(a[12:])
 	return v4, a == Map(v4)
 }
 
-// Version is the IP version.
+// Version returns the IP version.
 func (p IPv6) Version() uint8 { return p[0] >> 4 }
 
-// TrafficClass is DSCP<<2 | ECN.
+// TrafficClass returns DSCP<<2 | ECN.
 func (p IPv6) TrafficClass() uint8 { return uint8(binary.BigEndian.Uint16(p) >> 4) }
 
-// ECN is the congestion codepoint.
+// ECN returns the congestion codepoint.
 func (p IPv6) ECN() ECN { return ECN(p[1] >> 4 & 3) }
 
 // SetECN rewrites it.
@@ -66,25 +66,25 @@ func (p IPv6) SetECN(e ECN) { p[1] = p[1]&^0x30 | uint8(e&3)<<4 }
 // setTrafficClass writes the first word, with a flow label of 0.
 func (p IPv6) setTrafficClass(tos uint8) { binary.BigEndian.PutUint32(p, 6<<28|uint32(tos)<<20) }
 
-// PayloadLen is the length of what follows the header.
+// PayloadLen returns the length of what follows the header.
 func (p IPv6) PayloadLen() int { return int(binary.BigEndian.Uint16(p[ip6PayloadLen:])) }
 
-// NextHeader is the kind of what follows the header: a protocol's number, or an extension header's.
+// NextHeader returns the kind of what follows the header: a protocol's number, or an extension header's.
 func (p IPv6) NextHeader() uint8 { return p[ip6NextHeader] }
 
-// HopLimit is what IPv4 calls TTL.
+// HopLimit returns what IPv4 calls TTL.
 func (p IPv6) HopLimit() uint8 { return p[ip6HopLimit] }
 
 // SetHopLimit rewrites it.
 func (p IPv6) SetHopLimit(n uint8) { p[ip6HopLimit] = n }
 
-// Src is the source address.
+// Src returns the source address.
 func (p IPv6) Src() Addr6 { return Addr6(p[ip6Src:ip6Dst]) }
 
-// Dst is the destination address.
+// Dst returns the destination address.
 func (p IPv6) Dst() Addr6 { return Addr6(p[ip6Dst:IPv6Len]) }
 
-// ECNOf is the codepoint of a frame of IP.
+// ECNOf returns the codepoint of a frame of IP.
 func ECNOf(frame []byte) ECN {
 	if versionOf(frame) == V6 {
 		return IPv6(frame[EthernetLen:]).ECN()
@@ -92,8 +92,8 @@ func ECNOf(frame []byte) ECN {
 	return IPv4(frame[EthernetLen:]).ECN()
 }
 
-// PriorityOf is the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as what pads
-// it.
+// PriorityOf returns the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as
+// what pads it.
 func PriorityOf(frame []byte) uint8 {
 	switch ip := frame[EthernetLen:]; {
 	case Ethernet(frame).Type() == EtherTypeIPv4 && len(ip) > ipTOS:

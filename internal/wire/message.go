@@ -26,7 +26,7 @@ const (
 	SyndromeNakOperational uint8 = 0x63 // remote operational error
 )
 
-// IsRNR says whether a NAK's syndrome is that of a receiver that is not ready. The timer is in its low 5 bits.
+// IsRNR reports whether a NAK's syndrome is that of a receiver that is not ready. The timer is in its low 5 bits.
 func IsRNR(syndrome uint8) bool { return syndrome&^0x1f == SyndromeRNR }
 
 // Lengths of headers behind the BTH.
@@ -44,7 +44,7 @@ const (
 	atomicCompare = 20
 )
 
-// HasImm says whether data packets of the opcode carry immediate data.
+// HasImm reports whether data packets of the opcode carry immediate data.
 func (o Opcode) HasImm() bool {
 	o = o.Operation()
 	return o <= OpWriteOnlyImm && immOpcodes>>o&1 != 0
@@ -52,11 +52,11 @@ func (o Opcode) HasImm() bool {
 
 const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
 
-// IsReadResponse says whether the opcode is one of the four of READ responses.
+// IsReadResponse reports whether the opcode is one of the four of READ responses.
 func (o Opcode) IsReadResponse() bool { return o >= OpReadResponseFirst && o <= OpReadResponseOnly }
 
-// readResponseExtension is how many bytes of headers a READ response has behind its BTH: all but the middle ones have
-// an AETH.
+// readResponseExtension returns how many bytes of headers a READ response has behind its BTH: all but the middle
+// ones have an AETH.
 func (o Opcode) readResponseExtension() int {
 	if o == OpReadResponseMiddle {
 		return 0
@@ -99,12 +99,12 @@ func (p *Packet) parseMessage(b BTH, rest []byte) error {
 	return nil
 }
 
-// Solicited says whether a packet of a message asks for an event at the receiver.
+// Solicited reports whether a packet of a message asks for an event at the receiver.
 func (p *Packet) Solicited() bool {
 	return p.bth && p.frame[p.headers-BTHLen+bthFlags]&bthSolicited != 0
 }
 
-// Immediate is the immediate data of a data packet that carries some, in host order.
+// Immediate returns the immediate data of a data packet that carries some, in host order.
 func (p *Packet) Immediate() uint32 {
 	if p.Kind != KindData || !p.Opcode.HasImm() {
 		return 0
@@ -112,7 +112,7 @@ func (p *Packet) Immediate() uint32 {
 	return binary.BigEndian.Uint32(p.frame[p.body-ImmDtLen:])
 }
 
-// Atomic is what an atomic request asks for: of a fetch-and-add, swap is what is added.
+// Atomic returns what an atomic request asks for: of a fetch-and-add, swap is what is added.
 func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
 	if p.Kind != KindAtomic {
 		return 0, 0, 0, 0
@@ -122,7 +122,7 @@ func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
 		binary.BigEndian.Uint64(h[atomicSwap:]), binary.BigEndian.Uint64(h[atomicCompare:])
 }
 
-// Original is what an atomic acknowledge says the memory had before.
+// Original returns what an atomic acknowledge says the memory had before.
 func (p *Packet) Original() uint64 {
 	if p.Kind != KindAtomicAck {
 		return 0
@@ -130,7 +130,7 @@ func (p *Packet) Original() uint64 {
 	return binary.BigEndian.Uint64(p.frame[p.headers+AETHLen:])
 }
 
-// Response is a response's payload, nil if it is none.
+// Response returns a response's payload, nil if it is none.
 func (p *Packet) Response() []byte {
 	if p.Kind != KindReadResponse {
 		return nil
@@ -159,7 +159,7 @@ type Message struct {
 	QKey, SourceQP uint32
 }
 
-// extension is how many bytes of headers follow the BTH of a packet of the opcode.
+// extension returns how many bytes of headers follow the BTH of a packet of the opcode.
 func (o Opcode) extension() int {
 	switch {
 	case o.IsData():
@@ -178,7 +178,7 @@ func (o Opcode) extension() int {
 	return 0
 }
 
-// MessageLen is the length of the frame of a packet with so many bytes of payload.
+// MessageLen returns the length of the frame of a packet with so many bytes of payload.
 func (v Version) MessageLen(op Opcode, payload int) int {
 	return max(roceHeaderLen+v.Extra()+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
 }

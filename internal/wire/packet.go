@@ -27,7 +27,7 @@ const (
 	KindDatagram
 )
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	switch k {
 	case KindData:
@@ -98,13 +98,13 @@ type Packet struct {
 	icrc    int // offset of the ICRC
 }
 
-// ECN is the congestion codepoint, of what has a TOS.
+// ECN returns the congestion codepoint, of what has a TOS.
 func (p *Packet) ECN() ECN { return ECN(p.TOS & 3) }
 
-// Priority is the priority that its DSCP stands for.
+// Priority returns the priority that its DSCP stands for.
 func (p *Packet) Priority() uint8 { return PriorityOfDSCP(p.TOS >> 2) }
 
-// Version is the version of the Internet Protocol that a RoCEv2 frame goes over.
+// Version returns the version of the Internet Protocol that a RoCEv2 frame goes over.
 func (p *Packet) Version() Version {
 	if p.headers == roceHeaderLen6 {
 		return V6
@@ -112,10 +112,10 @@ func (p *Packet) Version() Version {
 	return V4
 }
 
-// Ethernet is the frame.
+// Ethernet returns the frame.
 func (p *Packet) Ethernet() Ethernet { return p.frame }
 
-// IPv4 is the IPv4 packet, nil if the frame has none.
+// IPv4 returns the IPv4 packet, nil if the frame has none.
 func (p *Packet) IPv4() IPv4 {
 	if !p.ip {
 		return nil
@@ -123,13 +123,13 @@ func (p *Packet) IPv4() IPv4 {
 	return p.frame[EthernetLen:]
 }
 
-// UDP is a RoCEv2 frame's UDP datagram, nil if it is none.
+// UDP returns a RoCEv2 frame's UDP datagram, nil if it is none.
 func (p *Packet) UDP() UDP { return UDP(p.roce(BTHLen + UDPLen)) }
 
-// BTH is the base transport header, nil if the frame is not RoCEv2.
+// BTH returns the base transport header, nil if the frame is not RoCEv2.
 func (p *Packet) BTH() BTH { return BTH(p.roce(BTHLen)) }
 
-// roce is the frame from so many bytes before the BTH's end on.
+// roce returns the frame from so many bytes before the BTH's end on.
 func (p *Packet) roce(before int) []byte {
 	if !p.bth {
 		return nil
@@ -137,7 +137,7 @@ func (p *Packet) roce(before int) []byte {
 	return p.frame[p.headers-before : p.icrc+ICRCLen]
 }
 
-// RETH is the header of a WRITE first or only, or of a READ request, else nil.
+// RETH returns the header of a WRITE first or only, or of a READ request, else nil.
 func (p *Packet) RETH() RETH {
 	if (p.Kind != KindData || !p.Opcode.HasRETH()) && p.Kind != KindReadRequest {
 		return nil
@@ -146,7 +146,7 @@ func (p *Packet) RETH() RETH {
 	return p.frame[at : at+RETHLen]
 }
 
-// INT is the telemetry of a data packet, ACK or NAK, nil if it carries none.
+// INT returns the telemetry of a data packet, ACK or NAK, nil if it carries none.
 func (p *Packet) INT() INT {
 	at := intOffset(p.Opcode)
 	if at < 0 || p.Kind == KindOther {
@@ -155,7 +155,7 @@ func (p *Packet) INT() INT {
 	return p.frame[p.headers+at : p.headers+at+INTLen]
 }
 
-// AETH is the header of an ACK or NAK, else nil.
+// AETH returns the header of an ACK or NAK, else nil.
 func (p *Packet) AETH() AETH {
 	if p.Kind != KindAck && p.Kind != KindNak {
 		return nil
@@ -163,7 +163,7 @@ func (p *Packet) AETH() AETH {
 	return p.frame[p.headers : p.headers+AETHLen]
 }
 
-// Data is a data packet's or a datagram's payload, nil if it is none.
+// Data returns a data packet's or a datagram's payload, nil if it is none.
 func (p *Packet) Data() []byte {
 	if p.Kind != KindData && p.Kind != KindDatagram {
 		return nil
@@ -171,7 +171,7 @@ func (p *Packet) Data() []byte {
 	return p.frame[p.body : p.body+p.Payload]
 }
 
-// Reserved are the 16 reserved bytes of a CNP, else nil.
+// Reserved returns the 16 reserved bytes of a CNP, else nil.
 func (p *Packet) Reserved() []byte {
 	if p.Kind != KindCNP {
 		return nil
@@ -179,7 +179,7 @@ func (p *Packet) Reserved() []byte {
 	return p.frame[p.headers : p.headers+CNPReservedLen]
 }
 
-// PFC is the frame if it is a PFC frame, else nil.
+// PFC returns the frame if it is a PFC frame, else nil.
 func (p *Packet) PFC() PFC {
 	if p.Kind != KindPFC {
 		return nil
@@ -187,7 +187,7 @@ func (p *Packet) PFC() PFC {
 	return p.frame
 }
 
-// CNM is the frame if it is a CNM, else nil.
+// CNM returns the frame if it is a CNM, else nil.
 func (p *Packet) CNM() CNM {
 	if p.Kind != KindCNM {
 		return nil
@@ -195,12 +195,12 @@ func (p *Packet) CNM() CNM {
 	return p.frame
 }
 
-// ICRCValid says whether the frame is RoCEv2 and its ICRC is right.
+// ICRCValid reports whether the frame is RoCEv2 and its ICRC is right.
 func (p *Packet) ICRCValid() bool {
 	return p.bth && ICRC(p.frame[EthernetLen:p.icrc]) == binary.LittleEndian.Uint32(p.frame[p.icrc:])
 }
 
-// VerifyICRC says whether frame is a well-formed RoCEv2 frame with the right ICRC.
+// VerifyICRC reports whether frame is a well-formed RoCEv2 frame with the right ICRC.
 func VerifyICRC(frame []byte) bool {
 	var p Packet
 	return Parse(frame, &p) == nil && p.ICRCValid()

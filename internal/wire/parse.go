@@ -1,10 +1,10 @@
 package wire
 
-// Parse says what frame is and fills in p, whose previous content is lost. Frames that are not ours are no error, just
-// KindOther; an error means that the frame contradicts itself, and p is then not to be used.
+// Parse parses a frame into p, and overwrites p's previous content. Frames of other protocols are not an error: they
+// have the kind KindOther. An error means that the frame contradicts itself; do not use p then.
 //
-// Parse checks lengths, so that every accessor of p is safe, but neither the ICRC nor the IP checksum: ask ICRCValid
-// and IPv4().ChecksumValid. Bytes after the IP packet (Ethernet padding, an FCS) are ignored.
+// Parse checks lengths, so that every accessor of p is safe, but neither the ICRC nor the IP checksum: see ICRCValid
+// and IPv4().ChecksumValid. It ignores bytes after the IP packet (Ethernet padding, an FCS).
 func Parse(frame []byte, p *Packet) error {
 	*p = Packet{frame: frame}
 	if len(frame) < EthernetLen {

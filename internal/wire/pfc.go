@@ -34,13 +34,13 @@ const (
 // PFCMAC is the link-local address PFC frames are sent to; no bridge forwards it.
 var PFCMAC = MAC{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
 
-// Opcode is the MAC control opcode, 0x0101 for PFC.
+// Opcode returns the MAC control opcode, 0x0101 for PFC.
 func (p PFC) Opcode() uint16 { return binary.BigEndian.Uint16(p[pfcOpcode:]) }
 
-// ClassEnable has bit n set when the frame speaks about class n. The standard's reserved high byte is left out.
+// ClassEnable returns the bit set of classes that the frame applies to. It omits the standard's reserved high byte.
 func (p PFC) ClassEnable() uint8 { return p[pfcEnable+1] }
 
-// Time is the pause time of a class, in quanta; it means something only when the class is enabled.
+// Time returns the pause time of a class, in quanta; it means something only when the class is enabled.
 func (p PFC) Time(class uint8) uint16 { return binary.BigEndian.Uint16(p[pfcTime+2*int(class&7):]) }
 
 // PutPFC writes a frame that sets the pause times of the enabled classes and returns its length; the times of other
@@ -68,7 +68,7 @@ func PutPause(buf []byte, src MAC, class uint8, quanta uint16) int {
 	return PutPFC(buf, src, 1<<(class&7), &times)
 }
 
-// PauseTime is how long a pause of so many quanta lasts on a link of rate r.
+// PauseTime returns how long a pause of so many quanta lasts on a link of rate r.
 func PauseTime(quanta uint16, r units.Rate) vtime.Time {
 	return r.TimeFor(int64(quanta) * pfcQuantumBytes)
 }

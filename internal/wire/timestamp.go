@@ -14,10 +14,10 @@ const AckTimestampLen = AckLen + TimestampLen // 70
 // mostTimestampEnd is where the headers of a packet with a timestamp end at most, from the BTH's end on: an ACK's.
 const mostTimestampEnd = AETHLen + TimestampLen
 
-// SetTimestamp is when the following data packets with a timestamp leave.
+// SetTimestamp sets the departure time of the following data packets with a timestamp.
 func (h *FlowHeader) SetTimestamp(at uint64) { h.timestamp = at }
 
-// PutAckTimestamp is PutAck for the answer to a packet with a timestamp, which it carries back; its length is
+// PutAckTimestamp returns PutAck for the answer to a packet with a timestamp, which it carries back; its length is
 // AckTimestampLen.
 func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, timestamp uint64) int {
 	n := h.length + AETHLen + TimestampLen + ICRCLen
@@ -31,7 +31,7 @@ func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32,
 	return putICRC(buf, n-ICRCLen, crcShort(crc, body))
 }
 
-// Timestamp is that of a data packet, ACK or NAK; ok is false if it carries none.
+// Timestamp returns the timestamp of a data packet, ACK or NAK; ok is false if it carries none.
 func (p *Packet) Timestamp() (timestamp uint64, ok bool) {
 	if !p.Opcode.HasTimestamp() {
 		return 0, false

@@ -8,16 +8,16 @@ import "encoding/binary"
 // BTH, telemetry or timestamp, RETH and the ICRC, which is made anew. That a payload is missing the RETH tells too: its
 // DMA length is the packet's, of which each has an RETH of its own (docs/recovery.md).
 
-// TrimmedTOS is the TOS byte of trimmed packets in a priority (0..7).
+// TrimmedTOS returns the TOS byte of trimmed packets in a priority (0..7).
 func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }
 
 const dscpTrimmed = 4 // of the lowest three bits
 
-// Trimmed says whether a data packet came without its payload.
+// Trimmed reports whether a data packet came without its payload.
 func (p *Packet) Trimmed() bool { return p.Kind == KindData && p.TOS>>2&7 == dscpTrimmed }
 
-// TrimmedLen is the length of what is left of the frame of a data packet with that opcode: its headers, and 4 bytes of
-// payload where Ethernet's least frame is longer than those.
+// TrimmedLen returns the length of what is left of the frame of a data packet with that opcode: its headers, and 4
+// bytes of payload where Ethernet's least frame is longer than those.
 func (v Version) TrimmedLen(op Opcode) int {
 	if n := v.dataLen(op, 0); n >= MinFrame {
 		return n
@@ -25,17 +25,17 @@ func (v Version) TrimmedLen(op Opcode) int {
 	return v.dataLen(op, 4)
 }
 
-// Opcode is the operation of a packet with the brief headers b.
+// Opcode returns the operation of a packet with the brief headers b.
 func (b Brief) Opcode() Opcode { return briefOps[b>>briefOp&7] }
 
-// Trim is the packet without its payload, in a priority. It must be data.
+// Trim returns the packet without its payload, in a priority. It must be data.
 func (b Brief) Trim(priority uint8) Brief {
 	b &^= 3<<briefPad | 7<<briefMSN
 	return b | 1<<briefOwn | Brief(priority&7)<<briefMSN
 }
 
-// Trimmable says whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that has
-// its payload, and how long it is without.
+// Trimmable reports whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that
+// has its payload, and how long it is without.
 func Trimmable(frame []byte) (length int, ok bool) {
 	v, dscp := V4, uint8(0)
 	switch ip := frame[EthernetLen:]; Ethernet(frame).Type() {

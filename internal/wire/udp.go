@@ -23,14 +23,14 @@ const (
 	MinEntropyPort = 0xc000
 )
 
-// SrcPort is the source port: in RoCEv2 the QP's entropy for ECMP.
+// SrcPort returns the source port: in RoCEv2 the QP's entropy for ECMP.
 func (u UDP) SrcPort() uint16 { return binary.BigEndian.Uint16(u[udpSrcPort:]) }
 
-// DstPort is the destination port.
+// DstPort returns the destination port.
 func (u UDP) DstPort() uint16 { return binary.BigEndian.Uint16(u[udpDstPort:]) }
 
-// Length is the datagram's length, header included.
+// Length returns the datagram's length, header included.
 func (u UDP) Length() int { return int(binary.BigEndian.Uint16(u[udpLength:])) }
 
-// Checksum is the checksum; RoCEv2 sends 0, for none, since the ICRC is stronger.
+// Checksum returns the checksum; RoCEv2 sends 0, for none, since the ICRC is stronger.
 func (u UDP) Checksum() uint16 { return binary.BigEndian.Uint16(u[udpChecksum:]) }

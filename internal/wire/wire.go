@@ -12,7 +12,7 @@ const MinFrame = 60
 // MAC is an Ethernet address.
 type MAC [6]byte
 
-// String is the address such as "02:00:00:00:01:01".
+// String returns the address such as "02:00:00:00:01:01".
 func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
@@ -20,7 +20,7 @@ func (m MAC) String() string {
 // Addr is an IPv4 address. It converts from and to netip.Addr by As4 and AddrFrom4, and is a fit map key.
 type Addr [4]byte
 
-// String is the address such as "10.0.0.1".
+// String returns the address such as "10.0.0.1".
 func (a Addr) String() string { return netip.AddrFrom4(a).String() }
 
 // Ethernet is an Ethernet II header (IEEE 802.3 clause 3.1.1) and what follows it.
@@ -44,13 +44,13 @@ const (
 	EtherTypeCNM        = 0x88b5 // IEEE local experimental 1, DCON's CNM (docs/schemes/dcon.md)
 )
 
-// Dst is the destination address.
+// Dst returns the destination address.
 func (e Ethernet) Dst() MAC { return MAC(e[ethDst:ethSrc]) }
 
-// Src is the source address.
+// Src returns the source address.
 func (e Ethernet) Src() MAC { return MAC(e[ethSrc:ethType]) }
 
-// Type is the EtherType.
+// Type returns the EtherType.
 func (e Ethernet) Type() uint16 { return binary.BigEndian.Uint16(e[ethType:]) }
 
 // SetDst rewrites the destination address.

@@ -4,7 +4,7 @@
 // A file is read into a tree of Values that know where they come from. A decoder walks the tree; a key that it never
 // asked for is a mistake of the user's. See Mapping for the shape of a decoder.
 //
-// Where what is:
+// Files:
 //
 //   - From a file to Values: parse.go, and gauge.go (files that are too much for the parser).
 //   - Decoding: value.go (places, lists and mappings), scalar.go (texts, numbers and units), names.go (H2..H15, and

@@ -9,8 +9,8 @@ import (
 // plain matches scalars that never need quotes within a flow collection.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_+./-][A-Za-z0-9_+./%-]*$`)
 
-// Flow returns v on one line, as a setting's value or an item of a list in brackets is written: "{name: a, set: {g:
-// 1/16}}".
+// Flow returns v on one line, as a setting's value or an item of a list in brackets is written: "{name: a, set:
+// {g: 1/16}}".
 func (v *Value) Flow() string {
 	switch {
 	case v == nil:

@@ -42,8 +42,10 @@ func (v *Value) Names() []Name {
 	return names
 }
 
-// Expand returns the names of a sequence: "H2..H4" is H2, H3, H4. It keeps leading zeros: "n01..n12". Text without
-// ".." is a single name. An equal suffix after a dot applies to each name: "h0.2..h7.2" is h0.2, h1.2, ... h7.2.
+// Expand returns the names of a sequence: "H2..H4" is H2, H3, H4. It keeps leading zeros:
+// "n01..n12". Text without
+// ".." is a single name. An equal suffix after a dot applies to each name: "h0.2..h7.2" is h0.2, h1.2,
+// ... h7.2.
 func Expand(s string) ([]string, error) {
 	left, right, found := strings.Cut(s, "..")
 	if !found {
@@ -61,7 +63,7 @@ func Expand(s string) ([]string, error) {
 	leftWord, first := splitNumber(strings.TrimSpace(left))
 	rightWord, last := splitNumber(strings.TrimSpace(right))
 	if first == "" || last == "" || (rightWord != "" && rightWord != leftWord) {
-		return nil, fmt.Errorf("%q is not a sequence: write one like H2..H15", s)
+		return nil, fmt.Errorf("%q is not a sequence (expected a form such as H2..H15)", s)
 	}
 	from, err := strconv.Atoi(first)
 	to, err2 := strconv.Atoi(last)
@@ -69,7 +71,7 @@ func Expand(s string) ([]string, error) {
 	case err != nil || err2 != nil || to-from >= maxRange:
 		return nil, fmt.Errorf("sequence %q has more than %d names", s, maxRange)
 	case to < from:
-		return nil, fmt.Errorf("sequence %q runs backwards: write %s%s..%s%s", s, leftWord, last, leftWord, first)
+		return nil, fmt.Errorf("sequence %q runs backwards (write %s%s..%s%s)", s, leftWord, last, leftWord, first)
 	}
 	width := 0
 	if strings.HasPrefix(first, "0") {
@@ -99,13 +101,13 @@ func Suggest(name string, candidates []string) string {
 		return fmt.Sprintf(": write %s%s..%s%s", m[1], m[2], m[1], m[3])
 	}
 	if series := seriesOf(name, candidates); series != "" {
-		return fmt.Sprintf(" (there is %s)", series)
+		return fmt.Sprintf(" (expected %s)", series)
 	}
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	if len(candidates) > 0 && len(candidates) <= 16 {
-		return " (there is " + strings.Join(candidates, ", ") + ")"
+		return " (expected " + strings.Join(candidates, ", ") + ")"
 	}
 	return ""
 }
@@ -148,8 +150,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap to get from a to b (optimal string
-// alignment). It shortens texts that are too long for names.
+// distance returns the number of letters to insert, delete, replace or swap to get from a to b
+// (optimal string alignment). It shortens texts that are too long for names.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

@@ -90,7 +90,7 @@ func (s *source) parse(text string) (root *Value) {
 		}
 		if root != nil {
 			line, column, width := place(doc.Body)
-			s.problem(line, column, width, "the file has a second document, but a spec is a single one: remove it")
+			s.problem(line, column, width, "the file has a second document, but expected only a single one: remove it")
 			break
 		}
 		root = c.value(doc.Body, 0)
@@ -143,7 +143,7 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 	c.count++
 	if depth > maxNested || c.count > maxValues {
 		c.tooLarge = true
-		v.Errorf("too deep or too large for a spec")
+		v.Errorf("too deep or too large")
 		return v
 	}
 	switch n := n.(type) {

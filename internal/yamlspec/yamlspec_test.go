@@ -112,7 +112,7 @@ spec.yaml:6:5: "yes" is not one of true, false
 spec.yaml:7:7: "rad" is not one of red, step: did you mean "red"?
   7 | mode: rad
     |       ^^^
-spec.yaml:8:8: sequence "H9..H2" runs backwards: write H2..H9
+spec.yaml:8:8: sequence "H9..H2" runs backwards (write H2..H9)
   8 | nodes: H9..H2
     |        ^^^^^^`},
 		{"bare time", "name: a\ndelay: 5\n", `
@@ -136,13 +136,13 @@ spec.yaml:1:7: no anchor &a before this alias: define it first
   1 | name: *a
     |       ^`},
 		{"second document", "name: a\n---\nname: b\n", `
-spec.yaml:3:1: the file has a second document, but a spec is a single one: remove it
+spec.yaml:3:1: the file has a second document, but expected only a single one: remove it
   3 | name: b
     | ^^^^`},
 		{"not text", "\xff\xfe", `
 spec.yaml: the file is not text in UTF-8: save it in that encoding`},
 		{"long line", "name: a\nnodes: [" + strings.Repeat("H, ", 100) + "H1..]\n", `
-spec.yaml:2:309: "H1.." is not a sequence: write one like H2..H15
+spec.yaml:2:309: "H1.." is not a sequence (expected a form such as H2..H15)
   2 | … H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H, H1..]
     |                                                                                                                     ^^^^`},
 		{"unfinished word and wide characters", "name: été\ndela: 5us\n", `
@@ -223,7 +223,7 @@ func TestExpand(t *testing.T) {
 		{"h0.2..h1.3", "", "is not a sequence"},
 		{"H..H3", "", "is not a sequence"},
 		{"H1..R3", "", "is not a sequence"},
-		{"H3..H1", "", "runs backwards: write H1..H3"},
+		{"H3..H1", "", "runs backwards (write H1..H3"},
 		{"H0..H99999999", "", "has more than"},
 		{"H0..H99999999999999999999", "", "has more than"},
 	} {
@@ -328,7 +328,7 @@ func TestKnownKeysAreListedOnce(t *testing.T) {
 		m.Get(key)
 	}
 	m.Done()
-	if err := r.Err(); err == nil || !strings.Contains(err.Error(), `unknown key "colour" (there is start, size)`) {
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), `unknown key "colour" (expected start, size)`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -340,7 +340,7 @@ func TestOverrideProblemsPointIntoTheSetting(t *testing.T) {
 	const want = `--set: "fast" is not a rate: write one like 40Gbps
     | rate=fast
     |      ^^^^
---set: unknown key "colour" (there is name, rate, size, delay, count, factor, on, mode, nodes)
+--set: unknown key "colour" (expected name, rate, size, delay, count, factor, on, mode, nodes)
     | colour.x=1
     | ^^^^^^`
 	if got := r.Err().Error(); got != want {

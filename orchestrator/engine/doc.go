@@ -8,7 +8,7 @@
 // it may be called again. Check is the final check. Close the plane last. A driver by the wall clock takes single
 // steps in place of Run: Start, then Next, Reach and Step.
 //
-// Where what is:
+// Files:
 //
 //   - Data, lowest first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go (frames on
 //     a cable), port.go, links.go (all ports), flow.go, flowtable.go, observer.go (what observers and tracers receive),

@@ -18,7 +18,7 @@
 //     them.
 //   - Programs on nodes share the machine: a namespace is no sandbox (docs/live.md).
 //
-// Where what is:
+// Files:
 //
 //   - Opening either plane: open.go (with errors that have advice), open_linux.go and, off Linux, open_other.go;
 //     wazero.go (the third plane) and wazero_none.go go by the

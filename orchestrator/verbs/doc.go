@@ -16,7 +16,7 @@
 //   - Whatever a program says is checked; what it shares with the server (rings, the page of sleepers) is never
 //     believed.
 //
-// Where what is:
+// Files:
 //
 //   - What is said: protocol.go (numbers, requests and replies), connection.go (one program's), control.go (requests
 //     about objects).

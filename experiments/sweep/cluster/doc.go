@@ -17,7 +17,7 @@
 //   - Results are streamed to and from files: memory does not grow with their size.
 //   - Join has a secret in it. It goes into files of the user's alone (Secrets), never into messages or arguments.
 //
-// Where what is:
+// Files:
 //
 //   - What coordinator and worker say to each other: protocol.go. Who may what, and how they connect: access.go,
 //     connect.go, secrets.go,
