@@ -67,16 +67,15 @@ func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) 
 	settings := cmp.Or(c.Settings, n.settings)
 	switch {
 	case c.MTU < 256 || c.MTU > min(n.mtu, wire.MaxPathMTU) || c.MTU&3 != 0:
-		return nil, fmt.Errorf("an MTU of %d bytes: a multiple of 4 in 256..%d, the fabric's", c.MTU,
+		return nil, fmt.Errorf("MTU %d: expected a multiple of 4 from 256 to %d, the fabric's MTU", c.MTU,
 			min(n.mtu, wire.MaxPathMTU))
 	case settings.Recovery == SelectiveRepeat:
-		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: selective repeat places packets " +
-			"that are WRITEs of their own. " +
-			"Leave out recovery: selective")
+		return nil, errors.New("queue pairs of programs recover only by go-back-N, because selective repeat reorders WRITEs " +
+			"(leave recovery: selective out)")
 	}
 	// the other host may not grant, and no packet requests grants
 	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants {
-		return nil, errors.New("queue pairs of programs send without grants: choose another congestion control than one by which receivers grant")
+		return nil, errors.New("queue pairs of programs send without grants (choose a congestion controller without grants)")
 	}
 	header, err := wire.NewFlowHeader(c.Wire)
 	if err != nil {

@@ -38,15 +38,15 @@ const maxRate = 10e12
 func (e *ControlError) String() string {
 	switch {
 	case e.Timer:
-		return fmt.Sprintf("its timer was to be called at once again, %d times in a row: OnTimer is to leave a later Deadline", maxTimerRepeats)
+		return fmt.Sprintf("its timer was due at once again, %d times in a row: OnTimer must set a later Deadline", maxTimerRepeats)
 	case e.Window < 0:
 		return fmt.Sprintf("a window of %d B", e.Window)
 	case e.Stayed:
-		return fmt.Sprintf("a rate of %g bps, and no other since: nothing more can be sent", e.Rate)
+		return fmt.Sprintf("a rate of %g bps with no timer to raise it: the flow can never send again", e.Rate)
 	}
 	text := fmt.Sprintf("a rate of %g bps", e.Rate)
 	if e.Rate > maxRate && !math.IsInf(e.Rate, 0) {
-		text += fmt.Sprintf(", which is above %v: no line is faster", units.Rate(maxRate))
+		text += fmt.Sprintf(", above %v, the fastest line", units.Rate(maxRate))
 	}
 	return text
 }

@@ -59,9 +59,9 @@ type Settings struct {
 	Notify Notify
 }
 
-// Default are the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a control
-// class, CNP every 50 us (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most (HPCC's
-// simulator).
+// Default returns the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a
+// control class, CNP every 50 us (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most
+// (HPCC's simulator).
 func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
@@ -106,7 +106,7 @@ type Selective struct {
 	Reorder int
 }
 
-// ACKPriority is the priority of ACK and NAK.
+// ACKPriority returns the priority of ACK and NAK.
 func (s *Settings) ACKPriority() uint8 {
 	if s.ACKsWithData {
 		return s.DataPriority
@@ -114,14 +114,13 @@ func (s *Settings) ACKPriority() uint8 {
 	return s.ControlPriority
 }
 
-// Validate says which settings do not go with others, as a schema.FieldError; nil if all do. Their bounds are in
-// package settings.
+// Validate returns conflicts between settings, as a schema.FieldError, or nil. Package settings checks their bounds.
 func (s *Settings) Validate() error {
 	if s.Notify == NotifyPCN && s.CNPInterval == 0 {
-		return schema.Errorf("cnp_interval", "0: PCN's receivers report once in each, 50us in its paper")
+		return schema.Errorf("cnp_interval", "0 is invalid: PCN's receivers report once per interval (50us in its paper)")
 	}
 	if s.Recovery == SelectiveRepeat && s.NakInterval != Default().NakInterval {
-		return schema.Errorf("nak_interval", "has no effect under recovery selective, whose receivers answer each packet that is out of order: leave it out")
+		return schema.Errorf("nak_interval", "has no effect under recovery selective, whose receivers acknowledge each out-of-order packet (leave it out)")
 	}
 	if own := Default().Selective; s.Recovery == GoBackN && s.Selective != own {
 		for _, f := range []struct {
@@ -134,14 +133,14 @@ func (s *Settings) Validate() error {
 			{"selective.reorder", s.Selective.Reorder != own.Reorder},
 		} {
 			if f.set {
-				return schema.Errorf(f.key, "has no effect under recovery go-back-n: set recovery: selective, or leave it out")
+				return schema.Errorf(f.key, "has no effect under recovery go-back-n (set recovery: selective, or leave it out)")
 			}
 		}
 	}
 	return nil
 }
 
-// DataTOS is the TOS byte of data packets as they leave.
+// DataTOS returns the TOS byte of data packets as they leave.
 func (s *Settings) DataTOS() uint8 {
 	if s.Ternary {
 		return wire.DataTOS(s.DataPriority, wire.ECT1) // so that 10 is no more than a mark, and 11 no merger of two

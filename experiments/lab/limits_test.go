@@ -70,7 +70,7 @@ func TestControllers(t *testing.T) {
 			map[string]string{"control.wasm": module(t)[:900]},
 			Options{},
 			0,
-			"control.wasm: it is no WebAssembly module, or damaged",
+			"control.wasm: not a WebAssembly module, or damaged",
 		},
 		"a long module": {
 			map[string]string{"control.wasm": module(t) + strings.Repeat("\x00", 1<<18)},
@@ -82,13 +82,13 @@ func TestControllers(t *testing.T) {
 			map[string]string{"control.wasm": module(t)},
 			Options{mostSteps: 50},
 			0,
-			"control.wasm: the calls of a flow have made more than 50 steps in all",
+			"control.wasm: the calls of a flow have taken more than 50 steps in all",
 		},
 		"a program's steps": {
 			map[string]string{"control.star": plain},
 			Options{mostSteps: 100},
 			0,
-			"control.star: the calls of a flow have made more than 100 steps in all",
+			"control.star: the calls of a flow have taken more than 100 steps in all",
 		},
 		"events": {
 			map[string]string{"control.wasm": module(t)},

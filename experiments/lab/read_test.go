@@ -57,9 +57,9 @@ func TestMistakes(t *testing.T) {
 		{"most: -5%", "most: 5us", "a change relative to another run is in percent: write a value such as -30%"},
 		{"most: -5%", "least: .nan%", "a change relative to another run is in percent"},
 		{", most: -5%", "", "a metric needs a bound: give least, most or both"},
-		{"run: mine, metric", "run: min, metric", `there is no run "min": did you mean "mine"?`},
+		{"run: mine, metric", "run: min, metric", `no run "min": did you mean "mine"?`},
 		{"run: mine, metric", "metric", `missing key "run"`},
-		{"fct_mean", "fct_men", `there is no metric "fct_men": did you mean "fct_mean"?`},
+		{"fct_mean", "fct_men", `no metric "fct_men": did you mean "fct_mean"?`},
 		{"fct_mean", "pauses", "pauses describes the whole run"},
 		{
 			"setting: switch.pfc.xoff", "setting: switch.buffer",

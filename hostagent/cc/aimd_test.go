@@ -15,7 +15,7 @@ var aimdSpec = define(Spec{
 	Parameters: []Parameter{
 		{Name: "step", Kind: RateKind, Default: "line/1000", Min: "1bps", Max: "line", Doc: "added to the rate"},
 		{Name: "factor", Kind: NumberKind, Default: "1/2", Min: "0", Max: "1", Doc: "what a CNP leaves of the rate"},
-		{Name: minRateName, Kind: RateKind, Default: "line/400", Min: "1bps", Max: "line", Doc: "least rate"},
+		{Name: minRateName, Kind: RateKind, Default: "line/400", Min: "1bps", Max: "line", Doc: "minimum rate"},
 	},
 }, func(env Env, s *Settings) (*aimdConstants, error) {
 	if env.BaseRTT <= 0 {

@@ -11,18 +11,18 @@ import (
 // has the registry's alone. A Catalog is a value: With gives another, and runs that have different ones do not meet.
 type Catalog struct{ more []*Spec }
 
-// With is the catalog with one congestion control more, which Define has made. It is an error if its name is taken by
-// another; one from an equal file of the same name is the same.
+// With returns the catalog with an additional controller, made by Define. It returns an error if another controller
+// has the name; an equal file of the same name counts as the same.
 func (c Catalog) With(spec *Spec) (Catalog, error) {
 	folded := foldName(spec.Name)
 	if find(registry, folded) != nil {
-		return c, fmt.Errorf("%q is a built-in congestion control: give yours another name", spec.Name)
+		return c, fmt.Errorf("%q is a built-in congestion controller (choose another name)", spec.Name)
 	}
 	if other := find(c.more, folded); other != nil {
 		if spec.File != nil && other.File != nil && spec.File.SHA256 == other.File.SHA256 {
 			return c, nil
 		}
-		return c, fmt.Errorf("two congestion controls are called %s, and results go by that name: rename one of them",
+		return c, fmt.Errorf("two congestion controllers are named %s, but results are stored by name (rename one)",
 			spec.Name)
 	}
 	return Catalog{append(slices.Clip(c.more), spec)}, nil
@@ -39,7 +39,7 @@ func Register(spec *Spec) {
 	i, taken := slices.BinarySearchFunc(registry, spec.Name,
 		func(s *Spec, name string) int { return strings.Compare(s.Name, name) })
 	if taken || find(registry, foldName(spec.Name)) != nil {
-		panic(fmt.Sprintf("cc.Register: there is a congestion control %s already: give yours another name", spec.Name))
+		panic(fmt.Sprintf("cc.Register: duplicate congestion controller %s (choose another name)", spec.Name))
 	}
 	registry = slices.Insert(registry, i, spec)
 	if !spec.HasWindow {
@@ -50,24 +50,24 @@ func Register(spec *Spec) {
 // specName is what congestion controls may be called: it names a folder of results, and stands in lists and paths.
 var specName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// check says what a Spec lacks to be registered.
+// check returns an error if a Spec lacks something that registration requires.
 func (spec *Spec) check() error {
 	switch {
 	case spec.New == nil:
-		return fmt.Errorf("%q has no New: make it by cc.Define", spec.Name)
+		return fmt.Errorf("%q has no New (make it with cc.Define)", spec.Name)
 	case !specName.MatchString(spec.Name) || spec.Name == "all":
-		return fmt.Errorf("%q is no name of a congestion control: it has small letters, digits and -, begins with a letter, and is not all", spec.Name)
+		return fmt.Errorf("invalid congestion controller name %q: expected lower-case letters, digits and -, starting with a letter, and not \"all\"", spec.Name)
 	case spec.Summary == "" || spec.Source == "":
-		return fmt.Errorf("%s has no Summary or no Source, which list --cc shows", spec.Name)
+		return fmt.Errorf("%s lacks a Summary or a Source, which list --cc shows", spec.Name)
 	case spec.Departure == "":
-		return fmt.Errorf("%s does not say what a change of the rate does to a departure that is already timed: set its Departure", spec.Name)
+		return fmt.Errorf("%s does not say how a change of the rate affects a departure that is already scheduled: set Departure", spec.Name)
 	}
 	if n := spec.Needs; n.Grants {
 		switch {
 		case n.INT || n.Timestamps:
-			return fmt.Errorf("%s needs grants, and telemetry or timestamps: a data packet carries one of the three", spec.Name)
+			return fmt.Errorf("%s needs grants, and telemetry or timestamps, but a data packet can carry only one of the three", spec.Name)
 		case !spec.HasWindow:
-			return fmt.Errorf("%s needs grants, which limit what is in flight: set its HasWindow", spec.Name)
+			return fmt.Errorf("%s needs grants, which limit the bytes in flight: set HasWindow", spec.Name)
 		}
 	}
 	seen := map[string]bool{}
@@ -75,24 +75,25 @@ func (spec *Spec) check() error {
 		p := &spec.Parameters[i]
 		if p.Doc == "" || p.Default == "" || foldName(p.Name) != p.Name || p.Name == "" ||
 			(p.Kind == ChoiceKind) != (p.Choices != nil) {
-			return fmt.Errorf("%s: parameter %q lacks its Doc, its Default, its Choices, or a name in small letters and _",
+			return fmt.Errorf("%s: parameter %q lacks a Doc, a Default, Choices, or a name of lower-case letters and _",
 				spec.Name, p.Name)
 		}
 		if seen[p.Name+"\n"+p.When] || seen[p.Name+"\n"] {
-			return fmt.Errorf("%s: parameter %s is there twice", spec.Name, p.Name)
+			return fmt.Errorf("%s: duplicate parameter %s", spec.Name, p.Name)
 		}
 		seen[p.Name+"\n"+p.When] = true
 	}
 	return nil
 }
 
-// Put is With that takes the place of another of its name that is not built in: a file's, before it was changed.
+// Put returns the catalog with a controller that replaces one of the same name, unless that is built in: a file's,
+// before it changed.
 func (c Catalog) Put(spec *Spec) (Catalog, error) {
 	others := slices.DeleteFunc(slices.Clone(c.more), func(s *Spec) bool { return SameName(s.Name, spec.Name) })
 	return Catalog{others}.With(spec)
 }
 
-// Names are the names of all congestion controls: the registry's in ascending order, and then the others.
+// Names returns the names of all controllers: the registry's in ascending order, then the others.
 func (c Catalog) Names() []string {
 	names := make([]string, 0, len(registry)+len(c.more))
 	for _, s := range registry {
@@ -120,7 +121,7 @@ func (c Catalog) Lookup(name string) (*Spec, error) {
 			if !s.HasWindow {
 				return withWindow(s), nil
 			}
-			return nil, fmt.Errorf("congestion control %q: %s has a window of its own; %s may follow %s",
+			return nil, fmt.Errorf("congestion controller %q: %s has its own window (%s may follow %s)",
 				name, s.Name, windowSuffix, windowless())
 		}
 		for _, s := range windowedSpecs {
@@ -130,16 +131,16 @@ func (c Catalog) Lookup(name string) (*Spec, error) {
 	if plain, ok := strings.CutSuffix(folded, tcdSuffix); ok {
 		switch {
 		case find(windowedSpecs, plain) != nil:
-			return nil, fmt.Errorf("congestion control %q: %s comes before %s", name, tcdSuffix, windowSuffix)
+			return nil, fmt.Errorf("congestion controller %q: %s must come before %s", name, tcdSuffix, windowSuffix)
 		case c.find(plain) != nil:
-			return nil, fmt.Errorf("congestion control %q: %s may follow %s", name, tcdSuffix, ternaryNames())
+			return nil, fmt.Errorf("congestion controller %q: %s may only follow %s", name, tcdSuffix, ternaryNames())
 		}
 	}
-	return nil, fmt.Errorf("unknown congestion control %q (there are %s)%s",
+	return nil, fmt.Errorf("unknown congestion controller %q (expected %s)%s",
 		name, strings.Join(c.Names(), ", "), didYouMean(folded, names))
 }
 
-// find is the one of that folded name; nil if there is none.
+// find returns the one of that folded name; nil if there is none.
 func (c Catalog) find(folded string) *Spec {
 	if s := find(registry, folded); s != nil {
 		return s

@@ -102,7 +102,7 @@ type Env struct {
 	Oversubscription float64
 }
 
-// networkRTT is NetworkRTT, or BaseRTT where that is not set.
+// networkRTT returns NetworkRTT, or BaseRTT where that is not set.
 func (e *Env) networkRTT() vtime.Time {
 	if e.NetworkRTT == 0 {
 		return e.BaseRTT
@@ -136,7 +136,7 @@ type Presetter interface {
 // they use.
 type Base struct{}
 
-// Window says that there is none.
+// Window returns 0: there is no window.
 func (Base) Window() int64 { return 0 }
 
 // OnSent does nothing.
@@ -157,7 +157,7 @@ func (Base) OnNak(vtime.Time) {}
 // OnTimeout does nothing.
 func (Base) OnTimeout(vtime.Time) {}
 
-// Deadline says that there is no timer.
+// Deadline returns no deadline: there is no timer.
 func (Base) Deadline() vtime.Time { return vtime.Never }
 
 // OnTimer does nothing.

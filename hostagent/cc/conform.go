@@ -55,19 +55,19 @@ func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) erro
 			return err
 		}
 		if !same(spec, a, b) {
-			return fmt.Errorf("two flows to which the same happened differ after %v: %+v, %+v", e, a, b)
+			return fmt.Errorf("two flows with the same history differ after %v: %+v, %+v", e, a, b)
 		}
 	}
 	// "Undetermined" is no congestion: whoever knows the mark must not slow down for it, nor who does not.
 	before := a.Rate()
 	if a.OnCNP(&Sample{Now: now, UE: true}); a.Rate() < before {
-		return fmt.Errorf("a CNP with ue and without ce, of a port that may not be congested, took the rate from %g to %g bps: it is to leave it", before, a.Rate())
+		return fmt.Errorf("a CNP with ue and without ce, from a port that may not be congested, changed the rate from %g to %g bps: it must not lower it", before, a.Rate())
 	}
 	return nil
 }
 
-// same says whether two controllers are in one state, as far as that can be seen: those from files keep it where Go
-// does not look.
+// same reports whether two controllers are in one state, as far as that can be seen: those from files keep it where
+// Go does not look.
 func same(spec *Spec, a, b Controller) bool {
 	if spec.File != nil {
 		return a.Rate() == b.Rate() && a.Window() == b.Window() && a.Deadline() == b.Deadline()
@@ -81,19 +81,19 @@ type history struct {
 	line, lowest float64
 }
 
-// holds says what of a controller cannot be, after an event.
+// holds returns an error if a controller breaks a rule of the NIC after an event.
 func (h *history) holds(c Controller, after string) error {
 	switch r := c.Rate(); {
 	case r > h.line:
-		return fmt.Errorf("after %s the rate is %g bps, above the line's %g: keep it within, as min(line rate, ...) does",
+		return fmt.Errorf("after %s the rate is %g bps, above the line's %g: limit it, as with min(line rate, ...)",
 			after, r, h.line)
 	case r < h.lowest && r > 0:
-		return fmt.Errorf("after %s the rate is %g bps, below min_rate, %g: keep it within, as max(min_rate, ...) does",
+		return fmt.Errorf("after %s the rate is %g bps, below min_rate, %g: limit it, as with max(min_rate, ...)",
 			after, r, h.lowest)
 	case !(r > 0):
-		return fmt.Errorf("after %s the rate is %g bps: it is to be above 0", after, r)
+		return fmt.Errorf("after %s the rate is %g bps: it must be above 0", after, r)
 	case c.Window() < 0:
-		return fmt.Errorf("after %s the window is %d B: it is not to be negative", after, c.Window())
+		return fmt.Errorf("after %s the window is %d B: it must not be negative", after, c.Window())
 	}
 	if moves := c.Retimes(); moves && h.spec.Departure == DepartureStays || !moves && h.spec.Departure == DepartureMoves {
 		return fmt.Errorf("a change of the rate moves a departure: %t; it says: %q", moves, h.spec.Departure)
@@ -109,7 +109,7 @@ type event struct {
 	sample Sample
 }
 
-// String is the event as messages tell it.
+// String returns the event as messages tell it.
 func (e event) String() string {
 	s := &e.sample
 	switch e.kind {
@@ -153,7 +153,7 @@ func drawEvent(draw Draw) event {
 	}
 }
 
-// drawRTT is an RTT; one time in eight it is 0, which is none.
+// drawRTT returns an RTT; one time in eight it is 0, which is none.
 func drawRTT(draw Draw) vtime.Time {
 	rtt := vtime.Time(draw("rtt", 1, int64(vtime.Millisecond)))
 	if rtt%8 == 0 {
@@ -162,7 +162,7 @@ func drawRTT(draw Draw) vtime.Time {
 	return rtt
 }
 
-// drawHops is telemetry of up to five switches, most often of two; their counters may have gone round.
+// drawHops returns telemetry of up to five switches, most often of two; their counters may have gone round.
 func drawHops(draw Draw) []wire.INTHop {
 	hops := make([]wire.INTHop, []int{2, 2, 0, 1, 5}[draw("hops", 0, 4)])
 	for i := range hops {
@@ -181,7 +181,7 @@ func (e event) apply(c Controller, now vtime.Time) (vtime.Time, error) {
 		now = max(now, c.Deadline())
 		c.OnTimer(now)
 		if d := c.Deadline(); d <= now {
-			return 0, fmt.Errorf("the timer is at %v after it was called at %v: it is to be later, or none", d, now)
+			return 0, fmt.Errorf("the timer is at %v after it was called at %v: it must be later, or unset", d, now)
 		}
 		if steps > 20 { // the rest in one late call
 			now = until

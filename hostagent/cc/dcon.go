@@ -8,16 +8,17 @@ import (
 
 var dconSpec = define(Spec{
 	Name: "dcon",
-	Summary: "DCQCN, plus CNMs by which switches report a burst. On a CNM, the sender of a culprit flow sets its " +
-		"rate to C/N at once.",
-	Source: "the DCON paper, section 4.3 and algorithm 1; where that is silent or unworkable (what follows a CNM, " +
-		"what an unmarked CNP is) as the parameters say; literal=true takes algorithm 1 as printed",
+	Summary: "DCQCN, plus CNMs by which switches report a burst. On a CNM, the sender of a culprit flow sets " +
+		"its rate to C/N at once.",
+	Source: "the DCON paper, section 4.3 and algorithm 1; where the paper is silent or unworkable (the " +
+		"reaction after a CNM, the meaning of an unmarked CNP), parameters choose; literal=true follows " +
+		"algorithm 1 as printed",
 	Needs: SwitchNeeds{ECN: true, CNP: true, CNM: true}, Departure: DepartureStays,
 	Selector: "literal",
 	Parameters: append([]Parameter{
 		{
 			Name: "literal", Kind: FlagKind, Default: "false",
-			Doc: "take algorithm 1 as printed: changes the defaults of recovery and increase",
+			Doc: "follow algorithm 1 as printed: changes the defaults of recovery and increase",
 		},
 		{
 			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "freeze", When: "false", Doc: recoveryDoc,
@@ -27,7 +28,7 @@ var dconSpec = define(Spec{
 		},
 		{
 			Name: "cnm_rate", Kind: ChoiceKind, Choices: []string{"set", "lower"}, Default: "set",
-			Doc: "set: a CNM sets the rate to C/N, and may raise it unless another came less than cnm_window ago; lower: it never raises it",
+			Doc: "set: a CNM sets the rate to C/N, and may raise it unless another arrived within cnm_window; lower: a CNM never raises the rate",
 		},
 		{
 			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "dcqcn", When: "false", Doc: increaseDoc,
@@ -37,22 +38,22 @@ var dconSpec = define(Spec{
 		},
 		{
 			Name: "hold", Kind: TimeKind, Default: "3rtt", Max: "1s",
-			Doc: "how long after the last CNM increases stay frozen (the switch's T is 3 RTT)",
+			Doc: "time after the last CNM for which increases stay frozen (the switch's T is 3 RTT)",
 		},
 		{
 			Name: "cnm_target", Kind: ChoiceKind, Choices: []string{"before", "share"}, Default: "before",
-			Doc: "what increases lead back to after a burst, under recovery=freeze. before: the rate before it, " +
-				"or C/N where that is more; share: C/N, which " +
-				"keeps PAUSE away, and flows slow for long",
+			Doc: "rate that increases return to after a burst, under recovery=freeze. before: the rate before " +
+				"the burst, or C/N if that is higher; share: C/N, which avoids PAUSE but keeps flows slow for " +
+				"longer",
 		},
 		{
 			Name: "cnm_window", Kind: TimeKind, Default: "50us", Max: "1s",
-			Doc: "a CNM less than this after another may only lower the rate",
+			Doc: "a CNM that follows another within this time may only lower the rate",
 		},
 		{
 			Name: "cnp_in_hold", Kind: ChoiceKind, Choices: []string{"cut", "keep-target"}, Default: "keep-target",
-			Doc: "keep-target: a CNP while frozen only cuts, as its mark is from before the burst; cut: it also makes the burst's " +
-				"rate the target, as any CNP does",
+			Doc: "keep-target: a CNP during the freeze only cuts, as its mark predates the burst; cut: it also " +
+				"makes the burst's rate the target, as any CNP does",
 		},
 	}, reactionPointParameters("", "true")...),
 }, func(env Env, s *Settings) (*dconConstants, error) {
@@ -75,9 +76,9 @@ var (
 )
 
 const (
-	recoveryDoc = "freeze: a CNM stops increases for the hold time, then fast recovery leads back to the rate before the " +
-		"burst; jump: a CNM touches neither timers nor target"
-	increaseDoc = "dcqcn: all its stages; halve: only (target+rate)/2, by the timer or an unmarked CNP; the target never grows"
+	recoveryDoc = "freeze: a CNM stops increases for the hold time, then fast recovery returns to the rate before " +
+		"the burst; jump: a CNM changes neither timers nor target"
+	increaseDoc = "dcqcn: all stages of DCQCN; halve: only (target+rate)/2, triggered by the timer or an unmarked CNP; the target never grows"
 )
 
 // dconConstants are DCON's constants, shared by all flows.

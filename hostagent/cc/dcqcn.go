@@ -8,15 +8,16 @@ import (
 
 var dcqcnSpec = define(Spec{
 	Name: "dcqcn",
-	Summary: "Cuts on CNPs, recovers by timer and byte counter. The size of a cut follows an estimate of the " +
-		"congestion.",
-	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the paper's reaction " +
-		"point at 40 Gbps, rates scaled to the line) or of HPCC's (profile b: a Mellanox NIC)",
+	Summary: "Cuts on CNPs, recovers by timer and byte counter. An estimate of the congestion determines the " +
+		"size of a cut.",
+	Source: "Zhu et al., SIGCOMM 2015, with the constants of its authors' ns-3 simulator (profile a: the " +
+		"paper's reaction point at 40 Gbps, rates scaled to the line) or of HPCC's (profile b: a " +
+		"Mellanox NIC)",
 	Needs: SwitchNeeds{ECN: true, CNP: true}, Departure: DepartureStays,
 	Selector: "profile", EachMark: "b",
 	Parameters: append(append([]Parameter{{
 		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",
-		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, whose timers are independent and whose receivers tell of every mark (host.cnp_interval)",
+		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, with independent timers, whose receivers report every mark (host.cnp_interval)",
 	}}, reactionPointParameters("a", "false")...), mlxParameters("b")...),
 }, func(env Env, s *Settings) (*dcqcnConstants, error) {
 	if s.Choice("profile") == "b" {
@@ -42,7 +43,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 	return []Parameter{
 		{
 			Name: "order", Kind: ChoiceKind, Choices: []string{"alpha-first", "paper"}, Default: "alpha-first", When: when,
-			Doc: "on a CNP, raise alpha before the cut (as the simulators and DCON's algorithm 1 do), or after it",
+			Doc: "when to raise alpha on a CNP: before the cut (as in the simulators and DCON's algorithm 1), or after it",
 		},
 		{
 			Name: "initial_alpha", Kind: NumberKind, Default: "1", Min: "0", Max: "1", When: when,
@@ -54,7 +55,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 		},
 		{
 			Name: "alpha_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time without a CNP after which alpha decays, again and again",
+			Doc: "alpha decays each time that this interval passes without a CNP",
 		},
 		{
 			Name: "increase_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
@@ -62,7 +63,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 		},
 		{
 			Name: "byte_counter", Kind: SizeKind, Default: "10MB", When: when,
-			Doc: "line bytes sent between increases; half in the hyper stage; 0 switches it off",
+			Doc: "line bytes sent between increases; half in the hyper stage; 0 disables the counter",
 		},
 		{
 			Name: "fast_recovery", Kind: IntegerKind, Default: "5", Min: "1", When: when,
@@ -78,7 +79,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line", When: when,
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 		{
 			Name: "clamp_target", Kind: FlagKind, Default: clamp, When: when,
@@ -151,11 +152,11 @@ func (d *dcqcn) init(c *rpConstants) {
 	*d = dcqcn{c: c, rate: c.line, target: c.line, alpha: c.alpha, alphaAt: vtime.Never, increaseAt: vtime.Never}
 }
 
-// Rate is R_C.
+// Rate returns R_C.
 func (d *dcqcn) Rate() float64 { return d.rate }
 
-// Retimes is false: its authors' simulator times a packet's departure as the packet before leaves, and no CNP, timer or
-// byte counter moves it.
+// Retimes returns false: in its authors' simulator, a packet's departure is scheduled when the previous packet
+// leaves, and no CNP, timer or byte counter moves it.
 func (d *dcqcn) Retimes() bool { return false }
 
 // Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state:
@@ -184,7 +185,7 @@ func (d *dcqcn) OnCNP(s *Sample) {
 	d.restart(s.Now)
 }
 
-// cut is the paper's multiplicative decrease.
+// cut applies the paper's multiplicative decrease.
 func (d *dcqcn) cut() {
 	if d.c.clampTarget || d.timeStage > 0 || d.byteStage > 0 {
 		d.target = d.rate
@@ -209,10 +210,10 @@ func (d *dcqcn) restartIncrease(now vtime.Time) {
 	d.timeStage, d.byteStage = 0, 0
 }
 
-// active says whether timers and byte counter run.
+// active reports whether timers and byte counter run.
 func (d *dcqcn) active() bool { return d.increaseAt != vtime.Never }
 
-// hyper says whether the flow is in the hyper increase stage.
+// hyper reports whether the flow is in the hyper increase stage.
 func (d *dcqcn) hyper() bool { return min(d.timeStage, d.byteStage) >= d.c.fastRecovery }
 
 // increase raises the target as the stage says and takes the rate half the way there.
@@ -244,7 +245,7 @@ func (d *dcqcn) OnSent(_ vtime.Time, payload int) {
 	}
 }
 
-// Deadline is when the next of the two timers expires.
+// Deadline returns when the next of the two timers expires.
 func (d *dcqcn) Deadline() vtime.Time { return min(d.alphaAt, d.increaseAt) }
 
 // OnTimer runs what is due, in order; called late it does what calls in time would have done.

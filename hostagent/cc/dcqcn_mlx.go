@@ -2,7 +2,7 @@ package cc
 
 import "github.com/pausenet/pausenet/vtime"
 
-// mlxParameters are the constants of the NIC in HPCC's simulator (run.py's dcqcn).
+// mlxParameters returns the constants of the NIC in HPCC's simulator (run.py's dcqcn).
 func mlxParameters(when string) []Parameter {
 	return []Parameter{
 		{
@@ -35,7 +35,7 @@ func mlxParameters(when string) []Parameter {
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line", When: when,
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 		{
 			Name: "clamp_target", Kind: FlagKind, Default: "false", When: when,
@@ -95,10 +95,10 @@ func newMLX(c *mlxConstants) *mlx {
 	}
 }
 
-// Rate is R_C.
+// Rate returns R_C.
 func (m *mlx) Rate() float64 { return m.rate }
 
-// Retimes is false: HPCC's simulator moves departures for HPCC alone.
+// Retimes returns false: HPCC's simulator moves departures only for HPCC.
 func (m *mlx) Retimes() bool { return false }
 
 // Preset sets R_C and R_T. Whatever alpha was, the first CNP sets it to 1.
@@ -156,7 +156,7 @@ func (m *mlx) updateAlpha(now vtime.Time) {
 	}
 }
 
-// Deadline is the next increase, or the next look if it will find a CNP.
+// Deadline returns the next increase, or the next look if it will find a CNP.
 func (m *mlx) Deadline() vtime.Time {
 	if m.cutCNP {
 		return min(m.decreaseAt, m.increaseAt)

@@ -8,9 +8,9 @@ import (
 
 var dctcpSpec = define(Spec{
 	Name: "dctcp",
-	Summary: "Cuts by the fraction of marked ACKs, once per RTT. This is DCTCP with a rate: a cut is half the " +
-		"smoothed fraction of marks. It needs step marking at 30 KB per 10 Gbps of the port.",
-	Source: "Alizadeh et al., SIGCOMM 2010, as HPCC's simulator has it: a rate, and a window in proportion to it",
+	Summary: "Cuts by the fraction of marked ACKs, once per RTT. This is DCTCP with a rate: a cut is half " +
+		"the smoothed fraction of marks. It needs step marking at 30 KB per 10 Gbps of the port.",
+	Source: "Alizadeh et al., SIGCOMM 2010, as in HPCC's simulator: a rate, and a window in proportion to it",
 	Needs:  SwitchNeeds{ECN: true, ECNStep: true, ACK: true}, Departure: DepartureStays,
 
 	HasWindow: true,
@@ -29,7 +29,7 @@ var dctcpSpec = define(Spec{
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 		windowParameter,
 	},
@@ -65,13 +65,13 @@ type dctcp struct {
 	reducedAt int64 // what was sent at the cut
 }
 
-// Rate is R.
+// Rate returns R.
 func (d *dctcp) Rate() float64 { return d.rate }
 
-// Retimes is false: the simulator sets the rate and leaves the time of the next departure.
+// Retimes returns false: the simulator sets the rate and keeps the time of the next departure.
 func (d *dctcp) Retimes() bool { return false }
 
-// Window is in proportion to the rate.
+// Window returns a window in proportion to the rate.
 func (d *dctcp) Window() int64 { return inFlight(d.c.window, d.rate, d.c.line) }
 
 // Preset sets R, and alpha to what it is in the steady state: a flow that cuts alpha/2 of its rate every n RTTs and

@@ -47,7 +47,7 @@ func ExampleResolve_mistakes() {
 	_, err := cc.Resolve("dcqcn", map[string]string{"g": "2", "ray": "40Mbps"}, env)
 	fmt.Println(err)
 	// Output:
-	// dcqcn.ray = "40Mbps": there is no such parameter; did you mean "rai"?
+	// dcqcn.ray = "40Mbps": no such parameter; did you mean "rai"?
 	// dcqcn.g = "2": is above 1
 }
 

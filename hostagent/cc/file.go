@@ -36,9 +36,9 @@ func (r Resolver) file(text string) (value, string, error) {
 	case path == builtIn:
 		return value{}, builtIn, nil
 	case path == "":
-		return value{}, "", fmt.Errorf("is no path: write a file's, or %s", builtIn)
+		return value{}, "", fmt.Errorf("is not a path: give a file's path, or %s", builtIn)
 	case r.ReadFile == nil:
-		return value{}, "", errors.New("files cannot be read here")
+		return value{}, "", errors.New("cannot read files here")
 	}
 	content, err := r.ReadFile(path)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Resolver) file(text string) (value, string, error) {
 	sum := sha256.Sum256(content)
 	own := hex.EncodeToString(sum[:8])
 	if given != "" && given != own {
-		return value{}, "", fmt.Errorf("holds other bytes than it did: their SHA-256 begins with %s now; leave #sha256=%s out to take it as it is", own, given)
+		return value{}, "", fmt.Errorf("has changed: its SHA-256 now begins with %s (to accept the new content, remove #sha256=%s)", own, given)
 	}
 	return value{content: append([]byte{}, content...)}, path + "#sha256=" + own, nil
 }

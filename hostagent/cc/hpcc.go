@@ -7,21 +7,21 @@ import (
 
 var hpccSpec = define(Spec{
 	Name: "hpcc",
-	Summary: "Sets the rate by in-band telemetry of the path. Each ACK reports how busy every link is, and the " +
-		"rate changes at once so that the busiest is eta full.",
-	Source: "Li et al., SIGCOMM 2019, as HPCC's simulator has it (one rate for all hops, a reaction to every ACK), with its " +
-		"constants scaled to the line",
+	Summary: "Sets the rate by in-band telemetry of the path. Each ACK reports the utilisation of every " +
+		"link, and the rate changes at once so that the busiest link reaches eta.",
+	Source: "Li et al., SIGCOMM 2019, as in HPCC's simulator (one rate for all hops, a reaction to every " +
+		"ACK), with its constants scaled to the line",
 	Needs: SwitchNeeds{INT: true, ACK: true}, Departure: DepartureMoves,
 
 	HasWindow: true,
 	Parameters: []Parameter{
 		{
 			Name: "eta", Kind: NumberKind, Default: "0.95", Min: "1/1000", Max: "1",
-			Doc: "share of a link that its flows are to fill",
+			Doc: "target utilisation of the busiest link",
 		},
 		{
 			Name: "max_stage", Kind: IntegerKind, Default: "0", Min: "0",
-			Doc: "RTTs in a row that add ai alone while the busiest link is below eta, before the rate goes to eta at once",
+			Doc: "number of RTTs in a row that only add ai while the busiest link is below eta; the next one jumps to eta",
 		},
 		{
 			Name: "ai", Kind: RateKind, Default: "line/2500", Max: "line",
@@ -29,11 +29,11 @@ var hpccSpec = define(Spec{
 		},
 		{
 			Name: "rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s",
-			Doc: "T: time over which the links' use is averaged (the simulator: the network's, 1netrtt)",
+			Doc: "T: time over which the links' utilisation is averaged (the simulator: the network's, 1netrtt)",
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 		windowParameter,
 	},
@@ -72,14 +72,14 @@ type hpcc struct {
 	at       vtime.Time // when it came
 }
 
-// Rate is R.
+// Rate returns R.
 func (h *hpcc) Rate() float64 { return h.rate }
 
-// Retimes is true: the simulator's ChangeRate, which of all its algorithms only HPCC's call, moves the time of the next
-// departure by as much as the packet takes longer or less long.
+// Retimes returns true: in the simulator only HPCC calls ChangeRate, which moves the next departure by the change of
+// the packet's time.
 func (h *hpcc) Retimes() bool { return true }
 
-// Window is in proportion to the rate.
+// Window returns a window in proportion to the rate.
 func (h *hpcc) Window() int64 { return inFlight(h.c.window, h.rate, h.c.line) }
 
 // Preset sets R and R_c, and U to what it is in the steady state, eta.
@@ -109,8 +109,9 @@ func (h *hpcc) OnAck(s *Sample) {
 	}
 }
 
-// comparable says whether the ACK's telemetry continues that of the ACK before: the same path, and not so long ago that
-// a hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the limit.
+// comparable reports whether the ACK's telemetry continues that of the ACK before: the same path, and not so long
+// ago that a hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the
+// limit.
 func (h *hpcc) comparable(s *Sample) bool {
 	if len(s.Hops) != h.hopCount || s.PathID != h.pathID {
 		return false
@@ -127,9 +128,9 @@ func (h *hpcc) comparable(s *Sample) bool {
 	return true
 }
 
-// busiest is the use of the busiest link since the ACK before, and over which time that was, in picoseconds; known is
-// false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within a full
-// window.
+// busiest returns the use of the busiest link since the ACK before, and over which time that was, in picoseconds;
+// known is false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within
+// a full window.
 func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
 	for i := range hops {
 		now, before := &hops[i], &h.hops[i]

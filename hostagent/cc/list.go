@@ -69,7 +69,7 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 	return err
 }
 
-// SameName says whether two spellings are of one name, of a congestion control or a constant.
+// SameName reports whether two spellings refer to one name, of a controller or a constant.
 func SameName(a, b string) bool { return foldName(a) == foldName(b) }
 
 // foldName makes spellings of one name equal: case, and dashes for underscores, do not matter.
@@ -109,7 +109,7 @@ func didYouMean(written string, names []string) string {
 	return "; did you mean " + strings.Join(quoted, " or ") + "?"
 }
 
-// distance is the Levenshtein distance of a and b in bytes.
+// distance returns the Levenshtein distance of a and b in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -10,19 +10,19 @@ var (
 	lstmPIDRTTchSpec = newLSTMPIDSpec("lstm-pid+rttch", "true")
 )
 
-// newLSTMPIDSpec is the thesis' whole algorithm: a network predicts the next RTT, and PID control acts on the
+// newLSTMPIDSpec returns the thesis' whole algorithm: a network predicts the next RTT, and PID control acts on the
 // prediction. While a flow has fewer than three samples the network is fed K = 0 for those that it does not have, as
 // with an RTT that stood still before; the thesis does not say.
 func newLSTMPIDSpec(name, rttch string) *Spec {
 	s := Spec{
 		Name: name,
-		Summary: "Predicts the next RTT and steers it to a target. A small neural network predicts; the rate changes " +
-			"by how far the prediction is from the target.",
+		Summary: "Predicts the next RTT and steers it to a target. A small neural network predicts; the rate " +
+			"changes in proportion to the distance of the prediction from the target.",
 		Source: "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
 		Needs:  SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: append(pidParameters(rttch), Parameter{
 			Name: "weights", Kind: FileKind, Default: builtIn,
-			Doc: "the network's weights, a file that pausenet train lstm wrote; relative to the working directory",
+			Doc: "the network's weights, a file written by pausenet train lstm; relative to the working directory",
 		}),
 	}
 	if rttch == "true" {

@@ -17,11 +17,11 @@ type constant struct {
 	rate float64
 }
 
-// Constant is a controller that sends at a rate, in bits per second of line time, whatever happens.
+// Constant returns a controller that always sends at the same rate, in bits per second of line time.
 func Constant(rate float64) Controller { return &constant{rate: rate} }
 
-// Rate is the one rate.
+// Rate returns the one rate.
 func (c *constant) Rate() float64 { return c.rate }
 
-// Retimes is false; the rate does not change.
+// Retimes returns false, as the rate does not change.
 func (c *constant) Retimes() bool { return false }

@@ -9,10 +9,11 @@ import (
 
 var nsccSpec = define(Spec{
 	Name: "nscc",
-	Summary: "Ultra Ethernet's window by ECN and delay (NSCC). ECN and delay select one of four quadrants; quick " +
-		"adapt sets the window to what a congested path delivers.",
-	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
-		"(htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, updateCwndOnNack_NSCC, quick_adapt)",
+	Summary: "Ultra Ethernet's window by ECN and delay (NSCC). ECN and delay select one of four quadrants; " +
+		"quick adapt sets the window to the bytes that a congested path delivers.",
+	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as in its public " +
+		"reference simulator (htsim's uec.cpp: initNsccParams, updateCwndOnAck_NSCC, " +
+		"updateCwndOnNack_NSCC, quick_adapt)",
 	Needs:     SwitchNeeds{ECN: true, ACK: true},
 	Departure: DepartureStays,
 	HasWindow: true, NetworkRTT: networkRTTParameter.Name, DelayTarget: "target_delay",
@@ -20,7 +21,7 @@ var nsccSpec = define(Spec{
 		networkRTTParameter,
 		{
 			Name: "target_delay", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
-			Doc: "queueing delay that a flow aims at; the simulator's for switches that trim packets is 0.75netrtt",
+			Doc: "target queueing delay of a flow; the simulator's for switches that trim packets is 0.75netrtt",
 		},
 		{
 			Name: "reference_rtt", Kind: TimeKind, Default: "12us", Min: "1ns", Max: "1s",
@@ -28,27 +29,27 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "reference_bdp", Kind: SizeKind, Default: "150KB", Min: "1B", Max: "1000GB",
-			Doc: "its bandwidth times delay (100 Gbps, 12 us): increases are in proportion to the network's to it",
+			Doc: "bandwidth-delay product of that network (100 Gbps, 12 us): increases scale with this network's over it",
 		},
 		{
 			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
-			Doc: "alpha: packets an RTT that the window grows without delay, times target_delay to reference_rtt; less in proportion up to target_delay",
+			Doc: "alpha: growth of the window without delay, in packets per RTT, times target_delay over reference_rtt; it falls linearly to 0 at target_delay",
 		},
 		{
 			Name: "fair", Kind: NumberKind, Default: "5", Min: "0", Max: "1000",
-			Doc: "fi: packets an RTT that it grows where the delay is above the target and nothing is marked",
+			Doc: "fi: growth of the window above the target delay without marks, in packets per RTT",
 		},
 		{
 			Name: "eta", Kind: NumberKind, Default: "0.15", Min: "0", Max: "1000",
-			Doc: "packets that each adjust_period adds whatever the signals say",
+			Doc: "packets added per adjust_period, whatever the signals",
 		},
 		{
 			Name: "fast", Kind: NumberKind, Default: "0.25", Min: "0", Max: "1000",
-			Doc: "fi_scale: of what is acknowledged, the part by which the window grows after a whole window without delay",
+			Doc: "fi_scale: growth per acknowledged byte after a whole window without delay",
 		},
 		{
 			Name: "fast_delay", Kind: TimeKind, Default: "1us", Max: "1s",
-			Doc: "delay below which a packet has met none, for fast; 0 switches it off",
+			Doc: "largest delay that counts as none, for fast; 0 disables fast",
 		},
 		{
 			Name: "gamma", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
@@ -56,7 +57,7 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "max_cut", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "most that one cut takes of the window",
+			Doc: "largest share of the window that one cut removes",
 		},
 		{
 			Name: "delay_gain", Kind: NumberKind, Default: "0.0125", Min: "0", Max: "1",
@@ -64,19 +65,19 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "quick_adapt", Kind: FlagKind, Default: "true",
-			Doc: "whether a window that delivers little is set to what it has delivered",
+			Doc: "whether a window that delivers little is set to the bytes delivered",
 		},
 		{
 			Name: "quick_delay", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
-			Doc: "times the target: a delay above it makes the flow adapt, as a loss does",
+			Doc: "as a multiple of the target: a delay above it makes the flow adapt, as a loss does",
 		},
 		{
 			Name: "quick_gate", Kind: IntegerKind, Default: "3", Min: "0", Max: "30",
-			Doc: "a flow adapts if it was delivered less than max_cwnd over two to this power",
+			Doc: "a flow adapts if less than max_cwnd over two to this power was delivered",
 		},
 		{
 			Name: "adjust_packets", Kind: NumberKind, Default: "8", Min: "0", Max: "1000000",
-			Doc: "more than this acknowledged, or adjust_period, and increases are added to the window",
+			Doc: "increases are added to the window after this many acknowledged packets, or adjust_period",
 		},
 		{
 			Name: "adjust_period", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
@@ -84,7 +85,7 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "initial_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
-			Doc: "window of a new flow until its first ACK, which tells that its path may be a short one: max_cwnd holds from then on",
+			Doc: "window of a new flow until its first ACK, which may show that the path is short; then max_cwnd applies",
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
@@ -121,7 +122,7 @@ var nsccSpec = define(Spec{
 // networkRTTParameter is that of controls that go by one RTT for all flows.
 var networkRTTParameter = Parameter{
 	Name: "base_rtt", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
-	Doc: "RTT of the network, one for all flows: netrtt and netbdp in the constants below are by it",
+	Doc: "RTT of the network, one for all flows; it defines netrtt and netbdp in the constants below",
 }
 
 // nsccConstants are NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
@@ -167,13 +168,13 @@ type nscc struct {
 	inFlight float64 // bytes
 }
 
-// Rate is the line's: the window alone controls.
+// Rate returns the line's: the window alone controls.
 func (w *nscc) Rate() float64 { return w.c.line }
 
-// Retimes is false: the rate never changes.
+// Retimes returns false, as the rate never changes.
 func (*nscc) Retimes() bool { return false }
 
-// Window is cwnd in whole packets, since a packet goes only where all of it is within the window.
+// Window returns cwnd in whole packets, since a packet goes only where all of it is within the window.
 func (w *nscc) Window() int64 { return int64(float64(math.Floor(w.cwnd/w.c.mtu) * w.c.mtu)) }
 
 // Preset takes the flow for one that had its rate without delay.
@@ -272,7 +273,7 @@ func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	return over
 }
 
-// increase is the proportional increase, or after a window without delay the fast one (proportional_increase,
+// increase returns the proportional increase, or the fast one after a window without delay (proportional_increase,
 // fast_increase).
 func (w *nscc) increase(newly, delay float64) {
 	if delay < w.c.fastDelay {

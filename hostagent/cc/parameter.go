@@ -93,7 +93,7 @@ func valueOf(p *Parameter, text string, env Env) (value, error) {
 		case "false", "no", "off":
 			return value{}, nil
 		}
-		return value{}, errors.New("is neither true nor false")
+		return value{}, errors.New("is not a boolean: write true or false")
 	case FileKind:
 		return value{}, nil // whoever resolves it reads it
 	default:
@@ -120,7 +120,7 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 			continue
 		}
 		if list, ok = strings.CutSuffix(list, ")"); !ok {
-			return value{}, fmt.Errorf("%s( is not closed", f.name)
+			return value{}, fmt.Errorf("%s( is missing its )", f.name)
 		}
 		var chosen value
 		for i, part := range strings.Split(list, ",") {
@@ -172,7 +172,7 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 	}
 }
 
-// size is v whichever field it is in.
+// size returns v whichever field it is in.
 func (v value) size() float64 { return v.number + float64(v.integer) }
 
 // relative reads "line", "2line", "line/1000" and "2line/3", given what a line is.
@@ -182,7 +182,7 @@ func relative(t, symbol string, one float64) (float64, bool, error) {
 		return 0, false, nil
 	}
 	if one <= 0 {
-		return 0, true, fmt.Errorf("%s is not known for this flow", symbol)
+		return 0, true, fmt.Errorf("%s is unknown for this flow", symbol)
 	}
 	factor, divisor := 1.0, 1.0
 	before = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(before), "*"))

@@ -7,24 +7,24 @@ import (
 
 var pcnSpec = define(Spec{
 	Name: "pcn",
-	Summary: "Sets congested flows to the rate at which they arrive. The receiver reports; flows without " +
-		"congestion grow, gently at first.",
-	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator (w_max is 1/2 in the paper); its period is the " +
-		"hosts' cnp_interval, and must not be less than the RTT",
+	Summary: "Sets congested flows to their rate of arrival. The receiver reports it; flows without " +
+		"congestion increase, gently at first.",
+	Source: "Cheng et al., NSDI 2020, with the constants of its authors' simulator (w_max is 1/2 in the " +
+		"paper); its period is the hosts' cnp_interval, and must be at least the RTT",
 	Needs: SwitchNeeds{PCN: true}, Departure: DepartureStays,
 	Parameters: []Parameter{
 		{
 			Name: "w_min", Kind: NumberKind, Default: "1/128", Min: "1/1000000", Max: "1",
-			Doc: "share of the way to the line rate that the first increase after a decrease takes, and how far below its rate of " +
-				"arrival a congested flow goes",
+			Doc: "share of the way to the line rate of the first increase after a decrease, and how far below " +
+				"its rate of arrival a congested flow goes",
 		},
 		{
 			Name: "w_max", Kind: NumberKind, Default: "1/4", Min: "1/1000000", Max: "1",
-			Doc: "share of the way to the line rate that increases come to take (its authors' simulator; the paper: 1/2)",
+			Doc: "largest share of the way to the line rate of an increase (its authors' simulator; the paper: 1/2)",
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line",
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 	},
 }, func(env Env, s *Settings) (*pcnConstants, error) {
@@ -54,10 +54,10 @@ type pcn struct {
 	w    float64 // share of the way to the line rate that the next increase takes
 }
 
-// Rate is R.
+// Rate returns R.
 func (p *pcn) Rate() float64 { return p.rate }
 
-// Retimes is false: its authors' simulator paces as DCQCN's does.
+// Retimes returns false: its authors' simulator paces as DCQCN's does.
 func (p *pcn) Retimes() bool { return false }
 
 // Preset sets R, and w to what it is after a decrease.

@@ -19,11 +19,11 @@ func rttchSummary(name, summary string) string {
 	return name + " whose target adapts to the mean RTT. The target moves if the RTT keeps missing it. " + summary
 }
 
-// newPIDSpec is the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
+// newPIDSpec returns the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
 func newPIDSpec(name, rttch string) *Spec {
 	s := Spec{
 		Name:    name,
-		Summary: "Steers the RTT to a target. Once per RTT, the rate changes by how far the RTT is from the target.",
+		Summary: "Steers the RTT to a target. Once per RTT, the rate changes in proportion to the distance of the RTT from the target.",
 		Source:  "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
 		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: pidParameters(rttch),
@@ -34,16 +34,16 @@ func newPIDSpec(name, rttch string) *Spec {
 	return define(s, func(env Env, set *Settings) (*pidConstants, error) { return newPIDConstants(env, set, nil) }, newPID)
 }
 
-// pidParameters are those of all PID controls; rttch is that flag's default.
+// pidParameters returns the parameters of all PID controllers. rttch is the default of that flag.
 func pidParameters(rttch string) []Parameter {
 	return []Parameter{
 		{
 			Name: "target", Kind: TimeKind, Default: "1.2rtt", Min: "1ns", Max: "10s",
-			Doc: "RTT to hold (5 us for the thesis' 4.16 us); must exceed the unloaded RTT, but for any_target",
+			Doc: "target RTT (5 us for the thesis' 4.16 us); must exceed the unloaded RTT, unless any_target is set",
 		},
 		{
 			Name: "any_target", Kind: FlagKind, Default: "false",
-			Doc: "takes a target that the unloaded RTT exceeds, too: without rttch the rate falls to min_rate then",
+			Doc: "allow a target below the unloaded RTT; without rttch, the rate then falls to min_rate",
 		},
 		{
 			Name: "kp", Kind: NumberKind, Default: "-0.358", Min: "-1000", Max: "1000",
@@ -58,14 +58,14 @@ func pidParameters(rttch string) []Parameter {
 			Doc: "change of the rate per difference of successive errors; positive, as the thesis prints it",
 		},
 		{Name: "initial_rate", Kind: RateKind, Default: "line/10", Min: "1bps", Max: "line", Doc: "rate of a new flow"},
-		{Name: minRateName, Kind: RateKind, Default: "line/100", Min: "1bps", Max: "line", Doc: "least rate"},
+		{Name: minRateName, Kind: RateKind, Default: "line/100", Min: "1bps", Max: "line", Doc: "minimum rate"},
 		{
 			Name: "rttch", Kind: FlagKind, Default: rttch,
 			Doc: "moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it",
 		},
 		{
 			Name: "rttch_count", Kind: ChoiceKind, Default: "signed", Choices: []string{"signed", "printed"},
-			Doc: "signed: samples below the target move it as those above do; printed: by the thesis' table 2, whose count knows no side, only those above",
+			Doc: "signed: samples below the target move it as well as samples above it; printed: only samples above it do, as in the thesis' table 2, whose count has no sign",
 		},
 		{
 			Name: "rttch_mean", Kind: ChoiceKind, Default: "rtt", Choices: []string{"rtt", "deviation"},
@@ -73,7 +73,7 @@ func pidParameters(rttch string) []Parameter {
 		},
 		{
 			Name: "control_from", Kind: IntegerKind, Default: "1", Min: "1", Max: "1000",
-			Doc: "the first sample of a flow that changes its rate; the thesis, whose network wants three, does not say",
+			Doc: "the first sample of a flow that changes its rate; the thesis, whose network needs three, does not say",
 		},
 	}
 }
@@ -111,8 +111,8 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 	}
 	switch {
 	case target <= env.BaseRTT && !set.Flag("any_target"):
-		return nil, schema.Errorf("target", "%v does not exceed the path's unloaded RTT of %v: no RTT could be below it and the "+
-			"rate would fall to min_rate; take 1.2rtt or more", target, env.BaseRTT)
+		return nil, schema.Errorf("target", "%v does not exceed the path's unloaded RTT of %v: no RTT could be below it, and the rate would "+
+			"fall to min_rate (use 1.2rtt or more)", target, env.BaseRTT)
 	case c.initial < c.min:
 		return nil, schema.Errorf("initial_rate", "%v is below min_rate, %v", units.Rate(c.initial), units.Rate(c.min))
 	}
@@ -137,11 +137,11 @@ type pid struct {
 	adjusting targetAdjustment
 }
 
-// Rate is the rate, between min_rate and that of the line.
+// Rate returns the rate, between min_rate and that of the line.
 func (p *pid) Rate() float64 { return p.rate }
 
-// Retimes is true. The thesis does not say; its law, once per RTT, takes the rate for what is on the path now, and at
-// the least rate a departure would stay for two RTTs of the thesis' path.
+// Retimes returns true. The thesis does not say. Its control law, once per RTT, assumes that the rate is the current rate on
+// the path; at the minimum rate, a departure would otherwise stay for two RTTs of the thesis' path.
 func (p *pid) Retimes() bool { return true }
 
 // Preset sets the rate; the target stays.
@@ -164,8 +164,8 @@ func (p *pid) OnAck(s *Sample) {
 	}
 }
 
-// sample is the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is then the
-// first such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
+// sample returns the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is
+// then the first such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
 func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
 	if s.RTT == 0 || s.Now-s.RTT < p.sampledAt {
 		return 0, false
@@ -178,7 +178,7 @@ func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
 	return rtt, true
 }
 
-// predict is the RTT expected next.
+// predict returns the RTT expected next.
 func (p *pid) predict(rtt float64) float64 {
 	if p.c.network == nil {
 		return rtt

@@ -125,7 +125,7 @@ func TestPIDRefusals(t *testing.T) {
 		{"lstm-pid", map[string]string{"target": "4us"}, "take 1.2rtt or more"},
 		{"pid", map[string]string{"initial_rate": "500Mbps"}, "initial_rate 500Mbps is below min_rate, 1Gbps"},
 		{"pid", map[string]string{"kp": "1e9"}, "above 1000"},
-		{"pid", map[string]string{"weights": "w.json"}, `there is no such parameter`},
+		{"pid", map[string]string{"weights": "w.json"}, `no such parameter`},
 	} {
 		if _, err := Resolve(c.name, c.given, env100); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %v: %v", c.name, c.given, err)

@@ -35,7 +35,7 @@ func (g *PIDTraining) update(miss, rate float64, t pidTerms) {
 
 func clip(gradient float64) float64 { return min(max(gradient, -pidClip), pidClip) }
 
-// Controller is a flow's PID control that trains. The settings, which must be those of a PID control without
+// Controller returns a flow's PID control that trains. The settings, which must be those of a PID control without
 // prediction, give everything but the gains.
 func (g *PIDTraining) Controller(set Settings) (Controller, error) {
 	c, ok := set.constants.(*pidConstants)

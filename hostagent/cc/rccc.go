@@ -9,10 +9,11 @@ import (
 
 var rcccSpec = define(Spec{
 	Name: "rccc",
-	Summary: "Ultra Ethernet's grants by the receiver (RCCC). A receiver grants what its port can take, in turn, " +
-		"to senders that announce what they have left to send.",
-	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as its public reference simulator has it " +
-		"(htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
+	Summary: "Ultra Ethernet's grants by the receiver (RCCC). A receiver grants its port's capacity, in " +
+		"turn, to senders that announce how much they have left to send.",
+	Source: "Ultra Ethernet Specification 1.0, section 3.6 (congestion management), as in its public " +
+		"reference simulator (htsim's uec.cpp: UecPullPacer, UecSrc::computePullTarget, " +
+		"UecSrc::handlePull, UecSink::pull; oversubscribed_cc.cpp)",
 	Needs:     SwitchNeeds{ECN: true, ECNInside: true, ACK: true, Grants: true},
 	Departure: DepartureStays,
 	HasWindow: true, NetworkRTT: networkRTTParameter.Name,
@@ -22,8 +23,8 @@ var rcccSpec = define(Spec{
 		}
 		why = "cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"
 		if s.Choice("oversubscribed") == auto {
-			why = "marks lower a receiver's rate where the fabric is oversubscribed, and this one is not; " +
-				"cc.rccc.oversubscribed: true has them do so"
+			why = "marks lower a receiver's rate only if the fabric is oversubscribed, which this one is not; to " +
+				"enable them here, set cc.rccc.oversubscribed: true"
 		}
 		return []string{"adjust_period", "target_marks", "mark_gain", "decrease", "increase", "min_share"}, why
 	},
@@ -31,27 +32,27 @@ var rcccSpec = define(Spec{
 		networkRTTParameter,
 		{
 			Name: "share", Kind: NumberKind, Default: "0.99", Min: "0.01", Max: "1",
-			Doc: "part of its port's rate at which a receiver grants",
+			Doc: "share of the port's rate that a receiver grants",
 		},
 		{
 			Name: "grant_packets", Kind: IntegerKind, Default: "1", Min: "1", Max: "1024",
-			Doc: "packets that one grant is for at most",
+			Doc: "largest grant, in packets",
 		},
 		{
 			Name: "initial_credit", Kind: SizeKind, Default: "1.5netbdp", Max: "1000GB",
-			Doc: "payload that a new flow may send before it has heard of its receiver, kept within max_cwnd; 0: it asks first",
+			Doc: "payload that a new flow may send before the first grant, at most max_cwnd; 0: it sends a request first",
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
-			Doc: "most in flight, and most credit that the flows of a host have or ask for: each its part",
+			Doc: "maximum bytes in flight of a flow, and maximum credit that a host's flows have or request, shared among them",
 		},
 		{
 			Name: "request_timeout", Kind: TimeKind, Default: "500us", Min: "1us", Max: "10s",
-			Doc: "a flow that has waited so long for a grant asks for it again",
+			Doc: "time without a grant after which a flow repeats its request",
 		},
 		{
 			Name: "oversubscribed", Kind: ChoiceKind, Default: auto, Choices: []string{auto, "true", "false"},
-			Doc: "whether marks lower a receiver's rate, as the constants below say; auto: where the fabric's uplinks carry less than its hosts can send",
+			Doc: "whether marks lower a receiver's rate, by the constants below; auto: if the fabric's uplinks have less capacity than its hosts",
 		},
 		{
 			Name: "adjust_period", Kind: TimeKind, Default: "1.5netrtt", Min: "1ns", Max: "1s",
@@ -59,7 +60,7 @@ var rcccSpec = define(Spec{
 		},
 		{
 			Name: "target_marks", Kind: NumberKind, Default: "0.3", Min: "0", Max: "1",
-			Doc: "part of packets that may be marked: above it the rate falls",
+			Doc: "tolerated share of marked packets: above it, the rate falls",
 		},
 		{
 			Name: "mark_gain", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
@@ -71,11 +72,11 @@ var rcccSpec = define(Spec{
 		},
 		{
 			Name: "increase", Kind: NumberKind, Default: "0.01", Min: "0", Max: "1",
-			Doc: "part of the port's rate that a period adds; twice that of the period before where nothing is marked",
+			Doc: "share of the port's rate added per period; doubles with each period without marks",
 		},
 		{
 			Name: "min_share", Kind: NumberKind, Default: "0", Min: "0", Max: "1",
-			Doc: "least part of share that marks leave a receiver; 0: 0.9 over the fabric's oversubscription, and 0.01 if that is less or there is none",
+			Doc: "lower bound on share after cuts by marks; 0: 0.9 over the fabric's oversubscription, or 0.01 if that is less or there is none",
 		},
 	},
 }, func(env Env, s *Settings) (*rcccConstants, error) {
@@ -144,10 +145,10 @@ type GrantRate struct {
 	raised  int     // periods in a row that have raised it (_increase_count)
 }
 
-// NewGrantRate is that of a receiver to which nothing has come.
+// NewGrantRate returns the state of a receiver that has received nothing.
 func NewGrantRate() GrantRate { return GrantRate{share: 1} }
 
-// Share is above 0 and not above 1.
+// Share returns the share of the port's rate to grant, above 0 and at most 1.
 func (r *GrantRate) Share() float64 { return r.share }
 
 // Step ends a period in which so many packets came, of which some were marked.
@@ -184,14 +185,14 @@ type rccc struct {
 	c *rcccConstants
 }
 
-// Grants is how receivers hand them out.
+// Grants returns how receivers distribute grants.
 func (w *rccc) Grants() *Grants { return &w.c.Grants }
 
-// Rate is the line's: grants control.
+// Rate returns the line rate, because grants control the flow.
 func (w *rccc) Rate() float64 { return w.c.line }
 
-// Retimes is false: the rate never changes.
+// Retimes returns false, as the rate never changes.
 func (*rccc) Retimes() bool { return false }
 
-// Window is the most in flight, whatever is granted.
+// Window returns the maximum bytes in flight, whatever is granted.
 func (w *rccc) Window() int64 { return w.c.Most }

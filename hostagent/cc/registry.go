@@ -147,7 +147,7 @@ func Define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(
 func complete(spec Spec) *Spec {
 	spec.New = func(env Env, set Settings) (Controller, error) {
 		if set.Controller() != spec.Name {
-			return nil, fmt.Errorf("%s: these settings were not resolved for it", spec.Name)
+			return nil, fmt.Errorf("%s: these settings are for another controller", spec.Name)
 		}
 		if shared(env) != set.env {
 			return nil, fmt.Errorf("%s: settings were resolved for %+v, not for %+v: resolve once per distinct Env", spec.Name,
@@ -158,19 +158,19 @@ func complete(spec Spec) *Spec {
 	return &spec
 }
 
-// shared is the part of env that flows share.
+// shared returns the part of env that flows share.
 func shared(env Env) Env {
 	env.Seed = 0
 	return env
 }
 
-// Names are the names of the registry's congestion controls, in ascending order.
+// Names returns the names of the registry's congestion controls, in ascending order.
 func Names() []string { return Catalog{}.Names() }
 
 // Lookup finds one of the registry's congestion controls by name, as Catalog.Lookup does.
 func Lookup(name string) (*Spec, error) { return Catalog{}.Lookup(name) }
 
-// find is the one of that folded name; nil if there is none.
+// find returns the one of that folded name; nil if there is none.
 func find(specs []*Spec, folded string) *Spec {
 	for _, s := range specs {
 		if foldName(s.Name) == folded {
@@ -180,11 +180,11 @@ func find(specs []*Spec, folded string) *Spec {
 	return nil
 }
 
-// Base is the congestion control that this one is by a suffix (+tcd, +win); nil if it is one by itself.
+// Base returns the controller that this one extends by a suffix (+tcd, +win); nil if it has no suffix.
 func (spec *Spec) Base() *Spec { return spec.base }
 
-// Constants are the congestion control's among constants by name, as the registry spells names. What is given for NAME
-// holds for NAME+win and NAME+tcd too, but for what is given for these themselves.
+// Constants returns the constants that apply to the controller, by name, as the registry spells names. Constants of
+// NAME also apply to NAME+win and NAME+tcd, unless these have their own.
 func (spec *Spec) Constants(given map[string]map[string]string) map[string]string {
 	all, taken := map[string]string{}, map[string]bool{}
 	for ; spec != nil; spec = spec.Base() {
@@ -200,8 +200,7 @@ func (spec *Spec) Constants(given map[string]map[string]string) map[string]strin
 	return all
 }
 
-// TellsEachMark says whether receivers tell of every marked packet under the given constants, unless they are told
-// otherwise.
+// TellsEachMark reports whether receivers report every marked packet under the given constants by default.
 func (spec *Spec) TellsEachMark(given map[string]string) bool {
 	if spec.EachMark == "" {
 		return false
@@ -230,10 +229,10 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	return Resolver{}.Resolve(spec, given, env)
 }
 
-// Resolve is as the function of this name, of any congestion control and with files.
+// Resolve is like the function Resolve, for any controller and with files.
 func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Settings, error) {
 	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
-		return Settings{}, fmt.Errorf("%s: cannot work with %+v: it needs a line rate, an MTU and a line MTU no smaller",
+		return Settings{}, fmt.Errorf("%s: invalid environment %+v: expected a line rate, an MTU, and a line MTU no smaller than the MTU",
 			spec.Name, env)
 	}
 	s := Settings{spec: spec, env: shared(env)}
@@ -266,7 +265,7 @@ func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Setting
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if !applies[name] {
-			errs = append(errs, spec.wrong(name, "means nothing with %s=%s", spec.Selector, selected))
+			errs = append(errs, spec.wrong(name, "has no effect with %s=%s", spec.Selector, selected))
 		}
 	}
 	if len(errs) > 0 {
@@ -281,12 +280,12 @@ func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Setting
 	return s, nil
 }
 
-// wrong is what is wrong with a parameter.
+// wrong returns an error about a parameter.
 func (spec *Spec) wrong(name, format string, args ...any) error {
 	return schema.Errorf(spec.Name+"."+name, format, args...)
 }
 
-// texts are the given values under the parameters' own names.
+// texts returns the given values under the parameters' own names.
 func (spec *Spec) texts(given map[string]string) (map[string]string, []error) {
 	texts := map[string]string{}
 	var errs []error
@@ -294,13 +293,13 @@ func (spec *Spec) texts(given map[string]string) (map[string]string, []error) {
 		name := foldName(key)
 		if !slices.ContainsFunc(spec.Parameters, func(p Parameter) bool { return p.Name == name }) {
 			errs = append(errs, &schema.FieldError{
-				Path: spec.Name + "." + key, Key: true, Err: fmt.Errorf("= %q: there is no such parameter%s", given[key],
+				Path: spec.Name + "." + key, Key: true, Err: fmt.Errorf("= %q: no such parameter%s", given[key],
 					spec.near(name)),
 			})
 			continue
 		}
 		if _, twice := texts[name]; twice {
-			errs = append(errs, spec.wrong(name, "is given twice, as %q too", key))
+			errs = append(errs, spec.wrong(name, "duplicate, also given as %q", key))
 			continue
 		}
 		texts[name] = given[key]
@@ -325,7 +324,7 @@ func (spec *Spec) near(name string) string {
 	return "; it has " + strings.Join(names, ", ")
 }
 
-// entry is the parameter of that name and selection.
+// entry returns the parameter of that name and selection.
 func (spec *Spec) entry(name, when string) *Parameter {
 	for i := range spec.Parameters {
 		if p := &spec.Parameters[i]; p.Name == name && p.When == when {

@@ -42,19 +42,19 @@ func TestRegister(t *testing.T) {
 	}
 	whole := *aimdSpec
 	for want, change := range map[string]func(*Spec){
-		"there is a congestion control aimd already": func(*Spec) {},
-		`"DCQCN" is no name`:                         func(s *Spec) { s.Name = "DCQCN" },
-		`"all" is no name`:                           func(s *Spec) { s.Name = "all" },
-		"carries one of the three":                   func(s *Spec) { s.Needs = SwitchNeeds{Grants: true, INT: true} },
-		"set its HasWindow": func(s *Spec) {
+		"duplicate congestion controller aimd":       func(*Spec) {},
+		`invalid congestion controller name "DCQCN"`: func(s *Spec) { s.Name = "DCQCN" },
+		`invalid congestion controller name "all"`:   func(s *Spec) { s.Name = "all" },
+		"can carry only one of the three":            func(s *Spec) { s.Needs = SwitchNeeds{Grants: true, INT: true} },
+		"set HasWindow": func(s *Spec) {
 			s.Needs, s.HasWindow = SwitchNeeds{Grants: true}, false
 		},
-		`"../up" is no name`:             func(s *Spec) { s.Name = "../up" },
-		"make it by cc.Define":           func(s *Spec) { s.New = nil },
-		"no Summary or no Source":        func(s *Spec) { s.Source = "" },
-		"set its Departure":              func(s *Spec) { s.Departure = "" },
-		`parameter "step" lacks its Doc`: func(s *Spec) { s.Parameters[0].Doc = "" },
-		"parameter step is there twice":  func(s *Spec) { s.Parameters[1].Name = "step" },
+		`invalid congestion controller name "../up"`: func(s *Spec) { s.Name = "../up" },
+		"make it with cc.Define":                     func(s *Spec) { s.New = nil },
+		"lacks a Summary or a Source":                func(s *Spec) { s.Source = "" },
+		"set Departure":                              func(s *Spec) { s.Departure = "" },
+		`parameter "step" lacks a Doc`:               func(s *Spec) { s.Parameters[0].Doc = "" },
+		"duplicate parameter step":                   func(s *Spec) { s.Parameters[1].Name = "step" },
 	} {
 		bad := whole
 		bad.Parameters = slices.Clone(whole.Parameters)
@@ -76,10 +76,10 @@ func TestResolveErrors(t *testing.T) {
 		want                 []string
 	}{
 		{"dcqn", "", "", []string{
-			`unknown congestion control "dcqn"`, `did you mean "dcon" or "dcqcn"?`,
-			"(there are dcon, dcqcn, ",
+			`unknown congestion controller "dcqn"`, `did you mean "dcon" or "dcqcn"?`,
+			"(expected dcon, dcqcn, ",
 		}},
-		{"zzz", "", "", []string{"there are dcon"}},
+		{"zzz", "", "", []string{"expected dcon"}},
 		{"dcqcn", "alpha_timr", "55us", []string{
 			`dcqcn.alpha_timr = "55us"`, "no such parameter",
 			`did you mean "alpha_timer"`,
@@ -102,7 +102,7 @@ func TestResolveErrors(t *testing.T) {
 		{"dcqcn", "clamp_target", "maybe", []string{"neither true nor false"}},
 		{"dcqcn", "order", "alpha", []string{"not one of alpha-first, paper", `did you mean "alpha-first"`}},
 		{"dcqcn", "profile", "c", []string{`dcqcn.profile = "c"`, "a, b"}},
-		{"dcqcn", "decrease_timer", "4us", []string{"dcqcn.decrease_timer means nothing with profile=a"}},
+		{"dcqcn", "decrease_timer", "4us", []string{"dcqcn.decrease_timer has no effect with profile=a"}},
 	} {
 		given := map[string]string{}
 		if c.parameter != "" {

@@ -26,7 +26,7 @@ type setting struct {
 	text string // a spelling that reads back as exactly this value
 }
 
-// Controller is the congestion control's name.
+// Controller returns the congestion control's name.
 func (s *Settings) Controller() string {
 	if s.spec == nil {
 		return ""
@@ -34,7 +34,8 @@ func (s *Settings) Controller() string {
 	return s.spec.Name
 }
 
-// Map is every constant that applies, by parameter name. Resolving it again, for the same Env, gives equal settings.
+// Map returns every constant that applies, by parameter name. Resolving it again, for the same Env, gives equal
+// settings.
 func (s *Settings) Map() map[string]string {
 	m := make(map[string]string, len(s.values))
 	for i := range s.values {
@@ -67,36 +68,36 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Rate is the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that name
-// and kind applies.
+// Rate returns the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that
+// name and kind applies.
 func (s *Settings) Rate(name string) float64 { return s.get(name, RateKind).number }
 
-// Time is the value of a time parameter.
+// Time returns the value of a time parameter.
 func (s *Settings) Time(name string) vtime.Time { return vtime.Time(s.get(name, TimeKind).integer) }
 
-// Size is the value of a size parameter in bytes.
+// Size returns the value of a size parameter in bytes.
 func (s *Settings) Size(name string) units.Bytes { return units.Bytes(s.get(name, SizeKind).integer) }
 
-// Number is the value of a number parameter.
+// Number returns the value of a number parameter.
 func (s *Settings) Number(name string) float64 { return s.get(name, NumberKind).number }
 
-// Integer is the value of an integer parameter.
+// Integer returns the value of an integer parameter.
 func (s *Settings) Integer(name string) int64 { return s.get(name, IntegerKind).integer }
 
-// Flag is the value of a flag.
+// Flag returns the value of a flag.
 func (s *Settings) Flag(name string) bool { return s.get(name, FlagKind).integer != 0 }
 
-// Choice is the chosen one of a parameter's Choices.
+// Choice returns the selected choice.
 func (s *Settings) Choice(name string) string { return s.get(name, ChoiceKind).text }
 
-// File is the content of the file that a parameter names, and its path; nil for what is built in.
+// File returns the content and path of the file that a parameter names; nil for a built-in.
 func (s *Settings) File(name string) (path string, content []byte) {
 	v := s.get(name, FileKind)
 	path, _ = cutDigest(v.text)
 	return path, v.content
 }
 
-// Has says whether a parameter of that name applies.
+// Has reports whether a parameter of that name applies.
 func (s *Settings) Has(name string) bool {
 	for i := range s.values {
 		if s.values[i].name == name {
@@ -115,7 +116,7 @@ func (s *Settings) get(name string, kind Kind) *setting {
 	panic(fmt.Sprintf("cc: no %v parameter %q of %s applies", kind, name, s.Controller()))
 }
 
-// read is p's value and spelling in an Env: the given text, or the default.
+// read returns p's value and spelling in an Env: the given text, or the default.
 func (s *Settings) read(p *Parameter, texts map[string]string, env Env, r Resolver) (value, string, error) {
 	text, given := texts[p.Name]
 	switch {

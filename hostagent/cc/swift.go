@@ -11,27 +11,28 @@ var swiftSpec = define(Spec{
 	Name: "swift",
 	Summary: "A window that shrinks as delay exceeds a target. A cut is in proportion to the excess; windows " +
 		"below one packet are paced.",
-	Source: "Kumar et al., SIGCOMM 2020, as htsim's swift.cpp has it, for the fabric's delay alone; beta and max_mdf are " +
-		"htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its own fabric)",
+	Source: "Kumar et al., SIGCOMM 2020, as in htsim's swift.cpp, for the fabric's delay only; beta and " +
+		"max_mdf are htsim's, the targets and max_cwnd are scaled to the path (the paper's are for its " +
+		"own fabric)",
 	Needs:     SwitchNeeds{ACK: true},
 	Departure: DepartureMovesInWindow,
 	HasWindow: true,
 	Parameters: []Parameter{
 		{
 			Name: "base_target", Kind: TimeKind, Default: "1.25rtt", Min: "1ns", Max: "10s",
-			Doc: "target delay of a flow with a large window; it and hops*hop_delay together must exceed the unloaded RTT",
+			Doc: "target delay of a flow with a large window; base_target plus hops*hop_delay must exceed the unloaded RTT",
 		},
 		{
 			Name: "hop_delay", Kind: TimeKind, Default: "0s", Max: "1s",
-			Doc: "h: what each hop adds to the target; with it take a base_target less than 1.25rtt",
+			Doc: "h: target delay added per hop; use it with a base_target below 1.25rtt",
 		},
 		{
 			Name: "hops", Kind: IntegerKind, Default: "4", Min: "0", Max: "64",
-			Doc: "forward links that hop_delay counts for (4: between two leaves)",
+			Doc: "number of forward links for hop_delay (4: between two leaves)",
 		},
 		{
 			Name: "fs_range", Kind: TimeKind, Default: "min(0.25rtt, 10us)", Max: "10s",
-			Doc: "most that flow scaling adds to the target, at a window of fs_min packets; 0 switches it off",
+			Doc: "largest target delay added by flow scaling, at a window of fs_min packets; 0 disables it",
 		},
 		{
 			Name: "fs_min", Kind: NumberKind, Default: "0.1", Min: "1/1000000",
@@ -51,7 +52,7 @@ var swiftSpec = define(Spec{
 		},
 		{
 			Name: "max_mdf", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "most that one cut takes of the window; a NAK or a retransmission timeout takes this much",
+			Doc: "largest share of the window that one cut removes; a NAK or a retransmission timeout removes this share",
 		},
 		{
 			Name: "initial_cwnd", Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
@@ -59,20 +60,20 @@ var swiftSpec = define(Spec{
 		},
 		{
 			Name: "max_cwnd", Kind: SizeKind, Default: "2bdp", Min: "1B", Max: "1000GB",
-			Doc: "most payload in flight",
+			Doc: "maximum payload in flight",
 		},
 		{
 			Name: "min_cwnd", Kind: NumberKind, Default: "0.001", Min: "1/1000000",
-			Doc: "least window in packets",
+			Doc: "minimum window in packets",
 		},
 		{
 			Name: "reset_after", Kind: IntegerKind, Default: "5", Min: "1",
-			Doc: "retransmission timeouts without an ACK between them that take the window to min_cwnd",
+			Doc: "number of retransmission timeouts without an ACK between them that set the window to min_cwnd",
 		},
 		{
 			Name: "pacing", Kind: ChoiceKind, Choices: []string{"always", "below-one"}, Default: "always",
-			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate from one packet up, and " +
-				"only whole packets of the window count",
+			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate from one " +
+				"packet up, where only whole packets of the window count",
 		},
 	},
 }, func(env Env, s *Settings) (*swiftConstants, error) {
@@ -89,8 +90,8 @@ var swiftSpec = define(Spec{
 	fsMin, fsMax := s.Number("fs_min"), s.Number("fs_max")
 	switch {
 	case c.base <= c.baseRTT:
-		return nil, schema.Errorf("base_target", "%v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): "+
-			"every ACK would come late and the window would shrink to min_cwnd",
+		return nil, schema.Errorf("base_target", "%v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): every ACK would be "+
+			"late, and the window would shrink to min_cwnd",
 			s.Time("base_target"), env.BaseRTT, vtime.Time(c.base))
 	case fsMin >= fsMax:
 		return nil, schema.Errorf("fs_min", "%g is not below fs_max, %g", fsMin, fsMax)
@@ -123,13 +124,13 @@ type swiftConstants struct {
 	baseRTT          float64
 }
 
-// target is the delay that a flow with this window aims at.
+// target returns the delay that a flow with this window aims at.
 func (c *swiftConstants) target(cwnd float64) float64 {
 	scaling := float64(c.fsAlpha/math.Sqrt(cwnd)) + c.fsBeta
 	return c.base + max(0, min(scaling, c.fsRange))
 }
 
-// rate is what a window amounts to, in bits per second of line time, at most the line rate.
+// rate returns what a window amounts to, in bits per second of line time, at most the line rate.
 func (c *swiftConstants) rate(cwnd, rtt float64) float64 {
 	return min(c.line, float64(cwnd*c.lineBits)/rtt)
 }
@@ -147,8 +148,8 @@ type swift struct {
 	rate     float64    // of cwnd and srtt
 }
 
-// Rate is cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd; with pacing=below-one it is the
-// line rate from one packet up.
+// Rate returns cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd; with pacing=below-one it
+// is the line rate from one packet up.
 func (w *swift) Rate() float64 {
 	if !w.c.always && w.cwnd >= 1 {
 		return w.c.line
@@ -156,11 +157,11 @@ func (w *swift) Rate() float64 {
 	return w.rate
 }
 
-// Retimes is false below one packet: the pacer keeps to a packet's time, as Carousel does. From one packet up the
-// window acts at once; htsim, which paces below one packet only, drops the pacer's time there.
+// Retimes returns false below one packet: the pacer keeps a packet's departure time, as Carousel does. From one
+// packet up, the window acts at once; htsim, which paces only below one packet, discards the pacer's time there.
 func (w *swift) Retimes() bool { return w.cwnd >= 1 }
 
-// Window is cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.
+// Window returns cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.
 func (w *swift) Window() int64 {
 	cwnd := max(1, w.cwnd)
 	if !w.c.always {
@@ -203,7 +204,7 @@ func (w *swift) OnAck(s *Sample) {
 	w.move(s.Now, cwnd)
 }
 
-// mayCut says whether the last cut is a smoothed RTT ago.
+// mayCut reports whether the last cut is a smoothed RTT ago.
 func (w *swift) mayCut(now vtime.Time) bool { return float64(now-w.lastCut) >= w.srtt }
 
 // move sets the window and notes whether that was a cut.

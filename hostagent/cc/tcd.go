@@ -8,8 +8,9 @@ import (
 // tcdSuffix after the name of a congestion control makes it tell "undetermined" from congested.
 const tcdSuffix = "+tcd"
 
-// withTCD is another congestion control: base, whose switches mark by ternary congestion detection and which knows what
-// an undetermined mark means. Constants say so to what they are compiled into (Settings.ternary); more are their own.
+// withTCD returns another congestion control: base, whose switches mark by ternary congestion detection and which
+// knows what an undetermined mark means. Constants say so to what they are compiled into (Settings.ternary); more
+// are their own.
 func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
 	s := *base
 	s.Name += tcdSuffix
@@ -32,7 +33,7 @@ func ternaryNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ternary says whether the settings are of a congestion control that knows what an undetermined mark means.
+// ternary reports whether the settings are of a congestion control that knows what an undetermined mark means.
 func (s *Settings) ternary() bool { return s.spec.Needs.TCD }
 
 // undeterminedAnswer is what DCQCN does on a CNP that says undetermined, and not congested.
@@ -50,7 +51,7 @@ const undeterminedName = "ue"
 // undeterminedNames are its values.
 var undeterminedNames = []string{undeterminedNone: "none", undeterminedHold: "hold", undeterminedSettle: "settle"}
 
-// undetermined is what the settings say.
+// undetermined returns what the settings say.
 func (s *Settings) undetermined() undeterminedAnswer {
 	if !s.ternary() {
 		return undeterminedNone
@@ -62,20 +63,21 @@ func (s *Settings) undetermined() undeterminedAnswer {
 const ceAlphaName = "ce_alpha"
 
 var dcqcnTCDSpec = withTCD(dcqcnSpec,
-	"A CNP that says undetermined holds the rate and delays increases.",
-	"its answer to ternary marks is that of TCD's authors' simulator; the patent's, paragraph 0102, is that the rate stays",
+	"A CNP with the mark undetermined keeps the rate and delays increases.",
+	"its reaction to ternary marks is that of TCD's authors' simulator; in the patent, paragraph 0102, the rate stays",
 	Parameter{
 		Name: undeterminedName, Kind: ChoiceKind, Choices: undeterminedNames, Default: "settle",
-		Doc: "what a CNP that says undetermined does beside leaving the rate: settle: it becomes the target and increases begin " +
-			"anew, as in the simulator; hold: they begin anew, towards the target that was; none: nothing",
+		Doc: "effect of a CNP with the mark undetermined, besides keeping the rate: settle: the rate becomes " +
+			"the target and increases restart, as in the simulator; hold: increases restart, towards the " +
+			"old target; none: nothing",
 	},
 	Parameter{
 		Name: ceAlphaName, Kind: NumberKind, Default: "0", Min: "0", Max: "1", When: "a",
-		Doc: "least alpha of a cut, for the aggressive decrease that TCD's patent asks for on CE; 0: DCQCN's own",
+		Doc: "minimum alpha of a cut, for the aggressive decrease that TCD's patent requires on CE; 0: DCQCN's own",
 	},
 )
 
 var timelyTCDSpec = withTCD(timelySpec,
-	"The RTT of an undetermined packet does not change the rate; that of a CE packet does not raise it.",
-	"what ternary marks change is our inference, as no source has it",
+	"The RTT of a packet marked undetermined does not change the rate; that of a packet marked CE does not raise it.",
+	"the effect of ternary marks is our inference, as no source defines it",
 )

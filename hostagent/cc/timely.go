@@ -7,10 +7,10 @@ import (
 
 var timelySpec = define(Spec{
 	Name: "timely",
-	Summary: "Cuts when the RTT rises, raises when it falls. The rate changes once per RTT, and a small RTT " +
-		"raises it, too.",
-	Source: "Mittal et al., SIGCOMM 2015, as HPCC's simulator has it (one update per RTT, by sequence numbers), with its " +
-		"constants; scaled=true takes thresholds in proportion to the path's RTT instead",
+	Summary: "Cuts when the RTT rises, increases when it falls. The rate changes once per RTT, and a small " +
+		"RTT always raises it.",
+	Source: "Mittal et al., SIGCOMM 2015, as in HPCC's simulator (one update per RTT, by sequence numbers), " +
+		"with its constants; scaled=true uses thresholds in proportion to the path's RTT instead",
 	Needs: SwitchNeeds{ACK: true, Timestamps: true}, Departure: DepartureStays,
 	Selector: "scaled",
 	Parameters: []Parameter{
@@ -42,19 +42,19 @@ var timelySpec = define(Spec{
 		},
 		{
 			Name: "hai_after", Kind: IntegerKind, Default: "5", Min: "0",
-			Doc: "N: increases in a row that take ai before hai",
+			Doc: "N: number of increases by ai in a row before hai applies",
 		},
 		{
 			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "least rate",
+			Doc: "minimum rate",
 		},
 	},
 }, func(env Env, s *Settings) (*timelyConstants, error) {
 	low, high := s.Time("t_low"), s.Time("t_high")
 	switch {
 	case high <= env.BaseRTT:
-		return nil, schema.Errorf("t_high", "%v does not exceed the path's unloaded RTT of %v: the rate could only fall "+
-			"(scaled=true takes thresholds in proportion to the RTT)", high, env.BaseRTT)
+		return nil, schema.Errorf("t_high", "%v does not exceed the path's unloaded RTT of %v: the rate could only fall (scaled=true makes "+
+			"thresholds proportional to the RTT)", high, env.BaseRTT)
 	case low > high:
 		return nil, schema.Errorf("t_low", "%v is more than t_high, %v", low, high)
 	}
@@ -69,7 +69,7 @@ var timelySpec = define(Spec{
 const (
 	tLowDoc   = "RTT below which the rate rises whatever the gradient"
 	tHighDoc  = "RTT above which the rate falls whatever the gradient; must exceed the unloaded RTT"
-	minRTTDoc = "what differences of RTTs are divided by to make the gradient"
+	minRTTDoc = "divisor of RTT differences for the gradient"
 )
 
 // timelyConstants are TIMELY's constants, shared by all flows. Rates are in bits per second.
@@ -96,11 +96,11 @@ type timely struct {
 	started   bool       // the first ACK came
 }
 
-// Rate is R.
+// Rate returns R.
 func (t *timely) Rate() float64 { return t.rate }
 
-// Retimes is false: HPCC's simulator, as that of DCQCN's authors, sets the rate and leaves the time of the next
-// departure.
+// Retimes returns false: HPCC's simulator, like that of DCQCN's authors, sets the rate and keeps the time of the
+// next departure.
 func (t *timely) Retimes() bool { return false }
 
 // Preset sets R.
@@ -122,8 +122,8 @@ func (t *timely) OnAck(s *Sample) {
 	t.lastRTT, t.updateAt = s.RTT, s.NextSend
 }
 
-// update is TIMELY's decision on a new RTT. Under TCD it is none on the RTT of an undetermined packet, which is no
-// measure of congestion, and a CE packet's RTT does not raise the rate.
+// update applies TIMELY's decision for a new RTT. Under TCD it ignores the RTT of a packet marked undetermined, and
+// the RTT of a CE packet does not raise the rate.
 func (t *timely) update(s *Sample) {
 	c, rtt := t.c, s.RTT
 	t.rttDiff = float64((1-c.alpha)*t.rttDiff) + float64(c.alpha*float64(rtt-t.lastRTT))

@@ -35,14 +35,15 @@ const windowName = "window"
 
 var windowParameter = Parameter{
 	Name: windowName, Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
-	Doc: "payload in flight at line rate; at another rate it is in proportion, and one packet at least",
+	Doc: "payload in flight at line rate; in proportion at other rates, but at least one packet",
 }
 
-// inFlight is HPCC's variable window, in payload bytes: the share of the window at line rate that the rate is of the
-// line. The last packet may exceed it, so that one packet always goes.
+// inFlight returns HPCC's variable window, in payload bytes: the share of the window at line rate that the rate is
+// of the line. The last packet may exceed it, so that one packet always goes.
 func inFlight(full, rate, line float64) int64 { return max(1, int64(float64(full*rate)/line)) }
 
-// withWindow is another congestion control: base, which has no window, kept within one in proportion to its rate.
+// withWindow returns another congestion control: base, which has no window, kept within one in proportion to its
+// rate.
 func withWindow(base *Spec) *Spec {
 	s := *base
 	s.Name += windowSuffix
@@ -75,10 +76,10 @@ type windowed struct {
 	c *windowConstants
 }
 
-// Window is in proportion to the rate.
+// Window returns a window in proportion to the rate.
 func (w *windowed) Window() int64 { return inFlight(w.c.full, w.Rate(), w.c.line) }
 
-// Preset is the rate-based controller's; one that has none starts as ever.
+// Preset calls the rate-based controller's Preset; one without it starts as usual.
 func (w *windowed) Preset(now vtime.Time, rate float64) {
 	if p, ok := w.Controller.(Presetter); ok {
 		p.Preset(now, rate)

@@ -58,15 +58,15 @@ func TestWindowedLookup(t *testing.T) {
 		t.Error("dcon itself got the window's parameter")
 	}
 	for name, want := range map[string]string{
-		"swift+win":     "swift has a window of its own; +win may follow ", // and then the names of all that there are
-		"dctcp+win":     "dctcp has a window of its own",
+		"swift+win":     "swift has its own window (+win may follow ", // and then the names of all that there are
+		"dctcp+win":     "dctcp has its own window",
 		"dcqn+win":      `did you mean "dcon+win" or "dcqcn+win"`,
 		"dcqcn+wim":     "unknown congestion control",
 		"dcqcn+win+win": "unknown congestion control",
 		"+win":          "unknown congestion control",
-		"dcqcn+win+tcd": "+tcd comes before +win",
-		"swift+tcd":     "+tcd may follow dcqcn, timely",
-		"dcqcn+tcd+tcd": "+tcd may follow dcqcn, timely",
+		"dcqcn+win+tcd": "+tcd must come before +win",
+		"swift+tcd":     "+tcd may only follow dcqcn, timely",
+		"dcqcn+tcd+tcd": "+tcd may only follow dcqcn, timely",
 		"+tcd":          "unknown congestion control",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {

@@ -46,19 +46,19 @@ var handlerNames = [HandlerCount]string{
 	"on_timer", "on_sent",
 }
 
-// String is what programs call it.
+// String returns what programs call it.
 func (h Handler) String() string { return handlerNames[h] }
 
-// IsHandler says whether a function of this name is called.
+// IsHandler reports whether a function of this name is called.
 func IsHandler(name string) bool { return slices.Contains(handlerNames[:], name) }
 
 // Handlers is a set of them: those that a program has.
 type Handlers uint16
 
-// Has says whether h is one of them.
+// Has reports whether the set contains h.
 func (s Handlers) Has(h Handler) bool { return s>>h&1 != 0 }
 
-// With is the set with h.
+// With returns the set with h added.
 func (s Handlers) With(h Handler) Handlers { return s | 1<<h }
 
 // Declaration is what a program says of itself.
@@ -142,11 +142,11 @@ type Meter struct {
 func (a *Answer) SetRate(rate float64) error {
 	switch {
 	case math.IsNaN(rate):
-		return fmt.Errorf("the rate would be NaN, which is no number (0/0, or inf - inf, makes one)")
+		return fmt.Errorf("the rate would be NaN, which is not a number (from 0/0 or inf - inf)")
 	case rate <= 0:
-		return fmt.Errorf("the rate would be %g bps: it must be above 0; keep a least rate, as with max(rate, 10 Mbps)", rate)
+		return fmt.Errorf("the rate would be %g bps, but must be above 0 (keep a minimum, as with max(rate, 10 Mbps))", rate)
 	case rate > MostRate:
-		return fmt.Errorf("the rate would be %g bps, above %v: no line is faster; rates are in bits per second", rate,
+		return fmt.Errorf("the rate would be %g bps, above %v, the fastest line (rates are in bits per second)", rate,
 			units.Rate(MostRate))
 	}
 	a.Rate = rate
@@ -157,12 +157,12 @@ func (a *Answer) SetRate(rate float64) error {
 func (a *Answer) SetWindow(window float64) error {
 	switch {
 	case math.IsNaN(window):
-		return fmt.Errorf("the window would be NaN, which is no number (0/0, or inf - inf, makes one)")
+		return fmt.Errorf("the window would be NaN, which is not a number (from 0/0 or inf - inf)")
 	case window < 0:
-		return fmt.Errorf("the window would be %g B: it is in bytes of payload, and cannot be negative; 0 means no window",
+		return fmt.Errorf("the window would be %g B, but cannot be negative (it is in bytes of payload; 0 means no window)",
 			window)
 	case window > 1<<53:
-		return fmt.Errorf("the window would be %g B: windows are in bytes of payload", window)
+		return fmt.Errorf("the window would be %g B (windows are in bytes of payload)", window)
 	}
 	a.Window = int64(window)
 	return nil
@@ -172,18 +172,19 @@ func (a *Answer) SetWindow(window float64) error {
 func (a *Answer) SetTimer(at float64) error {
 	switch {
 	case math.IsNaN(at):
-		return fmt.Errorf("the timer would be NaN, which is no number (0/0, or inf - inf, makes one)")
+		return fmt.Errorf("the timer would be NaN, which is not a number (from 0/0 or inf - inf)")
 	case math.IsInf(at, 1):
 		a.Timer = vtime.Never
 		return nil
 	case at < 0 || at > 1<<53:
-		return fmt.Errorf("the timer would be at %g ps: it is a time of the run, such as now plus 55 us", at)
+		return fmt.Errorf("the timer would be at %g ps (it is a time of the run, such as now plus 55 us)", at)
 	}
 	a.Timer = vtime.Time(at)
 	return nil
 }
 
-// Constant is the value of a parameter: a number, in b/s, ps or bytes if it has a unit; a bool, or a choice's text.
+// Constant returns the value of a parameter: a number, in b/s, ps or bytes if it has a unit; a bool, or a choice's
+// text.
 func Constant(set *cc.Settings, p *cc.Parameter) any {
 	switch p.Kind {
 	case cc.RateKind:
@@ -203,7 +204,7 @@ func Constant(set *cc.Settings, p *cc.Parameter) any {
 	}
 }
 
-// Number is the value of a parameter as a number: a flag's is 0 or 1, a choice's its place among the choices.
+// Number returns the value of a parameter as a number: a flag's is 0 or 1, a choice's its place among the choices.
 func Number(set *cc.Settings, p *cc.Parameter) float64 {
 	switch v := Constant(set, p).(type) {
 	case float64:
@@ -241,8 +242,8 @@ func (e *Error) Error() string {
 	return place + ": " + e.Message
 }
 
-// Guest says that a panic with this value is a guest's mistake and not its controller's in Go, and what to keep of
-// where it happened.
+// Guest reports that a panic with this value is a mistake in a controller's file, not in Go, and returns the part of
+// its stack to keep.
 func (e *Error) Guest() string { return e.Error() + "\n" + e.Trace }
 
 // Spec makes a congestion control of a program. name is the file's, without its folder; content is all of it. The meter
@@ -302,15 +303,15 @@ func (c *controller) took(err error) {
 		m.Took(c.answer.Steps)
 		if c.steps += c.answer.Steps; m.MostSteps > 0 && c.steps > m.MostSteps {
 			panic(&Error{File: c.file, Message: fmt.Sprintf(
-				"the calls of a flow have made more than %d steps in all, which is the most here: do less in each", m.MostSteps)})
+				"the calls of a flow have taken more than %d steps in all, the most allowed (do less in each)", m.MostSteps)})
 		}
 	}
 }
 
-// Rate is what the program has set.
+// Rate returns the program's rate.
 func (c *controller) Rate() float64 { return c.answer.Rate }
 
-// Retimes is as the program has declared.
+// Retimes returns the program's declaration.
 func (c *controller) Retimes() bool {
 	switch c.departure {
 	case cc.DepartureMoves:
@@ -321,7 +322,7 @@ func (c *controller) Retimes() bool {
 	return false
 }
 
-// Window is what the program has set.
+// Window returns the program's window.
 func (c *controller) Window() int64 { return c.answer.Window }
 
 // OnSent calls on_sent.
@@ -366,7 +367,7 @@ func (c *controller) OnTimeout(now vtime.Time) {
 	}
 }
 
-// Deadline is the timer that the program has set.
+// Deadline returns the program's timer.
 func (c *controller) Deadline() vtime.Time { return c.answer.Timer }
 
 // OnTimer calls on_timer. The timer is spent: the program sets another, or none.

@@ -12,7 +12,7 @@ const (
 	ln2Low  = 0x1.a39ef35793c76p-33
 )
 
-// exp is e to the x, within two units in the last place; it is 0 below -708 and stays finite above 709.
+// exp returns e to the x, within two units in the last place; it is 0 below -708 and stays finite above 709.
 func exp(x float64) float64 {
 	if x < -708 {
 		return 0
@@ -39,10 +39,10 @@ func exp(x float64) float64 {
 	return float64(p * math.Float64frombits(uint64(int64(k)+1023)<<52))
 }
 
-// sigmoid is 1/(1+e^-x) (equation 9 of the thesis).
+// sigmoid returns 1/(1+e^-x) (equation 9 of the thesis).
 func sigmoid(x float64) float64 { return 1 / (1 + exp(-x)) }
 
-// tanh is the hyperbolic tangent (equation 10), to 2^-52 absolutely.
+// tanh returns the hyperbolic tangent (equation 10), to 2^-52 absolutely.
 func tanh(x float64) float64 {
 	e := exp(-2 * math.Abs(x))
 	return math.Copysign((1-e)/(1+e), x)

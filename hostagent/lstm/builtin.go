@@ -5,5 +5,5 @@ import _ "embed"
 //go:embed weights.json
 var builtIn []byte
 
-// BuiltIn are the weights that come with the program, as pausenet train lstm wrote them.
+// BuiltIn returns the weights that come with the program, as pausenet train lstm wrote them.
 func BuiltIn() (*Weights, error) { return Parse("weights.json (built-in)", builtIn) }

@@ -41,7 +41,7 @@ type Network struct {
 	outputBias float64
 }
 
-// New is the network with these parameters.
+// New returns the network with these parameters.
 func New(p *Parameters) *Network {
 	n := new(Network)
 	n.load(p[:])
@@ -66,7 +66,7 @@ type state struct {
 	out   [Hidden]float64 // h
 }
 
-// Predict is out_t, the network's estimate of L_t: the next RTT will be (1+out_t)*S_t (equation 12).
+// Predict returns out_t, the network's estimate of L_t: the next RTT will be (1+out_t)*S_t (equation 12).
 func (n *Network) Predict(k *Features) float64 {
 	var s [2]state
 	n.first(k[0], &s[0])
@@ -75,7 +75,7 @@ func (n *Network) Predict(k *Features) float64 {
 	return n.head(&s[0])
 }
 
-// first is the first time step: h and c before it are zero.
+// first computes the first time step: h and c before it are zero.
 func (n *Network) first(x float64, s *state) {
 	for i := range s.gates {
 		s.gates[i] = float64(n.input[i]*x) + n.bias[i]
@@ -87,7 +87,7 @@ func (n *Network) first(x float64, s *state) {
 	s.emit()
 }
 
-// next is a later time step, from one state into another.
+// next computes a later time step, from one state into another.
 func (n *Network) next(x float64, from, s *state) {
 	for i := range s.gates {
 		w := &n.recurrent[i]
@@ -119,7 +119,7 @@ func (s *state) activate() {
 	}
 }
 
-// emit is h = o*tanh(c) (equation 8).
+// emit computes h = o*tanh(c) (equation 8).
 func (s *state) emit() {
 	for j := range s.out {
 		s.tanh[j] = tanh(s.cell[j])
@@ -127,7 +127,7 @@ func (s *state) emit() {
 	}
 }
 
-// head is the linear layer.
+// head returns the linear layer.
 func (n *Network) head(s *state) float64 {
 	out := n.outputBias
 	for j, w := range n.output {

@@ -5,22 +5,22 @@ import "github.com/pausenet/pausenet/internal/splitmix"
 // Random is a small generator (SplitMix64) whose numbers depend on nothing but its seed.
 type Random struct{ seed, drawn uint64 }
 
-// NewRandom is a generator with that seed.
+// NewRandom returns a generator with that seed.
 func NewRandom(seed uint64) *Random { return &Random{seed: seed} }
 
-// Uint64 is the next 64 bits.
+// Uint64 returns the next 64 bits.
 func (r *Random) Uint64() uint64 {
 	r.drawn++
 	return splitmix.At(r.seed, r.drawn-1)
 }
 
-// Float is uniform in [0, 1).
+// Float returns uniform in [0, 1).
 func (r *Random) Float() float64 { return splitmix.Float(r.Uint64()) }
 
-// Between is uniform in [lo, hi).
+// Between returns uniform in [lo, hi).
 func (r *Random) Between(lo, hi float64) float64 { return lo + float64(r.Float()*(hi-lo)) }
 
-// Intn is uniform in 0..n-1; n is far below 2^53.
+// Intn returns uniform in 0..n-1; n is far below 2^53.
 func (r *Random) Intn(n int) int { return int(r.Float() * float64(n)) }
 
 // Shuffle puts indices into random order.

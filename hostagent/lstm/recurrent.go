@@ -21,13 +21,13 @@ type cell interface {
 	backward(in, re []float64, from, h, dh *[Hidden]float64) (direct [Hidden]float64)
 }
 
-// parametersOf is how many parameters a network of such cells has.
+// parametersOf returns how many parameters a network of such cells has.
 func parametersOf(c cell) int {
 	rows := c.gates() * Hidden
 	return rows*(1+Hidden+2) + Hidden + 1
 }
 
-// groups are the parameters by their meaning.
+// groups returns the parameters by their meaning.
 func (n *Recurrent) groups(p []float64) (input, recurrent, inputBias, recurrentBias, head []float64) {
 	rows := n.cell.gates() * Hidden
 	input, p = p[:rows], p[rows:]
@@ -42,7 +42,7 @@ type pass struct {
 	out    [Steps + 1][Hidden]float64 // the first is what comes before the first step, 0
 }
 
-// run is the network's output, with what the way there left.
+// run returns the network's output, with what the way there left.
 func (n *Recurrent) run(k *Features, s *pass) float64 {
 	input, recurrent, inputBias, recurrentBias, head := n.groups(n.parameters)
 	rows := len(input)
@@ -65,7 +65,7 @@ func (n *Recurrent) run(k *Features, s *pass) float64 {
 	return out
 }
 
-// Predict is the network's estimate of L_t, as Network.Predict is.
+// Predict returns the network's estimate of L_t, as Network.Predict is.
 func (n *Recurrent) Predict(k *Features) float64 {
 	var s pass
 	return n.run(k, &s)
@@ -73,7 +73,7 @@ func (n *Recurrent) Predict(k *Features) float64 {
 
 func (n *Recurrent) load(p []float64) { n.parameters = p }
 
-// backward is as Network's.
+// backward works as Network's.
 func (n *Recurrent) backward(p *Pair, weight float64, g []float64) float64 {
 	var s pass
 	miss := n.run(&p.Features, &s) - p.Label

@@ -23,8 +23,8 @@ func (s *Series) Add(rtt float64) {
 	s.Features[2] = (rtt - s.Smoothed) / s.Smoothed
 }
 
-// Label is L_t, what the network ought to say at this point if the next sample is next (equation 3).
+// Label returns L_t, the ideal output of the network at this point if next is the next sample (equation 3).
 func (s *Series) Label(next float64) float64 { return (next - s.Smoothed) / s.Smoothed }
 
-// Prediction is the next sample that the network's output means (equation 12).
+// Prediction returns the next sample that the network's output predicts (equation 12).
 func (s *Series) Prediction(out float64) float64 { return (1 + out) * s.Smoothed }

@@ -73,7 +73,7 @@ func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	return t
 }
 
-// Model is the network as trained so far. It is the trainer's: the next Step changes it.
+// Model returns the network as trained so far. It is the trainer's: the next Step changes it.
 func (t *Trainer) Model() Model { return t.model }
 
 // Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that
@@ -105,7 +105,7 @@ func (t *Trainer) differentiate(pairs []Pair) float64 {
 	return loss
 }
 
-// slope is the derivative of weight*|miss| by miss.
+// slope returns the derivative of weight*|miss| by miss.
 func slope(miss, weight float64) float64 {
 	switch {
 	case miss > 0:

@@ -76,7 +76,7 @@ var groups = [...]struct {
 	{"linear.bias", 1},
 }
 
-// Checksum is SHA-256 over the parameters in their order, each as a little-endian IEEE 754 double.
+// Checksum returns SHA-256 over the parameters in their order, each as a little-endian IEEE 754 double.
 func (p *Parameters) Checksum() string {
 	data := make([]byte, 0, 8*len(p))
 	for _, v := range p {
@@ -135,13 +135,13 @@ func Parse(filename string, data []byte) (*Weights, error) {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		err = fmt.Errorf("%s: not whole JSON: %w: it was cut short or edited", position(data, syntax.Offset), err)
+		err = fmt.Errorf("%s: incomplete JSON: %w (the file was truncated or edited)", position(data, syntax.Offset), err)
 	case errors.As(err, &kind):
 		field := kind.Field
 		if field == "" {
-			field = "the whole"
+			field = "the whole file"
 		}
-		err = fmt.Errorf("%s: %s is a JSON %s, which it is not in a weights file", position(data, kind.Offset), field,
+		err = fmt.Errorf("%s: unexpected JSON %[3]s for %[2]s", position(data, kind.Offset), field,
 			kind.Value)
 	}
 	return nil, fmt.Errorf("weights file %s: %w: %s", filename, err,
@@ -166,18 +166,18 @@ func parse(data []byte) (*Weights, error) {
 	}
 	switch {
 	case file.Format != formatName:
-		return nil, fmt.Errorf("format: %q is not %q", file.Format, formatName)
+		return nil, fmt.Errorf("format: %q, expected %q", file.Format, formatName)
 	case file.Version != formatVersion:
-		return nil, fmt.Errorf("version: %d, this pausenet reads %d", file.Version, formatVersion)
+		return nil, fmt.Errorf("version: %d, but this pausenet reads version %d", file.Version, formatVersion)
 	case file.Shape != ownShape:
-		return nil, fmt.Errorf("shape: %+v, the controller's network is %+v", file.Shape, ownShape)
+		return nil, fmt.Errorf("shape: %+v, but the controller's network has %+v", file.Shape, ownShape)
 	}
 	w := &Weights{Provenance: file.Provenance}
 	at := 0
 	for _, g := range groups {
 		numbers := file.Parameters[g.name]
 		if len(numbers) != g.count {
-			return nil, fmt.Errorf("parameters.%s: %d numbers instead of %d", g.name, len(numbers), g.count)
+			return nil, fmt.Errorf("parameters.%s: %d numbers, expected %d", g.name, len(numbers), g.count)
 		}
 		for i, text := range numbers {
 			v, err := strconv.ParseFloat(text.String(), 64)
@@ -189,12 +189,12 @@ func parse(data []byte) (*Weights, error) {
 		}
 	}
 	if own := w.Parameters.Checksum(); file.Checksum != own {
-		return nil, fmt.Errorf("checksum: the file says %q, its parameters have %s: a number was changed", file.Checksum, own)
+		return nil, fmt.Errorf("checksum: the file has %q, but its parameters have %s: a number was changed", file.Checksum, own)
 	}
 	return w, nil
 }
 
-// position is the line and column of an offset.
+// position returns the line and column of an offset.
 func position(data []byte, offset int64) string {
 	before := data[:min(max(offset, 0), int64(len(data)))]
 	line := bytes.Count(before, []byte("\n")) + 1

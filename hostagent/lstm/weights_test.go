@@ -55,21 +55,21 @@ func TestDamagedWeights(t *testing.T) {
 	}
 	first := strings.Fields(text[strings.Index(text, "weight_ih_l0"):])[2]
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":       {"", "line 1, column 1: not whole JSON"},
-		"truncated":   {text[:len(text)/2], "not whole JSON: unexpected end of JSON input: it was cut short"},
-		"trailing":    {text + "x", "not whole JSON"},
-		"not JSON":    {"#!/bin/sh\n", "line 1, column 2: not whole JSON"},
-		"other JSON":  {`{"a": 1}`, `format: "" is not "pausenet lstm weights"`},
-		"list":        {"[]", "line 1, column 2: the whole is a JSON array, which it is not in a weights file"},
-		"a word":      {`{"version": "one"}`, "line 1, column 18: version is a JSON string"},
-		"version":     {swap(`"version": 1`, `"version": 2`), "version: 2, this pausenet reads 1"},
+		"empty":       {"", "line 1, column 1: incomplete JSON"},
+		"truncated":   {text[:len(text)/2], "incomplete JSON: unexpected end of JSON input (the file was truncated"},
+		"trailing":    {text + "x", "incomplete JSON"},
+		"not JSON":    {"#!/bin/sh\n", "line 1, column 2: incomplete JSON"},
+		"other JSON":  {`{"a": 1}`, `format: "", expected "pausenet lstm weights"`},
+		"list":        {"[]", "line 1, column 2: unexpected JSON array for the whole file"},
+		"a word":      {`{"version": "one"}`, "line 1, column 18: unexpected JSON string for version"},
+		"version":     {swap(`"version": 1`, `"version": 2`), "version: 2, but this pausenet reads version 1"},
 		"shape":       {swap(`"hidden": 16`, `"hidden": 32`), "shape: {Inputs:1 Steps:3 Hidden:32 Outputs:1}"},
 		"one changed": {swap(first, "0.1,"+first[strings.IndexByte(first, ',')+1:]), "a number was changed"},
 		"one missing": {
 			swap(first, first[strings.IndexByte(first, ',')+1:]),
-			"parameters.weight_ih_l0: 63 numbers instead of 64",
+			"parameters.weight_ih_l0: 63 numbers, expected 64",
 		},
-		"a group": {swap(`"linear.bias"`, `"linear.bais"`), "parameters.linear.bias: 0 numbers instead of 1"},
+		"a group": {swap(`"linear.bias"`, `"linear.bais"`), "parameters.linear.bias: 0 numbers, expected 1"},
 		"null": {
 			swap(first, "null,"+first[strings.IndexByte(first, ',')+1:]),
 			`parameters.weight_ih_l0[0]: "" is not a finite number`,
@@ -79,7 +79,7 @@ func TestDamagedWeights(t *testing.T) {
 			`parameters.weight_ih_l0[0]: "1e999" is not a finite number`,
 		},
 		"NaN":      {swap(first, "NaN,"+first[strings.IndexByte(first, ',')+1:]), "invalid character 'N'"},
-		"checksum": {swap(w.Parameters.Checksum(), "sha256:00"), `checksum: the file says "sha256:00"`},
+		"checksum": {swap(w.Parameters.Checksum(), "sha256:00"), `checksum: the file has "sha256:00"`},
 		"long":     {text + strings.Repeat(" ", MaxFileSize), "not a weights file"},
 	} {
 		_, err := Parse("some/w.json", []byte(c.text))

@@ -53,7 +53,7 @@ type Config struct {
 
 func (c *Config) checkDepths() error {
 	if c.SendDepth < 1 || c.SendDepth > MaxDepth || c.ReceiveDepth < 0 || c.ReceiveDepth > MaxDepth {
-		return fmt.Errorf("queues of %d and %d work requests: 1..%d to send, 0..%d to receive", c.SendDepth, c.ReceiveDepth,
+		return fmt.Errorf("%d and %d work requests: expected 1 to %d to send and 0 to %d to receive", c.SendDepth, c.ReceiveDepth,
 			MaxDepth, MaxDepth)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (q *QueuePair) Connect(now vtime.Time, r Remote, c hostagent.SenderConfig, 
 	case q.state != StateInit:
 		return ErrState
 	case r.Reads < 0 || r.Reads > MaxReads || r.RNRTimer > 31:
-		return fmt.Errorf("%d READs at once and RNR timer %d: 0..%d and 0..31", r.Reads, r.RNRTimer, MaxReads)
+		return fmt.Errorf("%d READs at once and RNR timer %d: expected 0 to %d and 0 to 31", r.Reads, r.RNRTimer, MaxReads)
 	}
 	k, err := q.device.nic.Connect(now, &hostagent.ConnectionConfig{
 		SenderConfig: c, Number: q.Number, MTU: r.MTU,
@@ -218,7 +218,7 @@ func (q *QueuePair) Start(r Requester) error {
 	case q.state != StateRTR:
 		return ErrState
 	case r.Reads < 0 || r.Reads > MaxReads || r.Timeout > 31 || r.Retry > 7 || r.RNRRetry > 7:
-		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: 0..%d, 0..31, 0..7, 0..7", r.Reads, r.Timeout,
+		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: expected 0 to %d, 0 to 31, 0 to 7, and 0 to 7", r.Reads, r.Timeout,
 			r.Retry, r.RNRRetry, MaxReads)
 	}
 	q.Requester = r
@@ -324,7 +324,7 @@ func (q *QueuePair) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn i
 	q.connection.Answer(now, p, syndrome, uint32(psn)&wire.PSNMask, q.messages)
 }
 
-// Next says whether the next packet may leave now.
+// Next reports whether the next packet may leave now.
 func (q *QueuePair) Next(now vtime.Time) (hostagent.Readiness, vtime.Time) {
 	switch {
 	case len(q.jobs) > 0:

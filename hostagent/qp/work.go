@@ -156,10 +156,10 @@ type Program interface {
 
 // Errors of posting, and of a Program's memory.
 var (
-	ErrAccess = errors.New("no right to this memory")
+	ErrAccess = errors.New("no permission for this memory")
 	ErrEnded  = errors.New("the program has ended")
 	ErrFull   = errors.New("the queue is full")
-	ErrState  = errors.New("the queue pair is in no state for this")
+	ErrState  = errors.New("the queue pair's state does not allow this")
 	ErrLength = errors.New("the message is too long")
 	ErrWork   = errors.New("no such operation, or not in this form")
 )

@@ -59,7 +59,7 @@ var builtins = starlark.StringDict{
 			r.step = f[2]
 		}
 		if r.step == 0 || math.IsNaN(r.step) {
-			return nil, fmt.Errorf("range goes on by a number other than 0")
+			return nil, fmt.Errorf("range needs a step other than 0")
 		}
 		return r, nil
 	}),
@@ -108,7 +108,7 @@ var listOf = builtin("list", func(thread *starlark.Thread, args starlark.Tuple) 
 	if len(args) > 0 {
 		var err error
 		if items, err = collect(thread, args[0]); err != nil || len(args) > 1 {
-			return nil, fmt.Errorf("list takes a list or a range, of at most %d", mostItems)
+			return nil, fmt.Errorf("list takes a list or a range of at most %d items", mostItems)
 		}
 	}
 	return newList(thread, items)
@@ -130,16 +130,16 @@ func builtin(name string, call func(*starlark.Thread, starlark.Tuple) (starlark.
 		thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple,
 	) (starlark.Value, error) {
 		if len(kwargs) > 0 {
-			return nil, fmt.Errorf("%s takes no argument by name", name)
+			return nil, fmt.Errorf("%s takes no named arguments", name)
 		}
 		return call(thread, args)
 	})
 }
 
-// floats are so many arguments that are numbers, or up to -n of them.
+// floats returns so many arguments that are numbers, or up to -n of them.
 func floats(name string, args starlark.Tuple, n int) ([]float64, error) {
 	if len(args) != n && (n > 0 || len(args) < 1 || len(args) > -n) {
-		return nil, fmt.Errorf("%s takes %d numbers, and there are %d", name, max(n, -n), len(args))
+		return nil, fmt.Errorf("%s takes %d numbers, got %d", name, max(n, -n), len(args))
 	}
 	f := make([]float64, len(args))
 	for i, v := range args {
@@ -164,7 +164,7 @@ func unary(name string, f func(float64) float64) *starlark.Builtin {
 	})
 }
 
-// extreme is min or max, of arguments or of a list. A NaN is the result whatever the others are, as in Go.
+// extreme returns min or max, of arguments or of a list. A NaN is the result whatever the others are, as in Go.
 func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Builtin {
 	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		all := []starlark.Value(args)
@@ -177,7 +177,7 @@ func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Built
 			}
 		}
 		if len(all) == 0 {
-			return nil, fmt.Errorf("%s of nothing: an empty list has none", name)
+			return nil, fmt.Errorf("%s of an empty list", name)
 		}
 		var best starlark.Value
 		for _, v := range all {
@@ -196,7 +196,7 @@ func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Built
 	})
 }
 
-// numbers are the items of the one argument, a list of numbers.
+// numbers returns the items of the one argument, a list of numbers.
 func numbers(thread *starlark.Thread, name string, args starlark.Tuple) ([]starlark.Value, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("%s takes one list", name)
@@ -207,7 +207,7 @@ func numbers(thread *starlark.Thread, name string, args starlark.Tuple) ([]starl
 	}
 	for _, v := range all {
 		if _, ok := v.(starlark.Float); !ok {
-			return nil, fmt.Errorf("%s takes a list of numbers, and there is %s in it", name, article(v))
+			return nil, fmt.Errorf("%s takes a list of numbers, but one item is %s", name, article(v))
 		}
 	}
 	return all, nil

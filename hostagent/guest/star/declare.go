@@ -41,7 +41,7 @@ func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
 			continue
 		}
 		if said[name.Name] || assign.Op != syntax.EQ {
-			s.errorf(assign, "%s is declared once, as %s = ...", name.Name, name.Name)
+			s.errorf(assign, "%s must be declared once, as %s = ...", name.Name, name.Name)
 		}
 		said[name.Name] = true
 		s.declaration(name.Name, assign.RHS)
@@ -81,7 +81,7 @@ func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, 
 				continue
 			}
 		}
-		s.errorf(stmt, "there are declarations here, and nothing else: %s, %s", strings.Join(declarations, ", "),
+		s.errorf(stmt, "expected only declarations here: %s, %s", strings.Join(declarations, ", "),
 			windowDeclared)
 	}
 	return &s.declared, errors.Join(s.problems...)
@@ -95,7 +95,7 @@ func (s *source) declaration(name string, value syntax.Expr) {
 	case "needs":
 		list, ok := value.(*syntax.ListExpr)
 		if !ok {
-			s.errorf(value, `needs is a list of names, such as needs = ["ECN", "CNP"]`)
+			s.errorf(value, `needs must be a list of names, such as needs = ["ECN", "CNP"]`)
 			return
 		}
 		for _, item := range list.List {
@@ -110,7 +110,7 @@ func (s *source) declaration(name string, value syntax.Expr) {
 		if departure, known := departures[text]; known {
 			s.declared.Departure = departure
 		} else if ok {
-			s.errorf(value, `departure = %q: what a change of the rate does to a packet that is already timed is "stays", "moves", or "flow.moves" for what the flow says`, text)
+			s.errorf(value, `departure = %q: expected how a change of the rate affects a packet that is already scheduled: "stays", "moves", or "flow.moves" if the flow decides`, text)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (s *source) need(item syntax.Expr) {
 	}
 	need, known := needNames[name]
 	if !known {
-		s.errorf(item, "%q is nothing that a congestion control can need: there are %s", name, needList)
+		s.errorf(item, "unknown need %q: expected %s", name, needList)
 		return
 	}
 	*need(&s.declared.Needs) = true
@@ -155,20 +155,20 @@ func (s *source) needs(said bool, file *syntax.File) {
 		is      *bool
 		why     string
 	}{
-		{guest.OnAck, "ACK", &n.ACK, "receivers may answer many packets by one ACK without it"},
-		{guest.OnCNP, "CNP", &n.CNP, "receivers send no CNP without it"},
-		{guest.OnCNM, "CNM", &n.CNM, "switches send no CNM without it"},
+		{guest.OnAck, "ACK", &n.ACK, "without it, receivers may acknowledge many packets with one ACK"},
+		{guest.OnCNP, "CNP", &n.CNP, "without it, receivers send no CNP"},
+		{guest.OnCNM, "CNM", &n.CNM, "without it, switches send no CNM"},
 	} {
 		has := s.declared.Handlers.Has(h.handler)
 		switch {
 		case !has && *h.is && (h.name != "ACK" || !s.declared.HasWindow):
-			s.errorf(file, "needs has %q, and there is no on_%s that it would be for", h.name, strings.ToLower(h.name))
+			s.errorf(file, "needs has %q, but there is no on_%s that uses it", h.name, strings.ToLower(h.name))
 		case has && !*h.is && said && (h.name != "CNP" || !n.PCN):
 			at := syntax.Node(file)
 			if def := s.handlers["on_"+strings.ToLower(h.name)]; def != nil {
 				at = def
 			}
-			s.errorf(at, "there is an on_%s, and needs does not have %q: %s", strings.ToLower(h.name), h.name, h.why)
+			s.errorf(at, "on_%s is defined, but needs lacks %q: %s", strings.ToLower(h.name), h.name, h.why)
 		case has && !said:
 			*h.is = true
 			if h.handler != guest.OnAck {
@@ -189,7 +189,7 @@ func (s *source) needs(said bool, file *syntax.File) {
 func (s *source) params(value syntax.Expr) {
 	dict, ok := value.(*syntax.DictExpr)
 	if !ok {
-		s.errorf(value, `params is a dictionary of names and what they are, such as params = {"g": number(1/16, min=0, max=1, doc="gain")}`)
+		s.errorf(value, `params must be a dictionary of names and declarations, such as params = {"g": number(1/16, min=0, max=1, doc="gain")}`)
 		return
 	}
 	for _, e := range dict.List {
@@ -200,10 +200,10 @@ func (s *source) params(value syntax.Expr) {
 		}
 		switch {
 		case !isName(name):
-			s.errorf(entry.Key, "%q: a parameter's name is lower-case letters, digits and _, and begins with a letter", name)
+			s.errorf(entry.Key, "invalid parameter name %q: expected lower-case letters, digits and _, starting with a letter", name)
 			continue
 		case slices.ContainsFunc(s.declared.Parameters, func(p cc.Parameter) bool { return p.Name == name }):
-			s.errorf(entry.Key, "parameter %q is there twice", name)
+			s.errorf(entry.Key, "duplicate parameter %q", name)
 			continue
 		}
 		if p, ok := s.parameter(name, entry.Value); ok {
@@ -235,7 +235,7 @@ func (s *source) parameter(name string, value syntax.Expr) (p cc.Parameter, ok b
 		p.Kind, known = kinds[fn.Name]
 	}
 	if !known {
-		s.errorf(call, "a parameter is a rate, time, size, number, integer, flag or choice, such as rate(\"line/1000\", doc=\"step\")")
+		s.errorf(call, "unknown kind of parameter: expected rate, time, size, number, integer, flag or choice, such as rate(\"line/1000\", doc=\"step\")")
 		return p, false
 	}
 	ok = true
@@ -244,13 +244,13 @@ func (s *source) parameter(name string, value syntax.Expr) (p cc.Parameter, ok b
 		if named, is := arg.(*syntax.BinaryExpr); is && named.Op == syntax.EQ {
 			key, at = named.X.(*syntax.Ident).Name, named.Y
 		} else if i > 1 || i == 1 && p.Kind != cc.ChoiceKind {
-			s.errorf(arg, "%s takes its default, and then min=, max= and doc=", fn.Name)
+			s.errorf(arg, "%s takes its default, then min=, max= and doc=", fn.Name)
 			return p, false
 		}
 		ok = s.argument(&p, key, at) && ok
 	}
 	if p.Default == "" && ok {
-		s.errorf(call, "parameter %q has no default: write one as %s's first argument", name, fn.Name)
+		s.errorf(call, "parameter %q has no default: give it as %s's first argument", name, fn.Name)
 		return p, false
 	}
 	if p.Kind == cc.ChoiceKind && ok && !slices.Contains(p.Choices, p.Default) {
@@ -266,7 +266,7 @@ func (s *source) argument(p *cc.Parameter, key string, at syntax.Expr) (ok bool)
 	case "default":
 		p.Default, ok = s.value(at)
 		if _, bare := number(at); bare && (p.Kind == cc.RateKind || p.Kind == cc.TimeKind || p.Kind == cc.SizeKind) {
-			s.errorf(at, "a %v has a unit, and is written as a text: %s", p.Kind, map[cc.Kind]string{
+			s.errorf(at, "a %v needs a unit, as a string: %s", p.Kind, map[cc.Kind]string{
 				cc.RateKind: `"40Mbps", or "line/1000"`, cc.TimeKind: `"55us", or "2rtt"`, cc.SizeKind: `"10KB", or "1bdp"`,
 			}[p.Kind])
 			return false
@@ -280,7 +280,7 @@ func (s *source) argument(p *cc.Parameter, key string, at syntax.Expr) (ok bool)
 	case "choices":
 		list, is := at.(*syntax.ListExpr)
 		if !is {
-			s.errorf(at, "choices is a list of texts")
+			s.errorf(at, "choices must be a list of strings")
 			return false
 		}
 		for _, item := range list.List {
@@ -292,12 +292,12 @@ func (s *source) argument(p *cc.Parameter, key string, at syntax.Expr) (ok bool)
 		}
 		ok = true
 	default:
-		s.errorf(at, "a parameter has a default, min, max and doc, and a choice has choices: there is no %q", key)
+		s.errorf(at, "unknown argument %q: a parameter has a default, min, max and doc, and a choice has choices", key)
 	}
 	return ok
 }
 
-// value is a constant as users would write it: a text as it is, or a number.
+// value returns a constant as users would write it: a text as it is, or a number.
 func (s *source) value(e syntax.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -312,11 +312,11 @@ func (s *source) value(e syntax.Expr) (string, bool) {
 	if f, ok := number(e); ok {
 		return strconv.FormatFloat(f, 'g', -1, 64), true
 	}
-	s.errorf(e, `this is to be a constant: a number such as 0.5 or 1/16, or a text with a unit such as "40Mbps", "55us", "line/1000", "2rtt" or "1bdp"`)
+	s.errorf(e, `expected a constant: a number such as 0.5 or 1/16, or a string with a unit such as "40Mbps", "55us", "line/1000", "2rtt" or "1bdp"`)
 	return "", false
 }
 
-// number is a number of literals.
+// number returns a number of literals.
 func number(e syntax.Expr) (float64, bool) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -337,7 +337,7 @@ func number(e syntax.Expr) (float64, bool) {
 	return 0, false
 }
 
-// text is a text of literals, with + between them.
+// text returns a text of literals, with + between them.
 func (s *source) text(e syntax.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -353,7 +353,7 @@ func (s *source) text(e syntax.Expr) (string, bool) {
 			return x + " " + y, ok && also
 		}
 	}
-	s.errorf(e, "this is to be a text, such as %q", "ECN")
+	s.errorf(e, "expected a string, such as %q", "ECN")
 	return "", false
 }
 

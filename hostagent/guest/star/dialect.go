@@ -82,7 +82,7 @@ func (d *dialect) stmt(stmt syntax.Stmt) {
 			n.Result = d.expr(n.Result)
 		}
 	case *syntax.LoadStmt:
-		d.errorf(n, "a controller is one file: it loads no other")
+		d.errorf(n, "a controller is one file: load is not supported")
 	}
 }
 
@@ -98,18 +98,18 @@ var augmented = map[syntax.Token]syntax.Token{
 func (d *dialect) operator(at syntax.Node, op syntax.Token) {
 	switch op {
 	case syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX, syntax.LTLT, syntax.GTGT, syntax.TILDE:
-		d.errorf(at, "there is no operator %s: numbers are floats, and have no bits (and, or and not are words)", op)
+		d.errorf(at, "operator %s is not supported: numbers are floats, without bits (and, or and not are words)", op)
 	case syntax.IN, syntax.NOT_IN:
-		d.errorf(at, "there is no %s: loop over the list", op)
+		d.errorf(at, "%s is not supported: loop over the list", op)
 	}
 }
 
 // defined refuses to give a name another meaning.
 func (d *dialect) defined(name *syntax.Ident) {
 	if _, unit := unitNames[name.Name]; unit {
-		d.errorf(name, "%s is the name of a unit: take another", name.Name)
+		d.errorf(name, "%s is the name of a unit (choose another name)", name.Name)
 	} else if name.Name == "path" || name.Name == "fail" || slices.Contains(declarations, name.Name) {
-		d.errorf(name, "%s has a meaning in controllers: take another name", name.Name)
+		d.errorf(name, "%s has a meaning in controllers (choose another name)", name.Name)
 	}
 }
 
@@ -131,7 +131,7 @@ func (d *dialect) assigned(target syntax.Expr) {
 	}
 }
 
-// target is where a value goes.
+// target returns where a value goes.
 func (d *dialect) target(e syntax.Expr) syntax.Expr {
 	switch n := e.(type) {
 	case *syntax.ParenExpr:
@@ -150,7 +150,7 @@ func (d *dialect) target(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// unpacked is what is assigned to several names: a row of values there and then makes no list.
+// unpacked returns what is assigned to several names: a row of values there and then makes no list.
 func (d *dialect) unpacked(e syntax.Expr) syntax.Expr {
 	if p, ok := e.(*syntax.ParenExpr); ok {
 		return d.unpacked(p.X)
@@ -171,7 +171,7 @@ func (d *dialect) parameters(params []syntax.Expr) {
 			d.defined(p.X.(*syntax.Ident))
 			p.Y = d.expr(p.Y)
 		default:
-			d.errorf(p, "functions take arguments by their names: there is no * here")
+			d.errorf(p, "* is not supported here: pass arguments one by one")
 		}
 	}
 }
@@ -182,13 +182,13 @@ func (d *dialect) exprs(all []syntax.Expr) {
 	}
 }
 
-// expr is the expression to be computed in place of one.
+// expr returns the expression to be computed in place of one.
 func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 	switch n := e.(type) {
 	case *syntax.Literal:
 		f, ok := literal(n)
 		if !ok {
-			d.errorf(n, "a text has no use here: they are for fail(...), and for choices compared with ==")
+			d.errorf(n, "strings work only in fail(...), and in comparisons of choices with ==")
 			return e
 		}
 		return literalOf(n.TokenPos, f)
@@ -197,7 +197,7 @@ func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 			return literalOf(n.NamePos, f)
 		}
 		if n.Name == "path" || slices.Contains(declarations, n.Name) {
-			d.errorf(n, "%s is read by a name behind it, such as %s", n.Name,
+			d.errorf(n, "%s needs an attribute, such as %s", n.Name,
 				map[bool]string{true: "path.line_rate", false: "params.NAME"}[n.Name == "path"])
 		}
 		// What the interpreter has of its own makes texts and dictionaries, and lists that nothing counts.
@@ -236,16 +236,16 @@ func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 	case *syntax.Comprehension:
 		return d.comprehension(n)
 	case *syntax.DictExpr:
-		d.errorf(n, "there are no dictionaries: keep values as attributes of the flow, or in lists")
+		d.errorf(n, "dictionaries are not supported: keep values as attributes of the flow, or in lists")
 	case *syntax.SliceExpr:
-		d.errorf(n, "there are no slices: take items by their index, and pop(0) what is too old")
+		d.errorf(n, "slices are not supported: index single items, and remove old ones with pop(0)")
 	}
 	return e
 }
 
 func (d *dialect) unary(n *syntax.UnaryExpr) syntax.Expr {
 	if n.Op == syntax.STAR || n.Op == syntax.STARSTAR || n.X == nil {
-		d.errorf(n, "there is no %s before an argument", n.Op)
+		d.errorf(n, "%s before an argument is not supported", n.Op)
 		return n
 	}
 	d.operator(n, n.Op)
@@ -274,7 +274,7 @@ func (d *dialect) binary(n *syntax.BinaryExpr) syntax.Expr {
 	return n
 }
 
-// choice is a comparison of a parameter with one of its choices.
+// choice returns a comparison of a parameter with one of its choices.
 func (d *dialect) choice(n *syntax.BinaryExpr) syntax.Expr {
 	dot, ok := n.X.(*syntax.DotExpr)
 	text, also := n.Y.(*syntax.Literal)
@@ -290,7 +290,7 @@ func (d *dialect) choice(n *syntax.BinaryExpr) syntax.Expr {
 			continue
 		}
 		if !slices.Contains(p.Choices, text.Value.(string)) {
-			d.errorf(text, "%q is not one of the choices of %s: %s", text.Value, p.Name, strings.Join(p.Choices, ", "))
+			d.errorf(text, "%q is not a choice of %s: expected %s", text.Value, p.Name, strings.Join(p.Choices, ", "))
 		}
 		value, _ := d.constant("params", p.Name)
 		return truth(n.OpPos, (value == text.Value) == (n.Op == syntax.EQL))
@@ -298,7 +298,7 @@ func (d *dialect) choice(n *syntax.BinaryExpr) syntax.Expr {
 	return nil
 }
 
-// dot is an attribute; of params and path it is a constant.
+// dot returns an attribute; of params and path it is a constant.
 func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 	object, ok := n.X.(*syntax.Ident)
 	if !ok || object.Name != "params" && object.Name != "path" {
@@ -314,16 +314,16 @@ func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 	}
 	switch {
 	case ok:
-		d.errorf(n, "%s is a choice: compare it with one by ==", n.Name.Name)
+		d.errorf(n, "%s is a choice: compare it with a string by ==", n.Name.Name)
 	case object.Name == "path":
-		d.errorf(n.Name, "there is no path.%s: there are %s%s", n.Name.Name, pathNames,
+		d.errorf(n.Name, "unknown attribute path.%s: expected %s%s", n.Name.Name, pathNames,
 			cc.Nearest(n.Name.Name, strings.Split(pathNames, ", ")))
 	default:
 		var names []string
 		for _, p := range d.declared.Parameters {
 			names = append(names, p.Name)
 		}
-		d.errorf(n.Name, "there is no parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"),
+		d.errorf(n.Name, "unknown parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"),
 			cc.Nearest(n.Name.Name, names))
 	}
 	return n
@@ -338,7 +338,7 @@ func (d *dialect) call(n *syntax.CallExpr) syntax.Expr {
 		before := len(d.problems)
 		fn.X = d.expr(fn.X)
 		if !slices.Contains(methods, fn.Name.Name) && len(d.problems) == before {
-			d.errorf(fn.Name, "nothing has a .%s() to be called: lists have append, pop and clear", fn.Name.Name)
+			d.errorf(fn.Name, "unknown method .%s(): lists have append, pop and clear", fn.Name.Name)
 		}
 	}
 	if _, method := n.Fn.(*syntax.DotExpr); !method {
@@ -359,7 +359,7 @@ func (d *dialect) call(n *syntax.CallExpr) syntax.Expr {
 
 func (d *dialect) comprehension(n *syntax.Comprehension) syntax.Expr {
 	if n.Curly {
-		d.errorf(n, "there are no dictionaries and sets: make a list")
+		d.errorf(n, "dictionaries and sets are not supported: use a list")
 		return n
 	}
 	for _, clause := range n.Clauses {
@@ -388,7 +388,7 @@ func list(at syntax.Position, items []syntax.Expr) syntax.Expr {
 // interpreter's list.
 const itemsName, listName = "[...]", "[... for ...]"
 
-// literal is a number of the source.
+// literal returns a number of the source.
 func literal(n *syntax.Literal) (float64, bool) {
 	switch v := n.Value.(type) {
 	case int64:
@@ -410,7 +410,7 @@ func truth(at syntax.Position, is bool) syntax.Expr {
 	return &syntax.Ident{NamePos: at, Name: map[bool]string{true: "True", false: "False"}[is]}
 }
 
-// folded is the value of a literal.
+// folded returns the value of a literal.
 func folded(e syntax.Expr) (float64, bool) {
 	l, ok := e.(*syntax.Literal)
 	if !ok || l.Token != syntax.FLOAT {
@@ -420,7 +420,7 @@ func folded(e syntax.Expr) (float64, bool) {
 	return f, ok
 }
 
-// compute is what the interpreter would come to; it leaves to it what fails.
+// compute returns what the interpreter would come to; it leaves to it what fails.
 func compute(op syntax.Token, x, y float64) (float64, bool) {
 	switch op {
 	case syntax.PLUS:

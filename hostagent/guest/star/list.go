@@ -30,7 +30,7 @@ const accountName = "account"
 func grow(thread *starlark.Thread, items int) error {
 	a := thread.Local(accountName).(*account)
 	if a.call += items; a.call > mostGrowth {
-		return fmt.Errorf("one call has put more than %d items into lists", mostGrowth)
+		return fmt.Errorf("one call has added more than %d items to lists", mostGrowth)
 	}
 	a.kept += items
 	return nil
@@ -68,27 +68,27 @@ func (i *listIterator) Next(p *starlark.Value) bool {
 
 func (i *listIterator) Done() {}
 
-// index is the place that a number means.
+// index returns the place that a number means.
 func (l *listValue) index(key starlark.Value) (int, error) {
 	f, ok := key.(starlark.Float)
 	if !ok {
-		return 0, fmt.Errorf("a list is indexed by a number, not %s", article(key))
+		return 0, fmt.Errorf("a list's index must be a number, not %s", article(key))
 	}
 	i := int(max(-mostItems-1, min(float64(f), mostItems+1)))
 	if float64(i) != float64(f) {
-		return 0, fmt.Errorf("a list of %d items has none at %s%s", len(l.items), shown(key),
+		return 0, fmt.Errorf("index out of range: the list has %d items, the index is %s%s", len(l.items), shown(key),
 			map[bool]string{true: ": // divides to whole numbers"}[float64(f) < mostItems])
 	}
 	if i < 0 {
 		i += len(l.items)
 	}
 	if i < 0 || i >= len(l.items) {
-		return 0, fmt.Errorf("a list of %d items has none at %s", len(l.items), shown(key))
+		return 0, fmt.Errorf("index out of range: the list has %d items, the index is %s", len(l.items), shown(key))
 	}
 	return i, nil
 }
 
-// Get is l[key].
+// Get returns l[key].
 func (l *listValue) Get(key starlark.Value) (starlark.Value, bool, error) {
 	i, err := l.index(key)
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *listValue) Get(key starlark.Value) (starlark.Value, bool, error) {
 	return l.items[i], true, nil
 }
 
-// SetKey is l[key] = v.
+// SetKey returns l[key] = v.
 func (l *listValue) SetKey(key, v starlark.Value) error {
 	if err := l.changes(); err != nil {
 		return err
@@ -114,14 +114,14 @@ func (l *listValue) SetKey(key, v starlark.Value) error {
 
 func (l *listValue) changes() error {
 	if l.frozen {
-		return fmt.Errorf("lists outside of functions belong to all flows, and cannot be changed: make one for each flow in init")
+		return fmt.Errorf("lists outside of functions are shared by all flows and cannot change: create one for each flow in init")
 	}
 	return nil
 }
 
 func (l *listValue) AttrNames() []string { return methods }
 
-// Attr is a method.
+// Attr returns a method.
 func (l *listValue) Attr(name string) (starlark.Value, error) {
 	if m, ok := listMethods[name]; ok {
 		return m.BindReceiver(l), nil
@@ -144,7 +144,7 @@ var listMethods = map[string]*starlark.Builtin{
 			return nil, err
 		}
 		if len(l.items) == mostItems {
-			return nil, fmt.Errorf("a list has at most %d items: pop(0) what is too old", mostItems)
+			return nil, fmt.Errorf("a list holds at most %d items: remove old ones with pop(0)", mostItems)
 		}
 		l.items = append(l.items, args[0])
 		return starlark.None, grow(thread, 1)
@@ -181,10 +181,10 @@ var listMethods = map[string]*starlark.Builtin{
 	}),
 }
 
-// newList is a list of these items.
+// newList returns a list of these items.
 func newList(thread *starlark.Thread, items []starlark.Value) (starlark.Value, error) {
 	if len(items) > mostItems {
-		return nil, fmt.Errorf("a list has at most %d items", mostItems)
+		return nil, fmt.Errorf("a list holds at most %d items", mostItems)
 	}
 	for _, v := range items {
 		if err := storable(v); err != nil {
@@ -194,7 +194,8 @@ func newList(thread *starlark.Thread, items []starlark.Value) (starlark.Value, e
 	return &listValue{items: append([]starlark.Value(nil), items...)}, grow(thread, len(items)+1)
 }
 
-// count is the items that can be reached from values; it stops at a limit, so that a list that is in itself has an end.
+// count returns the items that can be reached from values; it stops at a limit, so that a list that is in itself has
+// an end.
 func count(values []starlark.Value, limit int) int {
 	n := 0
 	for _, v := range values {

@@ -14,7 +14,7 @@
 // compiler can fuse a product and a sum: results are those of other processors, and of Go code that rounds each product
 // (see package cc).
 //
-// Where what is:
+// Files:
 //
 //   - star.go: reading, binding and calling.
 //   - declare.go: what a file declares; dialect.go: which programs there are, and as what they are run.
@@ -67,7 +67,7 @@ func init() { guest.Register(".star", Read) }
 func Read(name string, content []byte) (guest.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
-		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes: a controller has at most %d", len(content),
+		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d", len(content),
 			MostSource)}
 	}
 	file, err := s.parse()
@@ -75,7 +75,7 @@ func Read(name string, content []byte) (guest.Program, error) {
 		return nil, err
 	}
 	if len(file.Stmts) == 0 {
-		return nil, &guest.Error{File: name, Message: "has nothing in it: a controller has init(flow), which sets flow.rate, and functions such as on_ack(flow, ack)"}
+		return nil, &guest.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, and functions such as on_ack(flow, ack)"}
 	}
 	s.scan(file)
 	s.functions(file)
@@ -85,7 +85,7 @@ func Read(name string, content []byte) (guest.Program, error) {
 		return nil, errors.Join(s.problems...)
 	}
 	if _, ok := s.handlers["init"]; !ok {
-		s.errorf(first, "there is no init: def init(flow): flow.rate = path.line_rate gives new flows their rate")
+		s.errorf(first, "init is missing: def init(flow): flow.rate = path.line_rate sets the rate of new flows")
 		return nil, errors.Join(s.problems...)
 	}
 	// The rest is the same whatever the constants are.
@@ -121,7 +121,7 @@ func newSource(name string, content []byte) *source {
 	return s
 }
 
-// Declares is what the file declares.
+// Declares returns the file's declarations.
 func (s *source) Declares() *guest.Declaration { return &s.declared }
 
 func (s *source) parse() (*syntax.File, error) {
@@ -137,12 +137,12 @@ func (s *source) at(pos syntax.Position, message string) error {
 	return &guest.Error{File: s.name, Line: int(pos.Line), Column: int(pos.Col), Message: message}
 }
 
-// hint says what a message of the parser's may come from.
+// hint returns a likely cause of a parser's message.
 func hint(message string) string {
 	switch {
 	case strings.Contains(message, "got indent") || strings.Contains(message, "outdent") ||
 		strings.Contains(message, "unindent"):
-		return " (lines of one block begin in the same column)"
+		return " (all lines of a block must start in the same column)"
 	case strings.Contains(message, "want ':'"):
 		return " (def, if, else, for and while end in a colon)"
 	case strings.Contains(message, "want newline"), strings.Contains(message, "got import"),
@@ -209,14 +209,14 @@ func (s *source) functions(file *syntax.File) {
 		at := slices.Index(names, def.Name.Name)
 		if at < 0 {
 			if strings.HasPrefix(def.Name.Name, "on_") {
-				s.errorf(def.Name, "nothing calls %s: what is called are %s%s", def.Name.Name, strings.Join(names, ", "),
+				s.errorf(def.Name, "%s is never called: the functions that are called are %s%s", def.Name.Name, strings.Join(names, ", "),
 					cc.Nearest(def.Name.Name, names))
 			}
 			continue
 		}
 		h, takes := guest.Handler(at), arguments[at]
 		if n := len(strings.Split(takes, ", ")); len(def.Params) != n {
-			s.errorf(def.Name, "%v is called with (%s): it takes %d arguments, and not %d", h, takes, n, len(def.Params))
+			s.errorf(def.Name, "%v is called with (%s): it needs %d parameters, not %d", h, takes, n, len(def.Params))
 		}
 		s.handlers[h.String()] = def
 		s.declared.Handlers = s.declared.Handlers.With(h)
@@ -251,7 +251,7 @@ func (s *source) compile(constant func(object, name string) (any, bool)) (*starl
 	return program, err
 }
 
-// unresolved says what to do about what the resolver has found.
+// unresolved returns advice on a message of the resolver.
 func unresolved(message string) string {
 	name, ok := strings.CutPrefix(message, "undefined: ")
 	if !ok {
@@ -261,7 +261,7 @@ func unresolved(message string) string {
 	return missing(name)
 }
 
-// missing says what to do about a name that is not there.
+// missing returns advice on an undefined name.
 func missing(name string) string {
 	var names []string
 	for builtin := range builtins {
@@ -275,15 +275,15 @@ func missing(name string) string {
 	slices.Sort(names)
 	switch {
 	case name == "math":
-		return "there is no math: sqrt, floor, ceil, round, abs, min and max are there by themselves"
+		return "math is not available: sqrt, floor, ceil, round, abs, min and max are built in"
 	case name == "print":
-		return "there is no print: rates.csv has the flow's rate over time, and fail(\"here\", x) ends the run and says what x is"
+		return "print is not available: rates.csv has the flow's rate over time, and fail(\"here\", x) ends the run and prints x"
 	case pathNamed(name):
-		return fmt.Sprintf("nothing is called %s: it is path.%s", name, name)
+		return fmt.Sprintf("unknown name %s: use path.%s", name, name)
 	case name == "time" || name == "open" || name == "os" || name == "random":
-		return name + ": a controller has neither files nor a clock nor chance of its own: now is in what it is called with"
+		return name + ": a controller cannot use files, clocks or random numbers: the functions get now as an argument"
 	}
-	return fmt.Sprintf("nothing is called %s: a flow keeps its state as flow.%s, a parameter is params.%s%s", name, name,
+	return fmt.Sprintf("unknown name %s: a flow's state is flow.%s, a parameter is params.%s%s", name, name,
 		name, cc.Nearest(name, names))
 }
 
@@ -343,7 +343,7 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 		start, _ := b.handlers["init"].Span()
 		return nil, &guest.Error{
 			File: b.name, Line: int(start.Line), Function: "init",
-			Message: "it sets no flow.rate, at which the first packet could leave: flow.rate = path.line_rate",
+			Message: "it does not set flow.rate, so no packet can leave: flow.rate = path.line_rate",
 		}
 	}
 	return f, nil
@@ -359,7 +359,7 @@ type flow struct {
 	args    [3]starlark.Value
 }
 
-// Answer is what the flow wants.
+// Answer returns the flow's rate, window and timer.
 func (f *flow) Answer() *guest.Answer { return &f.value.answer }
 
 // call calls a handler with the first n of args.
@@ -371,7 +371,7 @@ func (f *flow) call(handler guest.Handler, n int) error {
 	if err == nil && f.account.kept > mostKept {
 		f.account.kept = count(f.value.values, mostKept)
 		if f.account.kept > mostKept {
-			err = fmt.Errorf("the flow keeps more than %d items in lists: pop(0), or clear, what is too old", mostKept)
+			err = fmt.Errorf("the flow keeps more than %d items in lists: remove old ones with pop(0) or clear", mostKept)
 		}
 		f.account.kept /= 2 // counting again is for as many items more
 	}
@@ -409,7 +409,7 @@ func (f *flow) Preset(now vtime.Time, rate float64) error {
 	return f.call(guest.Preset, 3)
 }
 
-// failed is the interpreter's error as a guest's.
+// failed returns the interpreter's error as a guest's.
 func (s *source) failed(err error, handler string) error {
 	e := &guest.Error{File: s.name, Function: handler, Message: err.Error()}
 	if def := s.handlers[handler]; def != nil { // until the interpreter says more
@@ -433,15 +433,15 @@ func (s *source) failed(err error, handler string) error {
 	return e
 }
 
-// explain says more of what the interpreter says.
+// explain adds advice to a message of the interpreter.
 func explain(message string) string {
 	switch {
 	case strings.Contains(message, "too many steps"):
-		return fmt.Sprintf("the call has made %d steps without an end: is there a loop that never ends?", mostSteps)
+		return fmt.Sprintf("the call has taken %d steps: is there an endless loop?", mostSteps)
 	case strings.HasSuffix(message, "called recursively"):
 		return message + ": a function cannot call itself; use a loop"
 	case strings.Contains(message, "division by zero"), strings.Contains(message, "modulo by zero"):
-		return message + ": see to it that the divisor is not 0"
+		return message + ": make sure that the divisor is not 0"
 	case !strings.HasPrefix(message, "unknown binary op: ") && !strings.HasSuffix(message, " not implemented"):
 	case strings.Contains(message, "NoneType"):
 		return message + ": None is no number (a function without return gives None)"

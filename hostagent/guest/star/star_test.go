@@ -74,16 +74,16 @@ func mistakes() []mistake {
 		return start + "def on_ack(flow, ack):\n    " + strings.Join(lines, "\n    ") + "\n"
 	}
 	return []mistake{
-		{"empty", "# nothing\n", "has nothing in it"},
-		{"no init", "def on_ack(flow, ack):\n    pass\n", "x.star:1:1: there is no init"},
-		{"init without a rate", "def init(flow):\n    flow.n = 0\n", "x.star:1: in init: it sets no flow.rate"},
+		{"empty", "# nothing\n", "is empty: a controller needs init"},
+		{"no init", "def on_ack(flow, ack):\n    pass\n", "x.star:1:1: init is missing"},
+		{"init without a rate", "def init(flow):\n    flow.n = 0\n", "x.star:1: in init: it does not set flow.rate"},
 		{
 			"misspelt handler", start + "def on_akc(flow, ack):\n    pass\n",
-			`x.star:5:5: nothing calls on_akc: what is called are init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
+			`x.star:5:5: on_akc is never called: the functions that are called are init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
 		},
 		{
 			"too few arguments", start + "def on_ack(ack):\n    pass\n",
-			"x.star:5:5: on_ack is called with (flow, ack): it takes 2 arguments, and not 1",
+			"x.star:5:5: on_ack is called with (flow, ack): it needs 2 parameters, not 1",
 		},
 		{
 			"no colon", "def init(flow)\n    flow.rate = 1\n",
@@ -91,53 +91,53 @@ func mistakes() []mistake {
 		},
 		{
 			"indentation", "def init(flow):\n    flow.rate = 1\n      flow.n = 2\n",
-			"lines of one block begin in the same column",
+			"all lines of a block must start in the same column",
 		},
 		{"a Python import", "import math\n" + start, "classes, import, global"},
-		{"math", onAck("flow.rate = math.sqrt(2)"), "x.star:6:17: there is no math: sqrt"},
-		{"print", onAck("print(ack.rtt)"), "there is no print: rates.csv"},
-		{"a file", onAck("open(1)"), "neither files nor a clock"},
-		{"an undefined name", onAck("flow.rate = line_rat"), "nothing is called line_rat"},
+		{"math", onAck("flow.rate = math.sqrt(2)"), "x.star:6:17: math is not available: sqrt"},
+		{"print", onAck("print(ack.rtt)"), "print is not available: rates.csv"},
+		{"a file", onAck("open(1)"), "cannot use files, clocks or random numbers"},
+		{"an undefined name", onAck("flow.rate = line_rat"), "unknown name line_rat"},
 		{
 			"a constant without its object", onAck("flow.rate = line_rate / 2"),
-			"x.star:6:17: nothing is called line_rate: it is path.line_rate",
+			"x.star:6:17: unknown name line_rate: use path.line_rate",
 		},
 		{
 			"a constant of the path on the flow", onAck("flow.rate = flow.line_rate"),
-			"x.star:6:21: in on_ack: flow has no .line_rate: it is path.line_rate",
+			"x.star:6:21: in on_ack: flow has no .line_rate: use path.line_rate",
 		},
 		{
 			"a misspelt constant of the path", onAck("flow.rate = path.linerate"),
-			`there is no path.linerate: there are line_rate, base_rtt, mtu, line_mtu; did you mean "line_rate"?`,
+			`unknown attribute path.linerate: expected line_rate, base_rtt, mtu, line_mtu; did you mean "line_rate"?`,
 		},
-		{"a parameter of none", onAck("flow.n = params.gan"), "there is no parameter gan: params has none"},
+		{"a parameter of none", onAck("flow.n = params.gan"), "unknown parameter gan: params has none"},
 		{
 			"a misspelt parameter", "params = {\"gain\": 0.5}\n" + onAck("flow.n = params.gan"),
-			`there is no parameter gan: params has gain; did you mean "gain"?`,
+			`unknown parameter gan: params has gain; did you mean "gain"?`,
 		},
 		{"a misspelt field", onAck("flow.n = ack.rttt"), "an ACK has no .rttt: it has now, rtt, acked_bytes"},
-		{"another sample's field", onAck("flow.n = ack.flows"), "an ACK has no .flows: that is of on_cnm"},
-		{"state that is not there", onAck("flow.n = flow.count"), "flow has no .count: nothing in the file gives it a value"},
+		{"another sample's field", onAck("flow.n = ack.flows"), "an ACK has no .flows, which belongs to on_cnm"},
+		{"state that is not there", onAck("flow.n = flow.count"), "flow has no .count: the file never sets it"},
 		{
 			"state that is not there yet", onAck("if flow.n == 0:", "    flow.n = flow.last", "flow.last = 1"),
-			"x.star:7:22: in on_ack: flow.last has no value yet: give it one in init",
+			"x.star:7:22: in on_ack: flow.last has no value yet: set it in init",
 		},
 		{
 			"a negative rate", onAck("flow.rate = flow.rate - path.line_rate * 2"),
-			"x.star:6:9: in on_ack: the rate would be -4e+10 bps: it must be above 0",
+			"x.star:6:9: in on_ack: the rate would be -4e+10 bps, but must be above 0",
 		},
 		{"NaN", onAck("flow.rate = never - never"), "x.star:6:9: in on_ack: the rate would be NaN"},
 		{
 			"Gbps for bps, too much", onAck("flow.rate = 40 * Gbps * Gbps"),
-			"above 10Tbps: no line is faster; rates are in bits per second",
+			"above 10Tbps, the fastest line (rates are in bits per second)",
 		},
 		{
 			"a division by 0", onAck("flow.n = 1 / flow.n"),
-			"x.star:6:16: in on_ack: floating-point division by zero: see to it that the divisor is not 0",
+			"x.star:6:16: in on_ack: floating-point division by zero: make sure that the divisor is not 0",
 		},
 		{
 			"a remainder by 0", onAck("flow.n = 5 % flow.n"),
-			"floating-point modulo by zero: see to it that the divisor is not 0",
+			"floating-point modulo by zero: make sure that the divisor is not 0",
 		},
 		{
 			"None in a comparison", onAck("flow.n = None", "if flow.n > 5:", "    pass"),
@@ -150,15 +150,15 @@ func mistakes() []mistake {
 		{"a negative window", onAck("flow.window = -1"), "the window would be -1 B"},
 		{
 			"a long list again and again", onAck("l = list(range(4000))", "for i in range(50):", "    max(l)"),
-			"in on_ack: the call has made 100000 steps",
+			"in on_ack: the call has taken 100000 steps",
 		},
 		{
 			"a long list sorted again and again", onAck("l = list(range(1000))", "for i in range(20):", "    l = sorted(l)"),
-			"in on_ack: the call has made 100000 steps",
+			"in on_ack: the call has taken 100000 steps",
 		},
 		{
 			"an endless loop", onAck("while True:", "    pass"),
-			"in on_ack: the call has made 100000 steps without an end: is there a loop that never ends?",
+			"in on_ack: the call has taken 100000 steps: is there an endless loop?",
 		},
 		{
 			"recursion", start + "def f(x):\n    return f(x)\ndef on_ack(flow, ack):\n    f(1)\n",
@@ -166,33 +166,33 @@ func mistakes() []mistake {
 		},
 		{
 			"no return", start + "def f(x):\n    x * 2\ndef on_ack(flow, ack):\n    flow.rate = f(ack.rtt)\n",
-			"flow.rate is a number, not None (a function without return gives None)",
+			"flow.rate must be a number, not None (a function without return gives None)",
 		},
 		{
 			"a function that is not called", start + "def f():\n    return 1\ndef on_ack(flow, ack):\n    flow.rate = f\n",
-			"not a function (is it to be called",
+			"not a function (did you mean to call it",
 		},
 		{"a timer that is past", start + "def on_ack(flow, ack):\n    flow.timer = ack.now\ndef on_timer(flow, now):\n    flow.timer = now\n", "in on_timer: it leaves the timer at"},
-		{"a sample that is kept", onAck("flow.n = ack"), "flow.n: keep what you need of an ACK, such as its rtt"},
+		{"a sample that is kept", onAck("flow.n = ack"), "flow.n: an ACK is valid only during the call"},
 		{
 			"a list without end", onAck("while True:", "    flow.log.append(1)"),
-			"a list has at most 4096 items: pop(0) what is too old",
+			"a list holds at most 4096 items: remove old ones with pop(0)",
 		},
 		{
 			"lists without end", onAck("l = []", "while len(l) < 3000:", "    l.append(1)", "flow.log.append(l)"),
 			"x.star:5: in on_ack: the flow keeps more than 16384 items in lists",
 		},
-		{"a list of all flows", "seen = []\n" + onAck("seen.append(1)"), "lists outside of functions belong to all flows"},
-		{"an index beyond the end", onAck("flow.n = flow.log[0]"), "a list of 0 items has none at 0"},
+		{"a list of all flows", "seen = []\n" + onAck("seen.append(1)"), "lists outside of functions are shared by all flows"},
+		{"an index beyond the end", onAck("flow.n = flow.log[0]"), "index out of range: the list has 0 items, the index is 0"},
 		{
 			"an index that is not whole", onAck("flow.log = [1, 2, 3]", "flow.n = flow.log[3 / 2]"),
 			"// divides to whole numbers",
 		},
-		{"a repeated text", onAck(`x = "a" * 1000000000`), "a text has no use here"},
+		{"a repeated text", onAck(`x = "a" * 1000000000`), "strings work only in fail(...)"},
 		{"a repeated list", onAck("x = [1] * 1000000000"), "unknown binary op: list * float"},
 		{"a great range", onAck("x = list(range(1000000000))"), "list takes a list"},
-		{"a dictionary", onAck("x = {1: 2}"), "there are no dictionaries"},
-		{"bits", onAck("flow.n = 1 << 40"), "there is no operator <<"},
+		{"a dictionary", onAck("x = {1: 2}"), "dictionaries are not supported"},
+		{"bits", onAck("flow.n = 1 << 40"), "operator << is not supported"},
 		{"a unit's name", onAck("us = 5"), "us is the name of a unit"},
 		{
 			"no constant at the top", "def f():\n    return 1\nx = f() / 0\n" + start,
@@ -200,21 +200,21 @@ func mistakes() []mistake {
 		},
 		{
 			"a need that there is not", "needs = [\"ecn\"]\n" + start,
-			`x.star:1:10: "ecn" is nothing that a congestion control can need`,
+			`x.star:1:10: unknown need "ecn"`,
 		},
 		{
 			"a need that is missing", "needs = [\"ECN\"]\n" + start + "def on_cnp(flow, cnp):\n    pass\n",
-			`there is an on_cnp, and needs does not have "CNP": receivers send no CNP without it`,
+			`on_cnp is defined, but needs lacks "CNP": without it, receivers send no CNP`,
 		},
 		{
 			"a rate without a unit", "params = {\"step\": rate(40)}\n" + start,
-			`x.star:1:24: a rate has a unit, and is written as a text: "40Mbps"`,
+			`x.star:1:24: a rate needs a unit, as a string: "40Mbps"`,
 		},
-		{"a parameter of no kind", "params = {\"step\": speed(40)}\n" + start, "a parameter is a rate, time"},
+		{"a parameter of no kind", "params = {\"step\": speed(40)}\n" + start, "unknown kind of parameter: expected rate, time"},
 		{"a default beyond its bounds", "params = {\"g\": number(2, min=0, max=1)}\n" + start, `x.star.g = "2": is above 1`},
-		{"what the interpreter has of its own", onAck("x = str(ack.rtt)"), "nothing is called str"},
-		{"a dictionary by its constructor", onAck("x = dict(a=1)"), "nothing is called dict"},
-		{"a text by a constructor", onAck("x = repr"), "nothing is called repr"},
+		{"what the interpreter has of its own", onAck("x = str(ack.rtt)"), "unknown name str"},
+		{"a dictionary by its constructor", onAck("x = dict(a=1)"), "unknown name dict"},
+		{"a text by a constructor", onAck("x = repr"), "unknown name repr"},
 		{"another fail", start + "def fail(x):\n    return x\n", "fail has a meaning in controllers"},
 		{"fail", onAck(`fail("the RTT is", ack.rtt)`), "in on_ack: fail: the RTT is 50000000"},
 		{"load", "load(\"other.star\", \"f\")\n" + start, "a controller is one file"},
@@ -359,7 +359,7 @@ func TestMeter(t *testing.T) {
 	}
 	defer func() {
 		e, ok := recover().(*guest.Error)
-		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have made more than 10000 steps in all") {
+		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have taken more than 10000 steps in all") {
 			t.Errorf("%v", e)
 		}
 		if each := steps / uint64(calls); calls < 3 || each < 300 || each > 3000 {

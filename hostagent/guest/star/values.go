@@ -40,7 +40,7 @@ type flowValue struct {
 func (f *flowValue) String() string { return "flow" }
 func (f *flowValue) Type() string   { return "flow" }
 
-// AttrNames are the names of all attributes.
+// AttrNames returns the names of all attributes.
 func (f *flowValue) AttrNames() []string {
 	names := []string{rateName, windowName, timerName, movesName}
 	for name := range f.names {
@@ -50,18 +50,18 @@ func (f *flowValue) AttrNames() []string {
 	return names
 }
 
-// Attr is the value of an attribute.
+// Attr returns the value of an attribute.
 func (f *flowValue) Attr(name string) (starlark.Value, error) {
 	if slot, ok := f.names[name]; ok {
 		if v := f.values[slot]; v != nil {
 			return v, nil
 		}
-		return nil, fmt.Errorf("flow.%s has no value yet: give it one in init", name)
+		return nil, fmt.Errorf("flow.%s has no value yet: set it in init", name)
 	}
 	switch name {
 	case rateName:
 		if f.answer.Rate == 0 {
-			return nil, fmt.Errorf("flow.rate has no value yet: give it one in init, such as path.line_rate")
+			return nil, fmt.Errorf("flow.rate has no value yet: set it in init, for example to path.line_rate")
 		}
 		return starlark.Float(f.answer.Rate), nil
 	case windowName:
@@ -75,9 +75,9 @@ func (f *flowValue) Attr(name string) (starlark.Value, error) {
 		return starlark.Bool(f.answer.Moves), nil
 	}
 	if pathNamed(name) {
-		return nil, fmt.Errorf("flow has no .%s: it is path.%s", name, name)
+		return nil, fmt.Errorf("flow has no .%s: use path.%s", name, name)
 	}
-	return nil, starlark.NoSuchAttrError(fmt.Sprintf("flow has no .%s: nothing in the file gives it a value", name))
+	return nil, starlark.NoSuchAttrError(fmt.Sprintf("flow has no .%s: the file never sets it", name))
 }
 
 // SetField sets an attribute.
@@ -92,7 +92,7 @@ func (f *flowValue) SetField(name string, v starlark.Value) error {
 	if name == movesName {
 		moves, ok := v.(starlark.Bool)
 		if !ok {
-			return fmt.Errorf("flow.moves is True or False, not %s", article(v))
+			return fmt.Errorf("flow.moves must be True or False, not %s", article(v))
 		}
 		f.answer.Moves = bool(moves)
 		return nil
@@ -103,7 +103,7 @@ func (f *flowValue) SetField(name string, v starlark.Value) error {
 			f.answer.Timer = vtime.Never
 			return nil
 		}
-		return fmt.Errorf("flow.%s is a number, not %s%s", name, article(v), ifNone(v))
+		return fmt.Errorf("flow.%s must be a number, not %s%s", name, article(v), ifNone(v))
 	}
 	switch name {
 	case rateName:
@@ -122,7 +122,7 @@ func ifNone(v starlark.Value) string {
 	return ""
 }
 
-// article is a value's type for messages.
+// article returns a value's type for messages.
 func article(v starlark.Value) string {
 	switch v := v.(type) {
 	case starlark.NoneType:
@@ -134,21 +134,21 @@ func article(v starlark.Value) string {
 	case starlark.Bool:
 		return "True or False"
 	case *starlark.Function, *starlark.Builtin:
-		return "a function (is it to be called, with brackets behind it?)"
+		return "a function (did you mean to call it, with parentheses?)"
 	default:
 		return "a " + v.Type()
 	}
 }
 
-// storable says what of a value keeps it from being kept beyond a call.
+// storable returns an error if a value cannot outlive a call.
 func storable(v starlark.Value) error {
 	switch v.(type) {
 	case starlark.Float, starlark.Bool, starlark.NoneType, *listValue, *hopValue:
 		return nil
 	case *sampleValue:
-		return fmt.Errorf("keep what you need of %s, such as its rtt: it is another's as soon as the call ends", article(v))
+		return fmt.Errorf("%s is valid only during the call: keep the values that you need, such as its rtt", article(v))
 	}
-	return fmt.Errorf("a flow keeps numbers, True, False, None and lists of them, and not %s", article(v))
+	return fmt.Errorf("a flow can keep numbers, True, False, None and lists of them, but not %s", article(v))
 }
 
 // sampleValue is what an ACK, CNP or CNM says, during a call.
@@ -168,10 +168,10 @@ var sampleFields = map[string][]string{
 	"CNM": {"now", "ack_sequence", "next_send", "flows", "rate"},
 }
 
-// AttrNames are the names of the fields.
+// AttrNames returns the names of the fields.
 func (s *sampleValue) AttrNames() []string { return sampleFields[s.kind] }
 
-// Attr is a field.
+// Attr returns a field.
 func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "now":
@@ -219,7 +219,7 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 	}
 	for kind, fields := range sampleFields {
 		if slices.Contains(fields, name) {
-			return nil, fmt.Errorf("%s has no .%s: that is of on_%s (it has %s)", strings.Replace(article(s), "an C", "a C", 1),
+			return nil, fmt.Errorf("%s has no .%s, which belongs to on_%s (it has %s)", strings.Replace(article(s), "an C", "a C", 1),
 				name, strings.ToLower(kind), strings.Join(s.AttrNames(), ", "))
 		}
 	}
@@ -239,7 +239,7 @@ func (h *hopValue) AttrNames() []string {
 	return []string{"rate", "departed", "tx_bytes", "queue_bytes"}
 }
 
-// Attr is a field.
+// Attr returns a field.
 func (h *hopValue) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "rate":
@@ -259,7 +259,7 @@ const pathNames = "line_rate, base_rtt, mtu, line_mtu"
 
 func pathNamed(name string) bool { return slices.Contains(strings.Split(pathNames, ", "), name) }
 
-// pathConstant is one of them.
+// pathConstant returns one of them.
 func pathConstant(env *cc.Env, name string) (value any, ok bool) {
 	switch name {
 	case "line_rate":
@@ -274,7 +274,7 @@ func pathConstant(env *cc.Env, name string) (value any, ok bool) {
 	return nil, false
 }
 
-// shown is a number for messages.
+// shown returns a number for messages.
 func shown(v starlark.Value) string {
 	if f, ok := v.(starlark.Float); ok {
 		if f >= 1e6 && f < 1e18 && f == starlark.Float(math.Trunc(float64(f))) {

@@ -20,7 +20,7 @@ type bound struct {
 	instances []*instance
 }
 
-// instance is a new one, with the constants in its block. Nobody else has it.
+// instance returns a new one, with the constants in its block. Nobody else has it.
 func (b *bound) instance() (*instance, error) {
 	m, err := b.instantiate()
 	if err != nil {
@@ -87,16 +87,16 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 	if f.answer.Rate == 0 {
 		return nil, &guest.Error{
 			File: b.name, Function: "init",
-			Message: "it sets no rate, at which the first packet could leave: pn.rate = pn.line_rate",
+			Message: "it does not set the rate, so no packet can leave: pn.rate = pn.line_rate",
 		}
 	}
 	return f, nil
 }
 
-// Answer is what the flow wants.
+// Answer returns the flow's rate, window and timer.
 func (f *flow) Answer() *guest.Answer { return &f.answer }
 
-// begin has an instance with the flow's state in it.
+// begin returns an instance with the flow's state in it.
 func (f *flow) begin() (*instance, error) {
 	m := f.at
 	if m == nil || !m.busy.CompareAndSwap(false, true) {
@@ -160,7 +160,7 @@ func (f *flow) wants(rate, window, timer, moves float64) error {
 	return f.answer.SetTimer(timer)
 }
 
-// timerNumber is a timer in the block: infinity for none.
+// timerNumber returns a timer in the block: infinity for none.
 func timerNumber(at vtime.Time) float64 {
 	if at == vtime.Never {
 		return math.Inf(1)

@@ -22,7 +22,7 @@ type place struct{ now, was int }
 // places are in order. What was put in between is where the code was that follows it.
 type places []place
 
-// was is where code was that is at an offset now.
+// was returns where code was that is at an offset now.
 func (p places) was(now int) int {
 	i := sort.Search(len(p), func(i int) bool { return p[i].now > now }) - 1
 	if i < 0 {
@@ -35,8 +35,8 @@ func (p places) was(now int) int {
 	return was
 }
 
-// placeSections are sections by which wazero says where in the code a call was as it failed: it says so with a line of
-// a source alone, so this is the debugging information (DWARF 4) of a source with one line, for all code.
+// placeSections returns sections by which wazero says where in the code a call was as it failed: it says so with a
+// line of a source alone, so this is the debugging information (DWARF 4) of a source with one line, for all code.
 func placeSections() []section {
 	const anywhere = 1 << 30
 	word := binary.LittleEndian.AppendUint32
@@ -66,7 +66,7 @@ type frame struct {
 
 var atPattern = regexp.MustCompile(`^\t\t0x([0-9a-f]+): f`)
 
-// frames are those of wazero's message, the innermost first, without those that begin to count.
+// frames returns the frames of wazero's message, innermost first, without the functions that start counting.
 func (p places) frames(message string) (all []frame) {
 	for _, line := range strings.Split(message, "\n") {
 		if at := atPattern.FindStringSubmatch(line); at != nil && len(all) > 0 {
@@ -97,14 +97,14 @@ func (p *program) locate(e *guest.Error) {
 		e.File += ": " + s.file
 		e.Line, e.Column = s.line, s.column
 	case last.at >= 0:
-		e.Message += fmt.Sprintf(" (at 0x%x of its code; compiled with -g it would have the line)", last.at)
+		e.Message += fmt.Sprintf(" (at 0x%x of its code; compile with -g to see the line)", last.at)
 	}
 }
 
 var rustPattern = regexp.MustCompile(`^(rust_|(core|std|alloc)::|_ZN4core|_ZN3std|_ZN5alloc)`)
 
-// blamed is the frame that a mistake is told of: the innermost, but for those of Rust's library, which a panic goes
-// through.
+// blamed returns the frame that a mistake is told of: the innermost, but for those of Rust's library, which a panic
+// goes through.
 func blamed(frames []frame) frame {
 	return frames[max(0, slices.IndexFunc(frames, func(f frame) bool { return !rustPattern.MatchString(f.function) }))]
 }
@@ -115,7 +115,7 @@ type source struct {
 	line, column int
 }
 
-// debugging is a module's debugging information (DWARF); nil: it has none.
+// debugging returns a module's debugging information (DWARF); nil: it has none.
 func debugging(module []byte) *dwarf.Data {
 	all, err := sections(module)
 	if err != nil {
@@ -140,8 +140,8 @@ func debugging(module []byte) *dwarf.Data {
 	return d
 }
 
-// lineAt is the place in the source of an offset in the section of code, if the module has debugging information
-// (DWARF) that says it.
+// lineAt returns the place in the source of an offset in the section of code, if the module has debugging
+// information (DWARF) that says it.
 func lineAt(module []byte, at int) (s source, ok bool) {
 	defer func() {
 		if recover() != nil { // what is in there comes from anywhere
@@ -168,7 +168,7 @@ func lineAt(module []byte, at int) (s source, ok bool) {
 	}
 }
 
-// lineOf is the place in a unit.
+// lineOf returns the place in a unit.
 func lineOf(d *dwarf.Data, unit *dwarf.Entry, at uint64) (s source, found bool) {
 	lines, err := d.LineReader(unit)
 	if err != nil || lines == nil {

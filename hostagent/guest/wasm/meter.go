@@ -15,7 +15,8 @@ const ownName = "pausenet_own_"
 // stepsGlobal is the export by which the steps that are left are set and read.
 const stepsGlobal = ownName + "steps_left"
 
-// globalName is the export of a global that can change: what is in it after a call is what was before (outside.go).
+// globalName returns the export of a global that can change: what is in it after a call is what was before
+// (outside.go).
 func globalName(at uint32) string { return fmt.Sprint(ownName, "global_", at) }
 
 // metered is a module that counts its steps.
@@ -44,13 +45,14 @@ func meter(module []byte) (m metered, err error) {
 	}
 	if r := find(sectionImport); r != nil && r.u32() > 0 {
 		from, what := string(r.bytes(r.u32())), string(r.bytes(r.u32()))
-		return m, fmt.Errorf("it imports %s of %s, and a controller has nothing but its own code: build it without a system and a library "+
-			"(clang --target=wasm32 -nostdlib, rustc --target wasm32-unknown-unknown, tinygo -target=wasm-unknown)", what, from)
+		return m, fmt.Errorf("it imports %s of %s, but a controller may import nothing: build it without a system and "+
+			"libraries (clang --target=wasm32 -nostdlib, rustc --target wasm32-unknown-unknown, tinygo "+
+			"-target=wasm-unknown)", what, from)
 	}
 	types, functions := find(sectionType), find(sectionFunction)
 	if types == nil || functions == nil || find(sectionExport) == nil || find(sectionCode) == nil ||
 		find(sectionMemory) == nil {
-		return m, errors.New("it exports nothing: functions are exported by their names, such as on_ack")
+		return m, errors.New("it exports no functions: export them by name, such as on_ack")
 	}
 	if err := checkCounts(all); err != nil {
 		return m, err
@@ -129,7 +131,7 @@ func (m *metered) readGlobals(r *reader) (n uint32, err error) {
 	return n, nil
 }
 
-// fixedMemory is the memory section with the memory's least size as its greatest.
+// fixedMemory returns the memory section with the memory's least size as its greatest.
 func fixedMemory(r *reader) ([]byte, error) {
 	if r.u32() != 1 {
 		return nil, errors.New("it has several memories")
@@ -139,7 +141,7 @@ func fixedMemory(r *reader) ([]byte, error) {
 	}
 	pages := r.u32()
 	if pages > mostPages {
-		return nil, fmt.Errorf("it wants %d pages of memory: the most is %d, of 64 KiB each (for clang: -Wl,-z,stack-size=8192)", pages, mostPages)
+		return nil, fmt.Errorf("it needs %d pages of memory, but may have at most %d, of 64 KiB each (for clang: -Wl,-z,stack-size=8192)", pages, mostPages)
 	}
 	return appendU32(appendU32([]byte{1, 1}, pages), pages), nil
 }
@@ -185,7 +187,7 @@ func (e *entries) read(r *reader) error {
 		x := export{name: string(r.bytes(r.u32()))}
 		x.kind, x.at = r.byte(), r.u32()
 		if strings.HasPrefix(x.name, ownName) {
-			return fmt.Errorf("it exports %s: names that begin with %s are pausenet's", x.name, ownName)
+			return fmt.Errorf("it exports %s: names that begin with %s are reserved", x.name, ownName)
 		}
 		if x.kind == exportedFunction {
 			if uint64(x.at) >= uint64(len(e.types)) {
@@ -202,7 +204,7 @@ func (e *entries) read(r *reader) error {
 	return nil
 }
 
-// exports is the section of exports. count is the count's global.
+// exports returns the section of exports. count is the count's global.
 func (m *metered) exports(e *entries, count uint32) []byte {
 	all := append(e.exports, export{stepsGlobal, exportedGlobal, count})
 	for _, at := range m.globals {
@@ -215,7 +217,7 @@ func (m *metered) exports(e *entries, count uint32) []byte {
 	return content
 }
 
-// meterCode has the code of each function count, and adds the functions that begin to count.
+// meterCode makes the code of each function count steps, and adds the functions that start counting.
 func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error) {
 	whole := len(r.data)
 	n := r.u32()
@@ -257,9 +259,9 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 	return out, nil
 }
 
-// body has a function's body count a step at its beginning and one in each loop, and for each instruction that touches
-// many bytes the steps of bytes, whose argument is a local with their number. It says which parts of the body are where
-// now.
+// body makes a function's body count one step at its start and one per loop iteration. For each instruction that
+// touches many bytes it adds the steps of bytes, whose argument is a local with their number. It returns where the
+// parts of the body moved to.
 func (m *metered) body(r *reader, takes uint32, step []byte,
 	bytes func(length uint32) []byte,
 ) (out []byte, moved places, err error) {
@@ -272,7 +274,7 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 		r.byte()
 	}
 	if locals > mostLocals {
-		return nil, nil, fmt.Errorf("a function has %d parameters and locals: the most is %d", locals, mostLocals)
+		return nil, nil, fmt.Errorf("a function has %d parameters and locals, but may have at most %d", locals, mostLocals)
 	}
 	// One local more, for the number of bytes.
 	out = append(appendU32(nil, groups+1), declared[:len(declared)-len(r.data)]...)
@@ -306,7 +308,7 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 				return nil, nil, fmt.Errorf("its blocks are nested more than %d deep", mostNesting)
 			}
 			if blocks++; blocks > mostBlocks {
-				return nil, nil, fmt.Errorf("a function has more than %d blocks: divide it", mostBlocks)
+				return nil, nil, fmt.Errorf("a function has more than %d blocks (split it)", mostBlocks)
 			}
 			if m.blocks++; m.blocks > mostAllBlocks {
 				return nil, nil, fmt.Errorf("its functions have more than %d blocks", mostAllBlocks)
@@ -356,7 +358,7 @@ func checkCounts(all []section) error {
 			sectionData: {mostElements, "data segments"},
 		}[s.id]
 		if s.id == sectionCode && len(s.content) > mostCode {
-			return fmt.Errorf("its code has %d bytes: the most is %d", len(s.content), mostCode)
+			return fmt.Errorf("its code has %d bytes, but may have at most %d", len(s.content), mostCode)
 		}
 		if !known {
 			continue
@@ -364,13 +366,13 @@ func checkCounts(all []section) error {
 		r := &reader{s.content}
 		n := r.u32()
 		if n > limit.most {
-			return fmt.Errorf("it has %d %s: the most is %d", n, limit.what, limit.most)
+			return fmt.Errorf("it has %d %s, but may have at most %d", n, limit.what, limit.most)
 		}
 		if s.id == sectionTable && n == 1 {
 			r.byte() // type
 			r.byte() // flags
 			if least := r.u32(); least > mostElements {
-				return fmt.Errorf("it has a table of %d elements: the most is %d", least, mostElements)
+				return fmt.Errorf("it has a table of %d elements, but may have at most %d", least, mostElements)
 			}
 		}
 	}

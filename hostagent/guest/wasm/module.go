@@ -52,7 +52,7 @@ const (
 
 var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
-var errDamaged = errors.New("it is no WebAssembly module, or damaged")
+var errDamaged = errors.New("not a WebAssembly module, or damaged")
 
 // damaged recovers from a reader's panic at the end of what there is.
 func damaged(err *error) {
@@ -71,7 +71,7 @@ type section struct {
 	content []byte
 }
 
-// sections are those of a module, in their order.
+// sections returns a module's sections, in order.
 func sections(module []byte) (all []section, err error) {
 	defer damaged(&err)
 	if !bytes.HasPrefix(module, header) {
@@ -114,7 +114,7 @@ func (r *reader) bytes(n uint32) []byte {
 
 func (r *reader) byte() byte { return r.bytes(1)[0] }
 
-// u32 is an unsigned number (LEB128).
+// u32 returns an unsigned number (LEB128).
 func (r *reader) u32() uint32 {
 	var v uint64
 	for shift := 0; shift < 35; shift += 7 {
@@ -130,7 +130,7 @@ func (r *reader) u32() uint32 {
 	panic(errDamaged)
 }
 
-// i32 is a signed number (LEB128).
+// i32 returns a signed number (LEB128).
 func (r *reader) i32() int32 {
 	var v int64
 	for shift := 0; shift < 35; shift += 7 {
@@ -180,8 +180,8 @@ func appendName(b []byte, name string) []byte {
 // mostTargets bounds a br_table.
 const mostTargets = 1024
 
-// touchesBytes tells whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand says
-// how many bytes it touches.
+// touchesBytes reports whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand
+// says how many bytes it touches.
 func (r *reader) touchesBytes() bool {
 	return len(r.data) > 1 && r.data[0] == 0xfc && (r.data[1] == 8 || r.data[1] == 10 || r.data[1] == 11)
 }
@@ -266,7 +266,7 @@ func (r *reader) instruction() (op byte, err error) {
 	case branchTable:
 		n := r.u32()
 		if n > mostTargets {
-			return 0, fmt.Errorf("it has a br_table of %d targets: the most is %d", n, mostTargets)
+			return 0, fmt.Errorf("it has a br_table of %d targets, but may have at most %d", n, mostTargets)
 		}
 		for range n {
 			r.skip()
@@ -277,7 +277,7 @@ func (r *reader) instruction() (op byte, err error) {
 	case extended:
 		return op, r.extended()
 	default:
-		return 0, fmt.Errorf("it has an instruction that is not known here (0x%02x): build without SIMD and threads", op)
+		return 0, fmt.Errorf("it has an unknown instruction (0x%02x): build without SIMD and threads", op)
 	}
 	return op, nil
 }
@@ -294,10 +294,10 @@ func (r *reader) extended() error {
 	case 9, 12, 13, 14, 15, 17: // data.drop, table.init, elem.drop, table.copy, table.grow, table.fill
 		return errTable
 	default:
-		return fmt.Errorf("it has an instruction that is not known here (0xfc %d)", op)
+		return fmt.Errorf("it has an unknown instruction (0xfc %d)", op)
 	}
 	return nil
 }
 
 // errTable refuses what would be state beside the flow's.
-var errTable = errors.New("it has code that changes tables or drops data: that would be state which all flows share, and a flow's state is in pausenet_flow alone")
+var errTable = errors.New("its code changes tables or drops data, which all flows share: keep a flow's state only in pausenet_flow")

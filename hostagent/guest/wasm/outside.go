@@ -14,14 +14,15 @@ import (
 // for state outside of the flow's.
 const outsideEvery = 4096
 
-// outside says that the calls of an instance have kept something outside of the flow's state: it would be of all flows
-// that the instance is used for, and which those are depends on the processors. So the memory and the globals are to be
-// those of a new instance, but for the block, the flow's state, and the stack, on which nothing stays.
+// outside returns an error if the calls of an instance have changed anything outside of the flow's state. All flows
+// that use the instance would share it, and which flows these are depends on the processors. So the memory and the
+// globals must equal a new instance's, except for the block, the flow's state, and the stack, which keeps nothing
+// between calls.
 func (m *instance) outside(handler guest.Handler) error {
 	p := m.of
 	for i, v := range m.mutableGlobals() {
 		if v != p.globals[i] {
-			return m.kept(handler, fmt.Sprintf("it has changed the module's global %d", p.metered.globals[i]), "it")
+			return m.kept(handler, fmt.Sprintf("it changed the module's global %d", p.metered.globals[i]), "it")
 		}
 	}
 	type span struct{ from, to uint32 }
@@ -34,9 +35,9 @@ func (m *instance) outside(handler guest.Handler) error {
 				at++
 			}
 			if name := variableAt(p.content, at); name != "" {
-				return m.kept(handler, "it has changed the variable "+name, name)
+				return m.kept(handler, "it changed the variable "+name, name)
 			}
-			return m.kept(handler, fmt.Sprintf("it has changed a variable, at %d in memory (compiled with -g it would have its name)", at), "it")
+			return m.kept(handler, fmt.Sprintf("it changed a variable, at %d in memory (compile with -g to see its name)", at), "it")
 		}
 		at = max(at, s.to)
 	}
@@ -46,12 +47,12 @@ func (m *instance) outside(handler guest.Handler) error {
 func (m *instance) kept(handler guest.Handler, what, name string) error {
 	return &guest.Error{
 		File: m.of.name, Function: handler.String(),
-		Message: what + ", which is of all flows: a flow's state is in struct flow alone; move " + name +
-			" there, or leave it as it is",
+		Message: what + ", which all flows share: a flow's state belongs in struct flow; move " + name +
+			" there, or do not change it",
 	}
 }
 
-// mutableGlobals are what is in the globals that can change.
+// mutableGlobals returns what is in the globals that can change.
 func (m *instance) mutableGlobals() (all []uint64) {
 	for _, at := range m.of.metered.globals {
 		all = append(all, m.module.ExportedGlobal(globalName(at)).Get())
@@ -59,7 +60,7 @@ func (m *instance) mutableGlobals() (all []uint64) {
 	return all
 }
 
-// variableAt is the name of the variable at an address, if there is debugging information (DWARF) that says it.
+// variableAt returns the name of the variable at an address, if there is debugging information (DWARF) that says it.
 func variableAt(module []byte, at uint32) (name string) {
 	defer func() {
 		if recover() != nil { // what is in there comes from anywhere

@@ -10,7 +10,7 @@
 //
 // Calls count steps (meter.go). A step is a function that is entered or a round of a loop.
 //
-// Where what is:
+// Files:
 //
 //   - wasm.go: reading a module, and binding it; flow.go: calling it.
 //   - module.go: a module's sections and instructions; meter.go: what makes calls end.
@@ -95,7 +95,7 @@ type program struct {
 	flowSize uint32
 }
 
-// config is the runtime's.
+// config returns the runtime's.
 func config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).
 		WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
@@ -126,7 +126,7 @@ func Read(name string, content []byte) (guest.Program, error) {
 	} {
 		f := exports[need]
 		if f == nil || len(f.ParamTypes()) > 0 || len(f.ResultTypes()) != 1 || f.ResultTypes()[0] != api.ValueTypeI32 {
-			return refuse("it does not export %s, a function without arguments that returns an i32: pausenet.h has it (PAUSENET_CONTROLLER)", need)
+			return refuse("it does not export %s, a function without parameters that returns an i32 (PAUSENET_CONTROLLER in pausenet.h defines it)", need)
 		}
 	}
 	handled := guest.Handlers(0)
@@ -136,12 +136,12 @@ func Read(name string, content []byte) (guest.Program, error) {
 			continue
 		}
 		if len(f.ParamTypes()) > 0 || len(f.ResultTypes()) > 0 {
-			return refuse("%v takes no arguments and returns nothing: what it is told is in the block", h)
+			return refuse("%v must have no parameters and no result: its input is in the block", h)
 		}
 		handled = handled.With(h)
 	}
 	if exports["init"] == nil {
-		return refuse("it does not export init, which gives new flows their rate")
+		return refuse("it does not export init, which sets the rate of new flows")
 	}
 	if err := p.ask(handled); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func Read(name string, content []byte) (guest.Program, error) {
 	return p, nil
 }
 
-// ask has the module say what it is.
+// ask calls the module for its declarations.
 func (p *program) ask(handled guest.Handlers) error {
 	refuse := func(format string, args ...any) error {
 		return &guest.Error{File: p.name, Message: fmt.Sprintf(format, args...)}
@@ -178,28 +178,28 @@ func (p *program) ask(handled guest.Handlers) error {
 	case Version:
 		p.shared = 8 * (blockInFlight + 1)
 	default:
-		return refuse("it is of version %d of the interface, and this pausenet has %d: build it with this one's pausenet.h",
+		return refuse("it uses version %d of the interface, but this pausenet has version %d: rebuild it with this version's pausenet.h",
 			answers[0], Version)
 	}
 	p.block, p.flow, p.flowSize = answers[1], answers[2], answers[3]
 	size := uint64(memory.Size())
 	switch {
 	case uint64(p.block)+uint64(p.shared) > size || p.block%8 != 0:
-		return refuse("its block, at %d, is not within its memory of %d bytes, or is not at a multiple of 8", p.block, size)
+		return refuse("its block, at %d, is outside its memory of %d bytes, or not at a multiple of 8", p.block, size)
 	case p.flowSize > mostFlow:
-		return refuse("a flow's state is %d bytes: the most is %d", p.flowSize, mostFlow)
+		return refuse("a flow's state has %d bytes, but may have at most %d", p.flowSize, mostFlow)
 	case uint64(p.flow)+uint64(p.flowSize) > size:
-		return refuse("its flow's state, at %d, is not within its memory of %d bytes", p.flow, size)
+		return refuse("its flow's state, at %d, is outside its memory of %d bytes", p.flow, size)
 	case p.flow < p.block+p.shared && p.block < p.flow+p.flowSize:
 		return refuse("its block and its flow's state overlap")
 	case p.metered.stack > min(p.block, p.flow):
-		return refuse("its stack lies above its variables, and would grow into them: link it with the stack first (for clang: -Wl,--stack-first)")
+		return refuse("its stack is above its variables, and would grow into them: link it with the stack first (for clang: -Wl,--stack-first)")
 	}
 	text := ""
 	for at := answers[4]; ; at++ {
 		c, ok := memory.ReadByte(at)
 		if !ok || at-answers[4] > mostDeclared {
-			return refuse("pausenet_declare returns the address of a text that ends in a 0, of at most %d bytes", mostDeclared)
+			return refuse("pausenet_declare must return the address of a string that ends in a 0, of at most %d bytes", mostDeclared)
 		}
 		if c == 0 {
 			read, _ := memory.Read(answers[4], at-answers[4])
@@ -209,12 +209,12 @@ func (p *program) ask(handled guest.Handlers) error {
 	}
 	p.declared, err = star.Declare(p.name+" (pausenet_declare)", []byte(text), handled)
 	if err == nil && len(p.declared.Parameters) > mostParameter {
-		return refuse("it declares %d parameters: the most is %d", len(p.declared.Parameters), mostParameter)
+		return refuse("it declares %d parameters, but may declare at most %d", len(p.declared.Parameters), mostParameter)
 	}
 	return err
 }
 
-// Declares is what the module says of itself.
+// Declares returns the module's declarations.
 func (p *program) Declares() *guest.Declaration { return p.declared }
 
 // instance is one of the module, with a memory of its own.
@@ -236,7 +236,7 @@ func (p *program) instantiate() (*instance, error) {
 	module, err := p.runtime.InstantiateModule(context.Background(), p.module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 	if err != nil {
-		return nil, &guest.Error{File: p.name, Message: fmt.Sprintf("it cannot be started: %v", firstLine(err))}
+		return nil, &guest.Error{File: p.name, Message: fmt.Sprintf("cannot start it: %v", firstLine(err))}
 	}
 	m := &instance{of: p, module: module, steps: module.ExportedGlobal(stepsGlobal).(api.MutableGlobal)}
 	m.memory, _ = module.Memory().Read(0, module.Memory().Size()) // it never grows
@@ -263,16 +263,16 @@ func (p *program) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
 	return b, nil
 }
 
-// failed is what ended a call as a guest's mistake.
+// failed returns what ended a call as a guest's mistake.
 func (p *program) failed(err error, function string, m *instance) error {
 	e := &guest.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
 	switch {
 	case int64(m.steps.Get()) < 0:
-		e.Message = fmt.Sprintf("the call has made %d steps (functions entered, and rounds of loops) without an end: is there a loop that never ends?", mostSteps)
+		e.Message = fmt.Sprintf("the call has taken %d steps (function calls and loop iterations): is there an endless loop?", mostSteps)
 	case strings.Contains(e.Message, "unreachable"):
-		e.Message = "the code gave up: it has reached a trap (an assertion, __builtin_trap, panic)"
+		e.Message = "the code aborted: a trap (a failed assertion, __builtin_trap, panic)"
 	case strings.Contains(e.Message, "out of bounds memory"):
-		e.Message += ": a pointer, or an index, leads out of the module's memory"
+		e.Message += ": a pointer or an index is outside the module's memory"
 	}
 	p.locate(e)
 	return e
