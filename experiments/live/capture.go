@@ -15,24 +15,24 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// seen is a frame on a captured wire.
+// seen is a captured frame.
 type seen struct {
 	at    vtime.Time
-	port  int // of the file
+	port  int // index of the port in the file
 	frame []byte
 }
 
-// Capture is what is on the wires of some ports, both ways, while a fabric lives.
+// Capture records the frames on some ports' links, in both directions, while a fabric lives.
 type Capture struct {
 	fabric *Fabric
 	frames chan seen
 	lag    vtime.Time // the longest time from a frame's departure to its arrival
 	into   []int      // tapped ports
-	// Missed counts frames that came faster than they could be written.
+	// Missed counts frames that arrived faster than they could be written.
 	Missed int64
 }
 
-// wires are the captures that look at the wire into a port.
+// wires holds the captures of the link into a port.
 type wires struct {
 	in    kernel.LivePlane
 	port  int
@@ -45,10 +45,11 @@ func (w *wires) end() {
 	}
 }
 
-// captureBacklog is how many frames may wait to be written.
+// captureBacklog is the number of frames that may wait to be written.
 const captureBacklog = 1 << 14
 
-// Capture captures the wires of ports into out until stop is closed, the fabric ends, or out takes no more.
+// Capture writes the frames on the links of ports to out, until stop is closed, the fabric ends, or writing to out
+// fails.
 func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan struct{}) (err error) {
 	file := capture.NewWriter(struct{ io.Writer }{out})
 	c := &Capture{fabric: f, frames: make(chan seen, captureBacklog)}
@@ -80,7 +81,8 @@ func (f *Fabric) Capture(ports []topologies.PortID, out io.Writer, stop <-chan s
 	return c.write(file, stop)
 }
 
-// tap has call called with the frames on the wire into a port. It runs on the engine's goroutine, as all that follows.
+// tap registers call for the frames on the link into a port. It runs on the engine's goroutine, like all functions
+// below.
 func (c *Capture) tap(in int, call func(frame []byte)) error {
 	f := c.fabric
 	w := f.captures[in]
@@ -133,10 +135,10 @@ func (c *Capture) close() {
 	close(c.frames)
 }
 
-// flushEvery is how long frames may wait for earlier ones, and in the file's buffer, while the fabric is silent.
+// flushEvery is how long frames may wait for earlier ones, and in the file's buffer, while the fabric is idle.
 const flushEvery = 100 * time.Millisecond
 
-// write writes the frames in the order of their times.
+// write writes frames in the order of their times.
 func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 	var waiting []seen
 	flush := func(until vtime.Time) error {

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Set changes a setting of a switch, or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". Warnings are what is
-// off since, though the switches work.
+// Set changes a setting of one switch or of all: "leaf2.pfc.xoff=320KB", "switch.ecn.kmax=400KB". It returns
+// warnings about valid settings that are probably wrong.
 func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	key, _, assigned := strings.Cut(setting, "=")
 	node, _, _ := strings.Cut(key, ".")
@@ -28,7 +28,7 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	}
 	_, rest, found := strings.Cut(setting, ".")
 	if !found || !assigned || node == key {
-		return nil, errors.New("write node.setting=value, such as leaf0.pfc.xoff=320KB; switch.pfc.xoff=320KB for all switches")
+		return nil, errors.New("expected NODE.SETTING=VALUE, such as leaf0.pfc.xoff=320KB, or switch.pfc.xoff=320KB for all switches")
 	}
 	var which []topologies.NodeID
 	if node == "switch" {
@@ -40,7 +40,7 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 			return nil, err
 		}
 		if n.Kind != topologies.Switch {
-			return nil, fmt.Errorf("%s is a host: settings that can change are those of switches", node)
+			return nil, fmt.Errorf("%s is a host, but only settings of switches can change", node)
 		}
 		which = []topologies.NodeID{n.ID}
 	}
@@ -52,7 +52,7 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 		n := &f.Plan.Nodes[id]
 		sets := append(slices.Clone(f.sets[n.Name]), change)
 		again, err := f.reread(sets)
-		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as for a --set that nobody has written
+		if problems := yamlspec.Problems(nil); errors.As(err, &problems) { // as for a --set that the user did not write
 			return nil, fmt.Errorf("%s: %s", setting, problems[0].Message)
 		}
 		if err != nil {
@@ -78,7 +78,7 @@ func pathOf(key string) string {
 	return ""
 }
 
-// reread is the fabric's setup with some more settings.
+// reread returns the fabric's setup with additional settings.
 func (f *Fabric) reread(sets []string) (*Setup, error) {
 	s, err := f.options.Reread(sets)
 	if err != nil {
@@ -87,7 +87,8 @@ func (f *Fabric) reread(sets []string) (*Setup, error) {
 	return NewSetup(s, f.Made.Name)
 }
 
-// warnings are what is off with switches as they are now set; those that are set alike are told of together.
+// warnings returns likely mistakes in the current settings of some switches. Switches with equal settings share a
+// warning.
 func (f *Fabric) warnings(which []topologies.NodeID) (texts []string) {
 	for len(which) > 0 {
 		sets := f.sets[f.Plan.Nodes[which[0]].Name]
@@ -107,13 +108,13 @@ func (f *Fabric) warnings(which []topologies.NodeID) (texts []string) {
 	return texts
 }
 
-// isPort says whether a name stands for one port of a node.
+// isPort reports whether a name refers to one port of a node.
 func (f *Fabric) isPort(name string) bool {
 	_, err := scenario.FindPorts(f.Plan, name)
 	return err == nil
 }
 
-// Between are the ports of a node that are cabled to another. Either may be one port of a node ("h0.2").
+// Between returns the ports of node a that are connected to node b. Either may be one port of a node ("h0.2").
 func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 	for _, name := range []string{a, b} {
 		if _, err := f.Node(name); err != nil && !f.isPort(name) {
@@ -122,10 +123,10 @@ func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 	}
 	ports, err := scenario.FindPorts(f.Plan, a+":"+b)
 	if err != nil {
-		return nil, fmt.Errorf("there is no link between %s and %s: links prints those there are", a, b)
+		return nil, fmt.Errorf("no link between %s and %s (list them with \"links\")", a, b)
 	}
 	return ports, nil
 }
 
-// Settings are the keys of a switch that can be changed while it works.
+// Settings lists the keys of a switch that can change while it works.
 var Settings = settings.Switch(new(switchagent.Settings)).Live()

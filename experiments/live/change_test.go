@@ -47,10 +47,10 @@ func TestLink(t *testing.T) {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}
 	for words, says := range map[string]string{
-		"los=1%": "nothing that a link can be", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit",
+		"los=1%": "unknown link state", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit",
 		"delay=2s":  "1ns..1s",
 		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
-		"loss=1% x": "nothing that",
+		"loss=1% x": "unknown link state",
 	} {
 		if err := f.Link("leaf0", "spine0", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", words, err, says)
@@ -123,7 +123,7 @@ func TestStopFlows(t *testing.T) {
 		}
 	}
 	open(0, 1, 2, 3)
-	if _, err := f.StopFlows([]int{9}); err == nil || !strings.Contains(err.Error(), "no flow 9") {
+	if _, err := f.StopFlows([]int{9}); err == nil || !strings.Contains(err.Error(), "no unfinished flow 9") {
 		t.Error(err)
 	}
 	stop := func(want int, numbers ...int) {
@@ -174,7 +174,7 @@ func TestHost(t *testing.T) {
 		t.Errorf("kinds of events: %q", kinds)
 	}
 	for words, says := range map[string]string{
-		"": "nothing that a host", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
+		"": "unknown host state", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
 		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
 		"pfc-storm on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
 	} {

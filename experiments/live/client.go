@@ -28,14 +28,14 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 )
 
-// Client is another terminal's way to a fabric.
+// Client is a connection from another terminal to a fabric.
 type Client struct {
 	fabric   string
 	conn     *net.UnixConn
 	inside   bool // from a node of the fabric
 	from     *receiver
 	lines    *bufio.Reader // of from
-	timeout  time.Duration // with the fabric, for an answer
+	timeout  time.Duration // for an answer of the fabric
 	finished atomic.Bool
 }
 
@@ -67,35 +67,36 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-// ended says of an error of Dial that the fabric has: its process is gone, or it has just taken its socket away.
+// ended reports whether an error of Dial means that the fabric has ended: its process no longer exists, or has just
+// removed the socket.
 func ended(err error) bool {
 	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
-// ErrNone says that there is no such fabric.
+// ErrNone means that there is no such fabric.
 var ErrNone = errors.New("no such fabric")
 
-// ErrEnded says that the fabric has ended while something of it was waited for.
+// ErrEnded means that the fabric ended before it answered.
 var ErrEnded = live.ErrEnded
 
-// ErrSeveral says that no name was given, and there is not one fabric alone that it could be.
-var ErrSeveral = errors.New("several fabrics are up, name one")
+// ErrSeveral means that no name was given, and several fabrics match.
+var ErrSeveral = errors.New("several fabrics are up (name one)")
 
-// crowded says of an error of Dial that more wait to be connected than the kernel has wait.
+// crowded reports whether an error of Dial means that the socket's queue is full.
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 const (
-	// answerTimeout is how long a fabric has to answer, or to say more. A pass that the machine is late with may hold its
-	// engine for 20 s.
+	// answerTimeout is how long a fabric has to answer, or to continue an answer. A pass on a slow machine may block
+	// its engine for 20 s.
 	answerTimeout = 30 * time.Second
-	// endTimeout is how long it has to end.
+	// endTimeout is how long a fabric has to end.
 	endTimeout = time.Minute
 )
 
-// Unanswered says that a fabric is up and does not answer.
+// Unanswered means that a fabric is up but does not answer.
 type Unanswered struct {
 	Fabric  string
-	Process int // 0: not known
+	Process int // 0 if unknown
 	Timeout time.Duration
 }
 
@@ -104,22 +105,23 @@ func (u *Unanswered) Error() string {
 	switch {
 	case u.Process == 0:
 	case stopped(u.Process):
-		s += fmt.Sprintf(": its process, %d, is stopped; kill -CONT %d has it go on, kill -9 %d ends it", u.Process,
+		s += fmt.Sprintf(": its process, %d, is stopped (continue it with kill -CONT %d, or end it with kill -9 %d)", u.Process,
 			u.Process, u.Process)
 	default:
-		s += fmt.Sprintf(": its process, %d, hangs or has no processor; kill -9 %d ends it", u.Process, u.Process)
+		s += fmt.Sprintf(": its process, %d, hangs or gets no processor time (end it with kill -9 %d)", u.Process, u.Process)
 	}
 	return s
 }
 
-// stopped says whether a process is stopped, as by SIGSTOP.
+// stopped reports whether a process is stopped, as by SIGSTOP.
 func stopped(pid int) bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
 }
 
-// Dial connects to the fabric of a name; empty: on a node to the one that it is of, elsewhere to the only one.
+// Dial connects to the named fabric. Without a name it connects to the node's own fabric on a node, and elsewhere to
+// the only one.
 func Dial(name string) (*Client, error) {
 	if name == "" {
 		name = insideOf()
@@ -141,12 +143,12 @@ func Dial(name string) (*Client, error) {
 	return dial(name, answerTimeout)
 }
 
-// noneUp says that no fabric is up, and of the last that was what became of it.
+// noneUp returns the error that no fabric is up, with the reason why the last one ended.
 func noneUp() error {
 	if all := AllEnded(); len(all) > 0 {
-		return fmt.Errorf("%w: none is up; %v", ErrNone, all[0])
+		return fmt.Errorf("%w: no fabric is up; %v", ErrNone, all[0])
 	}
-	return fmt.Errorf("%w: none is up; bring one up with: sudo pausenet up", ErrNone)
+	return fmt.Errorf("%w: no fabric is up (bring one up with \"sudo pausenet up\")", ErrNone)
 }
 
 func dial(name string, timeout time.Duration) (*Client, error) {
@@ -171,7 +173,7 @@ func dial(name string, timeout time.Duration) (*Client, error) {
 			if len(names) == 0 {
 				return nil, noneUp()
 			}
-			return nil, fmt.Errorf("%w as %q: up are %s", ErrNone, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%w named %q (up: %s)", ErrNone, name, strings.Join(names, ", "))
 		case !crowded(err):
 			return nil, err
 		case time.Since(start) > timeout:
@@ -191,32 +193,32 @@ func connect(name string) (conn *net.UnixConn, inside bool, err error) {
 	return conn, false, err
 }
 
-// Name is the fabric's.
+// Name returns the fabric's name.
 func (c *Client) Name() string { return c.fabric }
 
 // Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Refusal is why a fabric did not do what it was asked for.
+// Refusal is a fabric's reason for rejecting a request.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// Ask sends a request and waits for its reply; if none comes in time the error is Unanswered.
+// Ask sends a request and waits for its reply. If none arrives in time, the error is Unanswered.
 func (c *Client) Ask(r Request) (*Reply, error) {
 	timeout := c.timeout
 	if r.Verb == "down" {
 		timeout = max(timeout, endTimeout)
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(timeout))
-	// it may have said why it hangs up
+	// the fabric may have sent the reason before it closed the connection
 	if err := json.NewEncoder(c.conn).Encode(r); err != nil && !errors.Is(err, unix.EPIPE) {
 		return nil, c.unanswered(err, timeout)
 	}
 	return c.reply(timeout)
 }
 
-// line reads a line that has to come in time.
+// line reads a line within a timeout.
 func (c *Client) line(timeout time.Duration) ([]byte, error) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(timeout))
 	line, err := c.lines.ReadBytes('\n')
@@ -224,7 +226,7 @@ func (c *Client) line(timeout time.Duration) ([]byte, error) {
 	return line, c.unanswered(err, timeout)
 }
 
-// unanswered tells of an error that no answer came.
+// unanswered turns a timeout into an Unanswered error.
 func (c *Client) unanswered(err error, timeout time.Duration) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
@@ -255,7 +257,7 @@ func (c *Client) reply(timeout time.Duration) (*Reply, error) {
 	return &reply, nil
 }
 
-// Do has the fabric's shell do a line and copies what it prints to out. Finish interrupts it.
+// Do runs a line in the fabric's shell and copies its output to out. Finish interrupts it.
 func (c *Client) Do(line string, out io.Writer) error {
 	if _, err := c.Ask(Request{Verb: "line", Line: line}); err != nil {
 		return err
@@ -271,7 +273,7 @@ func (c *Client) Do(line string, out io.Writer) error {
 	}
 }
 
-// Events has each event of some kinds, or of all, go to each, until Close or the fabric's end.
+// Events passes each event of the given kinds, or of all kinds, to each, until Close or the fabric's end.
 func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 	if _, err := c.Ask(Request{Verb: "events", Kinds: presentKinds(kinds)}); err != nil {
 		return err
@@ -284,7 +286,7 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 		if err != nil {
 			return err
 		}
-		if len(line) == 1 { // a beat
+		if len(line) == 1 { // a keep-alive
 			continue
 		}
 		if err := each(line); err != nil {
@@ -293,7 +295,7 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 	}
 }
 
-// Read reads what follows a reply to capture.
+// Read reads the data after a reply to capture.
 func (c *Client) Read(p []byte) (int, error) {
 	if c.finished.Load() {
 		_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
@@ -302,12 +304,11 @@ func (c *Client) Read(p []byte) (int, error) {
 	return n, c.unanswered(err, c.timeout)
 }
 
-// killTimeout is how long Exec waits, when its program was killed, for word that the fabric has ended: that may come
-// later.
+// killTimeout is how long Exec waits, after its program was killed, for the message that the fabric has ended.
 const killTimeout = time.Second
 
-// Exec runs a command on a node until it ends, with our terminal; what comes from signals is sent to it. It is killed
-// if the fabric ends; then the error is live.ErrEnded.
+// Exec runs a command on a node with this terminal until it ends, and sends it the signals from signals. If the
+// fabric ends, the command is killed and the error is live.ErrEnded.
 func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
@@ -325,20 +326,20 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	}
 	place, err := kernel.PlaceOf(open)
 	if err != nil {
-		return fmt.Errorf("the fabric gave %w, of %s", err, node)
+		return fmt.Errorf("the fabric returned %w, of %s", err, node)
 	}
 	place.Privileged, place.Environment, place.Folder = reply.Privileged, reply.Environment, reply.Folder
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = c.lines.ReadByte() // until the fabric has ended, or we close
+		_, _ = c.lines.ReadByte() // until the fabric has ended, or Close
 		close(ended)
 		cancel()
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// Whoever is stopped while the program runs is not to hold the namespaces of a fabric that has ended.
+	// A process that is stopped while the program runs must not keep the namespaces of an ended fabric alive.
 	verbs.Prepare(cmd, &place, cmd.Stderr)
 	err = kernel.RunIn(place, cmd, func() {
 		letGo()
@@ -346,18 +347,18 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 			for {
 				select {
 				case s := <-signals:
-					_ = cmd.Process.Signal(s) // or it has ended
+					_ = cmd.Process.Signal(s) // an error means that it has ended
 				case <-ctx.Done():
 					return
 				}
 			}
 		}()
 	})
-	if cmd.ProcessState == nil && errors.Is(err, unix.EPERM) { // as a program on a node may not
+	if cmd.ProcessState == nil && errors.Is(err, unix.EPERM) { // programs on nodes may not enter namespaces
 		return c.execByFabric(node, command, signals)
 	}
 	if cmd.ProcessState == nil {
-		return err // it did not begin
+		return err // it did not start
 	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
 		status.Signal() == unix.SIGKILL {
@@ -370,7 +371,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	return err
 }
 
-// ProgramEnded says how a program ended that the fabric's process has run.
+// ProgramEnded holds the status of an ended program that the fabric's process ran.
 type ProgramEnded struct{ Status syscall.WaitStatus }
 
 func (p *ProgramEnded) Error() string {
@@ -380,8 +381,8 @@ func (p *ProgramEnded) Error() string {
 	return fmt.Sprintf("exit status %d", p.Status.ExitStatus())
 }
 
-// execByFabric is Exec where this process may not enter a node: the fabric's process runs the command, with our
-// standard files. The terminal's signals are passed on, too.
+// execByFabric implements Exec for a process that may not enter a node: the fabric's process runs the command, with
+// our standard files. It also forwards the terminal's signals.
 func (c *Client) execByFabric(node string, command []string, signals <-chan os.Signal) error {
 	own, err := dial(c.fabric, c.timeout)
 	if err != nil {
@@ -391,13 +392,13 @@ func (c *Client) execByFabric(node string, command []string, signals <-chan os.S
 	folder, _ := os.Getwd()
 	r := Request{Verb: "program", Node: node, Command: command, Environment: os.Environ(), Folder: folder}
 	if line, err := json.Marshal(r); err != nil || len(line) >= maxRequest {
-		return fmt.Errorf("the command and its environment are %d bytes, where a fabric takes %d from a program on a node: begin it with fewer variables (env -i)", len(line), maxRequest)
+		return fmt.Errorf("the command and its environment have %d bytes, but a fabric accepts at most %d from a program on a node (use fewer variables, as with env -i)", len(line), maxRequest)
 	}
 	if _, err := own.Ask(r); err != nil {
 		return err
 	}
 	if _, _, err := own.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(0, 1, 2), nil); err != nil {
-		return fmt.Errorf("give the program its standard files: %w", err)
+		return fmt.Errorf("pass the program its standard files: %w", err)
 	}
 	typed := make(chan os.Signal, 1)
 	signal.Notify(typed, os.Interrupt, syscall.SIGQUIT)
@@ -424,7 +425,7 @@ func (c *Client) execByFabric(node string, command []string, signals <-chan os.S
 	}
 	var last Reply
 	if err := json.Unmarshal(line, &last); err != nil {
-		return fmt.Errorf("the fabric answers %q: %w", line, err)
+		return fmt.Errorf("unexpected answer from the fabric, %q: %w", line, err)
 	}
 	if last.Error != "" {
 		return Refusal(last.Error)
@@ -435,7 +436,7 @@ func (c *Client) execByFabric(node string, command []string, signals <-chan os.S
 	return nil
 }
 
-// Finish ends a capture, or interrupts a line; what it holds back still comes.
+// Finish ends a capture, or interrupts a line. The remaining output still follows.
 func (c *Client) Finish() error {
 	c.finished.Store(true)
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))

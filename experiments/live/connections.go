@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// idleTimeout is how long a connection may be there without a request under way.
+	// idleTimeout is how long a connection may exist without a request in progress.
 	idleTimeout = time.Minute
 	// replyTimeout is how long a client has to read a reply that is not a stream.
 	replyTimeout = 10 * time.Second
 	// lastTimeout is how long, at the fabric's end, a client has to read the rest.
 	lastTimeout = 2 * time.Second
-	// mostConnections bounds the connections to a fabric's socket. Each program that exec runs has one.
+	// mostConnections limits the connections to a fabric's socket. Each program that exec runs has one.
 	mostConnections = 1024
 )
 
-// connectionLimit is how many connections a fabric's socket has at once: no more than a quarter of the files that the
-// process may have open, so that what the fabric itself opens is never in want.
+// connectionLimit returns the number of concurrent connections to a fabric's socket: at most a quarter of the
+// process's open files, so that the fabric itself never lacks any.
 func connectionLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -32,16 +32,16 @@ func connectionLimit() int {
 	return int(min(mostConnections, max(8, limit.Cur/4)))
 }
 
-// connection is another terminal's.
+// connection is a connection from another terminal.
 type connection struct {
 	*net.UnixConn
-	inside bool      // of a program on a node
-	busy   bool      // a request is under way
-	idle   time.Time // since when none is
+	inside bool      // from a program on a node
+	busy   bool      // a request is in progress
+	idle   time.Time // start of the idle time
 }
 
-// admit takes a connection, unless there are as many as may be and a request is under way on each. An idle one makes
-// room: that which has been so for longest.
+// admit accepts a connection, unless the limit is reached and all have a request in progress. Otherwise it closes
+// the one that has been idle longest.
 func (s *server) admit(conn *net.UnixConn, inside bool) *connection {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -73,7 +73,7 @@ func (s *server) leave(c *connection) {
 	s.handlers.Done()
 }
 
-// rests notes that no request is under way on a connection, and for how long it may be so.
+// rests marks a connection as idle and starts its timeout.
 func (s *server) rests(c *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -81,17 +81,17 @@ func (s *server) rests(c *connection) {
 	_ = c.SetReadDeadline(c.idle.Add(idleTimeout))
 }
 
-// works notes that a request is under way.
+// works marks a connection as busy.
 func (s *server) works(c *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	c.busy = true
-	if s.verdict == nil { // or the last deadlines stand
+	if s.verdict == nil { // otherwise the last deadlines remain
 		_ = c.SetDeadline(time.Time{})
 	}
 }
 
-// replies has the other end read what follows within the timeout.
+// replies sets the deadline by which the client must read what follows.
 func (s *server) replies(c *connection) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -100,13 +100,13 @@ func (s *server) replies(c *connection) {
 	}
 }
 
-// ownedByUs says whether the process at the other end is root's or our own user's.
+// ownedByUs reports whether the process at the other end belongs to root or our own user.
 func ownedByUs(conn *net.UnixConn) bool {
 	peer, err := peerOf(conn)
 	return err == nil && (peer.Uid == 0 || int(peer.Uid) == os.Geteuid())
 }
 
-// peerOf is the process at the other end of a connection, or that listens there.
+// peerOf returns the process at the other end of a connection, or behind a listening socket.
 func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -120,12 +120,12 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 	return peer, err
 }
 
-// How long Accept rests after an error: the first time, and at most.
+// Pauses of Accept after an error: the first, and the longest.
 const firstRest, longestRest = time.Millisecond, 100 * time.Millisecond
 
-// patientListener is a listener whose Accept fails only once it is closed. Whatever else it fails for passes: a want of
-// descriptors (EMFILE, ENFILE) or of memory (ENOBUFS, ENOMEM), or a connection that was gone before it was taken
-// (ECONNABORTED). Until then who connects waits in the kernel's queue.
+// patientListener is a listener whose Accept fails only after Close. Other errors are temporary: a lack of
+// descriptors (EMFILE, ENFILE) or memory (ENOBUFS, ENOMEM), or a connection that was closed before Accept
+// (ECONNABORTED). Meanwhile clients wait in the kernel's queue.
 type patientListener struct{ net.Listener }
 
 func (l patientListener) Accept() (net.Conn, error) {

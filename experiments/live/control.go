@@ -24,48 +24,49 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Folder is where fabrics' sockets are. It is root's alone, as they are.
+// Folder is the folder of the fabrics' sockets. Only root can access it.
 const Folder = "/run/pausenet"
 
-// maxRequest bounds a request, a line of JSON.
+// maxRequest limits a request, a line of JSON, in bytes.
 const maxRequest = 1 << 16
 
-// Request is what another terminal asks of a fabric: one line of JSON.
+// Request is a request of another terminal to a fabric: one line of JSON.
 type Request struct {
 	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, line, complete
 	Node string `json:"node,omitempty"`
-	Port string `json:"port,omitempty"` // of capture: a neighbour or a number; empty: all
-	// Kinds are the events that events gives; none: all.
+	Port string `json:"port,omitempty"` // for capture: a neighbour's name or a port number; empty for all
+	// Kinds selects the kinds of events; empty means all.
 	Kinds []string `json:"kinds,omitempty"`
-	// Line holds the line that the fabric's shell is to do (line), to complete (complete), or the setting to change (set).
+	// Line holds the line to run (line) or complete (complete), or the setting to change (set).
 	Line string `json:"line,omitempty"`
-	Flow int    `json:"flow,omitempty"` // of way: its number
-	// Command, Environment and Folder are of program.
+	Flow int    `json:"flow,omitempty"` // for way: the flow's number
+	// Command, Environment and Folder apply to program.
 	Command     []string `json:"command,omitempty"`
 	Environment []string `json:"environment,omitempty"`
 	Folder      string   `json:"folder,omitempty"`
 }
 
-// Reply answers a request: one line of JSON. What is captured follows it.
+// Reply answers a request: one line of JSON. For capture, the data follows.
 type Reply struct {
 	Error   string       `json:"error,omitempty"`
 	Inspect *Description `json:"inspect,omitempty"`
-	// Privileged says that programs on nodes have all of root's powers. A node's namespaces come with it, as open files.
+	// Privileged means that programs on nodes have all capabilities of root. A node's namespaces arrive with it, as
+	// open files.
 	Privileged bool `json:"privileged,omitempty"`
-	// Environment are variables of a node's programs, "NAME=value".
+	// Environment holds variables of a node's programs, "NAME=value".
 	Environment []string  `json:"environment,omitempty"`
-	Folder      string    `json:"folder,omitempty"` // where they begin; empty: where they would
+	Folder      string    `json:"folder,omitempty"` // initial folder of programs; empty for the default
 	Snapshot    *Snapshot `json:"snapshot,omitempty"`
-	// Lines holds what complete offers, the interfaces of way, or the warnings of set. Output holds a piece of what a line
-	// prints; the last piece comes with End.
+	// Lines holds completions (complete), interfaces (way), or warnings (set). Output holds a part of a line's
+	// output; the last part has End set.
 	Lines  []string `json:"lines,omitempty"`
 	Output string   `json:"output,omitempty"`
 	End    bool     `json:"end,omitempty"`
-	Status uint32   `json:"status,omitempty"` // of the last of program: how it ended, by wait(2)
+	Status uint32   `json:"status,omitempty"` // in the last reply to program: its wait(2) status
 	// Verdict answers down.
 	Verdict *Verdict `json:"verdict,omitempty"`
 
-	files []int // descriptors that come with it
+	files []int // file descriptors sent with the reply
 }
 
 var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -73,15 +74,15 @@ var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // server is a fabric's socket.
 type server struct {
 	listener net.Listener
-	most     int // connections at once
+	most     int // limit on connections
 	mutex    sync.Mutex
 	open     map[*connection]bool
-	inside   map[topologies.NodeID]net.Listener // of programs on nodes
+	inside   map[topologies.NodeID]net.Listener // listeners for programs on nodes
 	hungUp   bool
-	asked    chan struct{} // closed as somebody asks for the end
+	asked    chan struct{} // closed when a client requests the end
 	once     sync.Once
 	verdict  *Verdict      // nil until the fabric has ended
-	ended    chan struct{} // closed then
+	ended    chan struct{} // closed when verdict is set
 	handlers sync.WaitGroup
 }
 
@@ -94,17 +95,17 @@ func newServer(l net.Listener) *server {
 
 func socketPath(name string) string { return filepath.Join(Folder, name+".sock") }
 
-// listen opens the fabric's socket. One that a killed process left is replaced.
+// listen opens the fabric's socket. It replaces the socket of a killed process.
 func (f *Fabric) listen() error {
 	if !fabricName.MatchString(f.Name) {
-		return fmt.Errorf("a fabric's name is letters, digits, '.', '_' and '-', 64 at most: not %q", f.Name)
+		return fmt.Errorf("invalid fabric name %q: expected at most 64 letters, digits, '.', '_' or '-'", f.Name)
 	}
 	folder, err := os.Open(Folder)
 	if err != nil {
 		return &runner.EnvironmentError{Err: err}
 	}
 	defer folder.Close()
-	if err := lock(folder); err != nil { // against another up of that name
+	if err := lock(folder); err != nil { // against another process with that name
 		return &runner.EnvironmentError{Err: err}
 	}
 	path := socketPath(f.Name)
@@ -113,7 +114,7 @@ func (f *Fabric) listen() error {
 		conn.Close()
 	}
 	if err == nil || crowded(err) {
-		return fmt.Errorf("%w: a fabric named %s is up; choose another with --name, or end it with: pausenet down %s",
+		return fmt.Errorf("%w: a fabric named %s is up (choose another with --name, or end it with \"pausenet down %s\")",
 			ErrName, f.Name, f.Name)
 	}
 	_ = os.Remove(path)
@@ -130,7 +131,7 @@ func (f *Fabric) listen() error {
 	return nil
 }
 
-// lock locks a folder until it is closed. Another process has it for a moment only, unless it is stopped.
+// lock locks a folder until it is closed. Other processes hold the lock only briefly, unless they are stopped.
 func lock(folder *os.File) error {
 	for start := time.Now(); ; time.Sleep(longestRest) {
 		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -140,16 +141,17 @@ func lock(folder *os.File) error {
 		case err != unix.EWOULDBLOCK && err != unix.EINTR:
 			return fmt.Errorf("lock %s: %w", folder.Name(), err)
 		case time.Since(start) > answerTimeout:
-			return fmt.Errorf("lock %s: another pausenet up holds it for more than %v: `fuser %s` says which", folder.Name(),
+			return fmt.Errorf("lock %s: another \"pausenet up\" has locked it for more than %v (find it with `fuser %s`)", folder.Name(),
 				answerTimeout, folder.Name())
 		}
 	}
 }
 
-// ErrName says that a fabric's name is taken.
+// ErrName means that the fabric's name is in use.
 var ErrName = errors.New("the name is taken")
 
-// Asked is closed when another terminal asks for the fabric's end; never without a name.
+// Asked returns a channel that is closed when another terminal requests the fabric's end. Without a name it never
+// is.
 func (f *Fabric) Asked() <-chan struct{} {
 	if f.server == nil {
 		return nil
@@ -157,7 +159,7 @@ func (f *Fabric) Asked() <-chan struct{} {
 	return f.server.asked
 }
 
-// accept takes connections; inside says that they are from programs on nodes.
+// accept accepts connections. inside means that they come from programs on nodes.
 func (f *Fabric) accept(l net.Listener, inside bool) {
 	s := f.server
 	defer s.handlers.Done()
@@ -174,7 +176,7 @@ func (f *Fabric) accept(l net.Listener, inside bool) {
 		c := s.admit(own, inside)
 		if c == nil {
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it has room for a line
-			_ = send(conn, Reply{Error: fmt.Sprintf("%d terminals and programs use this fabric, as many as may at once: end some", s.most)})
+			_ = send(conn, Reply{Error: fmt.Sprintf("the fabric already has %d connections, the most allowed: close some terminals or programs", s.most)})
 			conn.Close()
 			continue
 		}
@@ -182,7 +184,7 @@ func (f *Fabric) accept(l net.Listener, inside bool) {
 	}
 }
 
-// serve answers requests until the other end has had enough.
+// serve answers requests until the client closes the connection.
 func (f *Fabric) serve(c *connection) {
 	s := f.server
 	defer s.leave(c)
@@ -202,8 +204,8 @@ func (f *Fabric) serve(c *connection) {
 	}
 }
 
-// streamOf returns what serves a verb whose answer is more than one line, or that stays connected; nil: it is no such
-// verb. The connection ends with it.
+// streamOf returns the handler of a command that sends several lines, or stays connected; nil for other commands.
+// The connection ends with it.
 func streamOf(verb string) func(f *Fabric, c *connection, r Request, first Reply) {
 	switch verb {
 	case "capture":
@@ -220,17 +222,17 @@ func streamOf(verb string) func(f *Fabric, c *connection, r Request, first Reply
 	return nil
 }
 
-// handle answers a request, but for what streams; inside says that a program on a node asks.
+// handle answers a request of one line. inside means that a program on a node sent it.
 func (f *Fabric) handle(line []byte, inside bool) (r Request, reply Reply) {
 	if err := json.Unmarshal(line, &r); err != nil {
-		return Request{}, Reply{Error: "not a request: " + err.Error()}
+		return Request{}, Reply{Error: "invalid request: " + err.Error()}
 	}
 	if inside {
 		if refused := f.mayAsk(r.Verb); refused != "" {
 			return r, Reply{Error: refused}
 		}
 		if reply = f.answer(r); !f.options.Privileged {
-			reply.files = nil // a node's namespaces are not for other nodes
+			reply.files = nil // other nodes must not get a node's namespaces
 		}
 		return r, reply
 	}
@@ -259,7 +261,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		return Reply{Privileged: place.Privileged, Environment: place.Environment, Folder: place.Folder, files: place.Files()}
 	case "program":
 		if len(r.Command) == 0 {
-			return Reply{Error: "there is no command"}
+			return Reply{Error: "the request has no command"}
 		}
 		if _, err := f.Node(r.Node); err != nil {
 			return Reply{Error: err.Error()}
@@ -273,7 +275,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 	case "events":
 		for _, kind := range r.Kinds {
 			if !slices.Contains(EventKinds, kind) {
-				return Reply{Error: fmt.Sprintf("no events are of kind %q%s", kind, yamlspec.Suggest(kind, EventKinds))}
+				return Reply{Error: fmt.Sprintf("unknown kind of event %q%s", kind, yamlspec.Suggest(kind, EventKinds))}
 			}
 		}
 		return Reply{}
@@ -325,7 +327,7 @@ func (f *Fabric) serveCapture(c *connection, r Request, first Reply) {
 	<-stop
 }
 
-// CapturePorts are a node's ports, or the one that a neighbour's name or a number says.
+// CapturePorts returns a node's ports, or the one with a neighbour's name or a number.
 func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 	n, err := f.Node(node)
 	if err != nil || port == "" {
@@ -337,7 +339,7 @@ func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 	return scenario.FindPorts(f.Plan, node+":"+port)
 }
 
-// hangUp closes the socket and what is connected, but for those who wait for the verdict.
+// hangUp closes the socket and all connections, except those that wait for the verdict.
 func (f *Fabric) hangUp() {
 	if f.server == nil {
 		return
@@ -352,7 +354,7 @@ func (f *Fabric) hangUp() {
 	}
 }
 
-// tell gives the verdict to those who asked for the end, and waits until all connections are closed.
+// tell sends the verdict to the clients that requested the end, and waits until all connections are closed.
 func (f *Fabric) tell(v Verdict) {
 	s := f.server
 	if s == nil {
@@ -362,7 +364,7 @@ func (f *Fabric) tell(v Verdict) {
 	s.verdict = &v
 	close(s.ended)
 	for c := range s.open {
-		_ = c.CloseRead()                                   // a reply may be under way
+		_ = c.CloseRead()                                   // a reply may be in progress
 		_ = c.SetWriteDeadline(time.Now().Add(lastTimeout)) // for clients that still read
 	}
 	s.mutex.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Description is a live fabric as another terminal sees it.
+// Description represents a live fabric to other terminals.
 type Description struct {
 	Name       string            `json:"name"`
 	PID        int               `json:"pid"`
@@ -20,26 +20,26 @@ type Description struct {
 	Owner      Owner             `json:"owner"`
 	Nodes      []NodeDescription `json:"nodes"`
 	Links      []LinkDescription `json:"links"`
-	// Commands are verbs of the shell that the topology brings.
+	// Commands holds the topology's own shell commands.
 	Commands []topologies.Command `json:"commands,omitempty"`
 }
 
-// NodeDescription is a node of it.
+// NodeDescription represents a node.
 type NodeDescription struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
-	Tier    int    `json:"tier"` // 0 of hosts, 1 of the switches that they are cabled to, and so on
+	Tier    int    `json:"tier"` // 0 for hosts, 1 for the switches next to them, and so on
 	Address string `json:"address,omitempty"`
-	// Address6 is the IPv6 address that stands for it.
+	// Address6 holds the equivalent IPv6 address.
 	Address6 string `json:"address6,omitempty"`
-	// Addresses are those of a host of several ports, by port; Address is the first of them.
+	// Addresses holds the addresses of a host with several ports, by port. Address is the first.
 	Addresses []string `json:"addresses,omitempty"`
 	Ports     int      `json:"ports"`
-	// Of a host: what became of its programs' frames.
+	// Programs counts the frames of a host's programs by outcome.
 	Programs *engine.HostStackCounts `json:"programs,omitempty"`
 }
 
-// LinkDescription is a link of it.
+// LinkDescription represents a link.
 type LinkDescription struct {
 	A       string `json:"a"` // interface names
 	B       string `json:"b"`
@@ -48,7 +48,7 @@ type LinkDescription struct {
 	Up      bool   `json:"up"`
 }
 
-// Describe is the fabric as it is now.
+// Describe returns the fabric's current state.
 func (f *Fabric) Describe() (*Description, error) {
 	d := &Description{
 		Name: f.Name, PID: os.Getpid(), Scenario: f.Made.Scenario.Name, Controller: f.Made.Name,

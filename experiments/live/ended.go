@@ -8,25 +8,24 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// EndedFlows is what a fabric keeps of RDMA flows that have ended, however many: it takes the same memory for one as
-// for a million.
+// EndedFlows summarises finished RDMA flows. Its size does not depend on their number.
 type EndedFlows struct {
 	Count     int64 `json:"count"`
-	SizeBytes int64 `json:"size_bytes"` // of all
-	// Their slowdowns, to 1 %.
+	SizeBytes int64 `json:"size_bytes"` // sum over all flows
+	// Their slowdowns, accurate to 1 %.
 	SlowdownMean float64 `json:"slowdown_mean"`
 	SlowdownP50  float64 `json:"slowdown_p50"`
 	SlowdownP99  float64 `json:"slowdown_p99"`
 }
 
-// endedFlows counts them.
+// endedFlows counts finished flows.
 type endedFlows struct {
 	count, bytes int64
 	sum          float64
-	slowdowns    *hdrhistogram.Histogram // in thousandths; some 25 KB
+	slowdowns    *hdrhistogram.Histogram // in thousandths; about 25 KB
 }
 
-// mostSlowdown is the greatest slowdown that is told from others, in thousandths.
+// mostSlowdown is the largest slowdown that the histogram distinguishes, in thousandths.
 const mostSlowdown = 1e9
 
 func newEndedFlows() *endedFlows {

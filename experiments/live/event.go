@@ -12,47 +12,47 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Event is something that happened in a live fabric: a line of JSON for clients that ask for events.
+// Event is something that happened in a live fabric. Clients receive it as a line of JSON.
 type Event struct {
 	TimeNS int64     `json:"time_ns"` // virtual
 	Wall   time.Time `json:"wall"`
-	Kind   string    `json:"kind"` // one of the kinds below, or of the engine's of faults
-	// Where it happened: of PFC the sender of the frame, of a flow its sender's host and its receiver's.
+	Kind   string    `json:"kind"` // one of the kinds below, or an engine's kind of fault
+	// Node and Peer locate the event: for PFC the frame's sender, for a flow the hosts of its sender and receiver.
 	Node     string `json:"node,omitempty"`
 	Port     string `json:"port,omitempty"`
 	Peer     string `json:"peer,omitempty"`
 	Priority *uint8 `json:"priority,omitempty"`
 	Detail   string `json:"detail,omitempty"`
-	// Of flows.
+	// For flows.
 	Flow      *int   `json:"flow,omitempty"`
-	SizeBytes int64  `json:"size_bytes,omitempty"` // of a queue pair's at its end: what it has sent
-	QueuePair uint32 `json:"queue_pair,omitempty"` // of a program: its number
+	SizeBytes int64  `json:"size_bytes,omitempty"` // at the end of a queue pair: the bytes that it sent
+	QueuePair uint32 `json:"queue_pair,omitempty"` // number of a program's queue pair
 	FCTNS     int64  `json:"fct_ns,omitempty"`
-	// Of drops and missed: how many.
+	// Count is the number of frames or events, for drops and missed.
 	Count int64 `json:"count,omitempty"`
-	// Of the verdict.
+	// For the verdict.
 	Verdict *Verdict `json:"verdict,omitempty"`
 }
 
-// Kinds of Event beside those of the engine's faults.
+// Kinds of Event, besides those of the engine's faults.
 const (
 	EventPause     = "pause"
 	EventResume    = "resume"
 	EventFlowStart = "flow_start"
 	EventFlowEnd   = "flow_end"
-	EventDrops     = "drops"    // of frames at a place, for a cause, since the last such event
+	EventDrops     = "drops"    // frames dropped at a position for one cause, since the last such event
 	EventMissed    = "missed"   // events that the reader was too slow for
-	EventSlowdown  = "slowdown" // was raised, as the machine is busy
+	EventSlowdown  = "slowdown" // the slow-down was raised because the machine is busy
 	EventVerdict   = "verdict"
 )
 
-// TroubleKinds are the kinds that a user at a prompt is told of, whatever is done there.
+// TroubleKinds lists the kinds that a prompt prints at any time.
 var TroubleKinds = []string{
 	EventSlowdown, engine.EventStorm, engine.EventStormEnd, engine.EventDeadlock,
 	engine.EventDeadlockEnd,
 }
 
-// String is the event as a line of text.
+// String returns the event as a line of text.
 func (e *Event) String() string {
 	s := fmt.Sprintf("%v %s", virtualNS(e.TimeNS), e.Kind)
 	switch {
@@ -84,7 +84,7 @@ func (e *Event) String() string {
 	return s
 }
 
-// eventAt is an event at a port; -1: of the whole fabric.
+// eventAt returns an event at a port; -1 means the whole fabric.
 func (w *watcher) eventAt(at vtime.Time, kind string, port int) Event {
 	e := Event{TimeNS: at.Nanoseconds(), Wall: time.Now(), Kind: kind}
 	if port >= 0 {
@@ -94,7 +94,7 @@ func (w *watcher) eventAt(at vtime.Time, kind string, port int) Event {
 	return e
 }
 
-// verdictEvent is the last event.
+// verdictEvent returns the last event.
 func verdictEvent(v Verdict) Event {
 	e := Event{TimeNS: v.Clock.VirtualNS, Wall: time.Now(), Kind: EventVerdict, Detail: string(v.Status), Verdict: &v}
 	if v.Status != measure.Pass && len(v.Reasons) > 0 {
@@ -103,15 +103,15 @@ func verdictEvent(v Verdict) Event {
 	return e
 }
 
-// EventKinds are all kinds of Event.
+// EventKinds lists all kinds of Event.
 var EventKinds = append([]string{
 	EventPause, EventResume, EventFlowStart, EventFlowEnd, EventDrops, EventMissed, EventSlowdown, EventVerdict,
 }, engine.EventKinds...)
 
-// oldKinds are the names that kinds had before.
+// oldKinds maps old names of kinds to current ones.
 var oldKinds = map[string]string{"pause_flood": engine.EventPFCStorm}
 
-// presentKinds are kinds by the names that they have now.
+// presentKinds replaces old names of kinds by current ones.
 func presentKinds(kinds []string) []string {
 	kinds = slices.Clone(kinds)
 	for i, kind := range kinds {

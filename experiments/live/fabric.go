@@ -28,28 +28,28 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Options say how a fabric is brought up.
+// Options holds the options of BringUp.
 type Options struct {
-	Name     string  // by which other terminals find it; empty: none can
-	Slowdown float64 // 0: as fits the machine
+	Name     string  // name for other terminals; empty if they cannot reach the fabric
+	Slowdown float64 // 0 chooses a value for the machine
 	Seed     uint64
-	// Reread reads the scenario again, with more settings.
+	// Reread reads the scenario again, with additional settings.
 	Reread func(sets []string) (*scenario.Scenario, error)
-	// Line does what a line says that was typed in another terminal, until interrupted is closed; Complete offers lines
-	// that begin like one. nil: other terminals have no shell.
+	// Line runs a line from another terminal until interrupted is closed. Complete returns completions of a line. If
+	// nil, other terminals have no shell.
 	Line     func(f *Fabric, line string, out io.Writer, interrupted <-chan struct{}) error
 	Complete func(f *Fabric, line string) []string
-	// Events opens what events are written to, a line of JSON each, from virtual time 0; nil: nowhere.
+	// Events opens the destination of events, a line of JSON each, from virtual time 0. nil means none.
 	Events func() (io.WriteCloser, error)
-	// Metrics is the TCP address that metrics are served at; empty: nowhere.
+	// Metrics is the TCP address for metrics; empty for none.
 	Metrics string
-	// Record has what becomes of the fabric be written to a file, for clients that find it ended; see Record.
+	// Record makes the fabric write the reason of its end to a file, for clients; see Record.
 	Record bool
-	// Owner is who brings it up, for those who would end it.
+	// Owner identifies who brings the fabric up, so that others do not end it by mistake.
 	Owner Owner
-	// Plane is the plane that the switches' pipelines run on: plane.Kernel, which is the default, or plane.Wasm.
+	// Plane selects the plane of the switches' pipelines: plane.Kernel (the default) or plane.Wasm.
 	Plane string
-	// Privileged leaves programs on nodes all of root's powers; see kernel.Place.
+	// Privileged gives programs on nodes all capabilities of root; see kernel.Place.
 	Privileged bool
 }
 
@@ -60,22 +60,22 @@ type Fabric struct {
 	Made     *Setup
 	PassCost time.Duration // measured at bring-up
 	BringUp  time.Duration
-	// Chosen says that the slow-down was chosen by that measurement.
+	// Chosen means that the slow-down was chosen from PassCost.
 	Chosen bool
 
 	options Options
 	live    *live.Driver
 	plane   kernel.LivePlane
-	// programs is the PID namespace of those on nodes.
+	// programs is the PID namespace of programs on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
 	verbs    *verbs.Server
-	outside  *outside.Outside // what leads to the machine's network
+	outside  *outside.Outside // connection to the machine's network
 	watch    *watcher
-	begun    bool                      // the scenario: on the engine's goroutine
-	listing  *scenario.Listing         // of the flows that requests describe: likewise
+	begun    bool                      // the scenario has started; used on the engine's goroutine
+	listing  *scenario.Listing         // for flows of requests; used on the engine's goroutine
 	salts    func(flow, qp int) uint64 // of the scenario's flows
-	// switches, and which links they took down: on the engine's goroutine
+	// stopped switches and the links that they took down; used on the engine's goroutine
 	stopped map[topologies.NodeID][]topologies.PortID
 	ended   *endedFlows
 	cancel  context.CancelCauseFunc
@@ -84,13 +84,13 @@ type Fabric struct {
 
 	mutex    sync.Mutex
 	sets     map[string][]string // by switch; "" for all
-	captures map[int]*wires      // by port that frames come to
+	captures map[int]*wires      // by receiving port
 	server   *server
 	metrics  *metricsServer
-	events   io.WriteCloser // of Options.Events; nil without
-	written  chan error     // to it, the end of that
-	record   *Record        // nil: none
-	why      string         // it was ended
+	events   io.WriteCloser // from Options.Events; nil without
+	written  chan error     // closed at the end of writing events
+	record   *Record        // nil if not recorded
+	why      string         // reason for the end
 }
 
 // BringUp builds a fabric and starts its clock.
@@ -98,7 +98,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
 	if err := os.MkdirAll(Folder, 0o700); err != nil { // before any node hides it
-		return nil, &runner.EnvironmentError{Err: fmt.Errorf("make the sockets' folder: %w", err)}
+		return nil, &runner.EnvironmentError{Err: fmt.Errorf("create the sockets' folder: %w", err)}
 	}
 	programs, err := pidns.New()
 	if err != nil {
@@ -210,40 +210,40 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}()
 	go func() {
 		<-programs.Ended()
-		cancel(fmt.Errorf("the namespace init, process %d, was killed, and the programs on nodes with it: the fabric has ended", programs.InitPID()))
+		cancel(fmt.Errorf("the fabric has ended: its namespace init, process %d, was killed, and all programs on nodes with it", programs.InitPID()))
 	}()
 	return f, nil
 }
 
-// Slowdown is how many wall-clock seconds a second of virtual time takes, now.
+// Slowdown returns the current slow-down: wall-clock seconds per second of virtual time.
 func (f *Fabric) Slowdown() float64 { return f.live.Clock().Slowdown() }
 
-// Virtual is the virtual time between two wall-clock times, which have passed.
+// Virtual returns the virtual time between two past wall-clock times.
 func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	c := f.live.Clock()
 	return c.Virtual(to) - c.Virtual(from)
 }
 
-// PlaneName returns the plane that the switches' pipelines run on: plane.Kernel or plane.Wasm.
+// PlaneName returns the plane of the switches' pipelines: plane.Kernel or plane.Wasm.
 func (f *Fabric) PlaneName() string { return f.plane.Name() }
 
-// Privileged says that programs on nodes have all of root's powers.
+// Privileged reports whether programs on nodes have all capabilities of root.
 func (f *Fabric) Privileged() bool { return f.options.Privileged }
 
-// Done is closed when the fabric has ended by itself, or was closed.
+// Done returns a channel that is closed when the fabric has ended by itself, or by Close.
 func (f *Fabric) Done() <-chan struct{} { return f.done }
 
-// Do has a function run between two events.
+// Do runs a function between two events.
 func (f *Fabric) Do(do func(e *engine.Engine) error) error {
 	return f.live.Do(func() error { return do(f.live.Engine()) })
 }
 
-// Wall is how long a span of virtual time takes, as the slow-down is now.
+// Wall returns the wall-clock time of a span of virtual time, at the current slow-down.
 func (f *Fabric) Wall(t vtime.Time) time.Duration {
 	return time.Duration(float64(t.Nanoseconds()) * f.Slowdown())
 }
 
-// Close ends the fabric and says what its final check finds.
+// Close ends the fabric and returns the result of its final check.
 func (f *Fabric) Close() (Verdict, error) {
 	f.cancel(context.Canceled)
 	if !f.halts() {
@@ -254,7 +254,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		err = nil
 	}
 	v := f.verdict()
-	f.conclude(&v, err) // before the socket goes: a client that finds none reads the record
+	f.conclude(&v, err) // before the socket closes: a client that finds no socket reads the record
 	f.hangUp()
 	for _, w := range f.captures {
 		w.end()
@@ -269,7 +269,7 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.metrics.close()
 	if f.written != nil {
 		if pipe, ok := f.events.(interface{ SetWriteDeadline(time.Time) error }); ok {
-			// it may be full, with nobody to read it; a file has no deadline
+			// it may be full without a reader; a file has no deadline
 			_ = pipe.SetWriteDeadline(time.Now().Add(lastTimeout))
 		}
 		if werr := <-f.written; werr != nil {
@@ -288,14 +288,14 @@ func (f *Fabric) Close() (Verdict, error) {
 }
 
 const (
-	// haltTimeout is how long the engine may be in one step as the fabric is to end. With farewell it is less than 2 s.
+	// haltTimeout is how long a step of the engine may take when the fabric ends. With farewell it is less than 2 s.
 	haltTimeout = 1500 * time.Millisecond
-	// farewell is how long those who asked for the end have to take the verdict of a fabric that does not halt.
+	// farewell is how long clients have to receive the verdict of a fabric whose engine does not stop.
 	farewell = 200 * time.Millisecond
 )
 
-// halts waits for the engine's end. It does not come if one step does not come back, as with a congestion control that
-// loops.
+// halts waits for the engine to stop, and reports whether it did. A step may never return, for example in a
+// controller with an endless loop.
 func (f *Fabric) halts() bool {
 	for steps := f.live.Steps(); ; steps = f.live.Steps() {
 		select {
@@ -309,11 +309,11 @@ func (f *Fabric) halts() bool {
 	}
 }
 
-// abandon ends a fabric whose engine does not halt, as far as that can be: its namespaces go with the process. The
-// engine's final check is not made.
+// abandon ends a fabric whose engine does not stop, as far as possible: the namespaces end with the process. There
+// is no final check.
 func (f *Fabric) abandon() Verdict {
 	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
-	v.Reasons = []string{fmt.Sprintf("the engine did not come to a halt within %v: a congestion control that does not come back from a call does that", haltTimeout)}
+	v.Reasons = []string{fmt.Sprintf("the engine did not stop within %v: does a congestion controller's call never return?", haltTimeout)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()
 	told := make(chan struct{})

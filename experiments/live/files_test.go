@@ -216,15 +216,15 @@ func TestFilesRefused(t *testing.T) {
 	}
 	for keys, want := range map[string]string{
 		"binds: [nowhere:/tmp]":        "lab.yaml:4:26: h0: bind " + folder + "/nowhere: no such file or directory",
-		"binds: [file:/nowhere/there]": "h0: there is no file /nowhere/there to mount at: make one, or have a folder above it be private",
-		"binds: [.:/nowhere]":          "h0: there is no folder /nowhere to mount at",
-		"binds: [file:/tmp]":           "h0: /tmp is a folder, and " + folder + "/file is none",
-		"private: [FOLDER/file]":       "h0: " + folder + "/file is no folder",
-		"overlay: [/nowhere]":          "h0: /nowhere is no folder of the machine's",
+		"binds: [file:/nowhere/there]": "h0: no file /nowhere/there to mount at (create it, or make a folder above it private",
+		"binds: [.:/nowhere]":          "h0: no folder /nowhere to mount at",
+		"binds: [file:/tmp]":           "h0: /tmp is a folder, but " + folder + "/file is not",
+		"private: [FOLDER/file]":       "h0: " + folder + "/file is not a folder",
+		"overlay: [/nowhere]":          "h0: /nowhere is not a folder of this machine",
 		"image: file": "h0: " + folder +
 			"/file is no image: an image is a root folder, an archive as docker save",
 		"image: nowhere": "h0: stat " + folder +
-			"/nowhere: no such file or directory: images are files; skopeo copy docker://NAME oci:" + folder + "/nowhere",
+			"/nowhere: no such file or directory: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:" + folder + "/nowhere",
 	} {
 		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " +
 			strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
@@ -302,8 +302,8 @@ func TestImageArchive(t *testing.T) {
 	}
 	warned := strings.Join(f.Warnings(), "\n")
 	for _, want := range []string{
-		"h0, h1, h2: the image's user, web, is not taken: programs on nodes are root's",
-		`h0, h2: the image's command is not started; exec: ["mine 'a b' &"] starts it`,
+		"h0, h1, h2: the image's user, web, is ignored: programs on nodes run as root",
+		`h0, h2: the image's command does not run (to run it: exec: ["mine 'a b' &"])`,
 	} {
 		if !strings.Contains(warned, want) {
 			t.Errorf("warned of %s, not %s", warned, want)

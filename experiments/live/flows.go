@@ -19,18 +19,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowRequest is an RDMA flow to be started now.
+// FlowRequest describes an RDMA flow to start.
 type FlowRequest struct {
 	From, To string
 	Size     units.Bytes
-	CC       string // empty: the fabric's
-	QPs      int    // that it is sent by; 0: one
+	CC       string // empty means the fabric's
+	QPs      int    // number of queue pairs; 0 means one
 
-	own    *scenario.Flow // of the scenario's flows
-	number int            // its place among them
+	own    *scenario.Flow // a flow of the scenario
+	number int            // its index in the scenario
 }
 
-// Start is how long after the request the flow is to start.
+// Start returns the delay between the request and the flow's start.
 func (r *FlowRequest) Start() vtime.Time {
 	if r.own == nil {
 		return 0
@@ -38,19 +38,19 @@ func (r *FlowRequest) Start() vtime.Time {
 	return r.own.Start
 }
 
-// FlowResult is a flow that has ended.
+// FlowResult holds the results of a finished flow.
 type FlowResult struct {
 	FlowRequest
-	Sent       units.Bytes // less than its size if it was stopped
+	Sent       units.Bytes // less than the size if it was stopped
 	Began      vtime.Time  // since bring-up
 	FCT, Ideal vtime.Time
 	Rate       units.Rate // payload over FCT
 }
 
-// Slowdown is the flow's completion time over its ideal one.
+// Slowdown returns the flow's completion time over its ideal one.
 func (r *FlowResult) Slowdown() float64 { return float64(r.FCT) / float64(r.Ideal) }
 
-// Node is the node of a name.
+// Node returns the named node.
 func (f *Fabric) Node(name string) (*topologies.Node, error) {
 	if n := f.Plan.NodeByName(name); n != nil {
 		return n, nil
@@ -58,16 +58,16 @@ func (f *Fabric) Node(name string) (*topologies.Node, error) {
 	return nil, fmt.Errorf("no node %q%s", name, yamlspec.Suggest(name, f.Plan.Names()))
 }
 
-// Host is the host of a name.
+// Host returns the named host.
 func (f *Fabric) Host(name string) (*topologies.Node, error) {
 	n, err := f.Node(name)
 	if err == nil && n.Kind != topologies.Host {
-		return nil, fmt.Errorf("%s is a switch: name a host", name)
+		return nil, fmt.Errorf("%s is a switch (name a host)", name)
 	}
 	return n, err
 }
 
-// end is the host of a name, and the place of its port if the name says one: "h0.2".
+// end returns the named host, and its port if the name has one ("h0.2").
 func (f *Fabric) end(name string) (n *topologies.Node, place uint8, named bool, err error) {
 	if f.Plan.NodeByName(name) != nil {
 		n, err = f.Host(name)
@@ -80,8 +80,8 @@ func (f *Fabric) end(name string) (n *topologies.Node, place uint8, named bool, 
 	return &f.Plan.Nodes[host], place, true, nil
 }
 
-// StartFlows starts flows at one time. ended is told of each, on the engine's goroutine. With the first flows of the
-// scenario the scenario begins, faults and all.
+// StartFlows starts flows at the same time. It calls ended for each, on the engine's goroutine. The first flows of
+// the scenario also start the scenario's faults.
 func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) error {
 	flows := make([]scenario.Flow, len(requests))
 	for i, r := range requests {
@@ -101,13 +101,13 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			return err
 		}
 		if from == to {
-			return fmt.Errorf("a flow from %s to itself: name two hosts", r.From)
+			return fmt.Errorf("cannot send from %s to itself (name two hosts)", r.From)
 		}
 		if r.Size <= 0 {
-			return fmt.Errorf("a flow of %v: give a size such as 10MB", r.Size)
+			return fmt.Errorf("cannot send %v (give a size such as 10MB)", r.Size)
 		}
 		if r.QPs > 1 && f.Plan.Hash == topologies.HashHPCC {
-			return errors.New("qps: routing.hash is that of HPCC's simulator, which has one QP a flow: leave qps out")
+			return errors.New("qps: routing.hash is the hash of HPCC's simulator, which has one QP per flow (leave qps out)")
 		}
 		flows[i] = scenario.Flow{
 			Tag: scenario.DefaultTag, Source: from.ID, Destination: to.ID, Size: r.Size,
@@ -120,7 +120,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			flows[i].Named |= topologies.NamedTo
 		}
 		if len(f.Plan.PairsVia(from.ID, to.ID, nil, flows[i].Pair, flows[i].Named)) == 0 {
-			return fmt.Errorf("no switches join %s and %s: name interfaces of one plane", r.From, r.To)
+			return fmt.Errorf("no switches connect %s and %s (name interfaces of one plane)", r.From, r.To)
 		}
 	}
 	return f.Do(func(e *engine.Engine) error {
@@ -138,7 +138,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 				part := *own
 				part.Size = size
 				salt := salts(k)
-				if f.Plan.Hash == topologies.HashHPCC { // which counts
+				if f.Plan.Hash == topologies.HashHPCC { // HPCC's hash counts flows
 					salt = uint64(e.AddedFlows())
 				}
 				config, err := f.Made.Flow(&part, r.CC, salt)
@@ -184,9 +184,9 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 	})
 }
 
-// saltsOf returns where the search for the UDP source port of each of a flow's QPs begins, and chooses the interfaces
-// of the flow's ends. A flow of the scenario has those of a run, however often it is started. Other flows have those of
-// a scenario that lists them in the order of their starts.
+// saltsOf returns the salts that determine the UDP source ports of a flow's QPs, and chooses the interfaces at both
+// ends. A flow of the scenario has the same as in a run, however often it starts. Other flows have those of a
+// scenario that lists them in the order of their starts.
 func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint64 {
 	if r.own != nil {
 		return func(qp int) uint64 { return f.salts(r.number, qp) }
@@ -195,8 +195,8 @@ func (f *Fabric) saltsOf(r *FlowRequest, flow *scenario.Flow) func(qp int) uint6
 	return f.listing.Salts(flow)
 }
 
-// StopFlows ends flows with the next packet of each: those of some numbers, which Snapshot has, or without any all that
-// have not ended. It is how many they are, QPs of one flow counted each. Those of programs are left alone.
+// StopFlows ends flows after their current packet: those with the given numbers (see Snapshot), or all unfinished
+// ones. It returns their number, counting each QP of a flow. It does not end flows of programs.
 func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
 	err = f.Do(func(e *engine.Engine) error {
 		flows := e.Flows()
@@ -209,10 +209,10 @@ func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
 		for _, n := range numbers {
 			at := slices.IndexFunc(those, func(id int) bool { return flows[id].Number == n })
 			if at < 0 {
-				return fmt.Errorf("no flow %d that has not ended: top has the flows with their numbers", n)
+				return fmt.Errorf("no unfinished flow %d (top lists the flows with their numbers)", n)
 			}
 			if flows[those[at]].Pair != nil {
-				return fmt.Errorf("flow %d is a queue pair of a program's: end the program", n)
+				return fmt.Errorf("flow %d is a queue pair of a program (end the program)", n)
 			}
 		}
 		for _, id := range those {
@@ -224,14 +224,14 @@ func (f *Fabric) StopFlows(numbers []int) (stopped int, err error) {
 	return stopped, err
 }
 
-// Incast has n hosts send to one at the same time, those first that follow it in the order of hosts.
+// Incast returns requests for n hosts to send to one host at the same time: the hosts after it, in order.
 func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRequest, error) {
 	receiver, _, _, err := f.end(to)
 	if err != nil {
 		return nil, err
 	}
 	if most := len(f.Plan.Hosts) - 1; n < 1 || n > most {
-		return nil, fmt.Errorf("incast of %d: there are 1..%d other hosts", n, most)
+		return nil, fmt.Errorf("incast: %d senders requested, but expected 1 to %d, the number of other hosts", n, most)
 	}
 	var requests []FlowRequest
 	for i := range n {
@@ -241,8 +241,8 @@ func (f *Fabric) Incast(n int, to string, size units.Bytes, cc string) ([]FlowRe
 	return requests, nil
 }
 
-// ScenarioFlows are the flows of the scenario that the fabric was made from, of the given tag or all; each starts as
-// long after the others as there.
+// ScenarioFlows returns the flows of the fabric's scenario, all or those with a tag. Each starts with the same delay
+// as in the scenario.
 func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	var requests []FlowRequest
 	var tags []string
@@ -261,20 +261,20 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	}
 	for _, r := range requests {
 		if r.own.Waits() {
-			return nil, fmt.Errorf("the flows of %s wait for each other, which a live fabric has not got: run the scenario by pausenet run, or name the tag of other flows", r.own.Tag)
+			return nil, fmt.Errorf("the flows of %s depend on each other, which a live fabric does not support (use pausenet run, or the tag of other flows)", r.own.Tag)
 		}
 	}
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("the fabric was brought up from a topology, which has no flows: bring a scenario up, or use flow and incast")
+		return nil, errors.New("the fabric was brought up from a topology, which has no flows (bring up a scenario, or use flow and incast)")
 	case len(requests) == 0:
-		return nil, fmt.Errorf("no flows are tagged %q: there are %s", tag, strings.Join(tags, ", "))
+		return nil, fmt.Errorf("no flows with the tag %q (expected %s)", tag, strings.Join(tags, ", "))
 	}
 	return requests, nil
 }
 
-// Way is the way of an open flow's packets, as routes are now: the interfaces that they leave by. Of a flow that is not
-// open there is none.
+// Way returns the current path of an open flow's packets, as the interfaces that send them; nil if the flow is not
+// open.
 func (f *Fabric) Way(number int) (ports []string, err error) {
 	return ports, f.Do(func(e *engine.Engine) error {
 		flows := e.Flows()
@@ -291,7 +291,7 @@ func (f *Fabric) Way(number int) (ports []string, err error) {
 	})
 }
 
-// idealFCT is the time that a flow of one QP takes that has its path to itself.
+// idealFCT returns the completion time of a flow with one QP that shares its path with no other.
 func idealFCT(plan *topologies.Plan, source, destination topologies.NodeID, size int64, ports paths.Ports) vtime.Time {
 	path, back := paths.Forward(plan, source, destination, ports), paths.Back(plan, source, destination, ports)
 	return measure.IdealFCT(plan, path, back, size)

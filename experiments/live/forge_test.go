@@ -109,13 +109,13 @@ func TestForgedMark(t *testing.T) {
 	}{
 		"bpf": {
 			func(f *Fabric) { t.Log(asForger(t, f, "h1")) },
-			"a frame came out of h1-eth1 that the pipelines did not send: " + kernel.ErrForged.Error(),
+			"h1-eth1 sent a frame that the pipelines did not: " + kernel.ErrForged.Error(),
 		},
 		"tc": {func(f *Fabric) {
 			on(t, f, "h1", "sh", "-ec", "tc qdisc add dev lo clsact; "+
 				"tc filter add dev lo egress protocol ip u32 match u32 0 0 action mirred ingress redirect dev h1-eth1; ping -c 1 -W 1 127.0.0.1 || :")
 			on(t, f, "h0", "sh", "-c", "ping -c 1 -W 1 h2 || :") // the next that goes through the fabric
-		}, "the pipelines were given a frame that no port sent: " + kernel.ErrForged.Error()},
+		}, "the pipelines received a frame that no port sent: " + kernel.ErrForged.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := bringUpAs(t, Options{Privileged: name == "bpf"})

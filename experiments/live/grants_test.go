@@ -16,7 +16,7 @@ import (
 func TestGrantsBesideOthers(t *testing.T) {
 	for name, want := range map[string]string{
 		"dcqcn": "", "rccc": "",
-		"timely": "rccc has data packets carry a demand, and those of this fabric carry what timely needs: bring it up with --cc rccc",
+		"timely": "rccc needs data packets to carry a demand, but on this fabric they carry what timely needs (bring it up with --cc rccc)",
 	} {
 		s, err := scenario.Reading{}.Load("incast")
 		if err != nil {

@@ -18,22 +18,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many connections the metrics, or a page, have at once: of all, of those who are neither root nor the fabric's own
-// user, and of one user or one other machine of those. So nobody can take the descriptors that the fabric needs, nor
-// the places of its owner.
+// Limits on connections to the metrics or a page: in all, by users other than root and the fabric's owner, and by
+// any one of these users or other machines. They protect the fabric's descriptors and its owner's connections.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
-// guests is a listener that any user of the machine can reach, with its connections counted.
+// guests is a listener that any user of the machine can reach. It counts connections.
 type guests struct {
 	net.Listener
-	diag      *nl.NetlinkSocket // nil: users cannot be told apart
+	diag      *nl.NetlinkSocket // nil if users cannot be identified
 	mutex     sync.Mutex
 	open      map[*guest]bool
 	strangers map[string]int // by user or address
 }
 
-// Guests is a listener of a fabric's, on which other users of the machine can take no more connections than leave it
-// and its owner enough.
+// Guests returns a listener that limits connections of other users, so that enough remain for the fabric and its
+// owner.
 func Guests(l net.Listener) net.Listener { return newGuests(l) }
 
 func newGuests(l net.Listener) *guests {
@@ -42,16 +41,16 @@ func newGuests(l net.Listener) *guests {
 	return g
 }
 
-// guest is a connection that was admitted.
+// guest is an accepted connection.
 type guest struct {
 	net.Conn
-	stranger string // empty: root's or the fabric's own user's
+	stranger string // empty for root and the fabric's owner
 	guests   *guests
 	busy     bool      // a request is under way
 	idle     time.Time // since when none is
 }
 
-// State takes note of whether a request is under way on a connection of Guests; http.Server calls it as its ConnState.
+// State records whether a request is in progress on a connection of Guests. http.Server calls it as its ConnState.
 func State(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*guest)
 	if !ok {
@@ -64,7 +63,7 @@ func State(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Accept gives out the connections that are admitted, and resets the others.
+// Accept returns connections within the limits, and resets others.
 func (g *guests) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
@@ -81,8 +80,8 @@ func (g *guests) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection, unless there are too many with a request under way. The connection that has been idle for
-// longest makes room, a stranger's own only for a stranger.
+// admit accepts a connection, unless too many have a request in progress. The connection that has been idle longest
+// makes room; a connection of the owner only for another of the owner.
 func (g *guests) admit(conn net.Conn, stranger string) net.Conn {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -110,7 +109,7 @@ func (g *guests) admit(conn net.Conn, stranger string) net.Conn {
 	return c
 }
 
-// makeRoom closes the connection that has been idle for longest, of some. It returns false if none of these is idle.
+// makeRoom closes the connection selected by of that has been idle longest. It returns false if none is idle.
 func (g *guests) makeRoom(of func(c *guest) bool) bool {
 	var longest *guest
 	for c := range g.open {
@@ -126,7 +125,7 @@ func (g *guests) makeRoom(of func(c *guest) bool) bool {
 	return true
 }
 
-// leave gives the place of a connection away.
+// leave releases a connection's place.
 func (g *guests) leave(c *guest) {
 	if !g.open[c] {
 		return
@@ -139,7 +138,7 @@ func (g *guests) leave(c *guest) {
 	}
 }
 
-// Close closes the connection and gives its place away.
+// Close closes the connection and releases its place.
 func (c *guest) Close() error {
 	c.guests.mutex.Lock()
 	c.guests.leave(c)
@@ -156,8 +155,7 @@ func (g *guests) Close() error {
 	return err
 }
 
-// whose says who is at the other end: empty for root and the fabric's own user, else a user of this machine, or an
-// address.
+// whose identifies the client: empty for root and the fabric's owner, else a user of this machine, or an address.
 func (g *guests) whose(conn net.Conn) string {
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
@@ -175,8 +173,7 @@ func (g *guests) whose(conn net.Conn) string {
 	return remote.Addr().String()
 }
 
-// userOf is the user whose socket the connection from one address to another begins at, if that is on this machine;
-// sock_diag(7).
+// userOf returns the owner of the socket that a connection starts from, if it is on this machine; see sock_diag(7).
 func (g *guests) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
 	if g.diag == nil {
 		return 0, false
@@ -191,13 +188,13 @@ func (g *guests) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
 		return 0, false
 	}
 	m := messages[0]
-	if binary.NativeEndian.Uint32(m[inodeAt:]) == 0 { // no process has it any more, and its user reads as root
+	if binary.NativeEndian.Uint32(m[inodeAt:]) == 0 { // no process owns it any more, and the user is reported as root
 		return 0, false
 	}
 	return binary.NativeEndian.Uint32(m[userAt:]), true
 }
 
-// diagRequest is struct inet_diag_req_v2 for the TCP socket between two addresses.
+// diagRequest returns a struct inet_diag_req_v2 for the TCP socket between two addresses.
 type diagRequest struct{ own, peer netip.AddrPort }
 
 func (diagRequest) Len() int { return 56 }
@@ -218,10 +215,10 @@ func (r diagRequest) Serialize() []byte {
 	return b
 }
 
-// strangerKey marks the context of a stranger's requests.
+// strangerKey marks the context of requests by other users.
 type strangerKey struct{}
 
-// inContext says in the context of a connection's requests whose they are.
+// inContext adds a connection's user to the context of its requests.
 func inContext(ctx context.Context, conn net.Conn) context.Context {
 	if c, ok := conn.(*guest); ok && c.stranger != "" {
 		return context.WithValue(ctx, strangerKey{}, true)
@@ -229,7 +226,7 @@ func inContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// apart has strangers' requests dealt with by a handler of their own.
+// apart routes requests of other users to a handler of their own.
 func apart(own, strangers http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(strangerKey{}) != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// HostWords are what ChangeHost takes.
+// HostWords lists the words of ChangeHost.
 var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
 // ChangeHost changes a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=, xoff=, xon=)
@@ -33,22 +33,22 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	switch key {
 	case "receive":
 		change, err = receive(nics, words)
-	case "pfc-storm", "pause-flood": // the latter is its old name
+	case "pfc-storm", "pause-flood": // the latter is the old name
 		change, err = f.storm(name, nics, words[1:])
 	case "normal":
 		if len(words) > 1 {
-			err = fmt.Errorf("%s: normal stands alone", words[1])
+			err = fmt.Errorf("%s: cannot combine normal with other words", words[1])
 		}
 		change = func(e *engine.Engine) error {
 			return each(e, nics, func(nic int) error {
 				if err := e.SetReceiver(nic, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
-					return err // under credits there are no storms
+					return err // there are no storms under credits
 				}
 				return e.InjectPFCStorm(nic, 0, 0)
 			})
 		}
 	default:
-		err = fmt.Errorf("%q is nothing that a host can be: write receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
+		err = fmt.Errorf("unknown host state %q: expected receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 	return f.Do(change)
 }
 
-// nics are the ports of a host, or the one, that a name stands for.
+// nics returns a host's ports, or the one that a name refers to.
 func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
 	n, place, named, err := f.end(name)
 	switch {
@@ -68,7 +68,7 @@ func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
 	return n.Ports, nil
 }
 
-// each does something to NICs.
+// each calls do for each NIC.
 func each(e *engine.Engine, nics []topologies.PortID, do func(nic int) error) error {
 	for _, id := range nics {
 		if err := do(e.Plan().Ports[id].Interface); err != nil {
@@ -78,7 +78,7 @@ func each(e *engine.Engine, nics []topologies.PortID, do func(nic int) error) er
 	return nil
 }
 
-// happen has an effect happen to NICs of a host.
+// happen returns a function that applies an effect to NICs of a host.
 func happen(nics []topologies.PortID, effect settings.Effect) func(e *engine.Engine) error {
 	return func(e *engine.Engine) error {
 		_, err := runner.ApplyFault(e, &scenario.Fault{NICs: nics, Effect: effect})
@@ -86,7 +86,7 @@ func happen(nics []topologies.PortID, effect settings.Effect) func(e *engine.Eng
 	}
 }
 
-// receive reads receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
+// receive parses receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
 func receive(nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
 	if words[0] == "receive=normal" && len(words) == 1 {
 		return func(e *engine.Engine) error {
@@ -100,7 +100,7 @@ func receive(nics []topologies.PortID, words []string) (func(e *engine.Engine) e
 		key, value, _ := strings.Cut(word, "=")
 		name := "receiver." + strings.Replace(key, "receive", "rate", 1)
 		if table.Find(name) == nil {
-			return nil, fmt.Errorf("%s: a slow receiver has buffer=, xoff= and xon=", word)
+			return nil, fmt.Errorf("%s: unknown option of a slow receiver (expected buffer=, xoff= or xon=)", word)
 		}
 		if err := table.Set(name, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", word, err)
@@ -113,7 +113,7 @@ func receive(nics []topologies.PortID, words []string) (func(e *engine.Engine) e
 	return happen(nics, effect), nil
 }
 
-// storm reads on [3,4] [interval=50us], or off.
+// storm parses on [3,4] [interval=50us], or off.
 func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
 	if len(words) == 1 && words[0] == "off" {
 		return func(e *engine.Engine) error {
@@ -121,7 +121,7 @@ func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (f
 		}, nil
 	}
 	if len(words) == 0 || words[0] != "on" {
-		return nil, fmt.Errorf("write: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host,
+		return nil, fmt.Errorf("usage: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host,
 			host)
 	}
 	effect := settings.NewEffect(settings.FaultPause)

@@ -15,17 +15,16 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// insidePrefix begins the abstract name of the socket by which programs on a node reach their fabric, of which the
-// fabric's name is the rest. The socket belongs to the node's network namespace, so that there is none but the own
-// fabric's. Folder is hidden from nodes.
+// insidePrefix starts the abstract name of the socket for programs on a node; the fabric's name follows. The socket
+// belongs to the node's network namespace, so programs reach only their own fabric. Folder is hidden from nodes.
 const insidePrefix = "@pausenet/"
 
-// insideVerbs are those that programs on nodes may use: they look, and start programs with the powers of programs on
-// nodes. Privileged programs may use all.
+// insideVerbs lists the commands for programs on nodes: queries, and starting programs with their own capabilities.
+// Privileged programs may use all commands.
 var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "events", "complete"}
 
-// place returns where a node's programs run, and has them reach the fabric. In whatever shell they were started,
-// --fabric means this one.
+// place returns where a node's programs run, and connects them to the fabric: on a node, --fabric defaults to this
+// fabric.
 func (f *Fabric) place(id topologies.NodeID) (kernel.Place, error) {
 	place, err := f.nodes.Place(id)
 	if err == nil && f.server != nil {
@@ -35,7 +34,7 @@ func (f *Fabric) place(id topologies.NodeID) (kernel.Place, error) {
 	return place, err
 }
 
-// listenInside opens a node's socket, unless it is open or the fabric ends.
+// listenInside opens a node's socket, unless it is open or the fabric is ending.
 func (f *Fabric) listenInside(id topologies.NodeID) error {
 	s := f.server
 	s.mutex.Lock()
@@ -45,7 +44,7 @@ func (f *Fabric) listenInside(id topologies.NodeID) error {
 	}
 	fd, err := kernel.SocketIn(f.plane.Fabric().Namespace(id), unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("make the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
+		return fmt.Errorf("create the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
 	}
 	file := os.NewFile(uintptr(fd), insidePrefix)
 	defer file.Close()
@@ -58,7 +57,7 @@ func (f *Fabric) listenInside(id topologies.NodeID) error {
 		l, err = net.FileListener(file)
 	}
 	if err != nil {
-		return fmt.Errorf("make the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
+		return fmt.Errorf("create the socket for programs on %s: %w", f.Plan.Nodes[id].Name, err)
 	}
 	l = patientListener{l}
 	s.inside[id] = l
@@ -67,16 +66,16 @@ func (f *Fabric) listenInside(id topologies.NodeID) error {
 	return nil
 }
 
-// mayAsk refuses verbs that are not for programs on nodes; empty: it is for them.
+// mayAsk returns the reason why programs on nodes may not use a command; empty if they may.
 func (f *Fabric) mayAsk(verb string) string {
 	if f.options.Privileged || slices.Contains(insideVerbs, verb) {
 		return ""
 	}
-	return fmt.Sprintf("programs on nodes may look at their fabric and run programs on its nodes, not use %q: do that on the machine, or bring the "+
-		"fabric up with --privileged", verb)
+	return fmt.Sprintf("programs on nodes may look at their fabric and run programs on its nodes, but not use %q (use "+
+		"it on the machine, or bring the fabric up with --privileged)", verb)
 }
 
-// dialInside connects to the fabric of a name on one of whose nodes this process runs; nil: it runs on none.
+// dialInside connects to the named fabric if this process runs on one of its nodes; nil otherwise.
 func dialInside(name string) *net.UnixConn {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: insidePrefix + name, Net: "unix"})
 	if err != nil {
@@ -89,7 +88,7 @@ func dialInside(name string) *net.UnixConn {
 	return conn
 }
 
-// insideOf returns the name of the fabric on one of whose nodes this process runs; empty: it runs on none.
+// insideOf returns the name of the fabric on whose node this process runs; empty if it does not.
 func insideOf() string {
 	sockets, _ := os.ReadFile("/proc/self/net/unix")
 	for line := range strings.Lines(string(sockets)) {

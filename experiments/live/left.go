@@ -16,15 +16,15 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// LeftFile is a file that a fabric which has ended left in Folder.
+// LeftFile is a leftover file of an ended fabric in Folder.
 type LeftFile struct{ Path, What string }
 
-// Left are the files that fabrics which have ended left.
+// Left returns the leftover files of ended fabrics.
 func Left() (left []LeftFile) {
 	add := func(path, format string, args ...any) {
 		left = append(left, LeftFile{path, fmt.Sprintf(format, args...)})
 	}
-	entries, _ := os.ReadDir(Folder) // or there never was one
+	entries, _ := os.ReadDir(Folder) // the folder may not exist
 	for _, file := range entries {
 		path := filepath.Join(Folder, file.Name())
 		name, kind := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name())), filepath.Ext(file.Name())
@@ -50,14 +50,14 @@ func Left() (left []LeftFile) {
 			}
 		case kind == ".log":
 			if r := readRecord(name); r == nil || Ended(name) != nil {
-				add(path, "what the process of a fabric said as it crashed, if anything")
+				add(path, "the last output of a fabric's process before it crashed, if any")
 			}
 		}
 	}
 	return left
 }
 
-// Remove removes the file, if it is still what it was.
+// Remove removes the file, unless it has changed.
 func (l *LeftFile) Remove() error {
 	if filepath.Ext(l.Path) == ".sock" {
 		sweep(l.Path)

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// LinkWords are what Link takes.
+// LinkWords lists the words of Link.
 var LinkWords = linkWords()
 
 func linkWords() []string {
@@ -26,7 +26,7 @@ func linkWords() []string {
 	return words
 }
 
-// wireFaults are the kinds of faults of links that are there beside others, and both ways.
+// wireFaults returns the kinds of link faults that combine with others and apply to both directions.
 func wireFaults() (kinds []string) {
 	for i := range settings.Faults {
 		if f := &settings.Faults[i]; !f.OfHost && f.Kind != settings.FaultDown {
@@ -36,9 +36,9 @@ func wireFaults() (kinds []string) {
 	return kinds
 }
 
-// Link changes the links between two nodes: down, up, normal (as the topology has them), loss=1%, corrupt=1%, ber=1e-9,
-// delay=20us, rate=10Gbps; those but down and up both ways. Routes follow a link that goes down or comes up: at once,
-// or with reroute=TIME then, or with reroute=never not.
+// Link changes the links between two nodes: down, up, normal (as in the topology), loss=1%, corrupt=1%, ber=1e-9,
+// delay=20us, rate=10Gbps. All but down and up apply to both directions. When a link goes down or comes up, routes
+// change at once, after reroute=TIME, or never with reroute=never.
 func (f *Fabric) Link(a, b string, words []string) error {
 	ports, err := f.Between(a, b)
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 	}
 	var changes []func(e *engine.Engine) error
 	moves, rerouted := false, false
-	route := settings.Effect{} // of which the time counts until routes follow
+	route := settings.Effect{} // only its delay until routes change matters
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		fault := scenario.Fault{Ports: ports, Effect: settings.NewEffect(settings.FaultKind(key))}
@@ -69,7 +69,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 				return fmt.Errorf("%s: %w", word, err)
 			}
 		default:
-			return fmt.Errorf("%q is nothing that a link can be: write down, up, normal, loss=1%%, corrupt=1%%, ber=1e-9, delay=20us or rate=10Gbps", word)
+			return fmt.Errorf("unknown link state %q: expected down, up, normal, loss=1%%, corrupt=1%%, ber=1e-9, delay=20us or rate=10Gbps", word)
 		}
 		changes = append(changes, func(e *engine.Engine) error {
 			_, err := runner.ApplyFault(e, &fault)
@@ -77,7 +77,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 		})
 	}
 	if rerouted && !moves {
-		return fmt.Errorf("reroute is for links that go down or come up: link %s %s down reroute=200us", a, b)
+		return fmt.Errorf("reroute works only with down or up, as in link %s %s down reroute=200us", a, b)
 	}
 	return f.Do(func(e *engine.Engine) error {
 		if err := f.checkPower(ports, words); err != nil {
@@ -99,7 +99,7 @@ func (f *Fabric) Link(a, b string, words []string) error {
 	})
 }
 
-// normal undoes all that was done to the links of some ports.
+// normal removes all faults of the links of some ports.
 func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 	for _, port := range ports {
 		for _, end := range [2]topologies.PortID{port, f.Plan.Ports[port].Peer} {
@@ -114,14 +114,15 @@ func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 	return nil
 }
 
-// Switch takes all links of a switch down that are up, as if it had no power, or up again. Routes follow at once.
+// Switch takes all links of a switch down, as in a power failure, or those that were up before up again. Routes
+// change at once.
 func (f *Fabric) Switch(name string, start bool) error {
 	n, err := f.Node(name)
 	if err != nil {
 		return err
 	}
 	if n.Kind != topologies.Switch {
-		return fmt.Errorf("%s is a host: a switch stops and starts", name)
+		return fmt.Errorf("%s is a host: only switches stop and start", name)
 	}
 	return f.Do(func(e *engine.Engine) error {
 		down, is := f.stopped[n.ID]
@@ -129,7 +130,7 @@ func (f *Fabric) Switch(name string, start bool) error {
 		case start && !is:
 			return fmt.Errorf("%s is not stopped", name)
 		case !start && is:
-			return fmt.Errorf("%s is stopped already: switch %s start", name, name)
+			return fmt.Errorf("%s is already stopped (start it with \"switch %s start\")", name, name)
 		case start:
 			delete(f.stopped, n.ID)
 		default:
@@ -138,7 +139,7 @@ func (f *Fabric) Switch(name string, start bool) error {
 		}
 		for _, p := range down {
 			peer := f.Plan.Ports[p].Peer
-			if other, stopped := f.stopped[f.Plan.Ports[peer].Node]; start && stopped { // it has come later, and starts the link
+			if other, stopped := f.stopped[f.Plan.Ports[peer].Node]; start && stopped { // another switch started later, and brings the link up
 				f.stopped[f.Plan.Ports[peer].Node] = append(other, peer)
 				continue
 			}
@@ -150,7 +151,7 @@ func (f *Fabric) Switch(name string, start bool) error {
 	})
 }
 
-// checkPower refuses to bring links up of a switch that is stopped. It is asked between two events.
+// checkPower returns an error if a link that comes up belongs to a stopped switch. It runs between two events.
 func (f *Fabric) checkPower(ports []topologies.PortID, words []string) error {
 	if !slices.Contains(words, "up") && !slices.Contains(words, "normal") {
 		return nil
@@ -159,7 +160,7 @@ func (f *Fabric) checkPower(ports []topologies.PortID, words []string) error {
 		for _, end := range [2]topologies.PortID{p, f.Plan.Ports[p].Peer} {
 			n := &f.Plan.Nodes[f.Plan.Ports[end].Node]
 			if _, stopped := f.stopped[n.ID]; stopped {
-				return fmt.Errorf("%s is stopped: switch %s start", n.Name, n.Name)
+				return fmt.Errorf("%s is stopped (start it with \"switch %s start\")", n.Name, n.Name)
 			}
 		}
 	}

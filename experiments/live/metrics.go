@@ -18,10 +18,10 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/live"
 )
 
-// DefaultMetrics is where metrics are served unless told otherwise.
+// DefaultMetrics is the default address of metrics.
 const DefaultMetrics = "127.0.0.1:9464"
 
-// metricsServer serves Prometheus' metrics.
+// metricsServer serves Prometheus metrics.
 type metricsServer struct {
 	server   *http.Server
 	listener net.Listener
@@ -33,7 +33,7 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, &runner.EnvironmentError{Err: fmt.Errorf(
-			"serve metrics: %w: choose another address with --metrics=127.0.0.1:PORT", err)}
+			"serve metrics: %w (choose another address with --metrics=127.0.0.1:PORT)", err)}
 	}
 	handler := func(c *collector) http.Handler {
 		registry := prometheus.NewRegistry()
@@ -63,7 +63,7 @@ func (s *metricsServer) close() {
 	s.ended.Wait()
 }
 
-// MetricsAddress is where metrics are served; empty: nowhere.
+// MetricsAddress returns the address of the metrics; empty for none.
 func (f *Fabric) MetricsAddress() string {
 	if f.metrics == nil {
 		return ""
@@ -71,14 +71,13 @@ func (f *Fabric) MetricsAddress() string {
 	return f.metrics.listener.Addr().String()
 }
 
-// strangersEvery is how often the engine is looked at, at most, for scrapes of others than root and the fabric's own
-// user.
+// strangersEvery is the minimum time between snapshots for scrapes of users other than root and the fabric's owner.
 const strangersEvery = time.Second
 
-// collector makes metrics of a snapshot.
+// collector turns snapshots into metrics.
 type collector struct {
 	fabric *Fabric
-	every  time.Duration // the wall-clock time for which a snapshot is good; 0: each scrape has its own
+	every  time.Duration // wall-clock lifetime of a snapshot; 0 takes a new one for each scrape
 	mutex  sync.Mutex
 	last   *Snapshot
 	taken  time.Time
@@ -114,7 +113,7 @@ func (c *collector) snapshot() (s *Snapshot, err error) {
 	return s, err
 }
 
-// A metric's labels: fabric, and those named.
+// describe returns the description of a metric with the label fabric and the given labels.
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("pausenet_"+name, help, append([]string{"fabric"}, labels...), nil)
 }
@@ -122,16 +121,16 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 var (
 	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
 	metricBuffered = describe("ingress_buffered_bytes",
-		"Bytes in the switch, or in a slow receiver's buffer, that came in by the port.", "node", "port", "priority")
+		"Bytes in the switch, or in a slow receiver's buffer, that arrived through the port.", "node", "port", "priority")
 	oldBuffered   = describe("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
 	metricPaused  = describe("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
 	metricPausedS = describe("paused_seconds_total",
-		"Virtual time for which flow control has stopped the egress queue: PAUSE, or frames that waited for credits.", "node",
+		"Virtual time for which flow control has stopped the egress queue, by PAUSE or a lack of credits.", "node",
 		"port", "priority")
-	metricStorm = describe("storm", "1 while the PFC watchdog takes the egress queue to be in a storm.", "node", "port",
+	metricStorm = describe("storm", "1 while the PFC watchdog treats the egress queue as in a storm.", "node", "port",
 		"priority")
 	metricUp = describe("link_up", "1 while the port's link is up.", "node", "port")
-	metricTx = describe("transmitted_bytes_total", "Bytes of frames that the port has begun to send, without FCS.",
+	metricTx = describe("transmitted_bytes_total", "Bytes of frames that the port has started to send, without FCS.",
 		"node", "port")
 	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
 	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port",
@@ -140,7 +139,7 @@ var (
 		"port", "priority")
 	metricUE = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
 		"priority")
-	metricCNMs  = describe("cnms_sent_total", "Congestion notification messages that the switch has built for bursts in the egress queue.", "node", "port", "priority")
+	metricCNMs  = describe("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the egress queue.", "node", "port", "priority")
 	metricDrops = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
 		"cause")
 	metricHostDrop = describe("host_dropped_frames_total",
@@ -150,26 +149,26 @@ var (
 	metricCNMsRx = describe("cnms_received_total", "Congestion notification messages that the host has received.",
 		"node")
 	metricRate = describe("flow_rate_bytes_per_second",
-		"Rate that congestion control gives an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
+		"Rate that congestion control allows an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
 		"destination")
 	metricRTT      = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
-	metricFlows    = describe("open_flows", "RDMA flows that have not ended.")
-	metricEnded    = describe("ended_flows_total", "RDMA flows that have ended.")
-	metricEndedB   = describe("ended_flows_bytes_total", "Payload of the RDMA flows that have ended.")
-	metricSlowness = describe("flow_slowdown_ratio", "Completion time over the ideal one, of the RDMA flows that have ended.")
+	metricFlows    = describe("open_flows", "RDMA flows that have not finished.")
+	metricEnded    = describe("ended_flows_total", "RDMA flows that have finished.")
+	metricEndedB   = describe("ended_flows_bytes_total", "Payload of finished RDMA flows.")
+	metricSlowness = describe("flow_slowdown_ratio", "Completion time over the ideal one, of finished RDMA flows.")
 	metricDeadlock = describe("deadlock", "1 while the fabric is in a deadlock.")
 	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
 	metricSlowdown = describe("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
 	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
 	metricFrames   = describe("program_frame_lateness_seconds",
-		"How long after a program's frame came to its host's port the engine took it, in wall-clock time.")
+		"Wall-clock time from a frame's arrival at its host's port, from a program, until the engine processed it.")
 	metricStalled = describe("stalled_seconds_total",
-		"Wall-clock time for which virtual time stood still, as the machine could not follow.")
+		"Wall-clock time for which virtual time stood still because the machine could not keep up.")
 	oldStalled = describe("held_seconds_total", "The old name of stalled_seconds_total.")
-	metricTook = describe("snapshot_seconds", "For how long, in wall-clock time, the engine stood still to be looked at for this scrape.")
+	metricTook = describe("snapshot_seconds", "Wall-clock time for which the engine stopped to collect this scrape.")
 )
 
-// metrics gives a snapshot out as metrics.
+// metrics sends a snapshot's metrics to out.
 func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
 	emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, value, append([]string{s.Fabric}, labels...)...)

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Owner is who brought a fabric up, as far as it shows. All that have a fabric are root.
+// Owner identifies the person who brought a fabric up, as far as possible, since all fabrics belong to root.
 type Owner struct {
-	UID      int    `json:"uid"` // of the user who logged in, before sudo
+	UID      int    `json:"uid"` // the user who logged in, before sudo
 	User     string `json:"user"`
-	Terminal string `json:"terminal,omitempty"` // its file; empty: there was none
+	Terminal string `json:"terminal,omitempty"` // terminal device; empty without one
 }
 
-// ThisOwner is who runs this process.
+// ThisOwner returns the owner of this process.
 func ThisOwner() Owner {
 	o := Owner{UID: loginUser()}
 	o.User = strconv.Itoa(o.UID)
@@ -34,7 +34,7 @@ func ThisOwner() Owner {
 	return o
 }
 
-// loginUser is the user before sudo, or who logged in; where neither is known, this process's.
+// loginUser returns the user before sudo, or the user who logged in, or else this process's user.
 func loginUser() int {
 	if uid, err := strconv.Atoi(os.Getenv("SUDO_UID")); err == nil && os.Geteuid() == 0 {
 		return uid
@@ -47,7 +47,7 @@ func loginUser() int {
 	return os.Getuid()
 }
 
-// Is says that two are the same, as far as it shows: root may be several people, each at a terminal.
+// Is reports whether two owners are probably the same person. Several people may use root, each at a terminal.
 func (o Owner) Is(other Owner) bool {
 	if o.UID != other.UID {
 		return false
@@ -55,7 +55,7 @@ func (o Owner) Is(other Owner) bool {
 	return o.UID != 0 || o.Terminal == other.Terminal || o.Terminal == "" || other.Terminal == ""
 }
 
-// String is "bob", or "root at /dev/pts/3".
+// String returns text such as "bob", or "root at /dev/pts/3".
 func (o Owner) String() string {
 	if o.Terminal == "" {
 		return o.User

@@ -17,15 +17,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ErrInterrupted says that somebody did not want to wait any longer.
+// ErrInterrupted means that the user interrupted the wait.
 var ErrInterrupted = errors.New("interrupted")
 
-// pingTurn is how long Ping waits for an answer before it asks whether it was interrupted.
+// pingTurn is how often Ping checks for an interruption.
 const pingTurn = 100 * time.Millisecond
 
-// Ping has a host send an ICMP echo request (RFC 792) to each of others at once and says how long each answer took, of
-// virtual time; 0: none came in time. Timeout is by the fabric's clock: while the machine cannot follow, it stands
-// still. What closes interrupted, which may be nil, ends the wait with ErrInterrupted.
+// Ping sends an ICMP echo request (RFC 792) from a host to all others at once, and returns each round-trip time in
+// virtual time; 0 means no answer. timeout is in the fabric's time, which stands still while the machine cannot keep
+// up. Closing interrupted, which may be nil, ends the wait with ErrInterrupted.
 func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration,
 	interrupted <-chan struct{},
 ) ([]vtime.Time, error) {
@@ -87,7 +87,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 		}
 		n, peer, err := unix.Recvfrom(fd, buffer, 0)
 		if err != nil {
-			if over { // all that had come has been taken
+			if over { // all answers so far have been read
 				break
 			}
 			continue
@@ -106,7 +106,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 	return took, nil
 }
 
-// virtualNow is the fabric's time.
+// virtualNow returns the fabric's time.
 func (f *Fabric) virtualNow() (now vtime.Time, err error) {
 	err = f.Do(func(e *engine.Engine) error { now = e.Now(); return nil })
 	return now, err

@@ -50,7 +50,7 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 		}
 	}
 	if err := f.StartFlows([]FlowRequest{{From: "h0.1", To: "h1.2", Size: units.KB}}, nil); err == nil ||
-		!strings.Contains(err.Error(), "no switches join h0.1 and h1.2") {
+		!strings.Contains(err.Error(), "no switches connect h0.1 and h1.2") {
 		t.Errorf("%v", err)
 	}
 	if err := f.ChangeHost("h1.2", []string{"receive=1Gbps"}); err != nil {

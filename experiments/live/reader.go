@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// eventBacklog is how many events may wait for their reader.
+	// eventBacklog is the number of events that may wait for a reader.
 	eventBacklog = 1 << 13
-	// dropsEvery is the wall-clock time within which drops are added up.
+	// dropsEvery is the wall-clock interval over which drops are summed.
 	dropsEvery = time.Second
 )
 
-// reader is who reads events. What it is too slow for it misses, and is told how much that was.
+// reader receives events. If it is too slow it misses some, and learns how many.
 type reader struct {
 	events chan Event // closed at the fabric's end
-	kinds  []string   // that it wants; nil: all
+	kinds  []string   // kinds to receive; nil for all
 	missed int64
 	before map[place]int64 // drops
-	last   []Event         // what came as there was no room for it at the fabric's end; after events is closed
+	last   []Event         // events at the fabric's end that did not fit; valid after events is closed
 }
 
-// place is where frames are dropped, and why.
+// place identifies where and why frames are dropped.
 type place struct{ node, port, peer, cause string }
 
-// wants says whether the reader is told of events of a kind.
+// wants reports whether the reader receives events of a kind.
 func (r *reader) wants(kind string) bool { return r.kinds == nil || slices.Contains(r.kinds, kind) }
 
-// offer gives the reader an event.
+// offer sends the reader an event, or counts it as missed.
 func (r *reader) offer(e Event) {
 	if !r.wants(e.Kind) {
 		return
@@ -52,7 +52,7 @@ func (r *reader) offer(e Event) {
 	}
 }
 
-// missedEvent is one, with the place of the event that follows.
+// missedEvent returns an event for missed events, at the time of the next one.
 func (r *reader) missedEvent(next Event) Event {
 	return Event{
 		TimeNS: next.TimeNS, Wall: next.Wall, Kind: EventMissed, Count: r.missed,
@@ -60,7 +60,7 @@ func (r *reader) missedEvent(next Event) Event {
 	}
 }
 
-// end gives the reader the last event, whatever it has missed.
+// end sends the reader the last event, whatever it has missed.
 func (r *reader) end(e Event) {
 	if r.wants(e.Kind) {
 		if r.missed > 0 {
@@ -71,7 +71,7 @@ func (r *reader) end(e Event) {
 	close(r.events)
 }
 
-// read makes a reader of events, as they happen from now on.
+// read registers a reader for future events.
 func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
 	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[place]int64{}}
 	return r, f.Do(func(e *engine.Engine) error {
@@ -83,15 +83,15 @@ func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
 	})
 }
 
-// unread ends a reader.
+// unread removes a reader.
 func (f *Fabric) unread(r *reader) {
-	_ = f.Do(func(*engine.Engine) error { // or the fabric has ended
+	_ = f.Do(func(*engine.Engine) error { // an error means that the fabric has ended
 		f.watch.readers = slices.DeleteFunc(f.watch.readers, func(o *reader) bool { return o == r })
 		return nil
 	})
 }
 
-// drops calls with each place where frames were dropped. It runs between two events.
+// drops calls call for each place with drops. It runs between two events.
 func (f *Fabric) drops(call func(p place, frames int64)) {
 	e := f.live.Engine()
 	for i := range f.Plan.Ports {
@@ -110,7 +110,7 @@ func (f *Fabric) drops(call func(p place, frames int64)) {
 	}
 }
 
-// addUp gives a reader the drops since it was last told of them.
+// addUp sends a reader the drops since the last report.
 func (f *Fabric) addUp(r *reader) {
 	now := f.live.Engine().Now().Nanoseconds()
 	f.drops(func(p place, n int64) {
@@ -124,8 +124,8 @@ func (f *Fabric) addUp(r *reader) {
 	})
 }
 
-// Events gives out what happens from now on, of the kinds named or all, until stop is closed, the fabric ends (the
-// verdict is the last event then) or out returns an error. quiet is called when no more events wait.
+// Events passes future events of the given kinds, or of all kinds, to out. It returns when stop is closed, when the
+// fabric ends (after the verdict, the last event), or when out fails. It calls quiet when no more events wait.
 func (f *Fabric) Events(kinds []string, out func(*Event) error, quiet func() error, stop <-chan struct{}) error {
 	r, err := f.read(eventBacklog, kinds)
 	if err != nil {
@@ -159,11 +159,11 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 			}
 		case <-tick.C:
 			if r.wants(EventDrops) {
-				_ = f.Do(func(*engine.Engine) error { f.addUp(r); return nil }) // or the fabric has ended
+				_ = f.Do(func(*engine.Engine) error { f.addUp(r); return nil }) // an error means that the fabric has ended
 			}
 		case <-stop:
 			select {
-			case <-f.done: // which closes what it reads from too: the last events come first
+			case <-f.done: // it also closes the channel of events: the last events come first
 				stop = nil
 			default:
 				return nil
@@ -172,18 +172,18 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 	}
 }
 
-// Troubles are storms and deadlocks, as a prompt tells of them.
+// Troubles delivers storms and deadlocks to a prompt.
 type Troubles struct {
 	C      <-chan Event // closed at the fabric's end
 	fabric *Fabric
 	reader *reader
 }
 
-// Troubles tells of storms and deadlocks from now on.
+// Troubles returns a feed of future storms and deadlocks.
 func (f *Fabric) Troubles() (*Troubles, error) {
 	r, err := f.read(64, TroubleKinds)
 	return &Troubles{r.events, f, r}, err
 }
 
-// Close ends it.
+// Close ends the feed.
 func (t *Troubles) Close() { t.fabric.unread(t.reader) }

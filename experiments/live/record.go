@@ -23,35 +23,35 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// Record is what outlives a fabric that had no terminal: what it was and, once it has ended and nobody had asked for
-// that, why. It is a file beside its socket. What the program says as it crashes is in another, which ends in .log.
+// Record describes a detached fabric and, if it ended without a request, the reason. It is a file next to the
+// fabric's socket. The output of a crash is in another, ending in .log.
 type Record struct {
 	Schema   int    `json:"schema"` // files.Schema
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`
 	kernel.Process
-	Up time.Time `json:"up"` // when it came up
-	// Of one that has ended.
+	Up time.Time `json:"up"` // time of bring-up
+	// Only set after the fabric's end.
 	Ended   time.Time `json:"ended,omitzero"`
 	Reason  string    `json:"reason,omitempty"`
 	Verdict *Verdict  `json:"verdict,omitempty"` // nil if its process was killed
 }
 
 const (
-	// mostRecords is how many fabrics that have ended are remembered, the last ones.
+	// mostRecords limits the remembered fabrics that have ended, keeping the latest.
 	mostRecords = 64
-	// longestRecord and longestLog bound what is read of the files, in bytes.
+	// longestRecord and longestLog limit the bytes read of the files.
 	longestRecord, longestLog = 1 << 20, 1 << 16
-	// dyingTimeout is how long a process that has closed its socket has to be gone.
+	// dyingTimeout is how long a process that closed its socket may take to end.
 	dyingTimeout = 2 * time.Second
 )
 
 func recordPath(name string) string { return filepath.Join(Folder, name+".json") }
 
-// LogPath is the file that the process of a detached fabric writes to as it crashes.
+// LogPath returns the file for the output of a detached fabric's crash.
 func LogPath(name string) string { return filepath.Join(Folder, name+".log") }
 
-// remember writes the fabric's record, as it comes up.
+// remember writes the fabric's record at bring-up.
 func (f *Fabric) remember() error {
 	own, err := kernel.ThisProcess()
 	if err != nil {
@@ -59,19 +59,19 @@ func (f *Fabric) remember() error {
 	}
 	forgetOld()
 	f.record = &Record{Schema: files.Schema, Name: f.Name, Scenario: f.Made.Scenario.Name, Process: own, Up: time.Now()}
-	f.record.Forget() // the one before
+	f.record.Forget() // an earlier record of this name
 	if err := f.record.write(); err != nil {
 		return fmt.Errorf("write the fabric's record: %w", err)
 	}
 	return nil
 }
 
-// EndedBy says what ended the fabric, before Close, if that was neither itself nor another terminal: a signal.
+// EndedBy records an external reason for the fabric's end, such as a signal. Call it before Close.
 func (f *Fabric) EndedBy(what string) { f.why = what }
 
-// conclude writes into the record why the fabric has ended, or removes it if another terminal had asked for that: it is
-// told the verdict. It comes before the socket goes, and before events end: a client that finds no socket, or was
-// reading events, reads it.
+// conclude writes the reason for the fabric's end into the record, or removes the record if another terminal
+// requested the end and receives the verdict. It runs before the socket closes and events end, because clients then
+// read the record.
 func (f *Fabric) conclude(v *Verdict, err error) {
 	if f.record == nil {
 		return
@@ -84,10 +84,10 @@ func (f *Fabric) conclude(v *Verdict, err error) {
 	if err != nil {
 		f.record.Reason = err.Error()
 	}
-	_ = f.record.write() // there is nobody to tell
+	_ = f.record.write() // there is nobody to report an error to
 }
 
-// wasAsked says whether another terminal has asked for the end.
+// wasAsked reports whether another terminal has requested the end.
 func (f *Fabric) wasAsked() bool {
 	select {
 	case <-f.Asked():
@@ -97,7 +97,7 @@ func (f *Fabric) wasAsked() bool {
 	}
 }
 
-// concluded adds what failed after all was over, or removes the record of a fabric whose end was asked for meanwhile.
+// concluded adds errors after the end, or removes the record if a terminal requested the end meanwhile.
 func (f *Fabric) concluded(err error) {
 	if f.record != nil && (f.wasAsked() || err != nil && err.Error() != f.record.Reason) {
 		f.conclude(f.record.Verdict, err)
@@ -119,16 +119,16 @@ func (r *Record) Forget() {
 	_ = os.Remove(LogPath(r.Name))
 }
 
-// String says when the fabric has ended, and why.
+// String returns when and why the fabric ended.
 func (r *Record) String() string {
-	if r.Ended.IsZero() { // nobody has seen it
+	if r.Ended.IsZero() { // the time of the end is unknown
 		return fmt.Sprintf("%s, up since %s, has ended: %s", r.Name, r.Up.Format(time.DateTime), r.Reason)
 	}
 	return fmt.Sprintf("%s ended at %s, %v ago: %s", r.Name, r.Ended.Format(time.DateTime),
 		time.Since(r.Ended).Round(time.Second), r.Reason)
 }
 
-// Ended is the record of a fabric that has ended by itself; nil if there is none, or it is up.
+// Ended returns the record of a fabric that ended by itself, or nil if there is none or the fabric is up.
 func Ended(name string) *Record {
 	if !fabricName.MatchString(name) {
 		return nil
@@ -142,7 +142,7 @@ func Ended(name string) *Record {
 		if err == nil {
 			conn.Close()
 		}
-		// Without a socket it is about to be gone, or to say why.
+		// Without a socket its process is about to end, or to write the reason.
 		if !ended(err) || !r.Wait(dyingTimeout) {
 			return nil
 		}
@@ -150,14 +150,14 @@ func Ended(name string) *Record {
 			return r
 		}
 	}
-	r.Reason = fmt.Sprintf("its process, %d, was killed, as by kill -9, or by the kernel for want of memory", r.PID)
+	r.Reason = fmt.Sprintf("its process, %d, was killed, as by kill -9, or by the kernel for lack of memory", r.PID)
 	if crash, at := crashOf(name); crash != "" {
-		r.Ended, r.Reason = at, fmt.Sprintf("its process, %d, crashed: %s; the rest is in %s", r.PID, crash, LogPath(name))
+		r.Ended, r.Reason = at, fmt.Sprintf("its process, %d, crashed: %s (more in %s)", r.PID, crash, LogPath(name))
 	}
 	return r
 }
 
-// AllEnded are the records of fabrics that have ended by themselves, the last first.
+// AllEnded returns the records of fabrics that ended by themselves, latest first.
 func AllEnded() []*Record {
 	paths, _ := filepath.Glob(filepath.Join(Folder, "*.json")) // the pattern is well formed
 	var all []*Record
@@ -170,7 +170,7 @@ func AllEnded() []*Record {
 	return all
 }
 
-// last is the last time at which the fabric is known to have been up.
+// last returns the last time at which the fabric is known to have been up.
 func (r *Record) last() time.Time {
 	if r.Ended.IsZero() {
 		return r.Up
@@ -178,7 +178,7 @@ func (r *Record) last() time.Time {
 	return r.Ended
 }
 
-// readRecord is a fabric's record; nil: there is none that can be read.
+// readRecord returns a fabric's record, or nil if there is no readable one.
 func readRecord(name string) *Record {
 	file, err := os.OpenFile(recordPath(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -192,7 +192,7 @@ func readRecord(name string) *Record {
 	return r
 }
 
-// crashOf is the first line of what a process said as it crashed, and when that was.
+// crashOf returns the first line of a process's crash output, and its time.
 func crashOf(name string) (line string, at time.Time) {
 	file, err := os.OpenFile(LogPath(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -212,7 +212,7 @@ func crashOf(name string) (line string, at time.Time) {
 	return "", at
 }
 
-// forgetOld keeps the number of records within bounds.
+// forgetOld removes the oldest records beyond the limit.
 func forgetOld() {
 	all := AllEnded()
 	for _, r := range all[min(len(all), mostRecords):] {
@@ -220,14 +220,14 @@ func forgetOld() {
 	}
 }
 
-// sweep removes a socket that nobody answers, unless another process is at the fabrics' sockets just now.
+// sweep removes a socket without a process, unless another process has locked the folder.
 func sweep(path string) {
 	folder, err := os.Open(Folder)
 	if err != nil {
 		return
 	}
 	defer folder.Close()
-	// The process that makes a socket has the lock; for a moment nobody answers.
+	// The process that creates a socket holds the lock; until then nobody answers.
 	if unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return
 	}

@@ -63,7 +63,7 @@ func TestRecord(t *testing.T) {
 		_ = unix.Kill(f.programs.InitPID(), unix.SIGKILL)
 		<-f.Done()
 	})
-	if r == nil || r.Verdict == nil || !strings.HasPrefix(r.Reason, "the namespace init, process ") {
+	if r == nil || r.Verdict == nil || !strings.HasPrefix(r.Reason, "the fabric has ended: its namespace init, process ") {
 		t.Fatalf("after its namespace init was killed: %+v", r)
 	}
 	// Not as String has it, whose seconds go on.
@@ -122,7 +122,7 @@ func TestKilledRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Ended(name); got == nil || !strings.Contains(got.String(),
-		"crashed: panic: all is lost; the rest is in "+LogPath(name)) {
+		"crashed: panic: all is lost (more in "+LogPath(name)) {
 		t.Errorf("crashed: %v", got)
 	}
 	var left []string

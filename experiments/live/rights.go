@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendFiles sends a reply and the open files that come with it: a path below /proc could be that of another process by
-// the time it is read.
+// sendFiles sends a reply together with its open files. A path below /proc could refer to another process by the
+// time it is read.
 func sendFiles(conn net.Conn, r Reply) error {
 	if len(r.files) == 0 {
 		return send(conn, r)
@@ -30,7 +30,7 @@ func sendFiles(conn net.Conn, r Reply) error {
 	return err
 }
 
-// receiver reads from a fabric's socket. files are those that came with what was read.
+// receiver reads from a fabric's socket. files holds the files received with the data.
 type receiver struct {
 	conn  *net.UnixConn
 	files []*os.File
@@ -40,7 +40,7 @@ type receiver struct {
 func (r *receiver) Read(p []byte) (int, error) {
 	n, control, _, _, err := r.conn.ReadMsgUnix(p, r.space[:])
 	if errors.Is(err, io.EOF) {
-		return 0, io.EOF // as io.Copy knows it
+		return 0, io.EOF // for io.Copy
 	}
 	if err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func (r *receiver) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take gives the files that came.
+// take returns and clears the received files.
 func (r *receiver) take() []*os.File {
 	files := r.files
 	r.files = nil

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Run runs a command on a node until it ends. It dies with this process.
+// Run runs a command on a node until it ends. The command dies with this process.
 func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	n, err := f.Node(node)
 	if err != nil {
@@ -31,9 +31,9 @@ func (f *Fabric) Run(node string, cmd *exec.Cmd) error {
 	return kernel.RunIn(place, cmd, nil)
 }
 
-// serveProgram runs a program on a node for somebody who may not enter the node's namespaces, another of the fabric's
-// nodes' programs. It has the powers of those, privileged or not, and standard files that come with a message of their
-// own. Each byte that follows is a signal for it; it is killed when the other end closes.
+// serveProgram runs a program on a node for a client that may not enter the node's namespaces: a program on a node.
+// The program has the same capabilities as other programs on nodes, and standard files from a separate message. Each
+// following byte is a signal for it. It is killed when the client closes.
 func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	if send(c, first) != nil {
 		return
@@ -47,7 +47,7 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	cmd := exec.Command(r.Command[0], r.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 	cmd.Env = append([]string{}, r.Environment...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the fabric's terminal is none of its
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must not use the fabric's terminal
 	n, err := f.Node(r.Node)
 	var place kernel.Place
 	if err == nil {
@@ -57,7 +57,7 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 		place.Privileged, place.From = false, r.Folder
 		verbs.Prepare(cmd, &place, cmd.Stderr)
 		err = kernel.RunIn(place, cmd, func() {
-			closeFiles(files) // who reads what it writes sees its end as it ends
+			closeFiles(files) // so that readers of its output see the end
 			go passOn(c, cmd.Process)
 		})
 	}
@@ -65,13 +65,13 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	var ended *exec.ExitError
 	if status, ok := endOf(cmd); ok && (err == nil || errors.As(err, &ended)) {
 		last.Status = uint32(status)
-	} else if err != nil { // it did not begin
+	} else if err != nil { // it did not start
 		last.Error = err.Error()
 	}
 	_ = send(c, last)
 }
 
-// standardFiles are the files that come with the next message.
+// standardFiles receives the files of the next message.
 func standardFiles(c *connection) []*os.File {
 	var one [1]byte
 	from := &receiver{conn: c.UnixConn}
@@ -81,8 +81,8 @@ func standardFiles(c *connection) []*os.File {
 	return from.take()
 }
 
-// passOn sends a process the signals that come, a byte each, those of a terminal's keys to its group, and kills it when
-// no more can come.
+// passOn sends a process the signals that it reads, one per byte; signals of a terminal's keys go to its process
+// group. At the end of input it kills the process.
 func passOn(from io.Reader, p *os.Process) {
 	for {
 		var one [1]byte
@@ -99,7 +99,7 @@ func passOn(from io.Reader, p *os.Process) {
 	}
 }
 
-// endOf is how a command ended; false if it had not begun.
+// endOf returns how a command ended; ok is false if it did not start.
 func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
 	if cmd.ProcessState == nil {
 		return 0, false
@@ -108,7 +108,7 @@ func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
 	return status, ok
 }
 
-// serveVerbs gives programs on hosts RDMA devices.
+// serveVerbs provides RDMA devices to programs on hosts.
 func (f *Fabric) serveVerbs() error {
 	s, err := verbs.Serve(verbs.Config{
 		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority,
@@ -118,8 +118,8 @@ func (f *Fabric) serveVerbs() error {
 	return err
 }
 
-// pairFlow is how a program's queue pair on one host sends to another: as a flow of the fabric's congestion control, in
-// a priority.
+// pairFlow returns the flow of a program's queue pair: under the fabric's congestion controller, in the given
+// priority.
 func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies.Pair, salt uint64,
 	priority uint8,
 ) (engine.FlowConfig, error) {
@@ -130,7 +130,7 @@ func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies
 	return c, err
 }
 
-// libraries are the folders of libraries that programs on hosts are to find.
+// libraries returns the folders of libraries for programs on hosts.
 func libraries() []string {
 	if folder := verbs.Library(); folder != "" {
 		return []string{folder}

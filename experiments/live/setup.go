@@ -18,23 +18,23 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Setup is what a live fabric is made from: a scenario, without its flows, under one congestion control or variant.
+// Setup is a scenario, without its flows, under one congestion controller or variant: the input of BringUp.
 type Setup struct {
 	Scenario *scenario.Scenario
 	Name     string // of the congestion control or variant
 	spec     *cc.Spec
 
 	mutex   sync.Mutex
-	catalog cc.Catalog // the scenario's, and those from files that flows have come with
-	// notifying is of hosts that send CNPs though the fabric's congestion control needs none; nil: no flow has asked for
-	// it.
+	catalog cc.Catalog // the scenario's controllers, and those of flows from files
+	// notifying holds the settings of hosts that send CNPs although the fabric's controller needs none; nil until a
+	// flow needs them.
 	notifying *hostagent.Settings
-	// others are of hosts that send data in another priority than the fabric's flows, by that; nil: no program has asked
-	// for it.
+	// others holds the settings of hosts that send data in another priority than the fabric's flows, by priority;
+	// nil until a program needs them.
 	others [8]*hostagent.Settings
 }
 
-// NewSetup is a scenario, read with Reading.Setup, under the named congestion control; empty: the scenario's first.
+// NewSetup returns a scenario, read with Reading.Setup, under the named controller, or the scenario's first.
 func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 	if controller == "" {
 		controller = s.Controllers[0]
@@ -49,8 +49,8 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 	return &Setup{Scenario: own, Name: name, spec: spec, catalog: own.Catalog}, nil
 }
 
-// learn reads the congestion control that a name means, if that is a file's, relative to the working directory. It
-// takes the place of what the file was before.
+// learn reads the controller in the file that a name refers to, relative to the working directory. It replaces an
+// earlier version of the file.
 func (l *Setup) learn(name string) error {
 	if !ccfile.Is(name) {
 		return nil
@@ -65,26 +65,26 @@ func (l *Setup) learn(name string) error {
 	return err
 }
 
-// known are the congestion controls that names mean.
+// known returns the catalog of controllers.
 func (l *Setup) known() cc.Catalog {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.catalog
 }
 
-// Fabric are the options to build the fabric with.
+// Fabric returns the options for building the fabric.
 func (l *Setup) Fabric() kernel.FabricOptions {
 	return kernel.FabricOptions{Features: l.features()}
 }
 
-// features are those of a fabric whose routes anybody may change, and on whose hosts programs run.
+// features returns the features of a fabric whose routes may change, and whose hosts run programs.
 func (l *Setup) features() plane.Features {
 	features := scenario.Features(&l.Scenario.Switch, l.spec.Needs)
 	features.Reroute, features.Live = true, true
 	return features
 }
 
-// Engine is the engine's configuration but for its plane and observer.
+// Engine returns the engine's configuration, without plane and observer.
 func (l *Setup) Engine(seed uint64) engine.Config {
 	return engine.Config{
 		Plan: l.Scenario.Topology, Switches: l.Switches(), Hosts: scenario.HostSettings(l.Scenario, l.hostNeeds()),
@@ -92,7 +92,7 @@ func (l *Setup) Engine(seed uint64) engine.Config {
 	}
 }
 
-// hostNeeds are what all hosts do.
+// hostNeeds returns the needs of all hosts.
 func (l *Setup) hostNeeds() cc.SwitchNeeds {
 	hosts := l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs
@@ -100,17 +100,17 @@ func (l *Setup) hostNeeds() cc.SwitchNeeds {
 	return hosts
 }
 
-// Warnings are what is off with the fabric, or with the switches of some indexes, though it can be run.
+// Warnings returns likely mistakes in the valid settings of the fabric, or of the switches with the given indexes.
 func (l *Setup) Warnings(switches ...int) []string {
 	return l.Scenario.LiveWarnings(l.spec, switches...)
 }
 
-// Switches are the switches' settings, by index.
+// Switches returns the switches' settings, by index.
 func (l *Setup) Switches() []*switchagent.Settings {
 	return scenario.SwitchSettings(l.Scenario, l.spec.Needs)
 }
 
-// Controllers are the congestion controls that flows may have on these switches, the fabric's own first.
+// Controllers returns the controllers that flows may use on these switches, the fabric's own first.
 func (l *Setup) Controllers() []string {
 	names := []string{l.spec.Name}
 	known := l.known()
@@ -122,17 +122,17 @@ func (l *Setup) Controllers() []string {
 	return names
 }
 
-// suits says whether a controller can work on switches that are as another needs them.
+// suits reports whether a controller with some needs can work on switches configured for another's.
 func suits(needs, are cc.SwitchNeeds) bool {
 	return (!needs.ECN || are.ECN) && needs.ECNStep == are.ECNStep && (!needs.CNM || are.CNM) && (!needs.INT || are.INT) &&
 		needs.TCD == are.TCD && needs.PCN == are.PCN && (!needs.Grants || carriesDemands(are))
 }
 
-// carriesDemands says whether data packets have room for a demand: they carry neither telemetry nor a timestamp.
+// carriesDemands reports whether data packets have room for a demand: they carry neither telemetry nor a timestamp.
 func carriesDemands(n cc.SwitchNeeds) bool { return !n.INT && !n.Timestamps }
 
-// hostsOf are the settings of the hosts of flows under a congestion control that needs CNPs where the fabric's own does
-// not; nil: those of all hosts.
+// hostsOf returns the settings of hosts with flows under a controller that needs CNPs, if the fabric's own does not;
+// otherwise nil.
 func (l *Setup) hostsOf(spec *cc.Spec) *hostagent.Settings {
 	if !spec.Needs.CNP || l.spec.Needs.CNP || l.spec.Needs.PCN {
 		return nil
@@ -147,7 +147,7 @@ func (l *Setup) hostsOf(spec *cc.Spec) *hostagent.Settings {
 	return l.notifying
 }
 
-// hostsIn are the settings of the hosts of queue pairs that send in another priority.
+// hostsIn returns the settings of hosts with queue pairs that send in another priority.
 func (l *Setup) hostsIn(priority uint8) *hostagent.Settings {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -159,7 +159,7 @@ func (l *Setup) hostsIn(priority uint8) *hostagent.Settings {
 	return l.others[priority&7]
 }
 
-// Flow is the engine's configuration of a flow. controller is empty for the fabric's.
+// Flow returns the engine's configuration of a flow. An empty controller means the fabric's.
 func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.FlowConfig, error) {
 	if err := f.LiveFits(); err != nil {
 		return engine.FlowConfig{}, err
@@ -176,9 +176,9 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 		}
 		if spec = named; spec.Name != l.spec.Name && !slices.Contains(l.Controllers(), spec.Name) {
 			if spec.Needs.Grants && !carriesDemands(l.spec.Needs) {
-				return engine.FlowConfig{}, fmt.Errorf("%s has data packets carry a demand, and those of this fabric carry what %s needs: bring it up with --cc %s", spec.Name, l.spec.Name, spec.Name)
+				return engine.FlowConfig{}, fmt.Errorf("%s needs data packets to carry a demand, but on this fabric they carry what %s needs (bring it up with --cc %s)", spec.Name, l.spec.Name, spec.Name)
 			}
-			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v): bring it up with --cc %s",
+			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v) (bring it up with --cc %s)",
 				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
 		}
 	}

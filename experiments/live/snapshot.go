@@ -12,11 +12,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostFlows is how many open flows a snapshot has, the oldest first.
+// mostFlows limits the open flows of a snapshot. It keeps the oldest.
 const mostFlows = 1000
 
-// Snapshot is a live fabric at one moment between two events. Counters are since bring-up, times virtual unless they
-// say otherwise.
+// Snapshot represents a live fabric between two events. Counters start at bring-up; times are virtual unless noted.
 type Snapshot struct {
 	Fabric    string         `json:"fabric"`
 	Clock     Clock          `json:"clock"`
@@ -28,13 +27,13 @@ type Snapshot struct {
 	Flows     []FlowSnapshot `json:"flows"` // open ones, 1000 at most
 	OpenFlows int            `json:"open_flows"`
 	Ended     EndedFlows     `json:"ended_flows"`
-	// Deadlock is the cycle of queues that the fabric is in, if it is in one.
+	// Deadlock describes the cycle of queues if the fabric is in a deadlock, and is empty otherwise.
 	Deadlock string `json:"deadlock,omitempty"`
-	// TookNS is for how long, in wall-clock time, the engine did nothing else.
+	// TookNS is the wall-clock time for which the engine stopped for the snapshot.
 	TookNS int64 `json:"took_ns"`
 }
 
-// PortSnapshot is one port.
+// PortSnapshot represents one port.
 type PortSnapshot struct {
 	Node    string `json:"node"`
 	Port    string `json:"port"` // the interface's name
@@ -43,52 +42,52 @@ type PortSnapshot struct {
 	RateBPS int64  `json:"rate_bps"`
 	TxBytes int64  `json:"tx_bytes"`
 	BusyNS  int64  `json:"busy_ns"` // sending
-	// PFC frames of all priorities.
+	// PFC frames, summed over priorities.
 	PausesSent      uint64 `json:"pauses_sent"`
 	PausesReceived  uint64 `json:"pauses_received"`
 	ResumesSent     uint64 `json:"resumes_sent"`
 	ResumesReceived uint64 `json:"resumes_received"`
-	// What the egress pipeline did.
+	// Counters of the egress pipeline.
 	ECNMarks uint64     `json:"ecn_marks"`
 	UEMarks  uint64     `json:"ue_marks"`
 	CNMs     uint64     `json:"cnms_sent"`
 	Drops    []PortDrop `json:"drops,omitempty"`
-	// priorities that are lossless, or have sent, hold or paused something
+	// priorities that are lossless, or have sent, buffered or paused something
 	Classes []ClassSnapshot `json:"classes,omitempty"`
 }
 
-// ClassSnapshot is one priority of a port.
+// ClassSnapshot represents one priority of a port.
 type ClassSnapshot struct {
 	Priority      uint8  `json:"priority"`
 	QueueBytes    uint64 `json:"queue_bytes"`    // of the egress queue
-	BufferedBytes uint64 `json:"buffered_bytes"` // in the switch, that came in by this port
-	OldBuffered   uint64 `json:"held_bytes"`     // the same under its old name
-	Paused        bool   `json:"paused"`         // by PFC, or for want of credits
+	BufferedBytes uint64 `json:"buffered_bytes"` // in the switch, received through this port
+	OldBuffered   uint64 `json:"held_bytes"`     // the same under the old name
+	Paused        bool   `json:"paused"`         // by PFC, or a lack of credits
 	PausedNS      int64  `json:"paused_ns"`      // since bring-up
 	// PAUSE frames.
 	PausesSent     uint64 `json:"pauses_sent"`
 	PausesReceived uint64 `json:"pauses_received"`
 	Storm          bool   `json:"storm,omitempty"`
-	// What the egress pipeline did. CNMs are those for bursts in the queue.
+	// Counters of the egress pipeline. CNMs counts those for bursts in the queue.
 	ECNMarks uint64 `json:"ecn_marks"`
 	UEMarks  uint64 `json:"ue_marks"`
 	CNMs     uint64 `json:"cnms_sent"`
 }
 
-// PortDrop counts a port's frames of one priority that were dropped for one cause.
+// PortDrop counts a port's dropped frames of one priority and cause.
 type PortDrop struct {
 	Cause    string `json:"cause"`
 	Priority uint8  `json:"priority"`
 	Frames   int64  `json:"frames"`
 }
 
-// Drop counts the frames that were dropped for one cause.
+// Drop counts dropped frames of one cause.
 type Drop struct {
 	Cause  string `json:"cause"`
 	Frames int64  `json:"frames"`
 }
 
-// HostSnapshot is a host's NIC.
+// HostSnapshot represents a host's NIC.
 type HostSnapshot struct {
 	Node         string `json:"node"`
 	CNPsSent     int64  `json:"cnps_sent"`
@@ -97,7 +96,7 @@ type HostSnapshot struct {
 	Drops        []Drop `json:"drops,omitempty"` // of programs' frames, before they left
 }
 
-// FlowSnapshot is an RDMA flow that has not ended.
+// FlowSnapshot represents an unfinished RDMA flow.
 type FlowSnapshot struct {
 	Flow           int     `json:"flow"`
 	From           string  `json:"from"`
@@ -106,19 +105,19 @@ type FlowSnapshot struct {
 	StartNS        int64   `json:"start_ns"`
 	DeliveredBytes int64   `json:"delivered_bytes"`
 	RateBPS        float64 `json:"rate_bps"` // the congestion control's
-	RTTNS          int64   `json:"rtt_ns"`   // the last measured; 0: none yet
-	// QueuePair is the number of the program's queue pair that it is of; 0: it is a flow.
+	RTTNS          int64   `json:"rtt_ns"`   // the last measurement; 0 if none
+	// QueuePair is the number of the flow's queue pair if a program owns it; otherwise 0.
 	QueuePair uint32 `json:"queue_pair,omitempty"`
 	State     string `json:"state,omitempty"` // of that
 }
 
-// Snapshot looks at the fabric.
+// Snapshot takes a snapshot of the fabric.
 func (f *Fabric) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{
 		Fabric: f.Name, Ports: make([]PortSnapshot, len(f.Plan.Ports)), Hosts: make([]HostSnapshot, len(f.Plan.Hosts)),
 		Flows: []FlowSnapshot{},
 	}
-	// The engine stands still within Do. What is known is written before, and with it the memory is there.
+	// The engine is stopped during Do. So static fields are filled before, which also allocates the memory.
 	for i := range s.Ports {
 		p := &f.Plan.Ports[i]
 		s.Ports[i] = PortSnapshot{Node: f.Plan.Nodes[p.Node].Name, Port: p.Name, Peer: f.Plan.PeerNode(p.ID).Name}
@@ -149,7 +148,7 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 	})
 }
 
-// snapshotPort looks at a port. Its classes go to the end of classes.
+// snapshotPort fills in a port, and appends its priorities to classes.
 func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes []ClassSnapshot) []ClassSnapshot {
 	p := &f.Plan.Ports[id]
 	node := &f.Plan.Nodes[p.Node]
@@ -194,7 +193,7 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 	return classes
 }
 
-// refusals and reasons name what the traffic manager did not take, and why the pipelines ended a frame.
+// refusals and reasons name the causes of the traffic manager's drops, and of frames that the pipelines dropped.
 var (
 	refusals = [switchagent.Drops]string{"headroom", "shared_buffer", "lossy_queue", "", "lossy_threshold", "lossy_buffer"}
 	reasons  = [ebpf.Reasons]string{
@@ -203,7 +202,7 @@ var (
 	}
 )
 
-// classDrops are those of portDrops, by priority too.
+// classDrops returns the drops of portDrops by priority.
 func classDrops(e *engine.Engine, id int) (drops []PortDrop) {
 	if !e.Counted(id) {
 		return nil
@@ -228,8 +227,7 @@ func classDrops(e *engine.Engine, id int) (drops []PortDrop) {
 	return drops
 }
 
-// portDrops are a port's drops, each frame once: what faults cost, what the traffic manager did not take, what the
-// pipelines ended.
+// portDrops returns a port's drops, counting each frame once: by faults, by the traffic manager, by the pipelines.
 func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	add := func(cause string, frames int64) {
 		if frames > 0 {
@@ -260,7 +258,7 @@ func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	return drops
 }
 
-// snapshotHost takes a host's counts: of all its ports together.
+// snapshotHost fills in a host's counters, summed over its ports.
 func snapshotHost(e *engine.Engine, s *HostSnapshot, host *topologies.Node) {
 	o := hostStack(e, host)
 	*s = HostSnapshot{Node: host.Name}
@@ -278,7 +276,7 @@ func snapshotHost(e *engine.Engine, s *HostSnapshot, host *topologies.Node) {
 	}
 }
 
-// hostStack is what became of the frames of a host's programs, by all its ports together.
+// hostStack returns the counters of frames of a host's programs, summed over its ports.
 func hostStack(e *engine.Engine, host *topologies.Node) (sum engine.HostStackCounts) {
 	for _, id := range host.Ports {
 		sum.Add(e.HostStack(e.Plan().Ports[id].Interface))
@@ -304,5 +302,5 @@ func (f *Fabric) snapshotFlows(e *engine.Engine, s *Snapshot) {
 	}
 }
 
-// virtualNS is a number of nanoseconds as virtual time.
+// virtualNS returns a number of nanoseconds as virtual time.
 func virtualNS(ns int64) vtime.Time { return vtime.Time(ns) * vtime.Nanosecond }

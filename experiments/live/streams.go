@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// closed is closed when the other end has closed its side.
+// closed returns a channel that is closed when the client closes its side.
 func closed(conn net.Conn) <-chan struct{} {
 	stop := make(chan struct{})
 	go func() {
@@ -20,11 +20,10 @@ func closed(conn net.Conn) <-chan struct{} {
 	return stop
 }
 
-// beatEvery is how often a stream in which nothing happens says that it is there: who reads it gives up after
-// answerTimeout.
+// beatEvery is the interval of keep-alives on an idle stream, because clients give up after answerTimeout.
 const beatEvery = 5 * time.Second
 
-// serveNode keeps the connection of a client that has a node's namespaces; when that ends, the client knows that the
+// serveNode keeps the connection of a client that has a node's namespaces open. Its end tells the client that the
 // fabric has ended.
 func (f *Fabric) serveNode(c *connection, _ Request, first Reply) {
 	if sendFiles(c.UnixConn, first) == nil {
@@ -32,7 +31,7 @@ func (f *Fabric) serveNode(c *connection, _ Request, first Reply) {
 	}
 }
 
-// serveEvents writes events, a line of JSON each, until the other end closes. Empty lines are beats.
+// serveEvents sends events, a line of JSON each, until the client closes. Empty lines are keep-alives.
 func (f *Fabric) serveEvents(c *connection, r Request, first Reply) {
 	stop := closed(c)
 	if send(c, first) == nil {
@@ -68,7 +67,7 @@ func (f *Fabric) write(r *reader, w io.Writer, stop <-chan struct{}) error {
 	return f.follow(r, func(e *Event) error { return lines.Encode(e) }, buffer.Flush, stop)
 }
 
-// serveLine does what a line says as the fabric's shell would. The other end closes its side to interrupt it.
+// serveLine runs a line in the fabric's shell. The client interrupts it by closing its side.
 func (f *Fabric) serveLine(c *connection, r Request, first Reply) {
 	stop := closed(c)
 	if send(c, first) == nil {
@@ -109,7 +108,7 @@ func beat(c *connection) (quiet func()) {
 	}
 }
 
-// output sends what is written to it as replies.
+// output sends its input as replies.
 type output struct{ conn net.Conn }
 
 func (o output) Write(p []byte) (int, error) {

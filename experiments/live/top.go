@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Top is what happened between two snapshots. Rates are of virtual time.
+// Top holds the changes between two snapshots. Rates are in virtual time.
 type Top struct {
 	now   *Snapshot
 	span  float64 // virtual seconds
@@ -38,7 +38,7 @@ type topFlow struct {
 	goodput float64 // bits a second
 }
 
-// NewTop compares a snapshot with an earlier one.
+// NewTop compares two snapshots.
 func NewTop(before, now *Snapshot) *Top {
 	t := &Top{now: now, span: seconds(max(1, now.Clock.VirtualNS-before.Clock.VirtualNS))}
 	for i := range now.Ports {
@@ -87,7 +87,7 @@ func (t *Top) port(before, now *PortSnapshot) topPort {
 	return p
 }
 
-// idle says that nothing was to be seen at the port.
+// idle reports whether the port had no activity.
 func (p *topPort) idle() bool {
 	return p.Up && p.queue+p.buffered == 0 && p.paused == "" && p.pausedShare+p.pausesTx+p.pausesRx+p.tx == 0
 }
@@ -99,7 +99,7 @@ func (t *Top) Write(w io.Writer, lines int) {
 	if name == "" {
 		name = "fabric"
 	}
-	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; events late by %v (p50), %v (p99); busy %s; %d flows open\n", name,
+	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; event latency %v (p50), %v (p99); busy %s; %d flows open\n", name,
 		virtualNS(c.VirtualNS),
 		c.slowdown(), virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)
 	lines--
@@ -155,17 +155,17 @@ func (t *Top) writeFlows(out io.Writer, flows int) {
 	}
 }
 
-// size is bytes in three or four digits.
+// size formats bytes with three or four digits.
 func size(n uint64) string {
 	return scaled(float64(n), units.Sizes)
 }
 
-// bits is a rate in three or four digits.
+// bits formats a rate with three or four digits.
 func bits(r float64) string {
 	return scaled(r, units.Rates)
 }
 
-// count is a number of things a second.
+// count formats a rate of events.
 func count(n float64) string {
 	return scaled(n, []units.Unit{
 		{Name: "", Size: 1},

@@ -47,7 +47,7 @@ func TestTop(t *testing.T) {
 		got = append(got, strings.Fields(line))
 	}
 	for i, want := range []string{
-		"lab: virtual time 3ms, slow-down 100; events late by 0s (p50), 0s (p99); busy 0.0 %; 2 flows open",
+		"lab: virtual time 3ms, slow-down 100; event latency 0s (p50), 0s (p99); busy 0.0 %; 2 flows open",
 		"DEADLOCK: a waits for b",
 		"port to queue ingress paused of time PAUSE/s out in marks/s tx use",
 		"b-eth1 y 50KB 2KB 3 25% 2K 500 3K 0bps 0%",

@@ -17,15 +17,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Verdict says whether a live fabric's numbers can be trusted: its invariants, as in any run, and whether the machine
-// followed the clock.
+// Verdict reports whether a live fabric's numbers can be trusted: its invariants, as in a run, and whether the
+// machine kept up with the clock.
 type Verdict struct {
 	Status  measure.Status `json:"status"`
 	Reasons []string       `json:"reasons"`
 	Clock   Clock          `json:"clock"`
 }
 
-// Clock is how the machine followed.
+// Clock holds measurements of how well the machine kept up.
 type Clock struct {
 	Slowdown      float64 `json:"slowdown"`
 	FirstSlowdown float64 `json:"slowdown_at_start"`
@@ -33,15 +33,14 @@ type Clock struct {
 	WallSeconds   float64 `json:"wall_seconds"`
 	LatenessP50NS int64   `json:"lateness_p50_ns"` // of events, in virtual time
 	LatenessP99NS int64   `json:"lateness_p99_ns"`
-	// Of programs' frames: how many, and how long after one came to its host's port the engine took it, in wall-clock
-	// time.
+	// Frames of programs, and their wall-clock latency from the host's port to the engine.
 	Frames             int64   `json:"program_frames"`
 	FrameLatenessP50NS int64   `json:"frame_lateness_p50_wall_ns"`
 	FrameLatenessP99NS int64   `json:"frame_lateness_p99_wall_ns"`
 	FrameLatenessMaxNS int64   `json:"frame_lateness_max_wall_ns"`
-	Busy               float64 `json:"busy"` // 0 to 1: of one processor, in all
+	Busy               float64 `json:"busy"` // 0 to 1, of one processor, over the whole time
 	StalledSeconds     float64 `json:"stalled_seconds"`
-	OldStalled         float64 `json:"held_seconds"` // the same under its old name
+	OldStalled         float64 `json:"held_seconds"` // the same under the old name
 }
 
 func clockOf(s live.Status) Clock {
@@ -54,7 +53,7 @@ func clockOf(s live.Status) Clock {
 	}
 }
 
-// verdict makes the final check. The engine has ended.
+// verdict makes the final check, after the engine has ended.
 func (f *Fabric) verdict() Verdict {
 	s := f.live.Status()
 	v := Verdict{Status: measure.Pass, Reasons: []string{}, Clock: clockOf(s)}
@@ -68,7 +67,7 @@ func (f *Fabric) verdict() Verdict {
 		worse(measure.Fail, "%v", broken)
 	}
 	if d := f.live.Engine().Deadlocked(); d != nil {
-		worse(measure.Fail, "deadlock since %v: %s: flow control holds each until the next has sent, for ever", d.Since,
+		worse(measure.Fail, "deadlock since %v: %s: flow control makes each wait for the next, forever", d.Since,
 			f.live.Engine().DescribeCycle(d))
 	}
 	v.undisturbed(f.Plan, f.plane.Disturbed())
@@ -76,23 +75,23 @@ func (f *Fabric) verdict() Verdict {
 	return v
 }
 
-// mostDisturbed is how many interfaces a verdict names.
+// mostDisturbed limits the interfaces that a verdict names.
 const mostDisturbed = 5
 
-// undisturbed judges what was done to interfaces: what is sent into one that is down or gone is lost, and no invariant
-// is broken by it.
+// undisturbed adds warnings for changes of interfaces: frames sent into one that is down or deleted are lost,
+// without breaking an invariant.
 func (v *Verdict) undisturbed(plan *topologies.Plan, all []kernel.Disturbance) {
 	for _, d := range all[:min(len(all), mostDisturbed)] {
 		port := &plan.Ports[d.Port]
-		v.worse(measure.Warn, "the interface %s of %s %s: somebody, or a program there, has done that; what was sent through it meanwhile is lost",
+		v.worse(measure.Warn, "the interface %s of %s %s: a person or a program on the node did that; frames sent through it meanwhile are lost",
 			port.Name, plan.Nodes[port.Node].Name, d.What)
 	}
 	if more := len(all) - mostDisturbed; more > 0 {
-		v.worse(measure.Warn, "and so were %d more interfaces", more)
+		v.worse(measure.Warn, "and %d more interfaces", more)
 	}
 }
 
-// keepStack writes the stack of a congestion control that has panicked, and says where.
+// keepStack writes the stack of a panic in a controller to a file, and returns its name.
 func keepStack(stack []byte) (file string) {
 	to, err := os.CreateTemp("", "pausenet-panic-*.txt") // mode 600
 	if err != nil {
@@ -112,10 +111,9 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 	}
 }
 
-// followed judges how the machine followed the clock, by the shortest round trip there is: what came later than that
-// was not where a program that measures round trips, or answers them, had to find it. A slow-down that it names is not
-// below the one that fits this machine by what a pass takes here: the fabric had less to do than it was meant for, or
-// fell back so far that its lateness says little.
+// followed judges whether the machine kept up with the clock, relative to the shortest round trip: later frames
+// distort the round trips that programs measure. A suggested slow-down is never below fitting, the one for this
+// machine's pass cost, because the fabric may have had little to do, or been too late to judge.
 func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) string { return vtime.WallText(d.Round(10 * time.Microsecond)) }
 	virtual := func(d time.Duration) vtime.Time {
@@ -126,34 +124,36 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 		return max(fitting, live.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
 	if s.Stalled > 0 {
-		v.worse(measure.Fail, "the machine could not follow: virtual time stood still for %v; --slowdown %g would fit",
+		v.worse(measure.Fail, "the machine could not keep up: virtual time stood still for %v (try --slowdown %g)",
 			s.Stalled.Round(time.Millisecond), live.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
 	case s.FrameMax > live.MostLate:
-		v.worse(measure.Fail, "a frame that a program sent was taken %v late, and 1 %% of the %d more than %v: programs' own timers run out within that (TCP's from %v)",
+		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d more than %v: programs' own timers expire within that time (TCP's from %v)",
 			wall(s.FrameMax), s.Frames, wall(s.FrameP99), live.MostLate)
 	case virtual(s.FrameP50) > base:
-		v.worse(measure.Fail, "half of the %d frames that programs sent were taken more than %v late, %v of virtual time, where a round trip between two hosts of a "+
-			"switch takes %v: what programs measured is this machine's; --slowdown %g would fit", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
+		v.worse(measure.Fail, "half of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
+			"but a round trip between two hosts of a switch takes %v: programs measured this machine, not "+
+			"the fabric (try --slowdown %g)", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
 	case s.Frames > 0 && s.LatenessP50 > base && s.Stalled == 0:
-		v.worse(measure.Fail, "half of the events came more than %v late, where a round trip between two hosts of a switch takes %v: what programs measured is this "+
-			"machine's; --slowdown %g would fit", s.LatenessP50, base, fits(s.LatenessP50))
+		v.worse(measure.Fail, "half of the events were more than %v late, but a round trip between two hosts of a switch "+
+			"takes %v: programs measured this machine, not the fabric (try --slowdown %g)", s.LatenessP50, base, fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
-		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were taken more than %v late, %v of virtual time, and one by %v, where a round trip between two "+
-			"hosts of a switch takes %v: times that programs measured are off by that; --slowdown %g would fit", s.Frames,
+		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
+			"and one by %v, but a round trip between two hosts of a switch takes %v: times that programs "+
+			"measured are off by that (try --slowdown %g)", s.Frames,
 			wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
 	case s.LatenessP99 > base && s.Stalled == 0:
-		v.worse(measure.Warn, "1 %% of the events came later than a round trip between two hosts of a switch (%v): times that programs measured are off by that; --slowdown %g would fit",
+		v.worse(measure.Warn, "1 %% of the events were later than a round trip between two hosts of a switch (%v): times that programs measured are off by that (try --slowdown %g)",
 			base, fits(s.LatenessP99))
 	}
 	if s.Lost > 0 {
-		v.worse(measure.Warn, "programs sent %d frames faster than the engine could take them; they were dropped before they reached their NIC", s.Lost)
+		v.worse(measure.Warn, "programs sent %d frames faster than the engine could process them; they were dropped before the NIC", s.Lost)
 	}
 }
 
-// shortestRTT is the least round trip of a small frame between a host and its switch's other end, twice.
+// shortestRTT returns twice the shortest round trip of a small frame between a host and the far end of its switch.
 func shortestRTT(plan *topologies.Plan) vtime.Time {
 	least := vtime.Never
 	for _, id := range plan.Interfaces {
@@ -173,7 +173,7 @@ func (v *Verdict) Write(w io.Writer) {
 	if c.WallSeconds == 0 { // nobody could look
 		return
 	}
-	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %s; events late by %v (p50), %v (p99) of virtual time; engine busy %s\n",
+	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %s; event latency %v (p50), %v (p99) of virtual time; engine busy %s\n",
 		vtime.Time(c.VirtualNS)*vtime.Nanosecond, c.WallSeconds, c.slowdown(), vtime.Time(c.LatenessP50NS)*vtime.Nanosecond,
 		vtime.Time(c.LatenessP99NS)*vtime.Nanosecond, percent(c.Busy))
 	if c.Frames > 0 {
@@ -181,7 +181,7 @@ func (v *Verdict) Write(w io.Writer) {
 	}
 }
 
-// slowdown is the slow-down as text.
+// slowdown formats the slow-down.
 func (c *Clock) slowdown() string {
 	if c.FirstSlowdown > 0 && c.FirstSlowdown < c.Slowdown {
 		return fmt.Sprintf("%g (%g at the start)", c.Slowdown, c.FirstSlowdown)
@@ -189,10 +189,10 @@ func (c *Clock) slowdown() string {
 	return fmt.Sprintf("%g", c.Slowdown)
 }
 
-// frames is how late programs' frames were, as text.
+// frames formats the latency of programs' frames.
 func (c *Clock) frames() string {
 	wall := func(ns int64) string { return vtime.WallText(time.Duration(ns).Round(time.Microsecond)) }
-	return fmt.Sprintf("programs' frames: %d, late by %v (p50), %v (p99), %v (most) of wall-clock time", c.Frames,
+	return fmt.Sprintf("programs' frames: %d; latency %v (p50), %v (p99), %v (max) of wall-clock time", c.Frames,
 		wall(c.FrameLatenessP50NS),
 		wall(c.FrameLatenessP99NS), wall(c.FrameLatenessMaxNS))
 }

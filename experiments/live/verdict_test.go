@@ -28,39 +28,39 @@ func TestFollowed(t *testing.T) {
 		"in time": {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: measure.Pass},
 		"events late": {
 			late: base + 1, want: measure.Warn,
-			says: []string{"1 % of the events came later than a round trip between two hosts of a switch (4us): times that programs measured are off by that; --slowdown 250 would fit"},
+			says: []string{"1 % of the events were later than a round trip between two hosts of a switch (4us): times that programs measured are off by that (try --slowdown 250)"},
 		},
 		"frames late": {
 			p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn,
-			says: []string{"taken more than 900us late, 4.5us of virtual time, and one by 30ms"},
+			says: []string{"processed more than 900us late, 4.5us of virtual time, and one by 30ms"},
 		},
 		"both late": {
 			late: 2 * base, p99: 2 * ms, worst: 2 * ms, want: measure.Warn,
-			says: []string{"--slowdown 500 would fit"},
+			says: []string{"try --slowdown 500"},
 		},
 		"half late": {
 			p50: 900 * us, p99: 2 * ms, worst: 9 * ms, want: measure.Fail,
-			says: []string{"half of the 1000 frames that programs sent were taken more than 900us late, 4.5us of virtual time"},
+			says: []string{"half of the 1000 frames that programs sent were processed more than 900us late, 4.5us of virtual time"},
 		},
 		"too low": {
 			late: base + 1, p50: 900 * us, p99: 2 * ms, worst: 9 * ms, fitting: 2000, want: measure.Fail,
-			says: []string{"--slowdown 2000 would fit"},
+			says: []string{"try --slowdown 2000"},
 		},
 		"events later": {
 			late: 9 * base, p50: 900 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail,
-			says: []string{"--slowdown 2000 would fit"},
+			says: []string{"try --slowdown 2000"},
 		},
 		"half of events": {
 			late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail,
-			says: []string{"half of the events came more than 8us late, where a round trip between two hosts of a switch takes 4us: what programs measured is this machine's; --slowdown 2000 would fit"},
+			says: []string{"half of the events were more than 8us late, but a round trip between two hosts of a switch takes 4us: programs measured this machine, not the fabric (try --slowdown 2000)"},
 		},
 		"one frame in all": {
 			p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: measure.Fail,
-			says: []string{"a frame that a program sent was taken 201ms late"},
+			says: []string{"a frame that a program sent was processed 201ms late"},
 		},
 		"stood still": {
 			late: 9 * base, stalled: 5 * time.Second, want: measure.Fail,
-			says: []string{"virtual time stood still for 5s; --slowdown 500 would fit"},
+			says: []string{"virtual time stood still for 5s (try --slowdown 500)"},
 		},
 		"a stall": {
 			p99: 2 * time.Second, worst: 2 * time.Second, stalled: 1800 * ms, want: measure.Fail,

@@ -14,8 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Warnings are what is off with the fabric, though it is up: with its settings, and with a slow-down that somebody
-// asked for.
+// Warnings returns likely mistakes in the fabric's settings, and in a slow-down that the user chose.
 func (f *Fabric) Warnings() []string {
 	texts := f.Made.Warnings()
 	for _, n := range f.nodes.Notes() {
@@ -30,28 +29,30 @@ func (f *Fabric) Warnings() []string {
 	return texts
 }
 
-// firstTimeout is after how long TCP sends a first segment again that nothing has answered (RFC 6298, section 2.1). It
-// goes by wall-clock time, as all programs on nodes do.
+// firstTimeout is the time after which TCP retransmits an unanswered first segment (RFC 6298, section 2.1), in
+// wall-clock time like all times of programs on nodes.
 const firstTimeout = time.Second
 
-// slowdownWarning says why a slow-down does not suit a fabric on a machine where a pass takes so long; empty: it does.
+// slowdownWarning returns why a slow-down does not suit a fabric on a machine with the given pass cost; empty if it
+// does.
 func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64) string {
 	fits := live.FittingSlowdown(plan, pass)
 	passes := live.HostLoad(plan) / slowdown
 	if processors := passes * pass.Seconds(); processors > 1 { // the engine is one goroutine
-		return fmt.Sprintf("--slowdown %g is too low for this machine: one host alone at line rate makes %.3g pipeline passes a second, "+
-			"of %v each here, which takes %.3g processors, and the fabric has one; --slowdown %g would fit for a quarter of the hosts",
+		return fmt.Sprintf("--slowdown %g is too low for this machine: one host at line rate makes %.3g pipeline passes a "+
+			"second of %v each, which needs %.3g processors, but the fabric has one (try --slowdown %g, "+
+			"enough for a quarter of the hosts)",
 			slowdown, passes, pass, processors, fits)
 	}
 	rtt, a, b := longestRTT(plan)
 	if wall := time.Duration(float64(rtt.Nanoseconds()) * slowdown); wall > firstTimeout {
-		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of wall-clock time, and TCP sends again what "+
-			"nobody answers for %v (RFC 6298); --slowdown %g would fit this machine", slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
+		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of wall-clock "+
+			"time, but TCP retransmits after %v (RFC 6298) (try --slowdown %g, enough for this machine)", slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
 	}
 	return ""
 }
 
-// longestRTT is the longest round trip of a small message between two hosts that are far from each other, by their
+// longestRTT returns the longest round trip of a small message between two distant hosts, estimated by their
 // numbers, and the hosts.
 func longestRTT(plan *topologies.Plan) (longest vtime.Time, from, to string) {
 	for i, a := range plan.Hosts {

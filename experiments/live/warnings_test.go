@@ -30,8 +30,8 @@ func TestSlowdownWarning(t *testing.T) {
 	}
 	// A host sends 1.16 million packets a second at 10 Gb/s, over 4 links, and as many answers come back.
 	for slowdown, want := range map[float64]string{
-		1: "--slowdown 1 is too low for this machine: one host alone at line rate makes 9.24e+06 pipeline passes a second, " +
-			"of 500ns each here, which takes 4.62 processors, and the fabric has one; --slowdown 20 would fit for a quarter of the hosts",
+		1: "--slowdown 1 is too low for this machine: one host at line rate makes 9.24e+06 pipeline passes a second " +
+			"of 500ns each, which needs 4.62 processors, but the fabric has one (try --slowdown 20, enough for a quarter of the hosts)",
 		5:     "",
 		10000: "",
 		1e6:   "--slowdown 1e+06 is too high for TCP: a round trip between ",

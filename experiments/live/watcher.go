@@ -11,12 +11,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// watcher is told what happens and tells those who wait for it. It runs on the engine's goroutine alone. Without a
-// reader of events nothing is made of what it is told.
+// watcher receives events from the engine and forwards them to readers. It runs only on the engine's goroutine.
+// Without a reader it does nothing.
 type watcher struct {
 	plan    *topologies.Plan
 	ends    map[int]func(now vtime.Time) // by flow
-	open    []int                        // flows that have not ended, the oldest first
+	open    []int                        // unfinished flows, oldest first
 	flows   func() []engine.Flow
 	readers []*reader
 }
@@ -25,20 +25,20 @@ func newWatcher(plan *topologies.Plan) *watcher {
 	return &watcher{plan: plan, ends: map[int]func(vtime.Time){}}
 }
 
-// flowAdded is told of a flow and whom to tell of its end.
+// flowAdded registers a flow, and a function to call at its end.
 func (w *watcher) flowAdded(flow int, ended func(now vtime.Time)) {
 	w.ends[flow] = ended
 	w.open = append(w.open, flow)
 }
 
-// flowStarted is told of a flow's start, which may be long after it was added.
+// flowStarted records a flow's start, which may be long after flowAdded.
 func (w *watcher) flowStarted(now vtime.Time, flow int) {
 	if len(w.readers) > 0 {
 		w.tell(w.flowEvent(now, EventFlowStart, flow))
 	}
 }
 
-// FlowStarted implements engine.StartObserver. It is told of queue pairs of programs alone.
+// FlowStarted implements engine.StartObserver. The engine calls it only for queue pairs of programs.
 func (w *watcher) FlowStarted(now vtime.Time, flow int) {
 	w.open = append(w.open, flow)
 	w.flowStarted(now, flow)
@@ -89,11 +89,11 @@ func (w *watcher) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	w.tell(e)
 }
 
-// slowed is told of a slow-down that was raised.
+// slowed records that the slow-down was raised.
 func (w *watcher) slowed(now vtime.Time, from, to float64, why string) {
 	if len(w.readers) > 0 {
 		e := w.eventAt(now, EventSlowdown, -1)
-		e.Detail = fmt.Sprintf("slow-down raised from %g to %g: %s", from, to, why)
+		e.Detail = fmt.Sprintf("raised the slow-down from %g to %g: %s", from, to, why)
 		w.tell(e)
 	}
 }
@@ -108,7 +108,7 @@ func (w *watcher) FaultEvent(h engine.FaultEvent) {
 	w.tell(e)
 }
 
-// wanted says whether any reader is told of events of a kind.
+// wanted reports whether any reader receives events of a kind.
 func (w *watcher) wanted(kind string) bool {
 	for _, r := range w.readers {
 		if r.wants(kind) {
@@ -124,5 +124,5 @@ func (w *watcher) tell(e Event) {
 	}
 }
 
-// percent is a share as text.
+// percent formats a share.
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -17,13 +17,13 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// mostAsked bounds a request, and mostSaid what is given back of what the fabric's shell prints.
+// mostAsked limits a request, and mostSaid the returned output of the fabric's shell.
 const mostAsked, mostSaid = 1 << 12, 1 << 16
 
-// change is something that a page may have the fabric do: a verb of its shell, which can do more.
+// change is a command of the fabric's shell that a page may use.
 type change struct {
 	name   string
-	fields []string // that it takes, all of them, but for those in brackets
+	fields []string // all of its fields; those in brackets are optional
 	line   func(of map[string]string) string
 }
 
@@ -55,14 +55,14 @@ func ccWord(of map[string]string) string {
 	return " cc=" + of["cc"]
 }
 
-// word is what a field may be: the shell takes it as one word, and as no other's.
+// word matches a field's value: a single word of the shell.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+%-]{0,99}$`)
 
-// valueWord is what a setting may be set to: {detect: 200us, restore: 500us} too.
+// valueWord matches a setting's value, such as {detect: 200us, restore: 500us}.
 var valueWord = regexp.MustCompile(`^[A-Za-z0-9\[{][A-Za-z0-9_.:,%+{}\[\] -]{0,199}$`)
 
-// lineOf is the line of the fabric's shell that does what a page has asked for. What it names has to be there: a line
-// of the shell may also be a program on a node.
+// lineOf returns the shell line for a page's action. Its node must exist, because a shell line may also run a
+// program on a node.
 func (h *head) lineOf(of map[string]string) (string, error) {
 	names := make([]string, len(changes))
 	for i := range changes {
@@ -70,7 +70,7 @@ func (h *head) lineOf(of map[string]string) (string, error) {
 	}
 	at := slices.Index(names, of["do"])
 	if at < 0 {
-		return "", fmt.Errorf("%q is nothing that a page can have done: it can %s", of["do"], strings.Join(names, ", "))
+		return "", fmt.Errorf("unknown action %q: a page can %s", of["do"], strings.Join(names, ", "))
 	}
 	c := &changes[at]
 	if slices.ContainsFunc(h.Nodes, func(n node) bool { return n.Name == c.verb() }) {
@@ -81,7 +81,7 @@ func (h *head) lineOf(of map[string]string) (string, error) {
 			continue
 		}
 		if !slices.Contains(c.fields, field) && !slices.Contains(c.fields, "["+field+"]") {
-			return "", fmt.Errorf("%s: %s does not take it, and it would have no effect", field, c.name)
+			return "", fmt.Errorf("%s: %s does not use it", field, c.name)
 		}
 		if err := h.check(c, field, value); err != nil {
 			return "", err
@@ -95,7 +95,7 @@ func (h *head) lineOf(of map[string]string) (string, error) {
 	return c.line(of), nil
 }
 
-// verb is the first word of its line.
+// verb returns the first word of its line.
 func (c *change) verb() string {
 	if c.name == "pfc-storm" {
 		return "host"
@@ -103,14 +103,14 @@ func (c *change) verb() string {
 	return c.name
 }
 
-// check checks a field's value, as far as it is not the shell that does.
+// check validates a field's value as far as the shell does not.
 func (h *head) check(c *change, field, value string) error {
 	fine := word
 	if field == "value" {
 		fine = valueWord
 	}
 	if value != "" && !fine.MatchString(value) {
-		return fmt.Errorf("%s: %q is none", field, value)
+		return fmt.Errorf("%s: invalid value %q", field, value)
 	}
 	one := func(of []string) error {
 		if slices.Contains(of, value) {
@@ -139,21 +139,21 @@ func (h *head) check(c *change, field, value string) error {
 	return nil
 }
 
-// did answers a change. One that the fabric refuses is no error of HTTP, which a browser would put into its console.
+// did is the reply to a change. A change that the fabric rejects is not an HTTP error, which a browser would log.
 type did struct {
-	Line  string `json:"line"` // as the shell would take it
+	Line  string `json:"line"` // as the shell reads it
 	Said  string `json:"said,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// serveChange has the fabric do what the page asks for.
+// serveChange runs a page's action.
 func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 	if !p.changes {
-		http.Error(w, "this page may look alone: serve it with --web=rw to change the fabric", http.StatusForbidden)
+		http.Error(w, "this page is read-only: serve it with --web=rw to change the fabric", http.StatusForbidden)
 		return
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		http.Error(w, "what is to be done is application/json", http.StatusUnsupportedMediaType)
+		http.Error(w, "expected a request of type application/json", http.StatusUnsupportedMediaType)
 		return
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAsked))
@@ -163,7 +163,7 @@ func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 	}
 	var of map[string]string
 	if err := json.Unmarshal(data, &of); err != nil {
-		http.Error(w, "not a request: an object of texts is one", http.StatusBadRequest)
+		http.Error(w, "invalid request: expected an object of strings", http.StatusBadRequest)
 		return
 	}
 	line, err := p.head.lineOf(of)
@@ -172,7 +172,7 @@ func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !p.changing.TryLock() {
-		answer(w, did{Line: line, Error: "another change is under way: try again"})
+		answer(w, did{Line: line, Error: "another change is in progress: try again"})
 		return
 	}
 	defer p.changing.Unlock()
@@ -186,10 +186,10 @@ func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 
 func answer(w http.ResponseWriter, d did) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(d) // a browser that has gone away is no mistake
+	_ = json.NewEncoder(w).Encode(d) // the browser may have gone
 }
 
-// do has the fabric's shell do a line.
+// do runs a line in the fabric's shell.
 func (p *Page) do(line string) (said string, err error) {
 	c, err := live.Dial(p.fabric)
 	if err != nil {

@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// A feed keeps the last messages, for pages that come, or come back: so many, of so many bytes.
+	// A feed keeps its last messages, for new and reconnecting pages: limits on their number and bytes.
 	mostKept      = 600
 	mostKeptBytes = 8 << 20
-	// mostReaders is how many pages may look at once.
+	// mostReaders limits the number of pages open at once.
 	mostReaders = 32
 )
 
-// feed has what pages are told. Who writes never waits for who reads: a reader that has fallen behind what is kept goes
-// on with that.
+// feed holds the messages for pages. Writers never wait for readers: a reader that has fallen behind skips messages.
 type feed struct {
-	called chan struct{} // a page has come
+	called chan struct{} // a page has connected
 
 	mutex   sync.Mutex
-	kept    [][]byte // as they are sent; the first has the number first
+	kept    [][]byte // as sent; the first has the number first
 	first   int
 	bytes   int
-	wake    chan struct{} // closed as a message comes
+	wake    chan struct{} // closed when a message arrives
 	readers int
 	over    bool
 }
@@ -35,7 +34,7 @@ func newFeed() *feed {
 	return &feed{called: make(chan struct{}, 1), first: 1, wake: make(chan struct{})}
 }
 
-// put adds a message. The value is the feed's own, so that it is always JSON.
+// put appends a message. The value is the feed's own type, so encoding cannot fail.
 func (f *feed) put(kind string, value any) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -62,7 +61,7 @@ func (f *feed) add(kind string, value any) {
 	f.wake = make(chan struct{})
 }
 
-// end adds the last message.
+// end appends the last message.
 func (f *feed) end(value any) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -72,20 +71,20 @@ func (f *feed) end(value any) {
 	}
 }
 
-// after are the messages behind one of a number, and the number of the last. wake is closed as there are more; over
-// says that there will be none.
+// after returns the messages after a number, and the number of the last. wake is closed when more arrive; over means
+// that none will.
 func (f *feed) after(number int) (messages [][]byte, last int, wake <-chan struct{}, over bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	last = f.first + len(f.kept) - 1
 	from := number + 1 - f.first
-	if from < 0 || number > last { // it is behind what is kept, or of another feed
+	if from < 0 || number > last { // it has fallen behind, or belongs to another feed
 		from = 0
 	}
 	return slices.Clone(f.kept[from:]), last, f.wake, f.over
 }
 
-// enter counts a page in, if there are not too many.
+// enter registers a page, unless there are too many.
 func (f *feed) enter() bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,14 +99,14 @@ func (f *feed) enter() bool {
 	return true
 }
 
-// leave counts it out.
+// leave unregisters a page.
 func (f *feed) leave() {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.readers--
 }
 
-// wanted says whether a page is there.
+// wanted reports whether any page is open.
 func (f *feed) wanted() bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

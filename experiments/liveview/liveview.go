@@ -1,11 +1,11 @@
 //go:build linux
 
-// Package liveview shows a live fabric in a browser: the page of package view, fed by server-sent events, and with
-// buttons where it may change the fabric. It uses the fabric's socket as other terminals do, so that it is the same in
-// the fabric's process and in another.
+// Package liveview serves a page that shows a live fabric in a browser: the page of package view, fed by server-sent
+// events, and with buttons if it may change the fabric. It connects through the fabric's socket like other
+// terminals, so it works the same in the fabric's process and in another.
 //
-// What it costs the fabric does not depend on who looks: one snapshot at a time, as top takes them, and none while no
-// page is open. Pages read what came of it from a feed, and one that is slow misses some of that.
+// Its cost to the fabric does not depend on the number of pages: it takes one snapshot at a time, as top does, and
+// none without pages. Pages read the results from a feed, and a slow page misses some.
 //
 // Off Linux the package is empty.
 package liveview
@@ -23,39 +23,39 @@ import (
 )
 
 const (
-	// lookEvery is the wall-clock time between two snapshots, at least.
+	// lookEvery is the minimum wall-clock time between two snapshots.
 	lookEvery = 250 * time.Millisecond
-	// rests is how many times as long as it took to take one nothing is asked for: a large fabric is looked at less often.
+	// rests is the pause after a snapshot, as a multiple of the time that it took, to spare large fabrics.
 	rests = 10
-	// triesEvery is how long it waits when the fabric has not answered.
+	// triesEvery is the pause after the fabric has not answered.
 	triesEvery = 2 * time.Second
 )
 
-// Page is a live fabric's page.
+// Page serves a live fabric's page.
 type Page struct {
 	fabric  string
 	changes bool
 	server  *view.Server
 	events  *live.Client
 	head    head
-	order   []int // of the page's ports in a snapshot
+	order   []int // indexes of the page's ports in a snapshot
 	feed    *feed
 
 	mutex   sync.Mutex
-	waiting []json.RawMessage // events that no message has yet
-	missed  int64             // events that were too many
-	verdict *live.Verdict     // once the fabric has ended, and said so
+	waiting []json.RawMessage // events for the next message
+	missed  int64             // events beyond the limit
+	verdict *live.Verdict     // set once the fabric has ended with a verdict
 
-	changing sync.Mutex // while one is under way
+	changing sync.Mutex // locked while a change is in progress
 }
 
-// kinds are the events that pages are told of. PAUSE is in the snapshots: each frame of it would be too many.
+// kinds lists the events for pages. PAUSE is part of the snapshots, since single frames would be too many.
 func kinds() []string {
 	return slices.DeleteFunc(slices.Clone(live.EventKinds),
 		func(kind string) bool { return kind == live.EventPause || kind == live.EventResume })
 }
 
-// Open connects to the fabric of a name, empty: the only one, and listens. changes says that the page may change the
+// Open connects to the named fabric, or to the only one, and listens. changes means that the page may change the
 // fabric.
 func Open(name string, changes bool) (*Page, error) {
 	c, err := live.Dial(name)
@@ -77,7 +77,7 @@ func (p *Page) listen() (err error) {
 	return err
 }
 
-// learn finds out what fabric it is.
+// learn queries the fabric's description.
 func (p *Page) learn() error {
 	d, err := p.events.Ask(live.Request{Verb: "inspect"})
 	if err != nil {
@@ -91,13 +91,13 @@ func (p *Page) learn() error {
 	return err
 }
 
-// Fabric is the name of the page's fabric.
+// Fabric returns the name of the page's fabric.
 func (p *Page) Fabric() string { return p.fabric }
 
-// URL is the page's address.
+// URL returns the page's address.
 func (p *Page) URL() string { return p.server.URL() }
 
-// Serve serves until the context is done, or the fabric has ended and pages have been told.
+// Serve serves until the context is done, or until pages have received the fabric's end.
 func (p *Page) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,7 +115,7 @@ func (p *Page) Serve(ctx context.Context) error {
 	return err
 }
 
-// follow reads events until the fabric has ended, or the context is done. One that does not answer may go on.
+// follow reads events until the fabric has ended, or the context is done. It retries if the fabric does not answer.
 func (p *Page) follow(ctx context.Context) {
 	for c := p.events; ; {
 		stop := context.AfterFunc(ctx, func() { _ = c.Close() })
@@ -133,17 +133,17 @@ func (p *Page) follow(ctx context.Context) {
 	}
 }
 
-// Verdict is what the fabric came to, once Serve has returned; nil: it did not say, or has not ended.
+// Verdict returns the fabric's verdict after Serve has returned; nil if there is none.
 func (p *Page) Verdict() *live.Verdict {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.verdict
 }
 
-// mostWaiting is how many events wait for the next message.
+// mostWaiting limits the events that wait for the next message.
 const mostWaiting = 400
 
-// happened takes an event.
+// happened queues an event.
 func (p *Page) happened(line []byte) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -160,7 +160,7 @@ func (p *Page) happened(line []byte) error {
 	return nil
 }
 
-// conclude tells the pages that the fabric has ended.
+// conclude sends the pages the fabric's end.
 func (p *Page) conclude() {
 	p.tell()
 	p.mutex.Lock()
@@ -172,7 +172,7 @@ func (p *Page) conclude() {
 	p.feed.end(e)
 }
 
-// tell gives the events that wait to the pages.
+// tell sends the pages the queued events.
 func (p *Page) tell() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -182,7 +182,7 @@ func (p *Page) tell() {
 	}
 }
 
-// look takes snapshots while somebody looks, until the context is done.
+// look takes snapshots while a page is open, until the context is done.
 func (p *Page) look(ctx context.Context) {
 	var c *live.Client
 	defer func() {
@@ -193,7 +193,7 @@ func (p *Page) look(ctx context.Context) {
 	var last *live.Snapshot
 	for rest := lookEvery; ; {
 		if !p.feed.wanted() {
-			if c != nil { // the fabric would close it
+			if c != nil { // the fabric would close an idle connection
 				_ = c.Close()
 			}
 			c = nil

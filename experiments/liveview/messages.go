@@ -9,8 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// head is what a page is told first: the fabric as it is drawn. Ports are numbered so that link l has 2l and 2l+1, as
-// in replays.
+// head is the first message to a page: the fabric and its drawing. Link l has the ports 2l and 2l+1, as in replays.
 type head struct {
 	Fabric     string   `json:"fabric"`
 	Process    int      `json:"process"`
@@ -18,7 +17,7 @@ type head struct {
 	Controller string   `json:"controller"`
 	Owner      string   `json:"owner"`
 	Changes    bool     `json:"changes"`
-	Settings   []string `json:"settings,omitempty"` // that can be changed
+	Settings   []string `json:"settings,omitempty"` // settings that can change
 	Nodes      []node   `json:"nodes"`
 	Links      []link   `json:"links"`
 	Ports      []string `json:"ports"`
@@ -38,7 +37,7 @@ type link struct {
 	Delay int64 `json:"delay"` // ns
 }
 
-// headOf is the head of a fabric, and which of a snapshot's ports is which of the page's.
+// headOf returns a fabric's head, and the indexes of the page's ports in a snapshot.
 func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order []int, err error) {
 	h = head{
 		Fabric: d.Name, Process: d.PID, Scenario: d.Scenario, Controller: d.Controller, Owner: d.Owner.String(),
@@ -60,7 +59,7 @@ func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order 
 		for k, name := range [...]string{l.A, l.B} {
 			at, known := ports[name]
 			if !known {
-				return h, nil, fmt.Errorf("the fabric has a link at %q, and no such port: it is of another version of pausenet",
+				return h, nil, fmt.Errorf("the fabric has a link at %q, but no such port: another version of pausenet runs it",
 					name)
 			}
 			ends[k] = nodes[s.Ports[at].Node]
@@ -74,7 +73,7 @@ func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order 
 	return h, order, nil
 }
 
-// sample is a snapshot as a page has it: columns, a number for each port. Counts are since bring-up.
+// sample is a snapshot in columns, one number per port. Counters start at bring-up.
 type sample struct {
 	Time     int64   `json:"t"` // virtual ns
 	Slowdown float64 `json:"slowdown"`
@@ -82,8 +81,8 @@ type sample struct {
 	Busy     float64 `json:"busy"`
 	Queue    []int64 `json:"queue"` // bytes
 	Buffered []int64 `json:"ingress"`
-	Paused   []int64 `json:"paused"`  // 1: now
-	Stopped  []int64 `json:"stopped"` // thousandths of the time since the sample before, of the priority paused longest
+	Paused   []int64 `json:"paused"`  // 1 if paused now
+	Stopped  []int64 `json:"stopped"` // share of time since the last sample, in thousandths, of the priority paused longest
 	Pauses   []int64 `json:"pauses"`  // sent
 	Sent     []int64 `json:"sent"`    // bytes
 	Sending  []int64 `json:"sending"` // ns
@@ -91,7 +90,7 @@ type sample struct {
 	CNMs     []int64 `json:"cnms"`
 	Drops    []int64 `json:"drops"`
 	Up       []int64 `json:"up"`
-	CNPs     []int64 `json:"cnps"` // that came to each host
+	CNPs     []int64 `json:"cnps"` // received by each host
 	Flows    []flow  `json:"flows"`
 	Open     int     `json:"open"`
 	Ended    int64   `json:"ended"`
@@ -110,7 +109,7 @@ type flow struct {
 	RTT       int64   `json:"rtt"`
 }
 
-// sampleOf is a sample; before is the snapshot before it, nil if there was none.
+// sampleOf returns a sample. before is the previous snapshot, or nil.
 func sampleOf(before, now *live.Snapshot, order []int) *sample {
 	s := &sample{
 		Time: now.Clock.VirtualNS, Slowdown: now.Clock.Slowdown, Late: now.Clock.LatenessP99NS, Busy: now.Clock.Busy,
@@ -156,7 +155,7 @@ func sampleOf(before, now *live.Snapshot, order []int) *sample {
 	return s
 }
 
-// stopped is for how much of a span of ns a port's priority was paused that was so for longest, in thousandths.
+// stopped returns how much of a span of ns the port's most-paused priority was paused, in thousandths.
 func stopped(before, now *live.PortSnapshot, span int64) (most int64) {
 	if span <= 0 {
 		return 0
@@ -172,13 +171,13 @@ func stopped(before, now *live.PortSnapshot, span int64) (most int64) {
 	return most
 }
 
-// happened are events, each as the fabric gave it out.
+// happened holds events in the fabric's own encoding.
 type happened struct {
 	Events []json.RawMessage `json:"events"`
-	Missed int64             `json:"missed,omitempty"` // before them
+	Missed int64             `json:"missed,omitempty"` // missed before them
 }
 
-// ended says that the fabric has.
+// ended is the last message: the fabric has ended.
 type ended struct {
 	Fabric  string        `json:"fabric"`
 	Verdict *live.Verdict `json:"verdict,omitempty"`

@@ -39,7 +39,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // says which message was its last.
 func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !p.feed.enter() {
-		http.Error(w, fmt.Sprintf("%d pages look at this fabric, as many as may at once: close some", mostReaders),
+		http.Error(w, fmt.Sprintf("the fabric already has %d open pages, the most allowed: close some", mostReaders),
 			http.StatusServiceUnavailable)
 		return
 	}

@@ -38,7 +38,7 @@ const (
 // long. clsact waits in neither, and costs 5 % more a frame.
 const tcxPorts = 8
 
-// triesTCX says whether TCX is to be tried for a plan's ports.
+// triesTCX reports whether TCX is to be tried for a plan's ports.
 func (way Hooks) triesTCX(plan *topologies.Plan) bool {
 	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
 }

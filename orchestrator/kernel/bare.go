@@ -52,7 +52,7 @@ func (b *BarePass) Send(n int) error {
 		data, _, ok := out.Receive()
 		for spins := 0; !ok; spins++ {
 			if spins > 1<<28 {
-				return errors.New("bare pass: the frame did not come back")
+				return errors.New("bare pass: the frame was lost")
 			}
 			data, _, ok = out.Receive()
 		}

@@ -23,7 +23,7 @@ import (
 // is gone. It changes nothing. It needs root.
 func FindLeftovers() ([]Leftover, error) {
 	if os.Geteuid() != 0 {
-		return nil, errors.New("other processes' namespaces are shown to root alone: run it with sudo")
+		return nil, errors.New("only root can see other processes' namespaces: run it with sudo")
 	}
 	spaces, err := findSpaces()
 	if err != nil {
@@ -73,7 +73,7 @@ func visiting(f func() error) error {
 	return onOwnThread(func() error {
 		home, err := netns.Get()
 		if err != nil {
-			return fmt.Errorf("open the own network namespace: %w", err)
+			return fmt.Errorf("open this process's network namespace: %w", err)
 		}
 		defer home.Close()
 		return errors.Join(f(), netns.Set(home))
@@ -158,7 +158,7 @@ func findSpaces() (map[uint64]*space, error) {
 	return spaces, nil
 }
 
-// spaceOf is the inode of the network namespace that a link of /proc points to.
+// spaceOf returns the inode of the network namespace that a link of /proc points to.
 func spaceOf(link string) (uint64, bool) {
 	target, err := os.Readlink(link)
 	if err != nil {
@@ -181,7 +181,7 @@ func unescapeMount(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// alias is the alias of lo in the namespace. It leaves the thread there.
+// alias returns the alias of lo in the namespace. It leaves the thread there.
 func (s *space) alias(number uint64) (string, error) {
 	fd, err := unix.Open(s.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *space) alias(number uint64) (string, error) {
 		return "", err
 	}
 	if stat.Ino != number {
-		return "", errors.New("another namespace by now")
+		return "", errors.New("another namespace now")
 	}
 	if err := netns.Set(ns); err != nil {
 		return "", err
@@ -212,7 +212,8 @@ func (s *space) alias(number uint64) (string, error) {
 	return lo.Attrs().Alias, nil
 }
 
-// ancestors are this process and those it descends from: a user who cleans up from a shell inside keeps the shell.
+// ancestors returns this process and those it descends from: a user who cleans up from a shell inside keeps the
+// shell.
 func ancestors() map[int]bool {
 	pids := map[int]bool{1: true}
 	for pid := os.Getpid(); pid > 0 && !pids[pid]; {

@@ -25,9 +25,9 @@ type Disturbance struct {
 	What string // what it was, and whether it still is: "is down"
 }
 
-// carrierDowns is how often the interfaces of the thread's namespace have lost their carrier so far, by index. In the
-// hub namespace all ports have an end, and one whose other end is taken down has no carrier. The kernel counts each
-// loss; of a notification nothing is left if the interface is up again before it is sent.
+// carrierDowns returns how often the interfaces of the thread's namespace have lost their carrier so far, by index.
+// In the hub namespace all ports have an end, and one whose other end is taken down has no carrier. The kernel
+// counts each loss; of a notification nothing is left if the interface is up again before it is sent.
 func carrierDowns() (map[int32]uint32, error) {
 	const carrierDownCount = 48 // IFLA_CARRIER_DOWN_COUNT of linux/if_link.h
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
@@ -40,7 +40,7 @@ func carrierDowns() (map[int32]uint32, error) {
 	for _, m := range messages {
 		attributes, err := nl.ParseRouteAttr(m[unix.SizeofIfInfomsg:])
 		if err != nil {
-			return nil, fmt.Errorf("read what the kernel says of an interface: %w", err)
+			return nil, fmt.Errorf("read the kernel's message about an interface: %w", err)
 		}
 		for _, a := range attributes {
 			if a.Attr.Type == carrierDownCount {
@@ -51,8 +51,8 @@ func carrierDowns() (map[int32]uint32, error) {
 	return downs, nil
 }
 
-// Disturbed says which of a live fabric's interfaces somebody, a program on a node say, has deleted, moved or taken
-// down since it came up, in the order of ports.
+// Disturbed returns a live fabric's interfaces that someone, such as a program on a node, has deleted, moved or
+// taken down since bring-up, in the order of ports.
 func (p *programFrames) Disturbed() (all []Disturbance) {
 	var downs map[int32]uint32
 	// it could be listed as the fabric came up
@@ -74,7 +74,7 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 	return all
 }
 
-// isGone says whether a port's inner end is not in its node's namespace.
+// isGone reports whether a port's inner end is not in its node's namespace.
 func (p *programFrames) isGone(port *topologies.Port) (gone bool) {
 	_ = onOwnThread(func() error {
 		if err := netns.Set(p.fabric.devices[port.Node]); err != nil {
@@ -141,7 +141,8 @@ func WatchUps(up func(peer int32)) (*UpWatch, error) {
 	return w, nil
 }
 
-// cameUp says whether a message is of an interface that has just come up, and the index of its veth pair's other end.
+// cameUp reports whether a message is of an interface that has just come up, and the index of its veth pair's other
+// end.
 func cameUp(m *syscall.NetlinkMessage) (peer int32, came bool) {
 	if m.Header.Type != unix.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg {
 		return 0, false

@@ -13,10 +13,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Namespace is the file descriptor of a node's network namespace.
+// Namespace returns the file descriptor of a node's network namespace.
 func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[node]) }
 
-// Hub is that of the namespace with the ports' outer ends.
+// Hub returns the file descriptor of the namespace with the ports' outer ends.
 func (f *Fabric) Hub() int { return int(f.hub) }
 
 // Place is where a program runs: file descriptors of a node's namespaces, which all of its programs share.
@@ -37,7 +37,7 @@ type Place struct {
 	Privileged bool
 }
 
-// Files are the place's file descriptors, in the order in which PlaceOf takes them.
+// Files returns the place's file descriptors, in the order that PlaceOf expects.
 func (p *Place) Files() []int {
 	files := []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs}
 	if p.Image != pidns.NoRoot {
@@ -46,11 +46,11 @@ func (p *Place) Files() []int {
 	return files
 }
 
-// PlaceOf is the place that has those files; an error if a place has not as many.
+// PlaceOf returns the place with those files, or an error if their number is wrong.
 func PlaceOf(files []int) (Place, error) {
 	const least = 5
 	if len(files) < least || len(files) > least+1 {
-		return Place{}, fmt.Errorf("%d namespaces and folders, where a node has %d or %d", len(files), least, least+1)
+		return Place{}, fmt.Errorf("%d namespaces and folders, but a node has %d or %d", len(files), least, least+1)
 	}
 	p := Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Image: pidns.NoRoot}
 	if len(files) > least {
@@ -117,7 +117,7 @@ func leaving() (back func(), err error) {
 	for _, k := range kinds {
 		s, oerr := os.Open("/proc/thread-self/ns/" + k.name)
 		if oerr != nil {
-			err = fmt.Errorf("open the own namespace: %w", oerr)
+			err = fmt.Errorf("open this thread's namespace: %w", oerr)
 			break
 		}
 		spaces = append(spaces, s)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remedy is the advice on an error; empty if there is none. What failed is told from our own words around the error,
-// as the kernel's numbers say too little: "not supported" comes from a lack of veth, of BPF and of much else.
+// Remedy returns the advice on an error; empty if there is none. What failed is told from our own words around the
+// error, as the kernel's numbers say too little: "not supported" comes from a lack of veth, of BPF and of much else.
 func Remedy(err error) string {
 	in := func(parts ...string) bool {
 		for _, part := range parts {
@@ -27,30 +27,30 @@ func Remedy(err error) string {
 	var verifier *cilium.VerifierError
 	switch {
 	case isAny(err, unix.EMFILE):
-		return fmt.Sprintf("raise the limit on open files, now %d, with ulimit -n: a fabric needs one for each host and "+
-			"switch, and some fifty", OpenFilesLimit())
+		return fmt.Sprintf("raise the limit on open files, now %d (ulimit -n): a fabric needs one per host and switch, and "+
+			"about fifty more", OpenFilesLimit())
 	case isAny(err, unix.ENFILE):
-		return "the machine's limit on open files is reached: raise it with sysctl fs.file-max"
+		return "the machine's limit on open files is reached: raise it (sysctl fs.file-max)"
 	case isAny(err, unix.EROFS):
-		return "/proc/sys cannot be written, as in a container: run it with --privileged, or outside"
+		return "/proc/sys is read-only, as in a container: start the container with --privileged, or run outside of it"
 	case isAny(err, unix.ENOSPC) && in("namespace"):
-		return "the limit on network namespaces is reached: raise it with sysctl user.max_net_namespaces"
+		return "the limit on network namespaces is reached: raise it (sysctl user.max_net_namespaces)"
 	case isAny(err, unix.EPERM) && in("memlock") && os.Geteuid() == 0 && len(MissingCapabilities()) == 0:
-		return "root here lacks CAP_SYS_RESOURCE, by which it raises the limit on locked memory: run it with --cap-add SYS_RESOURCE in a container, or with " +
-			"ulimit -l unlimited (docker: --ulimit memlock=-1)"
+		return "root lacks CAP_SYS_RESOURCE here, needed to raise the limit on locked memory: add --cap-add " +
+			"SYS_RESOURCE in a container, or use ulimit -l unlimited (docker: --ulimit memlock=-1)"
 	case isAny(err, unix.EPERM, unix.EACCES) || errors.Is(err, os.ErrPermission):
 		return PermissionRemedy()
 	case isAny(err, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN):
-		return "the kernel has no memory for it: free some, raise the memory limit of the container or cgroup, or build a " +
-			"smaller fabric"
+		return "the kernel is out of memory: free some, raise the memory limit of the container or cgroup, or " +
+			"build a smaller fabric"
 	case errors.As(err, &verifier):
-		return fmt.Sprintf("the BPF verifier of Linux %s refuses the pipelines, which work on Linux %d.%d and newer: use "+
-			"such a kernel, or report this one's version", Release(), OldestMajor, OldestMinor)
+		return fmt.Sprintf("the BPF verifier of Linux %s rejects the pipelines, which work on Linux %d.%d and newer: use "+
+			"such a kernel, or report this version", Release(), OldestMajor, OldestMinor)
 	case isAny(err, unix.ENOSYS):
-		return "this kernel, or a seccomp filter, lacks a system call that the fabric needs: it takes a Linux with " +
+		return "this kernel, or a seccomp filter, lacks a system call that the fabric needs: use a Linux with " +
 			"CONFIG_BPF_SYSCALL and CONFIG_NET_NS and, in a container, seccomp=unconfined"
 	case isAny(err, unix.EINVAL) && in("network namespace"):
-		return "this kernel has no network namespaces: it takes one with CONFIG_NET_NS"
+		return "this kernel has no network namespaces: use one with CONFIG_NET_NS"
 	case in("qdisc", "filter to") && isAny(err, unix.ENOENT, unix.EOPNOTSUPP, notSupported):
 		return "this kernel has no clsact qdisc or no BPF classifier: " + moduleRemedy("sch_ingress", "cls_bpf")
 	case in("veth pair") && isAny(err, unix.EOPNOTSUPP, notSupported, unix.ENOENT):
@@ -60,8 +60,8 @@ func Remedy(err error) string {
 	case in("receive ring", "TPACKET_V2", "outgoing frames") && isAny(err, unix.EINVAL, unix.ENOPROTOOPT):
 		return "this kernel's packet sockets have no TPACKET_V2 ring that ignores outgoing frames (Linux 4.20)"
 	case errors.Is(err, cilium.ErrNotSupported) || isAny(err, notSupported, unix.EOPNOTSUPP):
-		return fmt.Sprintf("this kernel lacks a feature that the fabric needs: Linux %d.%d and newer have them all; "+
-			"pausenet doctor finds out which", OldestMajor, OldestMinor)
+		return fmt.Sprintf("this kernel lacks a feature that the fabric needs: use Linux %d.%d or newer (pausenet doctor "+
+			"finds the feature)", OldestMajor, OldestMinor)
 	}
 	return ""
 }
@@ -88,13 +88,13 @@ func moduleRemedy(modules ...string) string {
 		strings.Join(modules, " "))
 }
 
-// PermissionRemedy is what to do about an EPERM. Root gets one only where something else holds it back.
+// PermissionRemedy returns what to do about an EPERM. Root gets one only where something else holds it back.
 func PermissionRemedy() string {
 	if os.Geteuid() != 0 {
-		return "this needs root: run it with sudo, or use --plane wasm"
+		return "root is needed: run it with sudo, or use --plane wasm"
 	}
 	if missing := MissingCapabilities(); len(missing) > 0 {
-		return fmt.Sprintf("root here lacks %s, as in a container: run it with --privileged, or with "+
+		return fmt.Sprintf("root lacks %s here, as in a container: start the container with --privileged, or with "+
 			"--cap-add for each of them and seccomp=unconfined", strings.Join(missing, ", "))
 	}
 	var suspects []string
@@ -105,5 +105,5 @@ func PermissionRemedy() string {
 		suspects = append(suspects, "kernel lockdown, which is on: "+mode)
 	}
 	suspects = append(suspects, "a security module such as AppArmor or SELinux (its denials are in dmesg)")
-	return "root has all capabilities it takes, so something else forbids it: " + strings.Join(suspects, "; ")
+	return "root has all capabilities needed, so something else forbids it: " + strings.Join(suspects, "; ")
 }

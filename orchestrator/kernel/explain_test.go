@@ -22,7 +22,7 @@ func TestExplainForReal(t *testing.T) {
 	testenv.NeedRoot(t)
 	out := inRole(t, "unprivileged")
 	for _, want := range []string{
-		"operation not permitted", ": this needs root: run it with sudo, or use --plane wasm\n",
+		"operation not permitted", ": root is needed: run it with sudo, or use --plane wasm\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("without privileges: want %q in:\n%s", want, out)
@@ -30,7 +30,7 @@ func TestExplainForReal(t *testing.T) {
 	}
 	out = inRole(t, "few files")
 	// Every limit, as how many files a process has from the start is its parent's doing.
-	refusal := regexp.MustCompile(`^refused: .*: too many open files: raise the limit on open files, now \d+, with ulimit -n`)
+	refusal := regexp.MustCompile(`^refused: .*: too many open files: raise the limit on open files, now \d+ \(ulimit -n\)`)
 	refused, built := 0, false
 	for line := range strings.Lines(out) {
 		switch {

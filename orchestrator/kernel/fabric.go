@@ -61,7 +61,7 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 		needs += 3 * len(plan.Ports)
 	}
 	if uint64(len(open)+needs) > OpenFilesLimit() {
-		return fmt.Errorf("the fabric takes up to %d files beside the %d that are open: %w", needs, len(open), unix.EMFILE)
+		return fmt.Errorf("the fabric needs up to %d files besides the %d that are open: %w", needs, len(open), unix.EMFILE)
 	}
 	return nil
 }
@@ -123,10 +123,10 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	return f, nil
 }
 
-// State is the pipelines' tables and registers.
+// State returns the pipelines' tables and registers.
 func (f *Fabric) State() *ebpf.State { return &f.pipelines.State }
 
-// Plan is what the fabric was built from.
+// Plan returns the plan that the fabric was built from.
 func (f *Fabric) Plan() *topologies.Plan { return f.plan }
 
 // makeNamespaces leaves the thread in the hub namespace.

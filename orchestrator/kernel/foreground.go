@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepForeground has this process's group be the foreground one of a command's terminal again, once restore is called,
-// if it is now.
+// keepForeground remembers whether this process's group is in the foreground of a command's terminal. If so, restore
+// returns it there.
 func keepForeground(cmd *exec.Cmd) (restore func()) {
 	terminal, ok := cmd.Stdin.(*os.File)
 	if !ok || terminal == nil {
@@ -49,8 +49,7 @@ func TakeBack(terminal *os.File) {
 	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
 }
 
-// elsewhere says whether a process group is in another PID namespace than this process, or has ended. Others are those
-// of who has put us into the background, say.
+// elsewhere reports whether a process group is in another PID namespace than this process, or has ended.
 func elsewhere(group int) bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

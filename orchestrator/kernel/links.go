@@ -62,8 +62,8 @@ func (f *Fabric) eachPort(request func(p *topologies.Port) *nl.NetlinkRequest) e
 // carrierTimeout is how long bring-up waits for an interface that the kernel does not say is up.
 const carrierTimeout = 10 * time.Second
 
-// awaitCarriers has the kernel take note that both ends of each port are up; see carrier. The thread ends up in the hub
-// namespace.
+// awaitCarriers waits until the kernel has registered that both ends of each port are up; see carrier. It leaves the
+// thread in the hub namespace.
 func (f *Fabric) awaitCarriers() error {
 	return f.eachNamespace(func() error { return nil }, func(n *topologies.Node) error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -85,12 +85,12 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 		up, err := carrier(fd, name)
 		switch {
 		case err != nil:
-			return fmt.Errorf("ask whether %s is up: %w", name, err)
+			return fmt.Errorf("check whether %s is up: %w", name, err)
 		case up:
 			return nil
 		case time.Since(start) > timeout:
-			return machineError("%s is not up %v after it was made: the machine is too busy, or something else, a network manager say, "+
-				"takes interfaces down; try again when it is quieter", name, timeout)
+			return machineError("%s was not up %v after its creation: the machine is too busy, or something else, such as a "+
+				"network manager, takes interfaces down (try again when the machine is less busy)", name, timeout)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 // anywhere are the addresses of all hosts.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
-// addressBits is how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it makes no
-// route, as everything goes by the gateway.
+// addressBits returns how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it
+// makes no route, as everything goes by the gateway.
 func (f *Fabric) addressBits() int {
 	if f.live {
 		return anywhere.Bits()
@@ -210,7 +210,8 @@ func (f *Fabric) addressBits() int {
 // broadcast is the address of all hosts.
 var broadcast = netip.AddrFrom4([4]byte{10, 255, 255, 255})
 
-// families are those whose addresses hosts have: programs of a live fabric find IPv6 too, where the kernel has it.
+// families returns the address families of hosts: programs of a live fabric also have IPv6 if the kernel supports
+// it.
 func (f *Fabric) families() []uint8 {
 	if f.live && hasIPv6() {
 		return []uint8{unix.AF_INET, unix.AF_INET6}
@@ -218,8 +219,8 @@ func (f *Fabric) families() []uint8 {
 	return []uint8{unix.AF_INET}
 }
 
-// inFamily is an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that the prefix
-// has.
+// inFamily returns an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that
+// the prefix has.
 func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	if family == unix.AF_INET6 {
 		return topologies.IPv6(a).AsSlice(), uint8(96 + bits)
@@ -227,8 +228,8 @@ func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	return a.AsSlice(), uint8(bits)
 }
 
-// gatewayIn is the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which it has a
-// route by another port.
+// gatewayIn returns the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which
+// it has a route by another port.
 func gatewayIn(family uint8) []byte {
 	if family == unix.AF_INET6 {
 		return topologies.Gateway6.AsSlice()

@@ -81,7 +81,7 @@ func TestIsNotUp(t *testing.T) {
 	}
 	var machine *plane.MachineError
 	if err := wait(time.Millisecond); !errors.As(err, &machine) ||
-		!strings.Contains(err.Error(), name+" is not up 1ms after it was made") {
+		!strings.Contains(err.Error(), name+" was not up 1ms after its creation") {
 		t.Errorf("%v", err)
 	}
 	waited := make(chan error)

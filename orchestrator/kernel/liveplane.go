@@ -30,7 +30,7 @@ type livePlane struct {
 }
 
 // ErrForged says that something on a node does what the pipelines alone may do.
-var ErrForged = errors.New("a BPF program or tc filter on a node marks frames as the pipelines do, or gives them frames")
+var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes frames to the pipelines")
 
 // How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without
 // the frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
@@ -41,10 +41,10 @@ const (
 	spinsAtMost  = 100 * time.Microsecond
 )
 
-// Live says whether the plane was opened for a live fabric.
+// Live reports whether the plane was opened for a live fabric.
 func (p *Plane) Live() bool { return p.live != nil }
 
-// processLive is Process where users may take interfaces down, programs away, and the machine may be slow.
+// processLive returns Process where users may take interfaces down, programs away, and the machine may be slow.
 func (p *Plane) processLive(in int, f *frame.Frame) error {
 	x, l := p.pass, p.live
 	if err := p.Unasked(); err != nil {
@@ -127,7 +127,7 @@ func (p *Plane) Unasked() error {
 	if done := atomic.LoadUint64(&p.pass.Done); done != p.done {
 		n := done - p.done
 		if p.live.late += n; p.live.late > p.live.Unfinished {
-			return fmt.Errorf("the pipelines were given a frame that no port sent: %w", ErrForged)
+			return fmt.Errorf("the pipelines received a frame that no port sent: %w", ErrForged)
 		}
 		p.state.Ports[p.live.last].RxFrames -= n // they have been counted as lost
 		p.done = done
@@ -152,7 +152,7 @@ func (p *Plane) disown(ifindex int32) error {
 		if port >= 0 && port < len(p.live.owed) {
 			from = p.fabric.plan.Ports[port].Name
 		}
-		return fmt.Errorf("a frame came out of %s that the pipelines did not send: %w", from, ErrForged)
+		return fmt.Errorf("%s sent a frame that the pipelines did not: %w", from, ErrForged)
 	}
 	p.live.owed[port]--
 	p.expected++

@@ -61,8 +61,8 @@ var hasIPv6 = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// enableIPv6 has a host's ports have IPv6, with the addresses that they are given and no others: no router is there to
-// tell of any, and what is of a link alone would get to no other host.
+// enableIPv6 enables IPv6 on a host's ports, with only the configured addresses: no router announces others, and
+// link-local addresses reach no other host.
 func enableIPv6(ports []string) error {
 	const conf = "/proc/sys/net/ipv6/conf/"
 	for _, port := range ports {
@@ -91,9 +91,9 @@ func enableIPv6(ports []string) error {
 	return nil
 }
 
-// carrier says whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which it
-// puts off while others change interfaces, for seconds on a busy machine, it throws away what is sent there: to be
-// asked has it do so at once.
+// carrier reports whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which
+// it puts off while others change interfaces, for seconds on a busy machine, it throws away what is sent there: to
+// be asked has it do so at once.
 func carrier(fd int, name string) (bool, error) {
 	const link = 0x0a // ETHTOOL_GLINK
 	up, err := ethtool(fd, name, link, 0)

@@ -17,7 +17,7 @@ import (
 // The oldest kernel that test/kernels boots. Older ones may work.
 const OldestMajor, OldestMinor = 6, 1
 
-// Release is the kernel's, "(unknown)" if it does not tell.
+// Release returns the kernel's, "(unknown)" if it does not tell.
 func Release() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -26,7 +26,7 @@ func Release() string {
 	return unix.ByteSliceToString(name.Release[:])
 }
 
-// Version is a release's major and minor number; ok is false for what is no release.
+// Version returns a release's major and minor number; ok is false if the string is not a release version.
 func Version(release string) (major, minor int, ok bool) {
 	n, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
 	return major, minor, err == nil && n == 2
@@ -42,7 +42,7 @@ var capabilities = []struct {
 	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, // namespaces; it includes CAP_BPF and CAP_PERFMON
 }
 
-// MissingCapabilities are the capabilities that this process lacks.
+// MissingCapabilities returns the capabilities that this process lacks.
 func MissingCapabilities() []string {
 	effective, err := strconv.ParseUint(statusLine("CapEff"), 16, 64)
 	if err != nil {
@@ -57,10 +57,10 @@ func MissingCapabilities() []string {
 	return missing
 }
 
-// seccompFilters says whether a seccomp filter watches this process's system calls.
+// seccompFilters reports whether a seccomp filter watches this process's system calls.
 func seccompFilters() bool { return statusLine("Seccomp") == "2" }
 
-// statusLine is a value of /proc/self/status; empty if there is none.
+// statusLine returns a value of /proc/self/status; empty if there is none.
 func statusLine(key string) string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -74,7 +74,7 @@ func statusLine(key string) string {
 	return ""
 }
 
-// LockdownMode is "none", "integrity" or "confidentiality"; empty where the kernel has no lockdown.
+// LockdownMode returns "none", "integrity" or "confidentiality"; empty where the kernel has no lockdown.
 func LockdownMode() string {
 	modes, err := os.ReadFile("/sys/kernel/security/lockdown")
 	if err != nil {
@@ -85,7 +85,7 @@ func LockdownMode() string {
 	return mode
 }
 
-// Sysctl is a number of /proc/sys; ok is false if this kernel, or this namespace, has none of that name.
+// Sysctl returns a number of /proc/sys; ok is false if this kernel, or this namespace, has none of that name.
 func Sysctl(path string) (value int64, ok bool) {
 	content, err := os.ReadFile("/proc/sys/" + path)
 	if err != nil {
@@ -95,7 +95,7 @@ func Sysctl(path string) (value int64, ok bool) {
 	return value, err == nil
 }
 
-// OpenFilesLimit is how many files this process may have open. Go raises the soft limit to the hard one as it starts.
+// OpenFilesLimit returns the limit on open files of this process. Go raises the soft limit to the hard one at start.
 func OpenFilesLimit() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -44,7 +44,7 @@ var ownMark = sync.OnceValues(func() (string, error) {
 func mark(socket *rtnetlink.Socket, node string) error {
 	prefix, err := ownMark()
 	if err != nil {
-		return fmt.Errorf("find out who owns the fabric: %w", err)
+		return fmt.Errorf("find the fabric's owner: %w", err)
 	}
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
 	req.AddData(linkMessage(loopbackIndex, 0))

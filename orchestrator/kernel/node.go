@@ -49,9 +49,9 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes has programs on a fabric's nodes run in a PID namespace, privileged or not. In place of the hidden folder of
-// the machine, unless it is empty, they find one of their own. The folders that are kept they find on nodes with files
-// of their own, too.
+// NewNodes makes programs on a fabric's nodes run in a PID namespace, privileged or not. The machine's folder
+// hidden, unless empty, is replaced by an empty one on nodes. The kept folders exist on nodes with files of their
+// own.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
 	return &Nodes{
 		fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept,
@@ -59,7 +59,7 @@ func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden
 	}
 }
 
-// Place is where a node's programs run. It is valid until Close.
+// Place returns where a node's programs run. It is valid until Close.
 func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -71,7 +71,7 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 			var wrong *nodefs.Error
 			switch {
 			case !errors.As(err, &wrong):
-				return Place{}, fmt.Errorf("make the namespaces of %s: %w", node.Name, err)
+				return Place{}, fmt.Errorf("create the namespaces of %s: %w", node.Name, err)
 			case wrong.Mount < 0:
 				return Place{}, node.Programs.Image.Refuse("%s: %v", node.Name, err)
 			}
@@ -189,7 +189,7 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	return o, err
 }
 
-// imageOf is the root folder of a node's image, unpacked; empty: it has none.
+// imageOf returns the root folder of a node's image, unpacked; empty: it has none.
 func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
 	if node.Programs == nil || node.Programs.Image == nil {
 		return "", nil
@@ -219,7 +219,7 @@ type Note struct {
 	Text  string
 }
 
-// Notes are those of the nodes' images.
+// Notes returns notes on the nodes' images.
 func (n *Nodes) Notes() (notes []Note) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -237,18 +237,18 @@ func (n *Nodes) Notes() (notes []Note) {
 		}
 		own := n.images[path]
 		if own.User != "" {
-			notes = append(notes, Note{all, fmt.Sprintf("the image's user, %s, is not taken: programs on nodes are root's",
+			notes = append(notes, Note{all, fmt.Sprintf("the image's user, %s, is ignored: programs on nodes run as root",
 				own.User)})
 		}
 		if own.Starts() && len(idle) > 0 {
-			notes = append(notes, Note{idle, fmt.Sprintf("the image's command is not started; exec: [%q] starts it",
+			notes = append(notes, Note{idle, fmt.Sprintf("the image's command does not run (to run it: exec: [%q])",
 				words(own.Command)+" &")})
 		}
 	}
 	return notes
 }
 
-// words is a command as sh takes it.
+// words returns a command as sh takes it.
 func words(command []string) string {
 	quoted := make([]string, len(command))
 	for i, w := range command {
@@ -268,8 +268,9 @@ func openIn(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// hosts is a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A switch's own
-// name is one of its loopback there, as it has no interface with its address: many servers look that up as they start.
+// hosts returns a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A
+// switch's own name is one of its loopback there, as it has no interface with its address: many servers look that up
+// as they start.
 func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	var text strings.Builder
 	text.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
@@ -302,14 +303,14 @@ const preference = "precedence ::ffff:0:0/96 100\n"
 // resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric:
 // with them, who asks for a name that the hosts file has not would wait for 20 s, with none it is told at once that
 // there is none.
-const resolver = "# no name server can be reached from a fabric: names are those of /etc/hosts\n"
+const resolver = "# no name server is reachable from a fabric: all names are in /etc/hosts\n"
 
 // severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all the addresses of the hosts file, not the
 // first alone.
 const severalAddresses = "multi on\n"
 
-// layoutOf are a node's files, on an image's root folder unless that is empty. Paths of the machine's are relative to
-// the process's folder.
+// layoutOf returns a node's files, on an image's root folder unless that is empty. Paths of the machine's are
+// relative to the process's folder.
 func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
 	l := &nodefs.Layout{Files: []nodefs.File{
 		{Path: "/etc/hosts", Text: hosts(plan, node)},

@@ -25,7 +25,7 @@ const (
 type TooLargeError struct{ Hosts, Switches int }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%d hosts and %d switches: the kernel plane has room for at most %d and %d: run takes larger ones, with --plane wasm, and comes to the same",
+	return fmt.Sprintf("%d hosts and %d switches are too many: the kernel plane supports at most %d and %d (use run with --plane wasm, with identical results)",
 		e.Hosts, e.Switches, MaxHosts, MaxSwitches)
 }
 
@@ -37,7 +37,7 @@ type Advice struct {
 
 func (a *Advice) Error() string { return a.Err.Error() + ": " + a.Remedy }
 
-// Unwrap is the error without the advice.
+// Unwrap returns the underlying error.
 func (a *Advice) Unwrap() error { return a.Err }
 
 // Explain joins what to do about it to an error of bringing a fabric up. An error that nothing is known about, and one

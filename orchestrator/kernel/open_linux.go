@@ -67,10 +67,10 @@ func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, e
 		}
 		return p, nil
 	}
-	return nil, fmt.Errorf("unknown plane %q of a live fabric: %s or %s", name, plane.Kernel, plane.Wasm)
+	return nil, fmt.Errorf("unknown plane %q for a live fabric (choose %s or %s)", name, plane.Kernel, plane.Wasm)
 }
 
-// Fabric is the fabric that the plane drives.
+// Fabric returns the fabric that the plane drives.
 func (p *Plane) Fabric() *Fabric { return p.fabric }
 
 // Hooks returns how the plane's programs are attached: "tcx" or "clsact".

@@ -21,7 +21,7 @@ type FabricOptions struct {
 func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (plane.Plane, error) {
 	switch name {
 	case plane.Kernel:
-		return nil, fmt.Errorf("the kernel plane needs Linux, this is %s: use --plane wasm", runtime.GOOS)
+		return nil, fmt.Errorf("the kernel plane needs Linux, but this is %s (use --plane wasm)", runtime.GOOS)
 	case plane.Wasm:
 		return wasmplane.Open(plan, o.Features)
 	case plane.Wazero:

@@ -63,13 +63,13 @@ func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 	return p, nil
 }
 
-// Name is "kernel".
+// Name returns "kernel".
 func (p *Plane) Name() string { return plane.Kernel }
 
-// CarriesPayload says that frames are whole: they are real.
+// CarriesPayload returns true: frames are complete, because they are real.
 func (p *Plane) CarriesPayload() bool { return true }
 
-// State is the pipelines' tables and registers.
+// State returns the pipelines' tables and registers.
 func (p *Plane) State() *ebpf.State { return p.state }
 
 // Process sends the frame into the outer end of port in and waits until the programs have dealt with it.
@@ -104,11 +104,11 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 		}
 	}
 	if want := fill.OuterIfindex(0) + int32(x.Egress); ifindex != want {
-		return fmt.Errorf("frame into %s came out of interface %d of the hub namespace instead of %d (%s)",
+		return fmt.Errorf("frame into %s left interface %d of the hub namespace instead of %d (%s)",
 			p.fabric.plan.Ports[in].Name, ifindex, want, p.fabric.plan.Ports[x.Egress].Name)
 	}
 	if len(data) != len(f.Data()) {
-		return fmt.Errorf("frame into %s went in with %d bytes and came out with %d",
+		return fmt.Errorf("frame into %s entered with %d bytes and left with %d",
 			p.fabric.plan.Ports[in].Name, len(f.Data()), len(data))
 	}
 	copy(f.Data(), data)
@@ -116,13 +116,13 @@ func (p *Plane) Process(in int, f *frame.Frame) error {
 	return nil
 }
 
-// Header is the frame.
+// Header returns the frame.
 func (p *Plane) Header(f *frame.Frame) []byte { return f.Data() }
 
-// notOut is the error of a frame that the pipelines sent out of a port of which it did not come.
+// notOut returns the error of a frame that the pipelines sent to a port but that did not leave it.
 func (p *Plane) notOut(in int) error {
 	out := int(p.pass.Egress)
-	return machineError("frame into %s: it did not come out of %s within %v: %s",
+	return machineError("frame into %s: it did not leave %s within %v: %s",
 		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.ails(out))
 }
 
@@ -153,17 +153,17 @@ func (p *Plane) wait(ready func() bool) bool {
 func (p *Plane) Check() []string {
 	var problems []string
 	if p.pass.Done != p.done {
-		problems = append(problems, fmt.Sprintf("%d passes were begun, %d ended", p.done, p.pass.Done))
+		problems = append(problems, fmt.Sprintf("%d passes started, but %d ended", p.done, p.pass.Done))
 	}
 	unfinished := uint64(0)
 	if p.live != nil {
 		unfinished = p.live.Unfinished
 	}
 	if p.pass.Marked < p.done || p.pass.Marked > p.done+unfinished {
-		problems = append(problems, fmt.Sprintf("%d passes were begun, the egress pipelines saw %d", p.done, p.pass.Marked))
+		problems = append(problems, fmt.Sprintf("%d passes started, but the egress pipelines saw %d", p.done, p.pass.Marked))
 	}
 	if came := p.out.Begun(); came != p.expected || p.out.Taken != p.expected {
-		problems = append(problems, fmt.Sprintf("%d frames had to come out, the kernel counted %d, the outbox gave %d",
+		problems = append(problems, fmt.Sprintf("%d frames expected, but the kernel counted %d and the outbox returned %d",
 			p.expected, came, p.out.Taken))
 	}
 	return problems

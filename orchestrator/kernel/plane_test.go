@@ -18,7 +18,7 @@ func TestPlaneGivesUp(t *testing.T) {
 	// What port s0-eth3 forwards to is another interface than the one it says.
 	l.State().Ports[l.port("s0", "h2")].Ifindex = l.State().Ports[l.port("s0", "h1")].Ifindex
 	err := l.Run(vtime.Millisecond, 0, nil)
-	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 came out of interface") ||
+	if err == nil || !strings.Contains(err.Error(), "frame into s0-eth1 left interface") ||
 		!strings.Contains(err.Error(), "(s0-eth3)") {
 		t.Errorf("%v", err)
 	}

@@ -19,13 +19,13 @@ type Process struct {
 	Start uint64 `json:"start"` // in clock ticks since the machine's start, as /proc/PID/stat has it
 }
 
-// ThisProcess is the calling one.
+// ThisProcess returns the calling process.
 func ThisProcess() (Process, error) {
 	start, _, err := processStart(os.Getpid())
 	return Process{os.Getpid(), start}, err
 }
 
-// Runs says whether the process still runs: a zombie holds nothing any more.
+// Runs reports whether the process still runs. A zombie does not count.
 func (p Process) Runs() bool {
 	start, state, err := processStart(p.PID)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -45,7 +45,7 @@ func (p Process) Wait(timeout time.Duration) (ended bool) {
 	return !p.Runs() || endedWithin(fd, timeout)
 }
 
-// processStart is when a process began and the letter of its state.
+// processStart returns when a process began and the letter of its state.
 func processStart(pid int) (start uint64, state byte, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -68,16 +68,16 @@ func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) 
 	return p, nil
 }
 
-// Live is true.
+// Live returns true.
 func (p *ProcessPlane) Live() bool { return true }
 
-// Fabric is the fabric that the plane drives.
+// Fabric returns the fabric that the plane drives.
 func (p *ProcessPlane) Fabric() *Fabric { return p.fabric }
 
-// CarriesPayload says that frames are whole: programs read what others sent.
+// CarriesPayload returns true: programs read the payload of others.
 func (p *ProcessPlane) CarriesPayload() bool { return true }
 
-// Unasked is nil: the pipelines do nothing unasked.
+// Unasked returns nil: the pipelines do nothing unless the engine requests it.
 func (p *ProcessPlane) Unasked() error { return nil }
 
 // Process runs the pipelines, and sends what is for a host's programs into its interface.
@@ -107,8 +107,7 @@ func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 	return plane.ErrUnfinished
 }
 
-// connected is nil if a port's interface was up a moment ago: a veth pair loses what is sent into it otherwise without
-// a word.
+// connected returns an error if a port's interface is down: a veth pair silently drops frames sent into it.
 func (p *ProcessPlane) connected(port int) error {
 	now := time.Now()
 	if now.Sub(p.asked[port]) < carrierAge {

@@ -76,7 +76,7 @@ type ProgramFrame struct {
 	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
 }
 
-// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+// Receive returns the first of the programs' frames that wait; ok is false if none does. It waits until Release.
 func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 	r := p.outside
 	data, ifindex, ok := r.receive()
@@ -86,19 +86,19 @@ func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 	return ProgramFrame{data, int(ifindex - fill.OuterIfindex(0)), r.whole(), r.stamp()}, true
 }
 
-// Release has done with the frame that Receive returned.
+// Release frees the frame that Receive returned.
 func (p *programFrames) Release() { p.outside.release() }
 
 // Descriptor can be polled for programs' frames.
 func (p *programFrames) Descriptor() int { return p.outside.rx }
 
-// Waiting says whether a program's frame waits.
+// Waiting reports whether a program's frame waits.
 func (p *programFrames) Waiting() bool {
 	_, _, ok := p.outside.receive()
 	return ok
 }
 
-// Overrun is the programs' frames for which there was no room since the last call.
+// Overrun returns the programs' frames for which there was no room since the last call.
 func (p *programFrames) Overrun() (frames uint32, err error) {
 	return p.outside.drops()
 }

@@ -81,7 +81,7 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	return r, nil
 }
 
-// unmarked is a filter that accepts the frames whose mark is not that of the pipelines' output.
+// unmarked returns a filter that accepts the frames whose mark is not that of the pipelines' output.
 func unmarked() []unix.SockFilter {
 	const adMark = 0xfffff000 + 20 // SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
 	return []unix.SockFilter{
@@ -113,22 +113,22 @@ func (r *ring) receive() (frame []byte, ifindex int32, ok bool) {
 	return slot[at : uint32(at)+n], ifindex, true
 }
 
-// whole says whether the frame that receive returned is all there was on the interface: neither was it cut to fit, nor
-// was a VLAN tag taken off it.
+// whole reports whether the frame that receive returned is all there was on the interface: neither was it cut to
+// fit, nor was a VLAN tag taken off it.
 func (r *ring) whole() bool {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
 		*(*uint32)(unsafe.Pointer(&slot[tpLen])) == *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
 }
 
-// stamp is when the frame that receive returned came to its interface, in ns of CLOCK_REALTIME since 1970.
+// stamp returns when the frame that receive returned came to its interface, in ns of CLOCK_REALTIME since 1970.
 func (r *ring) stamp() int64 {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return int64(*(*uint32)(unsafe.Pointer(&slot[tpSeconds])))*1e9 + int64(*(*uint32)(unsafe.Pointer(&slot[tpNanos])))
 }
 
-// stampEarly has the kernel stamp frames as they come to an interface, and not only as they come into the ring: on a
-// busy machine they may have to wait in between.
+// stampEarly makes the kernel timestamp frames when they reach an interface rather than the ring, because on a busy
+// machine they may wait in between.
 func (r *ring) stampEarly() error {
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1); err != nil {
 		return fmt.Errorf("have frames stamped: %w", err)
@@ -146,7 +146,7 @@ func (r *ring) release() {
 	}
 }
 
-// drops is the kernel's count of the frames that the ring had no room for since the last call.
+// drops returns the kernel's count of the frames that the ring had no room for since the last call.
 func (r *ring) drops() (frames uint32, err error) {
 	var s unix.TpacketStats
 	size := uint32(unsafe.Sizeof(s))

@@ -79,7 +79,7 @@ func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered
 }
 
-// restore has the registers be as they were.
+// restore restores the registers.
 func (b *egressBefore) restore(state *ebpf.State) {
 	state.Pass.Marked = b.marked
 	if p := b.port; p != nil {
@@ -88,17 +88,16 @@ func (b *egressBefore) restore(state *ebpf.State) {
 	}
 }
 
-// noRoom says of an error of a packet socket's that the kernel had no room for the frame, and may have some in a
-// moment: it has no memory, or the queue of frames that wait for a processor is full (net.core.netdev_max_backlog). The
-// frame is gone then.
+// noRoom reports whether an error of a packet socket means that the kernel dropped the frame for a temporary lack of
+// memory, or because a processor's queue is full (net.core.netdev_max_backlog).
 func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.EAGAIN) }
 
 // How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding
 // would not do: a real-time thread yields to none of the kernel's.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
-// rest has the calling thread sleep, or be woken early: a goroutine would be woken by a thread that has to wait for a
-// processor.
+// rest makes the thread sleep until d has passed or it is woken. A goroutine would depend on another thread that
+// needs a processor.
 func rest(d time.Duration) {
 	t := unix.NsecToTimespec(d.Nanoseconds())
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -137,20 +136,21 @@ func (i *injector) sendAgain(ifindex int32, frame []byte, timeout time.Duration,
 	}
 }
 
-// notSent is the error of a frame that could not be put into the outer end of a port.
+// notSent returns the error of a frame that could not be put into the outer end of a port.
 func (p *Plane) notSent(in int, err error) error {
 	name := p.fabric.plan.Ports[in].Name
 	switch {
 	case noRoom(err):
-		return machineError("the kernel has had no room for a frame into %s for %v (%w): the machine is out of memory, or something floods "+
-			"its network (net.core.netdev_max_backlog); free memory, or end the flood, and try again", name, passTimeout, err)
+		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or something "+
+			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again", name, passTimeout, err)
 	case isAny(err, unix.ENETDOWN, unix.ENXIO, unix.ENODEV):
 		return machineError("send into %s: %w: %s", name, err, p.ails(in))
 	}
 	return machineError("send into %s: %w", name, err)
 }
 
-// unseen is the error of a frame that was put into the outer end of a port and did not come out of the pipelines.
+// unseen returns the error of a frame that was put into the outer end of a port and did not come out of the
+// pipelines.
 func (p *Plane) unseen(in int) error {
 	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name,
 		passTimeout, p.ails(in))
@@ -171,13 +171,13 @@ func (p *Plane) ails(in int) string {
 	case errors.Is(err, unix.ENODEV):
 		return "somebody deleted the interface"
 	case err != nil:
-		return "its interface cannot be looked at: " + err.Error()
+		return "its interface cannot be read: " + err.Error()
 	case request.Uint16()&unix.IFF_UP == 0:
 		return "somebody took the interface down"
 	case !connected:
 		return "somebody took the interface's other end down"
 	case p.pass.Marked == p.before.marked:
-		return "its egress program did not see it: somebody took that away"
+		return "its egress program did not see it: somebody detached the program"
 	}
-	return "the machine is too busy to run them, or somebody took the ingress program away"
+	return "the machine is too busy to run them, or somebody detached the ingress program"
 }

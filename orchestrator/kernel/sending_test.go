@@ -192,7 +192,7 @@ func TestAils(t *testing.T) {
 			}
 		}
 	}
-	says(l.plane.notSent(port, unix.ENOBUFS), "no room for a frame into "+name, "no buffer space available",
+	says(l.plane.notSent(port, unix.ENOBUFS), "the kernel has refused a frame into "+name, "no buffer space available",
 		"out of memory")
 	says(l.plane.unseen(port), "its egress program did not see it")
 	l.plane.pass.Marked++
@@ -205,5 +205,5 @@ func TestAils(t *testing.T) {
 	in(t, fabric.hub, "ip", "link", "del", name)
 	says(l.plane.notSent(port, unix.ENXIO), "somebody deleted the interface")
 	l.plane.pass.Egress = uint32(port)
-	says(l.plane.notOut(port), "did not come out of "+name)
+	says(l.plane.notOut(port), "did not leave "+name)
 }

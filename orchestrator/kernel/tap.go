@@ -20,7 +20,7 @@ type tap struct {
 	call   func(wire []byte)
 }
 
-// Tap has call called with each frame as it is on the wire into port in, within the Process that carries it.
+// Tap calls call with each frame on the link into port in, during the Process that carries it.
 func (p *Plane) Tap(in int, call func(wire []byte)) error {
 	t := &tap{fd: -1, buffer: make([]byte, 1<<16), call: call}
 	err := p.fabric.inHub(func() (err error) {
@@ -44,7 +44,7 @@ func (p *Plane) Tap(in int, call func(wire []byte)) error {
 	return nil
 }
 
-// outgoingOnly has a packet socket receive outgoing frames only.
+// outgoingOnly makes a packet socket receive only outgoing frames.
 func outgoingOnly(fd int) error {
 	const adPacketType = 0xfffff000 + 4 // SKF_AD_OFF + SKF_AD_PKTTYPE of linux/filter.h
 	program := []unix.SockFilter{

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// HasWazero says why this program has no wazero plane: it has one.
+// HasWazero returns nil: this program includes the wazero plane.
 func HasWazero() error { return nil }
 
 func openWazero(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {

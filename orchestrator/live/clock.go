@@ -25,10 +25,10 @@ func newClock(start time.Time, slowdown float64) *Clock {
 
 func (c *Clock) last() *clockPiece { return &c.pieces[len(c.pieces)-1] }
 
-// Slowdown is how many wall-clock seconds one of virtual time takes, now.
+// Slowdown returns the current slow-down: wall-clock seconds per second of virtual time.
 func (c *Clock) Slowdown() float64 { return c.last().slowdown }
 
-// Virtual is the virtual time of a wall-clock time. It does not fall as the wall clock goes on.
+// Virtual returns the virtual time of a wall-clock time. It does not fall as the wall clock goes on.
 func (c *Clock) Virtual(t time.Time) vtime.Time {
 	i := len(c.pieces) - 1
 	for ; i > 0 && t.Before(c.pieces[i].wall); i-- {
@@ -41,7 +41,7 @@ func (c *Clock) Virtual(t time.Time) vtime.Time {
 	return v
 }
 
-// until is how long virtual time t is away from a wall-clock time; negative if it has passed.
+// until returns how long virtual time t is away from a wall-clock time; negative if it has passed.
 func (c *Clock) until(t vtime.Time, now time.Time) time.Duration {
 	i := len(c.pieces) - 1
 	for ; i > 0 && c.pieces[i].virtual > t; i-- {
@@ -54,12 +54,12 @@ func (c *Clock) until(t vtime.Time, now time.Time) time.Duration {
 	return time.Duration(d) - now.Sub(p.wall)
 }
 
-// slowed is the clock with another slow-down from now on. Virtual time is the same at that moment.
+// slowed returns the clock with another slow-down from now on. Virtual time is the same at that moment.
 func (c *Clock) slowed(now time.Time, slowdown float64) *Clock {
 	return &Clock{append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
 }
 
-// stalled is the clock put off: virtual time stands still for so long.
+// stalled returns the clock put off: virtual time stands still for so long.
 func (c *Clock) stalled(d time.Duration) *Clock {
 	pieces := append([]clockPiece(nil), c.pieces...)
 	for i := range pieces {

@@ -88,7 +88,7 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 		return nil, errors.New("the plane was not opened for a live fabric")
 	}
 	if !(slowdown > 0) {
-		return nil, fmt.Errorf("slow-down %v: a positive number", slowdown)
+		return nil, fmt.Errorf("slow-down %v: expected a positive number", slowdown)
 	}
 	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -104,11 +104,11 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 	return l, nil
 }
 
-// Engine is what is driven. Only functions given to Do may touch it while Run runs.
+// Engine returns the engine. While Run runs, only functions given to Do may use it.
 func (l *Driver) Engine() *engine.Engine { return l.engine }
 
-// Adapt has the slow-down rise while more than 1 % of the events and of programs' frames come later than tooLate of
-// virtual time. told is told of it, between two events. It comes before Run.
+// Adapt raises the slow-down while more than 1 % of the events and programs' frames are later than tooLate of
+// virtual time. It calls told for each change, between two events. Call it before Run.
 func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
 	l.pace, l.raised = &pace{tooLate: tooLate}, told
 }
@@ -116,7 +116,7 @@ func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to fl
 // Clock maps the wall clock's time to virtual time as far as now. Any goroutine may ask.
 func (l *Driver) Clock() *Clock { return l.clock.Load() }
 
-// Do has f run between two events, at the present virtual time, and waits for it. It returns f's error, or ErrEnded.
+// Do runs f between two events, at the current virtual time, and waits for it. It returns f's error, or ErrEnded.
 func (l *Driver) Do(f func() error) error {
 	r := &request{do: f, done: make(chan error, 1)}
 	l.mutex.Lock()
@@ -244,7 +244,7 @@ func (l *Driver) countLate(now time.Time) {
 	l.followed = l.followed[:0]
 }
 
-// adapt has virtual time go more slowly where the machine cannot follow.
+// adapt slows virtual time down if the machine cannot keep up.
 func (l *Driver) adapt(now time.Time) {
 	if l.pace == nil {
 		return
@@ -355,8 +355,8 @@ func (l *Driver) end(err error) {
 	}
 }
 
-// Check is the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a frame
-// halfway, and so did a congestion control that panicked: they cannot be checked then.
+// Check returns the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a
+// frame halfway, and so did a congestion control that panicked: they cannot be checked then.
 func (l *Driver) Check() []engine.Violation {
 	if l.broken {
 		return l.engine.Broken()

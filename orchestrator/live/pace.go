@@ -42,7 +42,8 @@ func (p *pace) saw(late vtime.Time) {
 	}
 }
 
-// poll says at a wall-clock time, which does not fall, whether virtual time should go more slowly, and why.
+// poll reports whether virtual time should slow down at wall-clock time now, and why. now must not decrease between
+// calls.
 func (p *pace) poll(now time.Time) (raise bool, why string) {
 	if now.Before(p.until) {
 		return false, ""
@@ -62,8 +63,8 @@ func (p *pace) poll(now time.Time) (raise bool, why string) {
 		return false, ""
 	}
 	p.lateSpans = 0
-	return true, fmt.Sprintf("the machine is busy: of the last %d events and programs' frames %d came later than a round trip (%v)", seen, late, p.tooLate)
+	return true, fmt.Sprintf("the machine is busy: of the last %d events and programs' frames, %d were later than a round trip (%v)", seen, late, p.tooLate)
 }
 
-// raised is the next slow-down above one, of 1, 2 or 5 times a power of ten.
+// raised returns the next slow-down above one, of 1, 2 or 5 times a power of ten.
 func raised(slowdown float64) float64 { return min(mostSlowdown, roundUp(slowdown*1.01, 1, 2, 5)) }

@@ -41,7 +41,7 @@ func PassCost(c engine.Config) (time.Duration, error) {
 	return plane + hop, err
 }
 
-// threadTime is the processor time that the thread has had.
+// threadTime returns the processor time that the thread has had.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -56,8 +56,8 @@ type sender struct {
 	ports    paths.Ports
 }
 
-// senders are those hosts of a plan that send at the load that a slow-down is chosen for, each to one that is far from
-// it by its number.
+// senders returns the hosts that send at the load that the slow-down is chosen for, each to a distant host by
+// number.
 func senders(plan *topologies.Plan) (all []sender) {
 	hosts := plan.Hosts
 	for i := 0; i < len(hosts); i += int(1 / liveSenders) {
@@ -67,8 +67,8 @@ func senders(plan *topologies.Plan) (all []sender) {
 	return all
 }
 
-// kernelCost is what a pass through the kernel takes, into the switches that the senders are at, of data packets and
-// ACKs in turn.
+// kernelCost returns what a pass through the kernel takes, into the switches that the senders are at, of data
+// packets and ACKs in turn.
 func kernelCost(c engine.Config) (time.Duration, error) {
 	const passes, batch = 4000, 500
 	plan, state := c.Plan, c.Plane.State()
@@ -114,7 +114,7 @@ func kernelCost(c engine.Config) (time.Duration, error) {
 				return 0, err
 			}
 			if x.Verdict != ebpf.VerdictForward {
-				return 0, fmt.Errorf("a frame into %s did not come out: verdict %d", plan.Ports[out.Peer].Name, x.Verdict)
+				return 0, fmt.Errorf("a frame into %s was not forwarded: verdict %d", plan.Ports[out.Peer].Name, x.Verdict)
 			}
 		}
 		best = min(best, (threadTime()-start)/batch)
@@ -122,7 +122,7 @@ func kernelCost(c engine.Config) (time.Duration, error) {
 	return best, nil
 }
 
-// hopCost is what an engine takes for a hop, with the pipelines in this process, driven as a live fabric's.
+// hopCost returns what an engine takes for a hop, with the pipelines in this process, driven as a live fabric's.
 func hopCost(c engine.Config) (time.Duration, error) {
 	const packets, batches = 2000, 4
 	plan := c.Plan
@@ -163,8 +163,8 @@ func hopCost(c engine.Config) (time.Duration, error) {
 	return best, nil
 }
 
-// edgeCost is the share of a link in what it takes to send a frame into a host. What a host sends is the work of its
-// programs until the engine takes it.
+// edgeCost returns the share of a link in what it takes to send a frame into a host. What a host sends is the work
+// of its programs until the engine takes it.
 func edgeCost(c engine.Config) (time.Duration, error) {
 	const frames, batch = 2000, 500
 	plan, p := c.Plan, c.Plane.(*kernel.ProcessPlane)

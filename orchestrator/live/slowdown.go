@@ -18,14 +18,13 @@ import (
 // it takes four fifths (docs/decisions/059-live-cost.md).
 const liveSenders, liveShare = 0.25, 0.6
 
-// FittingSlowdown is the slow-down, of a round number, with which a machine on which a frame on a link costs so much
-// can follow that load.
+// FittingSlowdown returns the rounded slow-down with which a machine with this cost per frame and link can keep up
+// with that load.
 func FittingSlowdown(plan *topologies.Plan, pass time.Duration) float64 {
 	return RoundSlowdown(HostLoad(plan) * liveSenders * float64(len(plan.Hosts)) * pass.Seconds() / liveShare)
 }
 
-// HostLoad is how many passes a second of virtual time has for each host that sends at line rate, on average over the
-// hosts.
+// HostLoad returns the passes per second of virtual time per host that sends at line rate, averaged over the hosts.
 func HostLoad(plan *topologies.Plan) float64 {
 	var links, pairs int
 	for i, a := range plan.Hosts {
@@ -47,18 +46,18 @@ func HostLoad(plan *topologies.Plan) float64 {
 // wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
 const wakesWithin = 100 * time.Microsecond
 
-// WakingSlowdown is the slow-down, of a round number, with which such a wake takes half of a round trip at most.
+// WakingSlowdown returns the rounded slow-down at which such a wake-up takes at most half of a round trip.
 func WakingSlowdown(rtt vtime.Time) float64 {
 	return RoundSlowdown(2 * float64(vtime.FromDuration(wakesWithin)) / float64(rtt))
 }
 
-// RoundSlowdown is the next slow-down that is a round number, at least 1: ten of them from one power of ten to the
-// next, so that rounding costs a tenth on average.
+// RoundSlowdown returns the next round slow-down, at least 1. There are ten per decade, so that rounding costs a
+// tenth on average.
 func RoundSlowdown(least float64) float64 {
 	return roundUp(least, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 }
 
-// roundUp is the least of some numbers times a power of ten that is at least another, and 1.
+// roundUp returns the least of some numbers times a power of ten that is at least another, and 1.
 func roundUp(least float64, steps ...float64) float64 {
 	for power := 1.0; ; power *= 10 {
 		for _, step := range steps {

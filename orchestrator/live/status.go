@@ -35,7 +35,7 @@ type Status struct {
 	Stray int64
 }
 
-// Status is how the fabric follows the clock so far. It is for a function given to Do, or after Run.
+// Status returns how well the fabric keeps up with the clock. Call it in a function given to Do, or after Run.
 func (l *Driver) Status() Status {
 	wall := time.Since(l.started)
 	quantile := func(q float64) vtime.Time { return vtime.Time(l.lateness.ValueAtQuantile(q)) * vtime.Nanosecond }

@@ -65,7 +65,7 @@ func (p *preferred) follow(now time.Time) {
 	}
 }
 
-// prefer has the goroutine's thread be preferred, from the next poll on, or give way.
+// prefer raises the priority of the goroutine's thread from the next poll on, or restores it.
 func (p *preferred) prefer(want bool) {
 	if p.givesWay == !want {
 		return

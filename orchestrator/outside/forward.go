@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// forward has a port of the machine lead to one of a host: from an address of IPv6 by IPv6, and connections that nobody
-// takes there by IPv4.
+// forward connects a port of the machine to a port of a host: from an IPv6 address by IPv6, and IPv4 connections
+// that no socket there accepts.
 func (o *Outside) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
 	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)

@@ -52,7 +52,7 @@ func (g *gate) close() error {
 	return errors.Join(append(errs, g.namespace.Close())...)
 }
 
-// openGate has hosts reach the machine's network.
+// openGate connects hosts to the machine's network.
 func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
 	families := []int{unix.AF_INET}
 	if machineHasIPv6() {
@@ -61,15 +61,15 @@ func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.N
 	six := len(families) > 1
 	ns, err := kernel.NewNamespace(func() error { return prepareGate(six) })
 	if err != nil {
-		return fmt.Errorf("make the gate to the machine's network: %w", err)
+		return fmt.Errorf("create the gate to the machine's network: %w", err)
 	}
 	o.gate = &gate{namespace: ns}
 	for i, h := range hosts {
 		if err := kernel.In(namespace(h.ID), func() error { return leadOut(ns, i, six) }); err != nil {
-			return fmt.Errorf("give %s an interface to the machine's network: %w", h.Name, err)
+			return fmt.Errorf("add an interface to the machine's network to %s: %w", h.Name, err)
 		}
 		if err := kernel.In(int(ns), func() error { return leadIn(i, six) }); err != nil {
-			return fmt.Errorf("have %s be reached from the machine's network: %w", h.Name, err)
+			return fmt.Errorf("make %s reachable from the machine's network: %w", h.Name, err)
 		}
 	}
 	if err := o.gate.restoreRoutes(hosts, namespace, six); err != nil {
@@ -87,7 +87,7 @@ func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.N
 		}
 	}
 	if err := o.gate.takeAll(sockets); err != nil {
-		return fmt.Errorf("take the connections to all ports (sk_lookup, Linux 5.9): %w", err)
+		return fmt.Errorf("accept connections to all ports (sk_lookup, Linux 5.9): %w", err)
 	}
 	for i := 0; i < len(sockets); i += 2 {
 		l, err := net.FileListener(sockets[i])
@@ -134,7 +134,7 @@ func prepareGate(six bool) error {
 
 func single(a netip.Addr) *net.IPNet { return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(32, 32)} }
 
-// insideAddress is that of the n-th host.
+// insideAddress returns the address of the n-th host.
 func insideAddress(n int) netip.Addr {
 	first := firstInside.As4()
 	var a [4]byte
@@ -185,7 +185,7 @@ func routeOut(own netlink.Link, n int, six bool) error {
 	})
 }
 
-// restoreRoutes has hosts' interfaces get their routes again each time they come up.
+// restoreRoutes restores the routes of hosts' interfaces whenever they come up.
 func (g *gate) restoreRoutes(hosts []*topologies.Node, namespace func(topologies.NodeID) int, six bool) error {
 	return kernel.In(int(g.namespace), func() error {
 		peers := make([]int32, len(hosts))
@@ -219,7 +219,7 @@ func (g *gate) restoreRoutes(hosts []*topologies.Node, namespace func(topologies
 
 func peerName(n int) string { return fmt.Sprintf("host%d", n) }
 
-// leadIn has the gate, in whose namespace the thread is, reach the n-th host.
+// leadIn connects the gate, in whose namespace the thread is, to the n-th host.
 func leadIn(n int, six bool) error {
 	peer, err := netlink.LinkByName(peerName(n))
 	if err != nil {
@@ -239,7 +239,7 @@ func leadIn(n int, six bool) error {
 	})
 }
 
-// gateSocket is a socket of the gate's that may have any address; one for connections listens.
+// gateSocket returns a socket of the gate's that may have any address; one for connections listens.
 func gateSocket(namespace, family, kind int) (*os.File, error) {
 	fd, err := kernel.SocketIn(namespace, family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -284,7 +284,7 @@ func anyAddress(fd, family int, a netip.AddrPort) error {
 	return errors.Join(append(errs, unix.Bind(fd, sockaddr(a)))...)
 }
 
-// familyOf is the family of an address's sockets.
+// familyOf returns the family of an address's sockets.
 func familyOf(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
@@ -299,8 +299,8 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}
 }
 
-// takeAll has sockets take what comes to any port and is nobody's: connections of IPv4, its datagrams, and the same of
-// IPv6 if there are four.
+// takeAll makes sockets receive all traffic to ports without a socket: IPv4 connections, IPv4 datagrams and, if
+// there are four sockets, the same for IPv6.
 func (g *gate) takeAll(files []*os.File) error {
 	sockets, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "gate", Type: ebpf.SockMap, KeySize: 4, ValueSize: 8,
@@ -372,7 +372,7 @@ func dialOut(network string, to netip.AddrPort) (net.Conn, error) {
 	return net.DialTimeout(network, to.String(), dialTimeout)
 }
 
-// nameServer is the machine's first; resolv.conf(5) has the machine itself where there is none.
+// nameServer returns the machine's first name server, or the machine itself if there is none (resolv.conf(5)).
 func nameServer() netip.AddrPort {
 	text, _ := os.ReadFile("/etc/resolv.conf")
 	for line := range strings.Lines(string(text)) {
@@ -455,7 +455,7 @@ func (o *Outside) relay(l *net.UDPConn, namespace int) {
 	})
 }
 
-// destination is where a datagram was sent to (IP_ORIGDSTADDR, ip(7), and IPV6_ORIGDSTADDR).
+// destination returns where a datagram was sent to (IP_ORIGDSTADDR, ip(7), and IPV6_ORIGDSTADDR).
 func destination(control []byte) (to netip.AddrPort, ok bool) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -473,7 +473,7 @@ func destination(control []byte) (to netip.AddrPort, ok bool) {
 	return to, false
 }
 
-// dialBack is a socket that sends to a host as if it were somebody else's.
+// dialBack returns a socket that sends to a host from a foreign source address.
 func dialBack(namespace int, as, to netip.AddrPort) (net.Conn, error) {
 	family := familyOf(as.Addr())
 	fd, err := kernel.SocketIn(namespace, family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)

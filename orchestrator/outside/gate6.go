@@ -19,7 +19,7 @@ var (
 	gateway6 = netip.MustParseAddr("2001:2:0:ffff::1")
 )
 
-// insideAddress6 is that of the n-th host.
+// insideAddress6 returns the IPv6 address of the n-th host.
 func insideAddress6(n int) netip.Addr {
 	a := inside6.Addr().As16()
 	v4 := insideAddress(n).As4()
@@ -27,8 +27,8 @@ func insideAddress6(n int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// machineHasIPv6 says whether the machine has a route to the addresses that IPv6 networks have (RFC 4291, section 2.4).
-// Nothing is sent.
+// machineHasIPv6 reports whether the machine has a route to the addresses that IPv6 networks have (RFC 4291, section
+// 2.4). Nothing is sent.
 func machineHasIPv6() bool {
 	conn, err := net.Dial("udp6", "[2000::1]:9")
 	if err == nil {
@@ -37,7 +37,7 @@ func machineHasIPv6() bool {
 	return err == nil
 }
 
-// enableIPv6 has an interface of the thread's namespace have IPv6 and no addresses but those that it is given.
+// enableIPv6 enables IPv6 on an interface of the thread's namespace, with only the configured addresses.
 func enableIPv6(name string) error {
 	for _, s := range [...][2]string{
 		{"disable_ipv6", "0"},
@@ -53,7 +53,7 @@ func enableIPv6(name string) error {
 	return nil
 }
 
-// prepareGate6 is prepareGate of IPv6.
+// prepareGate6 returns prepareGate of IPv6.
 func prepareGate6(lo netlink.Link) error {
 	if err := enableIPv6(lo.Attrs().Name); err != nil {
 		return err
@@ -73,7 +73,8 @@ func single6(a netip.Addr) *net.IPNet {
 	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(128, 128)}
 }
 
-// hardware is the link-layer address of an end of the n-th host's interface: neither end has to ask for the other's.
+// hardware returns the link-layer address of an end of the n-th host's interface: neither end has to ask for the
+// other's.
 func hardware(gate bool, n int) net.HardwareAddr {
 	a := net.HardwareAddr{0x02, 0xff, 0, 0, byte(n >> 8), byte(n)}
 	if gate {
@@ -82,7 +83,7 @@ func hardware(gate bool, n int) net.HardwareAddr {
 	return a
 }
 
-// neighbour has an interface know who has an address.
+// neighbour adds a static neighbour entry to an interface.
 func neighbour(link netlink.Link, a netip.Addr, who net.HardwareAddr) error {
 	return netlink.NeighAdd(&netlink.Neigh{
 		LinkIndex: link.Attrs().Index, Family: unix.AF_INET6,
@@ -98,10 +99,10 @@ func addressOut6(own netlink.Link, n int) error {
 	return netlink.AddrAdd(own, &netlink.Addr{IPNet: single6(insideAddress6(n)), Flags: unix.IFA_F_NODAD})
 }
 
-// routeOut6 is routeOut of IPv6.
+// routeOut6 returns routeOut of IPv6.
 func routeOut6(own netlink.Link, n int) error {
 	if err := neighbour(own, gateway6, hardware(true, n)); err != nil {
-		return fmt.Errorf("have the gate be its neighbour: %w", err)
+		return fmt.Errorf("make the gate its neighbour: %w", err)
 	}
 	return netlink.RouteAdd(&netlink.Route{
 		LinkIndex: own.Attrs().Index, Dst: everything6, Gw: gateway6.AsSlice(), Src: insideAddress6(n).AsSlice(),
@@ -109,7 +110,7 @@ func routeOut6(own netlink.Link, n int) error {
 	})
 }
 
-// leadIn6 has the gate reach the n-th host by IPv6.
+// leadIn6 connects the gate to the n-th host by IPv6.
 func leadIn6(peer netlink.Link, n int) error {
 	if err := enableIPv6(peer.Attrs().Name); err != nil {
 		return err

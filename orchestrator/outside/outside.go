@@ -87,7 +87,7 @@ func (o *Outside) Close() error {
 	return o.gate.close()
 }
 
-// keep has something be closed by Close, at once if that has been.
+// keep makes Close close c, or closes it at once after Close.
 func (o *Outside) keep(c io.Closer) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()

@@ -56,7 +56,8 @@ func (c *causes) number(x Cause) int32 {
 	return n
 }
 
-// cause is the number of the cause of a queue or of a pause at a port: by the hold that it is owed to, to its root.
+// cause returns the number of the cause of a queue or pause at a port: the pause that it is due to, followed to its
+// root.
 func (c *causes) cause(port, hold int32) int32 {
 	c.chain = c.chain[:0]
 	root := Cause{Congestion, port, -1}
@@ -87,8 +88,8 @@ func (c *causes) cause(port, hold int32) int32 {
 	return n
 }
 
-// rootOf is the root of a PAUSE for which no egress is to blame: that of a host at the far end of a port. Under credits
-// nothing waits there, and they are on their way.
+// rootOf returns the root of a PAUSE for which no egress is to blame: that of a host at the far end of a port. Under
+// credits nothing waits there, and they are on their way.
 func rootOf(why engine.PauseCause, port, far int32) Cause {
 	switch why {
 	case engine.PauseStorm:
@@ -108,7 +109,7 @@ func (c *causes) passes(port int32) bool {
 	return false
 }
 
-// pausing is the PAUSE that began a hold of the port's peer; nil: there is none.
+// pausing returns the PAUSE that began a hold of the port's peer; nil: there is none.
 func (l *line) pausing(h *hold) *pausing {
 	if h.by != 0 {
 		return &l.pausings[h.by-1]
@@ -151,6 +152,6 @@ type Record struct {
 	Flows  []FlowTime // that have started, by number
 }
 
-// Owed are the bytes, by class, that were in a port's queue at the PAUSEs of which it was the root, added up; nil: it
+// Owed returns the bytes, by class, in a port's queue at the PAUSEs of which it was the root, summed; nil if it
 // never was one.
 func (r *Recorder) Owed(port int) []int64 { return r.lines[port].owed }

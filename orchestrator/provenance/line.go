@@ -65,7 +65,7 @@ type bearing struct {
 	chain uint64
 }
 
-// mix is a hash of a chain of causes, by that of what it is because of.
+// mix returns a hash of a chain of causes, by that of what it is because of.
 func mix(h uint64, values ...uint64) uint64 {
 	for _, v := range values {
 		h = splitmix.At(h, v)
@@ -73,7 +73,7 @@ func mix(h uint64, values ...uint64) uint64 {
 	return max(h, 1)
 }
 
-// sentBy is the time for which the port has been sending by t, not before its last frame began.
+// sentBy returns the time for which the port has been sending by t, not before its last frame began.
 func (l *line) sentBy(t vtime.Time) vtime.Time { return l.total - max(0, l.busyUntil-t) }
 
 // expire ends holds that have run out by now. It comes before anything else happens to a port.
@@ -128,8 +128,8 @@ func (l *line) begin(now vtime.Time, serialisation vtime.Time, class int16) {
 	l.busyUntil, l.last = now+serialisation, class
 }
 
-// owedTo is the hold to which the queue of a switch's port is owed: more than half of it would not be there had the
-// port never been paused while as much came. 0: the port was congested.
+// owedTo returns the hold to which the queue of a switch's port is owed: more than half of it would not be there had
+// the port never been paused while as much came. 0: the port was congested.
 func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
 	queue, anyway := l.queued+max(0, l.busyUntil-now), max(0, l.virtual-now)
 	if queue <= 2*anyway {
@@ -146,7 +146,7 @@ func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
 	return 0
 }
 
-// present is the hold that a port is in, or the first that is like it; 0: it is in none.
+// present returns the hold that a port is in, or the first that is like it; 0: it is in none.
 func (l *line) present(priority uint8) int32 {
 	n := l.active[priority]
 	if n == 0 {
@@ -261,8 +261,8 @@ func (j *journey) leave(now vtime.Time, port int32, l *line, priority uint8) {
 	j.at = now
 }
 
-// worst is the port at which the frame has waited longest on its way to the receiver, and the hold that this was owed
-// to; port -1: it has not waited anywhere.
+// worst returns the port at which the frame has waited longest on its way to the receiver, and the hold that this
+// was owed to; port -1: it has not waited anywhere.
 func (j *journey) worst() (port, hold int32) {
 	port = -1
 	var most, here, longest vtime.Time

@@ -88,12 +88,12 @@ type step struct {
 	time   vtime.Time
 }
 
-// String is the stage's name in files.
+// String returns the stage's name in files.
 func (s Stage) String() string {
 	return [Stages]string{"sending", "window", "repair", "last"}[s]
 }
 
-// String is the name in files.
+// String returns the name in files.
 func (w What) String() string {
 	return [Whats]string{
 		"serialisation", "propagation", "queue", "paused", "stopped", "receiver", "pacing", "window", "timeout", "unanswered",
@@ -101,12 +101,12 @@ func (w What) String() string {
 	}[w]
 }
 
-// String is the signal's name in files; empty: there is none.
+// String returns the signal's name in files; empty: there is none.
 func (k SignalKind) String() string {
 	return [SignalKinds]string{"", "start", "cnp", "ecn_echo", "cnm", "rtt", "telemetry", "nak", "timeout", "own"}[k]
 }
 
-// String is the kind's name in files.
+// String returns the kind's name in files.
 func (k CauseKind) String() string {
 	return [CauseKinds]string{"congestion", "pfc_storm", "slow_receiver", "deadlock", "no_credits", "unknown", "pause"}[k]
 }

@@ -21,8 +21,8 @@ type Recorder struct {
 
 var _ engine.Tracer = (*Recorder)(nil)
 
-// New is a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits behind a
-// class; 0 are all frames but data. Data is of the given priority.
+// New returns a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits
+// behind a class; 0 are all frames but data. Data is of the given priority.
 func New(plan *topologies.Plan, priority uint8, classOf []int16, classes int) *Recorder {
 	r := &Recorder{
 		plan: plan, priority: priority, classOf: classOf, classes: classes + 1,
@@ -42,14 +42,14 @@ func (r *Recorder) isSwitch(port int) bool {
 	return r.plan.Nodes[r.plan.Ports[port].Node].Kind == topologies.Switch
 }
 
-// NIC is who is told of the flows of a host's interface.
+// NIC returns the recorder of the flows of a host's interface.
 func (r *Recorder) NIC(index int) hostagent.Recorder {
 	port := r.plan.Interfaces[index]
 	return &nic{Recorder: r, port: int32(port), line: &r.lines[port]}
 }
 
-// Built is told of a frame that a switch's pipeline has built. One that is no flow control is a CNM, of the queue that
-// it was built at.
+// Built records a frame that a switch's pipeline has built. One that is not flow control is a CNM of the queue at
+// which it was built.
 func (r *Recorder) Built(now vtime.Time, port int, f *frame.Frame) {
 	l := &r.lines[port]
 	l.expire(now)
@@ -58,7 +58,7 @@ func (r *Recorder) Built(now vtime.Time, port int, f *frame.Frame) {
 	j.signal = Signal{CNM, l.owedTo(now, r.priority), int32(port)}
 }
 
-// Enqueued is told of a frame that joins a switch's queue.
+// Enqueued records a frame that joins a switch's queue.
 func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time) {
 	if f.Control {
 		return
@@ -94,7 +94,7 @@ func (r *Recorder) Trimmed(_ vtime.Time, port int, f *frame.Frame, length int32,
 	}
 }
 
-// Departed is told of a frame that begins to leave a port.
+// Departed records a frame that starts to leave a port.
 func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time) {
 	l := &r.lines[port]
 	l.expire(now)
@@ -132,7 +132,7 @@ func (l *line) sends(now, serialisation vtime.Time, class int16) {
 	}
 }
 
-// Arrived is told of a frame that has come off the wire from a port.
+// Arrived records a frame that has arrived over the link from a port.
 func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
 	j := journeyOf(f)
 	if f.Control {
@@ -143,7 +143,7 @@ func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
 	j.at = now
 }
 
-// Marked is told of a frame that got an ECN mark, as it left a port, or else joins its queue.
+// Marked records a frame that got an ECN mark, on departure from a port or on joining its queue.
 func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 	j := journeyOf(f)
 	hold := j.hold
@@ -153,7 +153,7 @@ func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 	j.signal = Signal{Echo, hold, int32(port)}
 }
 
-// Paused is told that a port may not send frames of a priority.
+// Paused records that a port may not send frames of a priority.
 func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, told vtime.Time) {
 	l, by := &r.lines[port], bearing{}
 	if priority == r.priority && until != vtime.Never { // what a port without credits waits for has not come
@@ -162,12 +162,12 @@ func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, told 
 	l.hold(now, priority, until, told, by)
 }
 
-// Freed is told that it may again.
+// Freed records that the port may send frames of the priority again.
 func (r *Recorder) Freed(now vtime.Time, port int, priority uint8) {
 	r.lines[port].free(now, priority)
 }
 
-// Pausing is told of a PAUSE.
+// Pausing records a PAUSE.
 func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.PauseCause) {
 	l := &r.lines[port]
 	p := pausing{at: now, priority: priority, why: why, egress: -1}
@@ -201,7 +201,7 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 	}
 }
 
-// chain is a hash of what a PAUSE is because of, to the root: equal ones have equal chains.
+// chain returns a hash of what a PAUSE is because of, to the root: equal ones have equal chains.
 func (r *Recorder) chain(port int, p *pausing) uint64 {
 	h := mix(uint64(p.why), uint64(port), uint64(p.egress))
 	if p.egress < 0 || p.hold == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// end has entries take the place of parts.
+// end converts a sender's state into entries of parts.
 func (s *sender) end(state senderState) {
 	s.state = state
 	s.entries = make([]Entry, 0, len(s.parts))
@@ -104,9 +104,9 @@ func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Fr
 	return all
 }
 
-// Check says what breaks the invariant: the parts of each flow's time add up to it, and none is less than nothing. of
-// is the time of a flow, and whether that is to the picosecond: of a flow that has not ended the record may be ahead of
-// it. nil: nothing breaks it.
+// Check returns an error if the invariant is violated: the parts of each flow's time sum to it, and none is
+// negative. of returns the time of a flow, and whether it is exact to the picosecond: for an unfinished flow the
+// record may be ahead.
 func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
 	for flow := range r.senders {
 		s := &r.senders[flow]
@@ -124,7 +124,7 @@ func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
 	return nil
 }
 
-// Result is what the record comes to.
+// Result returns the results of the record.
 func (r *Recorder) Result() *Record {
 	c := &causes{of: r, numbers: map[Cause]int32{}}
 	result := &Record{}

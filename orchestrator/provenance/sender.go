@@ -125,7 +125,7 @@ func (n *nic) shorten() {
 	l.cut = max(64, 2*len(l.log))
 }
 
-// Sent is told of a data packet as it leaves.
+// Sent records a data packet as it leaves.
 func (n *nic) Sent(now vtime.Time, flow int, f *frame.Frame, again, last bool) {
 	s := &n.senders[flow]
 	s.again = again
@@ -138,20 +138,20 @@ func (n *nic) Sent(now vtime.Time, flow int, f *frame.Frame, again, last bool) {
 	n.shorten()
 }
 
-// Timed is told when the next packet may leave.
+// Timed records the earliest departure time of the next packet.
 func (n *nic) Timed(flow int, eligible vtime.Time) {
 	s := &n.senders[flow]
 	s.eligible, s.pacing = eligible, s.signal
 }
 
-// Blocked is told that the window is closed.
+// Blocked records that the window is closed.
 func (n *nic) Blocked(now vtime.Time, flow int) {
 	s := &n.senders[flow]
 	n.advance(now, s)
 	s.state = blocked
 }
 
-// Opened is told that it is open again.
+// Opened records that the window is open again.
 func (n *nic) Opened(now vtime.Time, flow int) {
 	s := &n.senders[flow]
 	if n.current != nil && n.kind == wire.KindGrant {
@@ -190,7 +190,7 @@ func (s *sender) follow(j *journey, now vtime.Time, stage Stage, signal Signal) 
 	return now
 }
 
-// WentBack is told that the flow sends again.
+// WentBack records that the flow starts to retransmit.
 func (n *nic) WentBack(now vtime.Time, flow int, timeout bool) {
 	s := &n.senders[flow]
 	if timeout {
@@ -209,7 +209,7 @@ func (n *nic) WentBack(now vtime.Time, flow int, timeout bool) {
 	}
 }
 
-// Lowered is told that the flow's rate or window is lower than it was.
+// Lowered records that the flow's rate or window was lowered.
 func (n *nic) Lowered(flow int) {
 	s, j := &n.senders[flow], n.current
 	switch {
@@ -233,7 +233,7 @@ func (n *nic) Lowered(flow int) {
 	s.mark = Signal{}
 }
 
-// Received is told of a packet that the NIC is about to deal with.
+// Received records a packet before the NIC processes it.
 func (n *nic) Received(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	j := journeyOf(f)
 	j.add(step{what: Buffered, port: n.port, time: now - j.at})
@@ -251,10 +251,10 @@ func (n *nic) Received(now vtime.Time, f *frame.Frame, p *wire.Packet) {
 	}
 }
 
-// Handled is told that it has been dealt with.
+// Handled records that the NIC has processed the packet.
 func (n *nic) Handled() { n.current, n.timedOut = nil, false }
 
-// Answered is told of an answer.
+// Answered records an answer.
 func (n *nic) Answered(now vtime.Time, flow int, f *frame.Frame, kind wire.Kind) {
 	n.line.expire(now)
 	r, j := &n.receivers[flow], journeyOf(f)
@@ -279,7 +279,7 @@ func (n *nic) Answered(now vtime.Time, flow int, f *frame.Frame, kind wire.Kind)
 	j.signal, r.echo = r.echo, Signal{}
 }
 
-// Done is told that the flow has ended.
+// Done records that the flow has finished.
 func (n *nic) Done(now vtime.Time, flow int) {
 	s := &n.senders[flow]
 	s.again = false

@@ -133,7 +133,7 @@ func (m *manager) send(id *cmID, arrive func()) {
 	}
 }
 
-// arrive has all messages of a time arrive, in the order that they were sent in.
+// arrive delivers all messages of a time, in the order in which they were sent.
 func (m *manager) arrive(at vtime.Time) {
 	due := m.due[at]
 	delete(m.due, at)
@@ -142,8 +142,8 @@ func (m *manager) arrive(at vtime.Time) {
 	}
 }
 
-// oneWay is how long a message of the connection manager takes from one interface to another when nothing else is under
-// way.
+// oneWay returns how long a message of the connection manager takes from one interface to another when nothing else
+// is under way.
 func (s *Server) oneWay(from, to end) (t vtime.Time) {
 	path := s.Plan.PathOf(from.host, to.host, topologies.Pair{From: from.place, To: to.place})
 	if len(path) == 0 { // to the own host: by its leaf and back
@@ -181,8 +181,8 @@ func (r *request) private() []byte {
 	return append([]byte(nil), r.bytes(int(n))...)
 }
 
-// tell tells a program of an event of an id that it knows. Accepting a request that has ended before the program knew
-// it fails.
+// tell sends a program an event of an ID that it knows. It returns an error for the accept of a request that ended
+// before the program knew it.
 func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
 	if id.cookie == 0 {
 		return
@@ -349,7 +349,7 @@ func (m *manager) bind(id *cmID, at netip.Addr, port uint16) reply {
 	return answer(address(at), uint64(port), uint64(end.place))
 }
 
-// anyOf is the address of all interfaces of a host, as listeners are found by.
+// anyOf returns the address of all interfaces of a host, as listeners are found by.
 func (m *manager) anyOf(id *cmID) netip.Addr {
 	ports := m.server.Plan.Nodes[id.connection.host.id].Ports
 	return m.server.Plan.Address(ports[0])
@@ -378,8 +378,8 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt are the services at which a listener is found. One of any IPv6 address is one of any IPv4 address, too,
-// unless it is of its family alone.
+// listensAt returns the services at which a listener is found. One of any IPv6 address is one of any IPv4 address,
+// too, unless it is of its family alone.
 func (m *manager) listensAt(id *cmID) (all []service) {
 	any, port := id.own.Addr(), id.own.Port()
 	if !any.IsUnspecified() {
@@ -430,7 +430,7 @@ func (m *manager) resolve(id *cmID, r *request) reply {
 	return bound
 }
 
-// requested is a request to connect that has arrived.
+// requested handles a request to connect that has arrived.
 func (m *manager) requested(from *cmID, p parameters) {
 	if from.state != cmRequesting {
 		return
@@ -479,7 +479,7 @@ func (m *manager) nobody(from *cmID) {
 	}
 }
 
-// unwait has an id's request wait for a listener no more; false if it does not.
+// unwait removes an ID's request from its listener's queue, and reports whether it was there.
 func (m *manager) unwait(from *cmID) bool {
 	at := service{from.datagrams, from.other}
 	_, waits := m.early[at][from]
@@ -490,7 +490,7 @@ func (m *manager) unwait(from *cmID) bool {
 	return waits
 }
 
-// answered has a request be no more among those that its listener waits with.
+// answered removes a request from those that its listener waits with.
 func (id *cmID) answered() {
 	if id.listener != nil {
 		delete(id.listener.pending, id)
@@ -515,7 +515,7 @@ func (m *manager) part(id *cmID, told func(peer *cmID)) {
 	})
 }
 
-// move has an id's events go to another channel.
+// move moves an ID's events to another channel.
 func (m *manager) move(c *connection, id *cmID, handle uint32, cookie uint64) reply {
 	ch, ok := c.channels[handle]
 	if !ok {

@@ -46,7 +46,7 @@ func (c *connection) closeChannel(ch *channel) {
 	c.host.quota.give(holdings{files: 1, objects: 1})
 }
 
-// nextHandle is a free one for an id or a channel of the connection manager's.
+// nextHandle returns a free one for an id or a channel of the connection manager's.
 func (c *connection) nextHandle() uint32 {
 	for c.idCount++; c.idCount == 0 || c.ids[c.idCount] != nil || c.channels[c.idCount] != nil; c.idCount++ {
 	}

@@ -37,10 +37,10 @@ func newShared(name string, size int) (s *shared, err error) {
 	return s, nil
 }
 
-// word is a number of 32 bits in it.
+// word returns a number of 32 bits in it.
 func (s *shared) word(offset int) *uint32 { return (*uint32)(unsafe.Pointer(&s.memory[offset])) }
 
-// give is the file, to be sent and closed.
+// give returns the file, to be sent and closed.
 func (s *shared) give() int {
 	fd := s.fd
 	s.fd = -1
@@ -118,7 +118,8 @@ type queue struct {
 	users   int
 }
 
-// ringSize is how many entries a queue for so many completions has. One more tells full from empty in nobody's way.
+// ringSize returns how many entries a queue for so many completions has. One more tells full from empty in nobody's
+// way.
 func ringSize(completions uint32) uint32 { return max(16, uint32(1)<<bits.Len32(completions)) }
 
 // completion is an entry of a ring: struct entry of verbs/c/library.h.
@@ -143,7 +144,7 @@ func (q *queue) push(c *completion) bool {
 	return true
 }
 
-// notify tells the queue's channel of a completion, if it is to.
+// notify sends a completion event to the queue's channel, if the program requested it.
 func (q *queue) notify(solicited bool) {
 	if q.armed == armedNever || q.armed == armedSolicited && !solicited {
 		return

@@ -95,7 +95,7 @@ func (c *connection) serve() {
 	}
 }
 
-// filesIn are the files that came with a message.
+// filesIn returns the files that came with a message.
 func filesIn(control []byte) (files []int) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {

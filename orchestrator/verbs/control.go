@@ -42,7 +42,7 @@ func (c *connection) control(e *engine.Engine, op uint64, r *request, files *[]i
 	return c.pairControl(e, op, r)
 }
 
-// object is that of a handle, if it is of the type.
+// object returns the object of a handle, if it has the type T.
 func object[T any](c *connection, handle uint32) (*T, bool) {
 	o, ok := c.objects[handle].(*T)
 	return o, ok

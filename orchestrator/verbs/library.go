@@ -20,8 +20,8 @@ const (
 	ibverbs    = "libibverbs.so.1"
 )
 
-// Library is the folder with the libraries that make verbs has built: beside this program, or where make install puts
-// them; "" if there is none.
+// Library returns the folder with the libraries that make verbs has built: beside this program, or where make
+// install puts them; "" if there is none.
 func Library() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -39,14 +39,13 @@ func Library() string {
 	return ""
 }
 
-// Prepare has a command that is to run on a host find the library before the machine's, and before those that an image
-// or the topology says. Where there is none, a program that needs it finds no device, and the reason is written to
-// notes.
+// Prepare makes a command find our library before the machine's, an image's and the topology's. If the library is
+// missing, a program that needs it finds no device, and Prepare writes the reason to notes.
 func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	folder := Library()
 	if folder == "" {
 		if needs(cmd.Path) && notes != nil {
-			fmt.Fprintf(notes, "pausenet: %s will find no RDMA device: the library for it is not beside this program; make verbs builds it\n", filepath.Base(cmd.Path))
+			fmt.Fprintf(notes, "pausenet: %s will find no RDMA device: the verbs library is not next to this program (build it with \"make verbs\")\n", filepath.Base(cmd.Path))
 		}
 		return
 	}
@@ -54,8 +53,7 @@ func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	precede(place.Environment, folder)
 }
 
-// precede has a folder come first wherever an environment that takes precedence over a command's says where libraries
-// are.
+// precede puts a folder first in all configurations of library paths that override a command's environment.
 func precede(environment []string, folder string) {
 	for i, v := range environment {
 		if strings.HasPrefix(v, searchPath+"=") {
@@ -64,7 +62,7 @@ func precede(environment []string, folder string) {
 	}
 }
 
-// WithLibrary is an environment in which programs find the libraries of a folder first.
+// WithLibrary returns an environment in which programs find the libraries of a folder first.
 func WithLibrary(environment []string, folder string) []string {
 	const name = searchPath + "="
 	i := slices.IndexFunc(environment, func(v string) bool { return strings.HasPrefix(v, name) })
@@ -78,7 +76,7 @@ func WithLibrary(environment []string, folder string) []string {
 	return environment
 }
 
-// needs says whether a program is linked with libibverbs.
+// needs reports whether a program is linked with libibverbs.
 func needs(path string) bool {
 	f, err := elf.Open(path)
 	if err != nil {

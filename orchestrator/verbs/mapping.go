@@ -52,19 +52,19 @@ func checkMapping(process int, address, length uint64) error {
 	folder := "/proc/" + strconv.Itoa(process)
 	maps, err := os.ReadFile(folder + "/maps")
 	if err != nil {
-		return fmt.Errorf("read what is mapped: %w", err)
+		return fmt.Errorf("read the memory map: %w", err)
 	}
 	var mounts []byte
 	for line := range bytes.Lines(maps) {
 		fields := strings.Fields(string(line)) // addresses, rights, offset, device, inode, path
 		if len(fields) < 5 {
-			return fmt.Errorf("read what is mapped: %q", line)
+			return fmt.Errorf("read the memory map: unexpected line %q", line)
 		}
 		first, last, _ := strings.Cut(fields[0], "-")
 		from, err1 := strconv.ParseUint(first, 16, 64)
 		to, err2 := strconv.ParseUint(last, 16, 64)
 		if err := errors.Join(err1, err2); err != nil {
-			return fmt.Errorf("read what is mapped: %w", err)
+			return fmt.Errorf("read the memory map: %w", err)
 		}
 		rights, device, inode := fields[1], fields[3], fields[4]
 		if to <= address || from >= address+length || inode == "0" || slices.Contains(internal(), device) {
@@ -72,7 +72,7 @@ func checkMapping(process int, address, length uint64) error {
 		}
 		if mounts == nil {
 			if mounts, err = os.ReadFile(folder + "/mountinfo"); err != nil {
-				return fmt.Errorf("read what is mounted: %w", err)
+				return fmt.Errorf("read the mounts: %w", err)
 			}
 		}
 		kind := fileSystem(mounts, device)
@@ -83,7 +83,7 @@ func checkMapping(process int, address, length uint64) error {
 	return nil
 }
 
-// fileSystem is the type of the file system on a device, which /proc/PID/maps has in hexadecimal and
+// fileSystem returns the type of the file system on a device, which /proc/PID/maps has in hexadecimal and
 // /proc/PID/mountinfo (mounts) in decimal; "" if it is not mounted.
 func fileSystem(mounts []byte, device string) string {
 	var major, minor uint32

@@ -45,7 +45,7 @@ func isMemory(fd, process int) error {
 	}
 	of := memoryPath.FindStringSubmatch(path)
 	if fs.Type != unix.PROC_SUPER_MAGIC || of == nil || flags&unix.O_ACCMODE != unix.O_RDWR {
-		return errors.New("not a process's memory")
+		return errors.New("not the memory of a process")
 	}
 	if process == 0 {
 		return nil
@@ -181,7 +181,7 @@ type region struct {
 // domain is a protection domain.
 type domain struct{ users int }
 
-// place is where n bytes at an address of the region are in memory.
+// place returns where n bytes at an address of the region are in memory.
 func (r *region) place(address, n uint64) (uint64, bool) {
 	offset := address - r.base
 	if address < r.base || offset > r.length || n > r.length-offset {
@@ -190,18 +190,18 @@ func (r *region) place(address, n uint64) (uint64, bool) {
 	return r.address + offset, true
 }
 
-// find is where n bytes at an address are that a key gives rights to within a domain.
+// find returns where n bytes at an address are that a key gives rights to within a domain.
 func (c *connection) find(pd *domain, key uint32, address, n, access uint64) (uint64, error) {
 	r := c.regions[key]
 	if r == nil || r.pd != pd {
 		return 0, fmt.Errorf("%w: no region has the key %#x", errAccess, key)
 	}
 	if r.access&access != access {
-		return 0, fmt.Errorf("%w: the region with the key %#x has not the right %#x", errAccess, key, access)
+		return 0, fmt.Errorf("%w: the region with the key %#x does not permit %#x", errAccess, key, access)
 	}
 	at, ok := r.place(address, n)
 	if !ok {
-		return 0, fmt.Errorf("%w: %d bytes at %#x are beyond the region with the key %#x", errAccess, n, address, key)
+		return 0, fmt.Errorf("%w: %d bytes at %#x are outside the region with the key %#x", errAccess, n, address, key)
 	}
 	return at, nil
 }

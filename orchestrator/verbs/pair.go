@@ -245,7 +245,7 @@ func (c *connection) modify(p *pair, r *request) unix.Errno {
 	return statusOf(err)
 }
 
-// connect has a queue pair receive from another host.
+// connect makes a queue pair receive from another host.
 func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mtu uint32, class uint64) error {
 	destination, known := c.server.ends[to]
 	switch {
@@ -267,7 +267,7 @@ func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mt
 	return p.Ready(remote, flow)
 }
 
-// priority is the one of a class: 0 is none, others are priorities plus 1.
+// priority returns the one of a class: 0 is none, others are priorities plus 1.
 func (s *Server) priority(class uint64) (uint8, error) {
 	switch {
 	case class == 0:
@@ -282,7 +282,7 @@ func (s *Server) priority(class uint64) (uint8, error) {
 	return priority, nil
 }
 
-// statusOf is the error number for an error.
+// statusOf returns the error number for an error.
 func statusOf(err error) unix.Errno {
 	var n unix.Errno
 	switch {
@@ -393,7 +393,7 @@ func (c *connection) postReceives(r *request) reply {
 	return answer(count)
 }
 
-// walk has part be called for each piece of memory of n bytes of a message that lies in a list, from an offset on.
+// walk calls part for each piece of memory of a message in a scatter-gather list, starting at offset.
 func (p *pair) walk(sges []qp.SGE, offset uint32, b []byte, access uint64,
 	part func(address uint64, b []byte) error,
 ) error {
@@ -438,7 +438,7 @@ var rights = [...]uint64{
 	qp.AccessAtomic: accessRemoteAtomic,
 }
 
-// Allows says whether the other end may have memory.
+// Allows reports whether the other end may access the memory.
 func (p *pair) Allows(_, key uint32, address, length uint64, a qp.Access) error {
 	need := rights[a]
 	if p.access&need == 0 {
@@ -491,7 +491,7 @@ func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare
 	return before, p.connection.memory.write(at, b[:])
 }
 
-// Complete tells the program of a work request that is done.
+// Complete sends the program the completion of a work request.
 func (p *pair) Complete(done qp.Completion) {
 	c, q := p.connection, p.send
 	if done.Receive {
@@ -524,7 +524,7 @@ func (p *pair) Complete(done qp.Completion) {
 	}
 }
 
-// few tells the program once that a shared receive queue has become shorter than it wants.
+// few notifies the program once that a shared receive queue is below its limit.
 func (c *connection) few(s *receives) {
 	if s.limit > 0 && s.queue.Len() < s.limit {
 		s.limit = 0
@@ -532,7 +532,7 @@ func (c *connection) few(s *receives) {
 	}
 }
 
-// Event tells the program of what happened to a queue pair.
+// Event sends the program an event of a queue pair.
 func (p *pair) Event(_ uint32, kind qp.EventKind) {
 	p.connection.events.tell(uint64(kind), p.cookie)
 }

@@ -91,7 +91,7 @@ func (r *request) next() uint64 {
 	return w
 }
 
-// small is a word that is a number of 32 bits.
+// small returns a word that is a number of 32 bits.
 func (r *request) small() uint32 {
 	w := r.next()
 	if w>>32 != 0 {
@@ -100,7 +100,7 @@ func (r *request) small() uint32 {
 	return uint32(w)
 }
 
-// address is a word that is an address.
+// address returns a word that is an address.
 func (r *request) address() netip.Addr {
 	w := r.next()
 	if w>>(addressIPv6+1) != 0 {
@@ -109,7 +109,7 @@ func (r *request) address() netip.Addr {
 	return addressOf(w)
 }
 
-// bytes are the next n, in whole words.
+// bytes returns the next n, in whole words.
 func (r *request) bytes(n int) []byte {
 	if whole := (n + 7) &^ 7; n >= 0 && whole <= len(r.words) {
 		b := r.words[:n]

@@ -28,7 +28,7 @@ type holdings struct {
 	mappings    int // of the server's process: completion queues, and a page of each device that is open
 }
 
-// ofHost is how much a host has, on a fabric of so many.
+// ofHost returns a host's quota, on a fabric with the given number of hosts.
 func ofHost(hosts int) holdings {
 	files := 1024
 	var limit unix.Rlimit

@@ -81,7 +81,7 @@ func Serve(c Config) (s *Server, err error) {
 	for _, id := range c.Plan.Hosts {
 		l, err := listenIn(c.Namespace(id))
 		if err != nil {
-			return s, fmt.Errorf("make the socket for RDMA programs on %s: %w", c.Plan.Nodes[id].Name, err)
+			return s, fmt.Errorf("create the socket for RDMA programs on %s: %w", c.Plan.Nodes[id].Name, err)
 		}
 		s.listeners = append(s.listeners, l)
 		h := &host{id: id, quota: quota{left: ofHost(len(c.Plan.Hosts))}}
@@ -190,7 +190,7 @@ func (s *Server) Close() {
 	}
 }
 
-// InUse is how many connections programs have on all hosts, and how many objects by all of these.
+// InUse returns the number of programs' connections on all hosts, and of all their objects.
 func (s *Server) InUse() (connections, objects int) {
 	full := ofHost(len(s.hosts))
 	for _, h := range s.hosts {
@@ -202,7 +202,7 @@ func (s *Server) InUse() (connections, objects int) {
 	return connections, objects
 }
 
-// devices are a host's, in the words of the reply to opDevices.
+// devices returns a host's, in the words of the reply to opDevices.
 func (s *Server) devices(id topologies.NodeID) []uint64 {
 	ports := s.Plan.Nodes[id].Ports
 	ports = ports[:min(len(ports), maxDevices)]
@@ -214,10 +214,10 @@ func (s *Server) devices(id topologies.NodeID) []uint64 {
 	return words
 }
 
-// over6 is the IPv6 address that stands for an IPv4 address in the fabric.
+// over6 returns the IPv6 address that stands for an IPv4 address in the fabric.
 func over6(a netip.Addr) netip.Addr { return netip.AddrFrom16(wire.Map(a.As4())) }
 
-// versionOf is the version of the Internet Protocol that packets to an address go over.
+// versionOf returns the version of the Internet Protocol that packets to an address go over.
 func versionOf(a netip.Addr) wire.Version {
 	if a.Is6() {
 		return wire.V6
@@ -225,8 +225,8 @@ func versionOf(a netip.Addr) wire.Version {
 	return wire.V4
 }
 
-// address is an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it, stands for
-// one of the fabric's IPv6 addresses. 0 is no address of either kind.
+// address returns an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it,
+// stands for one of the fabric's IPv6 addresses. 0 is no address of either kind.
 func address(a netip.Addr) uint64 {
 	if a.Is4() {
 		b := a.As4()

@@ -45,7 +45,7 @@ func Diagnose() *Diagnosis {
 	unprivileged := os.Geteuid() != 0 && privileges.Status == CheckMissing
 	for _, p := range probes {
 		if unprivileged {
-			d.add(Check{Name: p.name, Status: CheckSkipped, Found: "not tried without the privileges"})
+			d.add(Check{Name: p.name, Status: CheckSkipped, Found: "not tried: privileges are missing"})
 			continue
 		}
 		d.add(check(p.name, p.probe))
@@ -69,7 +69,7 @@ func Diagnose() *Diagnosis {
 func (d *Diagnosis) add(c Check) {
 	for _, before := range d.Checks {
 		if c.Remedy != "" && c.Remedy == before.Remedy {
-			c.Remedy = "as said of " + before.Name
+			c.Remedy = "see the message about " + before.Name
 		}
 	}
 	d.Checks = append(d.Checks, c)
@@ -83,7 +83,7 @@ func check(name string, probe func() (string, error)) Check {
 	}
 	c := Check{Name: name, Status: CheckMissing, Found: firstLine(err), Remedy: kernel.Remedy(err)}
 	if c.Remedy == "" {
-		c.Remedy = "nothing is known about this error: please report it with the whole output of pausenet doctor"
+		c.Remedy = "unknown error: please report it with the whole output of pausenet doctor"
 	}
 	return c
 }
@@ -99,17 +99,17 @@ func checkKernel(release string) Check {
 	major, minor, ok := kernel.Version(release)
 	if ok && (major < kernel.OldestMajor || major == kernel.OldestMajor && minor < kernel.OldestMinor) {
 		c.Status = CheckWarning
-		c.Remedy = fmt.Sprintf("pausenet is tested on Linux %d.%d and newer; what fails below may be for the kernel's age",
+		c.Remedy = fmt.Sprintf("pausenet is tested on Linux %d.%d and newer; failures below may be due to the kernel's age",
 			kernel.OldestMajor, kernel.OldestMinor)
 	}
 	return c
 }
 
 func checkPrivileges() Check {
-	c := Check{Name: "privileges", Status: CheckFine, Found: "root with all capabilities it takes"}
+	c := Check{Name: "privileges", Status: CheckFine, Found: "root with all capabilities needed"}
 	missing := kernel.MissingCapabilities()
 	if os.Geteuid() != 0 {
-		c.Found = fmt.Sprintf("user %d with all capabilities it takes", os.Geteuid())
+		c.Found = fmt.Sprintf("user %d with all capabilities needed", os.Geteuid())
 	}
 	if len(missing) == 0 {
 		return c
@@ -154,9 +154,9 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 		return "", errors.New("a message through the fabric did not arrive")
 	}
 	if broken := e.Check(); len(broken) > 0 {
-		return "", fmt.Errorf("a message went through the fabric, but %v", broken[0])
+		return "", fmt.Errorf("a message crossed the fabric, but %v", broken[0])
 	}
-	return fmt.Sprintf("a fabric of 2 hosts is up in %v; a message crossed it in %d passes",
+	return fmt.Sprintf("a fabric of 2 hosts came up in %v; a message crossed it in %d passes",
 		up.Round(time.Millisecond), e.Passes), nil
 }
 
@@ -167,11 +167,11 @@ func checkTCX() Check {
 	case err == nil:
 		return Check{Name: "tcx", Status: CheckFine, Found: found}
 	case errors.Is(err, link.ErrNotSupported):
-		return Check{Name: "tcx", Status: CheckNote, Found: "this kernel has none (Linux 6.6 has); clsact is used instead"}
+		return Check{Name: "tcx", Status: CheckNote, Found: "not in this kernel (new in Linux 6.6); clsact is used instead"}
 	}
 	return Check{
 		Name: "tcx", Status: CheckWarning, Found: firstLine(err),
-		Remedy: "clsact, which works, is used unless TCX is asked for",
+		Remedy: "clsact, which works, is used unless you request TCX",
 	}
 }
 
@@ -180,7 +180,7 @@ func checkOpenFiles() Check {
 	c := Check{Name: "open files", Status: CheckFine, Found: fmt.Sprintf("up to %d", limit)}
 	if needs := uint64(largeFabric + 200); limit < needs {
 		c.Status = CheckWarning
-		c.Remedy = fmt.Sprintf("enough for some %d hosts and switches: ulimit -n %d for more", max(int(limit)-200, 0), needs)
+		c.Remedy = fmt.Sprintf("enough for about %d hosts and switches (for more: ulimit -n %d)", max(int(limit)-200, 0), needs)
 	}
 	return c
 }
@@ -204,7 +204,7 @@ func checkJIT() Check {
 		return Check{}
 	}
 	return Check{
-		Name: "bpf jit", Status: CheckWarning, Found: "off: the kernel interprets the pipelines, several times slower",
+		Name: "bpf jit", Status: CheckWarning, Found: "off: the kernel interprets the pipelines, which is several times slower",
 		Remedy: "sudo sysctl -w net.core.bpf_jit_enable=1",
 	}
 }
@@ -224,7 +224,7 @@ func checkLeftovers() Check {
 	}
 	return Check{
 		Name: "leftovers", Status: CheckWarning,
-		Found:  fmt.Sprintf("%d namespaces of fabrics whose process is gone are still there", len(left)),
-		Remedy: "pausenet clean --dry-run lists by what; pausenet clean removes them",
+		Found:  fmt.Sprintf("%d namespaces are left of fabrics whose process no longer exists", len(left)),
+		Remedy: "list them with pausenet clean --dry-run, and remove them with pausenet clean",
 	}
 }

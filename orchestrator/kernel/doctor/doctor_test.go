@@ -68,7 +68,7 @@ func TestWithoutPrivileges(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, want := range []string{
-		"missing privileges: without CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN -> this needs root: run it with sudo, or use --plane wasm\n",
+		"missing privileges: without CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN -> root is needed: run it with sudo, or use --plane wasm\n",
 		"skipped bpf: not tried", "skipped clsact: not tried", "works false",
 	} {
 		if !strings.Contains(string(out), want) {
