@@ -21,10 +21,10 @@ func newBenchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure how fast pausenet is on this machine",
 		Long: `Measure how fast pausenet is on this machine: the cost of a packet-hop on the
-wasm plane and, as root, on the kernel plane; how that changes with the size
-of the fabric and the number of processors; time and memory of whole runs with
-up to 16384 hosts; start-up of the program and of live fabrics. It takes some
-ten minutes. docs/performance.md explains the results.`,
+wasm plane and, as root, on the kernel plane; how that cost changes with the
+size of the fabric and the number of processors; time and memory of whole runs
+with up to 16384 hosts; start-up of the program and of live fabrics. It takes
+about ten minutes. docs/performance.md explains the results.`,
 		Example: `  sudo pausenet bench
   pausenet bench --rounds 1 --out bench.json`,
 		Args: cobra.NoArgs,
@@ -47,7 +47,7 @@ ten minutes. docs/performance.md explains the results.`,
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of measurements of each workload (at most three of slow ones)")
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of measurements per workload (slow workloads: at most three)")
 	flags.StringVar(&file, "out", "", "also write the result to this `file`, as JSON")
 	completeNothing(c, "rounds")
 	c.AddCommand(newBenchAIFabricCommand())

@@ -42,7 +42,7 @@ collectives, the JCT ratio, two jobs on one fabric, and the failure of a link or
 a spine. docs/ai-fabric.md describes them, and the tests that are left out.
 
 With --seeds, rows show means with 95 % confidence intervals and the coefficient
-of variation that the draft asks for.
+of variation that the draft requires.
 
 --set changes all scenarios, as it does for run: thresholds, or a controller's
 constants. A test's own values take precedence.
@@ -59,7 +59,7 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	}
 	flags := c.Flags()
 	flags.BoolVar(&f.Quick, "quick", false, "run fewer cases and shorter runs")
-	flags.StringVar(&f.Topology, "topology", "", "run the tests that work on any topology on this one: a built-in's `name` or a file")
+	flags.StringVar(&f.Topology, "topology", "", "run the tests that work on any topology on this one: `name` of a built-in, or a file")
 	setFlag(c, &f.Sets)
 	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenarios')")
 	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5: rows show means, 95 % "+
@@ -119,7 +119,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	results, err := batch.Run(ctx)
 	progress.wait()
 	if f.out == "" && errors.Is(err, context.Canceled) {
-		return &exitError{exitVerdict, errors.New("interrupted: without --out nothing is kept")}
+		return &exitError{exitVerdict, errors.New("interrupted: no results kept (use --out FOLDER to keep them)")}
 	}
 	if err != nil {
 		return runError(err)
@@ -138,7 +138,7 @@ func (f *aiFabricFlags) run(c *cobra.Command) error {
 	}
 	for _, row := range report.Rows {
 		if err == nil && row.Verdict == aifabric.Untrusted {
-			return &exitError{exitVerdict, fmt.Errorf("run %s is broken: its numbers cannot be trusted", row.Run)}
+			return &exitError{exitVerdict, fmt.Errorf("run %s is broken: do not trust its numbers", row.Run)}
 		}
 	}
 	return err

@@ -42,7 +42,7 @@ computed:
 bound also prints a mean FCT that no congestion controller can beat. It is
 proven (SRPT on single links). For collectives and jobs, whose flows depend on
 each other, it prints lower bounds of their times. Faults are ignored. A flow
-that is alone takes the ideal time of flows.csv.
+that shares no link takes the ideal time of flows.csv.
 
 With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 		Example: `  pausenet bound dcon-websearch
@@ -62,7 +62,7 @@ With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		var none *pflag.NotExistError
 		if errors.As(err, &none) && none.GetSpecifiedName() == "cc" {
-			return errors.New("--cc: what bound works out holds for every congestion control, and takes none: pausenet run SCENARIO --cc NAME has one's times beside it")
+			return errors.New("--cc: bounds hold for every congestion controller; leave --cc out (for one controller's times next to the bounds: pausenet run SCENARIO --cc NAME)")
 		}
 		return flagError(c, err)
 	})
@@ -110,7 +110,7 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 
 func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []string) {
 	fmt.Fprintf(w, "%s: %s; seed %d\n\n", s.Name, s.Topology.Summary(), b.Seed)
-	without := "" // what the bounds are proven without
+	without := "" // faults that the bounds ignore
 	if len(s.Faults) > 0 {
 		without = ", without faults"
 	}
@@ -135,7 +135,7 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 		writeColumns(w, lines, 1)
 	}
 	if b.MeanFCT > 0 {
-		fmt.Fprintf(w, "\n  lower bound of the mean FCT%s: %s, if all %d flows with a size finish\n",
+		fmt.Fprintf(w, "\n  lower bound of the mean FCT%s: %s, if all %d flows of known size finish\n",
 			without, span(measure.FlowStatistics{Completed: 1}, b.MeanFCT), b.Sized)
 	}
 	for _, note := range b.Notes {
@@ -146,7 +146,7 @@ func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []strin
 	}
 }
 
-// writeLimits writes under what times no control gets jobs and collectives done.
+// writeLimits prints lower bounds on the completion times of jobs and collectives.
 func writeLimits(w io.Writer, b *bound.Bound, without string) {
 	if len(b.Jobs) == 0 {
 		return
@@ -175,10 +175,10 @@ func writeLimits(w io.Writer, b *bound.Bound, without string) {
 	fmt.Fprintln(w)
 }
 
-// gigabits is a rate for people.
+// gigabits formats a rate for people.
 func gigabits(bps float64) string { return measure.KindRate.Text(bps) }
 
-// span prints a time of flows, if any have ended.
+// span formats a flow time, or a placeholder if no flow has finished.
 func span(f measure.FlowStatistics, ns float64) string {
 	if f.Completed == 0 {
 		return "-"

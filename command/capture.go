@@ -47,7 +47,7 @@ timestamps. Without -w, tshark or tcpdump prints the frames.`,
 			ctx, release := shutdown.Context(c.Context())
 			defer release()
 			defer context.AfterFunc(ctx, func() {
-				shutdown.Wait() // for what the fabric holds back, and for who reads it
+				shutdown.Wait() // for frames that the fabric still buffers, and for the reader
 				_ = client.Finish()
 			})()
 			defer client.Close()
@@ -71,7 +71,7 @@ func capturedTo(out io.Writer, file string, from io.Reader) error {
 				return clientError(cmd.Run(), exitBadInput)
 			}
 		}
-		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: apt-get install tshark, or write a file with -w")}
+		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: install one (apt-get install tshark), or write a file with -w")}
 	case "-":
 		_, err := io.Copy(out, from)
 		return clientError(err, exitBadInput)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/ccfile"
-	_ "github.com/pausenet/pausenet/hostagent/guest/star" // languages of controllers in files
+	_ "github.com/pausenet/pausenet/hostagent/guest/star" // languages of controller files
 	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 )
 
@@ -35,8 +35,8 @@ func newCCCheckCommand() *cobra.Command {
 		Short: "Check that a congestion controller is safe to run",
 		Long: `Read each FILE and run the controller through random histories of a flow:
 packets, ACKs, CNPs, CNMs, losses and timers, on three paths. If the
-controller does what the NIC does not allow, such as setting a rate above the
-line rate, check reports it with the preceding event.`,
+controller does something that the NIC forbids, such as setting a rate above
+the line rate, check reports it with the event that caused it.`,
 		Example: `  pausenet cc check examples/controllers/aimd.star`,
 		Args:    cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -46,7 +46,7 @@ line rate, check reports it with the preceding event.`,
 			var errs []error
 			for _, name := range names {
 				if !ccfile.Is(name) {
-					errs = append(errs, fmt.Errorf("%s: a congestion control's file ends in .%s", name,
+					errs = append(errs, fmt.Errorf("%s: a congestion controller's file must end in .%s", name,
 						strings.Join(ccfile.Extensions(), " or .")))
 					continue
 				}
@@ -60,7 +60,7 @@ line rate, check reports it with the preceding event.`,
 					errs = append(errs, err)
 					continue
 				}
-				fmt.Fprintf(c.OutOrStdout(), "%s is fine: %d random histories of a flow on each of %d paths; it needs of switches: %v\n",
+				fmt.Fprintf(c.OutOrStdout(), "%s is valid: tested with %d random histories of a flow on each of %d paths; requires of switches: %v\n",
 					name, ccfile.Histories, len(ccfile.Paths), spec.Needs)
 			}
 			return badInput(errors.Join(errs...))

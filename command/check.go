@@ -74,7 +74,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			span, err := units.ParseTime(response)
 			if err != nil || span < 0 || span > vtime.Millisecond {
-				return badInput(fmt.Errorf("--response %s: a time of 0 to 1 ms, as 1.5us", response))
+				return badInput(fmt.Errorf("--response %s: expected a time from 0 to 1 ms, such as 1.5us", response))
 			}
 			if span > 0 {
 				sets = append(sets, fmt.Sprintf("switch.pfc.response=%v", span))
@@ -84,7 +84,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 				return err
 			}
 			if s.scenario == nil {
-				return badInput(fmt.Errorf("%s is a topology: headroom is a scenario's setting; name a scenario that has this topology", args[0]))
+				return badInput(fmt.Errorf("%s is a topology, but headroom is a setting of scenarios (name a scenario with this topology)", args[0]))
 			}
 			if controller == "" {
 				controller = s.scenario.Controllers[0]
@@ -112,7 +112,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 				err = v.write(people(c.OutOrStdout()))
 			}
 			if err == nil && !v.Holds {
-				err = &exitError{exitVerdict, fmt.Errorf("%s: lossless frames can be dropped for want of headroom or buffer, or it is not proved that none can", v.Scenario)}
+				err = &exitError{exitVerdict, fmt.Errorf("%s: a lack of headroom or buffer can drop lossless frames, or the opposite is not proved", v.Scenario)}
 			}
 			return err
 		},
@@ -127,16 +127,16 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 	return c
 }
 
-// headroomView is what a check comes to.
+// headroomView holds the results of a check.
 type headroomView struct {
 	Scenario string         `json:"scenario"`
-	Holds    bool           `json:"holds"` // all is proved
+	Holds    bool           `json:"holds"` // everything is proved
 	Verdict  verdict        `json:"verdict"`
 	Ports    []headroomKind `json:"ports"`
 	Switches []bufferKind   `json:"switches"`
 }
 
-// headroomKind is ports that are alike. Sizes are bytes, times nanoseconds.
+// headroomKind represents ports with equal properties. Sizes are in bytes, times in nanoseconds.
 type headroomKind struct {
 	Ports     []string   `json:"ports"`
 	Rate      int64      `json:"rate_bps"`
@@ -146,22 +146,22 @@ type headroomKind struct {
 	Needed    int64      `json:"needed_bytes"`
 	Headroom  int64      `json:"headroom_bytes"`
 	Verdict   verdict    `json:"verdict"`
-	SONiC     int64      `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, of a switch with cells
-	// hosts send ACK, NAK and CNP of a lossless priority although it is paused
+	SONiC     int64      `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, for a switch with cells
+	// whether hosts send ACK, NAK and CNP of a lossless priority while it is paused
 	Unpaused bool          `json:"unpaused,omitempty"`
-	Fault    string        `json:"fault,omitempty"` // that makes the cable so; absent: it is so from the start
+	Fault    string        `json:"fault,omitempty"` // the fault that changes the cable; absent if the cable is so from the start
 	Tried    *headroomTest `json:"tried,omitempty"`
 	rate     units.Rate
 	delay    vtime.Time
 }
 
-// inFlight is a part of what can be in flight.
+// inFlight holds one part of the bytes in flight.
 type inFlight struct {
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"`
 }
 
-// headroomTest is a run of the worst incast.
+// headroomTest holds the results of a run of the worst incast.
 type headroomTest struct {
 	Port     string   `json:"port"`
 	Receiver string   `json:"receiver"`
@@ -173,20 +173,20 @@ type headroomTest struct {
 	XOFF     int64    `json:"xoff_bytes"`
 	Dropped  int64    `json:"dropped_lossless_frames"`
 	VirtualN int64    `json:"virtual_ns"`
-	Command  string   `json:"command"` // that repeats the run
+	Command  string   `json:"command"` // command that repeats the run
 }
 
-// bufferKind is switches that are alike.
+// bufferKind represents switches with equal properties.
 type bufferKind struct {
 	Switches []string `json:"switches"`
 	Ports    int      `json:"ports"`
 	Buffer   int64    `json:"buffer_bytes"`
-	XOFF     int64    `json:"xoff_bytes"` // 0: it is dynamic
+	XOFF     int64    `json:"xoff_bytes"` // 0 if dynamic
 	Headroom int64    `json:"headroom_bytes"`
 	Verdict  verdict  `json:"verdict"`
 }
 
-// verdict is what a check finds of ports, of switches or of everything, from the best to the worst.
+// verdict is the result of a check of ports, switches or everything, ordered from best to worst.
 type verdict string
 
 const (
@@ -210,14 +210,14 @@ func provedIf(ok bool) verdict {
 	return notProved
 }
 
-// headroomTrial is the command whose scenario a run of the worst incast changes.
+// headroomTrial holds the command whose scenario a run of the worst incast changes.
 type headroomTrial struct {
 	subject    string
 	sets       []string
 	controller string
 }
 
-// load reads the scenario again with more changes.
+// load reads the scenario again with additional changes.
 func (t *headroomTrial) load(more []string) (*scenario.Scenario, error) {
 	s, err := load(t.subject, slices.Concat(t.sets, more))
 	if err != nil {
@@ -226,7 +226,7 @@ func (t *headroomTrial) load(more []string) (*scenario.Scenario, error) {
 	return s.scenario, nil
 }
 
-// command returns the command that runs the scenario with more changes.
+// command returns the command that runs the scenario with additional changes.
 func (t *headroomTrial) command(more []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pausenet run %s --cc %s --plane wasm", quoted(t.subject), quoted(t.controller))
@@ -236,7 +236,7 @@ func (t *headroomTrial) command(more []string) string {
 	return b.String()
 }
 
-// quoted returns a word as a shell takes it.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if !strings.ContainsAny(word, " '\"\\$`*?[]{}()<>|&;#~!") {
 		return word
@@ -244,7 +244,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// newHeadroomView returns what the arithmetic finds, with names.
+// newHeadroomView returns the results of the arithmetic, with names.
 func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView {
 	plan := s.Topology
 	v := &headroomView{Scenario: s.Name, Ports: []headroomKind{}, Switches: []bufferKind{}}
@@ -257,23 +257,23 @@ func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView 
 			Unpaused: k.Unpaused,
 			rate:     k.Cable.Rate, delay: k.Cable.Delay,
 			Parts: []inFlight{
-				{"on the cable, both ways", int64(f.Cable)},
-				{"past XOFF: the frame that reaches it", int64(f.PastXOFF)},
-				{"while the port sends a frame that PAUSE waits for", int64(f.Sending)},
-				{"while the port sends PFC frames", int64(f.PFC)},
-				{"the frame that the peer is sending", int64(f.Peer)},
+				{"propagation on the cable, both ways", int64(f.Cable)},
+				{"past XOFF: the frame that reached it", int64(f.PastXOFF)},
+				{"a frame that the port is sending when PAUSE is due", int64(f.Sending)},
+				{"PFC frames that the port is sending", int64(f.PFC)},
+				{"a frame that the peer is sending", int64(f.Peer)},
 			},
 		}
 		if k.Fault >= 0 {
 			of.Fault = cmp.Or(s.Faults[k.Fault].Name, fmt.Sprintf("faults.%d", k.Fault))
 		}
 		if f.Response > 0 {
-			of.Parts = append(of.Parts, inFlight{"while hardware answers", int64(f.Response)})
+			of.Parts = append(of.Parts, inFlight{"response time of the hardware", int64(f.Response)})
 		}
 		if cells := int64(f.Buffered - f.Line()); s.Switch.PFC.CellSize > 0 {
-			of.Parts = append(of.Parts, inFlight{fmt.Sprintf("what cells of %v take more", s.Switch.PFC.CellSize), cells})
+			of.Parts = append(of.Parts, inFlight{fmt.Sprintf("rounding up to cells of %v", s.Switch.PFC.CellSize), cells})
 		} else if cells < 0 {
-			of.Parts = append(of.Parts, inFlight{"preambles, checksums and gaps, which buffers do not hold", cells})
+			of.Parts = append(of.Parts, inFlight{"preambles, checksums and gaps, which are not buffered", cells})
 		}
 		for _, id := range k.Ports {
 			of.Ports = append(of.Ports, scenario.PortLabel(plan, id))
@@ -299,7 +299,7 @@ func nodeNames(plan *topologies.Plan, ids []topologies.NodeID) (names []string) 
 	return names
 }
 
-// conclude has the verdict of everything follow from the others.
+// conclude sets the overall verdict from the others.
 func (v *headroomView) conclude() {
 	v.Verdict = proved
 	worse := func(of verdict) {
@@ -316,7 +316,8 @@ func (v *headroomView) conclude() {
 	v.Holds = v.Verdict == proved
 }
 
-// try runs the worst incast for each kind of ports. Where frames are dropped, ports and switches are refuted.
+// try runs the worst incast for each kind of port. If frames are dropped, it marks the ports and switches as
+// refuted.
 func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *headroom.Check,
 	trial headroomTrial,
 ) error {
@@ -359,7 +360,7 @@ func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *hea
 }
 
 func (v *headroomView) write(w io.Writer) error {
-	fmt.Fprintf(w, "%s: can lossless frames be dropped for want of headroom?\n", v.Scenario)
+	fmt.Fprintf(w, "%s: can a lack of headroom drop lossless frames?\n", v.Scenario)
 	for i := range v.Ports {
 		k := &v.Ports[i]
 		by := ""
@@ -371,13 +372,13 @@ func (v *headroomView) write(w io.Writer) error {
 		for _, part := range k.Parts {
 			row(part.Bytes, part.What)
 		}
-		row(k.Needed, "in all can be in flight after XOFF")
-		row(k.Headroom, "is the headroom")
+		row(k.Needed, "total in flight after XOFF")
+		row(k.Headroom, "headroom")
 		if k.SONiC > 0 {
-			row(k.SONiC, "would be the headroom by SONiC's formula")
+			row(k.SONiC, "headroom by SONiC's formula")
 		}
 		if k.Unpaused {
-			fmt.Fprintln(w, "  no headroom is enough: hosts send ACK, NAK and CNP although their priority is paused (host.ack_when_paused)")
+			fmt.Fprintln(w, "  no headroom is enough: paused hosts still send ACK, NAK and CNP (host.ack_when_paused)")
 		}
 		if k.Tried != nil {
 			k.Tried.write(w)
@@ -388,7 +389,7 @@ func (v *headroomView) write(w io.Writer) error {
 		k := &v.Switches[i]
 		what := fmt.Sprintf("XOFF %v and headroom %v", units.Bytes(k.XOFF), units.Bytes(k.Headroom))
 		if k.XOFF == 0 {
-			what = fmt.Sprintf("headroom %v (XOFF is dynamic and takes what is free)", units.Bytes(k.Headroom))
+			what = fmt.Sprintf("headroom %v (XOFF is dynamic and uses all free buffer)", units.Bytes(k.Headroom))
 		}
 		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer),
 			k.Verdict)
@@ -397,11 +398,11 @@ func (v *headroomView) write(w io.Writer) error {
 	return err
 }
 
-// write prints who sent, and what the run buffered and dropped.
+// write prints the senders, and what the run buffered and dropped.
 func (t *headroomTest) write(w io.Writer) {
-	fmt.Fprintf(w, "  worst incast for %s: %s by it", t.Port, scenario.Few(t.Through))
+	fmt.Fprintf(w, "  worst incast for %s: from %s through it", t.Port, scenario.Few(t.Through))
 	if len(t.Beside) > 0 {
-		fmt.Fprintf(w, " and %s", scenario.Few(t.Beside))
+		fmt.Fprintf(w, " and from %s", scenario.Few(t.Beside))
 	}
 	fmt.Fprintf(w, " to %s, which stalls", t.Receiver)
 	if len(t.Back) > 0 {
@@ -410,9 +411,9 @@ func (t *headroomTest) write(w io.Writer) {
 	fmt.Fprintf(w, "\n  in %v: ", vtime.Time(t.VirtualN)*vtime.Nanosecond)
 	switch {
 	case !t.Paused:
-		fmt.Fprintln(w, "the port never reached XOFF: this traffic does not put it to the test")
+		fmt.Fprintln(w, "the port never reached XOFF: this traffic does not test it")
 	case t.XOFF > 0:
-		fmt.Fprintf(w, "at most %v buffered from a port, XOFF %v and %v more; %d lossless frames dropped\n",
+		fmt.Fprintf(w, "at most %v buffered from a port: XOFF %v and %v more; %d lossless frames dropped\n",
 			units.Bytes(t.Most), units.Bytes(t.XOFF), units.Bytes(max(0, t.Most-t.XOFF)), t.Dropped)
 	default:
 		fmt.Fprintf(w, "at most %v buffered from a port; %d lossless frames dropped\n", units.Bytes(t.Most), t.Dropped)

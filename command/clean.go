@@ -9,11 +9,11 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// cleaned is what "clean -o json" prints about a namespace or a file.
+// cleaned represents a namespace or file in the output of "clean -o json".
 type cleaned struct {
 	*kernel.Leftover
 	File    string `json:"file,omitempty"`
-	What    string `json:"what,omitempty"` // it is
+	What    string `json:"what,omitempty"` // kind of file
 	Removed bool   `json:"removed"`
 	Error   string `json:"error,omitempty"`
 }
@@ -31,23 +31,23 @@ func newCleanCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove what a killed pausenet left behind",
-		Long: `Remove what fabrics left behind. A fabric ends with its process and leaves
-nothing, with one exception: a program that was started in a node's namespace
-keeps that namespace alive. clean ends such programs if the fabric's process
-is gone, and removes names that "ip netns" gave to the namespace.
+		Short: "Remove leftovers of killed pausenet processes",
+		Long: `Remove leftovers of fabrics. A fabric ends with its process and leaves nothing
+behind, with one exception: a program that you started in a node's namespace
+keeps that namespace alive. If the fabric's process no longer exists, clean
+ends such programs and removes the names that "ip netns" gave to the namespace.
 
-clean touches only namespaces that pausenet has marked (the alias of lo in "ip
-link") and whose process is gone. It also removes from /run/pausenet the
-sockets and records of fabrics that have ended, and from ~/.cache/pausenet the
-unpacked images that no fabric uses.`,
+clean only touches namespaces that pausenet marked (the alias of lo in "ip
+link") and whose process no longer exists. It also removes the sockets and
+records of ended fabrics from /run/pausenet, and unpacked images that no fabric
+uses from ~/.cache/pausenet.`,
 		Example: `  sudo pausenet clean --dry-run
   sudo pausenet clean`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			left, err := kernel.FindLeftovers()
 			if err != nil {
-				return &exitError{exitEnvironment, fmt.Errorf("look for leftovers: %w", err)}
+				return &exitError{exitEnvironment, fmt.Errorf("find leftovers: %w", err)}
 			}
 			files := filesLeft()
 			all := make([]cleaned, 0, len(left)+len(files)) // JSON shows an empty list
@@ -74,19 +74,19 @@ unpacked images that no fabric uses.`,
 				writeCleaned(people(c.OutOrStdout()), all, dryRun)
 			}
 			if err == nil && failed > 0 {
-				err = &exitError{exitEnvironment, fmt.Errorf("%d of %s could not be removed", failed, count(len(all), "leftover"))}
+				err = &exitError{exitEnvironment, fmt.Errorf("cannot remove %d of %s", failed, count(len(all), "leftover"))}
 			}
 			return err
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what clean would end and remove, and change nothing")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what clean would end and remove, but change nothing")
 	formatFlag(c, &format)
 	return c
 }
 
 func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
 	if len(all) == 0 {
-		fmt.Fprintln(w, "nothing to clean: no fabric left anything behind")
+		fmt.Fprintln(w, "nothing to clean")
 		return
 	}
 	ended, removed := "ended", "removed"
@@ -102,7 +102,7 @@ func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "namespace of %s, left by process %d, which is gone\n", l.Node, l.Owner)
+		fmt.Fprintf(w, "namespace of %s, left by process %d, which has ended\n", l.Node, l.Owner)
 		for _, p := range l.Programs {
 			fmt.Fprintf(w, "  %s: process %d (%s)\n", ended, p.Pid, p.Command)
 		}
@@ -110,7 +110,7 @@ func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
 			fmt.Fprintf(w, "  %s: %s\n", removed, path)
 		}
 		for _, p := range l.Bystanders {
-			fmt.Fprintf(w, "  left alone: process %d (%s) holds it from outside, or runs this command; end it to free the namespace\n",
+			fmt.Fprintf(w, "  kept: process %d (%s) uses it from outside, or runs this command; end that process to free the namespace\n",
 				p.Pid, p.Command)
 		}
 		if l.Error != "" {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/term"
 )
 
-// defaultWidth is how wide tables are where the output is no terminal.
+// defaultWidth is the width of tables if the output is not a terminal, in columns.
 const defaultWidth = 80
 
-// screenOf returns the terminal that an output goes to and its width; nil and defaultWidth where it goes to none.
+// screenOf returns an output's terminal and its width, or nil and defaultWidth if it is not a terminal.
 func screenOf(w io.Writer) (*os.File, int) {
 	if f, ok := w.(*folded); ok {
 		w = f.to
@@ -32,7 +32,7 @@ func screenOf(w io.Writer) (*os.File, int) {
 	return f, defaultWidth
 }
 
-// Colours of a terminal, by what they say.
+// Colours of a terminal, by meaning.
 var colours = map[string]string{"bold": "1", "ok": "32", "incomplete": "33", "broken": "31", "note": "2"}
 
 // paint writes text, in a colour if the output is a terminal that shows colours (NO_COLOR, no-color.org).
@@ -47,7 +47,7 @@ func paint(w io.Writer, colour, text string) {
 	fmt.Fprint(raw(w), "\x1b[0m")
 }
 
-// writeParagraph prints a line in a colour, with as much on each line of the screen as fits.
+// writeParagraph prints a line in a colour, folded to the width of the screen.
 func writeParagraph(w io.Writer, colour, text string) {
 	_, width := screenOf(w)
 	for _, line := range foldLine(text, width) {
@@ -56,15 +56,15 @@ func writeParagraph(w io.Writer, colour, text string) {
 	}
 }
 
-// writeColumns prints lines of cells below a head: as many words to the left, and numbers to the right. Where the
-// screen is too narrow for all the numbers, they stand in several tables below each other.
+// writeColumns prints a head and lines of cells: the first words columns left-aligned, the rest as right-aligned
+// numbers. If the screen is too narrow for all numbers, it prints several tables below each other.
 func writeColumns(w io.Writer, lines [][]string, words int) {
 	_, width := screenOf(w)
 	writeColumnsWithin(w, lines, words, width)
 }
 
-// writeColumnsWithin is writeColumns on a screen of a width; 0: as wide as need be. Where the table is too wide, the
-// heads of numbers are broken into lines first.
+// writeColumnsWithin is writeColumns for a screen of the given width; 0 means no limit. If the table is too wide, it
+// first breaks the heads of numbers into lines.
 func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	heads := 1
 	if width > 0 && tableWidth(lines) > width {
@@ -107,11 +107,11 @@ func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	}
 }
 
-// leastHead is the width that the lines of a broken head may have in any case.
+// leastHead is the minimum width of a broken head's lines.
 const leastHead = 9
 
-// brokenHeads breaks the heads of numbers that are wider than the numbers below them. heads is the number of lines that
-// the heads take.
+// brokenHeads breaks the heads that are wider than the numbers below them. heads is the number of lines of the
+// tallest head.
 func brokenHeads(lines [][]string, words int) (broken [][]string, heads int) {
 	parts := make([][]string, len(lines[0]))
 	for i, head := range lines[0] {
@@ -149,7 +149,7 @@ func columnWidths(lines [][]string) []int {
 	return widths
 }
 
-// tableWidth is how wide a screen has to be for lines of cells beside each other.
+// tableWidth returns the width of lines of cells.
 func tableWidth(lines [][]string) (width int) {
 	for _, n := range columnWidths(lines) {
 		width += 2 + n
@@ -157,8 +157,7 @@ func tableWidth(lines [][]string) (width int) {
 	return width
 }
 
-// abreastWithin are the columns of numbers, those that fit beside each other and beside the words together; at least
-// one.
+// abreastWithin groups the columns of numbers that fit next to the words, at least one per group.
 func abreastWithin(widths []int, words, width int) [][]int {
 	own := 0
 	for _, n := range widths[:words] {

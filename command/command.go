@@ -8,12 +8,12 @@ import (
 	_ "github.com/pausenet/pausenet/internal/openfiles" // before packages that open files
 )
 
-// Tree is the command with all verbs, for what describes them.
+// Tree returns the command with all its subcommands, for documentation.
 func Tree() *cobra.Command { return newRootCommand() }
 
-// Main is the command pausenet, whole: it reads os.Args, does what they ask for, and ends the process with the exit
-// code. It starts the program's own file again for some verbs (os.Executable), so a main function should call it first,
-// and do nothing else that matters.
+// Main runs the whole pausenet command: it parses os.Args, executes the command, and ends the process with the exit
+// code. Some commands start the program's own file again (os.Executable). So a main function should call Main first
+// and do nothing else of importance.
 func Main() {
 	root, out, complaints := newRootCommand(), &output{to: os.Stdout}, &output{to: os.Stderr}
 	root.SetOut(out)

@@ -15,31 +15,30 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// What flags complete to. A flag that takes a value and is not here completes to files: TestFlagsComplete knows which
-// may.
+// Completions of flags. A flag that takes a value and is not here completes to files: TestFlagsComplete lists the
+// exceptions.
 
-// planes are what --plane takes.
+// planes lists the values of --plane.
 var planes = []string{"auto", plane.Kernel, plane.Wasm}
 
-// completeFlag has a flag complete to words.
+// completeFlag completes a flag to the given words.
 func completeFlag(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeNothing keeps flags, whose values are the user's own, from completing to files.
+// completeNothing stops flags with free-form values from completing to files.
 func completeNothing(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}
 }
 
-// completeFolder has a flag complete to folders.
+// completeFolder completes a flag to folders.
 func completeFolder(c *cobra.Command, flag string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 }
 
-// completeList has a flag complete to a list of words with commas between them, each once. words are told the command's
-// arguments.
+// completeList completes a flag to a comma-separated list of distinct words. words receives the command's arguments.
 func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(
 		_ *cobra.Command, args []string, begun string,
@@ -56,7 +55,7 @@ func completeList(c *cobra.Command, flag string, words func(args []string) []str
 	})
 }
 
-// completeWord has a flag complete to one of the words, which are told the command's arguments.
+// completeWord completes a flag to one of the words. words receives the command's arguments.
 func completeWord(c *cobra.Command, flag string, words func(args []string) []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(
 		_ *cobra.Command, args []string, _ string,
@@ -65,12 +64,12 @@ func completeWord(c *cobra.Command, flag string, words func(args []string) []str
 	})
 }
 
-// always are words whatever the arguments are.
+// always returns a function that returns words for any arguments.
 func always(words []string) func([]string) []string { return func([]string) []string { return words } }
 
-// scenarioNamed is the scenario that a command line names first; nil: it names none yet.
+// scenarioNamed returns the first scenario that a command line names, or nil.
 func scenarioNamed(args []string) *scenario.Scenario {
-	if len(args) == 0 || files.IsStream(args[0]) { // a stream is for the command to read
+	if len(args) == 0 || files.IsStream(args[0]) { // only the command itself may read a stream
 		return nil
 	}
 	s, err := scenario.Load(args[0], nil)
@@ -80,7 +79,7 @@ func scenarioNamed(args []string) *scenario.Scenario {
 	return s
 }
 
-// controllerWords are the congestion controls, and the variants of the scenario.
+// controllerWords returns the congestion controllers, and the scenario's variants.
 func controllerWords(args []string) []string {
 	var words []string
 	if s := scenarioNamed(args); s != nil {
@@ -96,19 +95,19 @@ func controllerWords(args []string) []string {
 	return words
 }
 
-// portWords are the ports of the scenario.
+// portWords returns the scenario's ports.
 func portWords(args []string) (words []string) {
 	if s := scenarioNamed(args); s != nil {
 		for i := range s.Topology.Ports {
 			words = append(words, scenario.PortLabel(s.Topology, s.Topology.Ports[i].ID))
 		}
 		slices.Sort(words)
-		words = slices.Compact(words) // links side by side
+		words = slices.Compact(words) // parallel links
 	}
 	return words
 }
 
-// settingWords are the settings of switches and hosts, as --set takes them.
+// settingWords returns the settings of switches and hosts, as --set spells them.
 func settingWords() (words []string) {
 	sw, host := switchagent.Default(), settings.DefaultHost()
 	for group, table := range map[string]keys.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {

@@ -17,15 +17,15 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// variablePrefix begins the names of all environment variables that are pausenet's.
+// variablePrefix starts the name of each of pausenet's environment variables.
 const variablePrefix = "PAUSENET_"
 
-// detachedVariable tells a process that it is the one in the background (detach.go); its standard output is a pipe to
-// the one in the foreground, which goes as soon as the fabric is up.
+// detachedVariable marks the background process of detach.go. That process's standard output is a pipe to the
+// foreground process, which exits as soon as the fabric is up.
 const detachedVariable = variablePrefix + "DETACHED"
 
-// applyConfiguration fills in the flags that the user did not give: from the environment (PAUSENET_OUT for --out), then
-// from the configuration file, under the flags' names.
+// applyConfiguration sets the flags that the user did not give: from the environment (PAUSENET_OUT for --out), else
+// from the configuration file, whose keys are the flags' names.
 func applyConfiguration(c *cobra.Command, file string) error {
 	if file == "" {
 		file = os.Getenv(variableOf("config"))
@@ -47,7 +47,7 @@ func applyConfiguration(c *cobra.Command, file string) error {
 		values := []string{v.GetString(f.Name)}
 		_, several := f.Value.(pflag.SliceValue)
 		if _, list := v.Get(f.Name).([]any); list && !several {
-			errs = append(errs, fmt.Errorf("%s: a list, and --%s takes one value", origin(f.Name, file), f.Name))
+			errs = append(errs, fmt.Errorf("%s is a list, but --%s takes one value", origin(f.Name, file), f.Name))
 			return
 		}
 		if several {
@@ -63,7 +63,8 @@ func applyConfiguration(c *cobra.Command, file string) error {
 	return badInput(errors.Join(errs...))
 }
 
-// origin is where a flag's value comes from that was not given as a flag: a variable takes precedence over the file.
+// origin returns the source of a flag's value that was not given on the command line. A variable takes precedence
+// over the file.
 func origin(flag, file string) string {
 	if variable := variableOf(flag); os.Getenv(variable) != "" {
 		return variable + " in the environment"
@@ -71,20 +72,20 @@ func origin(flag, file string) string {
 	return file + ": " + flag
 }
 
-// variableOf is the environment variable of a flag.
+// variableOf returns the environment variable of a flag.
 func variableOf(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// otherVariables are those that are no flag's: detach.go's, and those that the repository's tests go by, which a
-// developer may have set. Those in otherFamilies begin so.
+// otherVariables lists variables that belong to no flag: detach.go's, and those of the repository's tests.
+// otherFamilies lists prefixes of more.
 var (
 	otherVariables = []string{detachedVariable, "PAUSENET_CYCLES", "PAUSENET_KILLS", "PAUSENET_LIVE_FRAMES"}
 	otherFamilies  = []string{"PAUSENET_TEST_", "PAUSENET_KERNELS"}
 )
 
-// unknownVariables are the variables of an environment that begin as a flag's do and are none's: what was meant by them
-// would go undone without a word. Empty ones are as good as not set.
+// unknownVariables returns an error for each variable with our prefix that belongs to no flag, since it would be
+// ignored silently. Empty variables count as unset.
 func unknownVariables(environment, flags []string) []error {
 	flags = append([]string{"config"}, flags...)
 	var errs []error
@@ -96,18 +97,18 @@ func unknownVariables(environment, flags []string) []error {
 			slices.ContainsFunc(flags, func(flag string) bool { return name == variableOf(flag) }) {
 			continue
 		}
-		hint := "a variable is a flag's name, such as PAUSENET_JOBS or PAUSENET_OUT"
+		hint := "a variable's name is PAUSENET_ and a flag's name, such as PAUSENET_JOBS or PAUSENET_OUT"
 		flag := strings.ReplaceAll(strings.ToLower(name[len(variablePrefix):]), "_", "-")
 		if near := yamlspec.Nearest(flag, flags); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", variableOf(near))
 		}
-		errs = append(errs, fmt.Errorf("%s in the environment: unknown variable: %s (unset it if it is another program's)",
+		errs = append(errs, fmt.Errorf("%s in the environment: unknown variable: %s (if another program uses it, unset it)",
 			name, hint))
 	}
 	return errs
 }
 
-// flagNames are the names of the flags of all commands, but for what no configuration sets.
+// flagNames returns the names of all commands' flags that a configuration can set.
 func flagNames(root *cobra.Command) []string {
 	var known []string
 	var collect func(c *cobra.Command)
@@ -125,7 +126,7 @@ func flagNames(root *cobra.Command) []string {
 	return known
 }
 
-// unknownKeys are the keys of the configuration file that no command has a flag of.
+// unknownKeys returns an error for each key of the configuration file that is no flag's name.
 func unknownKeys(v *viper.Viper, file string, known []string) []error {
 	var errs []error
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
@@ -134,18 +135,18 @@ func unknownKeys(v *viper.Viper, file string, known []string) []error {
 		}
 		hint := yamlspec.Suggest(key, known)
 		if hint == "" {
-			hint = ": a key is a flag's name, such as jobs or out"
+			hint = " (a key is a flag's name, such as jobs or out)"
 		}
 		errs = append(errs, fmt.Errorf("%s: unknown key %q%s", file, key, hint))
 	}
 	return errs
 }
 
-// configurationFile is what readConfiguration reads: a few flags' values.
+// configurationFile limits the size of a configuration file, which holds a few flags' values.
 var configurationFile = files.Kind{Name: "a configuration", Most: 64 << 10}
 
-// readConfiguration reads the file given, or pausenet/config.yaml in the user's configuration folder if there is one.
-// The result is the file read, "" for none.
+// readConfiguration reads the given file, or else pausenet/config.yaml in the user's configuration folder. It
+// returns the name of the file read, or "".
 func readConfiguration(v *viper.Viper, file string) (string, error) {
 	if file == "" {
 		folder, err := os.UserConfigDir()

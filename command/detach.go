@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// upLine is what the process in the background says when the fabric is up.
+// upLine is the line by which the background process reports that the fabric is up.
 const upLine = "pausenet-is-up"
 
 // detach starts this command again in the background and waits until its fabric is up.
@@ -49,13 +49,13 @@ end it:         pausenet down %[1]s
 		if code <= 0 {
 			code = exitEnvironment
 		}
-		return &exitError{code, fmt.Errorf("the fabric did not come up: %w", err)}
+		return &exitError{code, fmt.Errorf("cannot bring up the fabric: %w", err)}
 	}
-	return &exitError{exitEnvironment, fmt.Errorf("the fabric did not come up")}
+	return &exitError{exitEnvironment, fmt.Errorf("cannot bring up the fabric")}
 }
 
-// detached tells the process in the foreground that the fabric is up, and lets go of its terminal. What is written to
-// standard error from then on, by Go's runtime as the program crashes, goes to a file.
+// detached reports to the foreground process that the fabric is up, and releases its terminal. From then on,
+// standard error goes to a file, for the Go runtime's output in a crash.
 func detached(log string) {
 	fmt.Println(upLine)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

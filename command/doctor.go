@@ -35,7 +35,7 @@ The exit code is 0 if the kernel plane works, and 3 otherwise.`,
 				writeDiagnosis(people(c.OutOrStdout()), d)
 			}
 			if !d.Works {
-				return &exitError{exitEnvironment, errors.New("the kernel plane cannot work here; --plane wasm can")}
+				return &exitError{exitEnvironment, errors.New("the kernel plane does not work on this machine (use --plane wasm)")}
 			}
 			return nil
 		},
@@ -56,6 +56,6 @@ func writeDiagnosis(w io.Writer, d *doctor.Diagnosis) {
 		}
 	}
 	if d.Works {
-		fmt.Fprintln(w, "\nThe kernel plane works here.")
+		fmt.Fprintln(w, "\nThe kernel plane works on this machine.")
 	}
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// theOnly is the name of the only fabric. It says which that is, as it is to be ended and nobody has named it, and
-// refuses if it may be somebody else's.
+// theOnly returns the name of the only fabric, for a command that ends it without a name. It prints which fabric
+// that is, and refuses if the fabric may belong to somebody else.
 func theOnly(w io.Writer) (string, error) {
 	d := describe([]string{""})[0]
 	if d.err != nil {
 		return "", d.err
 	}
 	age := time.Duration(d.Clock.WallSeconds * float64(time.Second)).Round(time.Second)
-	which := fmt.Sprintf("%s, which %v brought up %v ago", d.Name, d.Owner, age)
+	which := fmt.Sprintf("%s (brought up by %v, %v ago)", d.Name, d.Owner, age)
 	if !d.Owner.Is(live.ThisOwner()) {
-		return "", badInput(fmt.Errorf("the only fabric is %s: name it if it is to end, pausenet down %s, or give --all",
+		return "", badInput(fmt.Errorf("the only fabric is %s: to end it, run pausenet down %s, or use --all",
 			which, d.Name))
 	}
 	fmt.Fprintf(w, "ending %s\n", which)
 	return d.Name, nil
 }
 
-// downView is a fabric that has ended, for programs.
+// downView represents an ended fabric in structured output.
 type downView struct {
 	Name string `json:"name"`
-	// Before says why, of one that had ended before.
+	// Before holds the reason if the fabric had ended before.
 	Before  string        `json:"ended_before,omitempty"`
 	Verdict *live.Verdict `json:"verdict,omitempty"`
 }
@@ -54,7 +54,7 @@ up.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkRoot("a live fabric belongs to root"); err != nil {
+			if err := checkRoot("live fabrics need root"); err != nil {
 				return err
 			}
 			out := onScreen(c.OutOrStdout())
@@ -115,7 +115,7 @@ up.`,
 				}
 			}
 			if len(over) > 0 {
-				return &exitError{exitVerdict, fmt.Errorf("%s had ended before", count(len(over), "fabric"))}
+				return &exitError{exitVerdict, fmt.Errorf("%s had already ended", count(len(over), "fabric"))}
 			}
 			if failed {
 				return &exitError{exitVerdict, errUntrusted}

@@ -18,16 +18,16 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// checkPrivileges says what to do when the fabric cannot be built by this user.
+// checkPrivileges returns an error with advice if this user cannot build the fabric.
 func checkPrivileges() error {
 	if os.Geteuid() != 0 {
 		return &exitError{exitEnvironment, errors.New(
-			"the kernel plane builds namespaces and loads eBPF programs, which needs root: run it with sudo, or use --plane wasm")}
+			"the kernel plane needs root for namespaces and eBPF programs: run it with sudo, or use --plane wasm")}
 	}
 	return nil
 }
 
-// choosePlane resolves --plane. The default is the wasm plane, which needs no root and is quicker; results are the same
+// choosePlane resolves --plane. The default is the wasm plane, which needs no root and is faster. Results are equal
 // on both.
 func choosePlane(given string) (string, error) {
 	switch given {
@@ -35,7 +35,7 @@ func choosePlane(given string) (string, error) {
 		return plane.Wasm, nil
 	case plane.Kernel:
 		return given, checkPrivileges()
-	case plane.Wazero: // nothing to offer: it is what tests compare with
+	case plane.Wazero: // not offered: only tests use it
 		if err := kernel.HasWazero(); err != nil {
 			return "", badInput(err)
 		}
@@ -44,7 +44,8 @@ func choosePlane(given string) (string, error) {
 	return "", badInput(fmt.Errorf("unknown plane %q (choose kernel, wasm or auto)", given))
 }
 
-// lockResults keeps two runs from writing into one scenario's folder at a time. The lock ends with the process.
+// lockResults prevents two runs from writing into one scenario's folder at the same time. The lock ends with the
+// process.
 func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err error) {
 	var locks []func()
 	unlock = func() {
@@ -64,16 +65,16 @@ func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err er
 	return unlock, nil
 }
 
-// dyingTimeout is how long a run waits for a folder that another one has: for as long as the kernel takes to end a
-// process that was killed, with its namespaces and programs.
+// dyingTimeout is how long a run waits for a locked folder: the time that the kernel takes to end a killed process
+// with its namespaces and programs.
 const dyingTimeout = 2 * time.Second
 
-// lockResultsFolder makes a folder for results, below the one that the user named, and locks it until it is released.
+// lockResultsFolder creates a folder for results below the user's folder, and locks it until release is called.
 func lockResultsFolder(ctx context.Context, within, path string, timeout time.Duration) (release func(), err error) {
 	folder, err := files.OpenFolder(within, path)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf(
-			"cannot make the results' folder: %w (choose another folder with --out)", err)}
+			"cannot create the output folder: %w (choose another with --out)", err)}
 	}
 	var locked *files.LockedError
 	lock, err := folder.Lock()
@@ -83,7 +84,7 @@ func lockResultsFolder(ctx context.Context, within, path string, timeout time.Du
 	}
 	if err == nil {
 		return func() {
-			_ = lock.Release() // nobody is kept from anything by what is left
+			_ = lock.Release() // a leftover lock file blocks nobody
 			folder.Close()
 		}, nil
 	}
@@ -95,10 +96,10 @@ func lockResultsFolder(ctx context.Context, within, path string, timeout time.Du
 		return nil, &exitError{exitEnvironment, lockedMessage(locked)}
 	}
 	return nil, &exitError{exitEnvironment, fmt.Errorf(
-		"cannot lock the results' folder: %w (choose another folder with --out)", err)}
+		"cannot lock the output folder: %w (choose another with --out)", err)}
 }
 
-// lockedMessage says who has a folder and what to do.
+// lockedMessage returns an error that names the holder of a folder's lock, with advice.
 func lockedMessage(l *files.LockedError) error {
 	who, otherwise := "another run", ""
 	if l.User != "" {
@@ -108,14 +109,14 @@ func lockedMessage(l *files.LockedError) error {
 	if l.Process != 0 {
 		who += fmt.Sprintf(", process %d,", l.Process)
 	}
-	return fmt.Errorf("%s is writing into %s: wait for it, or choose another folder with --out%s", who, l.Path, otherwise)
+	return fmt.Errorf("%s is writing into %s: wait until it ends, or choose another folder with --out%s", who, l.Path, otherwise)
 }
 
-// modulePath is pausenet's.
+// modulePath is pausenet's module path.
 const modulePath = "github.com/pausenet/pausenet"
 
-// version is pausenet's: the module's, or the commit it was built from. A program of another module says that too,
-// since it may have congestion controls that pausenet's own has not.
+// version returns pausenet's version: the module's, or the commit that it was built from. A program of another
+// module adds its own, since it may contain other controllers.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -138,7 +139,7 @@ func version() string {
 	return v
 }
 
-// build tells this program from others of one version, such as one built before the last commit: a hash of its file.
+// build returns a hash of this program's file, which distinguishes builds of the same version.
 func build() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

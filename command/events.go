@@ -21,10 +21,10 @@ func newEventsCommand() *cobra.Command {
 		Use:   "events",
 		Short: "Print PAUSE, faults, storms, flows and drops as they happen",
 		Long: `Print a line of JSON for each PAUSE and RESUME that leaves a port, for each
-fault, PFC storm and deadlock, for each start and end of an RDMA flow, and
-each second for the drops per port. events ends with Ctrl-C or with the
-fabric, whose verdict is the last line. If the reader is too slow, events
-skips lines and prints how many.`,
+fault, PFC storm and deadlock, and for each start and end of an RDMA flow. Drops
+per port are printed once a second. events ends with Ctrl-C or with the fabric;
+the fabric's verdict is the last line. If the reader is too slow, events skips
+lines and prints how many.`,
 		Example: `  sudo pausenet events -o table
   sudo pausenet events | jq 'select(.kind == "flow_end")'
   sudo pausenet events --kinds storm,storm_end,deadlock,deadlock_end`,
@@ -78,7 +78,7 @@ skips lines and prints how many.`,
 		},
 	}
 	fabricFlag(c, &fabric)
-	format = formatJSON // a line each
+	format = formatJSON // one object per line
 	outputFlags(c, &format, []string{formatJSON, formatTable})
 	c.Flags().StringSliceVar(&kinds, "kinds", nil, "print only these `kinds`, separated by commas")
 	completeList(c, "kinds", always(live.EventKinds))

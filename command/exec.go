@@ -37,10 +37,10 @@ the fabric ended. SIGTERM is passed on to the program.`,
 			}
 			defer client.Close()
 			node, program := args[0], programOf(args)
-			ignored := make(chan os.Signal, 1) // they are for the program, which would inherit Ignore
+			ignored := make(chan os.Signal, 1) // signals are for the program, which would inherit Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
-			ended := make(chan os.Signal, 1) // who ends us means the program, which would go on without us
+			ended := make(chan os.Signal, 1) // a signal to this process is meant for the program, which would otherwise keep running
 			signal.Notify(ended, syscall.SIGTERM)
 			defer signal.Stop(ended)
 			return programError(program[0], client.Exec(node, program, ended))
@@ -70,8 +70,8 @@ func programArguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// programError is how a program ended, with the exit code that a shell would have: its own, or 128 and the signal's
-// number.
+// programError returns the error of an ended program, with the exit code of a shell: the program's own, or 128 plus
+// the signal's number.
 func programError(name string, err error) error {
 	var (
 		ended *exec.ExitError

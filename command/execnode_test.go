@@ -118,8 +118,8 @@ func TestExecFromNode(t *testing.T) {
 		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's
 		// powers.
 		"ls -A /run/pausenet; echo own >/run/pausenet/x; cat /run/pausenet/x": "own\n",
-		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on its nodes, not use \"down\": " +
-			"do that on the machine, or bring the fabric up with --privileged\n",
+		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on its nodes, but not use \"down\" " +
+			"(use it on the machine, or bring the fabric up with --privileged)\n",
 	} {
 		if got := on(command); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)

@@ -7,15 +7,15 @@ import (
 	"os"
 )
 
-// Exit codes, part of the command line's contract.
+// Exit codes. They are part of the command line's contract.
 const (
 	exitFine        = 0
 	exitVerdict     = 1 // the run's verdict failed, or it was interrupted; a line of a shell's input failed
-	exitBadInput    = 2 // usage, or a file with mistakes
-	exitEnvironment = 3 // not root, kernel too old, ...: the message says what to do
+	exitBadInput    = 2 // wrong usage, or a file with mistakes
+	exitEnvironment = 3 // not root, kernel too old, ...: the message gives advice
 )
 
-// exitError is an error that decides the exit code.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
 	err  error
@@ -24,7 +24,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// badInput marks err as the user's to mend; nil stays nil.
+// badInput marks err as the user's mistake; nil stays nil.
 func badInput(err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +32,7 @@ func badInput(err error) error {
 	return &exitError{exitBadInput, err}
 }
 
-// writeError is a file that could not be written: the environment's fault, but for a folder that is not there.
+// writeError marks an error of writing a file as the environment's, unless the file's folder does not exist.
 func writeError(err error) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		return badInput(err)
@@ -40,8 +40,8 @@ func writeError(err error) error {
 	return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another place with -o", err)}
 }
 
-// exit prints err, if there is one, and is the code to exit with. An error that carries no code comes from cobra, which
-// checks flags and arguments.
+// exit prints err, if any, and returns the exit code. An error without a code comes from cobra, which checks flags
+// and arguments.
 func exit(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitFine

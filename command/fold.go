@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// folded is an output for people: it breaks lines that are wider than the screen, or than defaultWidth where there is
-// none, between words.
+// folded is a writer for people: it folds lines at blanks to the width of the screen, or to defaultWidth.
 type folded struct {
 	to      io.Writer
-	partial []byte // the start of a line, which is written with its end
+	partial []byte // the start of an unfinished line
 }
 
-// people returns w as an output for people.
+// people returns a folding writer to w.
 func people(w io.Writer) io.Writer { return &folded{to: w} }
 
 // onScreen returns w as an output for people if it is a terminal, and w itself if not: logs and scripts get whole
@@ -31,7 +30,7 @@ func onScreen(w io.Writer) io.Writer {
 // stderr returns standard error for lines to people.
 func stderr() io.Writer { return onScreen(&output{to: os.Stderr}) }
 
-// Write writes all lines that are whole.
+// Write writes all complete lines.
 func (f *folded) Write(p []byte) (int, error) {
 	f.partial = append(f.partial, p...)
 	end := bytes.LastIndexByte(f.partial, '\n') + 1
@@ -52,16 +51,16 @@ func (f *folded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// deepIndent is an indentation from which a line is the continuation of a cell, and so are its parts.
+// deepIndent is the indentation from which a line continues a cell of a table; its parts keep that indentation.
 const deepIndent = 8
 
-// asItIs matches a line that is not broken: one with a command of ours, to be copied, and a line of a file, which has
-// the column of a mistake marked below it.
+// asItIs matches a line that is not folded: a line with one of our commands, so that it can be copied, and a line of a
+// file, because the next line marks the column of a mistake.
 var asItIs = regexp.MustCompile(`^ *([a-z ]+: +)?(sudo )?pausenet [a-z]|^ *[0-9]* \| `)
 
-// foldLine breaks a line between words into lines of at most so many columns. The others begin where the last cell of
-// the first one does, if that leaves room, and else two columns to the right of it; those of a sentence begin where it
-// does. Cells stand two or more blanks apart. A word that is too long for a line is not broken, as it may be a path.
+// foldLine breaks a line at blanks into lines of at most width columns. The others are indented to the last cell of
+// the first line if that leaves room, else by two columns; lines of a sentence keep its indentation. Cells are
+// separated by two or more blanks. A word that is too long is not broken, as it may be a path.
 func foldLine(line string, width int) []string {
 	if utf8.RuneCountInString(line) <= width || asItIs.MatchString(line) {
 		return []string{line}

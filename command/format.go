@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The formats of a command's output that most commands have.
+// The output formats of most commands.
 const (
 	formatTable = "table"
 	formatJSON  = "json"
 	formatYAML  = "yaml"
 )
 
-// formatValue is the value of a flag that takes a format.
+// formatValue is the value of a flag for an output format.
 type formatValue struct {
 	to  *string
 	all []string
@@ -28,15 +28,15 @@ func (v *formatValue) String() string { return *v.to }
 
 func (v *formatValue) Type() string { return "format" }
 
-// Set takes a format; "text", as versions before 0.1 had it, is a table.
+// Set sets the format. "text", used before version 0.1, means a table.
 func (v *formatValue) Set(text string) error {
 	switch {
 	case text == "text":
 		text = formatTable
 	case strings.Contains(text, "parquet"):
-		return fmt.Errorf("use --parquet, beside any output format, to write the tables as Parquet files")
+		return fmt.Errorf("--parquet writes Parquet files next to any output format: use it instead")
 	case strings.ContainsAny(text, "./"):
-		return fmt.Errorf("expected the format, %s (write to a file by > FILE)", choices(v.all))
+		return fmt.Errorf("expected the format, %s (to write a file, add > FILE)", choices(v.all))
 	}
 	if !slices.Contains(v.all, text) {
 		return fmt.Errorf("expected %s", choices(v.all))
@@ -51,13 +51,13 @@ func choices(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// formatFlag adds -o to a command whose output is a table, JSON or YAML, or of a format of its own.
+// formatFlag adds -o to a command that prints a table, JSON, YAML, or its own formats.
 func formatFlag(c *cobra.Command, format *string, own ...string) {
 	*format = formatTable
 	outputFlags(c, format, append([]string{formatTable, formatJSON, formatYAML}, own...))
 }
 
-// outputFlags adds -o, and -f and --json, as other tools spell it.
+// outputFlags adds -o, and -f and --json as synonyms.
 func outputFlags(c *cobra.Command, format *string, all []string) {
 	value := &formatValue{format, all}
 	flags := c.Flags()
@@ -74,7 +74,7 @@ func parquetFlag(c *cobra.Command, parquet *bool) {
 	c.Flags().BoolVar(parquet, "parquet", false, "write each table as a Parquet file as well as CSV")
 }
 
-// structured reports whether a format is for programs.
+// structured reports whether a format is machine-readable.
 func structured(format string) bool { return format == formatJSON || format == formatYAML }
 
 // writeStructured writes a value as JSON or YAML.

@@ -9,14 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// moreHelp is the annotation of a command whose text stands at the end of its help.
+// moreHelp is the annotation with the text at the end of a command's help.
 const moreHelp = "pausenet_more_help"
 
-// flagColumn is the column at which the texts of flags begin. The text of a flag with a longer name begins on the next
-// line.
+// flagColumn is the column of the flags' texts. After a longer name, the text starts on the next line.
 const flagColumn = 27
 
-// writeHelpUsage writes the part of a command's help below its description, at most defaultWidth columns wide.
+// writeHelpUsage writes the part of a command's help after its description, at most defaultWidth columns wide.
 func writeHelpUsage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	fmt.Fprint(w, "Usage:")
@@ -51,7 +50,7 @@ func writeHelpUsage(c *cobra.Command) error {
 	return nil
 }
 
-// writeHelpCommands lists the subcommands of a group, if there are any. The group "" has those that belong to none.
+// writeHelpCommands lists the subcommands of a group, if any. The group "" contains those without a group.
 func writeHelpCommands(c *cobra.Command, title, group string) {
 	w := c.OutOrStderr()
 	for _, sub := range c.Commands() {
@@ -66,7 +65,7 @@ func writeHelpCommands(c *cobra.Command, title, group string) {
 	}
 }
 
-// globalFlags returns the flags that every command has: those of the root, and --help.
+// globalFlags returns the help of the flags that every command has: the root's, and --help.
 func globalFlags(c *cobra.Command) string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.AddFlagSet(c.Root().PersistentFlags())
@@ -79,7 +78,7 @@ func globalFlags(c *cobra.Command) string {
 	return listFlags(flags, "")
 }
 
-// helpFlags returns the lines of a command's own flags but --help.
+// helpFlags returns the help of a command's own flags except --help.
 func helpFlags(flags *pflag.FlagSet) string { return listFlags(flags, "help") }
 
 func listFlags(flags *pflag.FlagSet, except string) string {
@@ -93,7 +92,7 @@ func listFlags(flags *pflag.FlagSet, except string) string {
 	return b.String()
 }
 
-// helpFlag returns the lines of a flag: its name, the name of its value, its text and its default.
+// helpFlag returns the help of a flag: its name, value name, text and default.
 func helpFlag(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	name := "      --" + f.Name
@@ -122,7 +121,7 @@ func helpFlag(f *pflag.Flag) string {
 	return fmt.Sprintf("%-*s", flagColumn, name) + strings.Join(lines, "\n"+indent) + "\n"
 }
 
-// wrapText breaks a text between words into lines of at most so many columns. A longer word has a line of its own.
+// wrapText breaks a text at blanks into lines of at most width columns. A longer word gets a line of its own.
 func wrapText(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -39,9 +39,9 @@ func newImportHPCCCommand() *cobra.Command {
 		Short: "Make a scenario from files of HPCC's simulator",
 		Long: `Write a scenario with the topology and the flows of HPCC's simulator. With
 --cdf, draw the flows from a distribution of sizes, as its traffic_gen.py
-does. The files stay where they are: they are read each time the scenario is.
-With "pausenet run --export hpcc" the results are also written as the
-simulator does.`,
+does. The scenario refers to the files, so keep them: each run reads them.
+With "pausenet run --export hpcc" the results are also written in the
+simulator's format.`,
 		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
   pausenet import hpcc --topology mix/fat.txt --cdf FbHdp_distribution.txt \
       --load 0.3 --time 10ms --out hadoop.yaml
@@ -50,13 +50,13 @@ simulator does.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case h.Topology == "":
-				return badInput(errors.New("--topology FILE is needed"))
+				return badInput(errors.New("--topology FILE is required"))
 			case (h.Flows == "") == (h.CDF == ""):
-				return badInput(errors.New("either --flow FILE or --cdf FILE is needed"))
+				return badInput(errors.New("--flow FILE or --cdf FILE is required"))
 			}
 			for _, name := range []string{"load", "time"} {
 				if h.CDF == "" && c.Flags().Changed(name) {
-					return badInput(fmt.Errorf("--%s goes with --cdf: the flows of --flow %s arrive as the file says", name, h.Flows))
+					return badInput(fmt.Errorf("--%s has no effect without --cdf: --flow %s has the flows' arrival times", name, h.Flows))
 				}
 			}
 			if err := errors.Join(h.SetLoad(load), h.SetTime(span)); err != nil {
@@ -71,7 +71,7 @@ simulator does.`,
 					return badInput(fmt.Errorf("--%s: %w", input.flag, err))
 				}
 				if sameFile(input.name, output) {
-					return badInput(fmt.Errorf("--output %s is one of the files to be read: write to another", output))
+					return badInput(fmt.Errorf("--output %s is one of the input files (write to another)", output))
 				}
 			}
 			text, err := h.Scenario(folder)
@@ -83,7 +83,7 @@ simulator does.`,
 				err = scenario.Check(s, s.Controllers)
 			}
 			if err != nil {
-				return badInput(fmt.Errorf("the files make no scenario that can run; nothing is written\n%w", err))
+				return badInput(fmt.Errorf("cannot make a scenario from these files; nothing written\n%w", err))
 			}
 			if output == "" || output == "-" {
 				_, err := c.OutOrStdout().Write([]byte(text))
@@ -105,7 +105,7 @@ simulator does.`,
 	return c
 }
 
-// sameFile says whether two names are one existing file.
+// sameFile reports whether two names refer to one existing file.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -123,12 +123,12 @@ func newImportSONiCCommand() *cobra.Command {
 		Long: `Read buffers, PFC, its watchdog, ECN and schedulers from a SONiC switch's
 configuration, and write a scenario: one switch with a host at each port or,
 with --topology, that topology with these settings on all its switches.
-Settings without an equivalent are reported as warnings.
+import warns of settings without an equivalent.
 
 In pausenet all ports of a switch have the same settings. If the
-configuration's ports differ, the largest group of equal ports is imported, or
-the group of --port. Ports with no lossless profile, or with several, are
-skipped with a warning.
+configuration's ports differ, import uses the largest group of equal ports, or
+the group of --port. It skips ports with no lossless profile, or with several,
+and warns of them.
 
 Most configurations leave the lossless profiles to the platform. --lookup
 names the platform's pg_profile_lookup.ini.`,
@@ -139,7 +139,7 @@ names the platform's pg_profile_lookup.ini.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sameFile(args[0], output) {
-				return badInput(fmt.Errorf("--output %s is the file to be read: write to another", output))
+				return badInput(fmt.Errorf("--output %s is the input file (write to another)", output))
 			}
 			text, notes, err := importSONiC(args[0], lookup, topology, port, output)
 			if err != nil {
@@ -161,10 +161,10 @@ names the platform's pg_profile_lookup.ini.`,
 	return c
 }
 
-// sonicFile is any file of a SONiC switch.
+// sonicFile limits the size of any file of a SONiC switch.
 var sonicFile = files.Kind{Name: "a file of a SONiC switch", Most: 64 << 20}
 
-// importSONiC makes the text of a scenario that can run.
+// importSONiC returns the text of a scenario that can run.
 func importSONiC(name, lookup, topology, port, output string) (text string, notes []string, err error) {
 	within := func(file string, err error) error {
 		if err == nil {
@@ -202,7 +202,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 			}
 		}
 		if chosen = sonic.With(groups, port); chosen == nil {
-			return "", nil, fmt.Errorf("--port %s: %s has no such port, or it is down", port, name)
+			return "", nil, fmt.Errorf("--port %s: %s has no such port, or the port is down", port, name)
 		}
 	}
 	folder := "."
@@ -210,7 +210,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 		folder = filepath.Dir(output)
 	}
 	if topology != "" {
-		if _, err := os.Stat(topology); err == nil { // the scenario names it from its own folder
+		if _, err := os.Stat(topology); err == nil { // the scenario refers to it from its own folder
 			if topology, err = relative(folder, topology); err != nil {
 				return "", nil, err
 			}
@@ -227,12 +227,12 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 		err = scenario.Check(s, s.Controllers)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("%s makes no scenario that can run; nothing is written\n%w", name, err)
+		return "", nil, fmt.Errorf("%s: cannot make a scenario from this file; nothing written\n%w", name, err)
 	}
 	return text, notes, nil
 }
 
-// relative is a file's path as a file in a folder names it.
+// relative returns a file's path relative to a folder.
 func relative(folder, file string) (string, error) {
 	from, err := filepath.Abs(folder)
 	if err != nil {

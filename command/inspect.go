@@ -22,17 +22,17 @@ func newInspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect [NAME]",
 		Short: "List live fabrics, or the nodes and links of one",
-		Long: `List the live fabrics that are up, and those that have ended unexpectedly,
-with the reason. With a NAME, list its nodes, addresses and links, too.
+		Long: `List the live fabrics that are up, and those that ended unexpectedly, with the
+reason. With a NAME, also list that fabric's nodes, addresses and links.
 
--o json prints an array, or with a NAME one object. Fabrics that have ended
-have the key "ended".`,
+-o json prints an array, or with a NAME one object. Fabrics that ended have the
+key "ended".`,
 		Example: `  sudo pausenet inspect
   sudo pausenet inspect lab -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkRoot("a live fabric belongs to root"); err != nil {
+			if err := checkRoot("live fabrics need root"); err != nil {
 				return err
 			}
 			names, err := live.Names()
@@ -53,8 +53,8 @@ have the key "ended".`,
 					all = append(all, answer.Description)
 				case len(args) > 0:
 					return err
-				case errors.Is(err, live.ErrNone): // it has ended meanwhile
-				default: // the others are up nevertheless
+				case errors.Is(err, live.ErrNone): // it has ended in the meantime
+				default: // the other fabrics are still listed
 					fmt.Fprintf(c.ErrOrStderr(), "pausenet: %v\n", err)
 				}
 			}
@@ -76,13 +76,14 @@ have the key "ended".`,
 	return c
 }
 
-// endedView describes a fabric that has ended, for programs.
+// endedView represents an ended fabric in structured output.
 type endedView struct {
 	Name  string       `json:"name"`
 	Ended *live.Record `json:"ended"`
 }
 
-// inspectViews returns fabrics as inspect prints them for programs: those that are up, then those that have ended.
+// inspectViews returns fabrics as inspect prints them in structured output: first those that are up, then those that
+// have ended.
 func inspectViews(up []*live.Description, ended []*live.Record) []any {
 	views := []any{}
 	for _, d := range up {
@@ -94,13 +95,13 @@ func inspectViews(up []*live.Description, ended []*live.Record) []any {
 	return views
 }
 
-// description is what a fabric says of itself.
+// description holds a fabric's answer.
 type description struct {
 	*live.Description
 	err error
 }
 
-// describe asks fabrics, all at once, as one may not answer.
+// describe queries all fabrics concurrently, as one may not answer.
 func describe(names []string) []description {
 	answers := make([]description, len(names))
 	var asked sync.WaitGroup
@@ -141,7 +142,7 @@ func writeFabrics(out io.Writer, all []*live.Description, whole bool) {
 		return
 	}
 	for _, d := range all {
-		fmt.Fprintf(w, "events are late by %v (p50) and %v (p99) of virtual time; frames by %v of wall-clock time (p99)\n",
+		fmt.Fprintf(w, "latency of events: %v (p50) and %v (p99) of virtual time; of frames: %v of wall-clock time (p99)\n",
 			vtime.Time(d.Clock.LatenessP50NS)*vtime.Nanosecond, vtime.Time(d.Clock.LatenessP99NS)*vtime.Nanosecond,
 			vtime.WallText(time.Duration(d.Clock.FrameLatenessP99NS).Round(time.Microsecond)))
 		fmt.Fprintln(w)

@@ -9,10 +9,9 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// endOnSignals has SIGINT, SIGTERM and SIGHUP end a command and those below it, whatever they are doing. A command that
-// has something to keep takes its context from shutdown.Context. It is not for commands of live fabrics: events and
-// capture end well on a signal, and the others have a terminal, where Ctrl-C ends what a line does, or are a program's,
-// which it is for.
+// endOnSignals makes SIGINT, SIGTERM and SIGHUP end a command and its subcommands at any point. A command with
+// results to keep takes its context from shutdown.Context instead. Commands of live fabrics do not use it: events
+// and capture handle signals, and the others pass them to a terminal or a program.
 func endOnSignals(c *cobra.Command) {
 	if run := c.RunE; run != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {

@@ -259,7 +259,7 @@ func TestInitKilled(t *testing.T) {
 	err = cmd.Wait()
 	text := printed()
 	if cmd.ProcessState.ExitCode() != exitVerdict || !strings.Contains(text, "checks: ") ||
-		!strings.Contains(text, fmt.Sprintf("the namespace init, process %d, was killed, and the programs on nodes with it",
+		!strings.Contains(text, fmt.Sprintf("its namespace init, process %d, was killed, and all programs on nodes with it",
 			initPID)) {
 		t.Errorf("%v\n%s", err, text)
 	}

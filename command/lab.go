@@ -39,7 +39,7 @@ change, and checks with points and hints. No root and no network are needed.`,
 	return c
 }
 
-// listedExercise is an exercise as "lab list -o json" prints it.
+// listedExercise represents an exercise in the output of "lab list -o json".
 type listedExercise struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
@@ -79,7 +79,7 @@ func newLabListCommand() *cobra.Command {
 	return c
 }
 
-// completeExercise completes the name of an exercise, or a folder.
+// completeExercise completes names of exercises, and folders.
 func completeExercise(c *cobra.Command) {
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -133,7 +133,7 @@ default is the exercise's name. Existing files are not overwritten.`,
 				return badInput(err)
 			}
 			reference, folder := args[0], e.Name
-			if !slices.Contains(lab.Names(), reference) { // a teacher's folder, found from anywhere
+			if !slices.Contains(lab.Names(), reference) { // a teacher's folder, as an absolute path
 				if reference, err = filepath.Abs(reference); err != nil {
 					return badInput(err)
 				}
@@ -171,8 +171,8 @@ func newLabCheckCommand() *cobra.Command {
 		Use:   "check [FOLDER]",
 		Short: "Check your solution: measurements, points and hints",
 		Long: `Check the solution in FOLDER (default: the current folder). check runs the
-exercise's scenarios and prints, for each check, what it requires, what was
-measured and the points, with a hint and a report for those not met. The
+exercise's scenarios. For each check it prints what it requires, the
+measurement and the points, with a hint and a report if it is not met. The
 results are in FOLDER/results.
 
 The exit code is 0 for full marks, and 1 otherwise.`,
@@ -201,7 +201,7 @@ The exit code is 0 for full marks, and 1 otherwise.`,
 	return c
 }
 
-// Formats of grades: Gradescope's results.json, and that of GitHub Classroom.
+// Formats of grades: Gradescope's results.json, and GitHub Classroom's.
 const (
 	formatGradescope = "gradescope"
 	formatClassroom  = "classroom"
@@ -212,10 +212,10 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 		return err
 	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return badInput(fmt.Errorf("%s is no folder: pausenet lab start NAME makes one", folder))
+		return badInput(fmt.Errorf("no folder %s (create it with \"pausenet lab start NAME\")", folder))
 	}
 	if err := files.NoLink(folder, lab.ResultsFolder(folder)); err != nil {
-		return badInput(fmt.Errorf("%w: remove it", err))
+		return badInput(fmt.Errorf("%w (remove it)", err))
 	}
 	name, err := f.exerciseOf(c.ErrOrStderr(), folder)
 	if err != nil {
@@ -253,9 +253,9 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	return nil
 }
 
-// exerciseOf returns the exercise that a folder is checked against, by its name or folder. The folder's lab.yaml is the
-// student's, who may have put an easier exercise beside it. So a folder that has the name of an exercise of the course
-// is checked against that one, and an exercise that is none of the course is named.
+// exerciseOf returns the name or folder of the exercise to check a folder against. Students can edit the folder's
+// lab.yaml, and could name an easier exercise there. So the name of a course exercise as the folder's name takes
+// precedence, and an exercise outside of the course must be named.
 func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	if f.exercise != "" {
 		return f.exercise, nil
@@ -296,7 +296,7 @@ func (f *labCheckFlags) options(ctx context.Context, folder string) lab.Options 
 	}
 }
 
-// writeGrade prints what a hand-in comes to.
+// writeGrade prints the grade of a submission.
 func writeGrade(w io.Writer, g *lab.Grade) {
 	fmt.Fprintf(w, "%s: %s\n", g.Exercise, g.Title)
 	for _, name := range slices.Sorted(maps.Keys(g.Problems)) {
@@ -323,6 +323,6 @@ func writeGrade(w io.Writer, g *lab.Grade) {
 	}
 	fmt.Fprintf(w, "\n%v of %v points\n", g.Points, g.Of)
 	if g.Score > 0 {
-		fmt.Fprintf(w, "score %.4g, the less the better\n", g.Score)
+		fmt.Fprintf(w, "score %.4g (lower is better)\n", g.Score)
 	}
 }

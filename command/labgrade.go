@@ -26,16 +26,16 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// A hand-in is graded in a process of its own: one that crashes, or takes more time or memory than there is, costs its
-// own points and nobody else's. The process is told its job on its standard input, as JSON, which then stays open: its
-// end means that the grader has ended, and ends the process. On its standard output it writes the grade.
+// A submission is graded in a process of its own: if it crashes, or exceeds the limits on time or memory, only its
+// own points are lost. The process reads its job as JSON from standard input, which then stays open: its end means
+// that the grader has ended, and ends the process. It writes the grade to standard output.
 
-// Limits of a hand-in's process. Steps and events decide before them (package lab), so that grades do not depend on the
-// machine.
+// Limits of a submission's process. The limits on steps and events (package lab) apply first, so that grades do not
+// depend on the machine.
 const (
 	gradeTime   = 10 * time.Minute
 	gradeMemory = 2 << 30
-	// mostGrade is the longest grade that is read.
+	// mostGrade limits the length of a grade, in bytes.
 	mostGrade = 16 << 20
 )
 
@@ -52,8 +52,8 @@ func newLabGradeCommand() *cobra.Command {
 		Use:   "grade SUBMISSIONS",
 		Short: "Grade a class: gradebook, feedback, a page of the class",
 		Long: `Grade each folder in SUBMISSIONS: one submission per student. Each is checked
-in a process of its own, with limits on steps, events, memory and time.
---hidden adds the teacher's own scenarios, seeds and checks. grade writes
+in its own process, with limits on steps, events, memory and time. --hidden adds
+the teacher's own scenarios, seeds and checks. grade writes
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
@@ -90,7 +90,7 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 		return err
 	}
 	if f.timeout <= 0 {
-		return badInput(fmt.Errorf("--timeout %v: give a time above 0", f.timeout))
+		return badInput(fmt.Errorf("--timeout %v: expected a time above 0", f.timeout))
 	}
 	e, err := lab.LoadFor(f.exercise, f.hidden)
 	if err != nil {
@@ -101,10 +101,10 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 		return badInput(err)
 	}
 	for _, name := range others {
-		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is no folder, and no hand-in\n", escape.Line(filepath.Join(folder, name)))
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is not a folder; skipped\n", escape.Line(filepath.Join(folder, name)))
 	}
 	if len(names) == 0 {
-		return badInput(fmt.Errorf("%s has no folders: each student's hand-in is one", folder))
+		return badInput(fmt.Errorf("%s has no folders (expected one per student)", folder))
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
@@ -142,7 +142,7 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 	return nil
 }
 
-// gradeAll grades the hand-ins, so many at a time.
+// gradeAll grades all submissions, a number of them at a time.
 func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder string,
 	names []string,
 ) ([]lab.Student, error) {
@@ -185,14 +185,14 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 	return students, nil
 }
 
-// grade has a hand-in graded by a process of its own. An error is about that hand-in.
+// grade grades a submission in a process of its own. An error concerns only that submission.
 func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	if runtime.GOOS == "linux" {
-		self = "/proc/self/exe" // this program, also if its file has been replaced since
+		self = "/proc/self/exe" // this program, even if its file has been replaced
 	}
 	within, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -209,25 +209,25 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	if err := p.Start(); err != nil {
 		return nil, err
 	}
-	_ = json.NewEncoder(in).Encode(job) // a process that is gone says so as it is waited for
+	_ = json.NewEncoder(in).Encode(job) // if the process has ended, Wait reports it
 	err = p.Wait()
 	var exit *exec.ExitError
 	var g lab.Grade
 	switch {
 	case within.Err() != nil:
-		return nil, fmt.Errorf("it took more than %v of wall-clock time on this machine, and has no grade: grade it by hand, or with a larger --timeout", f.timeout)
+		return nil, fmt.Errorf("exceeded %v of wall-clock time on this machine; not graded (grade it by hand, or use a larger --timeout)", f.timeout)
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("its process ended without a grade (it has crashed, or needed more than %d MiB of memory)",
+		return nil, fmt.Errorf("the process ended without a grade: it crashed, or needed more than %d MiB of memory",
 			job.Memory>>20)
 	case err != nil:
 		return nil, err
 	case json.Unmarshal(out.data.Bytes(), &g) != nil:
-		return nil, errors.New("its process wrote no grade that can be read")
+		return nil, errors.New("the process wrote an unreadable grade")
 	}
 	return &g, nil
 }
 
-// bounded keeps so much of what is written, and lets the rest go.
+// bounded keeps a limited number of bytes, and discards the rest.
 type bounded struct {
 	data bytes.Buffer
 	most int
@@ -238,11 +238,11 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newLabGradeOneCommand is the command of a hand-in's process. No user needs to know it.
+// newLabGradeOneCommand returns the internal command of a submission's process.
 func newLabGradeOneCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "grade-one",
-		Short:  "Grade a hand-in (what grade starts; the job comes as JSON)",
+		Short:  "Grade one submission (internal: grade starts it, with the job as JSON)",
 		Args:   cobra.NoArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -259,7 +259,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := jobs.Decode(&job); err != nil {
 		return badInput(fmt.Errorf("read the job: %w", err))
 	}
-	go func() { // to the end of the process
+	go func() { // until the process ends
 		_, _ = io.Copy(io.Discard, in)
 		shutdown.Begin()
 	}()
@@ -279,7 +279,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 		return runError(err)
 	}
 	for i := range g.Checks {
-		g.Checks[i].Report = "" // it is removed with the rest
+		g.Checks[i].Report = "" // it is removed with the folder
 	}
 	return json.NewEncoder(out).Encode(g)
 }

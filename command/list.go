@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listing is what "list -o json" prints.
+// listing represents the output of "list -o json".
 type listing struct {
 	Scenarios  []listed      `json:"scenarios,omitempty"`
 	Sweeps     []listedSweep `json:"sweeps,omitempty"`
@@ -95,7 +95,7 @@ file, list its constants, which --set cc.NAME.CONSTANT=VALUE changes.`,
 	return c
 }
 
-// listControllers lists all congestion controls, or the named ones with their constants.
+// listControllers lists all congestion controllers, or the named ones with their constants.
 func listControllers(w io.Writer, names []string, format string) error {
 	specs := make([]*cc.Spec, len(names))
 	for i, name := range names {
@@ -157,7 +157,7 @@ func builtins() (*listing, error) {
 	return l, nil
 }
 
-// The kinds of built-ins that list takes.
+// The kinds of built-ins that list accepts.
 const (
 	listScenarios  = "scenarios"
 	listSweeps     = "sweeps"
@@ -166,7 +166,7 @@ const (
 
 var listKinds = []string{listScenarios, listSweeps, listTopologies}
 
-// keep drops all kinds but one.
+// keep drops all other kinds.
 func (l *listing) keep(kind string) {
 	switch kind {
 	case listScenarios:
@@ -178,13 +178,13 @@ func (l *listing) keep(kind string) {
 	}
 }
 
-// purpose returns the first sentence of a description: show prints all of it.
+// purpose returns the first sentence of a description.
 func purpose(description string) string {
 	first, _, _ := strings.Cut(description, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
-// write prints the names of each kind with their purposes, a line each.
+// write prints the names of each kind with their purposes, one per line.
 func (l *listing) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	sections := 0

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// liveCommands are the verbs of live fabrics.
+// liveCommands lists the commands of live fabrics.
 var liveCommands = []func() *cobra.Command{
 	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand,
 	newSetCommand, newDownCommand,
 }
 
-// liveScenario reads what a live fabric is made from: a scenario, or a topology alone under the default settings.
+// liveScenario reads the subject of a live fabric: a scenario, or a topology with default settings.
 func liveScenario(nameOrPath string, sets []string, controllers ...string) (*scenario.Scenario, error) {
 	s, err := load(nameOrPath, nil)
 	reading := scenario.Reading{Live: true, Sets: sets, Controllers: controllers}
@@ -43,12 +43,12 @@ func liveScenario(nameOrPath string, sets []string, controllers ...string) (*sce
 
 // dial connects to a live fabric.
 func dial(name string) (*live.Client, error) {
-	if err := checkRoot("a live fabric belongs to root"); err != nil {
+	if err := checkRoot("live fabrics need root"); err != nil {
 		return nil, err
 	}
 	c, err := live.Dial(name)
 	if errors.Is(err, live.ErrSeveral) {
-		err = fmt.Errorf("%w: --fabric NAME, or for shell, inspect and down NAME", err)
+		err = fmt.Errorf("%w (choose one with --fabric NAME; shell, inspect and down take NAME)", err)
 	}
 	if errors.Is(err, live.ErrNone) || errors.Is(err, live.ErrSeveral) {
 		return nil, badInput(err)
@@ -56,7 +56,7 @@ func dial(name string) (*live.Client, error) {
 	return c, clientError(err, exitEnvironment)
 }
 
-// clientError is an error of a fabric's client with its exit code: that which is given, unless the fabric did not
+// clientError adds an exit code to an error of a fabric's client: code, or exitEnvironment if the fabric did not
 // answer.
 func clientError(err error, code int) error {
 	var (
@@ -72,28 +72,28 @@ func clientError(err error, code int) error {
 	return &exitError{code, err}
 }
 
-// filesLeft are the files that live fabrics left.
+// filesLeft returns the leftover files of live fabrics.
 func filesLeft() (files []leftFile) {
 	for _, l := range live.Left() {
 		files = append(files, leftFile{l.Path, l.What, l.Remove})
 	}
 	for _, folder := range image.Left() {
 		files = append(files, leftFile{
-			folder, "an image unpacked for nodes of fabrics",
+			folder, "an unpacked image of fabrics' nodes",
 			func() error { return image.Remove(folder) },
 		})
 	}
 	return files
 }
 
-// fabricFlag adds --fabric to a verb that is about one.
+// fabricFlag adds --fabric to a command about one fabric.
 func fabricFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "fabric", "", "`name` of the fabric (default: the only one that is up)")
 	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
 }
 
-// completeNodes offers the nodes of the fabric that --fabric names, and for a second word the neighbours if ports is
-// true.
+// completeNodes completes nodes of the fabric in --fabric, and for a second word, if ports is true, the node's
+// neighbours.
 func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp
@@ -115,7 +115,7 @@ func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
 			}
 			return names, no
 		}
-		line := "link " + args[0] + " " // offers neighbours
+		line := "link " + args[0] + " " // completes neighbours
 		reply, err := client.Ask(live.Request{Verb: "complete", Line: line})
 		if err != nil {
 			return nil, no

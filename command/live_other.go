@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// liveCommands are the verbs of live fabrics, which need the kernel plane: none here.
+// liveCommands lists the commands of live fabrics, which need the kernel plane: none here.
 var liveCommands []func() *cobra.Command
 
 // runBare runs pausenet without arguments: it prints the help.
 func runBare(c *cobra.Command) error { return c.Help() }
 
-// filesLeft are the files that live fabrics left: none here.
+// filesLeft returns the leftover files of live fabrics: none here.
 func filesLeft() []leftFile { return nil }
 
-// fabricFlags adds the flags of a live fabric's page: there is none here.
+// fabricFlags adds the flags of a live fabric's page: none here.
 func (f *viewFlags) fabricFlags(*cobra.Command) {}
 
 func (f *viewFlags) viewFabric(*cobra.Command) error { return errors.ErrUnsupported }

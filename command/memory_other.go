@@ -2,6 +2,5 @@
 
 package command
 
-// limitMemory has nothing to do: GOMEMLIMIT bounds what the garbage collector lets stand, and the languages of
-// controllers bound the rest.
+// limitMemory does nothing here: GOMEMLIMIT bounds garbage, and the controllers' languages bound the rest.
 func limitMemory(uint64) error { return nil }

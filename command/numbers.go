@@ -12,16 +12,16 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// seedFlag is a flag's seed.
+// seedFlag is a flag for a seed.
 type seedFlag uint64
 
-// String is the flag's text.
+// String returns the flag's text.
 func (s *seedFlag) String() string { return strconv.FormatUint(uint64(*s), 10) }
 
-// Type is what help calls the flag's value.
+// Type returns the name of the value in help.
 func (*seedFlag) Type() string { return "seed" }
 
-// Set reads the flag.
+// Set parses the flag.
 func (s *seedFlag) Set(text string) error {
 	seed, err := scenario.ParseSeed(text)
 	if err == nil {
@@ -30,33 +30,32 @@ func (s *seedFlag) Set(text string) error {
 	return err
 }
 
-// atLeastOne refuses a flag's number below 1.
+// atLeastOne returns an error if a flag's number is below 1.
 func atLeastOne(flags *pflag.FlagSet, name string) error {
 	if n, err := flags.GetInt(name); err != nil || n < 1 {
-		return badInput(fmt.Errorf("--%s %s: at least 1", name, flags.Lookup(name).Value))
+		return badInput(fmt.Errorf("--%s %s: expected at least 1", name, flags.Lookup(name).Value))
 	}
 	return nil
 }
 
-// processorsFlag adds the flag that says how many processors a run uses.
+// processorsFlag adds the flag for the number of processors per run.
 func processorsFlag(c *cobra.Command, to *int, otherwise string) {
 	c.Flags().IntVar(to, "processors", *to, "`number` of processors per run on the wasm plane; results are equal"+
 		otherwise)
 	completeNothing(c, "processors")
 }
 
-// idleProcessors warns of a number of processors that can have no effect on a run which at most so many workers can
-// drive.
+// idleProcessors warns of --processors if it has no effect on a run that at most so many workers can drive.
 func idleProcessors(flags *pflag.FlagSet, most int) []string {
 	flag := flags.Lookup("processors")
 	if n, _ := flags.GetInt(flag.Name); !flag.Changed || n == 1 || most > 1 {
 		return nil
 	}
-	return []string{fmt.Sprintf("--processors %s has no effect: no two parts of this fabric can be driven at once",
+	return []string{fmt.Sprintf("--processors %s has no effect: this fabric has only one partition",
 		flag.Value)}
 }
 
-// checkProcessors refuses a number of processors that can have no effect.
+// checkProcessors returns an error if --processors cannot have an effect.
 func checkProcessors(c *cobra.Command, planeName string) error {
 	flag := c.Flags().Lookup("processors")
 	if !flag.Changed {
@@ -65,14 +64,14 @@ func checkProcessors(c *cobra.Command, planeName string) error {
 	n, err := c.Flags().GetInt(flag.Name)
 	switch {
 	case err != nil || n < 1 || n > partition.MaxWorkers:
-		return badInput(fmt.Errorf("--processors %s: 1 to %d", flag.Value, partition.MaxWorkers))
+		return badInput(fmt.Errorf("--processors %s: expected 1 to %d", flag.Value, partition.MaxWorkers))
 	case n > 1 && planeName == plane.Kernel:
-		return badInput(fmt.Errorf("--processors %d: frames cross the kernel one after the other; leave it out, or take --plane wasm", n))
+		return badInput(fmt.Errorf("--processors %d: the kernel plane uses one processor (leave the flag out, or use --plane wasm)", n))
 	}
 	return nil
 }
 
-// count is a number of things: "1 hop", "3 hops".
+// count formats a number of things: "1 hop", "3 hops".
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

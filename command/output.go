@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// output is the command's standard output. It keeps the first error: what prints need not look at each line's, and
-// nobody takes a full disk's empty file for the whole answer.
+// output is the command's standard output. It records the first error, so that callers need not check each write,
+// and a full disk is reported at the end.
 type output struct {
 	to   io.Writer
 	err  error
 	rest []byte // as in plain
 }
 
-// Write writes text, and nothing that a terminal would obey.
+// Write writes text without control characters.
 func (o *output) Write(p []byte) (int, error) {
 	var shown []byte
 	shown, o.rest = plain(append(o.rest, p...))
@@ -33,8 +33,7 @@ func (o *output) send(p []byte) (int, error) {
 	return n, err
 }
 
-// failed adds to a command's error that its output could not be written. An error that stands already decides the exit
-// code.
+// failed adds an output error to a command's error, whose exit code takes precedence.
 func (o *output) failed(err error) error {
 	switch {
 	case o.err == nil:

@@ -12,9 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// plain is text without what a terminal does not print but obeys: names and descriptions come out of files that others
-// have written. Such characters are written as \u001b is, which JSON has for them, too. rest is the begin of a
-// character whose end is still to come.
+// plain returns text with control characters escaped, since names and descriptions come from files of others. It
+// writes them as JSON does, such as \u001b. rest is an incomplete character at the end of text.
 func plain(text []byte) (shown, rest []byte) {
 	shown = make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -34,12 +33,12 @@ func plain(text []byte) (shown, rest []byte) {
 	return shown, nil
 }
 
-// rawOutput is an output for bytes that are what they are: a program's, or a capture's.
+// rawOutput is an output for unchanged bytes: a program's, or a capture's.
 type rawOutput struct{ *output }
 
 func (r rawOutput) Write(p []byte) (int, error) { return r.send(p) }
 
-// raw is the command's output for such bytes.
+// raw returns the command's output for unchanged bytes.
 func raw(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return rawOutput{o}
@@ -47,7 +46,7 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// rawUnlessTerminal is raw where no terminal would obey them.
+// rawUnlessTerminal returns raw(w), unless w is a terminal.
 func rawUnlessTerminal(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		if f, ok := o.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

@@ -17,14 +17,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// progress shows a bar a run on a terminal: virtual time, speed, time left. Into a pipe it shows nothing.
+// progress shows one bar per run on a terminal: virtual time, speed, time left. It prints nothing into a pipe.
 type progress struct {
-	bars *mpb.Progress // nil: not a terminal
+	bars *mpb.Progress // nil if the output is not a terminal
 }
 
 func newProgress(f *os.File) *progress { return &progress{bars: newBars(f)} }
 
-// newBars shows bars on a terminal; elsewhere, and on one that knows no cursor, it is nil.
+// newBars returns bars for a terminal; nil for other outputs, and for terminals without cursor control.
 func newBars(f *os.File) *mpb.Progress {
 	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
@@ -38,7 +38,7 @@ func (p *progress) wait() {
 	}
 }
 
-// start makes what a suite tells of its runs.
+// start returns a function that reports a suite's runs.
 func (p *progress) start(
 	suite *suite.Suite,
 ) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
@@ -62,7 +62,7 @@ func (p *progress) start(
 	}
 }
 
-// bar is one run's.
+// bar is the bar of one run.
 type bar struct {
 	*mpb.Bar
 	started  time.Time
@@ -88,13 +88,13 @@ func (b *bar) progress(now vtime.Time, t *engine.Totals) {
 	b.mu.Lock()
 	b.now, b.hops, b.wall = now, t.Hops, time.Since(b.started)
 	b.mu.Unlock()
-	if now >= b.duration { // draining: nobody knows how long
+	if now >= b.duration { // draining: the end is unknown
 		b.SetTotal(int64(now)+1, false)
 	}
 	b.SetCurrent(int64(now))
 }
 
-// end fills the bar of a run that has ended, at the latest of its virtual times: a run that drains may end before its
+// end fills the bar of a run that has ended, at its last virtual time: a run that drains may end before its
 // duration, or after.
 func (b *bar) end(at vtime.Time) {
 	b.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// writePublished prints what a source says of a scenario's runs beside what they measured. changed says that the user's
-// settings have changed the scenario.
+// writePublished prints a source's figures next to the runs' measurements. changed means that the user's settings
+// changed the scenario.
 func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 	_, width := screenOf(w)
 	for i := range tables {
@@ -24,7 +24,7 @@ func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 		for from := 0; from < len(t.Columns); {
 			lines := comparisonLines(t, t.Columns[from:from+1], from)
 			n := 1
-			for ; from+n < len(t.Columns); n++ { // as many runs beside each other as fit
+			for ; from+n < len(t.Columns); n++ { // as many runs side by side as fit
 				wider := comparisonLines(t, t.Columns[from:from+n+1], from)
 				if alignedWidth(wider) > width {
 					break
@@ -41,12 +41,12 @@ func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 	}
 	if changed && len(tables) > 0 {
 		fmt.Fprintln(w)
-		writeParagraph(w, "", "  --set has changed the scenario: the published figures may not apply")
+		writeParagraph(w, "", "  --set changed the scenario: the published figures may not apply")
 	}
 }
 
-// comparisonLines are the lines of some columns of a table, the first of them column from: a cell for the label and
-// three a run. The head has the run's name in the second of the three.
+// comparisonLines returns the lines of some columns of a table, from column from on: one cell for the label, and
+// three per run. The run's name is in the second of the three.
 func comparisonLines(t *measure.Comparison, columns []string, from int) [][]string {
 	head := []string{""}
 	for _, name := range columns {
@@ -75,7 +75,7 @@ func orDash(s string) string {
 	return s
 }
 
-// alignedWidths are the widths of columns of cells.
+// alignedWidths returns the widths of columns of cells.
 func alignedWidths(lines [][]string) (widths []int) {
 	for _, line := range lines {
 		for i, cell := range line {
@@ -88,7 +88,7 @@ func alignedWidths(lines [][]string) (widths []int) {
 	return widths
 }
 
-// alignedWidth is how wide writeAligned prints cells.
+// alignedWidth returns the width of cells printed by writeAligned.
 func alignedWidth(lines [][]string) (width int) {
 	for i, n := range alignedWidths(lines) {
 		width += n + 2
@@ -99,7 +99,7 @@ func alignedWidth(lines [][]string) (width int) {
 	return width
 }
 
-// writeAligned prints cells in columns: the first to the left, numbers to the right.
+// writeAligned prints cells in columns: the first left-aligned, numbers right-aligned.
 func writeAligned(w io.Writer, lines [][]string) {
 	widths := alignedWidths(lines)
 	for _, line := range lines {
@@ -109,7 +109,7 @@ func writeAligned(w io.Writer, lines [][]string) {
 			switch {
 			case i == 0:
 				b.WriteString("  " + cell + pad)
-			case i%3 == 1: // a run begins
+			case i%3 == 1: // a run's columns start
 				b.WriteString("    " + pad + cell)
 			default:
 				b.WriteString("  " + pad + cell)

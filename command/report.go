@@ -27,9 +27,9 @@ func newReportCommand() *cobra.Command {
 		Long: `Rebuild report.html from the files of a run's folder, a scenario's folder, or
 a folder of several scenarios. Nothing runs again.
 
-With several folders, write one page that compares their runs: which settings
-differ, whether the runs are equal frame by frame, and every number next to
-that of the first run.`,
+With several folders, write one page that compares their runs: the settings
+that differ, whether the runs are equal frame by frame, and every number next
+to that of the first run.`,
 		Example: `  pausenet report results/dcon-burst --figures
   pausenet report before/dcon-burst/dcon results/dcon-burst/dcon
   pausenet report results/dcon-burst results/dcon-burst.1 --out both.html`,
@@ -37,8 +37,8 @@ that of the first run.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or "+
-		"comparison.html beside the first of the compared folders)")
+	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html next "+
+		"to the first folder compared)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c
@@ -54,7 +54,7 @@ func (f *reportFlags) run(c *cobra.Command, folders []string) error {
 	return f.rebuild(c, folders[0])
 }
 
-// rebuild writes the reports of a folder again.
+// rebuild rewrites the reports of a folder.
 func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 	w := c.OutOrStdout()
 	all, err := results.Read(folder)
@@ -62,7 +62,7 @@ func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 		return badInput(err)
 	}
 	if f.output != "" && len(all) > 1 {
-		return badInput(fmt.Errorf("%s has %d scenarios, and --out names one file: name one scenario's folder, or leave --out out", folder, len(all)))
+		return badInput(fmt.Errorf("%s has %d scenarios, but --out names one file (name one scenario's folder, or leave --out out)", folder, len(all)))
 	}
 	var written []rebuiltView
 	for _, s := range all {
@@ -84,7 +84,7 @@ func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 	return nil
 }
 
-// rebuiltView is a report for programs.
+// rebuiltView represents a report in structured output.
 type rebuiltView struct {
 	Report  string   `json:"report"`
 	Missing []string `json:"missing"`
@@ -98,7 +98,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 		return badInput(err)
 	}
 	if f.output == "" {
-		f.output = filepath.Join(filepath.Dir(filepath.Clean(folders[0])), "comparison.html") // beside what is compared
+		f.output = filepath.Join(filepath.Dir(filepath.Clean(folders[0])), "comparison.html") // next to the compared folders
 	}
 	if err := comparison.Write(f.output, f.figures); err != nil {
 		return writeError(err)
@@ -117,7 +117,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	}
 	for i, d := range v.Differences {
 		if i == mostDifferences {
-			fmt.Fprintf(w, "  and %d more settings, in the page\n", len(v.Differences)-i)
+			fmt.Fprintf(w, "  and %d more settings (see the page)\n", len(v.Differences)-i)
 			break
 		}
 		writeParagraph(w, "", fmt.Sprintf("  %s, %s: %s", strings.ToLower(d.Group[:1])+d.Group[1:], d.Name,
@@ -127,22 +127,22 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	return nil
 }
 
-// mostInTable is how many differences of configuration stand above the measures, longestInTable how long their values
-// may be.
+// mostInTable limits the number of differing settings above the measures, and longestInTable the length of their
+// values.
 const mostInTable, longestInTable = 4, 24
 
 // differing returns rows with the settings in which the compared runs differ.
 func differing(all []report.Difference) (rows [][]string) {
 	for _, d := range all {
 		long := slices.ContainsFunc(d.Values, func(v string) bool { return utf8.RuneCountInString(v) > longestInTable })
-		if len(rows) < mostInTable && !long && d.Name != "--set" { // which says the same
+		if len(rows) < mostInTable && !long && d.Name != "--set" { // it repeats the others
 			rows = append(rows, append([]string{d.Name}, orDashes(d.Values)...))
 		}
 	}
 	return rows
 }
 
-// mostDifferences is how many differences of configuration are printed.
+// mostDifferences limits the number of printed differences of configuration.
 const mostDifferences = 20
 
 func orDashes(values []string) []string {

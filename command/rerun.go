@@ -30,16 +30,16 @@ type rerunFlags struct {
 	format     string
 }
 
-// rerunView is a run that was made again.
+// rerunView represents a repeated run.
 type rerunView struct {
 	Folder      string `json:"folder"`
 	Scenario    string `json:"scenario"`
 	Controller  string `json:"controller"`
 	Seed        uint64 `json:"seed"`
-	Version     string `json:"version"` // that made it first
+	Version     string `json:"version"` // of the program that made the run first
 	Fingerprint string `json:"fingerprint"`
 	Now         string `json:"fingerprint_now"`
-	Difference  string `json:"difference,omitempty"` // the first, of the folder's files: its place
+	Difference  string `json:"difference,omitempty"` // the first difference: file and position
 	Equal       bool   `json:"equal"`
 }
 
@@ -52,11 +52,11 @@ func newRerunCommand() *cobra.Command {
 manifest.json records the scenario, the settings, the seed and the congestion
 controller, so the original files are not needed. Fingerprints and files must
 be equal, except for wall-clock times, program versions and machine names. If
-they are not, rerun prints the first difference and exits with 1. Captures are
-not repeated. The new results are deleted afterwards.
+they differ, rerun prints the first difference and exits with 1. Captures are
+not repeated. rerun deletes the new results afterwards.
 
 rerun refuses a folder whose files have changed since the run. (SHA256SUMS has
-their checksums; sha256sum -c checks them, too.)`,
+their checksums; sha256sum -c also checks them.)`,
 		Example: `  pausenet rerun results/dcon-burst
   pausenet rerun results --plane kernel`,
 		Args: cobra.MinimumNArgs(1),
@@ -85,7 +85,7 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 		places = append(places, found...)
 	}
 	var runs []*recorded
-	for _, place := range places { // before the first runs
+	for _, place := range places { // before the first run
 		r, err := readRecorded(place)
 		if err != nil {
 			return badInput(err)
@@ -105,14 +105,15 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 	return f.conclude(c.OutOrStdout(), views)
 }
 
-// recorded is a run that is to be made again.
+// recorded holds a run to repeat.
 type recorded struct {
 	place    rundir.Place
 	manifest *rundir.Manifest
 	scenario *scenario.Scenario
 }
 
-// readRecorded reads a run's folder, and refuses one that is not as the run left it or would not come to the same.
+// readRecorded reads a run's folder. It returns an error if files have changed since the run, or if the run would
+// give other results.
 func readRecorded(place rundir.Place) (*recorded, error) {
 	folder := place.Path()
 	if err := rundir.CheckSums(folder); err != nil {
@@ -127,10 +128,10 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 	switch {
 	case m.Status != rundir.StatusComplete:
 		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
-			"the run is %s: one that was ended early has no fingerprint to compare", m.Status)}
+			"the run is %s: a run that ended early has no fingerprint to compare", m.Status)}
 	case m.Recipe == nil:
 		return nil, &rundir.FileError{Path: path, Err: errors.New(
-			"it has no recipe of the scenario: the scenario was made by a program")}
+			"the manifest does not record the scenario: a program made it")}
 	}
 	var err error
 	if r.scenario, err = m.Recipe.Load(); err != nil {
@@ -142,17 +143,17 @@ func readRecorded(place rundir.Place) (*recorded, error) {
 	}
 	if now.Hash != m.Hash {
 		return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
-			"read again the scenario has another configuration (%.12s, it was %.12s): this is pausenet %s, and %s made the run",
+			"the scenario's configuration has changed (now %.12s, was %.12s): this is pausenet %s, but %s made the run",
 			now.Hash, m.Hash, version(), m.Version)}
 	}
 	return r, nil
 }
 
-// repeat makes a run again, into a folder that is removed, and tells w of the first difference.
+// repeat repeats a run into a temporary folder, and prints the first difference to w.
 func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane string) (*rerunView, error) {
 	m := r.manifest
 	folder, err := os.MkdirTemp("", "pausenet-rerun-")
-	if errors.Is(err, fs.ErrNotExist) { // a machine with the program alone has no folder for such
+	if errors.Is(err, fs.ErrNotExist) { // a machine with only the program lacks the folder
 		folder, err = os.MkdirTemp(".", ".pausenet-rerun-")
 	}
 	if err != nil {
@@ -180,15 +181,15 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 		view.Equal, view.Difference = false, d.Place()
 		fmt.Fprintf(w, "pausenet: %s\n", filepath.Join(r.place.Path(), d.String()))
 		if m.Version != version() {
-			fmt.Fprintf(w, "  pausenet %s made the run, and this is %s\n", m.Version, version())
+			fmt.Fprintf(w, "  pausenet %s made the run; this is %s\n", m.Version, version())
 		}
 	}
 	return view, nil
 }
 
-// options returns those that have a run leave the files that the folder has. Two of them are in no recipe. A point of a
-// sweep, which has no machine in its manifest, has no times and no check of settings. Beside other controllers a
-// setting without effect is a note.
+// options returns options that make a run write the same files as the folder. Two facts are in no manifest: a
+// sweep's point records neither times nor a check of settings, and with other controllers a setting without effect
+// is only a note.
 func (r *recorded) options() (runner.Options, error) {
 	m := r.manifest
 	folder := r.place.Path()
@@ -251,7 +252,7 @@ func (f *rerunFlags) conclude(w io.Writer, views []rerunView) error {
 		t.Flush()
 	}
 	if different > 0 {
-		return &exitError{exitVerdict, fmt.Errorf("%d of %d runs have different results now", different, len(views))}
+		return &exitError{exitVerdict, fmt.Errorf("%d of %d runs now have different results", different, len(views))}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// writeResults prints what the runs of a suite measured: for each scenario a table of the measures by which its
+// writeResults prints the measurements of a suite's runs: for each scenario a table of the measures by which its
 // controllers differ most, and findings.
 func writeResults(w io.Writer, suite *suite.Suite, made [][]*runner.Result) {
 	for i := range suite.Scenarios {
@@ -97,7 +97,7 @@ func writeHeadline(w io.Writer, columns []results.HeadlineColumn, settings ...[]
 	if !slices.ContainsFunc(columns, func(c results.HeadlineColumn) bool { return len(c.Runs) > 1 }) {
 		lines, fingerprints = append(lines, prints), 1
 	}
-	if _, width := screenOf(w); tableWidth(lines) > width { // many columns compare better as lines
+	if _, width := screenOf(w); tableWidth(lines) > width { // many columns are easier to compare as lines
 		lines = transposed(lines[:len(lines)-fingerprints])
 		lines[0][0] = "cc"
 	}
@@ -117,15 +117,15 @@ func transposed(lines [][]string) [][]string {
 	return turned
 }
 
-// finding is a line about runs, and the runs that it is about.
+// finding is a message about runs, with those runs.
 type finding struct {
 	kind  string // "broken", "incomplete" or "note"; empty for the rest
 	texts []string
 	names []string // controllers
-	seeds []string // of several
+	seeds []string // if there are several
 }
 
-// text is the finding's text. Where texts differ in a figure, it has the least and the most.
+// text returns the finding's text. If texts differ in a figure, it has the range.
 func (f *finding) text() string {
 	var all [][]string
 	for _, text := range f.texts {
@@ -150,7 +150,7 @@ func (f *finding) text() string {
 	})
 }
 
-// size is the value of a figure with its unit, comparable with others of the unit's kind.
+// size returns a figure's value, comparable between figures of the same kind of unit.
 func size(figure string) float64 {
 	digits := strings.TrimRight(figure, "BGKMmnpsu")
 	v, _ := strconv.ParseFloat(digits, 64) // an error: 0
@@ -164,12 +164,12 @@ func size(figure string) float64 {
 	return v * factor
 }
 
-// mostMessages is how many messages of a run are printed. An invariant that breaks once often breaks at every frame.
+// mostMessages limits the printed messages of a run, because a broken invariant often breaks at every frame.
 const mostMessages = 5
 
-// writeFindings prints what to know of runs beside their numbers: what is broken or incomplete, notes, how PAUSE
-// spread, collectives. Runs of which the same is to be said share a line. Notes that differ in figures alone do, too,
-// and under several seeds a controller's lines of any kind.
+// writeFindings prints broken and incomplete runs, notes, the spread of PAUSE, and collectives. Runs with equal
+// messages share a line, as do notes that differ only in figures and, under several seeds, all lines of a
+// controller.
 func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 	several := len(made) > controllers
 	var all []finding
@@ -205,7 +205,7 @@ func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 			add(r, kind, m)
 		}
 		if more := len(messages) - mostMessages; more > 0 {
-			add(r, kind, fmt.Sprintf("and %d more, in summary.json", more))
+			add(r, kind, fmt.Sprintf("and %d more (see summary.json)", more))
 		}
 		for _, n := range r.Summary.Verdict.Notes {
 			add(r, "note", n)
@@ -238,10 +238,10 @@ func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 // figures matches a number in a message, with its unit.
 var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
 
-// mostCollectives is how many kinds of collectives of a run are printed.
+// mostCollectives limits the printed kinds of collectives of a run.
 const mostCollectives = 8
 
-// steps are what jobs and collectives of a run took, beside their limits, a line each.
+// steps returns a line per job and collective, with its time and lower bound.
 func steps(r *runner.Result) (lines []string) {
 	all, limit := r.Summary.Collectives, "limit"
 	if len(r.Scenario.Faults) > 0 {
@@ -250,7 +250,7 @@ func steps(r *runner.Result) (lines []string) {
 	for i := range r.Summary.Jobs {
 		j := &r.Summary.Jobs[i]
 		alone := func(c measure.CollectiveSummary) bool { return c.Tag == j.Tag && c.Count == 1 && c.Completed == 1 }
-		if j.Compute == 0 && slices.ContainsFunc(all, alone) { // it says the same
+		if j.Compute == 0 && slices.ContainsFunc(all, alone) { // the other line repeats it
 			continue
 		}
 		if j.JCT == 0 {
@@ -270,12 +270,12 @@ func steps(r *runner.Result) (lines []string) {
 			duration(float64(c.Limit)), gigabits(c.Bus)))
 	}
 	if more := len(all) - mostCollectives; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more kinds of collectives, in summary.json", more))
+		lines = append(lines, fmt.Sprintf("and %d more kinds of collectives (see summary.json)", more))
 	}
 	return lines
 }
 
-// writeSlowest prints what the slowest flow of each run spent most of its time on, and by which command there is more.
+// writeSlowest prints the main cause of each run's slowest flow, and the command that prints more.
 func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*runner.Result) {
 	more := ""
 	for _, r := range made {
@@ -288,7 +288,7 @@ func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*ru
 		}
 		run, flow, err := why.ReadSlowest(path)
 		switch {
-		case err != nil: // the record has just been written: what is wrong with it why tells
+		case err != nil: // why reports errors of the record
 			writeParagraph(w, "", fmt.Sprintf("  %s why: %v", r.Controller, err))
 		case flow != nil:
 			writeParagraph(w, "", fmt.Sprintf("  %s slowest: %s", r.Controller, run.Top(flow)))
@@ -300,10 +300,10 @@ func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*ru
 	}
 }
 
-// duration prints nanoseconds for a person.
+// duration formats nanoseconds for people.
 func duration(ns float64) string { return measure.KindTime.Text(ns) }
 
-// commandLine is the user's command, quoted where a shell needs it.
+// commandLine returns the user's command, quoted for a shell.
 func commandLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {

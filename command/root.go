@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// commandGroup is a group of verbs under one heading of the help.
+// commandGroup is a group of commands under one heading of the help.
 type commandGroup struct {
 	id, title string
 	commands  []func() *cobra.Command
 }
 
-// commands make the verbs, in the order that help lists them. A verb is one file and one line here. The verbs of live
-// fabrics are in liveCommands.
+// commands lists constructors of commands, in the order of the help. A command is one file and one line here.
+// liveCommands has those of live fabrics.
 var commands = []commandGroup{
 	{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
 		newRunCommand,
@@ -51,14 +51,14 @@ var commands = []commandGroup{
 	{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
 }
 
-// liveGroup is the id of the group of liveCommands.
+// liveGroup is the group ID of liveCommands.
 const liveGroup = "live"
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pausenet",
 		Short: "Lossless data-center fabrics on one machine, in virtual time",
-		// What a bug report needs; manifests have it too.
+		// Bug reports and manifests need it.
 		Version: version(),
 		Long: `pausenet is Mininet for lossless data-center fabrics (RoCE, PFC, ECN). It builds
 switches and RDMA NICs on one machine, sends real frames through real switch
@@ -78,7 +78,7 @@ Exit codes:
   3  the machine lacks something, such as root or disk space
 exec exits with its program's code; run --watch with 130 after Ctrl-C and 143
 after SIGTERM.`},
-		// main prints errors, without the usage text: a mistake in a file is not a question about flags.
+		// main prints errors without the usage text: most are not about flags.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
@@ -112,7 +112,7 @@ after SIGTERM.`},
 	return root
 }
 
-// atMostOne refuses flags that exclude each other.
+// atMostOne returns an error if more than one of the flags is given.
 func atMostOne(c *cobra.Command, names ...string) error {
 	var given []string
 	for _, name := range names {
@@ -121,20 +121,20 @@ func atMostOne(c *cobra.Command, names ...string) error {
 		}
 	}
 	if len(given) > 1 {
-		return badInput(fmt.Errorf("%s: one or the other", strings.Join(given, " and ")))
+		return badInput(fmt.Errorf("%s: use only one of them", strings.Join(given, " and ")))
 	}
 	return nil
 }
 
-// notEmpty refuses a flag that is given without a value where a folder or a name is meant: nothing is named by it.
+// notEmpty returns an error if a flag for a folder or name has an empty value.
 func notEmpty(c *cobra.Command, flag string) error {
 	if f := c.Flags().Lookup(flag); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-		return badInput(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag))
+		return badInput(fmt.Errorf("--%s is empty (give it a value, or leave it out)", flag))
 	}
 	return nil
 }
 
-// The flags that several commands share, each with one text.
+// Flags that several commands share.
 
 func controllersFlag(c *cobra.Command, names *[]string) {
 	c.Flags().StringSliceVar(names, "cc", nil, "congestion controllers or variants, separated by commas: `names`, files "+

@@ -44,11 +44,11 @@ type runFlags struct {
 	seeds       string
 	format      string
 	parquet     bool
-	again       bool // with --watch
+	again       bool // under --watch
 	why         bool
-	whyUpTo     int // as if why were given, of a scenario of up to so many flows
+	whyUpTo     int // record the reasons (as --why) of scenarios with up to so many flows
 
-	results     [][]*runner.Result // of the last run
+	results     [][]*runner.Result // results of the last run
 	interrupted bool
 }
 
@@ -74,10 +74,10 @@ means over the seeds with 95 % confidence intervals.`,
   sudo pausenet run dcon-burst --plane kernel`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return badInput(errors.New(`which scenario? Try
+				return badInput(errors.New(`no scenario given. Try
   pausenet run dcon-burst    a built-in scenario
   pausenet list              all of them
-  pausenet run mine.yaml     a file of your own; "pausenet show incast --source > mine.yaml" makes one`))
+  pausenet run mine.yaml     your own file (start from "pausenet show incast --source > mine.yaml")`))
 			}
 			if f.again {
 				return f.watch(c, args, c.Flags().Changed("seed"))
@@ -102,7 +102,7 @@ means over the seeds with 95 % confidence intervals.`,
 	flags.StringSliceVar(&f.capture, "pcap", nil, "capture the links of these `ports`, node:peer,..., into capture.pcapng")
 	flags.BoolVar(&f.perfetto, "perfetto", false, "also write trace.pftrace for ui.perfetto.dev: each PAUSE and its causes, queues, rates")
 	figuresFlag(c, &f.Figures)
-	flags.StringVar(&f.Export, "export", "", "also write results as another simulator does: `hpcc` (fct.txt and pfc.txt)")
+	flags.StringVar(&f.Export, "export", "", "also write results in the format of another simulator: `hpcc` (fct.txt and pfc.txt)")
 	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, for pausenet why")
 	flags.BoolVar(&f.record, "record", false, "also write record.bin: the queues of all ports over time, for pausenet view")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
@@ -116,11 +116,11 @@ means over the seeds with 95 % confidence intervals.`,
 	return c
 }
 
-// manyFlows are so many that what is kept of them makes up most of a run's memory.
+// manyFlows is the number of flows from which their data dominate a run's memory.
 const manyFlows = 500_000
 
-// spareMemory has garbage collected when it is two fifths of what is in use, not as much, where runs have many flows:
-// two million of them stay below 1 GB, and take some 5 % longer. What the environment says (GOGC) takes precedence.
+// spareMemory makes garbage collection more frequent for runs with many flows: at 40 % growth of the heap instead of
+// 100 %. Two million flows then stay below 1 GB, at about 5 % more time. GOGC in the environment takes precedence.
 func spareMemory(batch *suite.Suite) {
 	for i := range batch.Scenarios {
 		if _, said := os.LookupEnv("GOGC"); !said && batch.Scenarios[i].Scenario.FlowCount() >= manyFlows {
@@ -141,16 +141,16 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return err
 	}
 	if f.Processors > 1 && len(f.capture) > 0 {
-		return badInput(fmt.Errorf("--processors %d and --pcap: frames are captured in the order of one; leave one of them out", f.Processors))
+		return badInput(fmt.Errorf("--processors %d and --pcap: a capture needs one processor (leave one of the flags out)", f.Processors))
 	}
 	if err := results.CheckFigureFormats(f.Figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))
 	}
 	if f.seeds != "" && seedGiven {
-		return badInput(errors.New("--seed and --seeds: one or the other"))
+		return badInput(errors.New("--seed and --seeds: use only one of them"))
 	}
 	if f.Export != "" && f.Export != runner.ExportHPCC {
-		return badInput(fmt.Errorf("--export %q: %s is what there is", f.Export, runner.ExportHPCC))
+		return badInput(fmt.Errorf("--export %q: expected %s", f.Export, runner.ExportHPCC))
 	}
 	made := f.Suite
 	batch := &made
@@ -172,7 +172,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		writeWarnings(stderr(), s.Scenario.Name, idleProcessors(c.Flags(), partition.Workers(s.Scenario.Topology)))
 		for i := range batch.Scenarios {
 			if batch.Scenarios[i].Scenario.Name == s.Scenario.Name {
-				return badInput(fmt.Errorf("two scenarios are named %s: their results would overwrite each other", s.Scenario.Name))
+				return badInput(fmt.Errorf("two scenarios are named %s: one would overwrite the other's results", s.Scenario.Name))
 			}
 		}
 		switch why := s.Scenario.WhyFits(); {
@@ -199,7 +199,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	return f.conclude(c.OutOrStdout(), batch, results, err)
 }
 
-// claimResults takes the folders of a suite's results.
+// claimResults claims the folders of a suite's results.
 func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func(), err error) {
 	place := claim{
 		lock: func() (func(), error) { return lockResults(c.Context(), batch) }, overwrites: batch.Overwrites,
@@ -209,7 +209,7 @@ func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func
 	return place.take()
 }
 
-// claimFolder takes the folder of a sweep's results.
+// claimFolder claims the folder of a sweep's results.
 func claimFolder(ctx context.Context, folder string, overwrites func() error, force,
 	aside bool,
 ) (unlock func(), err error) {
@@ -220,16 +220,16 @@ func claimFolder(ctx context.Context, folder string, overwrites func() error, fo
 	return place.take()
 }
 
-// claim is the right to write into folders of results.
+// claim describes folders of results to be written to.
 type claim struct {
 	lock       func() (unlock func(), err error)
-	overwrites func() error // a rundir.OverwriteError if results of other settings are there
-	folder     string       // of all results
-	force      bool         // overwrite such results
-	aside      bool         // move them aside: the user did not name the folder
+	overwrites func() error // returns a rundir.OverwriteError if the folders have results of other settings
+	folder     string       // folder of all results
+	force      bool         // overwrite results of other settings
+	aside      bool         // move results of other settings aside, as the user did not name the folder
 }
 
-// take locks the folders. Results of other settings there are moved aside or refused to be overwritten.
+// take locks the folders. If they have results of other settings, take moves them aside or returns an error.
 func (c *claim) take() (unlock func(), err error) {
 	if unlock, err = c.lock(); err != nil || c.force {
 		return unlock, err
@@ -244,14 +244,14 @@ func (c *claim) take() (unlock func(), err error) {
 	case isOther && c.aside:
 		for _, folder := range other.Folders() {
 			moved, err := rundir.MoveAside(folder)
-			if errors.Is(err, fs.ErrNotExist) { // another run has moved it
+			if errors.Is(err, fs.ErrNotExist) { // another run has already moved it
 				continue
 			}
 			if err != nil {
 				return nil, &exitError{exitEnvironment, fmt.Errorf(
-					"move earlier results aside: %w (choose another folder with --out)", err)}
+					"cannot move earlier results: %w (choose another folder with --out)", err)}
 			}
-			fmt.Fprintf(stderr(), "note: the earlier results are in %s now (%s)\n", moved, other.Settings(folder))
+			fmt.Fprintf(stderr(), "note: the earlier results are now in %s (%s)\n", moved, other.Settings(folder))
 		}
 		return c.take()
 	case isOther:
@@ -260,9 +260,9 @@ func (c *claim) take() (unlock func(), err error) {
 	return nil, badInput(err)
 }
 
-// elsewhere says what to do instead of overwriting results below a folder.
+// elsewhere returns err with advice instead of overwriting results below a folder.
 func elsewhere(err *rundir.OverwriteError, folder string) error {
-	return badInput(fmt.Errorf("%w\nwrite elsewhere, with --out %s say, or overwrite them with --force", err,
+	return badInput(fmt.Errorf("%w\nwrite elsewhere, such as --out %s, or overwrite with --force", err,
 		rundir.FreshFolder(folder)))
 }
 
@@ -314,29 +314,29 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 	return s, nil
 }
 
-// seedsOf reads --seeds.
+// seedsOf parses --seeds.
 func seedsOf(text string) ([]uint64, error) {
 	seeds, err := sweep.ParseSeeds(text)
 	if err != nil {
 		return nil, badInput(fmt.Errorf("--seeds: %w", err))
 	}
 	if len(seeds) == 1 && seeds[0] > 1 {
-		fmt.Fprintf(stderr(), "pausenet: --seeds %d is the single seed %d; the seeds 1 to %d are 1..%d\n", seeds[0],
+		fmt.Fprintf(stderr(), "pausenet: --seeds %d is one seed, %d; for seeds 1 to %d write 1..%d\n", seeds[0],
 			seeds[0], seeds[0], seeds[0])
 	}
 	return seeds, nil
 }
 
-// notScenario explains why a name is no scenario where it names something else.
+// notScenario returns a better error if a name that is not a scenario's names something else.
 func notScenario(name, results string, err error) error {
 	_, noTopology := topologies.BuiltinSource(name)
 	_, noSweep := scenario.BuiltinSweepSource(name)
 	_, noController := cc.Lookup(name)
 	switch folder := filepath.Join(results, name); {
 	case noController == nil:
-		return fmt.Errorf("%s is a congestion control (separate several by commas: --cc dcqcn,%s)", name, name)
+		return fmt.Errorf("%s is a congestion controller (separate several by commas: --cc dcqcn,%s)", name, name)
 	case noTopology == nil:
-		return fmt.Errorf("%s is a topology, and run takes a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, name, name)
+		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, name, name)
 	case noSweep == nil:
 		return fmt.Errorf("%s is a sweep (try \"pausenet sweep %s\")", name, name)
 	case scenario.IsFile(name + ".yaml"):
@@ -349,19 +349,19 @@ func notScenario(name, results string, err error) error {
 	}
 	if _, data, unread := scenario.ReadSpec(name); unread == nil && !isScenario(data) {
 		if plan, parsed := topologies.Parse(name, data); parsed == nil {
-			return fmt.Errorf("%s is a topology, and run takes a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, plan.Name, name)
+			return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, plan.Name, name)
 		}
 	}
 	return err
 }
 
-// runView is a run for programs: its folder, and its summary.json.
+// runView represents a run in structured output: its folder, and its summary.json.
 type runView struct {
 	Folder string `json:"folder"`
 	*measure.Summary
 }
 
-// conclude prints what the runs came to and decides the exit code.
+// conclude prints the results of runs and decides the exit code.
 func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner.Result, err error) error {
 	if structured(f.format) {
 		all := []runView{}
@@ -386,14 +386,14 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 	for _, scenario := range results {
 		for _, r := range scenario {
 			if r == nil || r.Summary.Verdict.Status == measure.Fail {
-				return &exitError{exitVerdict, errors.New("a run is broken: its numbers cannot be trusted")}
+				return &exitError{exitVerdict, errors.New("a run is broken: do not trust its numbers")}
 			}
 		}
 	}
 	return nil
 }
 
-// writeUnlike warns of runs that were made before, and came to something else.
+// writeUnlike warns of runs whose fingerprint differs from that of an earlier run with the same settings.
 func writeUnlike(w io.Writer, results [][]*runner.Result) {
 	for _, scenario := range results {
 		for _, r := range scenario {
@@ -401,15 +401,15 @@ func writeUnlike(w io.Writer, results [][]*runner.Result) {
 				continue
 			}
 			writeWarnings(w, fmt.Sprintf("%s under %s, seed %d", r.Scenario.Name, r.Controller, r.Summary.Seed),
-				[]string{fmt.Sprintf("its results took the place of others of the same settings, seed and "+
-					"version, which should have been the same and had the fingerprint %s, not %s: either the program was changed and built again without a commit, or "+
-					"it is not deterministic, which is a bug", r.Unlike, r.Summary.Fingerprint)})
+				[]string{fmt.Sprintf("replaced results of the same settings, seed and version whose fingerprint differs (%s, now "+
+					"%s): either the program was rebuilt from uncommitted changes, or it is not deterministic, "+
+					"which is a bug", r.Unlike, r.Summary.Fingerprint)})
 		}
 	}
 }
 
-// writeIdle warns of settings that changed none of a scenario's runs under several congestion controls. Under one the
-// verdict does.
+// writeIdle warns of settings without effect on any of a scenario's runs under several controllers. Under one
+// controller, the verdict reports them.
 func writeIdle(w io.Writer, results [][]*runner.Result) {
 	for _, scenario := range results {
 		made := slices.DeleteFunc(slices.Clone(scenario), func(r *runner.Result) bool { return r == nil })
@@ -419,13 +419,13 @@ func writeIdle(w io.Writer, results [][]*runner.Result) {
 		for _, set := range made[0].Idle {
 			if !slices.ContainsFunc(made, func(r *runner.Result) bool { return !slices.Contains(r.Idle, set) }) {
 				writeWarnings(w, made[0].Scenario.Name, []string{fmt.Sprintf(
-					"--set %s had no effect on any of its runs: each is the same without it, frame by frame", set)})
+					"--set %s had no effect: each run is the same without it, frame by frame", set)})
 			}
 		}
 	}
 }
 
-// runError decides the exit code of a run that came to an error.
+// runError decides the exit code of a failed run.
 func runError(err error) error {
 	var (
 		environment *runner.EnvironmentError
@@ -435,14 +435,14 @@ func runError(err error) error {
 	case errors.As(err, &tooLarge):
 		return badInput(err)
 	case errors.Is(err, context.Canceled):
-		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept and marked partial")}
+		return &exitError{exitVerdict, errors.New("interrupted: the results so far are kept, marked partial")}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case errors.Is(err, syscall.EMFILE):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on open files of this process (ulimit -n)",
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise this process's limit on open files (ulimit -n)",
 			cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.EFBIG):
-		return &exitError{exitEnvironment, fmt.Errorf("%w: raise the limit on the files of this process (ulimit -f)",
+		return &exitError{exitEnvironment, fmt.Errorf("%w: raise this process's limit on file sizes (ulimit -f)",
 			cmp.Or(fileError(err), err))}
 	case errors.Is(err, syscall.ENOSPC):
 		return &exitError{exitEnvironment, fmt.Errorf("%w: free some space or choose another folder with --out",
@@ -453,8 +453,8 @@ func runError(err error) error {
 	return &exitError{exitVerdict, err}
 }
 
-// fileError is the first file that err is about, nil if it is about none: what is wrong with a folder shows in every
-// file of it.
+// fileError returns the error of the first file in err, or nil, because an error of a folder occurs at every file in
+// it.
 func fileError(err error) error {
 	var (
 		file    *os.PathError

@@ -19,7 +19,7 @@ a file's first line:
 
   # yaml-language-server: $schema=scenario.schema.json
 
-exercise is the schema of a lab's exercise.yaml, hidden of a teacher's
+exercise is the schema of a lab's exercise.yaml, and hidden that of a teacher's
 hidden.yaml. pausenet validate finds mistakes that a schema cannot, such as
 unknown names.`,
 		Example: `  pausenet schema > scenario.schema.json

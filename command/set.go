@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// setView is a setting that was changed, for programs.
+// setView represents a changed setting in structured output.
 type setView struct {
 	Setting  string   `json:"setting"`
 	Warnings []string `json:"warnings"`
@@ -23,7 +23,7 @@ func newSetCommand() *cobra.Command {
 		Short: "Change settings of a live fabric's switches",
 		Long: `Change settings of switches while they work: of one switch by its name, or of
 all with the name "switch". set stops at the first setting that it cannot
-change. It warns of settings that are allowed but probably wrong.
+change, and warns of settings that are allowed but probably wrong.
 
 -o json prints an array with each setting and its warnings.`,
 		Example: `  sudo pausenet set leaf0.pfc.xoff=320KB
@@ -58,7 +58,7 @@ change. It warns of settings that are allowed but probably wrong.
 	return c
 }
 
-// completeSettings offers what the shell of the fabric that --fabric names offers behind set.
+// completeSettings completes settings of the fabric in --fabric.
 func completeSettings(fabric *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -43,13 +43,13 @@ and the exit code is 1 if any fails.`,
 				return clientError(err, exitEnvironment)
 			}
 			defer a.Close()
-			name = a.Name() // though another may come up
+			name = a.Name() // even if another fabric comes up
 			return useAttached(a)
 		},
 	}
 }
 
-// useAttached does what is typed until the end.
+// useAttached runs an attached shell until it ends.
 func useAttached(a *shell.Attached) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		if err := a.Lines(os.Stdin); err != nil {
@@ -62,10 +62,10 @@ func useAttached(a *shell.Attached) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ended)
-	ignored := make(chan os.Signal, 1) // Ctrl-C ends what a line does
+	ignored := make(chan os.Signal, 1) // Ctrl-C ends the line's work
 	signal.Notify(ignored, os.Interrupt)
 	defer signal.Stop(ignored)
-	fmt.Fprintf(a.Out, "attached to %s: help prints the verbs; exit or Ctrl-D leaves it up\n", a.Name())
+	fmt.Fprintf(a.Out, "attached to %s: help lists the commands; exit or Ctrl-D leaves it up\n", a.Name())
 	typed := make(chan error, 1)
 	go func() { typed <- a.Terminal() }()
 	select {

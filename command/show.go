@@ -68,7 +68,7 @@ author wrote it: use a built-in as the start of your own.`,
 	return c
 }
 
-// showSweep prints what a sweep goes over: in a few lines, or each of its points.
+// showSweep prints a sweep's parameters in a few lines, or all of its points.
 func showSweep(w io.Writer, from *source, format string, sets []string) error {
 	s, err := sweep.Parse(from.filename, from.data)
 	if err == nil {

@@ -73,7 +73,7 @@ func TestStall(t *testing.T) {
 	_ = lines.Close()
 	_ = up.Wait()
 	if out := string(ended); !strings.Contains(out, "checks: "+measure.Fail.Word()) ||
-		!strings.Contains(out, "a frame that a program sent was taken") {
+		!strings.Contains(out, "a frame that a program sent was processed") {
 		t.Errorf("after a stall of 2s:\n%s", out)
 	}
 	for _, c := range []*exec.Cmd{down, up} {

@@ -16,13 +16,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// mostOutput is how much of what a node's command prints is shown.
+// mostOutput limits the printed output of a node's command, in bytes.
 const mostOutput = 64 << 10
 
-// startPrograms runs the commands that the topology has for its nodes, one after the other. What fails is warned of:
-// the fabric is up. Ctrl-C ends the command that runs.
+// startPrograms runs the topology's commands for its nodes, one after the other. It warns of failures, since the
+// fabric is up. Ctrl-C ends the running command.
 func startPrograms(out io.Writer, f *live.Fabric) {
-	ignored := make(chan os.Signal, 1) // it is the program's
+	ignored := make(chan os.Signal, 1) // the signal is for the command
 	signal.Notify(ignored, os.Interrupt)
 	defer signal.Stop(ignored)
 	for i := range f.Plan.Nodes {
@@ -43,19 +43,19 @@ func startPrograms(out io.Writer, f *live.Fabric) {
 	}
 }
 
-// runLine has sh do a line on a node, until that ends. What it has left in the background may go on printing, to
-// nobody.
+// runLine runs a line with sh on a node, and waits until it ends. Its background processes may keep printing, but
+// their output is discarded.
 func runLine(f *live.Fabric, node, line string) ([]byte, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	end := []byte(rand.Text()) // behind all that it has printed by then
+	end := []byte(rand.Text()) // marks the end of its own output
 	printed := make(chan []byte, 1)
 	go func() {
 		defer from.Close()
 		printed <- readUntil(from, end)
-		_, _ = io.Copy(io.Discard, from) // until all that have it have ended: with the fabric at the latest
+		_, _ = io.Copy(io.Discard, from) // until all processes with the pipe have ended: with the fabric at the latest
 	}()
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Stdout, cmd.Stderr = to, to
@@ -69,7 +69,7 @@ func runLine(f *live.Fabric, node, line string) ([]byte, error) {
 	return <-printed, err
 }
 
-// readUntil reads until a text comes, and gives what was before it, as far as that is shown.
+// readUntil reads until end appears, and returns the bytes before it, up to mostOutput.
 func readUntil(from io.Reader, end []byte) []byte {
 	var all []byte
 	buffer := make([]byte, 4096)
@@ -82,7 +82,7 @@ func readUntil(from io.Reader, end []byte) []byte {
 		if err != nil {
 			return all[:min(len(all), mostOutput)]
 		}
-		if keep := mostOutput + len(end); len(all) > 2*keep { // the beginning is what is shown, the end what is looked for
+		if keep := mostOutput + len(end); len(all) > 2*keep { // the beginning is printed; the end may contain the marker
 			all = append(all[:mostOutput:mostOutput], all[len(all)-len(end):]...)
 		}
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// subject is what a user's NAME or FILE means: a scenario, which has a topology, or a topology alone.
+// subject is what a NAME or FILE refers to: a scenario, which has a topology, or only a topology.
 type subject struct {
-	scenario *scenario.Scenario // nil for a topology
+	scenario *scenario.Scenario // nil if it is a topology
 	topology *topologies.Plan
 	source   []byte
 }
 
-// source is the text behind a user's NAME or FILE.
+// source is the text of a NAME or FILE.
 type source struct {
-	filename string // for messages; what it names is relative to its folder
+	filename string // for messages; its folder is the base of relative paths in the text
 	data     []byte
 	scenario bool
 }
 
-// read finds a built-in's text, or reads a file's or a stream's, once. Scenarios are found before topologies; a file is
-// what its keys say.
+// read returns a built-in's text, or reads a file or stream once. Scenarios take precedence over topologies. The
+// keys of a file decide its kind.
 func read(nameOrPath string) (*source, error) {
 	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {
 		return &source{nameOrPath + ".yaml", data, true}, nil
@@ -35,11 +35,11 @@ func read(nameOrPath string) (*source, error) {
 		return &source{nameOrPath + ".yaml", data, false}, nil
 	}
 	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
-		return &source{nameOrPath, data, true}, nil // that it is none is for the scenarios' reader to say
+		return &source{nameOrPath, data, true}, nil // the scenario's reader reports that it is none
 	}
 	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
-		return nil, badInput(fmt.Errorf("%q is neither a built-in nor a file%s: pausenet list has the built-ins", nameOrPath,
+		return nil, badInput(fmt.Errorf("no built-in or file %q%s (list the built-ins with \"pausenet list\")", nameOrPath,
 			yamlspec.Suggest(nameOrPath, builtinNames())))
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func read(nameOrPath string) (*source, error) {
 	return &source{filename, data, isScenario(data)}, nil
 }
 
-// load reads and resolves what a user names.
+// load reads and resolves a NAME or FILE.
 func load(nameOrPath string, sets []string) (*subject, error) {
 	s, err := read(nameOrPath)
 	if err != nil {
@@ -67,7 +67,7 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 			s.topology = s.scenario.Topology
 		}
 	case len(sets) > 0:
-		err = fmt.Errorf("%s is a topology: --set changes scenarios", from.filename)
+		err = fmt.Errorf("%s is a topology: --set applies only to scenarios", from.filename)
 	default:
 		s.topology, err = topologies.Parse(from.filename, from.data)
 	}
@@ -77,8 +77,8 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 	return s, nil
 }
 
-// isScenario says that data reads like a scenario and not like a topology. Only scenarios have these keys, but for
-// sweep: that a sweep is no scenario is for their reader to say.
+// isScenario reports whether data has keys of a scenario rather than a topology. A sweep counts as a scenario, whose
+// reader reports the mistake.
 func isScenario(data []byte) bool {
 	root := new(yamlspec.Report).Parse("", data)
 	return slices.ContainsFunc([]string{
@@ -87,12 +87,12 @@ func isScenario(data []byte) bool {
 	}, root.Has)
 }
 
-// builtinNames are the names of all that comes with the program.
+// builtinNames returns the names of all built-ins.
 func builtinNames() []string {
 	return slices.Concat(scenario.BuiltinNames(), scenario.BuiltinSweepNames(), topologies.BuiltinNames())
 }
 
-// completeSubjects offers the built-ins beside files.
+// completeSubjects completes built-ins and files.
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return builtinNames(), cobra.ShellCompDirectiveDefault
 }

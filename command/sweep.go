@@ -78,8 +78,8 @@ machines. Both give the same files as one machine, except times.csv
 		"One value applies to every point")
 	controllersFlag(c, &f.controllers)
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..5 or 1,7,9 (default: the scenario's)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the "+
-		"list; METRIC:TAG is of flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, "+
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the list; METRIC:TAG covers only "+
+		"flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, "+
 		"pauses_between_switches)")
 	planeFlag(c, &f.plane)
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
@@ -99,7 +99,7 @@ machines. Both give the same files as one machine, except times.csv
 	return c
 }
 
-// arguments are one; behind --serve its address may stand.
+// arguments checks for one argument. After --serve, its address may follow.
 func (f *sweepFlags) arguments(c *cobra.Command, args []string) error {
 	if len(args) == 2 && f.serve == anyAddress && strings.Contains(args[1], ":") {
 		f.serve, args = args[1], args[:1]
@@ -144,10 +144,10 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 			return badInput(fmt.Errorf("--shard: %w", err))
 		}
 		if len(f.figures) > 0 {
-			return badInput(errors.New("--figures has no effect beside --shard: give it to pausenet sweep merge"))
+			return badInput(errors.New("--figures has no effect with --shard (use it with \"pausenet sweep merge\")"))
 		}
 		if f.parquet {
-			return badInput(errors.New("--parquet has no effect beside --shard: give it to pausenet sweep merge"))
+			return badInput(errors.New("--parquet has no effect with --shard (use it with \"pausenet sweep merge\")"))
 		}
 		points = shard.Points(whole)
 	}
@@ -160,7 +160,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	own, err := build()
 	if err != nil {
-		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file, by /proc, to start it for each point: %w", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("find this program's file in /proc, to start it for each point: %w", err)}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
@@ -222,7 +222,7 @@ func (f *sweepFlags) warnOfIdle(ctx context.Context, s *sweep.Sweep, points []sw
 	}
 }
 
-// show writes and prints what the points came to.
+// show writes and prints the points' results.
 func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome,
 	interrupted bool,
 ) (err error) {
@@ -245,7 +245,7 @@ func (f *sweepFlags) show(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Ru
 	return sweepError(points, outcomes, interrupted)
 }
 
-// shardMade writes what a whole sweep's folder has and a shard's needs, and prints what there is.
+// shardMade writes the files that a shard needs, and prints a summary.
 func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *sweep.Runner, outcomes []sweep.Outcome,
 	shard sweep.Shard, interrupted bool,
 ) error {
@@ -269,7 +269,7 @@ func (f *sweepFlags) shardMade(c *cobra.Command, swept *sweep.Sweep, runner *swe
 	return sweepError(runner.Points, outcomes, interrupted)
 }
 
-// sweepFolder is where a sweep goes unless its user says.
+// sweepFolder returns the default folder of a sweep.
 func sweepFolder(s *sweep.Sweep) string {
 	folder := filepath.Join("results", "sweep-"+s.Name)
 	if s.Quick {
@@ -278,8 +278,8 @@ func sweepFolder(s *sweep.Sweep) string {
 	return folder
 }
 
-// command is the command that makes the sweep: what decides what it comes to, and not where, by how many processes and
-// on which machines.
+// command returns the command that repeats the sweep: all flags that affect results, but not the folder, processes
+// and machines.
 func (f *sweepFlags) command(name string) string {
 	args := []string{"pausenet", "sweep", name}
 	add := func(flag, value string) {
@@ -293,7 +293,7 @@ func (f *sweepFlags) command(name string) string {
 	add("--cc", strings.Join(f.controllers, ","))
 	add("--seeds", f.seeds)
 	add("--metrics", strings.Join(f.metrics, ","))
-	if f.plane != "auto" && f.plane != plane.Wasm { // which auto is
+	if f.plane != "auto" && f.plane != plane.Wasm { // auto means wasm
 		add("--plane", f.plane)
 	}
 	if f.quick {
@@ -302,12 +302,12 @@ func (f *sweepFlags) command(name string) string {
 	return commandLine(args)
 }
 
-// sweep is what the command line asks for: what the flags say takes precedence over the sweep's file.
+// sweep builds the sweep from the command line. Flags take precedence over the sweep's file.
 func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 	s, err := sweep.Load(name)
 	if os.IsNotExist(err) {
 		names := append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...)
-		return nil, fmt.Errorf("%q is neither a built-in sweep, nor a built-in scenario, nor a file%s", name,
+		return nil, fmt.Errorf("no built-in sweep, built-in scenario or file %q%s", name,
 			yamlspec.Suggest(name, names))
 	}
 	if err != nil {
@@ -333,7 +333,7 @@ func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 func sweepError(points []sweep.Point, outcomes []sweep.Outcome, interrupted bool) error {
 	wrong := sweep.Err(points, outcomes)
 	if interrupted {
-		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept, and the next sweep into this folder goes on from them")}
+		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept (run the same command again to continue)")}
 	}
 	if wrong == nil {
 		return nil
@@ -353,15 +353,15 @@ func sweepError(points []sweep.Point, outcomes []sweep.Outcome, interrupted bool
 		}
 	}
 	if len(list) > mostProblems {
-		list = append(list[:mostProblems], "and more: sweep.csv has them all")
+		list = append(list[:mostProblems], "and more (all in sweep.csv)")
 	}
 	return &exitError{code, fmt.Errorf("%d of %d points failed:\n  %s", n, len(points), strings.Join(list, "\n  "))}
 }
 
-// mostProblems is how many lines about failed points, or about equal ones, are printed.
+// mostProblems limits the printed lines about failed points and about equal points.
 const mostProblems = 20
 
-// writeSweep prints a row a combination of parameters and controller, over the seeds.
+// writeSweep prints one row per combination of parameters and controller, over the seeds.
 func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sweep.Outcome) {
 	head := []string{}
 	for _, p := range s.Varying() {
@@ -384,7 +384,7 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	}
 	title := fmt.Sprintf("%s: %s", s.Name, count(len(points), "point"))
 	if kept > 0 {
-		title += fmt.Sprintf(", %d kept from before", kept)
+		title += fmt.Sprintf(", %d kept from an earlier run", kept)
 	}
 	if n := len(s.Seeds); n > 1 {
 		title += fmt.Sprintf("; means over %d seeds with 95 %% confidence intervals", n)
@@ -396,12 +396,12 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {
 		fmt.Fprintln(w)
-		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are the same run, frame by frame", path))
+		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are equal, frame by frame", path))
 	}
 }
 
-// writeReasons prints why points are incomplete or broken: a line a reason, with the first point that it is of and how
-// many others.
+// writeReasons prints why points are incomplete or broken: one line per reason, with its first point and the number
+// of others.
 func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
 	var reasons []string
 	first, others := map[string]int{}, map[string]int{}
@@ -424,7 +424,7 @@ func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
 			fmt.Fprintln(w)
 		}
 		if k == mostProblems {
-			writeParagraph(w, "", "  and more: each point's summary.json has its own")
+			writeParagraph(w, "", "  and more (see each point's summary.json)")
 			break
 		}
 		point := points[first[reason]].Name()
@@ -435,7 +435,7 @@ func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
 	}
 }
 
-// writeDuplicates tells which points are the same run as an earlier one.
+// writeDuplicates lists points whose run equals an earlier one's.
 func writeDuplicates(w io.Writer, same []string) {
 	if len(same) == 0 {
 		return
@@ -445,11 +445,11 @@ func writeDuplicates(w io.Writer, same []string) {
 		writeParagraph(w, "", "  "+line)
 	}
 	if more := len(same) - mostProblems; more > 0 {
-		fmt.Fprintf(w, "  and %d more: same_as in sweep.csv has them all\n", more)
+		fmt.Fprintf(w, "  and %d more (see same_as in sweep.csv)\n", more)
 	}
 }
 
-// completeSweeps offers the built-in sweeps and scenarios beside files.
+// completeSweeps completes built-in sweeps, scenarios and files.
 func completeSweeps(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...), cobra.ShellCompDirectiveDefault
 }

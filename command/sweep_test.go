@@ -154,7 +154,7 @@ func TestPointError(t *testing.T) {
 		{"exit 3", "pausenet: no space left on device: free some\n", 3, "no space left on device: free some"},
 		{"exit 2", "panic: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n", 2, "panic: index out of range"},
 		{"exit 5", "", 5, "exit status 5"},
-		{"kill -9 $$", "", 0, "the point's process was ended (signal: killed)"},
+		{"kill -9 $$", "", 0, "the point's process was killed (signal: killed)"},
 	} {
 		err := pointError(exec.Command("sh", "-c", c.script).Run(), c.said)
 		var exit *exitError

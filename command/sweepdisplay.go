@@ -18,11 +18,11 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// sweepDisplay shows how far a sweep is: a line a point as it ends and, on a terminal, below these a bar for each point
-// that runs and one for all of them.
+// sweepDisplay shows a sweep's progress: a line per finished point and, on a terminal, a bar per running point and
+// one for all points.
 type sweepDisplay struct {
-	out    io.Writer     // takes the lines
-	bars   *mpb.Progress // nil: not a terminal
+	out    io.Writer     // receives the lines
+	bars   *mpb.Progress // nil if the output is not a terminal
 	whole  *mpb.Bar      // counts the points
 	points []sweep.Point
 	widest int // of the points' names
@@ -30,24 +30,24 @@ type sweepDisplay struct {
 
 	mu      sync.Mutex
 	count   sweepCount
-	running map[int]*bar // by point
+	running map[int]*bar // by index of the point
 }
 
-// sweepCount is how far the points are.
+// sweepCount counts points by state.
 type sweepCount struct {
 	name   string
 	total  int
 	done   int
 	kept   int
 	over   int // done, kept, failed or interrupted
-	failed int // not made, or their verdict is FAIL
+	failed int // not run, or with the verdict FAIL
 }
 
 func newSweepDisplay(f *os.File, name string, points []sweep.Point) *sweepDisplay {
 	return displaySweep(f, newBars(f), name, points)
 }
 
-// displaySweep shows a sweep in lines, and in bars where there are any.
+// displaySweep returns a display of lines, and of bars unless they are nil.
 func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep.Point) *sweepDisplay {
 	d := &sweepDisplay{
 		out: out, bars: bars, points: points, begin: time.Now(),
@@ -59,8 +59,8 @@ func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep
 	if bars == nil {
 		return d
 	}
-	d.out = bars // which has the lines above the bars
-	// It is the last one: where the screen is too low for all, the first are left out.
+	d.out = bars // bars prints lines above the bars
+	// The last bar: a low screen hides the first ones.
 	d.whole = bars.AddBar(int64(len(points)), mpb.BarPriority(math.MaxInt), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			d.mu.Lock()
@@ -70,7 +70,7 @@ func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep
 	return d
 }
 
-// close takes the bars off the screen.
+// close removes the bars from the screen.
 func (d *sweepDisplay) close() {
 	if d.bars == nil {
 		return
@@ -108,12 +108,12 @@ func (d *sweepDisplay) ended(i int, o *sweep.Outcome) {
 	if d.whole != nil {
 		d.whole.SetCurrent(int64(over))
 	}
-	if o.State != sweep.Kept { // those are said once, at the end: a sweep that goes on may keep thousands
-		_, _ = io.WriteString(d.out, endedLine(d.points[i].Name(), d.widest, o)+"\n") // a screen that is gone needs no line
+	if o.State != sweep.Kept { // kept points are counted at the end, since a resumed sweep may keep thousands
+		_, _ = io.WriteString(d.out, endedLine(d.points[i].Name(), d.widest, o)+"\n") // errors of the screen do not matter
 	}
 }
 
-// endedLine says what a point came to; names are as wide as the widest, so that times stand below each other.
+// endedLine returns a line with a point's result. Names are padded to widest.
 func endedLine(name string, widest int, o *sweep.Outcome) string {
 	switch {
 	case o.State == sweep.Interrupted:
@@ -125,7 +125,7 @@ func endedLine(name string, widest int, o *sweep.Outcome) string {
 	return fmt.Sprintf("  %s  %-*s  %6.1fs", o.Verdict.Status.Word(), widest, name, o.Wall.Seconds())
 }
 
-// add counts a point that has ended.
+// add counts a finished point.
 func (c *sweepCount) add(o *sweep.Outcome) {
 	c.over++
 	if o.Err != nil || o.Complete() && o.Verdict.Status == measure.Fail {
@@ -139,7 +139,7 @@ func (c *sweepCount) add(o *sweep.Outcome) {
 	}
 }
 
-// line says how far the points are after some time, and how long the others may take.
+// line returns the progress after elapsed, and an estimate of the time left.
 func (c *sweepCount) line(elapsed time.Duration) string {
 	text := fmt.Sprintf("%s: %d of %d points", c.name, c.done+c.kept, c.total)
 	if c.kept > 0 {

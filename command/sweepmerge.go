@@ -23,10 +23,10 @@ func newSweepMergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Merge the shards of a sweep",
-		Long: `Merge folders that "pausenet sweep --shard" has written, one per shard, and
-write what the whole sweep would have written on one machine: the same files,
-byte for byte, except times.csv. The shards' folders are not changed. The
-sweep's original files are not needed.
+		Long: `Merge folders that "pausenet sweep --shard" has written, one per shard. The
+result is what the whole sweep would have written on one machine: the same
+files, byte for byte, except times.csv. The shards' folders are not changed.
+The sweep's original files are not needed.
 
 merge refuses shards of different sweeps, programs or planes, missing or
 repeated shards, unfinished points, and files that have changed since.`,
@@ -65,7 +65,7 @@ func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
 	}
 	for _, folder := range folders {
 		if same, err := sameFolder(folder, f.out); err != nil || same {
-			return badInput(errors.Join(err, fmt.Errorf("%s is a shard's own folder: choose another with --out", f.out)))
+			return badInput(errors.Join(err, fmt.Errorf("%s is a shard's own folder (choose another with --out)", f.out)))
 		}
 	}
 	runner := merged.Runner(f.out)
@@ -83,7 +83,7 @@ func (f *mergeFlags) run(c *cobra.Command, folders []string) error {
 	return f.show(c, merged.Plan.Sweep, runner, outcomes, ctx.Err() != nil)
 }
 
-// sameFolder says whether two paths are of one folder. One that is not there is none.
+// sameFolder reports whether two paths refer to one folder. It is false if either does not exist.
 func sameFolder(a, b string) (bool, error) {
 	first, err := os.Stat(filepath.Clean(a))
 	if err != nil {

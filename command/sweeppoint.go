@@ -26,25 +26,24 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A sweep makes each point in a process of its own: one that runs out of memory, or is killed, takes no other with it.
-// That costs some 20 ms a point, as much as a run of a few milliseconds takes, and no memory is shared but the
-// program's own; in exchange each has a heap, and so a garbage collector, to itself. docs/measurements/sweeps.md has
-// the measurements.
+// A sweep runs each point in a process of its own: if one runs out of memory or is killed, the others continue. That
+// costs about 20 ms per point, as much as a run of a few milliseconds. In exchange each point has its own heap and
+// garbage collector; only the program's own memory is shared. docs/measurements/sweeps.md has the measurements.
 //
-// The point's process is told its job on its standard input, as JSON, which then stays open: its end means that the
-// sweep has ended, in whatever way, and ends the run. On its standard output it reports progress, an object a line.
+// The process reads its job as JSON from standard input, which then stays open: its end means that the sweep has
+// ended, and ends the run. It reports progress on standard output, one object per line.
 
-// pointProgress is a report of progress.
+// pointProgress is a progress report.
 type pointProgress struct {
 	Now  vtime.Time `json:"now_ps"`
 	Hops int64      `json:"hops"`
 }
 
-// newSweepPointCommand is the command of a point's process. No user needs to know it.
+// newSweepPointCommand returns the internal command of a point's process.
 func newSweepPointCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "sweep-point",
-		Short:  "Make a point of a sweep (what sweep starts; the job comes as JSON)",
+		Short:  "Run one point of a sweep (internal: sweep starts it, with the job as JSON)",
 		Args:   cobra.NoArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -53,14 +52,14 @@ func newSweepPointCommand() *cobra.Command {
 	}
 }
 
-// lockTimeout is how long a point waits for the process of a sweep that was killed to let go of its folder.
+// lockTimeout is how long a point waits for the process of a killed sweep to release the folder.
 const lockTimeout = 10 * time.Second
 
 func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := shutdown.Context(ctx)
 	defer stop()
-	// A sweep that is killed closes both pipes at once. A report that meets the closed one first must not end the process,
-	// which has its results to write and to mark.
+	// A killed sweep closes both pipes at once. A report into the closed pipe must not end the process before it
+	// marks its results as partial.
 	signal.Ignore(syscall.SIGPIPE)
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
@@ -71,7 +70,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(text, &job); err != nil {
 		return badInput(fmt.Errorf("read the job: %w", err))
 	}
-	go func() { // to the end of the process
+	go func() { // until the process ends
 		_, _ = lines.ReadByte()
 		shutdown.Begin()
 	}()
@@ -82,7 +81,7 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer unlock()
 	reports := json.NewEncoder(out)
 	err = job.Run(ctx, kernel.Opener(job.Plane), func(now vtime.Time, t *engine.Totals) {
-		_ = reports.Encode(pointProgress{now, t.Hops}) // nobody there to hear it: then there is none to tell either
+		_ = reports.Encode(pointProgress{now, t.Hops}) // without a reader there is nobody to report an error to
 	})
 	if err != nil {
 		return runError(err)
@@ -90,18 +89,18 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// endTimeout is how long a point may take to write what it has when it is ended: a little less than the sweep itself
-// has.
+// endTimeout is how long a point may take to write its results when it is ended: a little less than the sweep's own
+// limit.
 const endTimeout = 8 * time.Second
 
-// startPoint makes a point in a process of its own, and waits for it.
+// startPoint runs a point in a process of its own, and waits for it.
 func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start the point's process: %w", err)
 	}
 	if runtime.GOOS == "linux" {
-		self = "/proc/self/exe" // this program, also if its file has been replaced since
+		self = "/proc/self/exe" // this program, even if its file has been replaced
 	}
 	c := exec.CommandContext(ctx, self, "sweep-point")
 	c.Args[0] = "pausenet"
@@ -120,8 +119,8 @@ func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) e
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the point's process: %w", err)
 	}
-	defer shutdown.Wait()() // the point sees to its own end
-	// A process that is gone before it has read its job says so as it is waited for.
+	defer shutdown.Wait()() // the point ends itself
+	// If the process has ended before it read its job, Wait reports it.
 	_ = json.NewEncoder(in).Encode(job)
 	reports := json.NewDecoder(out)
 	for {
@@ -133,11 +132,11 @@ func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) e
 			progress(p.Now, &engine.Totals{Hops: p.Hops})
 		}
 	}
-	_, _ = io.Copy(io.Discard, out) // so that what it writes never blocks it
+	_, _ = io.Copy(io.Discard, out) // so that its writes never block
 	return pointError(c.Wait(), complaints.String())
 }
 
-// pointError says how a point's process ended.
+// pointError describes how a point's process ended.
 func pointError(err error, complaints string) error {
 	if err == nil {
 		return nil
@@ -147,11 +146,11 @@ func pointError(err error, complaints string) error {
 		return fmt.Errorf("the point's process: %w", err)
 	}
 	if exit.ExitCode() < 0 {
-		return fmt.Errorf("the point's process was ended (%s)", exit.ProcessState)
+		return fmt.Errorf("the point's process was killed (%s)", exit.ProcessState)
 	}
 	text := strings.TrimPrefix(strings.TrimSpace(complaints), "pausenet: ")
 	if i := strings.Index(text, "\n\n"); i >= 0 && strings.Contains(text, "goroutine ") {
-		text = text[:i] // a crash: what it was, not where everything stood
+		text = text[:i] // in a crash, only the message, not the stacks
 	}
 	if text == "" {
 		text = exit.String()

@@ -20,15 +20,15 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// startServer starts the NATS server that a coordinator brings (cluster/embedded); nil: it is not built in.
+// startServer starts the coordinator's built-in NATS server (cluster/embedded); nil if it is not built in.
 var startServer func(address, id string, s *cluster.Secrets) (port int, stop func(), err error)
 
-// anyAddress is what --serve listens on without a value: a free port, on all of the machine's addresses.
+// anyAddress is the address of --serve without a value: a free port on all addresses of this machine.
 const anyAddress = ":0"
 
-// serveFlags say that other machines make a sweep's points.
+// serveFlags holds the flags that distribute a sweep's points to other machines.
 type serveFlags struct {
-	plane string // of the sweep
+	plane string // plane of the sweep
 	serve string
 	nats  string
 	creds string
@@ -42,14 +42,14 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.Lookup("serve").NoOptDefVal = anyAddress
 	flags.StringVar(&f.nats, "nats", "", "serve the points to workers through the NATS server at this `URL`")
 	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")
-	flags.StringVar(&f.audit, "audit", "1%", "`share` of the workers' points that are repeated here and compared")
+	flags.StringVar(&f.audit, "audit", "1%", "`share` of the workers' points to repeat here and compare")
 	completeNothing(c, "serve", "nats", "audit")
 }
 
-// served says that the points are to be dealt out.
+// served reports whether workers run the points.
 func (f *serveFlags) served() bool { return f.serve != "" || f.nats != "" }
 
-// check finds flags that do not go together, and returns the share of points to be audited.
+// check returns the share of points to audit, or an error for conflicting flags.
 func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
 	for _, name := range []string{"creds", "audit"} {
 		if c.Flags().Changed(name) && !f.served() {
@@ -63,22 +63,22 @@ func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
 		return 0, err
 	}
 	if f.creds != "" && f.nats == "" {
-		return 0, badInput(errors.New("--creds is of the server of --nats: --serve makes keys of its own"))
+		return 0, badInput(errors.New("--creds is only for the server of --nats: --serve creates its own keys"))
 	}
 	for _, name := range []string{"jobs", "processors"} {
 		if c.Flags().Changed(name) {
-			return 0, badInput(fmt.Errorf("--%s has no effect beside --serve and --nats: each worker has its own", name))
+			return 0, badInput(fmt.Errorf("--%s has no effect with --serve or --nats: each worker has its own", name))
 		}
 	}
 	if f.plane == "kernel" {
-		return 0, badInput(errors.New("on the kernel plane each worker would need root and the same kernel: use --shard, or --plane wasm, which comes to the same"))
+		return 0, badInput(errors.New("--plane kernel: each worker would need root and the same kernel (use --plane wasm, with identical results, or --shard)"))
 	}
 	if f.serve != "" {
 		if startServer == nil {
-			return 0, badInput(errors.New("this pausenet was built without the NATS server, which makes it a third larger: build it with -tags natsserver, or use a server that is there, with --nats"))
+			return 0, badInput(errors.New("this pausenet was built without the NATS server, which is a third of the program (build it with -tags natsserver, or use an existing server with --nats)"))
 		}
 		if _, port, err := net.SplitHostPort(f.serve); err != nil || !isPort(port) {
-			return 0, badInput(fmt.Errorf("--serve %s: write host:port, or :port for all of the machine's addresses", f.serve))
+			return 0, badInput(fmt.Errorf("--serve %s: expected host:port, or :port for all addresses of this machine", f.serve))
 		}
 	}
 	if err := checkCredentials(f.creds); err != nil {
@@ -90,7 +90,7 @@ func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
 		audit /= 100
 	}
 	if err != nil || !(audit >= 0 && audit <= 1) {
-		return 0, badInput(fmt.Errorf("--audit %s: a share from 0 to 100%%, such as 1%%", f.audit))
+		return 0, badInput(fmt.Errorf("--audit %s: expected a share from 0 to 100%%, such as 1%%", f.audit))
 	}
 	return audit, nil
 }
@@ -100,7 +100,7 @@ func isPort(text string) bool {
 	return err == nil && n >= 0 && n < 1<<16
 }
 
-// checkCredentials refuses a file of secrets that others may read.
+// checkCredentials returns an error if others may read a file of secrets.
 func checkCredentials(path string) error {
 	if path == "" {
 		return nil
@@ -111,7 +111,7 @@ func checkCredentials(path string) error {
 	return nil
 }
 
-// deal has workers make the points, and returns what they came to.
+// deal distributes the points to workers, and returns the outcomes.
 func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan,
 	audit float64,
 ) ([]sweep.Outcome, error) {
@@ -155,11 +155,11 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 		Say: func(line string) { fmt.Fprintf(stderr(), "  %s\n", line) },
 	}
 	outcomes, err := c.Run(ctx, conn)
-	shutdown.Alive() // the server's end, which follows, takes its time on a busy machine
+	shutdown.Alive() // stopping the server, which follows, is slow on a busy machine
 	if err != nil && ctx.Err() == nil {
 		return nil, runError(err)
 	}
-	if outcomes == nil { // it was ended before it had begun
+	if outcomes == nil { // it ended before it started
 		outcomes = make([]sweep.Outcome, len(runner.Points))
 		for k := range outcomes {
 			outcomes[k].State = sweep.Waiting
@@ -167,15 +167,15 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 	}
 	if ctx.Err() == nil {
 		conn.Close()
-		defer os.RemoveAll(private) // what is left of it nobody can use
+		defer os.RemoveAll(private) // the rest is useless
 	}
 	return outcomes, nil
 }
 
-// startServer starts the coordinator's own server, writes the join string and says where it is.
+// startServer starts the coordinator's own server, writes the join string, and prints its file.
 func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (*nats.Conn, func(), error) {
-	host, port, _ := net.SplitHostPort(f.serve) // check has
-	if port == "0" && secrets.Port != 0 {       // that of the coordinator before, where its workers look for it
+	host, port, _ := net.SplitHostPort(f.serve) // check has validated it
+	if port == "0" && secrets.Port != 0 {       // reuse the previous coordinator's port, where its workers look for it
 		port = strconv.Itoa(secrets.Port)
 	}
 	var stop func()
@@ -207,20 +207,20 @@ func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (
 	file := filepath.Join(private, cluster.JoinFile)
 	fmt.Fprintf(stderr(), "listening on %s; the join string, a secret, is in %s\nworkers: pausenet worker --join @%s\n",
 		strings.Join(addresses, ", "), file, file)
-	if term.IsTerminal(int(os.Stderr.Fd())) { // and not in a log
-		fmt.Fprintf(stderr(), "or, elsewhere, pausenet worker --join - and paste\n\n%s\n\n", access.Join())
+	if term.IsTerminal(int(os.Stderr.Fd())) { // not into a log
+		fmt.Fprintf(stderr(), "or, on other machines, run \"pausenet worker --join -\" and paste\n\n%s\n\n", access.Join())
 	}
 	return conn, stop, nil
 }
 
-// reachable are the addresses at which others reach this machine, if it listens on all; the one that it listens on
-// otherwise.
+// reachable returns the addresses at which others reach this machine: all of them, or only host if the server
+// listens on one.
 func reachable(host string) []string {
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return []string{host}
 	}
 	var all []string
-	addresses, _ := net.InterfaceAddrs() // of none there is the loopback
+	addresses, _ := net.InterfaceAddrs() // without any, only the loopback
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
 			all = append(all, n.IP.String())
@@ -229,7 +229,7 @@ func reachable(host string) []string {
 	return append(all, "127.0.0.1")
 }
 
-// redacted is a URL without its password.
+// redacted returns a URL without its password.
 func redacted(url string) string {
 	scheme, rest, found := strings.Cut(url, "://")
 	if _, host, secret := strings.Cut(rest, "@"); found && secret {

@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// staleStatus is the age of a status from which its coordinator is taken to be away; it writes one every second.
+// staleStatus is the age from which a status means that the coordinator is not running. The coordinator writes it
+// every second.
 const staleStatus = 15 * time.Second
 
 func newSweepStatusCommand() *cobra.Command {
@@ -27,7 +28,7 @@ machine, as the same user.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cluster.ReadStatus(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
-				return badInput(fmt.Errorf("%s: no sweep is served there, or it is over: then sweep.csv has what it came to",
+				return badInput(fmt.Errorf("%s: no sweep is being served there (the results of a finished sweep are in its sweep.csv)",
 					args[0]))
 			}
 			if err != nil {
@@ -40,7 +41,7 @@ machine, as the same user.`,
 				return err
 			}
 			if age := time.Since(s.Written); age > staleStatus {
-				fmt.Fprintf(c.OutOrStdout(), "\n  that was %v ago: the coordinator is away; the same pausenet sweep goes on from there\n", age.Round(time.Second))
+				fmt.Fprintf(c.OutOrStdout(), "\n  %v old: the coordinator is not running (continue with the same \"pausenet sweep\" command)\n", age.Round(time.Second))
 			}
 			return nil
 		},

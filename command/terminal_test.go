@@ -117,7 +117,7 @@ func TestTerminal(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux", "iperf3")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-lab --slowdown 500; echo code $?")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
-	lab.see("help prints the verbs")
+	lab.see("help lists the commands")
 	lab.enter("pingall")
 	lab.see("0% dropped (56/56 received)")
 	lab.enter("iperf h0 h7 2")
@@ -208,7 +208,7 @@ func TestSuspend(t *testing.T) {
 	}
 	shell("export PAUSENET_NAME=tmux-suspend PAUSENET_SLOWDOWN=500")
 	shell(pausenet) // which is up, for root at a terminal
-	lab.see("help prints the verbs")
+	lab.see("help lists the commands")
 	lab.enter("h1 sh -c 'echo begun; exec sleep 1000'")
 	lab.see("\nbegun")
 	lab.tmux("send-keys", "-t", "lab", "C-z")
@@ -254,7 +254,7 @@ func TestAttachedTerminal(t *testing.T) {
 	lab.enter("host h7 pfc-storm on")
 	for _, end := range []string{"q", "C-c"} {
 		lab.enter("top")
-		lab.see("q ends; rates are of virtual time")
+		lab.see("q quits; rates are of virtual time")
 		lab.see("leaf1-eth4      h7")
 		lab.see("4 flows open")
 		key(end)
@@ -269,7 +269,7 @@ func TestAttachedTerminal(t *testing.T) {
 	}
 	lab.enter("host h7 norm\t")
 	lab.enter("flow h0 h1 1GB")
-	lab.interrupt("flow h0 h1 1GB", "1 of 1 flows go on")
+	lab.interrupt("flow h0 h1 1GB", "1 of 1 flows still running")
 	lab.enter("iperf h0 h7 1000")
 	lab.interrupt("iperf h0 h7 1000", "interrupted")
 	lab.enter("h1 echo from h2")
@@ -298,7 +298,7 @@ func TestTypedAhead(t *testing.T) {
 	begun, over := filepath.Join(filepath.Dir(lab.socket), "begun"), filepath.Join(filepath.Dir(lab.socket), "over")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-ahead --slowdown 500; echo code $?")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
-	lab.see("help prints the verbs")
+	lab.see("help lists the commands")
 	lab.enter("sh touch " + begun + "; until [ -e " + over + " ]; do sleep 0.02; done")
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(begun); err == nil {

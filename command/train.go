@@ -31,7 +31,7 @@ how well the network predicts RTTs that its own predictions cause
   pausenet train pid`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("train what? lstm, pid, cells, features or loop")
+			return errors.New("no part given: choose lstm, pid, cells, features or loop")
 		},
 	}
 	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand(),
@@ -47,7 +47,7 @@ func newTrainLSTMCommand() *cobra.Command {
 		Short: "Train the network that predicts RTTs",
 		Long: `Train the network that predicts RTTs. lstm collects RTTs, one per round trip
 of each flow, from random incasts under TIMELY and under PID with its first
-gains. It takes 19058 pairs, as many from each of four ranges of change,
+gains. It draws 19058 pairs, the same number from each of four ranges of change,
 trains in rounds of 800 pairs to train and 200 to test, and tests the network
 on runs of other seeds. It prints each round's error next to the thesis's, and
 writes
@@ -84,7 +84,7 @@ other runs is 25 % to 75 % larger.`,
 	return c
 }
 
-// networkFlags are those of what trains a network.
+// networkFlags adds the flags for training a network.
 func networkFlags(c *cobra.Command, o *train.Options) {
 	flags := c.Flags()
 	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of scenarios, samples and initial weights")
@@ -178,7 +178,7 @@ and the mean RTT, and writes FILE, a drawing of predicted and measured RTTs.`,
 	return c
 }
 
-// drawn is a training whose file is its one drawing.
+// drawn returns a training whose only output file is a drawing.
 func drawn(write func(io.Writer) error, drawings func() ([]train.Drawing, error)) (training, error) {
 	d, err := drawings()
 	if err != nil {
@@ -227,14 +227,15 @@ func trainFlags(c *cobra.Command, out *string, file, content string) {
 	completeFlag(c, "plane", planes...)
 }
 
-// training is what a training came to.
+// training holds the results of a training.
 type training struct {
 	write    func(io.Writer) error
 	file     []byte
-	drawings func() ([]train.Drawing, error) // beside the file; nil: none
+	drawings func() ([]train.Drawing, error) // drawings next to the file; nil for none
 }
 
-// runTraining trains, prints and writes the result. out is the user's; name is the file's if that is a folder.
+// runTraining trains, then prints and writes the result. out is the user's path; if it is a folder, name is the
+// file's name.
 func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	do func(context.Context) (training, error),
 ) error {
@@ -253,7 +254,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	if info, err := os.Stat(out); err == nil && info.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
 		out = filepath.Join(out, name)
 	}
-	// Before the work, so that it is not done in vain.
+	// Before the training, so that it does not run in vain.
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return cannotWrite(err)
 	}
@@ -263,7 +264,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	var environment *runner.EnvironmentError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &exitError{exitVerdict, errors.New("interrupted: nothing was written")}
+		return &exitError{exitVerdict, errors.New("interrupted: nothing written")}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case err != nil:
@@ -277,7 +278,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	return writeTraining(w, out, &result)
 }
 
-// writeTraining writes the files and says where they are.
+// writeTraining writes the files and prints their names.
 func writeTraining(w io.Writer, out string, result *training) error {
 	written := []train.Drawing{{Name: out, SVG: result.file}}
 	if result.drawings != nil {
@@ -302,5 +303,5 @@ func writeTraining(w io.Writer, out string, result *training) error {
 }
 
 func cannotWrite(err error) error {
-	return &exitError{exitEnvironment, fmt.Errorf("write the result: %w: choose another file with --out", err)}
+	return &exitError{exitEnvironment, fmt.Errorf("write the result: %w (choose another file with --out)", err)}
 }

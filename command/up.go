@@ -28,7 +28,7 @@ import (
 // defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
 const defaultTopology, defaultFabric = "small", "pausenet"
 
-// maxSlowdown bounds --slowdown: a microsecond of virtual time takes a second.
+// maxSlowdown limits --slowdown: a microsecond of virtual time takes a second.
 const maxSlowdown = 1e6
 
 type upFlags struct {
@@ -88,7 +88,7 @@ func (f *upFlags) register(c *cobra.Command) {
 		"(in this process, with a lower slow-down)")
 	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false,
-		"give programs on nodes all powers of root: to mount, load BPF programs, enter namespaces")
+		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
 		live.DefaultMetrics)
@@ -104,7 +104,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	completeNothing(c, "name", "slowdown", "set", "seed")
 }
 
-// checkRoot says what to do when this user may not.
+// checkRoot returns an error with advice if this user is not root.
 func checkRoot(why string) error {
 	if os.Geteuid() != 0 {
 		return &exitError{exitEnvironment, fmt.Errorf("%s: run it with sudo", why)}
@@ -121,11 +121,11 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if c.Flags().Changed("slowdown") && !(f.slowdown > 0 && f.slowdown <= maxSlowdown) {
-		return badInput(fmt.Errorf("--slowdown %v: a positive number, such as 100, and %d at most", f.slowdown,
+		return badInput(fmt.Errorf("--slowdown %v: expected a positive number, such as 100, of at most %d", f.slowdown,
 			int(maxSlowdown)))
 	}
 	if f.plane != plane.Kernel && f.plane != plane.Wasm {
-		return badInput(fmt.Errorf("--plane %s: a live fabric's is kernel or wasm", f.plane))
+		return badInput(fmt.Errorf("--plane %s: a live fabric needs kernel or wasm", f.plane))
 	}
 	if err := checkWeb(c, f.web); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := checkRoot("a live fabric builds namespaces and loads eBPF programs, which needs root"); err != nil {
+	if err := checkRoot("a live fabric needs root for namespaces and eBPF programs"); err != nil {
 		return err
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
@@ -182,7 +182,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	defer page.wait()
 	if before != nil {
-		fmt.Fprintf(out, "the fabric of this name before: %v\n", before)
+		fmt.Fprintf(out, "the previous fabric of this name: %v\n", before)
 		if !f.detach {
 			before.Forget()
 		}
@@ -201,32 +201,32 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	return conclude(out, fabric, failed)
 }
 
-// describeUp says what has come up.
+// describeUp prints a summary of the new fabric.
 func describeUp(out io.Writer, f *live.Fabric) {
 	plan := f.Plan
 	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts),
 		len(plan.Switch),
 		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
-	why := "as you said"
+	why := "as given"
 	if f.Chosen {
 		what := ""
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("as a frame on a link%s takes %v here: a quarter of the hosts at line rate need three fifths of a processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
+		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use three fifths of a processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
 		vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)
 	if f.Privileged() {
-		fmt.Fprintln(out, "programs on nodes have all of root's powers (--privileged)")
+		fmt.Fprintln(out, "programs on nodes have all capabilities of root (--privileged)")
 	}
 	if address := f.MetricsAddress(); address != "" {
 		fmt.Fprintf(out, "metrics at http://%s/metrics\n", address)
 	}
 }
 
-// useShell reads what the user types until the end. The error says how many of the lines of a standard input that is no
-// terminal failed.
+// useShell runs the user's lines until the end. If standard input is not a terminal, the error has the number of
+// failed lines.
 func useShell(out io.Writer, f *live.Fabric) error {
 	s := &shell.Shell{Fabric: f, Out: out, Programs: os.Stdout}
 	var tally shell.Tally
@@ -238,12 +238,12 @@ func useShell(out io.Writer, f *live.Fabric) error {
 	if !terminal {
 		signal.Notify(ended, os.Interrupt)
 	} else {
-		ignored := make(chan os.Signal, 1) // Ctrl-C ends what a line does; not by Ignore, which programs would inherit
+		ignored := make(chan os.Signal, 1) // Ctrl-C ends the line's work; not by Ignore, which programs would inherit
 		signal.Notify(ignored, os.Interrupt)
 		defer signal.Stop(ignored)
 		s.In = os.Stdin
 		defer keepTerminal()()
-		fmt.Fprintln(out, "help prints the verbs; exit or Ctrl-D ends the fabric")
+		fmt.Fprintln(out, "help lists the commands; exit or Ctrl-D ends the fabric")
 	}
 	go func() {
 		if !terminal {
@@ -262,10 +262,11 @@ func useShell(out io.Writer, f *live.Fabric) error {
 	case <-f.Done():
 	case <-f.Asked():
 	}
-	return tally.Err() // of a script that the fabric's end cut short
+	return tally.Err() // of a script that the fabric's end interrupted
 }
 
-// keepTerminal has the terminal be as it is now again, whatever the line editor was about when the fabric ended.
+// keepTerminal returns a function that restores the terminal, whatever the line editor was doing when the fabric
+// ended.
 func keepTerminal() (restore func()) {
 	fd := int(os.Stdin.Fd())
 	was, err := term.GetState(fd)
@@ -284,16 +285,16 @@ func waitForEnd(f *live.Fabric) {
 	signal.Ignore(syscall.SIGHUP)
 	select {
 	case s := <-ended:
-		f.EndedBy(fmt.Sprintf("it got a signal: %v", s))
+		f.EndedBy(fmt.Sprintf("signal: %v", s))
 	case <-f.Done():
 	case <-f.Asked():
 	}
 }
 
 // errUntrusted is the error of a fabric whose checks failed.
-var errUntrusted = errors.New("the fabric is broken: its numbers cannot be trusted")
+var errUntrusted = errors.New("the fabric is broken: do not trust its numbers")
 
-// conclude ends a fabric and prints its verdict. failed is what failed in its shell.
+// conclude ends a fabric and prints its verdict. failed is the error of its shell.
 func conclude(out io.Writer, f *live.Fabric, failed error) error {
 	v, err := f.Close()
 	v.Write(out)

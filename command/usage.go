@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// habits are words of other tools, and of ours elsewhere, and the verb that does that here.
+// habits maps words of other tools, and of our own shell, to our commands.
 var habits = map[string]string{
 	// containerlab, Kathara
 	"deploy": "up", "create": "up", "start": "up", "destroy": "down", "delete": "down", "stop": "down",
@@ -21,17 +21,17 @@ var habits = map[string]string{
 	"headroom": "check headroom", "sonic": "import sonic", "hpcc": "import hpcc", "new": "cc new", "grade": "lab grade",
 }
 
-// traces are formats for which import is asked, and that a scenario reads by itself.
+// traces lists formats that users try to import, but that a scenario reads directly.
 var traces = map[string]string{
 	"goal":   "goal: {file: NAME}",
 	"chakra": "chakra: {files: NAME.%d.et}",
 	"csv":    "csv: NAME",
 }
 
-// fewNames are so many that a message lists them.
+// fewNames is the largest number of names that a message lists.
 const fewNames = 8
 
-// withUsage adds to what is wrong with the arguments of a command, and of those below it, which ones it takes.
+// withUsage adds the usage line to errors about the arguments of a command and its subcommands.
 func withUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		withUsage(sub)
@@ -47,7 +47,7 @@ func withUsage(c *cobra.Command) {
 			return nil
 		case c.HasAvailableSubCommands() && !takesWords(c):
 			return unknownCommand(c, args)
-		case strings.HasPrefix(err.Error(), "unknown command"): // cobra.NoArgs says so of any word
+		case strings.HasPrefix(err.Error(), "unknown command"): // cobra.NoArgs reports any word so
 			err = fmt.Errorf("unexpected argument %q", args[0])
 		case strings.HasPrefix(err.Error(), "requires"), strings.HasPrefix(err.Error(), "accepts") && len(args) == 0:
 			err = errors.New("an argument is missing")
@@ -58,10 +58,10 @@ func withUsage(c *cobra.Command) {
 	}
 }
 
-// takesWords says of a command with others below it that it also takes arguments of its own.
+// takesWords reports whether a command with subcommands also takes arguments.
 func takesWords(c *cobra.Command) bool { return c.ValidArgsFunction != nil }
 
-// unknownCommand refuses a word in the place of a command's name, and says what may have been meant.
+// unknownCommand returns an error for an unknown subcommand, with a suggestion.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	word := args[0]
 	err := fmt.Errorf("unknown command %q for %q", word, c.CommandPath())
 	if written, ok := traces[word]; ok && c.Name() == "import" {
-		return fmt.Errorf("%w: a scenario reads such files itself: workloads: [{%s}] (docs/collectives.md)", err, written)
+		return fmt.Errorf("%w: name such a file in a scenario, as in workloads: [{%s}] (docs/collectives.md)", err, written)
 	}
 	var names []string
 	for _, sub := range c.Commands() {
@@ -83,14 +83,14 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	}
 	switch {
 	case meant == "" && len(names) <= fewNames:
-		return fmt.Errorf("%w (there is %s)", err, strings.Join(names, ", "))
+		return fmt.Errorf("%w (expected %s)", err, strings.Join(names, ", "))
 	case meant == "":
-		return fmt.Errorf("%w: %s --help lists them", err, c.CommandPath())
+		return fmt.Errorf("%w (list them with \"%s --help\")", err, c.CommandPath())
 	}
 	return fmt.Errorf("%w: did you mean %q?", err, meant)
 }
 
-// flagError says what is wrong with a flag in the words of all our messages, and what may have been meant.
+// flagError rephrases cobra's error about a flag, with a suggestion.
 func flagError(c *cobra.Command, err error) error {
 	var (
 		invalid *pflag.InvalidValueError
@@ -101,14 +101,14 @@ func flagError(c *cobra.Command, err error) error {
 		return numberError(invalid)
 	case errors.As(err, &unknown):
 		if words := c.Flags().Args(); len(words) > 0 && c.HasAvailableSubCommands() && !takesWords(c) {
-			return unknownCommand(c, words) // of "deploy -t FILE" the flag is not what is wrong
+			return unknownCommand(c, words) // in "deploy -t FILE" the flag is not the mistake
 		}
 		return unknownFlag(c, unknown)
 	}
 	return err
 }
 
-// unknownFlag says what may have been meant by a flag that there is not.
+// unknownFlag returns an error for an unknown flag, with a suggestion.
 func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 	name, short := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()
 	if name = strings.TrimLeft(name, "-"); short != "" {
@@ -116,10 +116,10 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 	}
 	if c.Name() == "up" || !c.HasParent() {
 		if name == "topo" || name == "topology" || strings.HasPrefix(short, "t") {
-			return fmt.Errorf("%w: a topology is a word of its own: write pausenet up NAME|FILE", unknown)
+			return fmt.Errorf("%w: give the topology without a flag, as in pausenet up NAME|FILE", unknown)
 		}
 		if name == "test" {
-			return fmt.Errorf("%w: up does the lines of its standard input: write echo pingall | sudo pausenet up", unknown)
+			return fmt.Errorf("%w: pipe the lines into up, as in echo pingall | sudo pausenet up", unknown)
 		}
 	}
 	if strings.HasPrefix(short, "o") && c.Flags().Lookup("export") != nil {
@@ -129,7 +129,7 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 		return fmt.Errorf("%w: write to a file with --out FILE", unknown)
 	}
 	if name == "fabric" && strings.HasSuffix(c.Use, " [NAME]") {
-		return fmt.Errorf("%w: the fabric's name is a word of its own: write pausenet %s", unknown, c.Use)
+		return fmt.Errorf("%w: give the fabric's name without a flag, as in pausenet %s", unknown, c.Use)
 	}
 	if !c.HasParent() && strings.HasPrefix(short, "c") {
 		return fmt.Errorf("%w: did you mean pausenet clean?", unknown)
@@ -143,12 +143,12 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 	if near := yamlspec.Nearest(name, names); name != "" && near != "" {
 		return fmt.Errorf("%w: did you mean --%s?", unknown, near)
 	}
-	return fmt.Errorf("%w: %s --help lists those that there are", unknown, c.CommandPath())
+	return fmt.Errorf("%w (list the flags with \"%s --help\")", unknown, c.CommandPath())
 }
 
-// numberError says what a flag of a number takes, and whether its value is only too large.
+// numberError returns an error for a flag that expects a number.
 func numberError(invalid *pflag.InvalidValueError) error {
-	kind := "a whole number"
+	kind := "expected a whole number"
 	value := invalid.GetValue()
 	var wrong error
 	switch invalid.GetFlag().Value.Type() {
@@ -157,7 +157,7 @@ func numberError(invalid *pflag.InvalidValueError) error {
 	case "uint64":
 		_, wrong = strconv.ParseUint(value, 0, 64)
 	case "float64":
-		kind = "a number"
+		kind = "expected a number"
 		_, wrong = strconv.ParseFloat(value, 64)
 	default:
 		if own := errors.Unwrap(invalid); own != nil {
@@ -166,7 +166,7 @@ func numberError(invalid *pflag.InvalidValueError) error {
 		return invalid
 	}
 	if wrong == nil || errors.Is(wrong, strconv.ErrRange) {
-		kind += " that is not as large"
+		kind = "too large"
 	}
 	return fmt.Errorf("--%s %s: %s", invalid.GetFlag().Name, value, kind)
 }

@@ -24,10 +24,10 @@ func newValidateCommand() *cobra.Command {
 		Short: "Check scenario, topology and sweep files",
 		Long: `Check scenario, topology and sweep files as a run would read them, and report
 each mistake with its line and column. Nothing is built or run. If validate
-accepts a file, run and sweep do, too.
+accepts a file, so do run and sweep.
 
-validate also warns of settings that are allowed but probably wrong, such as a
-headroom smaller than the bytes in flight, or settings that have no effect.
+validate also warns of settings that are allowed but probably wrong: a headroom
+smaller than the bytes in flight, or settings that have no effect.
 
 --set changes the file as it does for run (or for sweep, if the file is a
 sweep). --cc checks other congestion controllers than the scenario's.`,
@@ -74,24 +74,24 @@ sweep). --cc checks other congestion controllers than the scenario's.`,
 	return c
 }
 
-// validated is what is to be said of one file.
+// validated holds the results for one file.
 type validated struct {
 	File  string `json:"file"`
-	Kind  string `json:"kind,omitempty"` // scenario, topology or sweep; empty where it could not be read
+	Kind  string `json:"kind,omitempty"` // scenario, topology or sweep; empty if the file could not be read
 	Name  string `json:"name,omitempty"`
-	Error string `json:"error,omitempty"` // its mistakes as texts; absent: it has none
-	// Mistakes are those that have a place.
+	Error string `json:"error,omitempty"` // all mistakes as text; absent if none
+	// Mistakes holds the mistakes that have a position.
 	Mistakes []mistake `json:"mistakes,omitempty"`
 	Warnings []string  `json:"warnings"`
-	Flows    *int      `json:"flows,omitempty"`  // of a scenario
-	Fabric   string    `json:"fabric,omitempty"` // of a scenario and a topology
-	Points   *int      `json:"points,omitempty"` // of a sweep
-	// Same are the sweep's points that are the same run as another.
+	Flows    *int      `json:"flows,omitempty"`  // only for scenarios
+	Fabric   string    `json:"fabric,omitempty"` // for scenarios and topologies
+	Points   *int      `json:"points,omitempty"` // only for sweeps
+	// Same lists the sweep's points whose run equals an earlier point's.
 	Same []string `json:"same,omitempty"`
 }
 
-// mistake is one mistake in a file. Lines and columns count from 1; a mistake of the whole file has none, and one in a
-// setting of --set has its file "--set". Path is the place as --set names it, empty for the file itself.
+// mistake is one mistake in a file. Lines and columns start at 1, and are 0 for a mistake of the whole file. A
+// mistake in --set has the file "--set". Path is the key's path as --set spells it, or empty for the file itself.
 type mistake struct {
 	File    string `json:"file"`
 	Path    string `json:"path"`
@@ -100,7 +100,7 @@ type mistake struct {
 	Message string `json:"message"`
 }
 
-// mistakes are those of an error that have a place.
+// mistakes returns the mistakes in err that have a position.
 func mistakes(err error) (all []mistake) {
 	var problems yamlspec.Problems
 	errors.As(err, &problems)
@@ -110,7 +110,7 @@ func mistakes(err error) (all []mistake) {
 	return all
 }
 
-// validate reads one file, or stream, and finds what there is to say of it, or what is wrong with it.
+// validate reads one file or stream, and returns its warnings and mistakes.
 func (v *validated) validate(name string, sets, controllers []string) error {
 	from, err := read(name)
 	if err != nil {
@@ -137,7 +137,7 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 	return v.check(from, s.scenario, sets, controllers)
 }
 
-// write says that the file is valid.
+// write prints that the file is valid.
 func (v *validated) write(w io.Writer) {
 	switch v.Kind {
 	case "sweep":
@@ -150,7 +150,7 @@ func (v *validated) write(w io.Writer) {
 	}
 }
 
-// check finds what a run of a scenario would refuse, and would warn of, in its quick form too if it has one.
+// check returns the errors and warnings of a scenario, including its quick form if there is one.
 func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers []string) error {
 	forms := []*scenario.Scenario{s}
 	if s.HasQuick {
@@ -173,7 +173,7 @@ func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers 
 		}
 		for _, text := range scenario.Warnings(form, names) {
 			switch {
-			case slices.Contains(v.Warnings, text): // of the plain form too
+			case slices.Contains(v.Warnings, text): // also a warning of the plain form
 			case form != s:
 				v.Warnings = append(v.Warnings, "in the quick form: "+text)
 			default:
@@ -184,7 +184,7 @@ func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers 
 	return nil
 }
 
-// sweep finds what a sweep of the file would refuse, and would warn of.
+// sweep returns the errors and warnings of a sweep.
 func (v *validated) sweep(from *source, sets, controllers []string) error {
 	s, err := sweep.Parse(from.filename, from.data)
 	if err != nil {
@@ -207,7 +207,7 @@ func (v *validated) sweep(from *source, sets, controllers []string) error {
 	return nil
 }
 
-// writeWarnings writes what is off with a scenario, a sweep or a fabric, though it can be run.
+// writeWarnings prints warnings about a valid scenario, sweep or fabric.
 func writeWarnings(w io.Writer, name string, warnings []string) {
 	for _, text := range warnings {
 		fmt.Fprintf(w, "pausenet: %s: warning: %s\n", name, text)

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// versionTemplate is what --version prints. cobra fills it in only then: the pipelines are hashed for it.
+// versionTemplate is the output of --version. cobra expands it only then, because hashing the pipelines takes time.
 const versionTemplate = "{{pausenetVersion}}"
 
 func init() {
@@ -26,11 +26,11 @@ func init() {
 	})
 }
 
-// aboutProgram is what tells this program from others.
+// aboutProgram identifies a build of the program.
 type aboutProgram struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Modified says that files differed from the commit's.
+	// Modified reports whether files differed from the commit.
 	Modified  bool             `json:"modified,omitempty"`
 	Planes    []string         `json:"planes"`
 	Pipelines digest.Pipelines `json:"pipelines_sha256"`
@@ -68,9 +68,9 @@ func (p *aboutProgram) print(w io.Writer) {
 	commit := p.Commit
 	switch {
 	case commit == "":
-		commit = "unknown: it was built outside of a checkout, or without git"
+		commit = "unknown: built outside of a checkout, or without git"
 	case p.Modified:
-		commit += ", and files that differ from it"
+		commit += ", and files with uncommitted changes"
 	}
 	fmt.Fprintf(t, "commit\t%s\n", commit)
 	fmt.Fprintf(t, "planes\t%s\n", strings.Join(p.Planes, ", "))
@@ -79,7 +79,7 @@ func (p *aboutProgram) print(w io.Writer) {
 		fmt.Fprintf(t, "\tkernel %s\n", p.Pipelines.Kernel)
 	}
 	fmt.Fprintf(t, "built\tby %s for %s\n", p.Go, p.System)
-	t.Flush() // what w has refused it refuses again as the command ends
+	t.Flush() // the command's end reports errors of w
 }
 
 func newVersionCommand() *cobra.Command {

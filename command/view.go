@@ -56,7 +56,7 @@ samples. Runs made with --record have the queues of all ports.`,
 			return cobra.MinimumNArgs(1)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			// the variable is set on nodes
+			// nodes set the variable
 			if c.Flags().Changed("fabric") && (len(args) == 0 || f.fabric != os.Getenv(variableOf("fabric"))) {
 				return f.live(c, args)
 			}
@@ -84,21 +84,21 @@ samples. Runs made with --record have the queues of all ports.`,
 	return c
 }
 
-// fewFlows is how many a scenario may have for view to record where their time goes, if it is not told to: it takes two
-// to four times as long, which of so few is below a second.
+// fewFlows is the largest number of flows for which view records their time without a flag. Recording takes two to
+// four times as long, which is below a second for so few.
 const fewFlows = 1000
 
-// runOnly are the flags that are of a run that is to be made.
+// runOnly lists flags that apply only to a new run.
 var runOnly = []string{"cc", "seed", "set", "quick", "jobs", "processors", "out", "force", "why"}
 
 // live shows a live fabric.
 func (f *viewFlags) live(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return badInput(fmt.Errorf("%s: --fabric shows a live fabric, and nothing beside it; leave either out", args[0]))
+		return badInput(fmt.Errorf("%s: --fabric shows only a live fabric (leave one of them out)", args[0]))
 	}
 	for _, flag := range slices.Concat([]string{"export"}, pictureFlags, animationFlags, runOnly) {
 		if c.Flags().Changed(flag) {
-			return badInput(fmt.Errorf("--%s is for runs, and --fabric shows a live fabric: leave either out", flag))
+			return badInput(fmt.Errorf("--%s applies to runs, but --fabric shows a live fabric (leave one of them out)", flag))
 		}
 	}
 	return f.viewFabric(c)
@@ -109,23 +109,23 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 		return err
 	}
 	if c.Flags().Changed("web") {
-		return badInput(errors.New("--web is for the page of a live fabric, and a run cannot be changed: name the fabric with --fabric, or leave --web out"))
+		return badInput(errors.New("--web is only for a live fabric: name it with --fabric, or leave --web out"))
 	}
 	folders, verdict := args, error(nil)
 	if made := filepath.Join(f.run.Directory, args[0]); len(args) == 1 && !scenario.IsFile(args[0]) &&
 		!isFolder(args[0]) &&
 		isFolder(made) && scenario.NamePattern.MatchString(args[0]) {
-		folders = []string{made} // the results of a scenario's file of this name
+		folders = []string{made} // results of the file's scenario
 	}
 	if isFolder(folders[0]) {
 		for _, flag := range runOnly {
 			if c.Flags().Changed(flag) {
-				return badInput(fmt.Errorf("--%s is for a scenario to run, and %s has results (leave --%s out; --export FILE writes a page, an animation or a picture)", flag, args[0], flag))
+				return badInput(fmt.Errorf("--%s applies to a scenario, but %s has results (leave --%s out; write a page, an animation or a picture with --export FILE)", flag, args[0], flag))
 			}
 		}
 	} else {
 		if len(args) > 1 {
-			return badInput(fmt.Errorf("%s is a scenario to run, and view takes one; or several folders of results", args[0]))
+			return badInput(fmt.Errorf("%s: view takes one scenario, or several folders of results", args[0]))
 		}
 		if !c.Flags().Changed("why") {
 			f.run.whyUpTo = fewFlows
@@ -153,14 +153,14 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	return errors.Join(f.serve(c, title, runs), verdict)
 }
 
-// isFolder says that an argument is a folder of results: a built-in of that name is meant otherwise, as by run.
+// isFolder reports whether an argument is a folder of results. A built-in's name takes precedence, as in run.
 func isFolder(name string) bool {
 	_, err := scenario.BuiltinSource(name)
 	info, statErr := os.Stat(name)
 	return err != nil && statErr == nil && info.IsDir()
 }
 
-// shown is the folder of the scenario that has been run; empty: no run of it has come to anything.
+// shown returns the folder of the scenario that was run, or "" if no run has results.
 func (f *runFlags) shown() string {
 	for _, all := range f.results {
 		for _, r := range all {
@@ -172,7 +172,7 @@ func (f *runFlags) shown() string {
 	return ""
 }
 
-// serve serves the page until the process is told to end, which is how it is meant to end.
+// serve serves the page until a signal ends the process, which is a success.
 func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 	ctx, release := shutdown.Context(c.Context())
 	defer release()
@@ -181,7 +181,7 @@ func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 		return &exitError{exitEnvironment, fmt.Errorf("serve the page: %w", err)}
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", server.URL())
-	fmt.Fprintln(stderr(), "open this address in a browser on this machine; Ctrl-C ends")
+	fmt.Fprintln(stderr(), "open this address in a browser on this machine; Ctrl-C stops")
 	if f.open {
 		f.openPage(ctx, server.URL())
 	}
@@ -191,14 +191,14 @@ func (f *viewFlags) serve(c *cobra.Command, title string, runs [][]byte) error {
 	return nil
 }
 
-// openPage opens a page in the browser, or says that it could not.
+// openPage opens a page in the browser, or prints why it cannot.
 func (f *viewFlags) openPage(ctx context.Context, url string) {
 	if err := openBrowser(ctx, url); err != nil {
-		writeWarnings(stderr(), "--open", []string{fmt.Sprintf("%v: open the address by hand", err)})
+		writeWarnings(stderr(), "--open", []string{fmt.Sprintf("%v (open the address yourself)", err)})
 	}
 }
 
-// openBrowser has the system open an address.
+// openBrowser opens an address in the system's browser.
 func openBrowser(ctx context.Context, url string) error {
 	program := map[string][]string{
 		"darwin":  {"open"},

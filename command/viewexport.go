@@ -14,19 +14,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// exportFlags say what view writes into a file.
+// exportFlags holds the flags for view's output file.
 type exportFlags struct {
 	file    string
 	picture animation.Options
 }
 
-// pictureFlags are the flags of a picture, of one moment. An animation has animationFlags as well.
+// pictureFlags lists the flags of a picture. An animation also has animationFlags.
 var pictureFlags, animationFlags = []string{"from", "width"}, []string{"to", "length", "fps"}
 
 func (f *exportFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.file, "export", "",
-		"write a `file` and serve no page: .html (the page with its runs), .gif (an animation) or .png (a picture)")
+		"write a `file` instead of serving the page: .html (the page with its runs), .gif (an animation) or .png (a picture)")
 	flags.Var(momentFlag{&f.picture.From}, "from",
 		"virtual `time` at which the animation starts, or of the picture (default: around PAUSE)")
 	flags.Var(momentFlag{&f.picture.To}, "to", "virtual `time` at which the animation ends")
@@ -37,10 +37,10 @@ func (f *exportFlags) add(c *cobra.Command) {
 	completeNothing(c, animationFlags...)
 }
 
-// momentFlag is a flag of a moment in virtual time; nil: it is not given.
+// momentFlag is a flag for a moment in virtual time; nil if not given.
 type momentFlag struct{ to **vtime.Time }
 
-// Set reads the moment.
+// Set parses the moment.
 func (m momentFlag) Set(text string) error {
 	t, err := units.ParseTime(text)
 	*m.to = &t
@@ -58,13 +58,13 @@ func (m momentFlag) String() string {
 // Type names the flag's type.
 func (momentFlag) Type() string { return "time" }
 
-// check finds mistakes before a scenario is run.
+// check returns an error for conflicting flags before a scenario runs.
 func (f *exportFlags) check(c *cobra.Command) error {
 	const formats = "use .html for the page, .gif for an animation, .png for a picture"
 	refuse := func(remedy string, flags ...string) error {
 		for _, flag := range flags {
 			if c.Flags().Changed(flag) {
-				return badInput(fmt.Errorf("--%s is %s, or leave it out", flag, remedy))
+				return badInput(fmt.Errorf("--%s: %s, or leave it out", flag, remedy))
 			}
 		}
 		return nil
@@ -79,9 +79,9 @@ func (f *exportFlags) check(c *cobra.Command) error {
 		return refuse("for animations and pictures: add --export FILE.gif or FILE.png",
 			append(animationFlags, pictureFlags...)...)
 	case format == "":
-		return badInput(fmt.Errorf("--export %s has no extension: %s", f.file, formats))
+		return badInput(fmt.Errorf("--export %s has no extension (%s)", f.file, formats))
 	default:
-		return badInput(fmt.Errorf("--export %s: unknown format %s: %s", f.file, format, formats))
+		return badInput(fmt.Errorf("--export %s: unknown format %s (%s)", f.file, format, formats))
 	}
 	if err := f.picture.Check(); err != nil {
 		return badInput(fmt.Errorf("--export %s: %w", f.file, err))
@@ -91,7 +91,7 @@ func (f *exportFlags) check(c *cobra.Command) error {
 
 func (f *exportFlags) format() string { return strings.ToLower(filepath.Ext(f.file)) }
 
-// write writes the file, and says what it shows.
+// write writes the file, and prints a summary.
 func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error {
 	draw := animation.GIF
 	switch f.format() {
@@ -103,7 +103,7 @@ func (f *exportFlags) write(c *cobra.Command, title string, runs [][]byte) error
 	}
 	if n := len(runs); n > animation.MostRuns {
 		runs = runs[:animation.MostRuns]
-		said := fmt.Sprintf("%s shows the first %d of %d runs: choose others with --cc, or by their folders", f.file,
+		said := fmt.Sprintf("%s shows the first %d of %d runs (choose others with --cc, or name their folders)", f.file,
 			len(runs), n)
 		writeWarnings(stderr(), "--export", []string{said})
 	}

@@ -23,22 +23,22 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// quiet is how long files have to be left alone before they are run: an editor writes a file in several steps.
+// quiet is how long files must stay unchanged before they are run: an editor writes a file in several steps.
 const quiet = 50 * time.Millisecond
 
-// watch runs, and runs again each time that one of the files is saved, until it is interrupted. What is wrong with a
-// file is told, and waited for to be put right.
+// watch runs the scenarios, and repeats them whenever one of the files is saved, until it is interrupted. If a file
+// has a mistake, watch prints it and waits for the next change.
 func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error {
 	paths := f.watched(names)
 	if len(paths) == 0 {
-		return badInput(errors.New("--watch: neither a scenario nor a congestion control is a file, so nothing changes"))
+		return badInput(errors.New("--watch: neither the scenario nor a congestion controller is a file, so nothing can change"))
 	}
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("--watch: %w", err)}
 	}
 	defer changes.Close()
-	for _, path := range paths { // folders: an editor may put a new file in the old one's place
+	for _, path := range paths { // watch folders, as an editor may replace the file
 		if err := changes.Add(filepath.Dir(path)); err != nil {
 			return badInput(fmt.Errorf("--watch: %w", err))
 		}
@@ -59,8 +59,8 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 			writeChanges(c.OutOrStdout(), before, f.results)
 			before = f.results
 		}
-		f.force = true // what is overwritten from here on is its own
-		fmt.Fprintf(stderr(), "\nwaiting for a change of %s; Ctrl-C ends\n", strings.Join(paths, ", "))
+		f.force = true // from here on, it overwrites only its own results
+		fmt.Fprintf(stderr(), "\nwaiting for changes of %s; Ctrl-C stops\n", strings.Join(paths, ", "))
 		err := changed(ctx, changes, paths, was)
 		if errors.Is(err, context.Canceled) {
 			return ended(errors.New("interrupted"))
@@ -72,11 +72,11 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 	}
 }
 
-// ended is an error of a command that goes on until a signal ends it: its exit code is what a shell has for a program
-// that the signal ended.
+// ended returns the error of a command that runs until a signal: its exit code is a shell's for a program ended by
+// that signal.
 func ended(err error) error { return &exitError{128 + shutdown.Signal(), err} }
 
-// watched are the files that decide what is run, of those that the command line names.
+// watched returns the files on the command line that affect the runs.
 func (f *runFlags) watched(names []string) (paths []string) {
 	for _, name := range f.controllers {
 		if ccfile.Is(name) {
@@ -91,7 +91,7 @@ func (f *runFlags) watched(names []string) (paths []string) {
 	return paths
 }
 
-// contents are what files have in them; nil for one that cannot be read now.
+// contents returns the files' contents; nil for a file that cannot be read.
 func contents(paths []string) [][]byte {
 	all := make([][]byte, len(paths))
 	for i, path := range paths {
@@ -100,7 +100,7 @@ func contents(paths []string) [][]byte {
 	return all
 }
 
-// changed waits until files have other contents than they had, and are left alone.
+// changed waits until the files' contents differ from was and stay unchanged for a while.
 func changed(ctx context.Context, changes *fsnotify.Watcher, paths []string, was [][]byte) error {
 	for {
 		if now := contents(paths); !slices.ContainsFunc(now, func(data []byte) bool { return data == nil }) &&
@@ -110,7 +110,7 @@ func changed(ctx context.Context, changes *fsnotify.Watcher, paths []string, was
 		select {
 		case _, open := <-changes.Events:
 			if !open {
-				return errors.New("the files are watched no more")
+				return errors.New("watching the files stopped")
 			}
 		case err := <-changes.Errors:
 			return err
@@ -127,10 +127,10 @@ func changed(ctx context.Context, changes *fsnotify.Watcher, paths []string, was
 	}
 }
 
-// watchedMetrics are those whose changes are told.
+// watchedMetrics lists the metrics whose changes are printed.
 var watchedMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses"}
 
-// writeChanges says what runs come to that is not what they came to before.
+// writeChanges prints how the runs' metrics differ from those of the previous runs.
 func writeChanges(w io.Writer, before, after [][]*runner.Result) {
 	known := map[string]*runner.Result{}
 	for _, r := range slices.Concat(before...) {
@@ -144,7 +144,7 @@ func writeChanges(w io.Writer, before, after [][]*runner.Result) {
 		}
 		old := known[resultName(r)]
 		if old.Summary.Fingerprint == r.Summary.Fingerprint {
-			fmt.Fprintf(w, "  %s: as before\n", r.Controller)
+			fmt.Fprintf(w, "  %s: unchanged\n", r.Controller)
 			continue
 		}
 		var figures []string
@@ -152,7 +152,7 @@ func writeChanges(w io.Writer, before, after [][]*runner.Result) {
 			from, to := m.Over([]*measure.Summary{&old.Summary}), m.Over([]*measure.Summary{&r.Summary})
 			figures = append(figures, fmt.Sprintf("%s %s -> %s", m.Label, m.Text(from), m.Text(to)))
 		}
-		fmt.Fprintf(w, "  %s has changed: %s\n", r.Controller, strings.Join(figures, "; "))
+		fmt.Fprintf(w, "  %s changed: %s\n", r.Controller, strings.Join(figures, "; "))
 	}
 }
 

@@ -72,7 +72,7 @@ func TestWriteChanges(t *testing.T) {
 	var text bytes.Buffer
 	writeChanges(&text, [][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "b", 3)}},
 		[][]*runner.Result{{result("dcqcn", "a", 3), result("mine.star", "c", 7), nil, result("new", "d", 1)}})
-	for _, want := range []string{"  dcqcn: as before\n", "  mine.star has changed: ", "PAUSE frames 3 -> 7\n"} {
+	for _, want := range []string{"  dcqcn: unchanged\n", "  mine.star changed: ", "PAUSE frames 3 -> 7\n"} {
 		if !strings.Contains(text.String(), want) || strings.Contains(text.String(), "new") {
 			t.Errorf("no %q in %s", want, text.String())
 		}

@@ -18,28 +18,28 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// What --web takes: a page may look, or change the fabric too.
+// Values of --web: read-only, or with buttons that change the fabric.
 const webRead, webWrite = "ro", "rw"
 
 var webWords = []string{webRead, webWrite}
 
-// checkWeb checks --web, which may not be given.
+// checkWeb checks --web, if given.
 func checkWeb(c *cobra.Command, web string) error {
 	if c.Flags().Changed("web") && !slices.Contains(webWords, web) {
-		return badInput(fmt.Errorf("--web=%s: ro, to look, or rw, to change the fabric too%s", web,
+		return badInput(fmt.Errorf("--web=%s: expected ro (read-only) or rw (can change the fabric)%s", web,
 			yamlspec.Suggest(web, webWords)))
 	}
 	return nil
 }
 
-// fabricPage is the page of a fabric of this process; nil: there is none.
+// fabricPage is the page of this process's fabric; nil if there is none.
 type fabricPage struct {
 	*liveview.Page
 	web  string
-	done chan struct{} // closed once it is no more served
+	done chan struct{} // closed when the page is no longer served
 }
 
-// serveFabric serves the page of a fabric of this process, until that ends.
+// serveFabric serves the page of this process's fabric, until the fabric ends.
 func serveFabric(fabric, web string) (*fabricPage, error) {
 	if web == "" {
 		return nil, nil
@@ -58,7 +58,7 @@ func serveFabric(fabric, web string) (*fabricPage, error) {
 	return p, nil
 }
 
-// describe says where the page is.
+// describe prints the page's address.
 func (p *fabricPage) describe(out io.Writer) {
 	if p != nil {
 		fmt.Fprintf(out, "page at %s (%s)\n", p.URL(), webMeaning(p.web))
@@ -67,15 +67,15 @@ func (p *fabricPage) describe(out io.Writer) {
 
 func webMeaning(web string) string {
 	if web == webWrite {
-		return "it can change the fabric: give the address to nobody"
+		return "can change the fabric: keep the address secret"
 	}
-	return "it can look; --web=rw: and change the fabric"
+	return "read-only; use --web=rw to change the fabric"
 }
 
-// farewellTime is how long browsers have to be told of the fabric's end.
+// farewellTime is how long browsers have to receive the fabric's end.
 const farewellTime = 3 * time.Second
 
-// wait waits until pages have been told that the fabric has ended.
+// wait waits until the pages have received the fabric's end.
 func (p *fabricPage) wait() {
 	if p == nil {
 		return
@@ -86,12 +86,12 @@ func (p *fabricPage) wait() {
 	}
 }
 
-// viewFabric serves the page of a fabric of any process, until it ends or the user has had enough.
+// viewFabric serves the page of any process's fabric, until the fabric ends or the user interrupts it.
 func (f *viewFlags) viewFabric(c *cobra.Command) error {
 	if err := checkWeb(c, f.web); err != nil {
 		return err
 	}
-	if err := checkRoot("a live fabric belongs to root"); err != nil {
+	if err := checkRoot("live fabrics need root"); err != nil {
 		return err
 	}
 	page, err := liveview.Open(f.fabric, f.web == webWrite)
@@ -109,7 +109,7 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 		web = webRead
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", page.URL())
-	fmt.Fprintf(stderr(), "open this address in a browser on this machine: %s; Ctrl-C ends\n", webMeaning(web))
+	fmt.Fprintf(stderr(), "open this address in a browser on this machine: %s; Ctrl-C stops\n", webMeaning(web))
 	if f.open {
 		f.openPage(ctx, page.URL())
 	}

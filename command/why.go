@@ -72,11 +72,11 @@ flows.`,
 		},
 	}
 	formatFlag(c, &format)
-	c.Flags().BoolVar(&all, "all", false, "print all parts, also the smallest")
+	c.Flags().BoolVar(&all, "all", false, "print all parts, however small")
 	return c
 }
 
-// readWhy reads the record of the one run that is in a folder. Several are listed in the error, with the command for
+// readWhy reads the record of the only run in a folder. Several are listed in the error, with the command for
 // the first of them and the same flow.
 func readWhy(folder string, flow ...string) (*why.Run, error) {
 	places, err := rundir.FindRuns(folder)
@@ -96,7 +96,7 @@ func readWhy(folder string, flow ...string) (*why.Run, error) {
 			names = append(names, fmt.Sprintf("and %d more", more))
 		}
 		command := commandLine(append([]string{"pausenet", "why", places[0].Path()}, flow...))
-		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("%d runs are in it (%s): name one, as in %s",
+		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs (%s): name one, as in %s",
 			len(places), strings.Join(names, ", "), command)}
 	}
 	return why.Read(places[0].Path())

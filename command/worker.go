@@ -33,7 +33,7 @@ type workerFlags struct {
 	timeout    time.Duration
 }
 
-// joinVariable may have the join string, which is then in nobody's list of processes.
+// joinVariable holds the join string, so that it is not in any list of processes.
 var joinVariable = variableOf("join")
 
 func newWorkerCommand() *cobra.Command {
@@ -78,7 +78,7 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	_ = os.Unsetenv(joinVariable) // the processes of points need not have it
+	_ = os.Unsetenv(joinVariable) // points' processes do not need it
 	own, err := build()
 	if err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
@@ -96,10 +96,10 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	}
 	conn, err := f.connect(ctx, access, key)
 	if err != nil {
-		return &exitError{exitEnvironment, fmt.Errorf("reach the coordinator: %w", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("cannot reach the coordinator: %w", err)}
 	}
 	defer conn.Close()
-	var saying sync.Mutex // several points' processes speak
+	var saying sync.Mutex // several points' processes print
 	say := func(line string) {
 		saying.Lock()
 		defer saying.Unlock()
@@ -116,7 +116,7 @@ func (f *workerFlags) run(c *cobra.Command) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &exitError{exitVerdict, errors.New("interrupted: points that were not finished are other workers' now")}
+		return &exitError{exitVerdict, errors.New("interrupted: other workers take over the unfinished points")}
 	case errors.Is(err, cluster.ErrRefused):
 		return badInput(err)
 	case errors.Is(err, cluster.ErrOut):
@@ -131,11 +131,11 @@ func (f *workerFlags) check(c *cobra.Command) error {
 	}
 	switch {
 	case f.join == "" && f.nats == "":
-		return badInput(errors.New("which sweep? --join @FILE, with the file that pausenet sweep --serve names, or --nats and --sweep"))
+		return badInput(errors.New("no sweep given: use --join @FILE, with the file that \"pausenet sweep --serve\" prints, or --nats and --sweep"))
 	case f.nats != "" && f.sweep == "":
-		return badInput(errors.New("--nats needs --sweep: the ID and key that its coordinator prints"))
+		return badInput(errors.New("--nats needs --sweep with the ID and key that the coordinator prints"))
 	case f.nats == "" && (f.sweep != "" || f.creds != ""):
-		return badInput(errors.New("--sweep and --creds are of --nats: a join string has all that it takes"))
+		return badInput(errors.New("--sweep and --creds are only for --nats: a join string already contains both"))
 	}
 	if f.nats != "" {
 		if err := checkCredentials(f.creds); err != nil {
@@ -146,7 +146,7 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		_, value, _ := strings.Cut(arg, "=")
 		return cluster.LooksLikeJoin(value)
 	}) {
-		return badInput(errors.New("--join: a join string is a secret, and everybody on this machine sees a command line: write it to a file and --join @FILE, or pipe it to --join -, or set " + joinVariable))
+		return badInput(errors.New("--join: a join string is a secret, but all users of this machine can read a command line: write it to a file and use --join @FILE, pipe it into --join -, or set " + joinVariable))
 	}
 	if !c.Flags().Changed("jobs") {
 		f.jobs = runtime.GOMAXPROCS(0)
@@ -159,14 +159,14 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		}
 	}
 	if f.name == "" {
-		f.name, _ = os.Hostname() // without one it is a worker
+		f.name, _ = os.Hostname() // without a name it is "worker"
 		f.name = strings.Trim(unsafeWorkerName.ReplaceAllString(f.name, "-"), "-_")
 		f.name = f.name[:min(len(f.name), 40)]
 		if f.name == "" {
 			f.name = "worker"
 		}
 	} else if !workerName.MatchString(f.name) {
-		return badInput(fmt.Errorf("--name %s: up to 40 letters, digits, _ and -", f.name))
+		return badInput(fmt.Errorf("--name %s: expected up to 40 letters, digits, _ and -", f.name))
 	}
 	return nil
 }
@@ -176,16 +176,16 @@ var (
 	unsafeWorkerName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// joinText is a file with a join string.
+// joinText limits a file with a join string.
 var joinText = files.Kind{Name: "a join string", Most: 1 << 16}
 
-// access reads the join string; with --nats it has no address.
+// access parses the join string. With --nats it has no address.
 func (f *workerFlags) access() (*cluster.Access, error) {
 	if f.nats != "" {
 		id, coordinator, err := cluster.ParseSweep(f.sweep)
 		return &cluster.Access{ID: id, Coordinator: coordinator}, badInput(err)
 	}
-	text := f.join // of the environment, or a file of flags
+	text := f.join // from the environment, or the configuration file
 	switch path, isFile := strings.CutPrefix(f.join, "@"); {
 	case f.join == "-":
 		data, err := io.ReadAll(io.LimitReader(os.Stdin, joinText.Most))
@@ -204,7 +204,7 @@ func (f *workerFlags) access() (*cluster.Access, error) {
 		}
 		text = string(data)
 	case !cluster.LooksLikeJoin(f.join):
-		return nil, badInput(errors.New("--join: @FILE, or - for standard input"))
+		return nil, badInput(errors.New("--join: expected @FILE, or - for standard input"))
 	}
 	access, err := cluster.ParseJoin(text)
 	if err != nil {
@@ -213,7 +213,7 @@ func (f *workerFlags) access() (*cluster.Access, error) {
 	return access, nil
 }
 
-// connect connects to the coordinator's server, for as long as the worker's timeout.
+// connect connects to the coordinator's server, and retries up to the worker's timeout.
 func (f *workerFlags) connect(ctx context.Context, access *cluster.Access,
 	key *cluster.Identity,
 ) (conn *nats.Conn, err error) {

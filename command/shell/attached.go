@@ -20,27 +20,27 @@ import (
 // Attached is a shell in another terminal than the fabric's.
 type Attached struct {
 	Out io.Writer
-	In  *os.File // what programs on nodes read; nil: nothing
-	// Programs is where programs print that are not on nodes; nil: Out.
+	In  *os.File // standard input of programs on nodes; nil for none
+	// Programs is the output of programs outside of nodes; nil means Out.
 	Programs *os.File
 	// Dial connects to the fabric.
 	Dial func() (*live.Client, error)
 
-	nodes    map[string]string // addresses, by name; "" of switches
-	order    []string          // the nodes' names, and of these
+	nodes    map[string]string // addresses by node name; "" for switches
+	order    []string          // names of the nodes, in order
 	hosts    []string
 	commands []topologies.Command
 	name     string
 	events   *live.Client
 	mutex    sync.Mutex
-	troubles []live.Event // not told of yet
+	troubles []live.Event // not yet printed
 	done     chan struct{}
-	local    *Shell     // for what concerns no fabric
-	jobs     []*lineJob // in the background
+	local    *Shell     // for commands that do not concern the fabric
+	jobs     []*lineJob // running in the background
 	depth    int
 }
 
-// Attach finds out what fabric it is.
+// Attach queries the fabric's name and nodes.
 func (a *Attached) Attach() error {
 	var d *live.Description
 	err := a.with(func(c *live.Client) error {
@@ -69,24 +69,24 @@ func (a *Attached) Attach() error {
 	}
 	go func() {
 		defer close(a.done)
-		_ = a.events.Events(live.TroubleKinds, a.trouble) // or the fabric has ended
+		_ = a.events.Events(live.TroubleKinds, a.trouble) // an error means that the fabric has ended
 	}()
 	return nil
 }
 
-// Name is the fabric's.
+// Name returns the fabric's name.
 func (a *Attached) Name() string { return a.name }
 
-// Done is closed when the fabric has ended.
+// Done returns a channel that is closed when the fabric has ended.
 func (a *Attached) Done() <-chan struct{} { return a.done }
 
-// Close lets go of the fabric.
+// Close closes the connections to the fabric.
 func (a *Attached) Close() {
 	_ = a.events.Close()
 	<-a.done
 }
 
-// with does something with a connection to the fabric.
+// with calls do with a connection to the fabric.
 func (a *Attached) with(do func(c *live.Client) error) error {
 	c, err := a.Dial()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Attached) trouble(line []byte) error {
 	return nil
 }
 
-// tell prints the storms and deadlocks that nobody has been told of.
+// tell prints storms and deadlocks that were not printed yet.
 func (a *Attached) tell() {
 	a.tellJobs()
 	a.mutex.Lock()
@@ -137,10 +137,10 @@ func (a *Attached) session() *session {
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
 func (a *Attached) Terminal() error { return a.session().terminal() }
 
-// Lines does what the lines of in say; see Shell.Lines.
+// Lines runs the lines of in; see Shell.Lines.
 func (a *Attached) Lines(in io.Reader) error { return a.session().lines(in, &Tally{}) }
 
-// Do does what a line says: programs and what concerns this terminal here, all else in the fabric's process.
+// Do runs a line: programs and commands about this terminal here, all others in the fabric's process.
 func (a *Attached) Do(line string) (done bool, err error) {
 	words, err := split(line)
 	if err != nil || len(words) == 0 {
@@ -152,12 +152,12 @@ func (a *Attached) Do(line string) (done bool, err error) {
 	switch words[0] {
 	case "exit", "quit":
 		if len(words) > 1 {
-			return false, fmt.Errorf("write: %s", words[0])
+			return false, fmt.Errorf("usage: %s", words[0])
 		}
 		return true, nil
 	case "time", "noecho":
 		if len(words) == 1 {
-			return false, fmt.Errorf("write: %s LINE", words[0])
+			return false, fmt.Errorf("usage: %s LINE", words[0])
 		}
 		do := timed(a.Out, a.Do, a.virtualFrom)
 		if words[0] == "noecho" {
@@ -214,7 +214,7 @@ func (a *Attached) take() (s *live.Snapshot, err error) {
 
 func (a *Attached) onNode(node string, words []string, line string) error {
 	command := nodeCommand(words, line, func(name string) string { return a.nodes[name] })
-	_, stop := a.local.interrupts() // they are for the program
+	_, stop := a.local.interrupts() // signals are for the program
 	defer stop()
 	return a.with(func(c *live.Client) error {
 		err := c.Exec(node, command, nil)
@@ -231,10 +231,10 @@ func (a *Attached) onNode(node string, words []string, line string) error {
 
 func (a *Attached) source(args []string) error {
 	if len(args) != 1 {
-		return errors.New("write: source FILE")
+		return errors.New("usage: source FILE")
 	}
 	if a.depth == deepest {
-		return fmt.Errorf("%s: files are sourced within each other more than %d deep", args[0], deepest)
+		return fmt.Errorf("%s: source nested more than %d deep", args[0], deepest)
 	}
 	f, err := openCommands(args[0])
 	if err != nil {
@@ -249,10 +249,10 @@ func (a *Attached) source(args []string) error {
 	return nil
 }
 
-// custom does a command of the user's here; see Shell.custom.
+// custom runs a user's command here; see Shell.custom.
 func (a *Attached) custom(c *custom, args []string) error {
 	if a.depth == deepest {
-		return fmt.Errorf("%s: files are sourced within each other more than %d deep", c.name, deepest)
+		return fmt.Errorf("%s: source nested more than %d deep", c.name, deepest)
 	}
 	a.depth++
 	defer func() { a.depth-- }()
@@ -263,7 +263,7 @@ func (a *Attached) custom(c *custom, args []string) error {
 	}, a.local.attached)
 }
 
-// virtualFrom is the virtual time since a moment, as the fabric tells it.
+// virtualFrom returns the virtual time since this call, from the fabric's clock.
 func (a *Attached) virtualFrom() func() (vtime.Time, error) {
 	now := func() (t vtime.Time, err error) {
 		err = a.with(func(c *live.Client) error {
@@ -285,7 +285,7 @@ func (a *Attached) virtualFrom() func() (vtime.Time, error) {
 	}
 }
 
-// complete asks the fabric for lines that begin like one.
+// complete returns completions from the fabric.
 func (a *Attached) complete(line string) (lines []string) {
 	_ = a.with(func(c *live.Client) error {
 		reply, err := c.Ask(live.Request{Verb: "complete", Line: line})
@@ -297,7 +297,7 @@ func (a *Attached) complete(line string) (lines []string) {
 	return lines
 }
 
-// Line does a line of an Attached shell in the fabric's process.
+// Line runs a line of an Attached shell in the fabric's process.
 func Line(f *live.Fabric, line string, out io.Writer, interrupted <-chan struct{}) error {
 	if strings.TrimSpace(line) == "" {
 		return nil
@@ -307,5 +307,5 @@ func Line(f *live.Fabric, line string, out io.Writer, interrupted <-chan struct{
 	return err
 }
 
-// Complete offers lines of an Attached shell.
+// Complete returns completions for an Attached shell.
 func Complete(f *live.Fabric, line string) []string { return (&Shell{Fabric: f}).Complete(line) }

@@ -13,19 +13,19 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// flows are those that a line has started, as far as they will end.
+// flows holds the flows that a line started.
 type flows struct {
-	line      string // that started them
+	line      string // the line that started them
 	n, left   int
 	ended     chan live.FlowResult
 	sum, most float64
-	out       bytes.Buffer // of those in the background, until all have ended
+	out       bytes.Buffer // output of background flows, until all have finished
 }
 
-// mostTold is how many flows of a line are told of one by one.
+// mostTold limits the flows of a line that are printed one by one.
 const mostTold = 16
 
-// take takes a flow's end, and tells of it.
+// take records and prints the result of a flow.
 func (f *flows) take(r live.FlowResult, out io.Writer) {
 	stopped := ""
 	switch {
@@ -39,7 +39,7 @@ func (f *flows) take(r live.FlowResult, out io.Writer) {
 			r.Slowdown(), r.Rate.Gigabits())
 	}
 	if r.Size == 0 {
-		return // it had no end, and nobody waits for one
+		return // an endless flow, which nobody waits for
 	}
 	f.left--
 	f.sum += r.Slowdown()
@@ -49,7 +49,7 @@ func (f *flows) take(r live.FlowResult, out io.Writer) {
 	}
 }
 
-// await waits until flows have ended, and tells of each. A deadlock, or Ctrl-C, ends the wait.
+// await waits until flows have finished, and prints each result. A deadlock or Ctrl-C ends the wait.
 func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan struct{}, out io.Writer) error {
 	for f.left > 0 {
 		select {
@@ -63,13 +63,13 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 				fmt.Fprintln(s.Out, e.String())
 			}
 			if e.Kind == engine.EventDeadlock {
-				return fmt.Errorf("a deadlock: %d of %d flows have not ended, and go on if it does", f.left, f.n)
+				return fmt.Errorf("deadlock: %d of %d flows have not finished (they continue if it resolves)", f.left, f.n)
 			}
 		case <-interrupted:
 			if s.Interrupted != nil { // a shell elsewhere, whose line has ended
-				return fmt.Errorf("%d of %d flows go on", f.left, f.n)
+				return fmt.Errorf("%d of %d flows still running", f.left, f.n)
 			}
-			return fmt.Errorf("%d of %d flows go on: wait waits for them, stop ends them", f.left, f.n)
+			return fmt.Errorf("%d of %d flows still running (wait waits for them, stop ends them)", f.left, f.n)
 		case <-s.Fabric.Done():
 			return live.ErrEnded
 		}
@@ -77,7 +77,7 @@ func (s *Shell) await(f *flows, troubles *live.Troubles, interrupted <-chan stru
 	return nil
 }
 
-// tellFlows prints what flows in the background came to that have all ended.
+// tellFlows prints the results of background flows that have all finished.
 func (s *Shell) tellFlows() {
 	still := s.background[:0]
 	for _, f := range s.background {
@@ -117,7 +117,7 @@ func (s *Shell) wait([]string) error {
 	return nil
 }
 
-// watchTroubles are the storms and deadlocks that come: those that the prompt tells of, if it does.
+// watchTroubles returns a feed of storms and deadlocks: the prompt's, if there is one.
 func (s *Shell) watchTroubles() (t *live.Troubles, release func(), err error) {
 	if s.troubles != nil {
 		return s.troubles, func() {}, nil
@@ -128,18 +128,18 @@ func (s *Shell) watchTroubles() (t *live.Troubles, release func(), err error) {
 	return t, t.Close, nil
 }
 
-// farewell says which flows in the background had not ended as the shell does.
+// farewell prints which background flows are still running when the shell ends.
 func (s *Shell) farewell() {
 	if s.depth > 0 {
-		return // it is the end of a file, and not the shell's
+		return // only the end of a file, not of the shell
 	}
 	s.tellFlows()
 	for _, f := range s.background {
-		fmt.Fprintf(s.Out, "%s: %d of %d flows had not ended (wait waits for them)\n", f.line, f.left, f.n)
+		fmt.Fprintf(s.Out, "%s: %d of %d flows still running (wait waits for them)\n", f.line, f.left, f.n)
 	}
 }
 
-// inBackground is a line that starts flows, without the &, if it ends in one.
+// inBackground returns a line without its final &, and whether it had one and starts flows.
 func inBackground(line string) (foreground string, ok bool) {
 	words, err := split(line)
 	if err != nil || len(words) < 2 || words[len(words)-1] != "&" {
@@ -153,17 +153,17 @@ func inBackground(line string) (foreground string, ok bool) {
 	return "", false
 }
 
-// lineJob is a line that an attached shell has in the background.
+// lineJob is a line that an attached shell runs in the background.
 type lineJob struct {
 	line   string
 	client *live.Client
 	done   chan struct{}
-	out    bytes.Buffer // whole once done is closed, as is err
+	out    bytes.Buffer // complete once done is closed, as is err
 	err    error
 }
 
-// start has a line done in the fabric's process and does not wait. A fabric that does not know the hosts says so as the
-// line ends.
+// start runs a line in the fabric's process without waiting for it. If the fabric does not know the hosts, the error
+// appears when the line ends.
 func (a *Attached) start(line, foreground string) error {
 	c, err := a.Dial()
 	if err != nil {
@@ -179,7 +179,7 @@ func (a *Attached) start(line, foreground string) error {
 	return nil
 }
 
-// tellJobs prints what lines in the background came to that have ended.
+// tellJobs prints the output of background lines that have ended.
 func (a *Attached) tellJobs() {
 	still := a.jobs[:0]
 	for _, j := range a.jobs {
@@ -199,7 +199,7 @@ func (a *Attached) tellJobs() {
 // wait waits for the lines in the background.
 func (a *Attached) wait(args []string) error {
 	if len(args) > 0 {
-		return errors.New("write: wait")
+		return errors.New("usage: wait")
 	}
 	interrupted, stop := a.local.interrupts()
 	defer stop()
@@ -208,7 +208,7 @@ func (a *Attached) wait(args []string) error {
 		select {
 		case <-j.done:
 		case <-interrupted:
-			return fmt.Errorf("%s goes on", j.line)
+			return fmt.Errorf("%s is still running", j.line)
 		case <-a.done:
 			return live.ErrEnded
 		}
@@ -216,14 +216,14 @@ func (a *Attached) wait(args []string) error {
 	return nil
 }
 
-// farewell says which lines in the background had not ended as the shell does. Their flows go on.
+// farewell prints which background lines are still running when the shell ends. Their flows continue.
 func (a *Attached) farewell() {
 	if a.depth > 0 {
 		return
 	}
 	a.tellJobs()
 	for _, j := range a.jobs {
-		fmt.Fprintf(a.Out, "%s goes on (wait waits for it)\n", j.line)
+		fmt.Fprintf(a.Out, "%s is still running (wait waits for it)\n", j.line)
 		_ = j.client.Close()
 		<-j.done
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// beforeVerbs stand before a line and say how it is done.
+// beforeVerbs precede a line and change how it runs.
 var beforeVerbs = []verb{
 	{
-		"time", "LINE", "do a line and say how long it took, by the wall clock and in virtual time", (*Shell).time,
+		"time", "LINE", "run a line and print the wall-clock and virtual time it took", (*Shell).time,
 		completeLine,
 	},
 	{
-		"noecho", "LINE", "do a line without the terminal showing what is typed; in a file: without printing it first",
+		"noecho", "LINE", "run a line with typing hidden at a terminal; in a file: without printing the line first",
 		(*Shell).noecho, completeLine,
 	},
 }
 
-// behind is what a line has behind its first word, as it is written.
+// behind returns the part of a line after its first word, unchanged.
 func behind(line string) string {
 	line = strings.TrimSpace(line)
 	if at := strings.IndexAny(line, " \t"); at >= 0 {
@@ -35,14 +35,14 @@ func behind(line string) string {
 	return ""
 }
 
-// isBefore says whether a word stands before a line.
+// isBefore reports whether a word may precede a line.
 func isBefore(word string) bool { return word == "time" || word == "noecho" }
 
 func (s *Shell) time(args []string) error { return s.before(args, timed(s.Out, s.Do, s.virtualFrom)) }
 
 func (s *Shell) noecho(args []string) error { return s.before(args, unseen(s.In, s.Do)) }
 
-// before has the rest of the line done in some way.
+// before runs the rest of the line as the first word says.
 func (s *Shell) before(args []string, do func(line string) (bool, error)) error {
 	if len(args) == 0 {
 		return errUsage
@@ -54,13 +54,13 @@ func (s *Shell) before(args []string, do func(line string) (bool, error)) error 
 	return err
 }
 
-// virtualFrom is the virtual time since a moment.
+// virtualFrom returns a function that reports the virtual time since this call.
 func (s *Shell) virtualFrom() func() (vtime.Time, error) {
 	start := time.Now()
 	return func() (vtime.Time, error) { return s.Fabric.Virtual(start, time.Now()), nil }
 }
 
-// timed is do, and then says how long that took. from begins to count virtual time.
+// timed wraps do, and prints the time that a line took. from starts to measure virtual time.
 func timed(out io.Writer, do func(line string) (bool, error),
 	from func() func() (vtime.Time, error),
 ) func(line string) (bool, error) {
@@ -80,7 +80,7 @@ func timed(out io.Writer, do func(line string) (bool, error),
 	}
 }
 
-// unseen is do, while a terminal does not show what is typed.
+// unseen wraps do, and hides what the user types meanwhile.
 func unseen(terminal *os.File, do func(line string) (bool, error)) func(line string) (bool, error) {
 	return func(line string) (bool, error) {
 		if terminal != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Complete offers lines that begin like one, whose last word is completed: a verb or a node, then what the verb takes,
-// or for a program on a node the hosts.
+// Complete returns completions of a line's last word: a command or node first, then the command's arguments, or the
+// hosts for a program on a node.
 func (s *Shell) Complete(line string) (lines []string) {
 	start := strings.LastIndexByte(line, ' ') + 1
 	words := strings.Fields(line[:start])
@@ -29,7 +29,7 @@ func (s *Shell) Complete(line string) (lines []string) {
 	return lines
 }
 
-// candidates are the words that may follow others.
+// candidates returns words that may follow others.
 func (s *Shell) candidates(words []string, begun string) []string {
 	for len(words) > 0 && isBefore(words[0]) {
 		words = words[1:]
@@ -69,10 +69,10 @@ func completeVerbs(*Shell, []string) (names []string) {
 	return names
 }
 
-// completeLine is of what stands before a line; candidates looks behind it.
+// completeLine returns nothing: candidates completes the rest of a line after time and noecho.
 func completeLine(*Shell, []string) []string { return nil }
 
-// completeNodesOnce offers the nodes that have not been named.
+// completeNodesOnce returns the nodes that are not named yet.
 func completeNodesOnce(s *Shell, args []string) []string {
 	return slices.DeleteFunc(s.Fabric.Plan.Names(), func(name string) bool { return slices.Contains(args, name) })
 }
@@ -87,7 +87,7 @@ func completeSwitch(s *Shell, args []string) []string {
 	return nil
 }
 
-// completeUDP offers the hosts behind a rate.
+// completeUDP returns the hosts after a rate.
 func completeUDP(s *Shell, args []string) []string {
 	if len(args) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func completeTags(s *Shell, _ []string) (tags []string) {
 	return append(tags, "&")
 }
 
-// completeOpenFlows are the numbers of flows that have not ended and are no program's.
+// completeOpenFlows returns the numbers of unfinished flows, except those of programs.
 func completeOpenFlows(s *Shell, _ []string) (numbers []string) {
 	snapshot, err := s.Fabric.Snapshot()
 	if err != nil {
@@ -177,7 +177,7 @@ func completeHost(s *Shell, args []string) []string {
 	return live.HostWords
 }
 
-// completeSet offers the nodes of settings.
+// completeSet returns the nodes of settings.
 func completeSet(s *Shell, args []string) []string {
 	if len(args) > 0 {
 		return nil
@@ -189,7 +189,7 @@ func completeSet(s *Shell, args []string) []string {
 	return names
 }
 
-// completeSetting offers the settings of a node.
+// completeSetting returns the settings of a node.
 func completeSetting(begun string) (words []string) {
 	node, _, _ := strings.Cut(begun, ".")
 	for _, key := range live.Settings {

@@ -18,19 +18,19 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// commandFile is a user's command: a few lines.
+// commandFile limits the size of a user's command.
 var commandFile = files.Kind{Name: "a command", Most: 1 << 20}
 
-// custom is a verb of the user's: lines, or a program on the machine.
+// custom is a user's command: lines, or a program on the machine.
 type custom struct {
 	name    string
 	lines   []string
-	program string // a path; empty: it is lines
+	program string // path of a program; empty if the command is lines
 
-	topology bool // it is the topology's
+	topology bool // whether the topology defines it
 }
 
-// customFolder is where the user's commands are, a file each; empty: nowhere.
+// customFolder returns the folder of the user's commands, one per file; empty if there is none.
 func customFolder() string {
 	folder, err := os.UserConfigDir()
 	if err != nil {
@@ -39,7 +39,7 @@ func customFolder() string {
 	return filepath.Join(folder, "pausenet", "commands")
 }
 
-// customNames are the names of the user's commands, and the topology's, sorted.
+// customNames returns the names of the user's and the topology's commands, sorted.
 func customNames(of []topologies.Command) (names []string) {
 	entries, _ := os.ReadDir(customFolder())
 	for _, e := range entries {
@@ -56,17 +56,17 @@ func customNames(of []topologies.Command) (names []string) {
 	return slices.Compact(names)
 }
 
-// CheckCommands refuses a topology's commands that nobody can reach.
+// CheckCommands returns an error if a topology's command has the name of a built-in command or a node.
 func CheckCommands(plan *topologies.Plan) (err error) {
 	for i := range plan.Commands {
 		if c := &plan.Commands[i]; isVerb(c.Name) {
-			err = c.Refuse("%s is a verb of the shell, which takes precedence: choose another name", c.Name)
+			err = c.Refuse("%s is a command of the shell, which takes precedence (choose another name)", c.Name)
 		}
 	}
 	return err
 }
 
-// isCustomName says whether a file's name may be a command's: what an editor leaves beside it is none.
+// isCustomName reports whether a file's name may be a command's. It excludes an editor's backup files.
 func isCustomName(name string) bool {
 	return name != "" && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") &&
 		!strings.ContainsAny(name, "/ \t#'\"")
@@ -76,7 +76,7 @@ func isVerb(name string) bool {
 	return slices.ContainsFunc(verbs, func(v verb) bool { return v.name == name })
 }
 
-// findCustom finds a command of the topology's, or of the user's; nil: there is none of that name.
+// findCustom returns the topology's or user's command of that name, or nil.
 func findCustom(name string, of []topologies.Command) (*custom, error) {
 	for i := range of {
 		if of[i].Name == name {
@@ -111,7 +111,7 @@ func findCustom(name string, of []topologies.Command) (*custom, error) {
 	return c, nil
 }
 
-// help is the comment that its lines begin with; of a program where it is.
+// help returns the comment at the start of the command's lines, or a program's path.
 func (c *custom) help() string {
 	if c.program != "" {
 		return "your program " + c.program
@@ -127,7 +127,7 @@ func (c *custom) help() string {
 	return "your command"
 }
 
-// with are its lines with arguments in the places of $1 to $9 and $@; $$ is a $.
+// with returns the lines with arguments in place of $1 to $9 and $@; $$ becomes $.
 func (c *custom) with(args []string) ([]string, error) {
 	needs, all := 0, false
 	put := make([]string, len(c.lines))
@@ -149,7 +149,7 @@ func (c *custom) with(args []string) ([]string, error) {
 				if needs = max(needs, n); n <= len(args) {
 					b.WriteString(args[n-1])
 				}
-			default: // a shell's variable
+			default: // a variable of sh
 				b.WriteByte('$')
 				continue
 			}
@@ -163,7 +163,7 @@ func (c *custom) with(args []string) ([]string, error) {
 	return put, nil
 }
 
-// counted is a number of things in words.
+// counted formats a number of things in words.
 func counted(n int, what string, more bool) string {
 	text := strconv.Itoa(n) + " " + what
 	if n != 1 {
@@ -175,13 +175,13 @@ func counted(n int, what string, more bool) string {
 	return text
 }
 
-// do does a command: its lines by lines, its program on the machine, by a way to run it with the terminal.
+// do runs a command: its lines by lines, or its program on the machine by attached.
 func (c *custom) do(fabric string, args []string, lines func(text string) error,
 	attached func(cmd *exec.Cmd, run func() error) error,
 ) error {
 	if c.program != "" {
 		cmd := exec.Command(c.program, args...)
-		cmd.Env = append(os.Environ(), "PAUSENET_FABRIC="+fabric) // what --fabric is by default
+		cmd.Env = append(os.Environ(), "PAUSENET_FABRIC="+fabric) // the default of --fabric
 		return attached(cmd, cmd.Run)
 	}
 	put, err := c.with(args)
@@ -194,20 +194,20 @@ func (c *custom) do(fabric string, args []string, lines func(text string) error,
 	return nil
 }
 
-// elsewhere are Mininet's verbs, and those of the command line, that are done by other means here.
+// elsewhere maps commands of Mininet, and of our command line, to their equivalents here.
 var elsewhere = map[string]string{
 	"py":      pythonHint,
 	"px":      pythonHint,
-	"x":       "write: xterm NODE; for a single program: h1 COMMAND, with DISPLAY where programs find it",
-	"gterm":   "write: xterm NODE",
-	"capture": "in another terminal: sudo pausenet capture NODE [PORT]; of a host's interface here: h1 tcpdump -n -i h1-eth1",
-	"down":    "exit ends the fabric; of a link: link A B down",
-	"events":  "in another terminal: sudo pausenet events",
-	"exec":    "a line that begins with a node is run there: h1 COMMAND",
-	"inspect": "in another terminal: sudo pausenet inspect; here: nodes, links, dump, top",
-	"run":     "in another terminal: pausenet run SCENARIO; here start begins the flows of the scenario that the fabric is of",
-	"view":    "in another terminal: sudo pausenet view --fabric NAME",
-	"dpctl":   "switches here are no OpenFlow switches: dump and top show them, set changes them",
+	"x":       "use xterm NODE; for a single program, h1 COMMAND (DISPLAY is set)",
+	"gterm":   "use xterm NODE",
+	"capture": "use sudo pausenet capture NODE [PORT] in another terminal, or a host's own interface here: h1 tcpdump -n -i h1-eth1",
+	"down":    "use exit to end the fabric, or link A B down for a link",
+	"events":  "use sudo pausenet events in another terminal",
+	"exec":    "to run a command on a node, start the line with the node: h1 COMMAND",
+	"inspect": "use nodes, links, dump or top, or sudo pausenet inspect in another terminal",
+	"run":     "use pausenet run SCENARIO in another terminal; here, start begins the flows of the scenario that the fabric was brought up from",
+	"view":    "use sudo pausenet view --fabric NAME in another terminal",
+	"dpctl":   "switches here do not use OpenFlow: dump and top show them, set changes them",
 }
 
-const pythonHint = "the shell runs no Python: a script has pausenet.up() of the Python package (docs/python.md), with net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"
+const pythonHint = "the shell does not run Python; in Python, use pausenet.up() (docs/python.md) with net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"

@@ -15,29 +15,29 @@ import (
 
 var flowVerbs = []verb{
 	{
-		"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; with & do not wait for its end", (*Shell).flow,
+		"flow", "FROM TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE by RDMA; & runs it in the background", (*Shell).flow,
 		completeFlow,
 	},
 	{
-		"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "have N hosts send SIZE to one by RDMA at once", (*Shell).incast,
+		"incast", "N TO SIZE [cc=NAME] [qps=N] [&]", "send SIZE from N hosts to one by RDMA at once", (*Shell).incast,
 		completeIncast,
 	},
 	{"start", "[TAG] [&]", "start the flows of the scenario, or those of one tag", (*Shell).scenario, completeTags},
 	{
-		"stop", "[FLOW...]", "end flows, those of some numbers or all, with their next packet", (*Shell).stop,
+		"stop", "[FLOW...]", "end all flows, or those with the given numbers, after the current packet", (*Shell).stop,
 		completeOpenFlows,
 	},
 	{"wait", "", "wait for the flows in the background", (*Shell).wait, nil},
 }
 
-// flowOptions are what may follow a verb's arguments.
+// flowOptions holds the options after a command's arguments.
 type flowOptions struct {
 	cc         string
-	qps        int // 0: one
+	qps        int // 0 means one
 	background bool
 }
 
-// options takes cc=NAME, qps=N and & off a verb's arguments.
+// options removes cc=NAME, qps=N and & from a command's arguments.
 func options(args []string) (rest []string, o flowOptions, err error) {
 	for _, a := range args {
 		key, value, _ := strings.Cut(a, "=")
@@ -49,10 +49,10 @@ func options(args []string) (rest []string, o flowOptions, err error) {
 		case key == "qps" && key != a:
 			o.qps, err = strconv.Atoi(value)
 			if err != nil || o.qps < 1 || o.qps > scenario.MostQPs {
-				return nil, o, fmt.Errorf("qps=%s: a flow has 1..%d QPs, such as qps=4", value, scenario.MostQPs)
+				return nil, o, fmt.Errorf("qps=%s: expected 1 to %d QPs, such as qps=4", value, scenario.MostQPs)
 			}
 		case key != a:
-			return nil, o, fmt.Errorf("unknown option %s: there are cc=NAME and qps=N; priority, weight, stop and on_off are for scenarios that pausenet run takes", a)
+			return nil, o, fmt.Errorf("unknown option %s: expected cc=NAME or qps=N (priority, weight, stop and on_off work only in scenarios for pausenet run)", a)
 		default:
 			rest = append(rest, a)
 		}
@@ -123,25 +123,25 @@ func (s *Shell) scenario(args []string) error {
 	return s.start(requests, o.background)
 }
 
-// stop ends flows. What they came to is told where those are waited for that have started them.
+// stop ends flows. The line that started and awaits them prints their results.
 func (s *Shell) stop(args []string) error {
 	numbers := make([]int, len(args))
 	for i, a := range args {
 		n, err := strconv.Atoi(strings.TrimPrefix(a, "#"))
 		if err != nil || n < 0 {
-			return fmt.Errorf("stop %s: give a flow's number, as top has it, or none for all flows", a)
+			return fmt.Errorf("stop %s: expected a flow's number (see top), or nothing for all flows", a)
 		}
 		numbers[i] = n
 	}
 	stopped, err := s.Fabric.StopFlows(numbers)
 	if err == nil && stopped == 0 {
-		fmt.Fprintln(s.Out, "no flow is open")
+		fmt.Fprintln(s.Out, "no flow is running")
 	}
 	return err
 }
 
-// start starts flows, and unless in the background waits for those that end and prints what they came to. A deadlock
-// ends the wait.
+// start starts flows. In the foreground, it waits for finite flows and prints their results. A deadlock ends the
+// wait.
 func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 	f := &flows{line: strings.TrimSpace(s.line), ended: make(chan live.FlowResult, len(requests))}
 	for i := range requests {
@@ -168,7 +168,7 @@ func (s *Shell) start(requests []live.FlowRequest, background bool) error {
 	interrupted, stop := s.interrupts()
 	defer stop()
 	err = s.await(f, troubles, interrupted, s.Out)
-	if f.left > 0 { // the wait ended, and they go on
+	if f.left > 0 { // the wait ended before the flows
 		s.background = append(s.background, f)
 	}
 	return err

@@ -10,20 +10,20 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// mostHistory is how many lines are remembered.
+// mostHistory limits the number of remembered lines.
 const mostHistory = 1000
 
-// historyFile is what it is kept in; a line that is pasted may be long.
+// historyFile limits the size of the history, as a pasted line may be long.
 var historyFile = files.Kind{Name: "a history", Most: 16 << 20}
 
-// history is the lines that were typed, in this session and those before. It is kept in the user's state folder; where
-// that cannot be, for this session alone.
+// history holds the lines of this session and earlier ones. It is stored in the user's state folder if possible,
+// else only in memory.
 type history struct {
-	path  string // empty: nowhere
+	path  string // empty if it is not stored
 	lines []string
 }
 
-// historyPath is $XDG_STATE_HOME/pausenet/history, or below ~/.local/state.
+// historyPath returns $XDG_STATE_HOME/pausenet/history, or its equivalent below ~/.local/state.
 func historyPath() string {
 	folder := os.Getenv("XDG_STATE_HOME")
 	if folder == "" {
@@ -49,7 +49,7 @@ func openHistory() *history {
 	return h
 }
 
-// add remembers a line, unless it is the one before again.
+// add appends a line, unless it repeats the previous one.
 func (h *history) add(line string) {
 	if n := len(h.lines); n > 0 && h.lines[n-1] == line {
 		return

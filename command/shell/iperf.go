@@ -24,12 +24,12 @@ var iperfVerbs = []verb{
 		(*Shell).iperf, completeHosts,
 	},
 	{
-		"iperfudp", "RATE [FROM TO] [SECONDS]", "the same of UDP, sent at a rate of virtual time: what is lost, and jitter",
+		"iperfudp", "RATE [FROM TO] [SECONDS]", "measure UDP at a rate of virtual time: loss and jitter",
 		(*Shell).iperfUDP, completeUDP,
 	},
 }
 
-// measurement is who measures whom by iperf3, and for how long.
+// measurement describes an iperf3 test: its hosts, and its duration.
 type measurement struct {
 	source, target *topologies.Node
 	seconds        string // of wall-clock time
@@ -38,13 +38,13 @@ type measurement struct {
 // measurement reads [FROM TO] [SECONDS].
 func (s *Shell) measurement(verb string, args []string) (m measurement, err error) {
 	if _, err := exec.LookPath("iperf3"); err != nil {
-		return m, errors.New("iperf3 is not installed: apt-get install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora)")
+		return m, errors.New("iperf3 is not installed (apt-get install iperf3 on Debian and Ubuntu, dnf install iperf3 on Fedora)")
 	}
 	m.seconds = "5"
 	if n := len(args); n > 0 {
 		if given, err := strconv.Atoi(args[n-1]); err == nil {
-			if given < 1 { // iperf3 takes 0 for: without end
-				return m, fmt.Errorf("%s of %d seconds: give 1 or more", verb, given)
+			if given < 1 { // iperf3 interprets 0 as endless
+				return m, fmt.Errorf("%s of %d seconds: expected at least 1", verb, given)
 			}
 			m.seconds, args = args[n-1], args[:n-1]
 		}
@@ -65,12 +65,12 @@ func (s *Shell) measurement(verb string, args []string) (m measurement, err erro
 		return m, err
 	}
 	if m.source == m.target {
-		return m, fmt.Errorf("%s from %s to itself crosses no link: name two hosts", verb, from)
+		return m, fmt.Errorf("%s: %s cannot measure to itself (name two hosts)", verb, from)
 	}
 	return m, nil
 }
 
-// iperfReport is what is taken of iperf3's.
+// iperfReport holds the fields that we use of iperf3's report.
 type iperfReport struct {
 	Error string `json:"error"`
 	End   struct {
@@ -80,8 +80,8 @@ type iperfReport struct {
 		Received struct {
 			Rate float64 `json:"bits_per_second"`
 		} `json:"sum_received"`
-		Sum struct { // of UDP
-			Rate    float64 `json:"bits_per_second"` // as sent
+		Sum struct { // for UDP
+			Rate    float64 `json:"bits_per_second"` // sending rate
 			Jitter  float64 `json:"jitter_ms"`
 			Lost    int     `json:"lost_packets"`
 			Packets int     `json:"packets"`
@@ -89,12 +89,12 @@ type iperfReport struct {
 	} `json:"end"`
 }
 
-// runIperf runs iperf3 at both ends. slowdown is what it was meanwhile: it may be raised.
+// runIperf runs iperf3 on both hosts. slowdown is the slow-down after the test, which may have risen.
 func (s *Shell) runIperf(m measurement, more ...string) (report iperfReport, slowdown float64, err error) {
 	from, to := m.source.Name, m.target.Name
 	interrupted, stop := s.interrupts()
 	defer stop()
-	ctx, end := context.WithCancel(context.Background()) // of both programs, also where only one has failed
+	ctx, end := context.WithCancel(context.Background()) // ends both programs, even if only one has failed
 	defer end()
 	go func() {
 		select {
@@ -158,7 +158,7 @@ func (s *Shell) iperf(args []string) error {
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
 	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps that full segments can have of %v; %d retransmissions\n",
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps that full segments can use of %v; %d retransmissions\n",
 		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most),
 		most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
@@ -177,12 +177,12 @@ func (s *Shell) iperfUDP(args []string) error {
 	}
 	wanted, err := units.ParseRate(args[0])
 	if err != nil {
-		return fmt.Errorf("%w: iperfudp begins with the rate to send at, of virtual time, as in iperfudp 5Gbps", err)
+		return fmt.Errorf("%w: give the rate first, in virtual time, as in iperfudp 5Gbps", err)
 	}
 	slowdown := s.Fabric.Slowdown()
 	wall := float64(wanted) / slowdown
-	if wall < 1 { // iperf3 takes 0 for: as fast as may be
-		return fmt.Errorf("%v of virtual time is less than 1 bps by the wall clock at a slow-down of %g: give more", wanted,
+	if wall < 1 { // iperf3 interprets 0 as unlimited
+		return fmt.Errorf("%v of virtual time is less than 1 bps by the wall clock at a slow-down of %g (use a higher rate)", wanted,
 			slowdown)
 	}
 	m, err := s.measurement("iperfudp", args[1:])
@@ -193,17 +193,17 @@ func (s *Shell) iperfUDP(args []string) error {
 	if err != nil {
 		return err
 	}
-	// iperf3 went on at the same rate by the wall clock, which is more of virtual time
+	// iperf3 kept its rate by the wall clock, which is more in virtual time
 	if now := s.Fabric.Slowdown(); now != slowdown {
-		fmt.Fprintf(s.Out, "the slow-down rose from %g to %g meanwhile, so that more was sent than %v of virtual time; measuring again\n", slowdown, now, wanted)
+		fmt.Fprintf(s.Out, "the slow-down rose from %g to %g during the measurement, which sent more than %v of virtual time; measuring again\n", slowdown, now, wanted)
 		return s.iperfUDP(args)
 	}
 	u := &report.End.Sum
 	sent := units.Rate(u.Rate * slowdown)
 	kept := 1 - float64(u.Lost)/float64(max(1, u.Packets))
-	// over the time until the last came, where what waited in the host came late
+	// over the time until the last datagram, including those that waited in the host
 	received := units.Rate(report.End.Received.Rate * slowdown)
-	if received == 0 { // an iperf3 that does not say
+	if received == 0 { // an old iperf3 without this field
 		received = units.Rate(float64(sent) * kept)
 	}
 	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)
@@ -212,7 +212,7 @@ func (s *Shell) iperfUDP(args []string) error {
 	return nil
 }
 
-// firstLine closes seen as the first line is complete.
+// firstLine closes seen when the first line is complete.
 type firstLine struct {
 	seen chan struct{}
 	done bool

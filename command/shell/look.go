@@ -15,14 +15,14 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// lookVerbs print what there is.
+// lookVerbs print the fabric's state.
 var lookVerbs = []verb{
 	{"nodes", "", "print the nodes", (*Shell).nodes, nil},
-	{"net", "", "print what each port is cabled to", (*Shell).net, nil},
+	{"net", "", "print each port's neighbor", (*Shell).net, nil},
 	{"links", "", "print the links, their rates and states", (*Shell).links, nil},
 	{"dump", "", "print each node's addresses, or its switch settings", (*Shell).dump, nil},
 	{"intfs", "", "print each node's interfaces", (*Shell).intfs, nil},
-	{"top", "", "watch queues, pauses, marks and rates, the busiest first; q ends it", (*Shell).top, nil},
+	{"top", "", "watch queues, pauses, marks and rates, busiest first; q quits", (*Shell).top, nil},
 }
 
 func (s *Shell) nodes([]string) error {
@@ -67,7 +67,7 @@ func (s *Shell) links([]string) error {
 	})
 }
 
-// linkState is whether a link is up, and one way of it what is off with it, in words that the verb link takes.
+// linkState describes whether a link is up, and the faults of one direction, in the words of the command link.
 func linkState(l *topologies.Link, w engine.Wire) string {
 	state := "up"
 	if !w.Up {
@@ -91,15 +91,15 @@ func linkState(l *topologies.Link, w engine.Wire) string {
 	return state
 }
 
-// table prints columns that are filled between two events, and once the engine goes on: a slow reader does not delay
-// it.
+// table prints columns that fill computes between two events. Printing happens afterwards, so that a slow reader
+// does not delay the engine.
 func (s *Shell) table(fill func(e *engine.Engine, w io.Writer)) error {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	if err := s.Fabric.Do(func(e *engine.Engine) error { fill(e, w); return nil }); err != nil {
 		return err
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // writes only to memory
 	_, err := text.WriteTo(s.Out)
 	return err
 }
@@ -131,9 +131,9 @@ func (s *Shell) dump([]string) error {
 	})
 }
 
-// kind is a switch's ports with the same rate, delay and thresholds.
+// kind represents a switch's ports with equal rate, delay and thresholds.
 type kind struct {
-	wire     engine.Wire // but for faults
+	wire     engine.Wire // without faults
 	profile  uint8
 	headroom uint64
 	ports    int

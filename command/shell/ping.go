@@ -13,11 +13,11 @@ import (
 )
 
 var pingVerbs = []verb{
-	{"pingall", "", "have every host ping every other", (*Shell).pingAll, nil},
-	{"pingallfull", "", "the same, with each round-trip time", (*Shell).pingAllFull, nil},
-	{"pingpair", "", "have the first two hosts ping each other", (*Shell).pingPair, nil},
-	{"pingpairfull", "", "the same, with each round-trip time", (*Shell).pingPairFull, nil},
-	{"ping", "HOST HOST...", "have these hosts ping each other", (*Shell).ping, completeHosts},
+	{"pingall", "", "ping between every pair of hosts", (*Shell).pingAll, nil},
+	{"pingallfull", "", "pingall with the round-trip times", (*Shell).pingAllFull, nil},
+	{"pingpair", "", "ping between the first two hosts", (*Shell).pingPair, nil},
+	{"pingpairfull", "", "pingpair with the round-trip times", (*Shell).pingPairFull, nil},
+	{"ping", "HOST HOST...", "ping between these hosts", (*Shell).ping, completeHosts},
 }
 
 func (s *Shell) pingAll([]string) error { return s.pingFirst(len(s.Fabric.Plan.Hosts), false) }
@@ -28,7 +28,7 @@ func (s *Shell) pingPair([]string) error { return s.pingFirst(2, false) }
 
 func (s *Shell) pingPairFull([]string) error { return s.pingFirst(2, true) }
 
-// pingFirst is among the first n hosts.
+// pingFirst runs pings among the first n hosts.
 func (s *Shell) pingFirst(n int, full bool) error {
 	return s.pingAmong(s.hosts(s.Fabric.Plan.Hosts[:min(n, len(s.Fabric.Plan.Hosts))]), full)
 }
@@ -44,7 +44,7 @@ func (s *Shell) ping(names []string) error {
 			return err
 		}
 		if slices.Contains(hosts, h) {
-			return fmt.Errorf("%s stands there twice: name two hosts", name)
+			return fmt.Errorf("%s appears twice (name two different hosts)", name)
 		}
 		hosts = append(hosts, h)
 	}
@@ -58,7 +58,7 @@ func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
 	return hosts
 }
 
-// pingAmong has each host ping all others at once, one host after the other. Each round-trip time is told in full.
+// pingAmong makes each host in turn ping all others at once. full prints each round-trip time.
 func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 	interrupted, stop := s.interrupts()
 	defer stop()
@@ -103,7 +103,7 @@ func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 	return nil
 }
 
-// timeout is how long answers may take: a hundred round trips, and a second.
+// timeout returns how long answers may take: a hundred round trips, and a second.
 func (s *Shell) timeout(from *topologies.Node, others []*topologies.Node) time.Duration {
 	longest := vtime.Time(0)
 	for _, to := range others {
@@ -113,7 +113,7 @@ func (s *Shell) timeout(from *topologies.Node, others []*topologies.Node) time.D
 	return time.Second + s.Fabric.Wall(100*longest)
 }
 
-// nearest is the nearest nanosecond.
+// nearest rounds to nanoseconds.
 func nearest(t vtime.Time) vtime.Time {
 	return (t + vtime.Nanosecond/2) / vtime.Nanosecond * vtime.Nanosecond
 }

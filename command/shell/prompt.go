@@ -12,25 +12,25 @@ import (
 	"github.com/peterh/liner"
 )
 
-// prompt is what a terminal shows.
+// prompt is the prompt at a terminal.
 const prompt = "pausenet> "
 
-// session reads lines and has them done.
+// session reads lines and runs them.
 type session struct {
 	out      io.Writer
 	do       func(line string) (done bool, err error)
 	complete func(line string) []string
-	tell     func() // prints what has happened meanwhile
-	farewell func() // what has not
+	tell     func() // prints events since the last line
+	farewell func() // prints what is still running at the end
 	ended    func() bool
-	quiet    bool // lines are not printed before they are done
+	quiet    bool // lines are not printed before they run
 }
 
-// editor edits lines at a terminal. There is one for all lines: what is typed or pasted while a line is done is read
-// together with the end of the next, and is the editor's to keep for those that follow.
+// editor edits lines at a terminal. One editor serves all lines: it keeps what the user types or pastes while a line
+// runs, for the following lines.
 type editor struct {
 	*liner.State
-	mode    liner.ModeApplier // of the terminal while a line is edited; nil: it is none
+	mode    liner.ModeApplier // terminal mode while a line is edited; nil if there is no terminal
 	history *history
 }
 
@@ -51,7 +51,7 @@ func newEditor(complete func(line string) []string) *editor {
 	return e
 }
 
-// read reads a line. Programs may change the terminal: the editor has it only meanwhile.
+// read reads a line. It sets the terminal's mode only meanwhile, because programs may change the terminal.
 func (e *editor) read() (string, error) {
 	if e.mode != nil {
 		if before, err := liner.TerminalMode(); err == nil {
@@ -98,9 +98,9 @@ func (s *session) terminal() error {
 	}
 }
 
-// lines does what the lines of in say, until the end or exit, and prints each before it. A line that fails does not end
-// it; the error says how many did, and is that of the first. A program's exit code is its own affair. Lines that begin
-// with noecho are not printed.
+// lines runs the lines of in until the end or exit, and prints each line first, except after noecho. A failed line
+// does not stop it; the error has their number and the first error. A program's exit code does not count as a
+// failure.
 func (s *session) lines(in io.Reader, t *Tally) error {
 	defer s.farewell()
 	lines := bufio.NewScanner(in)
@@ -129,7 +129,7 @@ func (s *session) lines(in io.Reader, t *Tally) error {
 		if errors.Is(err, bufio.ErrTooLong) {
 			err = fmt.Errorf("longer than %d bytes", bufio.MaxScanTokenSize-1)
 		}
-		err = fmt.Errorf("%w; it and what follows it are not done", err)
+		err = fmt.Errorf("%w; this line and those after it were not run", err)
 		fmt.Fprintf(s.out, "line %d: %v\n", number, err)
 		t.begins()
 		t.fails(number, err)
@@ -144,16 +144,16 @@ func (s *Shell) session() *session {
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
 func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
 
-// Lines does what the lines of in say, until the end or exit, and prints each before it. All are done, whichever fail;
-// the error says how many did.
+// Lines runs the lines of in until the end or exit, and prints each line first. A failed line does not stop it; the
+// error has their number.
 func (s *Shell) Lines(in io.Reader) error { return s.LinesTo(in, &Tally{}) }
 
-// LinesTo is Lines with a tally of the caller's, who may have an end to wait for that comes before the lines'.
+// LinesTo is Lines with the caller's tally, for a caller that may stop waiting before the end of the lines.
 func (s *Shell) LinesTo(in io.Reader, t *Tally) error {
 	return s.told(func() error { return s.session().lines(in, t) })
 }
 
-// told has the shell tell of storms and deadlocks while it does something.
+// told runs do, and prints storms and deadlocks meanwhile.
 func (s *Shell) told(do func() error) error {
 	if s.troubles == nil {
 		var err error
@@ -168,7 +168,7 @@ func (s *Shell) told(do func() error) error {
 	return do()
 }
 
-// tell prints the storms and deadlocks, and the ends of flows in the background, that nobody has been told of.
+// tell prints storms, deadlocks and ends of background flows that were not printed yet.
 func (s *Shell) tell() {
 	s.tellFlows()
 	for s.troubles != nil {

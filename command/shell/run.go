@@ -20,32 +20,32 @@ import (
 )
 
 var runVerbs = []verb{
-	{"sh", "COMMAND", "run a command outside of the fabric", (*Shell).sh, nil},
-	{"source", "FILE", "do the lines of a file", (*Shell).source, nil},
+	{"sh", "COMMAND", "run a command on this machine, outside of the fabric", (*Shell).sh, nil},
+	{"source", "FILE", "run the lines of a file", (*Shell).source, nil},
 }
 
-// otherVerbs end the help.
+// otherVerbs are last in the help.
 var otherVerbs = []verb{
-	{"help", "[VERB]", "print the verbs, or what one takes", (*Shell).help, completeVerbs},
-	{"exit", "", "end the fabric, or leave it if it is attached to; Ctrl-D does too", leave, nil},
-	{"quit", "", "the same as exit", leave, nil},
+	{"help", "[COMMAND]", "list the commands, or describe one", (*Shell).help, completeVerbs},
+	{"exit", "", "end the fabric, or leave it if the shell is attached (also Ctrl-D)", leave, nil},
+	{"quit", "", "same as exit", leave, nil},
 }
 
 func leave(*Shell, []string) error {
 	return errExit
 }
 
-// onNode runs a command on a node. Hosts' names among its words become their addresses, as Mininet has it.
+// onNode runs a command on a node. Hosts' names among its words become their addresses, as in Mininet.
 func (s *Shell) onNode(node string, words []string, line string) error {
 	if len(words) == 0 {
-		return fmt.Errorf("write: %s COMMAND, such as %s ping -c 3 %s", node, node,
+		return fmt.Errorf("usage: %s COMMAND, such as %s ping -c 3 %s", node, node,
 			s.Fabric.Plan.Nodes[s.Fabric.Plan.Hosts[0]].Name)
 	}
 	words = nodeCommand(words, line, func(name string) string {
 		if h, err := s.Fabric.Host(name); err == nil {
 			return h.Addr.String()
 		}
-		// h0-eth2 is an interface's own name
+		// h0-eth2 is also the name of an interface
 		if host, place, err := s.Fabric.Plan.End(name); err == nil && strings.Contains(name, ".") {
 			return s.Fabric.Plan.Address(s.Fabric.Plan.Nodes[host].Ports[place]).String()
 		}
@@ -55,8 +55,8 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
 }
 
-// nodeCommand is the command that a line about a node means. address is a host's IPv4 address; "" of what is none. A
-// command that asks for IPv6 gets that.
+// nodeCommand returns the command to run for a line about a node. address returns a host's IPv4 address, or "". A
+// command that asks for IPv6 gets IPv6 addresses.
 func nodeCommand(words []string, line string, address func(name string) string) []string {
 	six := slices.Contains(words, "-6") || slices.Contains([]string{"ping6", "traceroute6", "tracepath6"}, words[0])
 	for i, w := range words {
@@ -67,14 +67,13 @@ func nodeCommand(words []string, line string, address func(name string) string) 
 			words[i] = a
 		}
 	}
-	if _, rest, _ := strings.Cut(strings.TrimSpace(line), " "); forSh(rest) { // as it is written; /etc/hosts has the names
+	if _, rest, _ := strings.Cut(strings.TrimSpace(line), " "); forSh(rest) { // unchanged: /etc/hosts has the names
 		return []string{"sh", "-c", rest}
 	}
 	return words
 }
 
-// forSh says whether a command has what only a shell does: pipes, redirections, variables and the like, outside of
-// quotes.
+// forSh reports whether a command uses features of a shell outside of quotes: pipes, redirections, variables.
 func forSh(command string) bool {
 	var quote rune
 	for _, c := range command {
@@ -91,7 +90,7 @@ func forSh(command string) bool {
 	return false
 }
 
-// attached runs a command with our terminal. Ctrl-C is for the command, and its exit code its own affair.
+// attached runs a command with this terminal. Ctrl-C goes to the command, and its exit code is not an error.
 func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Out
 	if s.In == nil {
@@ -110,7 +109,7 @@ func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	return err
 }
 
-// interrupts has Ctrl-C not end this process for a while, but close a channel.
+// interrupts makes Ctrl-C close a channel instead of ending this process, until stop is called.
 func (s *Shell) interrupts() (interrupted <-chan struct{}, stop func()) {
 	if s.Interrupted != nil {
 		return s.Interrupted, func() {}
@@ -119,7 +118,7 @@ func (s *Shell) interrupts() (interrupted <-chan struct{}, stop func()) {
 	return ctx.Done(), stop
 }
 
-// sh has sh do the rest of the line as it is written, quotes and all.
+// sh runs the rest of the line with sh, unchanged.
 func (s *Shell) sh(words []string) error {
 	if len(words) == 0 {
 		return errUsage
@@ -128,14 +127,14 @@ func (s *Shell) sh(words []string) error {
 	return s.attached(cmd, cmd.Run)
 }
 
-// deepest is how many files may be sourced within each other.
+// deepest limits how deeply files may source each other.
 const deepest = 8
 
-// commandsFile is a file of the shell's commands.
+// commandsFile limits the size of a file of commands.
 var commandsFile = files.Kind{Name: "a file of commands", Most: 16 << 20}
 
-// openCommands opens a file of commands. It waits for nobody, unless the name is of a stream that the program was
-// started with.
+// openCommands opens a file of commands. It does not block on a pipe, unless the name refers to a stream that the
+// program was started with.
 func openCommands(name string) (*os.File, error) {
 	if files.IsStream(name) {
 		return os.Open(name)
@@ -148,7 +147,7 @@ func (s *Shell) source(args []string) error {
 		return errUsage
 	}
 	if s.depth == deepest {
-		return fmt.Errorf("%s: files are sourced within each other more than %d deep", args[0], deepest)
+		return fmt.Errorf("%s: source nested more than %d deep", args[0], deepest)
 	}
 	f, err := openCommands(args[0])
 	if err != nil {
@@ -163,10 +162,10 @@ func (s *Shell) source(args []string) error {
 	return nil
 }
 
-// custom does a command of the user's. Its lines are not printed before they are done.
+// custom runs a user's command. Its lines are not printed first.
 func (s *Shell) custom(c *custom, args []string) error {
 	if s.depth == deepest {
-		return fmt.Errorf("%s: files are sourced within each other more than %d deep", c.name, deepest)
+		return fmt.Errorf("%s: source nested more than %d deep", c.name, deepest)
 	}
 	s.depth++
 	defer func() { s.depth-- }()
@@ -203,18 +202,18 @@ func (s *Shell) help(args []string) error {
 			fmt.Fprintf(s.Out, "%s\n  %s\n", args[0], hint)
 			return nil
 		}
-		return fmt.Errorf("no verb %q%s; help prints the verbs", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
+		return fmt.Errorf("unknown command %q%s (list commands with \"help\")", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
 	}
 	for i := range verbs {
 		fmt.Fprintf(s.Out, "  %-40s %s\n", verbs[i].usage(), verbs[i].help)
 	}
 	fmt.Fprintf(s.Out, "  %-40s %s\n", "NODE COMMAND",
-		"run a program on a node, hosts' names for addresses: h1 ping -c 3 h2, h1 bash")
+		"run a program on a node; hosts' names become addresses: h1 ping -c 3 h2, h1 bash")
 	for _, name := range customNames(s.Fabric.Plan.Commands) {
 		if c, err := findCustom(name, s.Fabric.Plan.Commands); err == nil && c != nil {
 			fmt.Fprintf(s.Out, "  %-40s %s\n", name, c.help())
 		}
 	}
-	fmt.Fprintln(s.Out, "Commands of your own are files in ~/.config/pausenet/commands (docs/shell.md). Python has pausenet.up() (docs/python.md).")
+	fmt.Fprintln(s.Out, "Your own commands are files in ~/.config/pausenet/commands (docs/shell.md). For Python, see pausenet.up() (docs/python.md).")
 	return nil
 }

@@ -17,24 +17,25 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// What a terminal is told (ECMA-48, xterm's private modes).
+// Control sequences of terminals (ECMA-48, xterm's private modes).
 const (
-	screenBegin = "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
-	screenEnd   = "\x1b[?25h\x1b[?1049l" // as it was
-	screenHome  = "\x1b[H"               // to the first line
-	lineEnd     = "\x1b[K\r\n"           // the rest of the line empty
-	screenRest  = "\x1b[J"               // the rest of the screen empty
-	bold, plain = "\x1b[1m", "\x1b[0m"   // of the line of names
+	screenBegin = "\x1b[?1049h\x1b[?25l" // alternate screen, no cursor
+	screenEnd   = "\x1b[?25h\x1b[?1049l" // back to the main screen
+	screenHome  = "\x1b[H"               // to the top left corner
+	lineEnd     = "\x1b[K\r\n"           // clear the rest of the line
+	screenRest  = "\x1b[J"               // clear the rest of the screen
+	bold, plain = "\x1b[1m", "\x1b[0m"   // for the head
 	topLines    = 40                     // without a terminal
 	topEvery    = time.Second            // of wall-clock time
-	keysEvery   = 100 * time.Millisecond // a signal is seen within that time
-	ctrlC, esc  = byte(3), byte(0x1b)    // keys that end it, beside q
+	keysEvery   = 100 * time.Millisecond // a signal takes effect within this time
+	ctrlC, esc  = byte(3), byte(0x1b)    // other keys that quit, besides q
 )
 
-// Take makes a snapshot of a fabric.
+// Take takes a snapshot of a fabric.
 type Take func() (*live.Snapshot, error)
 
-// Top shows what happens in a fabric: once a second on a terminal, until q or Ctrl-C; else once, to out, over a second.
+// Top prints the state of a fabric: on a terminal once a second, until q or Ctrl-C; else once, measured over a
+// second.
 func Top(in *os.File, out io.Writer, take Take) error {
 	before, err := take()
 	if err != nil {
@@ -52,7 +53,7 @@ func Top(in *os.File, out io.Writer, take Take) error {
 	return screen(in, os.Stdout, before, take)
 }
 
-// screen has the terminal to itself and gives it back as it was, whatever ends it.
+// screen uses the whole terminal, and always restores it.
 func screen(in, out *os.File, before *live.Snapshot, take Take) (err error) {
 	was, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -83,7 +84,7 @@ func screen(in, out *os.File, before *live.Snapshot, take Take) (err error) {
 	}
 }
 
-// draw fills the screen, without flicker: each line over the one before.
+// draw redraws the screen line by line, without flicker.
 func draw(out *os.File, t *live.Top) error {
 	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil {
@@ -92,7 +93,7 @@ func draw(out *os.File, t *live.Top) error {
 	var text strings.Builder
 	t.Write(&text, height-2)
 	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-	lines = append(lines[:min(len(lines), height-1)], "q ends; rates are of virtual time")
+	lines = append(lines[:min(len(lines), height-1)], "q quits; rates are of virtual time")
 	var b strings.Builder
 	b.WriteString(screenHome)
 	for i, line := range lines {
@@ -112,7 +113,7 @@ func draw(out *os.File, t *live.Top) error {
 	return err
 }
 
-// pressed waits until the screen is to be drawn again and says whether it is to end instead.
+// pressed waits for the next redraw, and reports whether to quit instead.
 func pressed(in *os.File, ended <-chan os.Signal) bool {
 	for until := time.Now().Add(topEvery); time.Now().Before(until); {
 		select {

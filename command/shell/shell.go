@@ -15,32 +15,32 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Shell reads lines and does what they say.
+// Shell reads lines and runs them.
 type Shell struct {
 	Fabric *live.Fabric
 	Out    io.Writer
-	// In is what programs on nodes read; nil: nothing.
+	// In is the standard input of programs on nodes; nil for none.
 	In *os.File
-	// Programs is where programs print; nil: Out. A file is theirs as it is: they find the terminal that it may be, and no
-	// pipe to Out is waited for that one in the background holds.
+	// Programs is the output of programs; nil means Out. If it is a file, programs receive it directly: they can
+	// detect a terminal, and background programs do not block the shell.
 	Programs *os.File
-	// Interrupted ends what a line waits for; nil: Ctrl-C does.
+	// Interrupted ends a line's wait; if nil, Ctrl-C does.
 	Interrupted <-chan struct{}
-	troubles    *live.Troubles // that the prompt tells of; nil: nobody does
-	background  []*flows       // that have not all ended, or that nobody has been told of
-	depth       int            // of source
-	line        string         // that is done
+	troubles    *live.Troubles // for the prompt to print; nil if nothing prints them
+	background  []*flows       // unfinished flows, and finished ones that were not printed yet
+	depth       int            // nesting of source
+	line        string         // the line that is running
 }
 
-// verb is a word that a line may begin with.
+// verb is a command of the shell, the first word of a line.
 type verb struct {
 	name, arguments, help string
 	run                   func(s *Shell, args []string) error
-	// complete offers words that may follow args; nil: none.
+	// complete returns words that may follow args; nil for none.
 	complete func(s *Shell, args []string) []string
 }
 
-// verbs are in the order of help. They are set by init, as help reads them.
+// verbs is in the order of the help. init sets it, because help reads it.
 var verbs []verb
 
 func init() {
@@ -55,7 +55,7 @@ func init() {
 // errExit ends the shell.
 var errExit = errors.New("exit")
 
-// Do does what a line says. done says that the shell is to end.
+// Do runs a line. done means that the shell should end.
 func (s *Shell) Do(line string) (done bool, err error) {
 	words, err := split(line)
 	if err != nil || len(words) == 0 {
@@ -76,7 +76,7 @@ func (s *Shell) Do(line string) (done bool, err error) {
 			return true, nil
 		}
 		if errors.Is(err, errUsage) {
-			err = fmt.Errorf("write: %s", verbs[i].usage())
+			err = fmt.Errorf("usage: %s", verbs[i].usage())
 		}
 		return false, err
 	}
@@ -89,30 +89,30 @@ func (s *Shell) Do(line string) (done bool, err error) {
 	return false, unknown(words[0], s.Fabric.Plan)
 }
 
-// unknown says of a word that it begins no line.
+// unknown returns an error for an unknown first word.
 func unknown(word string, plan *topologies.Plan) error {
 	if hint := elsewhere[word]; hint != "" {
-		return fmt.Errorf("no verb %q: %s", word, hint)
+		return fmt.Errorf("unknown command %q: %s", word, hint)
 	}
 	if _, err := exec.LookPath(word); err == nil && !strings.ContainsRune(word, '/') {
 		host := plan.Nodes[plan.Hosts[0]].Name
-		return fmt.Errorf("no verb or node %q: a program is run on a node, as by %s %s, or outside of the fabric by sh %s",
+		return fmt.Errorf("unknown command or node %q: to run a program, use %s %s on a node, or sh %s outside of the fabric",
 			word, host, word, word)
 	}
 	names := append(plan.Names(), customNames(plan.Commands)...)
 	for i := range verbs {
 		names = append(names, verbs[i].name)
 	}
-	return fmt.Errorf("no verb or node %q%s; help prints the verbs", word, yamlspec.Suggest(word, names))
+	return fmt.Errorf("unknown command or node %q%s (list commands with \"help\")", word, yamlspec.Suggest(word, names))
 }
 
-// usage is a verb with its arguments.
+// usage returns a command with its arguments.
 func (v *verb) usage() string { return strings.TrimSpace(v.name + " " + v.arguments) }
 
-// errUsage says that a verb got other arguments than it takes.
+// errUsage means that a command received unexpected arguments.
 var errUsage = errors.New("wrong arguments")
 
-// split makes words of a line: blanks separate them, quotes hold them together, # begins a comment.
+// split splits a line into words: blanks separate words, quotes group them, # starts a comment.
 func split(line string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune
@@ -139,7 +139,7 @@ func split(line string) (words []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("a quote %c is not closed", quote)
+		return nil, fmt.Errorf("unclosed quote %c", quote)
 	}
 	if inside {
 		words = append(words, word.String())

@@ -107,38 +107,38 @@ func TestVerbs(t *testing.T) {
 		{"intfs", "leaf0: lo,leaf0-eth1", ""},
 		{"dump", "XOFF 320KB, XON 318KB, headroom ", ""},
 		{"ping h0 h1", "0% dropped (2/2 received)", ""},
-		{"ping h0 h0", "", "h0 stands there twice"},
+		{"ping h0 h0", "", "h0 appears twice"},
 		{"flow h0 h5 10KB", "h0 -> h5 10KB: FCT", ""},
 		{"flow h0 h5 10KB &", "", ""},
-		{"flow h0", "", "write: flow FROM TO SIZE"},
+		{"flow h0", "", "usage: flow FROM TO SIZE"},
 		{"flow h0 h5 10KB qps=4", "h0 -> h5 10KB: FCT", ""},
-		{"flow h0 h5 10KB qps=0", "", "qps=0: a flow has 1..128 QPs"},
-		{"flow h0 h5 10KB qps=x", "", "qps=x: a flow has 1..128 QPs"},
-		{"flow h0 h5 10KB priority=4", "", "unknown option priority=4: there are cc=NAME and qps=N"},
+		{"flow h0 h5 10KB qps=0", "", "qps=0: expected 1 to 128 QPs"},
+		{"flow h0 h5 10KB qps=x", "", "qps=x: expected 1 to 128 QPs"},
+		{"flow h0 h5 10KB priority=4", "", "unknown option priority=4: expected cc=NAME or qps=N"},
 		{"set switch.load_balancing.mode=spray", "", "load_balancing.mode stays as it is while a fabric works: bring it up with --set switch.load_balancing.mode="},
 		{"flow h0 h5 ten", "", "ten"},
 		{"flow h0 h0 10KB", "", "name two hosts"},
-		{"flow h0 leaf0 10KB", "", "a switch: name a host"},
+		{"flow h0 leaf0 10KB", "", "leaf0 is a switch"},
 		{"flow h0 h5 10KB cc=hpcc", "", "bring it up with --cc hpcc"},
 		{"incast 3 h0 10KB", "3 flows: slowdown mean", ""},
 		{"incast 3 h0 10KB qps=2", "3 flows: slowdown mean", ""},
-		{"incast 9 h0 10KB", "", "1..7 other hosts"},
+		{"incast 9 h0 10KB", "", "expected 1 to 7"},
 		{"start", "3 flows: slowdown mean", ""},
 		{"start back", "h5 -> h0 20KB: FCT", ""},
-		{"start forth", "", "there are there, back"},
+		{"start forth", "", "expected there, back"},
 		{"top", "virtual time", ""},
-		{"top now", "", "write: top"},
+		{"top now", "", "usage: top"},
 		{"link leaf0 spine0 loss=1%", "", ""},
 		{"link leaf0 spine0 normal", "", ""},
-		{"link leaf0 spine0", "", "write: link A B"},
+		{"link leaf0 spine0", "", "usage: link A B"},
 		{"link leaf0 h5 down", "", "no link between leaf0 and h5"},
 		{"host h3 receive=1Gbps", "", ""},
 		{"host h3 normal", "", ""},
-		{"host h3", "", "write: host HOST"},
+		{"host h3", "", "usage: host HOST"},
 		{"set leaf0.pfc.watchdog={detect: 1ms, restore: 2ms}", "", ""},
 		{"set leaf0.pfc.watchdog={detect: 1ms, restor: 2ms}", "", "restor"},
 		{"set leaf0.pfc.watchdog=off", "", ""},
-		{"set leaf0", "", "node.setting=value"},
+		{"set leaf0", "", "NODE.SETTING=VALUE"},
 		{"h1 echo h2", "10.0.0.3", ""},
 		{"h1 echo h2 | tr 2 x", "hx", ""}, // as it is written: /etc/hosts has the names
 		{"h1", "", "h1 COMMAND"},
@@ -148,7 +148,7 @@ func TestVerbs(t *testing.T) {
 		{"help link", "reroute=never", ""},
 		{"help lnk", "", `did you mean "link"?`},
 		{"lnk", "", `did you mean "link"?`},
-		{"'", "", "is not closed"},
+		{"'", "", "unclosed quote"},
 		{"source /nowhere", "", "no such file"},
 		{"source /dev/zero", "", "is a device, not a file"},
 	} {
@@ -192,7 +192,7 @@ func TestBackground(t *testing.T) {
 			t.Errorf("no %q before the line after wait in\n%s", want, out)
 		}
 	}
-	if want := "\nincast 2 h0 20GB &: 2 of 2 flows had not ended (wait waits for them)\n"; !strings.Contains(after, want) {
+	if want := "\nincast 2 h0 20GB &: 2 of 2 flows still running (wait waits for them)\n"; !strings.Contains(after, want) {
 		t.Errorf("no %q in\n%s", want, out)
 	}
 	// The prompt tells of them, too, without wait.
@@ -226,10 +226,10 @@ func TestIperf(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
 	for line, fails := range map[string]string{
-		"iperf h0 h5 0":  "give 1 or more",
-		"iperf h0 h5 -1": "give 1 or more",
+		"iperf h0 h5 0":  "expected at least 1",
+		"iperf h0 h5 -1": "expected at least 1",
 		"iperf h0 h0":    "name two hosts",
-		"iperf h0":       "write: iperf",
+		"iperf h0":       "usage: iperf",
 	} {
 		if _, err := s.Do(line); err == nil || !strings.Contains(err.Error(), fails) {
 			t.Errorf("%s: %v; want %q", line, err, fails)
@@ -265,21 +265,21 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
-	interrupt("flow h0 h5 100GB", "1 of 1 flows go on")
+	interrupt("flow h0 h5 100GB", "1 of 1 flows still running")
 	if len(s.background) != 1 || s.background[0].left != 1 {
 		t.Errorf("wait would wait for %v", s.background)
 	}
-	interrupt("wait", "flow h0 h5 100GB: 1 of 1 flows go on")
+	interrupt("wait", "flow h0 h5 100GB: 1 of 1 flows still running")
 	s.Interrupted = nil
 	for _, line := range []string{"stop", "wait", "stop", "switch leaf1 stop"} {
 		if _, err := s.Do(line); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := out.String(); !regexp.MustCompile(`(?m)^flow h0 h5 100GB has ended:\nh0 -> h5 .*B of 100GB, stopped: FCT .*\nno flow is open\n`).MatchString(got) {
+	if got := out.String(); !regexp.MustCompile(`(?m)^flow h0 h5 100GB has ended:\nh0 -> h5 .*B of 100GB, stopped: FCT .*\nno flow is running\n`).MatchString(got) {
 		t.Errorf("of the stopped flow:\n%s", got)
 	}
-	if _, err := s.Do("stop h0"); err == nil || !strings.Contains(err.Error(), "give a flow's number") {
+	if _, err := s.Do("stop h0"); err == nil || !strings.Contains(err.Error(), "expected a flow's number") {
 		t.Error(err)
 	}
 	interrupt("pingall", live.ErrInterrupted.Error())
@@ -318,8 +318,8 @@ func TestComplete(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("a", 1<<16) + "\nsecond\n"
 	for text, want := range map[string]string{
-		"good\n" + long:           "1 of 2 lines failed: line 2: longer than 65535 bytes; it and what follows it are not done",
-		"bad\n" + long:            "2 of 2 lines failed, the first is line 1: bad",
+		"good\n" + long:           "1 of 2 lines failed: line 2: longer than 65535 bytes; this line and those after it were not run",
+		"bad\n" + long:            "2 of 2 lines failed, first line 1: bad",
 		strings.Repeat("a", 5000): "",
 	} {
 		var out bytes.Buffer

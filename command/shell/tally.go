@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Tally counts lines that were done, and that failed. It may be asked while they are.
+// Tally counts lines that ran, and lines that failed. It is safe for concurrent use.
 type Tally struct {
 	mu          sync.Mutex
 	did, failed int
@@ -28,7 +28,7 @@ func (t *Tally) fails(number int, err error) {
 	}
 }
 
-// Err says how many lines have failed; nil if none has.
+// Err returns an error with the number of failed lines, or nil.
 func (t *Tally) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,5 +38,5 @@ func (t *Tally) Err() error {
 	case 1:
 		return fmt.Errorf("1 of %d lines failed: %w", t.did, t.first)
 	}
-	return fmt.Errorf("%d of %d lines failed, the first is %w", t.failed, t.did, t.first)
+	return fmt.Errorf("%d of %d lines failed, first %w", t.failed, t.did, t.first)
 }

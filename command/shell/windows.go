@@ -14,30 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostWindows is how many windows xterm opens where no nodes are named.
+// mostWindows limits the windows that xterm opens without arguments.
 const mostWindows = 16
 
 var windowVerbs = []verb{
-	{"xterm", "[NODE...]", "open a window with a shell on each node, or each host: of tmux in a tmux session, else of xterm", (*Shell).xterm, completeNodesOnce},
+	{"xterm", "[NODE...]", "open a window with a shell on each given node, or on every host: in tmux as windows of the session, else xterm", (*Shell).xterm, completeNodesOnce},
 }
 
 func (s *Shell) xterm(args []string) error {
 	return openWindows(s.Fabric.Name, args, s.Fabric.Plan.Names(), s.names(s.Fabric.Plan.Hosts))
 }
 
-// openWindows opens a window for each of some nodes, or each host.
+// openWindows opens a window for each of the given nodes, or for each host.
 func openWindows(fabric string, args, nodes, hosts []string) error {
 	for _, name := range args {
 		if !contains(nodes, name) {
-			return fmt.Errorf("no node %q: nodes prints the names", name)
+			return fmt.Errorf("no node %q (list them with \"nodes\")", name)
 		}
 	}
 	if fabric == "" {
-		return errors.New("this fabric has no name by which a window could find it: bring it up with --name")
+		return errors.New("the fabric has no name for the window to find it by (bring it up with --name)")
 	}
 	if len(args) == 0 {
 		if args = hosts; len(args) > mostWindows {
-			return fmt.Errorf("there are %d hosts: name those that are to have a window, as in xterm %s %s", len(args), hosts[0],
+			return fmt.Errorf("there are %d hosts: name those to open a window for, as in xterm %s %s", len(args), hosts[0],
 				hosts[1])
 		}
 	}
@@ -51,7 +51,7 @@ func openWindows(fabric string, args, nodes, hosts []string) error {
 	}
 	for _, node := range args {
 		if err := window(node, []string{self, "exec", "--fabric", fabric, node, "--", userShell()}); err != nil {
-			return fmt.Errorf("open a window for %s: %w", node, err)
+			return fmt.Errorf("cannot open a window for %s: %w", node, err)
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// userShell is what a window has a node run.
+// userShell returns the shell to run in a window.
 func userShell() string {
 	if path, err := exec.LookPath("bash"); err == nil {
 		return path
@@ -74,16 +74,16 @@ func userShell() string {
 	return "sh"
 }
 
-// findWindow is how a window is opened here. Its title is a node's name.
+// findWindow returns a function that opens a window here, titled with a node's name.
 func findWindow() (open func(title string, command []string) error, err error) {
 	if session := inherited("TMUX"); session != "" {
 		if _, err := exec.LookPath("tmux"); err == nil {
 			return func(title string, command []string) error { return tmuxWindow(session, title, command) }, nil
 		}
 	}
-	const remedy = "start pausenet in tmux, where xterm opens its windows (apt-get install tmux), or use `pausenet exec NODE bash` from other terminals"
+	const remedy = "start pausenet in tmux, so that xterm opens tmux windows (apt-get install tmux), or use `pausenet exec NODE bash` in other terminals"
 	if os.Getenv("DISPLAY") == "" {
-		return nil, fmt.Errorf("no display (DISPLAY is not set) and no tmux session to open a window in: %s", remedy)
+		return nil, fmt.Errorf("no display (DISPLAY is not set) and no tmux session for a window: %s", remedy)
 	}
 	for _, name := range []string{"xterm", "x-terminal-emulator"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -93,8 +93,8 @@ func findWindow() (open func(title string, command []string) error, err error) {
 	return nil, errors.New("xterm is not installed: apt-get install xterm (Debian, Ubuntu), dnf install xterm (Fedora); or " + remedy)
 }
 
-// inherited is a variable of this process's environment, or where it is not set, of one that it descends from: sudo
-// passes few on.
+// inherited returns a variable of this process's environment, or else of an ancestor's, because sudo passes only a
+// few on.
 func inherited(name string) string {
 	if value, set := os.LookupEnv(name); set {
 		return value
@@ -113,10 +113,10 @@ func inherited(name string) string {
 	return ""
 }
 
-// parentOf is a process's parent, 0 if that is not known.
+// parentOf returns a process's parent, or 0 if unknown.
 func parentOf(pid int) int {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name, in brackets, may hold blanks
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name, in parentheses, may contain blanks
 	if len(fields) < 2 {
 		return 0
 	}
@@ -124,7 +124,7 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// tmuxWindow opens a window of the session that TMUX names, whose server runs programs as the session's user.
+// tmuxWindow opens a window in the session of TMUX, whose server runs programs as the session's user.
 func tmuxWindow(session, title string, command []string) error {
 	socket, _, _ := strings.Cut(session, ",")
 	var owner unix.Stat_t
@@ -138,10 +138,10 @@ func tmuxWindow(session, title string, command []string) error {
 	return nil
 }
 
-// displayWindow opens a window of its own, which ends with what runs in it: at the latest with the fabric.
+// displayWindow opens an xterm window, which ends with its program: with the fabric at the latest.
 func displayWindow(terminal, title string, command []string) error {
 	cmd := exec.Command(terminal, append([]string{"-T", title, "-e"}, command...)...)
-	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // Ctrl-C is not for it
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // Ctrl-C does not reach it
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func TestBrokenController(t *testing.T) {
 		{
 			"absurd",
 			broken{from: 10 * us, rate: 1e300, back: never},
-			"a rate of 1e+300 bps, which is above 10Tbps: no line is faster",
+			"a rate of 1e+300 bps, above 10Tbps, the fastest line",
 		},
 		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 bps"},
 		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN bps"},
@@ -95,7 +95,7 @@ func TestBrokenController(t *testing.T) {
 		{
 			"a timer without end",
 			broken{from: 10 * us, rate: whole, back: never, stands: true},
-			"its timer was to be called at once again, 1000 times in a row: OnTimer is to leave a later Deadline",
+			"its timer was due at once again, 1000 times in a row: OnTimer must set a later Deadline",
 		},
 		{"zero for a while", broken{from: 10 * us, back: 100 * us, timer: true}, ""},
 		{"zero for a while from the start", broken{back: 100 * us, timer: true}, ""},

@@ -67,7 +67,7 @@ func TestLoopingController(t *testing.T) {
 		t.Fatalf("it had to be killed after %v", endless)
 	}
 	if c.ProcessState.ExitCode() != 7 || !strings.Contains(said,
-		"interrupted: the results so far are kept and marked partial") {
+		"interrupted: the results so far are kept, marked partial") {
 		t.Errorf("%v: %q", c.ProcessState, said)
 	}
 	manifest, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
