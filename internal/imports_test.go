@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 		"topologies", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/paths", "orchestrator/kernel",
 	},
-	"orchestrator/outside": {"topologies", "orchestrator/kernel"},
+	"orchestrator/nat": {"topologies", "orchestrator/kernel"},
 	"orchestrator/live": {
 		"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
@@ -154,7 +154,7 @@ var mayImport = map[string][]string{
 	"experiments/live": {
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
 		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
-		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/outside", "orchestrator/verbs",
+		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/nat", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner",

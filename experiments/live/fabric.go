@@ -22,7 +22,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/live"
-	"github.com/pausenet/pausenet/orchestrator/outside"
+	"github.com/pausenet/pausenet/orchestrator/nat"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -70,7 +70,7 @@ type Fabric struct {
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
 	verbs    *verbs.Server
-	outside  *outside.Outside // connection to the machine's network
+	nat      *nat.Gateway // connection to the machine's network
 	watch    *watcher
 	begun    bool                      // the scenario has started; used on the engine's goroutine
 	listing  *scenario.Listing         // for flows of requests; used on the engine's goroutine
@@ -155,7 +155,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		}
 		return f, errors.Join(err, f.nodes.Close())
 	}
-	if f.outside, err = outside.Open(outside.Config{Plan: plan, Namespace: opened.Fabric().Namespace}); err != nil {
+	if f.nat, err = nat.Open(nat.Config{Plan: plan, Namespace: opened.Fabric().Namespace}); err != nil {
 		if problems := yamlspec.Problems(nil); !errors.As(err, &problems) { // it is no port of the user's choice
 			err = &runner.EnvironmentError{Err: err}
 		}
@@ -163,7 +163,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.outside.Close())
+			err = errors.Join(err, f.nat.Close())
 		}
 	}()
 	if err := f.serveVerbs(); err != nil {
@@ -277,7 +277,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		}
 	}
 	f.programs.End()
-	err = errors.Join(err, f.outside.Close())
+	err = errors.Join(err, f.nat.Close())
 	f.verbs.Close()
 	err = errors.Join(err, f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {

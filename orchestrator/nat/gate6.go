@@ -1,6 +1,6 @@
 //go:build linux
 
-package outside
+package nat
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build linux
 
-package outside
+package nat
 
 import (
 	"errors"
@@ -32,8 +32,8 @@ type Config struct {
 	Namespace func(topologies.NodeID) int
 }
 
-// Outside is what joins hosts to the machine's network.
-type Outside struct {
+// Gateway connects hosts to the machine's network.
+type Gateway struct {
 	mutex    sync.Mutex
 	open     map[io.Closer]bool
 	closed   bool
@@ -44,8 +44,8 @@ type Outside struct {
 }
 
 // Open joins the hosts of which the plan says so. A port that cannot be had is an error with its place in the file.
-func Open(c Config) (*Outside, error) {
-	o := &Outside{
+func Open(c Config) (*Gateway, error) {
+	o := &Gateway{
 		open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections),
 		sessions: make(chan struct{}, mostSessions),
 	}
@@ -73,7 +73,7 @@ func Open(c Config) (*Outside, error) {
 }
 
 // Close ends all of it.
-func (o *Outside) Close() error {
+func (o *Gateway) Close() error {
 	if o == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (o *Outside) Close() error {
 }
 
 // keep makes Close close c, or closes it at once after Close.
-func (o *Outside) keep(c io.Closer) {
+func (o *Gateway) keep(c io.Closer) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.closed {
@@ -99,7 +99,7 @@ func (o *Outside) keep(c io.Closer) {
 }
 
 // drop closes something.
-func (o *Outside) drop(c io.Closer) {
+func (o *Gateway) drop(c io.Closer) {
 	o.mutex.Lock()
 	delete(o.open, c)
 	o.mutex.Unlock()
@@ -107,7 +107,7 @@ func (o *Outside) drop(c io.Closer) {
 }
 
 // pass takes connections and passes on what they carry. dial gives the other end's.
-func (o *Outside) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn, error)) {
+func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn, error)) {
 	o.keep(l)
 	o.work.Go(func() {
 		for {
@@ -175,7 +175,7 @@ func both(a, b net.Conn) {
 
 // answers passes the datagrams of an exchange on that come back, until it is idle. begin is when the last was sent the
 // other way.
-func (o *Outside) answers(from net.Conn, to func(datagram []byte) error) {
+func (o *Gateway) answers(from net.Conn, to func(datagram []byte) error) {
 	buffer := make([]byte, largestDatagram)
 	for {
 		_ = from.SetReadDeadline(time.Now().Add(idleTimeout))

@@ -1,6 +1,6 @@
 //go:build linux
 
-package outside
+package nat
 
 import (
 	"encoding/binary"
@@ -53,7 +53,7 @@ func (g *gate) close() error {
 }
 
 // openGate connects hosts to the machine's network.
-func (o *Outside) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
+func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
 	families := []int{unix.AF_INET}
 	if machineHasIPv6() {
 		families = append(families, unix.AF_INET6)
@@ -388,7 +388,7 @@ func nameServer() netip.AddrPort {
 }
 
 // relay passes datagrams from hosts on, and what comes back.
-func (o *Outside) relay(l *net.UDPConn, namespace int) {
+func (o *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
 	o.keep(l)
 	o.work.Go(func() {

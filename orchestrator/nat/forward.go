@@ -1,6 +1,6 @@
 //go:build linux
 
-package outside
+package nat
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 
 // forward connects a port of the machine to a port of a host: from an IPv6 address by IPv6, and IPv4 connections
 // that no socket there accepts.
-func (o *Outside) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
+func (o *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
 	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)
 	if f.Protocol == "udp" {
@@ -95,7 +95,7 @@ func connect(file *os.File, to netip.AddrPort) error {
 }
 
 // exchange passes datagrams on: those of each sender by a connection of their own, and what comes back to the sender.
-func (o *Outside) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
+func (o *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
 	o.keep(l)
 	o.work.Go(func() {
 		senders := map[netip.AddrPort]net.Conn{}
