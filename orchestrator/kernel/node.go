@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/image"
-	"github.com/pausenet/pausenet/internal/nodefs"
+	"github.com/pausenet/pausenet/internal/nodefiles"
 	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -68,7 +68,7 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 		var err error
 		if o, err = n.make(id); err != nil {
 			node := &n.fabric.plan.Nodes[id]
-			var wrong *nodefs.Error
+			var wrong *nodefiles.Error
 			switch {
 			case !errors.As(err, &wrong):
 				return Place{}, fmt.Errorf("create the namespaces of %s: %w", node.Name, err)
@@ -206,7 +206,7 @@ func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
 		case errors.As(err, &cache):
 			return "", err
 		case err != nil:
-			return "", &nodefs.Error{Mount: -1, Err: err}
+			return "", &nodefiles.Error{Mount: -1, Err: err}
 		}
 		n.images[text] = i
 	}
@@ -311,15 +311,15 @@ const severalAddresses = "multi on\n"
 
 // layoutOf returns a node's files, on an image's root folder unless that is empty. Paths of the machine's are
 // relative to the process's folder.
-func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefs.Layout, error) {
-	l := &nodefs.Layout{Files: []nodefs.File{
+func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefiles.Layout, error) {
+	l := &nodefiles.Layout{Files: []nodefiles.File{
 		{Path: "/etc/hosts", Text: hosts(plan, node)},
 		{Path: "/etc/resolv.conf", Text: resolver},
 		{Path: "/etc/gai.conf", Text: preference},
 		{Path: "/etc/host.conf", Text: severalAddresses},
 	}}
-	if text, ok := nodefs.Lookups(image); ok {
-		l.Files = append(l.Files, nodefs.File{Path: "/etc/nsswitch.conf", Text: text})
+	if text, ok := nodefiles.Lookups(image); ok {
+		l.Files = append(l.Files, nodefiles.File{Path: "/etc/nsswitch.conf", Text: text})
 	}
 	for place := range node.Ports {
 		if node.Kind == topologies.Host { // UCX looks for it, and does not open it
@@ -335,18 +335,18 @@ func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*node
 	}
 	if image != "" {
 		l.Image = image
-		l.Files = append(l.Files, nodefs.File{Path: "/etc/hostname", Text: node.Name + "\n"})
+		l.Files = append(l.Files, nodefiles.File{Path: "/etc/hostname", Text: node.Name + "\n"})
 	}
-	kinds := map[topologies.MountKind]nodefs.Kind{
-		topologies.Bind: nodefs.Bind, topologies.Private: nodefs.Private,
-		topologies.Overlay: nodefs.Overlay,
+	kinds := map[topologies.MountKind]nodefiles.Kind{
+		topologies.Bind: nodefiles.Bind, topologies.Private: nodefiles.Private,
+		topologies.Overlay: nodefiles.Overlay,
 	}
 	for i := range p.Mounts {
-		m := nodefs.Mount{
+		m := nodefiles.Mount{
 			Kind: kinds[p.Mounts[i].Kind], Source: p.Mounts[i].Source, Target: p.Mounts[i].Target,
 			ReadOnly: p.Mounts[i].ReadOnly,
 		}
-		if m.Kind == nodefs.Bind {
+		if m.Kind == nodefiles.Bind {
 			path, err := filepath.Abs(m.Source)
 			if err != nil {
 				return nil, err

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package nodefs lays out the files that programs on a node find, in a mount namespace of the node's own: all of it
-// goes with the namespace, however that ends. Changes are kept in memory.
-package nodefs
+// Package nodefiles arranges the files of programs on a node: it mounts them in the node's own mount namespace, so that
+// they disappear with it. Changes are kept in memory.
+package nodefiles
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build linux
 
-package nodefs
+package nodefiles
 
 import (
 	"os"
