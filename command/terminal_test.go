@@ -187,7 +187,7 @@ func TestFoldsAtTheTerminalsWidth(t *testing.T) {
 	folds("an error")
 	typed(pausenet+" validate incast --set switch.pfc.headroom=1KB; echo code $?", "code 0")
 	folds("a warning")
-	typed(pausenet+" up --name tmux-lab --slowdown 500; echo code $?", "help prints")
+	typed(pausenet+" up --name tmux-lab --slowdown 500; echo code $?", "help lists")
 	lab.prompt()
 	lab.tmux("send-keys", "-t", "lab", "-l", "help")
 	lab.tmux("send-keys", "-t", "lab", "Enter")

@@ -43,7 +43,7 @@ func TestCheckFinds(t *testing.T) {
 	const start = "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n"
 	for source, want := range map[string]string{
 		start + "def on_ack(flow, ack):\n    flow.rate += 40 * Mbps\n": "after an ACK (RTT ",
-		start + "def on_cnp(flow, cnp):\n    flow.rate /= 2\n":         "a CNP with ue and without ce, of a port that may not be congested",
+		start + "def on_cnp(flow, cnp):\n    flow.rate /= 2\n":         "a CNP with ue and without ce, from a port that may not be congested",
 		"params = {\"min_rate\": rate(\"line/10\")}\n" + start +
 			"def on_cnp(flow, cnp):\n    if cnp.ce:\n        flow.rate /= 2\n": "below min_rate, 4e+09",
 		start + "def on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 100:\n        flow.n = 1 / 0\n":                          "x.star:7:20: in on_ack: floating-point division by zero",

@@ -175,7 +175,7 @@ func TestHost(t *testing.T) {
 	}
 	for words, says := range map[string]string{
 		"": "unknown host state", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
-		"receive=1Gbps speed=2": "buffer=, xoff= and xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
+		"receive=1Gbps speed=2": "buffer=, xoff= or xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
 		"pfc-storm on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
 	} {
 		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
@@ -183,7 +183,7 @@ func TestHost(t *testing.T) {
 		}
 	}
 	if err := f.ChangeHost("leaf0", []string{"normal"}); err == nil ||
-		!strings.Contains(err.Error(), "a switch: name a host") {
+		!strings.Contains(err.Error(), "is a switch") {
 		t.Errorf("leaf0: %v", err)
 	}
 }

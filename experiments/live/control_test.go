@@ -119,7 +119,7 @@ func TestConnectionLimit(t *testing.T) {
 	defer fourth.Close()
 	_, err = fourth.Ask(Request{Verb: "inspect"})
 	var refused Refusal
-	if !errors.As(err, &refused) || !strings.Contains(string(refused), "as many as may at once") {
+	if !errors.As(err, &refused) || !strings.Contains(string(refused), "the most allowed") {
 		t.Errorf("the connection too many: %v", err)
 	}
 	streaming.Close()

@@ -222,7 +222,7 @@ func TestFilesRefused(t *testing.T) {
 		"private: [FOLDER/file]":       "h0: " + folder + "/file is not a folder",
 		"overlay: [/nowhere]":          "h0: /nowhere is not a folder of this machine",
 		"image: file": "h0: " + folder +
-			"/file is no image: an image is a root folder, an archive as docker save",
+			"/file is not an image: expected a root folder, an archive written by docker save",
 		"image: nowhere": "h0: stat " + folder +
 			"/nowhere: no such file or directory: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:" + folder + "/nowhere",
 	} {

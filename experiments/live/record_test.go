@@ -256,10 +256,10 @@ func TestDoesNotHalt(t *testing.T) {
 	<-begun
 	v, err := f.Close()
 	if err != nil || v.Status != measure.Fail || len(v.Reasons) != 1 ||
-		!strings.Contains(v.Reasons[0], "did not come to a halt") {
+		!strings.Contains(v.Reasons[0], "did not stop") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "did not come to a halt") || r.Verdict == nil {
+	if r := Ended(name); r == nil || !strings.Contains(r.Reason, "did not stop") || r.Verdict == nil {
 		t.Errorf("%+v", r)
 	}
 	close(goOn)

@@ -70,7 +70,7 @@ func TestBrokenController(t *testing.T) {
 	const (
 		us     = vtime.Microsecond
 		never  = vtime.Never
-		stayed = ", and no other since: nothing more can be sent"
+		stayed = " with no timer to raise it: the flow can never send again"
 	)
 	for _, c := range []struct {
 		name   string

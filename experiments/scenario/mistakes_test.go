@@ -80,7 +80,7 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{
 			flow + "cc: {lstm-pid: {weights: " + filepath.Join(dir, "list.json") + "}}\n",
 			"2:26 lstm-pid.weights cannot be used: weights file " + filepath.Join(dir, "list.json") +
-				": line 1, column 2: the whole is a JSON array",
+				": line 1, column 2: unexpected JSON array for the whole file",
 		},
 		{
 			flow + "controllers: [{name: own, cc: lstm-pid, set: {weights: " + filepath.Join(dir, "empty.json") + "}}]\n",

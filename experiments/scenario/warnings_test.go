@@ -340,7 +340,7 @@ func TestWarningsOfConstants(t *testing.T) {
 		{[]string{"cc.rccc.oversubscribed=false"}, idle +
 			"cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
 		{[]string{"controllers=[dcqcn]"}, ""},
-		{[]string{"controllers=[dcqcn]", "flows.incast.cc=rccc"}, idle + "marks lower a receiver's rate where"},
+		{[]string{"controllers=[dcqcn]", "flows.incast.cc=rccc"}, idle + "marks lower a receiver's rate only if"},
 	} {
 		sets := append([]string{"controllers=[rccc]", "cc.rccc.mark_gain=0.7", "cc.rccc.decrease=0.3", "cc.rccc.share=0.9"},
 			c.sets...)

@@ -98,10 +98,10 @@ func TestWeightsFile(t *testing.T) {
 		t.Errorf("%v, %v", again.Map(), err)
 	}
 	for given, want := range map[string]string{
-		strings.Replace(text, "w.json", "other.json", 1): "holds other bytes than it did",
+		strings.Replace(text, "w.json", "other.json", 1): "has changed: its SHA-256 now begins",
 		"none.json":        `lstm-pid.weights = "none.json": no such file`,
 		"cut.json":         "weights file cut.json: line ",
-		"":                 "is no path",
+		"":                 "is not a path",
 		"w.json#sha256=00": "no such file", // no digest: a part of the name
 	} {
 		if _, err := resolve(given); err == nil || !strings.Contains(err.Error(), want) {
@@ -109,7 +109,7 @@ func TestWeightsFile(t *testing.T) {
 		}
 	}
 	if _, err := Resolve("lstm-pid", map[string]string{"weights": "w.json"}, env100); err == nil ||
-		!strings.Contains(err.Error(), "cannot be read here") {
+		!strings.Contains(err.Error(), "cannot read files here") {
 		t.Errorf("without a reader: %v", err)
 	}
 	if set, err := resolve("built-in"); err != nil || set.Map()["weights"] != "built-in" {

@@ -122,7 +122,7 @@ func TestPIDRefusals(t *testing.T) {
 		want  string
 	}{
 		{"pid", map[string]string{"target": "4.16us"}, "pid.target 4.16us does not exceed the path's unloaded RTT of 4.16us"},
-		{"lstm-pid", map[string]string{"target": "4us"}, "take 1.2rtt or more"},
+		{"lstm-pid", map[string]string{"target": "4us"}, "use 1.2rtt or more"},
 		{"pid", map[string]string{"initial_rate": "500Mbps"}, "initial_rate 500Mbps is below min_rate, 1Gbps"},
 		{"pid", map[string]string{"kp": "1e9"}, "above 1000"},
 		{"pid", map[string]string{"weights": "w.json"}, `no such parameter`},

@@ -95,11 +95,11 @@ func TestResolveErrors(t *testing.T) {
 		{"dcqcn", "rai", "line*2", []string{"dcqcn.rai", "line/1000"}},
 		{"dcqcn", "rai", "line/0", []string{"dcqcn.rai", "out of range"}},
 		{"dcqcn", "rai", "min(line, 3x)", []string{"dcqcn.rai", "not a rate"}},
-		{"dcqcn", "rai", "min(line", []string{"dcqcn.rai", "not closed"}},
-		{"dcqcn", "alpha_timer", "2rtt", []string{"rtt is not known"}},
+		{"dcqcn", "rai", "min(line", []string{"dcqcn.rai", "is missing its )"}},
+		{"dcqcn", "alpha_timer", "2rtt", []string{"rtt is unknown for this flow"}},
 		{"dcqcn", "min_rate", "41Gbps", []string{"above line, which is 40Gbps here"}},
 		{"dcqcn", "fast_recovery", "5.5", []string{"dcqcn.fast_recovery", "not an integer"}},
-		{"dcqcn", "clamp_target", "maybe", []string{"neither true nor false"}},
+		{"dcqcn", "clamp_target", "maybe", []string{"is not a boolean"}},
 		{"dcqcn", "order", "alpha", []string{"not one of alpha-first, paper", `did you mean "alpha-first"`}},
 		{"dcqcn", "profile", "c", []string{`dcqcn.profile = "c"`, "a, b"}},
 		{"dcqcn", "decrease_timer", "4us", []string{"dcqcn.decrease_timer has no effect with profile=a"}},
@@ -128,7 +128,7 @@ func TestResolveErrors(t *testing.T) {
 		t.Errorf("not every mistake is reported: %v", err)
 	}
 	if _, err := Resolve("dcqcn", map[string]string{"alpha-timer": "1us", "Alpha_Timer": "2us"}, env40); err == nil ||
-		!strings.Contains(err.Error(), "twice") {
+		!strings.Contains(err.Error(), "duplicate") {
 		t.Errorf("a parameter given twice: %v", err)
 	}
 	if _, err := Resolve("dcqcn", nil, Env{}); err == nil {
