@@ -2,22 +2,22 @@ package ebpf
 
 import "strings"
 
-// Features are what a fabric does beside forwarding and flow control. There is one value a fabric, worked out once from
-// its settings (scenario.Features): its plane is opened for it, which sizes the tables, and its engine is made with it,
-// which sets the switches' registers. State.Features is what a plane was opened for, and engine.New compares both. The
-// zero value has none.
+// Features lists the optional features of a fabric, besides forwarding and flow control. There is one value per
+// fabric, computed from its settings (scenario.Features): its plane is opened for it, which sizes the tables, and
+// its engine is created with it, which sets the switches' registers. State.Features is a plane's value; engine.New
+// compares both. The zero value has no features.
 type Features struct {
-	// BurstDetection has switches detect bursts (DCON), by tables of flows and fan-outs.
+	// BurstDetection makes switches detect bursts (DCON), with tables of flows and fan-outs.
 	BurstDetection bool
-	// Telemetry has switches stamp telemetry onto data packets that have room for it (HPCC). The pipelines look further
-	// into frames then.
+	// Telemetry makes switches write telemetry into data packets with room for it (HPCC). The pipelines then read
+	// more of each frame.
 	Telemetry bool
-	// Flowlets has switches remember what port a flowlet, or the last packet to a leaf, has taken: load balancing by
+	// Flowlets makes switches remember the port of a flowlet, or of the last packet to a leaf: load balancing by
 	// flowlet or in turn.
 	Flowlets bool
-	// Reroute says that routes may change, so that there is room for those of any links.
+	// Reroute means that routes may change, so tables have room for routes over any links.
 	Reroute bool
-	// Live says that programs on hosts send frames of their own.
+	// Live means that programs on hosts send their own frames.
 	Live bool
 }
 

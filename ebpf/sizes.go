@@ -10,13 +10,13 @@ const (
 	TelemetryBytes6 = TelemetryBytes + 20
 )
 
-// Sizes are the numbers of entries a fabric needs, and what they are for.
+// Sizes holds the numbers of table entries that a fabric needs, and their causes.
 type Sizes struct {
 	Features Features
 	Ports    int
 	Switches int
 	Hosts    int
-	Leaves   int // switches that have hosts
+	Leaves   int // switches with hosts
 	NextHops int
 	Fanouts  int // ports times ports, summed over the switches
 }

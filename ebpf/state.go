@@ -17,7 +17,7 @@ type (
 	Out         = pipelinesOut
 )
 
-// Verdicts: what became of the frame of a pass.
+// Verdicts: the result of a pass for its frame.
 const (
 	VerdictNone     = uint32(pipelinesVerdictVERDICT_NONE)
 	VerdictForward  = uint32(pipelinesVerdictVERDICT_FORWARD)
@@ -25,12 +25,12 @@ const (
 	VerdictStack    = uint32(pipelinesVerdictVERDICT_STACK)
 	VerdictConsumed = uint32(pipelinesVerdictVERDICT_CONSUMED)
 	VerdictDrop     = uint32(pipelinesVerdictVERDICT_DROP)
-	// Of what programs on hosts send, into a switch.
+	// Verdicts for frames of programs on hosts, in a switch.
 	VerdictProcessor = uint32(pipelinesVerdictVERDICT_PROCESSOR)
 	VerdictFlood     = uint32(pipelinesVerdictVERDICT_FLOOD)
 )
 
-// Reasons of VerdictDrop; they index Port.Dropped.
+// Reasons of VerdictDrop, the indexes of Port.Dropped.
 const (
 	ReasonNone      = uint32(pipelinesReasonREASON_NONE)
 	ReasonNoRoute   = uint32(pipelinesReasonREASON_NO_ROUTE)
@@ -40,7 +40,7 @@ const (
 	Reasons         = uint32(pipelinesReasonREASONS)
 )
 
-// ReasonNames name the reasons in reports.
+// ReasonNames lists the reasons' names in reports.
 var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
 
 // Triggers: what a pass is for other than a frame off the wire. All but TriggerLost carry no frame; they ask a pipeline
@@ -120,7 +120,7 @@ const (
 	TCDCongested    = uint8(pipelinesTcdStateTCD_CONGESTED)
 )
 
-// FrameMark is the mark (SO_MARK, skb->mark) of what comes out of the pipelines on the kernel plane.
+// FrameMark is the mark (SO_MARK, skb->mark) of the pipelines' output on the kernel plane.
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
 // NoPort is Pass.OutPort where no frame left any port.
@@ -139,14 +139,13 @@ const (
 	MostCompared = 256
 )
 
-// FrameMin is the least frame that a pipeline reads, and the size of the blank frame that a generated packet is built
-// over.
+// FrameMin is the shortest frame that a pipeline reads, and the size of the blank frame for a generated packet.
 const FrameMin = 60
 
 // State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
 // nothing but the engine may touch it, and only between passes.
 type State struct {
-	Features Features // that the tables are made for
+	Features Features // features that the tables are sized for
 	Pass     *Pass
 	Ports    []Port
 	Switches []SwitchState
@@ -170,8 +169,8 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release takes a frame of n bytes off the accounts of the ingress port in, as it leaves its queue. entry is Pass.Flow
-// of the pass that brought it, 0 if its flow is not counted.
+// Release removes a frame of n bytes from the accounts of ingress port in, when it leaves its queue. entry is
+// Pass.Flow of the pass that brought it, 0 if its flow is not counted.
 func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
@@ -189,8 +188,8 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	}
 }
 
-// Charge puts a frame of n bytes of a lossy priority onto the accounts of the ingress port in: what Release takes off,
-// for a frame that is not as the pipeline saw it. It is c/pfc.h's account.
+// Charge adds a frame of n bytes of a lossy priority to the accounts of ingress port in, which Release undoes, for a
+// frame that differs from what the pipeline saw. It is c/pfc.h's account.
 func (s *State) Charge(in int, priority uint8, n int) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
@@ -201,7 +200,7 @@ func (s *State) Charge(in int, priority uint8, n int) {
 	t.Used += size
 }
 
-// flowListRemove takes one packet off a flow, and the flow off its egress port's list with its last.
+// flowListRemove removes one packet from a flow, and with the last packet the flow from its egress port's list.
 func (s *State) flowListRemove(entry uint32) {
 	f := &s.Flows[entry]
 	f.Queued--
@@ -221,7 +220,7 @@ func (s *State) flowListRemove(entry uint32) {
 	out.Flows--
 }
 
-// Profiles is how many kinds of ports a switch can have thresholds for.
+// Profiles is the maximum number of kinds of ports with their own thresholds per switch.
 const Profiles = len(SwitchState{}.Profiles)
 
 // Threshold returns XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its

@@ -149,7 +149,7 @@ func (s *Sender) rewound(now vtime.Time, packet int64) bool {
 	return false
 }
 
-// notePath passes on what an answer says about the path of the packet that it answers.
+// notePath records that a packet was answered: for the flow's credit, and with its path and mark for the entropy.
 func (s *Sender) notePath(now vtime.Time, p *wire.Packet) {
 	if s.ext == nil {
 		return

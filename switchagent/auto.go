@@ -9,11 +9,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Auto in the place of a size of Settings leaves it to Resolve. Buffer, PFC's XOFF, XON and Headroom, CBFC's Buffer,
-// ECN's KMin and KMax, CNM's QECN and TCD's QLen may be Auto.
+// Auto as a size in Settings lets Resolve choose it. It is valid for Buffer, PFC's XOFF, XON and Headroom, CBFC's
+// Buffer, ECN's KMin and KMax, CNM's QECN and TCD's QLen.
 const Auto units.Bytes = -1
 
-// AutoPeriod in the place of CBFC's Period leaves it to Cable.Credits.
+// AutoPeriod as CBFC's Period lets Cable.Credits choose it.
 const AutoPeriod vtime.Time = -1
 
 // What Auto stands for is time of the port's line, so that it comes as soon, and lasts as long, at every rate. At 40
@@ -35,7 +35,7 @@ const (
 	mostCredits                         = 2 * units.GB // below what registers hold, of a cable of any length
 )
 
-// Cable is a switch's port and its cable, as far as thresholds follow from them.
+// Cable describes a switch's port and its cable, as far as thresholds depend on them.
 type Cable struct {
 	Rate, PeerRate   units.Rate // of the port, and of the one at the other end
 	Delay, PeerDelay vtime.Time // propagation from the port, and to it
@@ -43,24 +43,25 @@ type Cable struct {
 	Longest          int        // bytes of the longest frame
 	LongestLine      int64      // bytes of line time that it takes
 	PFCLine          int64      // bytes of line time of a PFC frame, which is a frame of the least length
-	// bytes of line time of the longest frame of any priority, which a PAUSE may wait for; 0: LongestLine
+	// AheadLine is the longest frame of any priority that a PAUSE may wait for, in bytes of line time; 0 means
+	// LongestLine.
 	AheadLine int64
 	ToHost    bool // the other end is a host
-	// Grown is the least headroom that Auto comes to: what the cable needed when it was longer, or the port faster.
+	// Grown is the minimum headroom for Auto: the headroom needed when the cable was longer, or the port faster.
 	Grown units.Bytes
 }
 
-// InFlight is what a port may get of a lossless priority once its account is about to reach XOFF: the headroom that it
-// needs. The parts are those of IEEE 802.1Qbb-2011, annex O, in bytes of line time. For its interface delays and
-// higher-layer delays IEEE 802.3 (31B.3.7 for PAUSE) sets limits: PFC.Response.
+// InFlight holds the bytes of a lossless priority that may still arrive at a port once its account is about to reach
+// XOFF: the headroom that it needs. The parts are those of IEEE 802.1Qbb-2011, annex O, in bytes of line time. IEEE
+// 802.3 (31B.3.7 for PAUSE) limits its interface delays and higher-layer delays: PFC.Response.
 type InFlight struct {
-	PastXOFF units.Bytes // the frame that takes the account to XOFF: all of it but a byte may be beyond
-	Sending  units.Bytes // what comes while the port sends the frame that PAUSE has to wait for
-	PFC      units.Bytes // and while it sends the PFC frames: PAUSE, and those of other priorities before it
-	Cable    units.Bytes // what the cable holds, both ways
-	Peer     units.Bytes // the frame that the peer is sending as PAUSE arrives
-	Response units.Bytes // what comes while hardware sends PAUSE and obeys it
-	// Buffered is what all of it takes of the buffer: without the bytes of a line that are no frame's, and in whole cells.
+	PastXOFF units.Bytes // the frame that takes the account to XOFF: all but one byte may be beyond
+	Sending  units.Bytes // arrivals while the port sends the frame that PAUSE must wait for
+	PFC      units.Bytes // arrivals while it sends PFC frames: PAUSE, and those of other priorities before it
+	Cable    units.Bytes // on the cable, both ways
+	Peer     units.Bytes // the frame that the peer is sending when PAUSE arrives
+	Response units.Bytes // arrivals while hardware sends and obeys PAUSE
+	// Buffered is the buffer space of the sum: without bytes that belong to no frame, and in whole cells.
 	Buffered units.Bytes
 }
 
@@ -155,18 +156,18 @@ func scaleUp(n, by, of int64) int64 {
 	return int64(q)
 }
 
-// Thresholds are those of one port.
+// Thresholds holds the thresholds of one port.
 type Thresholds struct {
 	XOFF, XON, Headroom units.Bytes
 	Alpha               float64
 	KMin, KMax          units.Bytes
-	Unmarked            bool // ECN marks nothing at the port, whatever KMin and KMax are
+	Unmarked            bool // ECN marks nothing at the port, whatever KMin and KMax
 	QECN                units.Bytes
-	QLen                units.Bytes // of a detector that is TCD
-	Credits             Credits     // of a flow control that goes by them
+	QLen                units.Bytes // for the detector TCD
+	Credits             Credits     // for credit-based flow control
 }
 
-// Credits are what credit-based flow control has at the two ports of a link.
+// Credits holds the parameters of credit-based flow control at the two ports of a link.
 type Credits struct {
 	Period vtime.Time
 	Buffer units.Bytes
@@ -222,7 +223,7 @@ func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Threshol
 }
 
 // Reach returns the maximum bytes of lossless priorities in a switch with these cables and thresholds: XOFF and
-// headroom of every port.
+// headroom of every port. An unbounded dynamic threshold counts with the XOFF that Auto would choose.
 func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
 	const most = 1000 * units.GB // of a port, so that no sum overflows
 	sum := units.Bytes(0)
@@ -286,7 +287,7 @@ func (c *Cable) xoff() units.Bytes {
 	return max(c.worth(autoXOFF, leastXOFF), units.Bytes(c.PeerRate.BytesIn(c.Delay+c.PeerDelay)))
 }
 
-// fit makes the XOFFs smaller, all in proportion, until a stated buffer holds what the ports may hold.
+// fit reduces all XOFFs in proportion until the configured buffer is large enough for all ports.
 func fit(ports []Thresholds, buffer units.Bytes, lossless int) {
 	var xoff, headroom units.Bytes
 	for i := range ports {

@@ -2,25 +2,26 @@ package switchagent
 
 import "github.com/pausenet/pausenet/vtime"
 
-// LoadBalancing is how a switch chooses one of several equal-cost ports. The pipelines do it: c/balance.h.
+// LoadBalancing describes how a switch chooses one of several equal-cost ports. The pipelines implement it in
+// c/balance.h.
 type LoadBalancing struct {
 	Mode BalancingMode
-	// Seed is that of the hash, of BalanceECMP, from 0 to 2^32-1; OwnSeed: each switch has its own.
+	// Seed is the seed of BalanceECMP's hash, from 0 to 2^32-1. OwnSeed gives each switch its own.
 	Seed int
-	// Fields are what BalanceECMP hashes.
+	// Fields selects the fields that BalanceECMP hashes.
 	Fields HashFields
-	// Gap is how long a flow must have sent nothing for its next packet to begin another flowlet.
+	// Gap is the pause in a flow after which its next packet starts another flowlet.
 	Gap vtime.Time
-	// RoundRobin has BalanceSpray take the ports to a leaf in turn; otherwise it takes one at random.
+	// RoundRobin makes BalanceSpray use the ports to a leaf in turn instead of at random.
 	RoundRobin bool
-	// ByFlowlet has BalanceAdaptive choose for each flowlet; otherwise it does for each packet.
+	// ByFlowlet makes BalanceAdaptive choose per flowlet instead of per packet.
 	ByFlowlet bool
 }
 
-// OwnSeed stands for a seed that is the switch's own.
+// OwnSeed means that each switch has its own seed.
 const OwnSeed = -1
 
-// BalancingMode is what a switch chooses by.
+// BalancingMode is the way a switch chooses among equal-cost ports.
 type BalancingMode uint8
 
 // Modes.
@@ -31,7 +32,7 @@ const (
 	BalanceAdaptive                      // the shortest queue
 )
 
-// BalancingNames are the modes' names.
+// BalancingNames lists the modes' names.
 var BalancingNames = []string{
 	BalanceECMP: "ecmp", BalanceFlowlet: "flowlet", BalanceSpray: "spray",
 	BalanceAdaptive: "adaptive",
@@ -39,7 +40,7 @@ var BalancingNames = []string{
 
 func (m BalancingMode) String() string { return BalancingNames[m] }
 
-// HashFields is what of the 5-tuple is hashed.
+// HashFields selects the hashed fields of the 5-tuple.
 type HashFields uint8
 
 // Fields.
@@ -51,7 +52,7 @@ const (
 	HashPorts
 )
 
-// HashFieldsNames are their names.
+// HashFieldsNames lists their names.
 var HashFieldsNames = []string{
 	HashFiveTuple: "5-tuple", HashAddresses: "addresses", HashSource: "source", HashDestination: "destination",
 	HashPorts: "ports",

@@ -5,32 +5,34 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Detector is how a switch tells congestion at an egress port.
+// Detector is the way a switch detects congestion at an egress port.
 type Detector uint8
 
 // Detectors.
 const (
-	// DetectorThreshold goes by the queue's length alone, as ECN's mode says.
+	// DetectorThreshold uses only the queue's length, as ECN's mode says.
 	DetectorThreshold Detector = iota
 	// DetectorTCD is ternary congestion detection: a port that flow control switches ON and OFF is undetermined.
 	DetectorTCD
 )
 
-// TCD is ternary congestion detection (patent CN 113572655 A), in place of ECN's mode, on ECN's priorities.
+// TCD holds the settings of ternary congestion detection (patent CN 113572655 A), which replaces ECN's mode on ECN's
+// priorities.
 type TCD struct {
-	// QLen is the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB).
-	// Auto: by the port's rate, as ECN's KMin.
+	// QLen is the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB). Auto scales it
+	// with the port's rate, like ECN's KMin.
 	QLen units.Bytes
-	// TMax is how long a port must have been ON before its queue says anything. 0: by the patent's formula with Epsilon,
-	// or CreditPeriods update periods where flow control goes by credits.
+	// TMax is how long a port must have been ON before its queue indicates congestion. 0 means the patent's formula
+	// with Epsilon, or CreditPeriods update periods under credits.
 	TMax          vtime.Time
 	Epsilon       float64
 	CreditPeriods float64
-	// TrendSlack is how much longer than TMax before a queue may be and still count as falling. The patent says 0
-	// (paragraph 0093); its authors' simulator has 0.9 packets, by which a queue that its full upstream ports hold level
-	// never counts as congested.
+	// TrendSlack is how much longer a queue may be than TMax before and still count as falling. The patent says 0
+	// (paragraph 0093). Its authors' simulator uses 0.9 packets, so that a queue kept level by its full upstream
+	// ports never counts as congested.
 	TrendSlack units.Bytes
-	// RED has a packet that meets congestion marked by ECN's RED, as TCD's authors have it under DCQCN; otherwise each is.
+	// RED makes ECN's RED decide whether a packet that meets congestion is marked, as TCD's authors do under DCQCN;
+	// otherwise every such packet is marked.
 	RED bool
 }
 

@@ -64,8 +64,8 @@ func (s *Switch) refuse(p int, f *frame.Frame) Drop {
 	return DropDiscard
 }
 
-// Flush takes every frame of a priority out of the queue of port p, the oldest first, off the accounts too, and hands
-// each to drop. Due tells which RESUMEs follow.
+// Flush removes every frame of a priority from the queue of port p, oldest first, and from the accounts, and passes
+// each to drop. Due returns the resulting RESUMEs.
 func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	port := s.Port(p)
 	if s.queues[priority] == nil {
@@ -93,7 +93,7 @@ func (s *Switch) Flush(p int, priority uint8, drop func(*frame.Frame)) {
 	s.FindDue()
 }
 
-// FlushControl takes the control frames out of the queue of port p and hands each to drop.
+// FlushControl removes the control frames from the queue of port p and passes each to drop.
 func (s *Switch) FlushControl(p int, drop func(*frame.Frame)) {
 	port := s.Port(p)
 	for f := port.control.Pop(); f != nil; f = port.control.Pop() {

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowControl is how the ports of a whole fabric keep their peers from sending more than they have room for.
+// FlowControl is the way that all ports of a fabric prevent their peers from overrunning their buffers.
 type FlowControl uint8
 
 // Flow controls.
@@ -20,20 +20,21 @@ const (
 	FlowCBFC
 )
 
-// CBFC is credit-based flow control (IBTA vol. 1, section 7.9), for switches' and hosts' ports alike.
+// CBFC holds the settings of credit-based flow control (IBTA vol. 1, section 7.9), for switches and hosts.
 type CBFC struct {
-	Priorities uint8 // bit n: priority n goes by credits, and is lossless by them
-	// Period is the time between two messages of a port about one priority (the patent's Tc), or AutoPeriod: by the link's
-	// rates.
+	Priorities uint8 // bit n: priority n uses credits, which make it lossless
+	// Period is the time between two credit messages of a port and priority (the patent's Tc). AutoPeriod chooses it
+	// by the link's rates.
 	Period vtime.Time
-	// Buffer is what a port can hold of one priority, or Auto: by its cable and the period. It is the port's own: no part
-	// of the shared buffer.
+	// Buffer is a port's buffer for one priority; Auto chooses it by the cable and the period. It is not part of the
+	// shared buffer.
 	Buffer units.Bytes
-	// Block is what a credit is for: 64 B times a power of 2, the same at both ends of every link. 0: see BlockSize.
+	// Block is the number of bytes per credit: 64 B times a power of 2, equal at both ends of every link. 0: see
+	// BlockSize.
 	Block units.Bytes
 }
 
-// minBlock is InfiniBand's block.
+// minBlock is InfiniBand's block size.
 const minBlock = 64
 
 // BlockSize returns the size of a block of a port with this buffer, where most frames have frame bytes. A frame

@@ -13,7 +13,7 @@ const (
 	fragmentOffset = 0x1fff // in units of 8 bytes
 )
 
-// mostData is the most bytes of the data of an IPv4 packet that is put together again.
+// mostData is the maximum data of a reassembled IPv4 packet, in bytes.
 const mostData = 0xffff
 
 // MayFragment reports whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do
@@ -31,9 +31,9 @@ func MayFragment(frame []byte) bool {
 	return word&dontFragment == 0 && end <= mostData
 }
 
-// Fragment writes one fragment of a frame that MayFragment into buf, that whose data begins at a byte of the packet's
-// (RFC 791, section 3.2). mtu is in bytes of a packet, and buf has so many beside an Ethernet header. The fragment is n
-// bytes, and the next one begins at next; 0: it is the last.
+// Fragment writes one fragment of a frame that MayFragment into buf (RFC 791, section 3.2): the one whose data
+// starts at byte at of the packet's. mtu is the packet's limit in bytes; buf has as many, plus an Ethernet header. n
+// is the fragment's length, and next where the next one starts, or 0 after the last.
 func Fragment(buf, frame []byte, at, mtu int) (n, next int) {
 	packet, _ := ipv4Of(frame)
 	header := wire.IPv4(packet).HeaderLen()
@@ -57,7 +57,7 @@ func Fragment(buf, frame []byte, at, mtu int) (n, next int) {
 	return wire.EthernetLen + n, next
 }
 
-// copyOptions leaves those options in a header that all fragments have, and gives its length.
+// copyOptions keeps the options that all fragments carry in a header, and returns its length.
 func copyOptions(to, header []byte) int {
 	const endOfOptions, noOperation, copied = 0, 1, 0x80
 	n := wire.IPv4Len

@@ -7,44 +7,44 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Processor is a switch's own processor, on a live fabric: it answers what programs send to the switch itself, ask of
-// their link by ARP or neighbour discovery, or send what cannot be forwarded. It keeps nothing of what it is sent.
+// Processor is a switch's own processor on a live fabric. It answers programs that send to the switch itself, use
+// ARP or neighbour discovery on their link, or send packets that cannot be forwarded. It keeps no state of them.
 type Processor struct {
-	// Address is the switch's own.
+	// Address is the switch's own address.
 	Address wire.Addr
-	// Known says whether an address is somebody's in the fabric.
+	// Known reports whether an address exists in the fabric.
 	Known func(wire.Addr) bool
 
-	tokens int // answers that it might give at filled
+	tokens int // answers available at filled
 	filled vtime.Time
 }
 
-// A processor gives so many answers at once, and then one in answerPeriod: as routers must, it limits what it can be
-// made to send (RFC 1812, section 4.3.2.8; RFC 4443, section 2.4).
+// Rate limit of answers: a burst, then one per answerPeriod. Routers must limit what others can make them send (RFC
+// 1812, section 4.3.2.8; RFC 4443, section 2.4).
 const (
 	answerBurst  = 100
 	answerPeriod = vtime.Microsecond
 )
 
-// Link is the port that a frame came in by, as its switch's processor sees it.
+// Link describes the port that received a frame, as its switch's processor sees it.
 type Link struct {
 	wire.Between           // from the switch
-	Host         wire.Addr // address of the host at the other end; zero: there is a switch
+	Host         wire.Addr // address of the host at the other end; zero for a switch
 }
 
-// Cause is why a processor is given a frame.
+// Cause is the reason why a processor receives a frame.
 type Cause uint8
 
 // Causes.
 const (
-	CauseOwn   Cause = iota // the pipelines have found it to be for the processor
-	CauseRoute              // there is no way to its destination
-	CauseTTL                // its TTL, or hop limit, has run out
-	CauseSize               // it is longer than the MTU of the port that it would leave by
+	CauseOwn   Cause = iota // the pipelines found that it is addressed to the processor
+	CauseRoute              // no route to its destination
+	CauseTTL                // its TTL, or hop limit, has expired
+	CauseSize               // it exceeds the MTU of its egress port
 )
 
-// Most bytes of a packet that an error quotes: so that the message has no more than 576 bytes (RFC 1812, section
-// 4.3.2.3), or the least MTU of IPv6 (RFC 4443, section 2.4).
+// Maximum bytes of a packet that an error quotes, so that the message has at most 576 bytes (RFC 1812, section
+// 4.3.2.3), or IPv6's minimum MTU (RFC 4443, section 2.4).
 const (
 	mostQuoted  = 576 - wire.IPv4Len - wire.ICMPLen
 	mostQuoted6 = 1280 - wire.IPv6Len - wire.ICMPLen
@@ -84,7 +84,7 @@ func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Caus
 	return n
 }
 
-// router is the address that hosts know their switch by, whichever it is (fe80::1).
+// router is the address of every switch for its hosts (fe80::1).
 var router = wire.Addr6{0: 0xfe, 1: 0x80, 15: 1}
 
 // answersFor reports whether the processor answers a host that asks where an address is: all others of the fabric
@@ -274,18 +274,18 @@ func Ends(frame []byte) (source, destination wire.Addr) {
 	return source, destination
 }
 
-// Membership is what a frame to a group has to do with who is in one.
+// Membership is the kind of a multicast membership message.
 type Membership uint8
 
-// What it has to do with it.
+// Kinds of membership messages.
 const (
 	MembershipNone   Membership = iota
 	MembershipQuery             // a host asks who is in a group
-	MembershipReport            // a host says what it is in, or has left
-	MembershipLink              // it is of neighbour discovery, and for the link alone
+	MembershipReport            // a host joins or leaves a group
+	MembershipLink              // neighbour discovery, only for the link
 )
 
-// MembershipOf looks into a frame to a group (IGMP, RFC 3376; MLD, RFC 3810).
+// MembershipOf classifies a multicast frame (IGMP, RFC 3376; MLD, RFC 3810).
 func MembershipOf(frame []byte) Membership {
 	switch wire.Ethernet(frame).Type() {
 	case wire.EtherTypeIPv4:
@@ -323,8 +323,8 @@ func MembershipOf(frame []byte) Membership {
 	return MembershipNone
 }
 
-// Hop takes one off the TTL, or hop limit, of a frame that a processor sends on; false if it has run out. The frame is
-// one of IP.
+// Hop decrements the TTL, or hop limit, of an IP frame that a processor forwards. It returns false if it has
+// expired.
 func Hop(frame []byte) bool {
 	if wire.Ethernet(frame).Type() == wire.EtherTypeIPv6 {
 		ip := wire.IPv6(frame[wire.EthernetLen:])

@@ -12,7 +12,7 @@ import (
 // Priorities is the number of priorities of a port (IEEE 802.1Q).
 const Priorities = 8
 
-// Settings are a switch's settings as a scenario gives them.
+// Settings holds a switch's settings from a scenario.
 type Settings struct {
 	Buffer      units.Bytes // shared packet buffer, or Auto; a node of the topology may have its own
 	FlowControl FlowControl
@@ -24,74 +24,77 @@ type Settings struct {
 	CNM         CNM
 	Scheduler   Scheduler
 	Balancing   LoadBalancing
-	// LossyLimit is the most bytes one egress queue of a lossy priority holds; beyond it frames are dropped.
+	// LossyLimit is the longest egress queue of a lossy priority, in bytes; frames beyond it are dropped.
 	LossyLimit units.Bytes
-	// LossyAlpha > 0 has such a queue hold no more than LossyAlpha * (shared buffer that is free) either: a dynamic
-	// threshold (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN
-	// 6(2), 1998). What is free is of the buffer without what is set aside for headroom.
+	// LossyAlpha > 0 also limits such a queue to LossyAlpha * (free shared buffer): a dynamic threshold (Choudhury
+	// and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998). The
+	// free buffer excludes space reserved for headroom.
 	LossyAlpha float64
-	// Trim has a lossy data frame for which there is no room cut to its headers, which go on in the hosts' control
-	// priority. TrimVictim says which frame that is.
+	// Trim makes the switch trim a lossy data frame without room to its headers, and send these in the hosts'
+	// control priority. TrimVictim selects the frame.
 	Trim       bool
 	TrimVictim TrimVictim
 }
 
-// TrimVictim says which frame is trimmed where a queue is full.
+// TrimVictim selects the frame to trim when a queue is full.
 type TrimVictim uint8
 
 // Victims.
 const (
-	TrimArriving TrimVictim = iota // the one that comes
-	// by a coin, that or the newest of the queue (Handley et al., "NDP", SIGCOMM 2017, section 3.1)
+	TrimArriving TrimVictim = iota // the arriving frame
+	// TrimCoin trims, by a coin toss, the arriving frame or the newest of the queue (Handley et al., "NDP", SIGCOMM
+	// 2017, section 3.1).
 	TrimCoin
 )
 
-// TrimVictimNames are the values' names.
+// TrimVictimNames lists the values' names.
 var TrimVictimNames = []string{TrimArriving: "arriving", TrimCoin: "coin"}
 
-// PFC is priority flow control (IEEE 802.1Qbb).
+// PFC holds the settings of priority flow control (IEEE 802.1Qbb).
 type PFC struct {
 	Priorities uint8 // bit n: priority n is lossless
-	// XOFF is the bytes of one priority buffered from one ingress port at which PAUSE is sent: at or above it. With Alpha
-	// it is the upper bound of the dynamic threshold; 0 means unbounded. Auto: by the port's rate and cable.
+	// XOFF is the level at which PAUSE is sent: bytes of one priority buffered from one ingress port. With Alpha it
+	// is the upper bound of the dynamic threshold; 0 means unbounded. Auto chooses it by the port's rate and cable.
 	XOFF units.Bytes
-	// XON is the level at or below which RESUME is sent. Auto: XOFFToXON below XOFF. With Alpha it is that anyway.
+	// XON is the level at or below which RESUME is sent. Auto means XOFFToXON below XOFF; with Alpha that always
+	// applies.
 	XON       units.Bytes
 	XOFFToXON units.Bytes
-	// Alpha > 0 makes XOFF dynamic: Alpha * (shared buffer that is free).
+	// Alpha > 0 makes XOFF dynamic: Alpha * (free shared buffer).
 	Alpha float64
-	// Headroom is the bytes one priority of one ingress port may hold beyond XOFF: what is in flight when PAUSE is sent.
-	// Auto: what can be, by Cable.InFlight.
+	// Headroom is the buffer of one priority of one ingress port beyond XOFF, for frames in flight when PAUSE is
+	// sent. Auto chooses it by Cable.InFlight.
 	Headroom units.Bytes
-	// Response is the time that the hardware at both ends of a cable takes to send and to obey a PAUSE. The model's takes
-	// none: only Cable.InFlight counts it, and CellSize and SmallPackets.
+	// Response is the time that the hardware at both ends of a cable takes to send and obey a PAUSE. In the model it
+	// takes none: only Cable.InFlight counts it, like CellSize and SmallPackets.
 	Response vtime.Time
-	// CellSize > 0 has a frame take whole cells of so many bytes of the buffer.
+	// CellSize > 0 makes a frame occupy whole cells of that many bytes.
 	CellSize units.Bytes
-	// SmallPackets is the part of the packets in flight, 0 to 1, that have the length that wastes the most of its cells.
+	// SmallPackets is the share of packets in flight, 0 to 1, with the length that wastes the most of their cells.
 	// The others are full.
 	SmallPackets float64
-	// PerRate > 0 has Alpha and Headroom stand for ports of this rate (see At).
+	// PerRate > 0 means that Alpha and Headroom are for ports of this rate (see At).
 	PerRate units.Rate
-	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed when half of
-	// it has passed.
+	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed after
+	// half of it.
 	Quanta   uint16
 	Watchdog Watchdog
 }
 
-// ECN is the egress queue's marking of ECN-capable packets.
+// ECN holds the settings of marking ECN-capable packets in egress queues.
 type ECN struct {
 	Mode       ECNMode
 	Priorities uint8 // bit n: priority n is marked
-	// KMin and KMax are queue lengths. ECNRED marks with a probability rising from 0 at KMin to PMax at KMax and always
-	// above KMax. ECNStep marks what meets more than KMax. ECNPCN needs no thresholds. Auto: by the port's rate.
+	// KMin and KMax are queue lengths. ECNRED marks with a probability that rises from 0 at KMin to PMax at KMax,
+	// and always above KMax. ECNStep marks packets that meet more than KMax. ECNPCN uses no thresholds. Auto chooses
+	// them by the port's rate.
 	KMin, KMax units.Bytes
 	PMax       float64
-	// Point is when RED and the step mark, and so which queue is meant.
+	// Point selects when RED and step marking look at the queue.
 	Point ECNPoint
-	// Ports are the ports at which RED and the step mark.
+	// Ports selects the ports at which RED and step marking apply.
 	Ports ECNPorts
-	// PerRate > 0 has KMin and KMax stand for ports of this rate (see At).
+	// PerRate > 0 means that KMin and KMax are for ports of this rate (see At).
 	PerRate units.Rate
 }
 
@@ -121,18 +124,18 @@ func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
 	return units.Bytes(math.Round(float64(b) * float64(rate) / float64(per)))
 }
 
-// ECNPorts selects ports by what their link leads to.
+// ECNPorts selects ports by the other end of their link.
 type ECNPorts uint8
 
 // Selections of ports.
 const (
-	ECNPortsAuto ECNPorts = iota // as the congestion control asks; else all
+	ECNPortsAuto ECNPorts = iota // as the congestion controller requires; otherwise all
 	ECNPortsAll
 	ECNPortsToSwitches
 	ECNPortsToHosts
 )
 
-// ECNPortsNames are the values' names.
+// ECNPortsNames lists the values' names.
 var ECNPortsNames = []string{
 	ECNPortsAuto: "auto", ECNPortsAll: "all", ECNPortsToSwitches: "to-switches",
 	ECNPortsToHosts: "to-hosts",
@@ -143,16 +146,16 @@ func (p ECNPorts) marks(toHost bool) bool {
 	return p != ECNPortsToSwitches && p != ECNPortsToHosts || toHost == (p == ECNPortsToHosts)
 }
 
-// ECNPoint is when a packet is marked by the length of its queue.
+// ECNPoint is the time at which the length of its queue marks a packet.
 type ECNPoint uint8
 
 // Points.
 const (
-	// ECNByMode has the step mark at enqueue, as DCTCP has it, and RED at dequeue.
+	// ECNByMode applies step marking on enqueue, like DCTCP, and RED on dequeue.
 	ECNByMode ECNPoint = iota
-	// ECNEnqueue marks a packet as it comes, by the queue with itself.
+	// ECNEnqueue marks a packet on enqueue, by the queue including the packet.
 	ECNEnqueue
-	// ECNDequeue marks a packet as it leaves, by what it leaves behind (HPCC's simulator: SwitchNotifyDequeue in
+	// ECNDequeue marks a packet on dequeue, by the queue left behind (HPCC's simulator: SwitchNotifyDequeue in
 	// switch-node.cc).
 	ECNDequeue
 )
@@ -162,7 +165,7 @@ func (e *ECN) AtEnqueue() bool {
 	return e.Mode == ECNStep && e.Point != ECNDequeue || e.Mode == ECNRED && e.Point == ECNEnqueue
 }
 
-// ECNMode is how ECN marks.
+// ECNMode is the marking algorithm.
 type ECNMode uint8
 
 // Modes.
@@ -174,55 +177,55 @@ const (
 	ECNPCN
 )
 
-// CNM is DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to 4.4). Whether it is
-// on depends on the controller.
+// CNM holds the settings of DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to
+// 4.4). The controller decides whether it is on.
 type CNM struct {
-	// QECN is the egress queue length at which congestion is persistent, and under which a burst ends. Auto: as ECN's
-	// KMax.
+	// QECN is the egress queue length at which congestion is persistent, and below which a burst ends. Auto: like
+	// ECN's KMax.
 	QECN units.Bytes
-	// QCNM is the egress queue length at which a burst begins. 0: dynamic, max(QECN, XOFF/M - 3*d*C*(M-1)) with M the
-	// number of egress ports that an ingress port's packets were for (section 4.4), in the running period of T or in the
-	// one before if those were more: of the ingress ports whose packets came for this egress port within the last T, the
-	// one with the most.
+	// QCNM is the egress queue length at which a burst starts. 0 makes it dynamic: max(QECN, XOFF/M - 3*d*C*(M-1)),
+	// where M is the number of egress ports of an ingress port's packets (section 4.4), in the current period of T
+	// or in the previous one if that had more. Among the ingress ports with packets for this egress port within the
+	// last T, the one with the largest M counts.
 	QCNM units.Bytes
-	// Window is T: an ingress port on which a packet to an uncongested egress arrived less than T before T_current, or
-	// since, is shared.
+	// Window is T: an ingress port is shared if a packet for an uncongested egress port arrived on it less than T
+	// before T_current, or later.
 	Window vtime.Time
-	// AtOnset says that T_current is when the burst began, so that what is told to go slowly is told until the burst ends.
-	// Otherwise it is when the packet came that a CNM may answer, and T after a burst has stopped a port's other packets
-	// it is shared no more.
+	// AtOnset sets T_current to the start of the burst, so that senders are notified until the burst ends. Otherwise
+	// T_current is the arrival of the packet that a CNM may answer: once a burst has blocked a port's other packets
+	// for T, the port is no longer shared.
 	AtOnset bool
-	// SharedBy says which packets make a port shared.
+	// SharedBy selects the packets that make a port shared.
 	SharedBy SharedBy
-	// Repeat is the least time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
+	// Repeat is the minimum time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
 	Repeat vtime.Time
-	// RED says that what comes outside of bursts is marked by ECN's curve if that is RED's. Otherwise all that finds more
-	// than QECN is, as section 4.1 has it.
+	// RED applies ECN's curve outside of bursts, if that is RED's. Otherwise every packet that meets more than QECN
+	// is marked, as in section 4.1.
 	RED bool
 }
 
-// SharedBy says which packets for uncongested egress ports make an ingress port shared.
+// SharedBy selects the packets for uncongested egress ports that make an ingress port shared.
 type SharedBy uint8
 
 const (
-	// SharedByEdge is as SharedByOther at ports to hosts, as SharedByAny at those to switches: a PAUSE to a host stops
-	// nothing but what that host sends; one to a switch stops all that it would send this way next.
+	// SharedByEdge means SharedByOther at ports to hosts, and SharedByAny at ports to switches: a PAUSE to a host
+	// stops only that host's packets, but one to a switch stops everything that the switch would send here next.
 	SharedByEdge SharedBy = iota
-	// SharedByAny takes those of the congested egress too that came before the burst.
+	// SharedByAny also counts packets for the congested egress port from before the burst.
 	SharedByAny
-	// SharedByOther takes only those of other egress ports.
+	// SharedByOther counts only packets for other egress ports.
 	SharedByOther
 )
 
-// SharedByNames are the values' names.
+// SharedByNames lists the values' names.
 var SharedByNames = []string{SharedByEdge: "edge", SharedByAny: "any", SharedByOther: "other"}
 
 func (s SharedBy) String() string { return SharedByNames[s] }
 
-// Scheduler shares a port among its priorities.
+// Scheduler describes how a port's priorities share it.
 type Scheduler struct {
-	// Quantum is each priority's DWRR quantum in bytes; 0 makes the priority strict. Strict priorities are served first,
-	// the highest number first; the others share what is left by deficit weighted round robin.
+	// Quantum is each priority's DWRR quantum in bytes; 0 makes the priority strict. Strict priorities are served
+	// first, the highest number first. The others share the rest by deficit weighted round robin.
 	Quantum [Priorities]units.Bytes
 }
 

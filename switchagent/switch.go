@@ -9,66 +9,66 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Switch is one switch's traffic manager. It is a sans-IO state machine: the engine hands it the frames that the
-// ingress pipeline forwarded and takes a frame for a port whenever the port is free.
+// Switch is one switch's traffic manager, a state machine without IO. The engine passes it the frames that the
+// ingress pipeline forwarded, and takes a frame for a port whenever the port is free.
 type Switch struct {
 	state    *ebpf.State
 	settings *Settings
-	index    int // among the switches
-	first    int // fabric id of port 0
+	index    int // index of the switch
+	first    int // fabric ID of port 0
 	weighted uint8
 	lossless uint8
-	credits  bool   // flow control goes by them
-	trimTo   int8   // priority of trimmed packets; -1: there are none
-	limit    uint64 // bytes that the switch holds: the shared buffer and what ports have of their own
+	credits  bool   // whether flow control uses credits
+	trimTo   int8   // priority of trimmed packets; -1 if there is no trimming
+	limit    uint64 // total buffer in bytes: the shared buffer and the ports' own buffers
 	ports    []Port
 	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any
 	headroom []uint64                  // by port
 	deficit  [][Priorities]int64       // DWRR's, by port; nil: no priority is weighted
-	pausing  []pausing                 // what is paused, in the order of pausing
+	pausing  []pausing                 // paused ingress ports, oldest first
 	due      []Due
 	trimmed  Cut
 }
 
-// Port is an egress port's queues and counters. A frame touches its first cache line, and its queue's.
+// Port holds an egress port's queues and counters. A frame touches its first cache line, and its queue's.
 type Port struct {
 	backlog uint8 // bit n: queue n has frames
 	urgent  bool  // control frames wait
-	fresh   bool  // DWRR: the turn's quantum is not yet given
+	fresh   bool  // DWRR: the turn's quantum is not granted yet
 	round   uint8 // DWRR: whose turn it is
-	discard uint8 // bit n: frames of priority n are not taken (discard.go)
-	ignore  uint8 // bit n: PAUSE does not hold priority n
-	stormy  uint8 // of discard: by Discard
-	closed  bool  // by Close: nothing is taken
+	discard uint8 // bit n: frames of priority n are dropped (discard.go)
+	ignore  uint8 // bit n: priority n ignores PAUSE
+	stormy  uint8 // the part of discard set by Discard
+	closed  bool  // closed by Close: all frames are dropped
 
 	Counters
 
 	of      *Switch
-	index   int // among its ports
+	index   int // index among the switch's ports
 	control frame.Queue
 	tosses  uint64 // of trimNewest's coin
 }
 
-// Counters are a port's totals over the run.
+// Counters holds a port's totals over the run.
 type Counters struct {
 	TxFrames, TxBytes             int64
 	EnqueuedFrames, EnqueuedBytes int64
-	QueuePeak                     int64 // most bytes in all queues of the port since TakePeak
+	QueuePeak                     int64 // maximum bytes in all queues of the port since TakePeak
 	DroppedFrames, DroppedBytes   [Drops]int64
-	// TrimmedFrames were refused, and their headers taken in their place: they are not of DroppedFrames. TrimmedBytes,
-	// whole frames', are what that cut off.
+	// TrimmedFrames counts frames whose headers were enqueued instead; DroppedFrames excludes them. TrimmedBytes
+	// counts the bytes removed from them.
 	TrimmedFrames, TrimmedBytes int64
 }
 
-// Drop says why the traffic manager refused a frame.
+// Drop is the reason why the traffic manager dropped a frame.
 type Drop uint8
 
-// Reasons of drops. The first two are losses in a lossless class: a broken promise.
+// Reasons of drops. The first two are losses in a lossless class, which must not happen.
 const (
 	DropHeadroom Drop = iota // a lossless priority overran XOFF and its headroom
 	DropBuffer               // a lossless frame found the shared buffer full
 	DropLossy                // a lossy frame found its queue full
-	DropDiscard              // the port takes no frames of the priority, as its link is down or its queue in a PFC storm
+	DropDiscard              // the port drops frames of the priority, because its link is down or its queue is in a PFC storm
 	DropAlpha                // a lossy frame found its queue at the dynamic threshold
 	DropFull                 // a lossy frame found the shared buffer full
 	Drops
@@ -86,7 +86,7 @@ func (d Drop) String() string {
 // Lossy reports whether the frame was of a lossy priority, and found no room.
 func (d Drop) Lossy() bool { return d == DropLossy || d == DropAlpha || d == DropFull }
 
-// Due is a RESUME to be built for an ingress port.
+// Due is a RESUME to build for an ingress port.
 type Due struct {
 	Port     int // fabric id
 	Priority uint8
@@ -94,7 +94,7 @@ type Due struct {
 
 type pausing struct {
 	Due
-	level uint64 // XOFF when it was paused, if that is static: above it the port may hold the headroom
+	level uint64 // XOFF at the time of the PAUSE, if static: beyond it the port may use its headroom
 }
 
 // New returns the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
@@ -116,7 +116,7 @@ func New(state *ebpf.State, settings *Settings, index, first int, buffer units.B
 	return s
 }
 
-// Fit gives the switch another buffer, and its ports other headrooms.
+// Fit changes the switch's buffer and the headrooms of its ports.
 func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
 	s.limit = uint64(buffer)
 	if s.credits {
@@ -135,8 +135,8 @@ func (s *Switch) Headroom(p int) uint64 { return s.headroom[p-s.first] }
 // Port returns the queues and counters of the port with the fabric id p.
 func (s *Switch) Port(p int) *Port { return &s.ports[p-s.first] }
 
-// Enqueue takes a frame that came out of port p, or says why not; the frame stays the caller's then. Control frames
-// (PFC) are always taken: they are not buffered in the shared buffer.
+// Enqueue enqueues a frame for egress port p, or returns why it was dropped; the caller then keeps the frame.
+// Control frames (PFC) are always accepted: they use no shared buffer.
 func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	port := &s.ports[p-s.first]
 	if port.discard != 0 && port.refuses(f) {
@@ -170,7 +170,7 @@ func (s *Switch) Enqueue(p int, f *frame.Frame) Drop {
 	return Admitted
 }
 
-// queue puts a frame of n bytes, for which there is room, into a queue of port p.
+// queue appends a frame of n bytes, for which there is room, to a queue of port p.
 func (s *Switch) queue(p int, q *frame.Queue, f *frame.Frame, n int64) {
 	port := &s.ports[p-s.first]
 	q.Push(f)
@@ -239,8 +239,8 @@ func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
 	return int64(s.settings.LossyAlpha * float64(t.Buffer-min(t.Buffer, used)))
 }
 
-// Dequeue takes the next frame that may leave port p at now, with its departure record filled in. Without one it says
-// when there might be, if only time is needed (a pause that runs out). Due tells which RESUMEs follow.
+// Dequeue returns the next frame that may leave port p at now, with its departure record. If there is none, wake is
+// when there may be one, provided only time is needed (until a pause expires). Due returns the resulting RESUMEs.
 func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time) {
 	port := &s.ports[p-s.first]
 	s.due = s.due[:0]
@@ -297,8 +297,8 @@ func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vt
 	return open, wake
 }
 
-// FindDue collects the paused ingress ports whose account has fallen to XON. With a dynamic threshold any dequeue may
-// have raised it, so all are looked at.
+// FindDue collects the paused ingress ports whose account has fallen to XON. It checks all of them, because with a
+// dynamic threshold any dequeue may have raised XON.
 func (s *Switch) FindDue() {
 	s.due = s.due[:0]
 	for i := range s.pausing {
@@ -311,8 +311,7 @@ func (s *Switch) FindDue() {
 // Due returns the RESUMEs that the last Dequeue or FindDue found due, valid until the next.
 func (s *Switch) Due() []Due { return s.due }
 
-// Paused notes that the ingress port's peer was sent PAUSE, for the first time or again; Resumed, that it was sent
-// RESUME.
+// Paused records that the ingress port's peer was sent PAUSE, the first or a refreshed one.
 func (s *Switch) Paused(p int, priority uint8) {
 	level := s.state.Threshold(p)
 	for i := range s.pausing {
@@ -324,7 +323,7 @@ func (s *Switch) Paused(p int, priority uint8) {
 	s.pausing = append(s.pausing, pausing{Due: Due{p, priority}, level: level})
 }
 
-// Resumed notes that the ingress port's peer was sent RESUME.
+// Resumed records that the ingress port's peer was sent RESUME.
 func (s *Switch) Resumed(p int, priority uint8) {
 	for i := range s.pausing {
 		if s.pausing[i].Due == (Due{p, priority}) {
@@ -334,8 +333,8 @@ func (s *Switch) Resumed(p int, priority uint8) {
 	}
 }
 
-// Touch reads what a frame of a priority will need of the port, and is of no other use: code that knows which ports
-// come next can have all of it loaded at once.
+// Touch loads the memory that a frame of a priority will need of the port into the cache. Code that knows the next
+// ports calls it for all of them at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
 // noQueue is that of a priority that no frame of the switch has had.
@@ -385,7 +384,7 @@ func (p *Port) Backlog() (frames, bytes int64) {
 	return frames, bytes
 }
 
-// Each calls f with every queued frame but the control frames.
+// Each calls f with every queued frame except control frames.
 func (p *Port) Each(f func(*frame.Frame)) {
 	for i := range uint8(Priorities) {
 		p.queue(i).Each(f)

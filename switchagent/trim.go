@@ -41,7 +41,7 @@ func (s *Switch) trim(p int, f *frame.Frame) bool {
 	return true
 }
 
-// cut trims a frame that is on no account but that of its headers, and queues those.
+// cut trims a frame whose only account is that of its headers, and enqueues these.
 func (s *Switch) cut(p int, q *frame.Queue, f *frame.Frame, length int32) {
 	port, priority := s.Port(p), uint8(s.trimTo)
 	port.TrimmedFrames++
@@ -52,9 +52,9 @@ func (s *Switch) cut(p int, q *frame.Queue, f *frame.Frame, length int32) {
 	s.queue(p, q, f, s.counted(f))
 }
 
-// Cut is a queued frame that was trimmed for one that came, as it was before.
+// Cut holds a queued frame that was trimmed for an arriving one, in its previous state.
 type Cut struct {
-	Frame    *frame.Frame // nil: none was
+	Frame    *frame.Frame // nil if none was trimmed
 	Length   int32
 	Priority uint8
 }
@@ -99,7 +99,7 @@ func (s *Switch) trimNewest(p int, q *frame.Queue, f *frame.Frame, n int64) bool
 	return true
 }
 
-// coinSeed sets tosses apart from what else is drawn by a switch's seed.
+// coinSeed separates tosses from other uses of a switch's seed.
 const coinSeed = 0x6e6470 // "ndp"
 
 // TakeTrimmed returns the queued frame that was trimmed last, once.

@@ -21,13 +21,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// MostRate is the highest rate that a guest may ask for, in bits per second: no line is faster.
+// MostRate is the highest rate that a program may set, in bits per second: no line is faster.
 const MostRate = 10e12
 
-// Handler is a function of a program's that is called.
+// Handler is a function of a program that the NIC calls.
 type Handler uint8
 
-// Handlers, and how many there are.
+// Handlers, and their number.
 const (
 	Init Handler = iota
 	Preset
@@ -52,7 +52,7 @@ func (h Handler) String() string { return handlerNames[h] }
 // IsHandler reports whether a function of this name is called.
 func IsHandler(name string) bool { return slices.Contains(handlerNames[:], name) }
 
-// Handlers is a set of them: those that a program has.
+// Handlers is a set of handlers.
 type Handlers uint16
 
 // Has reports whether the set contains h.
@@ -61,7 +61,7 @@ func (s Handlers) Has(h Handler) bool { return s>>h&1 != 0 }
 // With returns the set with h added.
 func (s Handlers) With(h Handler) Handlers { return s | 1<<h }
 
-// Declaration is what a program says of itself.
+// Declaration holds a program's declarations.
 type Declaration struct {
 	Summary, Source string
 	Needs           cc.SwitchNeeds
@@ -71,15 +71,15 @@ type Declaration struct {
 	Handlers        Handlers
 }
 
-// Program is a congestion control's program that has been read.
+// Program is a parsed program of a congestion controller.
 type Program interface {
-	// Declares is what it says of itself.
+	// Declares returns its declarations.
 	Declares() *Declaration
-	// Bind makes it ready for the flows of an Env, whose constants are resolved. The error is an *Error.
+	// Bind prepares the program for the flows of an Env, with resolved constants. The error is an *Error.
 	Bind(env cc.Env, set *cc.Settings) (Bound, error)
 }
 
-// Reader reads a program. name is its file's, for messages. The error joins *Errors.
+// Reader parses a program. name is the file's name, for messages. The error joins *Errors.
 type Reader func(name string, content []byte) (Program, error)
 
 var readers = map[string]Reader{} // by extension
@@ -97,17 +97,17 @@ func ReaderOf(extension string) (read Reader, ok bool) {
 // Extensions returns the extensions of all registered languages, in order.
 func Extensions() []string { return slices.Sorted(maps.Keys(readers)) }
 
-// Bound is a program with the constants of an Env. It is shared by flows that may be called at the same time, each from
-// one goroutine.
+// Bound is a program with the constants of an Env. Flows share it, and may call it concurrently, each from one
+// goroutine.
 type Bound interface {
-	// Flow is a new flow, whose program's init has run. The error is an *Error.
+	// Flow returns a new flow after the program's init. The error is an *Error.
 	Flow(env cc.Env) (Flow, error)
 }
 
-// Flow is one flow's state. Its calls are those of cc.Controller, and come only where the program has the handler. Each
-// error is an *Error.
+// Flow is the state of one flow. Its methods are those of cc.Controller, and are only called if the program has the
+// handler. Each error is an *Error.
 type Flow interface {
-	// Answer is what the program wants, as the last call has left it. The same one stays the flow's.
+	// Answer returns the program's decisions after the last call. The pointer stays valid for the flow's lifetime.
 	Answer() *Answer
 
 	Ack(s *cc.Sample) error
@@ -120,25 +120,25 @@ type Flow interface {
 	Preset(now vtime.Time, rate float64) error
 }
 
-// Answer is what a flow wants. Languages see to it that it can be done (Answer.SetRate and its like).
+// Answer holds a flow's decisions. Languages set valid values only, by Answer.SetRate and its like.
 type Answer struct {
 	Rate   float64    // in bits per second of line time
-	Window int64      // payload bytes; 0: none
-	Timer  vtime.Time // of the next call of Timer; vtime.Never: none
-	Moves  bool       // under cc.DepartureMovesInWindow: a change of the rate moves a departure now
+	Window int64      // payload bytes; 0 means no window
+	Timer  vtime.Time // time of the next call of Timer; vtime.Never for none
+	Moves  bool       // under cc.DepartureMovesInWindow: whether a change of the rate moves a departure now
 
-	Metered bool   // Steps are asked for
-	Steps   uint64 // that the last call took, as the language counts them
+	Metered bool   // whether Steps is needed
+	Steps   uint64 // steps of the last call, as the language counts them
 }
 
-// Meter is told what the calls of a program take, and bounds it: a call's own limit does not end a run in which each
-// call takes nearly that much. Steps are the same on any machine.
+// Meter counts and limits the steps of a program's calls, because a limit per call does not end a run of many long
+// calls. Steps are equal on any machine.
 type Meter struct {
-	MostSteps uint64             // of a flow's calls in all; 0: not bounded
-	Took      func(steps uint64) // by one call of any flow; several goroutines may call it
+	MostSteps uint64             // limit on all calls of a flow; 0 for none
+	Took      func(steps uint64) // called after each call of any flow, possibly concurrently
 }
 
-// SetRate takes a rate, or says why it cannot be one.
+// SetRate sets the rate, or returns why it is invalid.
 func (a *Answer) SetRate(rate float64) error {
 	switch {
 	case math.IsNaN(rate):
@@ -153,7 +153,7 @@ func (a *Answer) SetRate(rate float64) error {
 	return nil
 }
 
-// SetWindow takes a window in bytes, whose fraction does not count, or says why it cannot be one.
+// SetWindow sets the window in bytes, rounded down, or returns why it is invalid.
 func (a *Answer) SetWindow(window float64) error {
 	switch {
 	case math.IsNaN(window):
@@ -168,7 +168,7 @@ func (a *Answer) SetWindow(window float64) error {
 	return nil
 }
 
-// SetTimer takes a time in picoseconds, or says why it cannot be one; infinity is no timer.
+// SetTimer sets the timer in picoseconds, or returns why it is invalid; infinity means none.
 func (a *Answer) SetTimer(at float64) error {
 	switch {
 	case math.IsNaN(at):
@@ -219,13 +219,13 @@ func Number(set *cc.Settings, p *cc.Parameter) float64 {
 	}
 }
 
-// Error is a mistake in a guest's program.
+// Error is a mistake in a program.
 type Error struct {
 	File         string
-	Line, Column int    // from 1; 0: not known
-	Function     string // it happened in; empty: in none
+	Line, Column int    // from 1; 0 if unknown
+	Function     string // the function with the mistake; empty if none
 	Message      string
-	Trace        string // of calls, for whoever looks for it; empty: there is none
+	Trace        string // calls, for debugging; empty if none
 }
 
 func (e *Error) Error() string {
@@ -246,8 +246,8 @@ func (e *Error) Error() string {
 // its stack to keep.
 func (e *Error) Guest() string { return e.Error() + "\n" + e.Trace }
 
-// Spec makes a congestion control of a program. name is the file's, without its folder; content is all of it. The meter
-// may be nil.
+// Spec returns a congestion controller that runs a program. name is the file's name, without its folder; content is
+// the whole file. meter may be nil.
 func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 	d := p.Declares()
 	sum := sha256.Sum256(content)
@@ -277,7 +277,7 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 	})
 }
 
-// shared is what the flows of a program have in common.
+// shared holds the data that all flows of a program share.
 type shared struct {
 	handlers  Handlers
 	departure cc.Departure
@@ -285,16 +285,16 @@ type shared struct {
 	meter     *Meter
 }
 
-// controller is a flow as the NIC knows it. There may be millions.
+// controller is the cc.Controller of a flow. There may be millions.
 type controller struct {
 	Flow
 	answer *Answer
 	*shared
 	line  float64
-	steps uint64 // of all calls, if there is a meter
+	steps uint64 // sum over all calls, if there is a meter
 }
 
-// took ends a call: its mistake, and what it took.
+// took ends a call: it handles its error, and counts its steps.
 func (c *controller) took(err error) {
 	if err != nil {
 		panic(err)
@@ -370,7 +370,7 @@ func (c *controller) OnTimeout(now vtime.Time) {
 // Deadline returns the program's timer.
 func (c *controller) Deadline() vtime.Time { return c.answer.Timer }
 
-// OnTimer calls on_timer. The timer is spent: the program sets another, or none.
+// OnTimer calls on_timer. The timer has expired: the program sets a new one, or none.
 func (c *controller) OnTimer(now vtime.Time) {
 	if now < c.answer.Timer {
 		return
@@ -388,7 +388,7 @@ func (c *controller) OnTimer(now vtime.Time) {
 	}
 }
 
-// Preset calls preset, or sets the rate where there is none.
+// Preset calls preset, or sets the rate if there is no preset.
 func (c *controller) Preset(now vtime.Time, rate float64) {
 	if c.handlers.Has(Preset) {
 		c.took(c.Flow.Preset(now, rate))

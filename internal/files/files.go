@@ -2,7 +2,7 @@ package files
 
 import "fmt"
 
-// Error says why a file, or a folder, is not used.
+// Error explains why a file or folder is not used.
 type Error struct {
 	Path   string
 	Reason string
@@ -10,11 +10,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Path + " " + e.Reason }
 
-// Kind is what a file is to be read as.
+// Kind describes what kind of file to read, with limits.
 type Kind struct {
 	Name string // with its article, for messages: "a scenario, topology or sweep"
-	Most int64  // bytes; more are refused before they are read
-	// Plain refuses a link, also to a file that could be read.
+	Most int64  // maximum size in bytes; larger files are rejected before they are read
+	// Plain rejects links, even to a readable file.
 	Plain bool
 }
 

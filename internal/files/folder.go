@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Folder is an open folder that files are written into. It stays the folder that was opened, whatever its name comes to
-// stand for, and what it writes are new files: never what another has put under their names, such as a link to
-// somebody's file or a pipe. Its methods may be called from several goroutines.
+// Folder is an open folder for writing files. It remains the folder that was opened, whatever its name refers to
+// later, and it writes only new files: never into something that another user has put under a file's name, such as a
+// link or a pipe. It is safe for concurrent use.
 type Folder struct {
 	root *os.Root
 	path string
 }
 
-// OpenFolder makes the folder at path, with those above it, and opens it. within is the part of path that the user
-// named: a link on the way to it is followed, but a last one that belongs to another user; below it, none is that leads
+// OpenFolder creates the folder at path, with its parents, and opens it. within is the part of path that the user
+// named. There it follows links, unless the last one belongs to another user; below, it follows no link that leads
 // out of it.
 func OpenFolder(within, path string) (*Folder, error) {
 	below, err := filepath.Rel(within, path)
@@ -43,7 +43,7 @@ func OpenFolder(within, path string) (*Folder, error) {
 	return f.Sub(filepath.ToSlash(below))
 }
 
-// Sub makes the folder of a name, or of several with / between them, and opens it.
+// Sub creates the folder of a name, or of several separated by /, and opens it.
 func (f *Folder) Sub(name string) (*Folder, error) {
 	name = filepath.FromSlash(name)
 	if err := f.root.MkdirAll(name, 0o755); err != nil {
@@ -59,12 +59,12 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 // Path returns the user's name of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// Close lets go of the folder. Files that it made stay open.
+// Close closes the folder. Files that it created stay open.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Create makes a new file, to be written and read. What had its name is removed first.
+// Create creates a new file for writing and reading. It first removes a file of that name.
 func (f *Folder) Create(name string) (*os.File, error) {
-	const attempts = 8 // against one who puts something there again and again
+	const attempts = 8 // in case someone recreates the name repeatedly
 	for i := 0; ; i++ {
 		file, err := f.exclusive(name)
 		if err == nil || !errors.Is(err, fs.ErrExist) || i == attempts {
@@ -76,13 +76,13 @@ func (f *Folder) Create(name string) (*os.File, error) {
 	}
 }
 
-// exclusive makes a file, if nothing has its name.
+// exclusive creates a file, unless the name exists.
 func (f *Folder) exclusive(name string) (*os.File, error) {
 	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// Write replaces a file by one with the given content, so that no reader ever sees half of it, not even after a power
-// failure. When it fails, what was there is there still.
+// Write replaces a file atomically: no reader ever sees a part of it, even after a power failure. If it fails, the
+// old file remains.
 func (f *Folder) Write(name string, data []byte) error {
 	file, err := f.Replace(name, data)
 	if err != nil {
@@ -91,11 +91,11 @@ func (f *Folder) Write(name string, data []byte) error {
 	return file.Close()
 }
 
-// beforeRename is called once a file is written and has not got its name yet. Tests end the process there.
+// beforeRename is called after a file is written and before it is renamed. Tests end the process there.
 var beforeRename = func() {}
 
-// Remove removes files of these names, or whatever has them but folders with something in them. Those that are not
-// there are none.
+// Remove removes the named files, or anything else of these names except folders that are not empty. Missing names
+// are not an error.
 func (f *Folder) Remove(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -106,7 +106,7 @@ func (f *Folder) Remove(names ...string) error {
 	return errors.Join(errs...)
 }
 
-// RemoveAny removes the files of any names that a function picks.
+// RemoveAny removes the files that picks selects by name.
 func (f *Folder) RemoveAny(picks func(name string) bool) error {
 	entries, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
@@ -121,8 +121,7 @@ func (f *Folder) RemoveAny(picks func(name string) bool) error {
 	return f.Remove(names...)
 }
 
-// Tidy removes what files of these names were to be as a process that wrote them was killed. Nobody may be writing into
-// the folder.
+// Tidy removes unfinished files of these names that a killed process left. Nobody may be writing into the folder.
 func (f *Folder) Tidy(names ...string) error {
 	return f.RemoveAny(func(name string) bool {
 		of, ok := Unfinished(name)
@@ -138,7 +137,7 @@ func Unfinished(name string) (of string, ok bool) {
 	return of, hidden && of != "" && of != visible
 }
 
-// named gives an error the names that the user knows: those of a root's are below it.
+// named makes the paths in an error relative to the user's name of the folder.
 func (f *Folder) named(err error) error {
 	var path *fs.PathError
 	if !errors.As(err, &path) {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Schema is the version of the form of the JSON files that pausenet writes. It goes up when a key is gone or comes to
-// mean something else; a key that is new changes nothing for who does not know it.
+// Schema is the version of the JSON files that pausenet writes. It increases when a key is removed or changes its
+// meaning; new keys do not change it.
 const Schema = 1
 
 // FormatJSON returns v, an object, as a JSON file whose first key is the schema version.
@@ -25,10 +25,10 @@ func FormatJSON(v any) ([]byte, error) {
 	return append(fmt.Appendf(nil, "{\n  \"schema\": %d,\n", Schema), append(rest, '\n')...), nil
 }
 
-// schemaKey is the schema as FormatJSON writes it.
+// schemaKey is the schema key as FormatJSON writes it.
 var schemaKey = regexp.MustCompile(`^\s*\{\s*"schema": (\d+),`)
 
-// CheckSchema refuses a file of JSON of a later schema. Files of before there were any have none.
+// CheckSchema returns an error for a JSON file of a later schema. Files from before schemas existed have none.
 func CheckSchema(data []byte) error {
 	m := schemaKey.FindSubmatch(data)
 	if m == nil {

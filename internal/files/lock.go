@@ -2,14 +2,14 @@ package files
 
 import "fmt"
 
-// LockName is the file that a folder is locked by.
+// LockName is the name of a folder's lock file.
 const LockName = ".lock"
 
-// LockedError says that another process has a folder.
+// LockedError means that another process has locked a folder.
 type LockedError struct {
 	Path    string // of the folder
-	Process int    // 0: it is not known
-	User    string // whose the lock is, if it is another's; empty: it is one's own
+	Process int    // 0 if unknown
+	User    string // owner of the lock if it is another user; otherwise empty
 }
 
 func (e *LockedError) Error() string {

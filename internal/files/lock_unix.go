@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is a folder locked for this process. It is a lock on a file in it that no other user can open, and so none can
-// hold: anybody who can read a folder could lock the folder itself.
+// Lock is a lock of a folder for this process. It locks a file in the folder that no other user can open, because
+// anyone who can read a folder could lock the folder itself.
 type Lock struct {
 	folder *Folder
 	file   *os.File
 }
 
-// Lock locks the folder for this process, until it ends or lets go. The error is a LockedError if another process has
-// it.
+// Lock locks the folder for this process, until it ends or calls Release. The error is a LockedError if another
+// process holds the lock.
 func (f *Folder) Lock() (*Lock, error) {
-	const attempts = 64 // each but the last finds that the one who had the lock has just let go
+	const attempts = 64 // each but the last finds that the holder has just released the lock
 	for range attempts {
 		file, err := f.openLock()
 		if err != nil {
@@ -48,7 +48,7 @@ func (f *Folder) Lock() (*Lock, error) {
 	return nil, &LockedError{Path: f.path}
 }
 
-// openLock opens the lock's file, which is made. What is there and no file is removed.
+// openLock creates and opens the lock file. It removes anything of that name that is not a file.
 func (f *Folder) openLock() (*os.File, error) {
 	info, err := f.root.Lstat(LockName)
 	if err == nil && !info.Mode().IsRegular() {
@@ -89,7 +89,7 @@ func (f *Folder) lockedBy(file *os.File) error {
 	return e
 }
 
-// Release lets go of the folder, and leaves nothing in it.
+// Release releases the lock and removes its file.
 func (l *Lock) Release() error {
 	err := l.folder.Remove(LockName)
 	if cerr := l.file.Close(); cerr != nil {

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lock is a folder locked for this process.
+// Lock is a lock of a folder for this process.
 type Lock struct{ file *os.File }
 
-// Lock locks the folder for this process, until it ends or lets go: by a file in it, which stays, as one that is open
-// cannot be removed here. The error is a LockedError if another process has it.
+// Lock locks the folder for this process, until it ends or calls Release. The lock file remains, because Windows
+// cannot remove an open file. The error is a LockedError if another process holds the lock.
 func (f *Folder) Lock() (*Lock, error) {
 	file, err := f.root.OpenFile(LockName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -24,5 +24,5 @@ func (f *Folder) Lock() (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Release lets go of the folder.
+// Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }

@@ -28,9 +28,9 @@ func WriteWhole(path string, data []byte) error {
 	return inFolderOf(path, func(f *Folder, name string) error { return f.Write(name, data) })
 }
 
-// Create makes a file that the user named, for what is written as it comes. What was there is replaced, also a link:
-// what that led to stays as it was. But a descriptor that the program was started with (/dev/stdout, a shell's
-// >(command)), a device or a named pipe is written into, unless the pipe, or the link to it, is another user's.
+// Create creates the file that the user named, for output as it is produced. It replaces an existing file or link,
+// but not a link's target. It writes into a descriptor that the program was started with (/dev/stdout, a shell's
+// >(command)), a device or a named pipe, unless the pipe, or the link to it, belongs to another user.
 func Create(path string) (*os.File, error) {
 	if isOutput(path) {
 		return openStream(path)
@@ -65,10 +65,10 @@ func isOutput(name string) bool {
 		strings.HasPrefix(name, "/proc/self/fd/")
 }
 
-// openStream opens what the program was started with open, to write after what is there.
+// openStream opens a descriptor that the program was started with, to append.
 func openStream(path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) }
 
-// openSpecial opens what is no file, and can be written into. A pipe is open to both sides, as whoever reads it may
+// openSpecial opens something other than a file for writing. It opens a pipe in both directions, as its reader may
 // come later.
 func openSpecial(path string, info fs.FileInfo) (*os.File, error) {
 	if info.Mode()&(fs.ModeDir|fs.ModeSocket) != 0 {
@@ -83,7 +83,7 @@ func openSpecial(path string, info fs.FileInfo) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|noWait, 0)
 }
 
-// trusted refuses a link that somebody else has put where results are to go: root's would go wherever that leads.
+// trusted returns an error for another user's link at an output path: root would write wherever it leads.
 func trusted(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -92,7 +92,7 @@ func trusted(path string) error {
 	return ownedBy(path, info)
 }
 
-// ownedBy refuses what belongs to another user.
+// ownedBy returns an error if a path belongs to another user.
 func ownedBy(path string, info fs.FileInfo) error {
 	if owner, known := ownerOf(info); known && !slices.Contains(trustedOwners(), owner) {
 		what := "named pipe"

@@ -21,7 +21,8 @@ func Read(path string, kind Kind) ([]byte, error) {
 	return all(f, path, kind)
 }
 
-// Open opens a file to be read, as Read does. The file may still grow: a reader of streams bounds what it keeps.
+// Open opens a file for reading, with the checks of Read. The file may still grow, so a reader of streams must limit
+// what it keeps.
 func Open(path string, kind Kind) (*os.File, error) {
 	flags := os.O_RDONLY | noWait
 	if kind.Plain {
@@ -70,7 +71,7 @@ func notRegular(path string, mode fs.FileMode) error {
 	return &Error{path, "is " + what + ", not a file"}
 }
 
-// all reads what is left of a file of a kind.
+// all reads the rest of a file.
 func all(from *os.File, path string, kind Kind) ([]byte, error) {
 	var data bytes.Buffer
 	if info, err := from.Stat(); err == nil && info.Mode().IsRegular() {
@@ -85,7 +86,7 @@ func all(from *os.File, path string, kind Kind) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// StandardInput is the name under which users mean what is piped into the program.
+// StandardInput is the name for standard input on the command line.
 const StandardInput = "-"
 
 // IsStream reports whether a name refers to something that the program was started with: its standard input, or a

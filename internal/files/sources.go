@@ -9,25 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// Sources are the files that something was read from, so that it can be read again where they are not. Several
-// goroutines may use them.
+// Sources records the files that something was read from, so that it can be read again without them. It is safe for
+// concurrent use.
 type Sources struct {
 	mutex sync.Mutex
 	list  []Source
-	alone bool // nothing else is read
+	alone bool // read only recorded files
 }
 
-// Source is a file as it was read.
+// Source is a recorded file.
 type Source struct {
-	Path   string `json:"path"` // as it was asked for
+	Path   string `json:"path"` // as the user spelled it
 	Size   int64  `json:"size_bytes"`
 	SHA256 string `json:"sha256"`
-	// Text or Base64 is its content, unless that is too large to be kept: then it is read again from its path.
+	// Text or Base64 holds the content, unless it is too large: then the file is read from its path again.
 	Text   string `json:"text,omitempty"`
 	Base64 []byte `json:"base64,omitempty"`
 }
 
-// mostKept is the size up to which a file's content is kept.
+// mostKept is the largest content that is recorded, in bytes.
 const mostKept = 1 << 20
 
 // Recorded returns sources that were recorded: files are read from them alone.
@@ -40,7 +40,7 @@ func (s *Sources) List() []Source {
 	return append([]Source(nil), s.list...)
 }
 
-// Add takes note of a file's content.
+// Add records a file's content.
 func (s *Sources) Add(path string, content []byte) {
 	sum := sha256.Sum256(content)
 	file := Source{Path: path, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
@@ -115,5 +115,5 @@ func (f *Source) content(kind Kind) ([]byte, error) {
 	return content, nil
 }
 
-// ErrChanged says that a file is not what it was.
+// ErrChanged means that a file's content has changed.
 var ErrChanged = errors.New("the file has changed: its SHA-256 differs")

@@ -221,7 +221,7 @@ type Group struct {
 	// Off makes the group be without effect, as the word off in the place of the mapping does; On is called before
 	// its keys are read. nil: there is no such word.
 	Off, On func()
-	// Instead says what to write in the place of the word off, if there is none.
+	// Instead is what to write if the user writes off, and the key has no off.
 	Instead string
 	// Short names the key that a value in the place of the mapping stands for: count, of qps: 4. Empty: there is none.
 	Short string

@@ -69,8 +69,8 @@ func (p *Parameter) Bounds() string {
 	return ""
 }
 
-// FieldError is what is wrong with the setting at a path such as "pfc.xon". Code that has read the settings from a file
-// reports it there.
+// FieldError is an error about the setting at a path such as "pfc.xon". Code that read the settings from a file adds the
+// position.
 type FieldError struct {
 	Path string
 	Key  bool  // that it is there at all, whatever its value

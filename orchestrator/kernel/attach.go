@@ -22,10 +22,10 @@ import (
 // hook is an attached program; closing it detaches.
 type hook = io.Closer
 
-// Hooks is the way programs are attached to interfaces.
+// Hooks selects how programs are attached to interfaces.
 type Hooks uint8
 
-// Ways. HooksAuto chooses by the kernel and the size of the fabric.
+// Ways of attaching programs. HooksAuto chooses by the kernel and the size of the fabric.
 const (
 	HooksAuto Hooks = iota
 	HooksTCX
@@ -43,8 +43,8 @@ func (way Hooks) triesTCX(plan *topologies.Plan) bool {
 	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
 }
 
-// attachAll hangs the pipelines on every port: ingress on the inner end, egress on the outer, and there the end of
-// frames. The thread is in the hub namespace and stays there.
+// attachAll attaches the pipelines to every port: ingress to the inner end, and egress and the end of frames to the
+// outer end. It leaves the thread in the hub namespace.
 func (f *Fabric) attachAll(way Hooks) error {
 	if !way.triesTCX(f.plan) {
 		return f.attachClsact()
@@ -134,11 +134,11 @@ func (f *Fabric) attachClsact() error {
 	return nil
 }
 
-// hooked are the interfaces of one namespace, and the programs that all of them get.
+// hooked holds the interfaces of one namespace, and the programs for all of them.
 type hooked struct {
 	names           []string
 	indexes         []int32
-	ingress, egress *cilium.Program // nil: none
+	ingress, egress *cilium.Program // nil for none
 }
 
 func (h *hooked) add(name string, index int32) {
@@ -187,7 +187,7 @@ func addQdiscs(socket *rtnetlink.Socket, h hooked) error {
 	return socket.Flush()
 }
 
-// addFilters hangs the programs on the hooks.
+// addFilters attaches the programs to the hooks.
 func addFilters(socket *rtnetlink.Socket, h hooked) error {
 	for _, hook := range []struct {
 		program       *cilium.Program

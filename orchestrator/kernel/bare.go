@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// BarePass sends frames into a port whose programs do nothing but send them back: what a pass costs without
-// pipelines, traffic manager and engine. It is what a hop's whole cost is compared with.
+// BarePass measures a pass without pipelines, traffic manager and engine: the programs of its port only send frames
+// back. Compare a hop's whole cost with it.
 type BarePass struct {
 	programs *kernel.Bare
 	fabric   *Fabric
@@ -20,8 +20,8 @@ type BarePass struct {
 	frames   [2][]byte
 }
 
-// NewBarePass builds it on a fabric of plan's, whose first port is used. It sends the two frames in turn: a full data
-// packet and an ACK, as a hop carries them with an ACK per packet.
+// NewBarePass builds a fabric from plan and uses its first port. It sends the two frames alternately: a full data
+// packet and an ACK, as a hop with an ACK per packet does.
 func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err error) {
 	b = &BarePass{frames: frames}
 	defer func() {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FindLeftovers looks through the namespaces of all processes and mounts for those that bear our mark and whose owner
-// is gone. It changes nothing. It needs root.
+// FindLeftovers searches the namespaces of all processes and mounts for those with our mark whose owner has ended.
+// It changes nothing, and needs root.
 func FindLeftovers() ([]Leftover, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("only root can see other processes' namespaces: run it with sudo")
@@ -66,9 +66,8 @@ func FindLeftovers() ([]Leftover, error) {
 	return left, err
 }
 
-// visiting calls f on a thread of its own that may change its namespace, and takes the thread back before it ends:
-// ending takes a moment, and Go does not end the main thread, should it be that one, but parks it. It would hold the
-// namespace.
+// visiting calls f on a thread of its own that may change its namespace, and restores the thread's namespace before
+// it ends. Otherwise an ending thread, or the parked main thread, would keep the namespace alive.
 func visiting(f func() error) error {
 	return onOwnThread(func() error {
 		home, err := netns.Get()
@@ -80,7 +79,7 @@ func visiting(f func() error) error {
 	})
 }
 
-// Remove ends the programs in the namespace and removes its mounts: with the last of them it vanishes.
+// Remove ends the programs in the namespace and removes its mounts. The namespace disappears with the last of them.
 func (l *Leftover) Remove() error {
 	var errs []error
 	for _, p := range l.Programs {
@@ -96,14 +95,14 @@ func (l *Leftover) Remove() error {
 	return errors.Join(errs...)
 }
 
-// space is a network namespace that something holds.
+// space is a network namespace that is in use.
 type space struct {
 	path    string       // one way to open it
-	holders map[int]bool // pids; true: the process is inside
+	holders map[int]bool // PIDs; true if the process is inside
 	mounts  []string
 }
 
-// findSpaces finds the network namespaces of the machine, as far as this mount namespace and pid namespace show them.
+// findSpaces returns the network namespaces of the machine that this mount and PID namespace can see.
 func findSpaces() (map[uint64]*space, error) {
 	spaces := map[uint64]*space{}
 	at := func(number uint64, path string) *space {
@@ -189,7 +188,7 @@ func (s *space) alias(number uint64) (string, error) {
 	}
 	ns := netns.NsHandle(fd)
 	defer ns.Close()
-	// The path may lead elsewhere by now.
+	// The path may refer to something else by now.
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return "", err
@@ -243,7 +242,7 @@ func commandOf(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// endTimeout is how long a program has to end by itself.
+// endTimeout is how long a program has to end after SIGTERM.
 const endTimeout = 2 * time.Second
 
 // endProgram ends a process if it is still in that namespace.
@@ -289,8 +288,8 @@ func endedWithin(fd int, timeout time.Duration) bool {
 	}
 }
 
-// removeMount unmounts a namespace from a path, if it still is that namespace, and removes the empty file under it
-// where `ip netns` keeps such.
+// removeMount unmounts a namespace from a path, if it is still that namespace, and removes the empty file under it
+// that `ip netns` creates.
 func removeMount(path string, space uint64) error {
 	number, err := inode(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && number != space {

@@ -19,10 +19,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Disturbance is what somebody has done to an interface of a live fabric: nothing gets through it meanwhile.
+// Disturbance describes a change of a live fabric's interface by someone else: no frame passes meanwhile.
 type Disturbance struct {
 	Port topologies.PortID
-	What string // what it was, and whether it still is: "is down"
+	What string // the change, and whether it persists: "is down"
 }
 
 // carrierDowns returns how often the interfaces of the thread's namespace have lost their carrier so far, by index.
@@ -98,7 +98,7 @@ type UpWatch struct {
 	done   chan struct{}
 }
 
-// AnyPeer stands for all interfaces.
+// AnyPeer means all interfaces.
 const AnyPeer = -1
 
 // WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of.
@@ -162,15 +162,15 @@ func cameUp(m *syscall.NetlinkMessage) (peer int32, came bool) {
 	return 0, false
 }
 
-// Close ends the watch. No call of up is under way then.
+// Close ends the watch. Afterwards up is not running.
 func (w *UpWatch) Close() error {
 	err := w.socket.Close()
 	<-w.done
 	return err
 }
 
-// restoreRoutes gives the host's port at a veth pair's end in the hub namespace its routes. The kernel has dropped them
-// if the port was down. What is there stays, and so does what a program has put in the place of a route.
+// restoreRoutes restores the routes of the host's port at a veth pair's end in the hub namespace, because the kernel
+// removes them when the port goes down. It keeps existing routes, including a program's replacements.
 func (f *Fabric) restoreRoutes(outer int32) {
 	for i := range f.plan.Ports {
 		p := &f.plan.Ports[i]

@@ -19,21 +19,22 @@ func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[no
 // Hub returns the file descriptor of the namespace with the ports' outer ends.
 func (f *Fabric) Hub() int { return int(f.hub) }
 
-// Place is where a program runs: file descriptors of a node's namespaces, which all of its programs share.
+// Place is where a program runs: file descriptors of a node's namespaces, which all its programs share.
 type Place struct {
 	Network int
 	Mounts  int
 	Root    int // the root folder
 	Names   int // UTS
-	PIDs    int // the fabric's, of all of its nodes
-	Image   int // the root folder of programs; pidns.NoRoot: Root
-	// Folder is where programs in an image begin; empty: in the folder of the name where the process is.
+	PIDs    int // the fabric's, shared by all nodes
+	Image   int // root folder of programs; pidns.NoRoot means Root
+	// Folder is the working folder of programs in an image; empty means the folder of the same name as the
+	// process's.
 	Folder string
-	// From is the folder whose name programs without a Folder begin in; empty: this process' own.
+	// From is the working folder of programs without a Folder; empty means this process's.
 	From string
-	// Environment are variables of programs, "NAME=value", that take precedence over those which a command has.
+	// Environment holds variables of programs, "NAME=value". They override a command's own.
 	Environment []string
-	// Privileged programs may do to the machine what root may.
+	// Privileged programs have all capabilities of root on the machine.
 	Privileged bool
 }
 
@@ -106,8 +107,8 @@ var nodePowers = pidns.PowersOf(
 	unix.CAP_KILL, unix.CAP_SYS_NICE, unix.CAP_SYS_RESOURCE, unix.CAP_IPC_LOCK, unix.CAP_IPC_OWNER, // processes
 )
 
-// leaving notes the namespaces that the calling thread is about to leave for those of a node. back takes it there
-// again, as far as it can.
+// leaving records the namespaces of the calling thread before it enters those of a node. back returns there, as far
+// as possible.
 func leaving() (back func(), err error) {
 	kinds := []struct {
 		name string
@@ -134,7 +135,7 @@ func leaving() (back func(), err error) {
 	return back, err
 }
 
-// enter takes the calling thread into a place, but for its PID namespace.
+// enter moves the calling thread into a place's namespaces, except the PID namespace.
 func (p *Place) enter() error {
 	folder := p.From
 	if folder == "" {
@@ -155,7 +156,7 @@ func (p *Place) enter() error {
 	return nil
 }
 
-// SocketIn opens a socket in a network namespace, given as a file descriptor. It stays there.
+// SocketIn opens a socket in a network namespace, given as a file descriptor. The socket stays there.
 func SocketIn(namespace, domain, kind, protocol int) (fd int, err error) {
 	err = onOwnThread(func() (err error) {
 		if err := unix.Setns(namespace, unix.CLONE_NEWNET); err != nil {

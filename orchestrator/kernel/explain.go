@@ -66,7 +66,7 @@ func Remedy(err error) string {
 	return ""
 }
 
-// notSupported is the kernel's own ENOTSUPP, which it should keep to itself.
+// notSupported is the kernel's internal ENOTSUPP, which some interfaces return.
 const notSupported = unix.Errno(524)
 
 func isAny(err error, numbers ...unix.Errno) bool {
@@ -82,7 +82,7 @@ func isAny(err error, numbers ...unix.Errno) bool {
 	return false
 }
 
-// moduleRemedy: in a container it is the host's kernel that must load modules.
+// moduleRemedy returns advice to load kernel modules. In a container, the host must load them.
 func moduleRemedy(modules ...string) string {
 	return fmt.Sprintf("sudo modprobe -a %s (outside, if this is a container), or use your distribution's full kernel",
 		strings.Join(modules, " "))

@@ -23,21 +23,21 @@ import (
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
-	ingress   *cilium.Program // of inner ends; nil: the pipelines run in this process
-	egress    *cilium.Program // of outer ends; nil: likewise
-	end       *cilium.Program // of outer ends, on ingress
+	ingress   *cilium.Program // for inner ends; nil if the pipelines run in this process
+	egress    *cilium.Program // for outer ends; nil likewise
+	end       *cilium.Program // for outer ends, on ingress
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
 	live      bool
-	TCX       bool // whether the programs hang on TCX; clsact otherwise
+	TCX       bool // whether programs are attached by TCX; otherwise by clsact
 	Timing    BuildTiming
 }
 
-// BuildTiming says where the time of bringing a fabric up went.
+// BuildTiming holds how long each part of the bring-up took.
 type BuildTiming struct{ Load, Namespaces, Links, Attach, Total time.Duration }
 
-// checkSize refuses, with a TooLargeError, a fabric that is larger than the kernel plane's.
+// checkSize returns a TooLargeError if a fabric is too large for the kernel plane.
 func checkSize(plan *topologies.Plan) error {
 	if len(plan.Hosts) <= MaxHosts && len(plan.Switch) <= MaxSwitches {
 		return nil
@@ -45,12 +45,12 @@ func checkSize(plan *topologies.Plan) error {
 	return &TooLargeError{len(plan.Hosts), len(plan.Switch)}
 }
 
-// filesOfPipelines is the most files that the pipelines' maps, programs and types take while they are loaded, and that
-// bringing a fabric up opens for a moment: some 30, counted on Linux 6.18.
+// filesOfPipelines is the maximum number of files that the pipelines' maps, programs and types need during loading,
+// plus those that the bring-up opens briefly: about 30, counted on Linux 6.18.
 const filesOfPipelines = 40
 
-// checkFiles refuses, with an EMFILE, a fabric that takes more files than this process may open. Where the limit is met
-// while the pipelines are loaded, the loader takes some of the failures for a kernel that lacks a feature.
+// checkFiles returns EMFILE if a fabric needs more files than this process may open. If loading the pipelines hit
+// the limit instead, the loader would mistake some failures for a missing kernel feature.
 func checkFiles(plan *topologies.Plan, way Hooks) error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -66,8 +66,8 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 	return nil
 }
 
-// NewFabric builds the fabric in the kernel. It needs root. A plan with more than MaxHosts or MaxSwitches is refused
-// with a TooLargeError. Whatever ends the process, the fabric ends with it.
+// NewFabric builds the fabric in the kernel. It needs root. It returns a TooLargeError for a plan with more than
+// MaxHosts or MaxSwitches. The fabric ends with the process, however that ends.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err := checkSize(plan); err != nil {
 		return nil, err

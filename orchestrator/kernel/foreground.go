@@ -28,9 +28,9 @@ func foreground(terminal *os.File) (group int, err error) {
 	return unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 }
 
-// TakeBack makes this process's group the foreground one of its terminal if that is one which a program on a node has
-// made: a shell there makes another group the foreground one as it reads, and cannot undo that as it ends, since ours
-// has no number in its PID namespace.
+// TakeBack returns a terminal's foreground to this process's group if a program on a node took it. A shell there
+// makes its own group the foreground group, and cannot restore ours at its end, because our group has no number in
+// its PID namespace.
 func TakeBack(terminal *os.File) {
 	group, err := foreground(terminal)
 	if err != nil || group <= 0 || group == unix.Getpgrp() || !elsewhere(group) {

@@ -1,16 +1,16 @@
 package kernel
 
-// Leftover is a namespace of a fabric whose process is gone. It lives on because something holds it: a program that was
-// started inside, a mount, or an open file.
+// Leftover is a namespace of a fabric whose process has ended. A program inside, a mount, or an open file keeps it
+// alive.
 type Leftover struct {
 	Node  string `json:"node"`
-	Owner int    `json:"owner"` // the pid that the fabric's process had
+	Owner int    `json:"owner"` // PID of the fabric's process
 	Inode uint64 `json:"inode"`
-	// Programs run inside; they are ended.
+	// Programs run inside. Remove ends them.
 	Programs []Program `json:"programs"`
-	// Mounts keep the namespace under a name, as `ip netns attach` does; they are removed.
+	// Mounts keep the namespace under a name, as `ip netns attach` does. Remove removes them.
 	Mounts []string `json:"mounts"`
-	// Bystanders run elsewhere and hold the namespace with an open file or a thread; they are left alone.
+	// Bystanders run elsewhere, and keep the namespace by an open file or a thread. Remove does not touch them.
 	Bystanders []Program `json:"bystanders"`
 }
 

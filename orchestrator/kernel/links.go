@@ -20,8 +20,8 @@ import (
 // vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
 const vethInfoPeer = 1
 
-// makeLinks makes each port's veth pair straight into its namespaces, both ends up, and marks the namespaces as ours.
-// The thread is in the hub namespace.
+// makeLinks creates each port's veth pair directly in its namespaces, both ends up, and marks the namespaces as
+// ours. The thread is in the hub namespace.
 func (f *Fabric) makeLinks() error {
 	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
 	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
@@ -59,7 +59,7 @@ func (f *Fabric) eachPort(request func(p *topologies.Port) *nl.NetlinkRequest) e
 	return socket.Flush()
 }
 
-// carrierTimeout is how long bring-up waits for an interface that the kernel does not say is up.
+// carrierTimeout is how long the bring-up waits for an interface to be up.
 const carrierTimeout = 10 * time.Second
 
 // awaitCarriers waits until the kernel has registered that both ends of each port are up; see carrier. It leaves the
@@ -95,8 +95,8 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 	}
 }
 
-// newVeth asks for a port's inner end, in its device's namespace and up, and its outer end, in the hub namespace. A
-// veth's second end cannot be created up, as it has no peer yet then: bringUp does that.
+// newVeth returns a request for a port's inner end, in its device's namespace and up, and its outer end, in the hub
+// namespace. A veth's second end cannot be created up, as it has no peer yet: bringUp sets it up.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
 	// A switch's own interfaces take the longest frames: what is too long for a port its processor has to see.
 	longest := nl.Uint32Attr(uint32(plan.InterfaceMTU))
@@ -131,7 +131,7 @@ func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHand
 	return req
 }
 
-// bringUp asks for a port's outer end to be up. It answers no ARP: nothing but the engine sends into it.
+// bringUp returns a request to set a port's outer end up. It answers no ARP, because only the engine sends into it.
 func bringUp(p *topologies.Port) *nl.NetlinkRequest {
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, 0)
 	req.AddData(linkMessage(fill.OuterIfindex(p.ID), unix.IFF_UP|unix.IFF_NOARP))
@@ -146,7 +146,7 @@ func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
 	return m
 }
 
-// configure marks a node's namespace, in which the thread is, as ours, and makes a host's a host's.
+// configure marks a node's namespace, in which the thread is, as ours, and configures it if the node is a host.
 func (f *Fabric) configure(n *topologies.Node) error {
 	socket, err := rtnetlink.Open()
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *Fabric) configure(n *topologies.Node) error {
 	return socket.Flush()
 }
 
-// configureHost gives a host its addresses, its routes and what it knows of who is behind them.
+// configureHost adds a host's addresses, routes and static neighbours.
 func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
 	var steps []step
 	for place := range n.Ports {
@@ -195,7 +195,7 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 	return socket.Add(lo, "set lo up in", n.Name)
 }
 
-// anywhere are the addresses of all hosts.
+// anywhere is the prefix of all addresses.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
 // addressBits returns how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it
@@ -237,8 +237,8 @@ func gatewayIn(family uint8) []byte {
 	return topologies.Gateway.AsSlice()
 }
 
-// hostRoute asks for a route of a host, by the gateway at the other end of one of its ports, which it sends from by
-// that port's own address.
+// hostRoute returns a request for a host's route through the gateway at the other end of one of its ports, with that
+// port's source address.
 func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
 	port := n.Ports[r.Place]
 	to, bits := inFamily(family, r.To.Addr(), r.To.Bits())
@@ -251,7 +251,7 @@ func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRo
 	return route
 }
 
-// newRoute asks for a route out of a port.
+// newRoute returns a request for a route through a port.
 func newRoute(family uint8, to []byte, bits uint8, port *topologies.Port, metric uint32) *nl.NetlinkRequest {
 	route := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	rt := nl.NewRtMsg()
@@ -267,7 +267,7 @@ func newRoute(family uint8, to []byte, bits uint8, port *topologies.Port, metric
 	return route
 }
 
-// toAll asks for the route of what is for all hosts at once, out of a port: groups, and the limited broadcast.
+// toAll returns a request for the route of multicast groups and the limited broadcast through a port.
 func toAll(port *topologies.Port, to netip.Prefix, metric uint32) *nl.NetlinkRequest {
 	route := newRoute(unix.AF_INET, to.Addr().AsSlice(), uint8(to.Bits()), port, metric)
 	rt := route.Data[0].(*nl.RtMsg)
@@ -275,7 +275,7 @@ func toAll(port *topologies.Port, to netip.Prefix, metric uint32) *nl.NetlinkReq
 	return route
 }
 
-// step is a request of bringing a host up, and what it is for.
+// step is a request to configure a host, with its purpose.
 type step struct {
 	action string
 	req    *nl.NetlinkRequest

@@ -23,17 +23,18 @@ import (
 // pipelines than goes in.
 type livePlane struct {
 	dead []bool   // hosts' ports whose last pass did not finish
-	owed []uint64 // by port: such passes, of each of which a frame may come yet
-	last int      // the port of the last such pass
-	// Unfinished counts such passes; late are those that have finished since.
+	owed []uint64 // unfinished passes by port; each may still deliver a frame
+	last int      // port of the last unfinished pass
+	// Unfinished counts unfinished passes, and late those that finished afterwards.
 	Unfinished, late uint64
 }
 
-// ErrForged says that something on a node does what the pipelines alone may do.
+// ErrForged means that a program on a node did what only the pipelines may do.
 var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes frames to the pipelines")
 
-// How long a pass into a host may take, the first time and after one that did not finish. A live fabric goes on without
-// the frame. Into a switch it may take as long as in virtual time: without its switches it cannot go on.
+// Timeouts of a pass into a host: the first one, and the one after an unfinished pass. A live fabric continues
+// without the frame. A pass into a switch has the same timeout as in virtual time, because the fabric cannot
+// continue without its switches.
 const (
 	liveTimeout  = 100 * time.Millisecond
 	deadTimeout  = 20 * time.Microsecond
@@ -105,14 +106,14 @@ func (p *Plane) timeout(in int) time.Duration {
 	return passTimeout
 }
 
-// lostAtHost are errors of sending into a host which lose the frame and nothing else: its user took the interface down
-// or made it smaller, or the machine had no room for it for liveTimeout.
+// lostAtHost lists errors of sending into a host that lose only the frame: the user took the interface down or
+// reduced its MTU, or the machine had no room for the frame for liveTimeout.
 var lostAtHost = []unix.Errno{
 	unix.ENETDOWN, unix.ENXIO, unix.ENODEV, unix.EMSGSIZE, unix.ENOBUFS, unix.EAGAIN,
 	unix.ENOMEM,
 }
 
-// unfinished gives a pass into a host up.
+// unfinished gives up a pass into a host.
 func (p *Plane) unfinished(in int) error {
 	p.live.Unfinished++
 	p.live.owed[in]++
@@ -121,8 +122,8 @@ func (p *Plane) unfinished(in int) error {
 	return plane.ErrUnfinished
 }
 
-// Unasked deals with what the pipelines have done since the last pass: passes that finished after they had been given
-// up, whose frames it throws away. Anything else is an error.
+// Unasked discards the frames of passes that finished after they were given up. It returns an error for any other
+// activity of the pipelines since the last pass.
 func (p *Plane) Unasked() error {
 	if done := atomic.LoadUint64(&p.pass.Done); done != p.done {
 		n := done - p.done
@@ -143,8 +144,8 @@ func (p *Plane) Unasked() error {
 	}
 }
 
-// disown throws away the frame that the ring gave, which has come out of an interface of the hub namespace and is not
-// what was waited for. It is of a pass into that port that had been given up, or else an error.
+// disown discards an unexpected frame from an interface of the hub namespace. It returns an error unless the frame
+// belongs to a pass that was given up.
 func (p *Plane) disown(ifindex int32) error {
 	port := int(ifindex - fill.OuterIfindex(0))
 	if port < 0 || port >= len(p.live.owed) || p.live.owed[port] == 0 {
@@ -160,8 +161,8 @@ func (p *Plane) disown(ifindex int32) error {
 	return nil
 }
 
-// await waits until ready, for a time: after a moment asleep, as the kernel may have left the work to a thread that the
-// engine's, which has a real-time policy, keeps from its processor.
+// await waits until ready or a timeout. After a moment it sleeps, because the kernel may have left the work to a
+// thread that the engine's real-time thread keeps from its processor.
 func (l *livePlane) await(timeout time.Duration, ready func() bool) bool {
 	if ready() {
 		return true

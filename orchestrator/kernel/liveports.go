@@ -55,7 +55,7 @@ func readyForPrograms(host string, ports []string) error {
 	return nil
 }
 
-// hasIPv6 says whether the kernel has IPv6.
+// hasIPv6 reports whether the kernel supports IPv6.
 var hasIPv6 = sync.OnceValue(func() bool {
 	_, err := os.Stat("/proc/sys/net/ipv6/conf")
 	return err == nil

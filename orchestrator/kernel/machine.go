@@ -32,7 +32,7 @@ func Version(release string) (major, minor int, ok bool) {
 	return major, minor, err == nil && n == 2
 }
 
-// capabilities are those that building and driving a fabric takes, by their bit.
+// capabilities lists the capabilities that a fabric needs, by their bit.
 var capabilities = []struct {
 	bit  int
 	name string

@@ -18,8 +18,8 @@ import (
 // loopbackIndex is the index of lo, the same in every namespace.
 const loopbackIndex = 1
 
-// owner is the process that a namespace was made for. A pid alone would not do: pids are used again, and each pid
-// namespace (a container's, say) has its own.
+// owner identifies the process that a namespace was made for. A PID is not enough: PIDs are reused, and each PID
+// namespace, such as a container's, has its own.
 type owner struct {
 	Process
 	pidSpace uint64 // inode of the pid namespace

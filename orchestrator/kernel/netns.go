@@ -29,8 +29,8 @@ func onOwnThread(f func() error) error {
 	return <-done
 }
 
-// newNamespace makes an anonymous network namespace and leaves the calling thread in it. It lives as long as something
-// refers to it: a process that is killed leaves nothing behind.
+// newNamespace creates an anonymous network namespace and leaves the calling thread in it. It lives as long as
+// something refers to it, so a killed process leaves nothing behind.
 func newNamespace() (netns.NsHandle, error) {
 	ns, err := netns.New()
 	if err != nil {

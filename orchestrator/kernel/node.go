@@ -20,9 +20,9 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Nodes are the namespaces that programs on a fabric's nodes run in beside the network's, which is the fabric's: a
-// node's programs share its mounts and its host name. They are made as the first program comes, and live until Close
-// and as long as a program is in them.
+// Nodes holds the namespaces of programs on a fabric's nodes, besides the fabric's network namespaces: a node's
+// programs share its mounts and host name. A node's are created for its first program, and live until Close and as
+// long as a program is in them.
 type Nodes struct {
 	fabric     *Fabric
 	programs   *pidns.Namespace
@@ -34,11 +34,11 @@ type Nodes struct {
 	images     map[string]*image.Image // by path
 }
 
-// own are a node's own namespaces, its mount namespace's root folder, and its image, which is its programs' root folder
-// then.
+// own holds a node's own namespaces, the root folder of its mount namespace, and its image, if any, which is then
+// its programs' root folder.
 type own struct {
 	mounts, root, names *os.File
-	image               *os.File // nil: there is none
+	image               *os.File // nil if there is none
 }
 
 func (o *own) close() error {
@@ -98,8 +98,8 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 	return p, nil
 }
 
-// Prepare makes the namespaces of the nodes for which the topology says what programs find there. What of that cannot
-// be had is an error with its place in the file.
+// Prepare creates the namespaces of nodes whose files the topology describes. An error has the position in the
+// topology's file.
 func (n *Nodes) Prepare() error {
 	for i := range n.fabric.plan.Nodes {
 		node := &n.fabric.plan.Nodes[i]
@@ -113,7 +113,7 @@ func (n *Nodes) Prepare() error {
 	return nil
 }
 
-// Close lets go of the namespaces.
+// Close releases the namespaces.
 func (n *Nodes) Close() error {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -213,9 +213,9 @@ func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
 	return n.images[text].Root, nil
 }
 
-// Note is something of an image that is left to the user.
+// Note is a fact about an image that the user should know.
 type Note struct {
-	Nodes []string // of those it is
+	Nodes []string // nodes with the image
 	Text  string
 }
 
@@ -296,17 +296,16 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	return text.String()
 }
 
-// preference is /etc/gai.conf on nodes (gai.conf(5)): of a name's addresses programs take IPv4's first, unless they ask
-// for IPv6.
+// preference is /etc/gai.conf on nodes (gai.conf(5)): programs prefer a name's IPv4 addresses, unless they request
+// IPv6.
 const preference = "precedence ::ffff:0:0/96 100\n"
 
-// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). The machine's name servers cannot be reached from a fabric:
-// with them, who asks for a name that the hosts file has not would wait for 20 s, with none it is told at once that
-// there is none.
+// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). It lists no name server, because none is reachable from a
+// fabric: an unknown name then fails at once instead of after 20 s.
 const resolver = "# no name server is reachable from a fabric: all names are in /etc/hosts\n"
 
-// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all the addresses of the hosts file, not the
-// first alone.
+// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all of its addresses in the hosts file, not
+// only the first.
 const severalAddresses = "multi on\n"
 
 // layoutOf returns a node's files, on an image's root folder unless that is empty. Paths of the machine's are

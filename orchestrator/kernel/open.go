@@ -15,13 +15,13 @@ func Opener(name string) plane.Opener {
 	}
 }
 
-// The largest fabric that is built in the kernel, which takes a namespace a node and a veth pair a port.
+// Limits on fabrics in the kernel, which need a namespace per node and a veth pair per port.
 const (
 	MaxHosts    = 4096
 	MaxSwitches = 1024
 )
 
-// TooLargeError says that a fabric is larger than the kernel plane's.
+// TooLargeError means that a fabric is too large for the kernel plane.
 type TooLargeError struct{ Hosts, Switches int }
 
 func (e *TooLargeError) Error() string {
@@ -29,7 +29,7 @@ func (e *TooLargeError) Error() string {
 		e.Hosts, e.Switches, MaxHosts, MaxSwitches)
 }
 
-// Advice is an error of bringing a fabric up with what the user can do about it.
+// Advice is an error of the bring-up, with a remedy for the user.
 type Advice struct {
 	Err    error
 	Remedy string // an instruction, one line
@@ -40,8 +40,7 @@ func (a *Advice) Error() string { return a.Err.Error() + ": " + a.Remedy }
 // Unwrap returns the underlying error.
 func (a *Advice) Unwrap() error { return a.Err }
 
-// Explain joins what to do about it to an error of bringing a fabric up. An error that nothing is known about, and one
-// that has its advice already, is returned as it is.
+// Explain adds a remedy to an error of the bring-up. It returns unknown errors, and errors with a remedy, unchanged.
 func Explain(err error) error {
 	var advised *Advice
 	if err == nil || errors.As(err, &advised) {

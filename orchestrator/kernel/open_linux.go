@@ -10,14 +10,14 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FabricOptions are what is not in the plan.
+// FabricOptions holds the options that are not in the plan.
 type FabricOptions struct {
 	Features plane.Features
-	// Hooks is the way the pipelines are attached on the kernel plane.
+	// Hooks selects how the kernel plane attaches the pipelines.
 	Hooks Hooks
 
-	bare      *kernel.Bare // in place of the pipelines
-	inProcess bool         // they run in this process: see OpenLive
+	bare      *kernel.Bare // replaces the pipelines
+	inProcess bool         // the pipelines run in this process; see OpenLive
 }
 
 // OpenPlane opens the plane of the given name for a plan.
@@ -50,8 +50,8 @@ func Open(plan *topologies.Plan, o FabricOptions) (*Plane, error) {
 	return p, nil
 }
 
-// OpenLive opens the plane of the given name of a live fabric: with PlaneKernel the pipelines are the kernel's, with
-// PlaneWasm this process'.
+// OpenLive opens the named plane of a live fabric: PlaneKernel runs the pipelines in the kernel, PlaneWasm in this
+// process.
 func OpenLive(name string, plan *topologies.Plan, o FabricOptions) (LivePlane, error) {
 	switch name {
 	case plane.Kernel:

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FabricOptions are what is not in the plan.
+// FabricOptions holds the options that are not in the plan.
 type FabricOptions struct {
 	Features plane.Features
 }
@@ -33,8 +33,8 @@ func OpenPlane(name string, plan *topologies.Plan, o FabricOptions) (plane.Plane
 // FindLeftovers finds nothing: no fabric was ever built in this kernel.
 func FindLeftovers() ([]Leftover, error) { return nil, nil }
 
-// Remove ends what holds the namespace.
+// Remove does nothing.
 func (l *Leftover) Remove() error { return errors.New("this system has no network namespaces") }
 
-// Remedy knows nothing: no fabric is brought up in this kernel.
+// Remedy returns "": no fabric runs in this kernel.
 func Remedy(error) string { return "" }

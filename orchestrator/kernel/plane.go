@@ -18,33 +18,33 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// Plane carries frames through the kernel: into a port's outer end, through the programs, out of another's into the
-// outbox.
+// Plane carries frames through the kernel: into a port's outer end, through the programs, and out of another's into
+// the outbox.
 type Plane struct {
 	fabric   *Fabric
 	state    *ebpf.State
 	pass     *ebpf.Pass
 	into     *injector
 	out      *kernel.Outbox
-	done     uint64 // passes begun: what pass.Done must become
-	expected uint64 // frames that had to come out
+	done     uint64 // passes started: the expected value of pass.Done
+	expected uint64 // frames expected from the outbox
 
 	taps           map[int]*tap
-	live           *livePlane // nil: in virtual time
-	*programFrames            // nil: likewise
+	live           *livePlane // nil in virtual time
+	*programFrames            // nil in virtual time
 
-	before egressBefore // the pass
-	// Waits counts passes that were not over when the system call returned, Resent frames that were sent again as the
-	// kernel had had no room for them.
+	before egressBefore // registers before the pass
+	// Waits counts passes that were unfinished when the system call returned, and Resent the frames sent again
+	// because the kernel had no room for them.
 	Waits  uint64
 	Resent atomic.Uint64
 }
 
-// passTimeout is how long a pass may take. It is microseconds; on an overloaded machine the kernel may hand the
-// work to a thread that has to wait for a processor.
+// passTimeout limits a pass. It normally takes microseconds; on an overloaded machine the kernel may leave the work
+// to a thread that waits for a processor.
 const passTimeout = 20 * time.Second
 
-// NewPlane drives a fabric. frameSize is the most bytes of a frame.
+// NewPlane returns a plane that drives a fabric. frameSize is the maximum size of a frame, in bytes.
 func NewPlane(f *Fabric, frameSize int) (*Plane, error) {
 	p := &Plane{fabric: f, state: f.State(), pass: f.State().Pass, out: &f.pipelines.Outbox, taps: map[int]*tap{}}
 	err := f.inHub(func() (err error) {
@@ -72,7 +72,7 @@ func (p *Plane) CarriesPayload() bool { return true }
 // State returns the pipelines' tables and registers.
 func (p *Plane) State() *ebpf.State { return p.state }
 
-// Process sends the frame into the outer end of port in and waits until the programs have dealt with it.
+// Process sends the frame into the outer end of port in and waits until the programs have processed it.
 func (p *Plane) Process(in int, f *frame.Frame) error {
 	if p.live != nil {
 		return p.processLive(in, f)
@@ -126,8 +126,8 @@ func (p *Plane) notOut(in int) error {
 		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.ails(out))
 }
 
-// wait spins until ready: first on the processor, then giving it to the thread that the kernel may have left the work
-// to.
+// wait spins until ready: first without pause, then yielding the processor to the thread that may do the kernel's
+// work.
 func (p *Plane) wait(ready func() bool) bool {
 	p.Waits++
 	deadline := time.Now().Add(passTimeout)
@@ -149,7 +149,7 @@ func (p *Plane) wait(ready func() bool) bool {
 	}
 }
 
-// Check compares what the kernel counted with what was sent and taken.
+// Check compares the kernel's counters with the frames sent and received.
 func (p *Plane) Check() []string {
 	var problems []string
 	if p.pass.Done != p.done {

@@ -26,7 +26,7 @@ func ProbePipelines() (found string, err error) {
 	return fmt.Sprintf("the verifier accepts the pipelines, in %v", time.Since(start).Round(time.Millisecond)), k.Close()
 }
 
-// inNewNamespace calls f on a thread of its own in a namespace that ends with it.
+// inNewNamespace calls f on a thread of its own, in a temporary namespace.
 func inNewNamespace(f func() error) error {
 	return onOwnThread(func() error {
 		ns, err := newNamespace()
@@ -37,7 +37,8 @@ func inNewNamespace(f func() error) error {
 	})
 }
 
-// ProbeNamespaces makes a network namespace, marked as a fabric's are. It says what was found, as the other probes do.
+// ProbeNamespaces creates a network namespace with a fabric's mark. Like the other probes it describes what it
+// found.
 func ProbeNamespaces() (found string, err error) {
 	err = onOwnThread(func() error {
 		ns, err := newNamespace()

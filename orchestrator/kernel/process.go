@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process, told from all others: a pid alone would not do, as pids are used again.
+// Process identifies a process. A PID is not enough, as PIDs are reused.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // in clock ticks since the machine's start, as /proc/PID/stat has it
@@ -35,7 +35,7 @@ func (p Process) Runs() bool {
 	return err != nil || start == p.Start && state != 'Z' && state != 'X'
 }
 
-// Wait waits until the process does not run, for a time, and says whether it does not.
+// Wait waits for the process to end, up to a timeout, and reports whether it has ended.
 func (p Process) Wait(timeout time.Duration) (ended bool) {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {

@@ -26,12 +26,12 @@ type ProcessPlane struct {
 	*programFrames
 	into    *injector
 	ports   []ebpf.Port
-	running []*unix.Ifreq // by port: asks whether the outer end has a carrier
-	asked   []time.Time   // by port: when
+	running []*unix.Ifreq // requests by port: whether the outer end has a carrier
+	asked   []time.Time   // times of the last requests by port
 }
 
-// carrierAge is how old an answer to that may be: asking takes a fifth as long as sending the frame, and the kernel
-// itself may put off for longer to say it.
+// carrierAge is how long such an answer is valid: asking takes a fifth of the time of sending a frame, and the
+// kernel itself may update it later.
 const carrierAge = time.Millisecond
 
 func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
@@ -80,7 +80,7 @@ func (p *ProcessPlane) CarriesPayload() bool { return true }
 // Unasked returns nil: the pipelines do nothing unless the engine requests it.
 func (p *ProcessPlane) Unasked() error { return nil }
 
-// Process runs the pipelines, and sends what is for a host's programs into its interface.
+// Process runs the pipelines, and sends frames for a host's programs into its interface.
 func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
 	if err := p.Plane.Process(in, f); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
 	return p.deliver(in, f)
 }
 
-// deliver sends a frame into a host's interface. One that the host cannot take is lost, and said to be.
+// deliver sends a frame into a host's interface. If the host cannot accept it, the frame is reported lost.
 func (p *ProcessPlane) deliver(in int, f *frame.Frame) error {
 	err := p.connected(in)
 	if err == nil {
@@ -123,8 +123,8 @@ func (p *ProcessPlane) connected(port int) error {
 	return nil
 }
 
-// Inject sends a frame into the outer end of a port: again while the kernel has no room for it, for as long as a live
-// fabric waits for a host.
+// Inject sends a frame into the outer end of a port. It retries while the kernel has no room, up to the timeout of a
+// live fabric for hosts.
 func (p *ProcessPlane) Inject(port int, data []byte) error {
 	to := fill.OuterIfindex(0) + int32(port)
 	err := p.into.send(to, data)

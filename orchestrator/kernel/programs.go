@@ -13,39 +13,39 @@ import (
 // this process'.
 type LivePlane interface {
 	plane.Plane
-	// Live says whether the plane was opened for a live fabric; nothing that follows is for another.
+	// Live reports whether the plane was opened for a live fabric. The methods below are only for live fabrics.
 	Live() bool
-	// Fabric is the fabric that the plane drives.
+	// Fabric returns the fabric that the plane drives.
 	Fabric() *Fabric
 	// Untap ends the tap of port in.
 	Untap(in int) error
-	// Receive is the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+	// Receive returns the first waiting frame of a program; ok is false if there is none. The frame is valid until
+	// Release.
 	Receive() (f ProgramFrame, ok bool)
-	// Release has done with the frame that Receive returned.
+	// Release frees the frame that Receive returned.
 	Release()
-	// Waiting says whether a program's frame waits.
+	// Waiting reports whether a program's frame waits.
 	Waiting() bool
-	// Overrun is the programs' frames for which there was no room since the last call.
+	// Overrun returns the number of programs' frames dropped for lack of room since the last call.
 	Overrun() (frames uint32, err error)
-	// Descriptor can be polled for programs' frames.
+	// Descriptor returns a file descriptor to poll for programs' frames.
 	Descriptor() int
-	// Unasked deals with what the pipelines have done since the last pass. An error ends the fabric.
+	// Unasked handles the pipelines' activity since the last pass. An error ends the fabric.
 	Unasked() error
-	// Disturbed says which interfaces somebody has deleted, moved or taken down since the fabric came up, in the order of
+	// Disturbed returns the interfaces that someone has deleted, moved or taken down since bring-up, in the order of
 	// ports.
 	Disturbed() []Disturbance
 }
 
-// programFrames is what a live fabric's plane has of the programs on hosts: what they send, and what they do to
-// interfaces.
+// programFrames handles the programs on a live fabric's hosts: their frames, and their changes of interfaces.
 type programFrames struct {
 	fabric  *Fabric
 	outside *ring
-	downs   map[int32]uint32 // how often each interface had lost its carrier before any program ran
+	downs   map[int32]uint32 // number of times that each interface had lost its carrier before any program ran
 	ups     *UpWatch         // restores hosts' routes
 }
 
-// ProgramSlots is the frames of programs that may wait in their ring.
+// ProgramSlots is the number of programs' frames that may wait in the ring.
 const ProgramSlots = 4096
 
 // newPrograms opens their ring, in the calling thread's namespace, the hub.
@@ -68,12 +68,12 @@ func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 
 func (p *programFrames) end() error { return errors.Join(p.ups.Close(), p.outside.Close()) }
 
-// ProgramFrame is a frame that a program has sent out of a port.
+// ProgramFrame is a frame that a program sent out of a port.
 type ProgramFrame struct {
 	Data  []byte // valid until Release
-	Port  int    // may be none of the fabric's
-	Whole bool   // Data is all of it: it was neither cut nor had a VLAN tag
-	Stamp int64  // when it came out of the port, in ns of CLOCK_REALTIME since 1970
+	Port  int    // may be no port of the fabric
+	Whole bool   // Data is complete: not truncated, and without a removed VLAN tag
+	Stamp int64  // when it left the port, in ns of CLOCK_REALTIME since 1970
 }
 
 // Receive returns the first of the programs' frames that wait; ok is false if none does. It waits until Release.
@@ -89,7 +89,7 @@ func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 // Release frees the frame that Receive returned.
 func (p *programFrames) Release() { p.outside.release() }
 
-// Descriptor can be polled for programs' frames.
+// Descriptor returns a file descriptor to poll for programs' frames.
 func (p *programFrames) Descriptor() int { return p.outside.rx }
 
 // Waiting reports whether a program's frame waits.

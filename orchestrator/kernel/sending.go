@@ -52,11 +52,11 @@ func machineError(format string, args ...any) error {
 	return &plane.MachineError{Err: fmt.Errorf(format, args...)}
 }
 
-// egressBefore are the registers that the egress pipeline writes, as they were before a pass, and how many frames it
-// had seen. It may have seen a frame that the kernel then has no room for on its way to the ingress pipeline.
+// egressBefore holds the registers that the egress pipeline writes, and its frame counter, as they were before a
+// pass. The kernel may drop a frame between the egress and the ingress pipeline.
 type egressBefore struct {
 	marked  uint64
-	port    *ebpf.Port // nil: it writes none
+	port    *ebpf.Port // nil if it writes none
 	class   int
 	own     ebpf.PortClass
 	ecn, ue uint64
@@ -92,8 +92,8 @@ func (b *egressBefore) restore(state *ebpf.State) {
 // memory, or because a processor's queue is full (net.core.netdev_max_backlog).
 func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.EAGAIN) }
 
-// How long a sender rests before it sends a frame again that the kernel had no room for: at first and at most. Yielding
-// would not do: a real-time thread yields to none of the kernel's.
+// Pauses before a frame is sent again that the kernel had no room for: first and longest. Yielding would not help: a
+// real-time thread yields to no kernel thread.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
 // rest makes the thread sleep until d has passed or it is woken. A goroutine would depend on another thread that
@@ -103,8 +103,8 @@ func rest(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// send puts a frame into the outer end of port in. While the kernel has no room for it, it is sent again, for as long
-// as the timeout: the pipelines see it once.
+// send sends a frame into the outer end of port in. While the kernel has no room it retries, up to a timeout; the
+// pipelines see the frame once.
 func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	p.before.note(p.state, f)
 	err := p.into.send(fill.OuterIfindex(0)+int32(in), f.Data())
@@ -122,8 +122,8 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	})
 }
 
-// sendAgain sends a frame for which the kernel had no room, until it has some, for as long as the timeout. Each time
-// after a rest it asks whether the frame has been sent after all.
+// sendAgain retries a frame for which the kernel had no room, up to a timeout. After each pause it checks whether
+// the frame was sent after all.
 func (i *injector) sendAgain(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
 	for start, pause := time.Now(), firstSendRest; ; pause = min(2*pause, longestSendRest) {
 		rest(pause)
@@ -156,7 +156,7 @@ func (p *Plane) unseen(in int) error {
 		passTimeout, p.ails(in))
 }
 
-// ails finds out why frames do not get through a port.
+// ails describes why frames do not pass a port.
 func (p *Plane) ails(in int) string {
 	name := p.fabric.plan.Ports[in].Name // of both ends
 	request, err := unix.NewIfreq(name)

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
-// tap sees what is on the wire into one port: the outgoing frames of its outer end, past the egress pipeline and before
-// the ingress pipeline.
+// tap receives the frames on the link into one port: outgoing frames of the peer's outer end, after the egress
+// pipeline and before the ingress pipeline.
 type tap struct {
 	fd     int
 	buffer []byte
@@ -59,7 +59,7 @@ func outgoingOnly(fd int) error {
 	return nil
 }
 
-// drainTap takes what a pass into a port left for whoever taps it.
+// drainTap delivers the frames of a pass into a port to its tap.
 func (p *Plane) drainTap(in int) error {
 	if t := p.taps[in]; t != nil {
 		return t.drain(p.pass.Trigger == ebpf.TriggerNone)
@@ -67,7 +67,7 @@ func (p *Plane) drainTap(in int) error {
 	return nil
 }
 
-// drain takes what the pass left. A trigger is on no wire: it is taken and forgotten.
+// drain reads the frames of the pass. It discards a trigger, which is on no link.
 func (t *tap) drain(onWire bool) error {
 	for {
 		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(t.fd), uintptr(unsafe.Pointer(&t.buffer[0])),

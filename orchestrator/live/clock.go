@@ -8,8 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Clock maps the wall clock to virtual time: pieces, one after the other, each with a slow-down of its own. It is never
-// changed.
+// Clock maps the wall clock to virtual time in consecutive pieces, each with its own slow-down. It is immutable.
 type Clock struct{ pieces []clockPiece }
 
 // clockPiece is a piece of a Clock, from a moment on.

@@ -20,18 +20,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Driver drives a fabric by the wall clock: virtual time is the wall clock's since the start, divided by the slow-down.
-// Events happen at the virtual times that they would have in any run, once the wall clock has got there; what the
-// machine is late by shifts when a program sees a frame and nothing else.
+// Driver drives a fabric by the wall clock: virtual time is the wall-clock time since the start, divided by the
+// slow-down. Events happen at the same virtual times as in any run, once the wall clock has reached them. The
+// machine's lateness only delays when programs see frames.
 type Driver struct {
 	engine  *engine.Engine
 	plane   kernel.LivePlane
 	clock   atomic.Pointer[Clock]
-	stalled time.Duration // for which virtual time stood still, as the machine could not follow
+	stalled time.Duration // time for which virtual time stood still because the machine could not keep up
 	first   float64       // slow-down
-	pace    *pace         // nil: the slow-down stays as it is
+	pace    *pace         // nil if the slow-down is fixed
 	raised  func(now vtime.Time, from, to float64, why string)
-	emptied time.Time // when the ring of programs' frames had none, the last time
+	emptied time.Time // last time at which the ring of programs' frames was empty
 	wake    int       // eventfd
 	thread  preferred
 
@@ -40,18 +40,18 @@ type Driver struct {
 	mutex    sync.Mutex
 	requests []*request
 	ended    bool
-	stopped  error // why Run is to end
-	broken   bool  // the plane, which ended Run
+	stopped  error // reason why Run should end
+	broken   bool  // the plane failed, which ended Run
 
 	lateness *hdrhistogram.Histogram // virtual ns
-	lateSum  int64                   // of those
-	followed []vtime.Time            // when the events were due that a step has done after its first
+	lateSum  int64                   // sum of lateness
+	followed []vtime.Time            // due times of a step's events after its first
 	frames   *hdrhistogram.Histogram // lateness of programs' frames, wall ns
-	frameSum time.Duration           // of those
-	busy     time.Duration           // not waiting
+	frameSum time.Duration           // sum of frames
+	busy     time.Duration           // time not spent waiting
 	started  time.Time
-	stray    int64 // frames that came out of switches
-	lost     int64 // frames that the ring had no room for
+	stray    int64 // frames from switches' namespaces
+	lost     int64 // frames dropped for lack of room in the ring
 }
 
 // request is a function that runs between two events.
@@ -60,7 +60,7 @@ type request struct {
 	done chan error
 }
 
-// ErrEnded says that the fabric has ended.
+// ErrEnded means that the fabric has ended.
 var ErrEnded = errors.New("the fabric has ended")
 
 const (
@@ -68,18 +68,18 @@ const (
 	// spun through all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor,
 	// stopped it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
-	// MostLate is how far the wall clock may get ahead: as long as a program's TCP waits before it sends again
-	// (TCP_RTO_MIN). Beyond it virtual time stands still until the machine has caught up.
+	// MostLate is how far the wall clock may run ahead: TCP's minimum retransmission timeout of programs
+	// (TCP_RTO_MIN). Beyond it, virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
 	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other
 	// work costs as much as an event that makes no pass. Their lateness is counted to the step's end, which is late by
 	// that many passes at most.
 	mostFollowing = 7
-	// mostLateness is the greatest lateness that a histogram tells apart, in ns.
+	// mostLateness is the largest lateness that a histogram distinguishes, in ns.
 	mostLateness = int64(time.Hour)
 )
 
-// noPort is none of a fabric's ports.
+// noPort is no port of a fabric.
 const noPort = -1
 
 // New drives an engine with plane.Features.Live, on its plane.
@@ -113,7 +113,7 @@ func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to fl
 	l.pace, l.raised = &pace{tooLate: tooLate}, told
 }
 
-// Clock maps the wall clock's time to virtual time as far as now. Any goroutine may ask.
+// Clock returns the map from wall-clock to virtual time until now. It is safe for concurrent use.
 func (l *Driver) Clock() *Clock { return l.clock.Load() }
 
 // Do runs f between two events, at the current virtual time, and waits for it. It returns f's error, or ErrEnded.
@@ -134,12 +134,11 @@ func (l *Driver) Do(f func() error) error {
 	return <-r.done
 }
 
-// Steps counts what Run does. While the fabric is to end and it stays the same, Run is in something that does not come
-// back.
+// Steps counts the steps of Run. If it stays the same while the fabric should end, a step of Run does not return.
 func (l *Driver) Steps() int64 { return l.steps.Load() }
 
-// Run drives the fabric until the context is cancelled, whose error it then returns, or a plane fails, or a congestion
-// control panics: an engine.PanicError.
+// Run drives the fabric until the context is cancelled, the plane fails, or a congestion controller panics. It
+// returns the context's error, the plane's, or an engine.PanicError.
 func (l *Driver) Run(ctx context.Context) (err error) {
 	addProcessor(1)
 	defer addProcessor(-1)
@@ -182,7 +181,7 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	}
 }
 
-// step does what is due, a little at a time; false if there is nothing.
+// step does the next due work; worked is false if there was none.
 func (l *Driver) step(now time.Time) (worked bool, err error) {
 	e := l.engine
 	if l.intake(noPort, now) { // before virtual time moves: frames are due when they came
@@ -222,7 +221,7 @@ func (l *Driver) step(now time.Time) (worked bool, err error) {
 	}
 }
 
-// eventLate counts how late an event was.
+// eventLate records an event's lateness.
 func (l *Driver) eventLate(late vtime.Time) {
 	nanoseconds := min(mostLateness, late.Nanoseconds())
 	_ = l.lateness.RecordValue(nanoseconds)
@@ -232,7 +231,7 @@ func (l *Driver) eventLate(late vtime.Time) {
 	}
 }
 
-// countLate counts the lateness of the events that followed the first of a step, which all have happened by now.
+// countLate records the lateness of the events after the first of a step, which have all happened by now.
 func (l *Driver) countLate(now time.Time) {
 	if len(l.followed) == 0 {
 		return
@@ -258,8 +257,8 @@ func (l *Driver) adapt(now time.Time) {
 	}
 }
 
-// intake takes the frames that programs have sent, at the time at which they came; those of the port at the engine's
-// time.
+// intake sends the frames of programs into the fabric, at their time of arrival; those of the given port at the
+// engine's time.
 func (l *Driver) intake(port int, now time.Time) (some bool) {
 	for range kernel.ProgramSlots {
 		f, ok := l.plane.Receive()
@@ -281,9 +280,8 @@ func (l *Driver) intake(port int, now time.Time) (some bool) {
 	return some
 }
 
-// frameLateness counts how long a program's frame has waited to be taken. The kernel stamps frames by the clock that
-// somebody may set: a frame that the ring did not have when it was last empty cannot have waited for longer than since
-// then.
+// frameLateness records how long a program's frame waited. The kernel's timestamps use a clock that may be set, so a
+// frame cannot have waited longer than since the ring was last empty.
 func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	late := min(max(0, time.Duration(now.UnixNano()-stamp)), max(0, now.Sub(l.emptied)))
 	_ = l.frames.RecordValue(min(mostLateness, late.Nanoseconds()))
@@ -294,11 +292,11 @@ func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	return late
 }
 
-// replies takes what a host's kernel answered within the pass: at the time of the pass, whatever the machine is late
-// by.
+// replies reads the frames that a host's kernel answered within the pass, and gives them the time of the pass,
+// however late the machine is.
 func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
 
-// answer runs what was asked for.
+// answer runs the queued requests.
 func (l *Driver) answer() error {
 	l.mutex.Lock()
 	requests := l.requests
@@ -313,7 +311,7 @@ func (l *Driver) answer() error {
 	return errors.Join(l.stopped, l.engine.NotifyObserver())
 }
 
-// wait waits for the next event, a program's frame or a request. now is when there was nothing to do.
+// wait waits for the next event, a program's frame or a request. now is the time when there was no work.
 func (l *Driver) wait(now time.Time) {
 	at := l.engine.Next()
 	left := time.Duration(1 << 62)
@@ -335,7 +333,7 @@ func (l *Driver) wait(now time.Time) {
 	}
 }
 
-// end refuses all further requests.
+// end rejects all further requests.
 func (l *Driver) end(err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

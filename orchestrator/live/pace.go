@@ -9,32 +9,32 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pace finds out whether the machine can follow the clock, by what comes too late in one span of wall-clock time after
-// the other, and says when virtual time should go more slowly. It does so for good: a fabric whose machine is busy now
-// and then would have no slow-down otherwise.
+// pace measures whether the machine keeps up with the clock, by the share of late events in consecutive spans of
+// wall-clock time, and says when virtual time should slow down. Slowing down is permanent: otherwise the slow-down
+// of a machine that is busy now and then would change all the time.
 type pace struct {
-	// tooLate is how late, in virtual time, an event or a program's frame may be.
+	// tooLate is the tolerated lateness of an event or a program's frame, in virtual time.
 	tooLate   vtime.Time
-	until     time.Time // the span's end
+	until     time.Time // end of the span
 	seen      int64     // events and frames in the span
-	late      int64     // of those
-	lateSpans int       // in a row
+	late      int64     // late ones among seen
+	lateSpans int       // consecutive late spans
 }
 
 const (
-	// paceSpan is the wall-clock time that is looked at as one.
+	// paceSpan is the length of a span in wall-clock time.
 	paceSpan = 100 * time.Millisecond
-	// lateShare of all that a span saw makes it a late one. The verdict warns by it too.
+	// lateShare is the share of late events that makes a span late. The verdict warns of the same share.
 	lateShare = 0.01
-	// leastSeen is how many events and frames a span needs to say anything.
+	// leastSeen is the minimum number of events and frames for judging a span.
 	leastSeen = 50
-	// lateSpansToRaise in a row are no hiccup.
+	// lateSpansToRaise is the number of consecutive late spans that raise the slow-down.
 	lateSpansToRaise = 2
-	// mostSlowdown is where raising ends: a microsecond of virtual time takes a second.
+	// mostSlowdown limits the slow-down: a microsecond of virtual time takes a second.
 	mostSlowdown = 1e6
 )
 
-// saw counts an event or a frame that was late by so much.
+// saw records the lateness of an event or a frame.
 func (p *pace) saw(late vtime.Time) {
 	p.seen++
 	if late > p.tooLate {

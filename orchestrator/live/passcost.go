@@ -23,9 +23,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PassCost measures what a frame on a link takes of the engine's processor on this machine: what an engine does for it,
-// and what a plane takes to carry it, over some thousand frames of as many hosts as the slow-down is chosen for. It is
-// for a plane whose engine has not started; the pipelines' registers are as they were afterwards.
+// PassCost measures the engine's processor time per frame and link on this machine: the engine's and the plane's
+// work, over about a thousand frames of as many hosts as the slow-down is chosen for. Call it before the engine
+// starts; it restores the pipelines' registers.
 func PassCost(c engine.Config) (time.Duration, error) {
 	runtime.LockOSThread() // whose processor time is taken: of wall-clock time a busy machine takes more
 	defer runtime.UnlockOSThread()
@@ -50,7 +50,7 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// sender is a host that the measurements have send, and what it sends by.
+// sender is a host that sends in the measurements, with its state.
 type sender struct {
 	from, to topologies.NodeID
 	ports    paths.Ports

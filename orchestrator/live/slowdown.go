@@ -43,7 +43,7 @@ func HostLoad(plan *topologies.Plan) float64 {
 	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
 }
 
-// wakesWithin is within what a real-time thread wakes nearly always, on a machine that is busy too.
+// wakesWithin is the time within which a real-time thread nearly always wakes, even on a busy machine.
 const wakesWithin = 100 * time.Microsecond
 
 // WakingSlowdown returns the rounded slow-down at which such a wake-up takes at most half of a round trip.

@@ -8,30 +8,30 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Status says how well the machine follows the wall clock.
+// Status reports how well the machine keeps up with the wall clock.
 type Status struct {
 	Slowdown float64
-	// First is the slow-down at the start. It may have been raised since; see Driver.Adapt.
+	// First is the slow-down at the start. Driver.Adapt may have raised it since.
 	First   float64
 	Virtual vtime.Time // now
 	Wall    time.Duration
-	// LatenessP50 and LatenessP99 are of events, in virtual time: how long after its time an event happened.
+	// LatenessP50 and LatenessP99 are the delays of events after their time, in virtual time.
 	LatenessP50, LatenessP99 vtime.Time
-	// Late is how many events that is of, LateSum the sum of their latenesses.
+	// Late is the number of events in that statistic, LateSum the sum of their lateness.
 	Late    int64
 	LateSum vtime.Time
-	// Frames is how many frames programs have sent; FrameP50, FrameP99 and FrameMax are how late they were, in wall-clock
-	// time: how long after a frame came to its host's port the engine took it.
+	// Frames counts the frames that programs have sent. FrameP50, FrameP99 and FrameMax are their wall-clock delays
+	// from arrival at the host's port until the engine processed them.
 	Frames                       int64
 	FrameP50, FrameP99, FrameMax time.Duration
-	FrameSum                     time.Duration // of all
-	// Busy is the share of the time, 0 to 1, in which the engine was not waiting.
+	FrameSum                     time.Duration // sum over all frames
+	// Busy is the share of time, 0 to 1, in which the engine was not waiting.
 	Busy float64
-	// Stalled is for how long virtual time stood still, as the machine was more than 200 ms late.
+	// Stalled is the time for which virtual time stood still because the machine was more than 200 ms late.
 	Stalled time.Duration
-	// Lost counts frames of programs for which the kernel's ring had no room.
+	// Lost counts programs' frames dropped for lack of room in the kernel's ring.
 	Lost int64
-	// Stray counts frames that came out of switches' namespaces.
+	// Stray counts frames from switches' namespaces.
 	Stray int64
 }
 

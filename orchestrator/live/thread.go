@@ -30,16 +30,16 @@ import (
 // the kernel leaves them: two such fabrics would make a machine of two processors 20 times slower. It is a normal one
 // meanwhile.
 type preferred struct {
-	tid      int             // 0: none is followed
-	before   *unix.SchedAttr // of that thread; nil: it is as it was
+	tid      int             // 0 if none
+	before   *unix.SchedAttr // previous attributes of that thread; nil if unchanged
 	looked   time.Time
 	givesWay bool
 }
 
-// followEvery is how long the engine may be on another thread before it is followed.
+// followEvery is the longest time for which the engine may run on another thread before that gets the priority.
 const followEvery = 100 * time.Microsecond
 
-// follow prefers the thread that the goroutine is on.
+// follow raises the priority of the thread that runs the goroutine.
 func (p *preferred) follow(now time.Time) {
 	if p.givesWay || now.Sub(p.looked) < followEvery {
 		return
@@ -75,7 +75,7 @@ func (p *preferred) prefer(want bool) {
 	p.tid, p.looked = 0, time.Time{}
 }
 
-// release makes the thread that was preferred, if it is there yet, a normal one again.
+// release restores the priority of the thread, if it still exists.
 func (p *preferred) release() {
 	if p.before == nil {
 		return
@@ -96,11 +96,11 @@ func addProcessor(n int) {
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
 }
 
-// sleepAtMost bounds a raw sleep. Go interrupts it by a signal where it needs the thread, unless that is turned off
+// sleepAtMost limits a raw sleep. Go interrupts it by a signal if it needs the thread, unless that is disabled
 // (asyncpreemptoff).
 const sleepAtMost = 100 * time.Millisecond
 
-// pollRaw waits until one of the files can be read, for a time at most, or for less.
+// pollRaw waits until one of the files is readable, up to a timeout. It may return early.
 func pollRaw(files []unix.PollFd, most time.Duration) {
 	timeout := unix.NsecToTimespec(int64(min(most, sleepAtMost)))
 	unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(files))), uintptr(len(files)),

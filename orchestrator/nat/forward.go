@@ -48,7 +48,7 @@ func (o *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespac
 	return nil
 }
 
-// dialIn connects to an address from a network namespace.
+// dialIn connects to an address from within a network namespace.
 func dialIn(namespace, kind int, to netip.AddrPort) (net.Conn, error) {
 	fd, err := kernel.SocketIn(namespace, familyOf(to.Addr()), kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func dialIn(namespace, kind int, to netip.AddrPort) (net.Conn, error) {
 	return net.FileConn(file)
 }
 
-// connect connects a socket that does not block.
+// connect connects a non-blocking socket.
 func connect(file *os.File, to netip.AddrPort) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -94,7 +94,8 @@ func connect(file *os.File, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// exchange passes datagrams on: those of each sender by a connection of their own, and what comes back to the sender.
+// exchange forwards datagrams: those of each sender through a connection of their own, and answers back to the
+// sender.
 func (o *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
 	o.keep(l)
 	o.work.Go(func() {

@@ -24,17 +24,17 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Addresses of the hosts' interface that leads out, and of the gate behind it. They are those for tests of devices (RFC
-// 2544, section C.2.2), which no network routes.
+// Addresses of the hosts' outside interface, and of the gate behind it. They belong to the range for tests of
+// devices (RFC 2544, section C.2.2), which no network routes.
 var (
 	firstInside = netip.MustParseAddr("198.18.0.1")
 	inside      = netip.MustParsePrefix("198.18.0.0/15")
 )
 
-// Interface is what it is called on hosts.
+// Interface is the name of that interface on hosts.
 const Interface = "eth0"
 
-// gate is a network namespace between hosts and the machine: all addresses are its own, and one socket takes the
+// gate is a network namespace between hosts and the machine. All addresses are local there, and one socket receives
 // connections to all ports.
 type gate struct {
 	namespace netns.NsHandle
@@ -104,8 +104,8 @@ func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.N
 	return nil
 }
 
-// prepareGate makes the namespace, in which the thread is, one whose own all addresses are, but for those of hosts; of
-// IPv6 if six.
+// prepareGate makes all addresses local to the namespace, in which the thread is, except those of hosts; for IPv6
+// too if six is set.
 func prepareGate(six bool) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -142,7 +142,7 @@ func insideAddress(n int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// leadOut gives the n-th host, in whose namespace the thread is, its interface.
+// leadOut creates the outside interface of the n-th host, in whose namespace the thread is.
 func leadOut(gate netns.NsHandle, n int, six bool) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name, attributes.HardwareAddr = Interface, hardware(false, n)
@@ -171,7 +171,7 @@ func leadOut(gate netns.NsHandle, n int, six bool) error {
 	return routeOut(own, n, six)
 }
 
-// routeOut gives the n-th host's interface its routes.
+// routeOut adds routes to the outside interface of the n-th host.
 func routeOut(own netlink.Link, n int, six bool) error {
 	if six {
 		if err := routeOut6(own, n); err != nil {
@@ -262,7 +262,7 @@ func gateSocket(namespace, family, kind int) (*os.File, error) {
 	return file, nil
 }
 
-// gatePort is some port: takeAll gives the sockets what is for all others, too.
+// gatePort is an arbitrary port: takeAll directs the traffic of all other ports to its sockets.
 const gatePort = 1
 
 func unspecified(family int) netip.Addr {
@@ -272,7 +272,7 @@ func unspecified(family int) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// anyAddress binds a socket of a family to an address that may be somebody else's.
+// anyAddress binds a socket to an address that need not be local.
 func anyAddress(fd, family int, a netip.AddrPort) error {
 	errs := []error{unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)}
 	if family == unix.AF_INET6 {
@@ -356,10 +356,10 @@ func (g *gate) takeAll(files []*os.File) error {
 	return nil
 }
 
-// errNowhere says that hosts do not reach an address.
+// errNowhere means that hosts cannot reach an address.
 var errNowhere = errors.New("not an address of the machine's network")
 
-// dialOut connects to what a host means by an address: the gate's own is the machine's name server.
+// dialOut connects to a host's destination. The gate's own address means the machine's name server.
 func dialOut(network string, to netip.AddrPort) (net.Conn, error) {
 	a := to.Addr().Unmap()
 	switch {
@@ -387,7 +387,7 @@ func nameServer() netip.AddrPort {
 	return netip.MustParseAddrPort("127.0.0.1:53")
 }
 
-// relay passes datagrams from hosts on, and what comes back.
+// relay forwards datagrams of hosts, and the answers.
 func (o *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
 	o.keep(l)

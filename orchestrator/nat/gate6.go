@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IPv6 addresses of the hosts' interface that leads out, and of the gate behind it: of those for tests of devices (RFC
-// 5180, section 8), which no network routes.
+// IPv6 addresses of the hosts' outside interface, and of the gate behind it, from the range for tests of devices
+// (RFC 5180, section 8), which no network routes.
 var (
 	inside6  = netip.MustParsePrefix("2001:2::/48")
 	gateway6 = netip.MustParseAddr("2001:2:0:ffff::1")
@@ -91,7 +91,7 @@ func neighbour(link netlink.Link, a netip.Addr, who net.HardwareAddr) error {
 	})
 }
 
-// addressOut6 gives the n-th host's interface IPv6.
+// addressOut6 adds IPv6 addresses to the n-th host's interface.
 func addressOut6(own netlink.Link, n int) error {
 	if err := enableIPv6(own.Attrs().Name); err != nil {
 		return err

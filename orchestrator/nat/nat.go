@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// mostConnections bounds the connections that are passed on at once, and mostSessions the exchanges of datagrams, each
-	// of two sockets.
+	// mostConnections limits the forwarded connections, and mostSessions the exchanges of datagrams, each with two
+	// sockets.
 	mostConnections, mostSessions = 256, 256
-	// dialTimeout is how long the other end has to answer.
+	// dialTimeout is how long the other end has to accept a connection.
 	dialTimeout = 10 * time.Second
-	// idleTimeout ends an exchange of datagrams in which nothing is sent (RFC 4787 REQ-5 has 2 min at least).
+	// idleTimeout is the idle time that ends an exchange of datagrams (RFC 4787, REQ-5, requires at least 2 min).
 	idleTimeout = 2 * time.Minute
-	// largestDatagram is UDP's.
+	// largestDatagram is UDP's maximum.
 	largestDatagram = 1 << 16
 )
 
-// Config is what is to be joined.
+// Config describes the connections to make.
 type Config struct {
 	Plan *topologies.Plan
-	// Namespace is a node's network namespace, as an open file.
+	// Namespace returns a node's network namespace, as a file descriptor.
 	Namespace func(topologies.NodeID) int
 }
 
@@ -38,12 +38,12 @@ type Gateway struct {
 	open     map[io.Closer]bool
 	closed   bool
 	work     sync.WaitGroup
-	places   chan struct{} // of connections
-	sessions chan struct{} // of datagrams
-	gate     *gate         // nil: no host reaches the machine's network
+	places   chan struct{} // limits connections
+	sessions chan struct{} // limits exchanges of datagrams
+	gate     *gate         // nil if no host reaches the machine's network
 }
 
-// Open joins the hosts of which the plan says so. A port that cannot be had is an error with its place in the file.
+// Open connects the hosts for which the plan requests it. An error about a port has its position in the file.
 func Open(c Config) (*Gateway, error) {
 	o := &Gateway{
 		open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections),
@@ -72,7 +72,7 @@ func Open(c Config) (*Gateway, error) {
 	return o, nil
 }
 
-// Close ends all of it.
+// Close closes all connections and sockets.
 func (o *Gateway) Close() error {
 	if o == nil {
 		return nil
@@ -98,7 +98,7 @@ func (o *Gateway) keep(c io.Closer) {
 	o.open[c] = true
 }
 
-// drop closes something.
+// drop closes c and forgets it.
 func (o *Gateway) drop(c io.Closer) {
 	o.mutex.Lock()
 	delete(o.open, c)
@@ -106,7 +106,7 @@ func (o *Gateway) drop(c io.Closer) {
 	_ = c.Close()
 }
 
-// pass takes connections and passes on what they carry. dial gives the other end's.
+// pass accepts connections and forwards their data. dial returns the other end.
 func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn, error)) {
 	o.keep(l)
 	o.work.Go(func() {
@@ -146,7 +146,7 @@ func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn
 	})
 }
 
-// reset ends a connection by RST.
+// reset ends a connection with RST.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -154,7 +154,7 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// both copies both ways until both have ended.
+// both copies in both directions until both ends are closed.
 func both(a, b net.Conn) {
 	var ways sync.WaitGroup
 	for _, way := range [2][2]net.Conn{{a, b}, {b, a}} {
@@ -173,8 +173,7 @@ func both(a, b net.Conn) {
 	ways.Wait()
 }
 
-// answers passes the datagrams of an exchange on that come back, until it is idle. begin is when the last was sent the
-// other way.
+// answers forwards the answers of an exchange of datagrams until it is idle.
 func (o *Gateway) answers(from net.Conn, to func(datagram []byte) error) {
 	buffer := make([]byte, largestDatagram)
 	for {

@@ -10,8 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// builtins are the functions that programs have, beside None, True and False. Only such as are computed alike on every
-// processor are here (see "Rounding" in package cc): no exp, no log, no pow.
+// builtins lists the functions available to programs, besides None, True and False. All of them compute the same on
+// every processor (see "Rounding" in package cc), so there is no exp, log or pow.
 var builtins = starlark.StringDict{
 	"min":   extreme("min", func(x, y starlark.Float) bool { return x < y }),
 	"max":   extreme("max", func(x, y starlark.Float) bool { return x > y }),
@@ -102,7 +102,7 @@ var builtins = starlark.StringDict{
 	}),
 }
 
-// listOf is a list of what another, or a range, has.
+// listOf returns a list with the items of another list, or of a range.
 var listOf = builtin("list", func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	var items []starlark.Value
 	if len(args) > 0 {
@@ -231,11 +231,11 @@ func collect(thread *starlark.Thread, v starlark.Value) (all []starlark.Value, e
 	return all, nil
 }
 
-// spend takes steps for what a builtin does with so many items; the interpreter ends the call at its next step if none
-// is left.
+// spend counts steps for a builtin's work on some items. The interpreter ends the call at its next step if none are
+// left.
 func spend(thread *starlark.Thread, items int) { thread.Steps += uint64(items) }
 
-// rangeValue is what range gives.
+// rangeValue is the value of range.
 type rangeValue struct{ start, end, step float64 }
 
 func (r rangeValue) String() string        { return "range" }
@@ -244,7 +244,7 @@ func (r rangeValue) Freeze()               {}
 func (r rangeValue) Truth() starlark.Bool  { return true }
 func (r rangeValue) Hash() (uint32, error) { return opaque{}.Hash() }
 
-// Iterate goes over the numbers.
+// Iterate iterates over the numbers.
 func (r rangeValue) Iterate() starlark.Iterator { return &rangeIterator{r} }
 
 type rangeIterator struct{ rangeValue }

@@ -13,21 +13,21 @@ import (
 	"github.com/pausenet/pausenet/hostagent/guest"
 )
 
-// declarations are the names at the top of a file that say something of the controller, and are no code.
+// declarations lists the names at the top of a file that declare properties of the controller, and are not code.
 var declarations = []string{"params", "needs", "summary", "source", "departure"}
 
-// kinds are the constructors of parameters.
+// kinds lists the constructors of parameters.
 var kinds = map[string]cc.Kind{
 	"rate": cc.RateKind, "time": cc.TimeKind, "size": cc.SizeKind, "number": cc.NumberKind, "integer": cc.IntegerKind,
 	"flag": cc.FlagKind, "choice": cc.ChoiceKind,
 }
 
-// departures are what departure may be.
+// departures lists the values of departure.
 var departures = map[string]cc.Departure{
 	"stays": cc.DepartureStays, "moves": cc.DepartureMoves, "flow.moves": cc.DepartureMovesInWindow,
 }
 
-// declare reads the declarations of a file, and gives its other statements.
+// declare reads the declarations of a file, and returns its other statements.
 func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
 	said := map[string]bool{}
 	for _, stmt := range file.Stmts {
@@ -50,11 +50,11 @@ func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
 	return rest
 }
 
-// windowDeclared is what a program without code declares if it sets windows.
+// windowDeclared is the declaration by which a program without code says that it sets windows.
 const windowDeclared = "window"
 
-// Declare reads what a program in another language declares, in the words of this one. name is for messages, has what
-// it handles.
+// Declare reads the declarations of a program in another language, in this language's syntax. name is for messages;
+// has lists its handlers.
 func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, error) {
 	s := newSource(name, text)
 	s.declared.Handlers = has
@@ -87,7 +87,7 @@ func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, 
 	return &s.declared, errors.Join(s.problems...)
 }
 
-// declaration reads one.
+// declaration reads one declaration.
 func (s *source) declaration(name string, value syntax.Expr) {
 	switch name {
 	case "params":
@@ -115,7 +115,7 @@ func (s *source) declaration(name string, value syntax.Expr) {
 	}
 }
 
-// needNames are what needs may list.
+// needNames lists the values of needs.
 var needNames = map[string]func(*cc.SwitchNeeds) *bool{
 	"ECN":        func(n *cc.SwitchNeeds) *bool { return &n.ECN },
 	"ECN step":   func(n *cc.SwitchNeeds) *bool { return &n.ECNStep },
@@ -146,7 +146,8 @@ func (s *source) need(item syntax.Expr) {
 	}
 }
 
-// needs compares what the file says that it needs with the handlers that it has; where it says nothing, they say it.
+// needs compares the declared needs with the program's handlers. Without a declaration, the handlers determine the
+// needs.
 func (s *source) needs(said bool, file *syntax.File) {
 	n := &s.declared.Needs
 	for _, h := range []struct {
@@ -221,7 +222,7 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// parameter reads one: a constructor's call, or a number.
+// parameter reads one parameter: a constructor's call, or a number.
 func (s *source) parameter(name string, value syntax.Expr) (p cc.Parameter, ok bool) {
 	p = cc.Parameter{Name: name, Kind: cc.NumberKind, Doc: "-"}
 	call, isCall := value.(*syntax.CallExpr)
@@ -260,7 +261,7 @@ func (s *source) parameter(name string, value syntax.Expr) (p cc.Parameter, ok b
 	return p, ok
 }
 
-// argument takes one argument of a parameter's constructor.
+// argument reads one argument of a parameter's constructor.
 func (s *source) argument(p *cc.Parameter, key string, at syntax.Expr) (ok bool) {
 	switch key {
 	case "default":

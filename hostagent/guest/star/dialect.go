@@ -14,14 +14,14 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
-// units are the names of constants.
+// unitNames lists the names of units.
 var unitNames = map[string]float64{
 	"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "seconds": 1e12, "never": math.Inf(1),
 	"bps": 1, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9,
 	"KB": 1e3, "MB": 1e6, "GB": 1e9,
 }
 
-// methods are what values have to be called.
+// methods lists the methods of values.
 var methods = []string{"append", "pop", "clear"}
 
 // dialect checks a program and writes it anew, so that what it needs of memory can be bounded and what it takes is
