@@ -176,7 +176,7 @@ func TestHost(t *testing.T) {
 	for words, says := range map[string]string{
 		"": "unknown host state", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
 		"receive=1Gbps speed=2": "buffer=, xoff= or xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
-		"pfc-storm on interval=1ns": "below 1us", "normal please": "stands alone", "receive=normal xon=1KB": "rate",
+		"pfc-storm on interval=1ns": "below 1us", "normal please": "cannot combine normal", "receive=normal xon=1KB": "rate",
 	} {
 		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", words, err, says)

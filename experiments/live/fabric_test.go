@@ -161,7 +161,7 @@ func TestSet(t *testing.T) {
 		"xoff=1KB":       `unknown key "xoff": did you mean "switch.pfc.xoff"?`,
 		"pfc.xoff=1KB":   `unknown key "pfc.xoff": did you mean "switch.pfc.xoff"?`,
 		"leaf9.xoff=1KB": `no node "leaf9"`,
-		"xof=1.5KB":      "write node.setting=value",
+		"xof=1.5KB":      "expected NODE.SETTING=VALUE",
 	} {
 		if _, err := f.Set(misplaced); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", misplaced, err, want)

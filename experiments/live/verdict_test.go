@@ -64,7 +64,7 @@ func TestFollowed(t *testing.T) {
 		},
 		"a stall": {
 			p99: 2 * time.Second, worst: 2 * time.Second, stalled: 1800 * ms, want: measure.Fail,
-			says: []string{"virtual time stood still for 1.8s", "was taken 2s late"},
+			says: []string{"virtual time stood still for 1.8s", "was processed 2s late"},
 		},
 		"a flood": {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
 	} {
