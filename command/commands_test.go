@@ -104,7 +104,7 @@ func TestCommands(t *testing.T) {
         "column": 8,
         "message": "unknown key \"host\": did you mean \"hosts\"?"`, ""},
 		{"validate " + scenario + " --set switch.pfc.alpha=65 -o json", exitBadInput, `"path": "switch.pfc.alpha"`, ""},
-		{"cc check ../examples/controllers/aimd.star", exitFine, "aimd.star is fine: 100 random histories", ""},
+		{"cc check ../examples/controllers/aimd.star", exitFine, "aimd.star is valid: tested with 100 random histories", ""},
 		{"cc check ../examples/controllers/nobody.star", exitBadInput, "", "nobody.star"},
 		{"run incast --watch --cc dcqcn", exitBadInput, "", "--watch: neither the scenario nor a congestion controller is a file"},
 		{"cc check mine.py", exitBadInput, "", "a congestion controller's file must end in .star"},
@@ -143,9 +143,9 @@ func TestCommands(t *testing.T) {
 		// A configuration file serves every command, so it may have any flag of any, and no other key.
 		{"list --config " + file("wasm.yaml", "plane: wasm\nsource: true\n"), exitFine, "dcon-testbed", ""},
 		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange +
-			": unknown key \"switch.buffer\": a key is"},
+			": unknown key \"switch.buffer\" (a key is"},
 		{"list --config " + words, exitBadInput, "", "xml: expected table, json or yaml"},
-		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: a whole number`},
+		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: expected a whole number`},
 		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.
 		{"run " + sweep, exitBadInput, "", sweep + ":1:1: this is a sweep, not a scenario: run it with pausenet sweep " +
 			sweep},

@@ -80,7 +80,7 @@ var ErrNone = errors.New("no such fabric")
 var ErrEnded = live.ErrEnded
 
 // ErrSeveral means that no name was given, and several fabrics match.
-var ErrSeveral = errors.New("several fabrics are up (name one)")
+var ErrSeveral = errors.New("several fabrics are up")
 
 // crowded reports whether an error of Dial means that the socket's queue is full.
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
