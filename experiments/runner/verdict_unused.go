@@ -285,7 +285,7 @@ func (r *runner) judgeSettings(v *measure.Verdict) {
 			func(text string) bool { return strings.HasPrefix(text, "--set "+set+" ") }) {
 			continue
 		}
-		r.hadNoEffect(v, set, "the run without it is the same, frame by frame"+r.whyIdle(set))
+		r.hadNoEffect(v, set, "the run is the same without it, frame by frame"+r.whyIdle(set))
 	}
 }
 
