@@ -264,7 +264,7 @@ func TestOverride(t *testing.T) {
 		{"more.+.a=1", "more.0.a", "1", ""},
 		{"word.+=9", "", "", "--set: \"+\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.+=9\n    |      ^"},
 		{"list.f2.n=9", "", "", "--set: no item \"f2\" in the list (f.yaml line 5): did you mean \"f0\"?\n    | list.f2.n=9\n    |      ^^"},
-		{"list.3.n=9", "", "", "--set: the list (f.yaml line 5) has only 3 items: choose from 0..2\n    | list.3.n=9\n    |      ^"},
+		{"list.3.n=9", "", "", "--set: index out of range: the list (f.yaml line 5) has only 3 items, choose from 0 to 2\n    | list.3.n=9\n    |      ^"},
 		{"word.x=9", "", "", "--set: \"x\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.x=9\n    |      ^"},
 		{"count", "", "", "--set: a setting must be path=value, such as switch.pfc.xoff=256KB\n    | count\n    | ^^^^^"},
 		{"count=", "", "", "--set: the value after the equals sign is missing\n    | count=\n    |      ^"},
