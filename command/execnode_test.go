@@ -112,8 +112,8 @@ func TestExecFromNode(t *testing.T) {
 		pausenet + " inspect | tail -n +2 | cut -d' ' -f1":                              name + "\n",
 		"echo $PAUSENET_FABRIC":                                                         name + "\n",
 
-		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric as \"" + name +
-			"-other\": up are " + name + "\n",
+		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric named \"" + name +
+			"-other\" (up: " + name + ")\n",
 		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list prints the names; write a file's name with .yaml\n",
 		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's
 		// powers.
