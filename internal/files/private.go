@@ -23,10 +23,10 @@ func CheckPrivate(path string) error {
 
 func checkPrivate(path string, info fs.FileInfo) error {
 	if owner, known := ownerOf(info); known && !slices.Contains(trustedOwners(), owner) {
-		return &Error{path, fmt.Sprintf("belongs to user %s (use your own copy)", userName(owner))}
+		return &Error{path, fmt.Sprintf("belongs to user %s: use your own copy", userName(owner))}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return &Error{path, fmt.Sprintf("others may read it (%v) (fix it with chmod go= %s)", mode, path)}
+		return &Error{path, fmt.Sprintf("others may read it (%v): run chmod go= %s", mode, path)}
 	}
 	return nil
 }
