@@ -148,11 +148,12 @@ type headroomKind struct {
 	Verdict   verdict    `json:"verdict"`
 	SONiC     int64      `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, for a switch with cells
 	// whether hosts send ACK, NAK and CNP of a lossless priority while it is paused
-	Unpaused bool          `json:"unpaused,omitempty"`
-	Fault    string        `json:"fault,omitempty"` // the fault that changes the cable; absent if the cable is so from the start
-	Tried    *headroomTest `json:"tried,omitempty"`
-	rate     units.Rate
-	delay    vtime.Time
+	Unpaused bool `json:"unpaused,omitempty"`
+	// the fault that changes the cable; absent if the cable is so from the start
+	Fault string        `json:"fault,omitempty"`
+	Tried *headroomTest `json:"tried,omitempty"`
+	rate  units.Rate
+	delay vtime.Time
 }
 
 // inFlight holds one part of the bytes in flight.

@@ -106,7 +106,10 @@ func TestCommands(t *testing.T) {
 		{"validate " + scenario + " --set switch.pfc.alpha=65 -o json", exitBadInput, `"path": "switch.pfc.alpha"`, ""},
 		{"cc check ../examples/controllers/aimd.star", exitFine, "aimd.star is valid: tested with 100 random histories", ""},
 		{"cc check ../examples/controllers/nobody.star", exitBadInput, "", "nobody.star"},
-		{"run incast --watch --cc dcqcn", exitBadInput, "", "--watch: neither the scenario nor a congestion controller is a file"},
+		{
+			"run incast --watch --cc dcqcn", exitBadInput, "",
+			"--watch: neither the scenario nor a congestion controller is a file",
+		},
 		{"cc check mine.py", exitBadInput, "", "a congestion controller's file must end in .star"},
 		{"cc new " + dir + "/mine --lang python", exitBadInput, "", `--lang "python": there are starlark, c, rust, go`},
 		{"cc new " + dir + "/mi;ne", exitBadInput, "", `name "mi;ne": a congestion control's name is letters`},

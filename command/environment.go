@@ -109,7 +109,8 @@ func lockedMessage(l *files.LockedError) error {
 	if l.Process != 0 {
 		who += fmt.Sprintf(", process %d,", l.Process)
 	}
-	return fmt.Errorf("%s is writing into %s: wait until it ends, or choose another folder with --out%s", who, l.Path, otherwise)
+	return fmt.Errorf("%s is writing into %s: wait until it ends, or choose another folder with --out%s", who, l.Path,
+		otherwise)
 }
 
 // modulePath is pausenet's module path.

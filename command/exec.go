@@ -40,7 +40,8 @@ the fabric ended. SIGTERM is passed on to the program.`,
 			ignored := make(chan os.Signal, 1) // signals are for the program, which would inherit Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
-			ended := make(chan os.Signal, 1) // a signal to this process is meant for the program, which would otherwise keep running
+			// a signal to this process is meant for the program, which would otherwise keep running
+			ended := make(chan os.Signal, 1)
 			signal.Notify(ended, syscall.SIGTERM)
 			defer signal.Stop(ended)
 			return programError(program[0], client.Exec(node, program, ended))

@@ -56,7 +56,8 @@ simulator's format.`,
 			}
 			for _, name := range []string{"load", "time"} {
 				if h.CDF == "" && c.Flags().Changed(name) {
-					return badInput(fmt.Errorf("--%s has no effect without --cdf: --flow %s has the flows' arrival times", name, h.Flows))
+					return badInput(fmt.Errorf("--%s has no effect without --cdf: --flow %s has the flows' arrival times", name,
+						h.Flows))
 				}
 			}
 			if err := errors.Join(h.SetLoad(load), h.SetTime(span)); err != nil {

@@ -141,7 +141,8 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		return err
 	}
 	if f.Processors > 1 && len(f.capture) > 0 {
-		return badInput(fmt.Errorf("--processors %d and --pcap: a capture needs one processor (leave one of the flags out)", f.Processors))
+		return badInput(fmt.Errorf("--processors %d and --pcap: a capture needs one processor (leave one of the flags out)",
+			f.Processors))
 	}
 	if err := results.CheckFigureFormats(f.Figures); err != nil {
 		return badInput(fmt.Errorf("--figures: %w", err))

@@ -160,7 +160,8 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	}
 	own, err := build()
 	if err != nil {
-		return &exitError{exitEnvironment, fmt.Errorf("find this program's file in /proc, to start it for each point: %w", err)}
+		return &exitError{exitEnvironment, fmt.Errorf("find this program's file in /proc, to start it for each point: %w",
+			err)}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
@@ -396,7 +397,8 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {
 		fmt.Fprintln(w)
-		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are equal, frame by frame", path))
+		writeParagraph(w, "", fmt.Sprintf("  %s had no effect: points that differ only in it are equal, frame by frame",
+			path))
 	}
 }
 

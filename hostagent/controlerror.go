@@ -38,7 +38,8 @@ const maxRate = 10e12
 func (e *ControlError) String() string {
 	switch {
 	case e.Timer:
-		return fmt.Sprintf("its timer was due at once again, %d times in a row: OnTimer must set a later Deadline", maxTimerRepeats)
+		return fmt.Sprintf("its timer was due at once again, %d times in a row: OnTimer must set a later Deadline",
+			maxTimerRepeats)
 	case e.Window < 0:
 		return fmt.Sprintf("a window of %d B", e.Window)
 	case e.Stayed:

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	mostCyclomatic = 30  // of a function, without tests
-	mostColumns    = 140 // of a line, in characters (write at most 120); a string stays whole, so that it can be searched for
+	mostCyclomatic = 30 // of a function, without tests
+	// of a line, in characters (write at most 120); a string stays whole, so that it can be searched for
+	mostColumns = 140
 )
 
 // TestSizes: lines and functions that are written by hand are small enough to read.

@@ -68,9 +68,10 @@ const (
 	DropHeadroom Drop = iota // a lossless priority overran XOFF and its headroom
 	DropBuffer               // a lossless frame found the shared buffer full
 	DropLossy                // a lossy frame found its queue full
-	DropDiscard              // the port drops frames of the priority, because its link is down or its queue is in a PFC storm
-	DropAlpha                // a lossy frame found its queue at the dynamic threshold
-	DropFull                 // a lossy frame found the shared buffer full
+	// the port drops frames of the priority, because its link is down or its queue is in a PFC storm
+	DropDiscard
+	DropAlpha // a lossy frame found its queue at the dynamic threshold
+	DropFull  // a lossy frame found the shared buffer full
 	Drops
 	Admitted
 )

@@ -209,7 +209,8 @@ func (b *builder) fatTree() {
 	}
 	pods, edges, aggregations, cores, perEdge := b.pods, b.edges, b.aggregations, b.cores, b.hosts
 	if min(pods, edges, aggregations, cores, perEdge) == 0 ||
-		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores, pods*(edges*(perEdge*b.parallel+aggregations)+cores)) {
+		b.tooLarge(pods*edges*perEdge, pods*(edges+aggregations)+cores,
+			pods*(edges*(perEdge*b.parallel+aggregations)+cores)) {
 		return
 	}
 	if cores%aggregations != 0 {

@@ -46,7 +46,8 @@ func (d *draft) check(sound bool) {
 	}
 	for i := range d.links {
 		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+roceHeaders {
-			l.at.Errorf("interface_mtu %d of the link from %s to %s is too small: RoCE packets of mtu %d need %d, with headers", l.mtu,
+			l.at.Errorf("interface_mtu %d of the link from %s to %s is too small: RoCE packets of mtu %d need %d, with headers",
+				l.mtu,
 				d.nodes[l.a].name,
 				d.nodes[l.b].name, d.mtu, d.mtu+roceHeaders)
 			break

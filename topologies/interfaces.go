@@ -116,7 +116,8 @@ func (p *Plan) End(name string) (host NodeID, place uint8, err error) {
 	case n.Kind != Host:
 		return 0, 0, fmt.Errorf("%s is a switch: flows run between hosts", n.Name)
 	case err != nil || number < 1 || number > len(n.Ports):
-		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, numbered from %s.1", name, n.Name, Plural(len(n.Ports), "port"),
+		return 0, 0, fmt.Errorf("no interface %s: host %s has %s, numbered from %s.1", name, n.Name,
+			Plural(len(n.Ports), "port"),
 			n.Name)
 	}
 	return n.ID, uint8(number - 1), nil

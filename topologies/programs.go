@@ -406,7 +406,8 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 			v.Errorf("this group is empty: give %s, or several of these", strings.Join(programKeys, ", "))
 		}
 		if !slices.ContainsFunc(d.nodes, func(n draftNode) bool { return n.group.Text == name }) {
-			key.Errorf("group %q has no nodes: write group: %s in an entry of nodes, or in change_nodes for existing nodes", name, name)
+			key.Errorf("group %q has no nodes: write group: %s in an entry of nodes, or in change_nodes for existing nodes",
+				name, name)
 		}
 		d.groups[name] = p
 	})
@@ -428,7 +429,8 @@ func (d *draft) decodeCommands(v *yamlspec.Value) {
 			key.Errorf("%q: a command's name must start with a letter and have only letters, digits, _ and -", c.Name)
 		}
 		if i, ok := d.byName[c.Name]; ok {
-			key.Errorf("%q is the name of a node (line %d), which takes precedence: choose another", c.Name, d.nodes[i].at.Line())
+			key.Errorf("%q is the name of a node (line %d), which takes precedence: choose another", c.Name,
+				d.nodes[i].at.Line())
 		}
 		for _, item := range lines.Items() {
 			text := ""
@@ -469,7 +471,8 @@ func (d *draft) checkPrograms() {
 			case !known:
 				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
 			case n.kind == Switch && p != nil && p.NAT:
-				n.group.at.Errorf("%s is a switch, but group %s has nat (line %d), which applies to hosts only", n.name, group, p.nat.Line())
+				n.group.at.Errorf("%s is a switch, but group %s has nat (line %d), which applies to hosts only", n.name, group,
+					p.nat.Line())
 			}
 		}
 		p := n.programs

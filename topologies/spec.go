@@ -113,7 +113,10 @@ type draft struct {
 }
 
 func newDraft(name string) *draft {
-	return &draft{name: name, mtu: defaultMTU, base: cable{rate: defaultRate, delay: defaultDelay}, byName: map[string]int{}}
+	return &draft{
+		name: name, mtu: defaultMTU, base: cable{rate: defaultRate, delay: defaultDelay},
+		byName: map[string]int{},
+	}
 }
 
 type draftNode struct {
@@ -227,7 +230,8 @@ func (d *draft) decodeLinks(v *yamlspec.Value) {
 				continue
 			}
 			if pair := [2]int{min(a, b), max(a, b)}; made[pair] {
-				to[j].At.Errorf("this entry links %s and %s twice: name each pair once, and use count for parallel links", from[i].Text, to[j].Text)
+				to[j].At.Errorf("this entry links %s and %s twice: name each pair once, and use count for parallel links",
+					from[i].Text, to[j].Text)
 				continue
 			} else {
 				made[pair] = true
@@ -272,7 +276,8 @@ func (d *draft) changeLinks(v *yamlspec.Value, changed map[int]*yamlspec.Value) 
 				continue
 			}
 			if !d.change(a, b, c, to[j].At, changed) {
-				to[j].At.Errorf("no link between %s and %s: change_links changes existing links only (add one under links)", from[i].Text,
+				to[j].At.Errorf("no link between %s and %s: change_links changes existing links only (add one under links)",
+					from[i].Text,
 					to[j].Text)
 			}
 		}

@@ -17,11 +17,13 @@ func (d *draft) keys() keys.Table {
 	t := append(keys.Table{
 		keys.Text("name", &d.name).Usually("the file's name").Means("name of the topology"),
 		keys.Text("description", &d.description).Usually("none").Means("for people"),
-		keys.Word("framing", &d.framing, "ethernet", "ns3").Means("the size of a frame on the wire, in switches' buffers and " +
-			"against their thresholds. `ethernet`: FCS, preamble and inter-packet gap (24 B), at least 60 B per frame; in " +
-			"buffers only the frame's own bytes. `ns3`: as in the ns-3 RDMA simulators, 48 B besides the payload of a data " +
-			"packet, on the wire and in buffers"),
-		keys.Integer("mtu", &d.mtu).Between(strconv.Itoa(minMTU), strconv.Itoa(maxMTU)).Means("payload bytes of a full RoCE " +
+		keys.Word("framing", &d.framing, "ethernet", "ns3").Means(
+			"the size of a frame on the wire, in switches' buffers and " +
+				"against their thresholds. `ethernet`: FCS, preamble and inter-packet gap (24 B), at least 60 B per frame; in " +
+				"buffers only the frame's own bytes. `ns3`: as in the ns-3 RDMA simulators, 48 B besides the payload of a data " +
+				"packet, on the wire and in buffers"),
+		keys.Integer("mtu", &d.mtu).Between(strconv.Itoa(minMTU),
+			strconv.Itoa(maxMTU)).Means("payload bytes of a full RoCE " +
 			"packet: with all headers that fits interfaces of 9216 B. RoCE's path MTUs end at 4096, and so do those of " +
 			"programs' queue pairs"),
 	}, d.base.keys()...)
@@ -210,11 +212,12 @@ func (l *linkEntry) endKeys(what string) keys.Table {
 }
 
 func (l *linkEntry) keys() keys.Table {
-	return slices.Concat(l.endKeys("the links: each is cabled to each of the other"), l.keysUsually("the topology's"), keys.Table{
-		count("count", &l.count, MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
-		keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means("into how many " +
-			"ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
-	})
+	return slices.Concat(l.endKeys("the links: each is cabled to each of the other"), l.keysUsually("the topology's"),
+		keys.Table{
+			count("count", &l.count, MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
+			keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means("into how many " +
+				"ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
+		})
 }
 
 // changeKeys returns the keys that change a link. A key that is absent leaves what it names as it is.

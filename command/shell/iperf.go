@@ -182,7 +182,8 @@ func (s *Shell) iperfUDP(args []string) error {
 	slowdown := s.Fabric.Slowdown()
 	wall := float64(wanted) / slowdown
 	if wall < 1 { // iperf3 interprets 0 as unlimited
-		return fmt.Errorf("%v of virtual time is less than 1 bps by the wall clock at a slow-down of %g (use a higher rate)", wanted,
+		return fmt.Errorf("%v of virtual time is less than 1 bps by the wall clock at a slow-down of %g (use a higher rate)",
+			wanted,
 			slowdown)
 	}
 	m, err := s.measurement("iperfudp", args[1:])

@@ -202,7 +202,8 @@ func (s *Shell) help(args []string) error {
 			fmt.Fprintf(s.Out, "%s\n  %s\n", args[0], hint)
 			return nil
 		}
-		return fmt.Errorf("unknown command %q%s (list commands with \"help\")", args[0], yamlspec.Suggest(args[0], completeVerbs(s, nil)))
+		return fmt.Errorf("unknown command %q%s (list commands with \"help\")", args[0],
+			yamlspec.Suggest(args[0], completeVerbs(s, nil)))
 	}
 	for i := range verbs {
 		fmt.Fprintf(s.Out, "  %-40s %s\n", verbs[i].usage(), verbs[i].help)

@@ -116,7 +116,8 @@ func inherited(name string) string {
 // parentOf returns a process's parent, or 0 if unknown.
 func parentOf(pid int) int {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name, in parentheses, may contain blanks
+	// the name, in parentheses, may contain blanks
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 2 {
 		return 0
 	}

@@ -240,7 +240,8 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 			switch n.kind {
 			case nodeCompute, nodeMemLoad, nodeMemStore:
 				if n.duration > uint64(mostMicros) {
-					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us, but at most %d us are possible", rank, n.id, n.duration,
+					return nil, fmt.Errorf("trace of rank %d: node %d takes %d us, but at most %d us are possible", rank, n.id,
+						n.duration,
 						int64(mostMicros))
 				}
 				o.Duration, o.Unit = vtime.Time(n.duration)*vtime.Microsecond, acceleratorUnit
@@ -302,7 +303,8 @@ func (r *chakraReader) match() error {
 				continue
 			}
 			if n.peer >= uint64(len(r.traces)) || n.peer == uint64(rank) {
-				return fmt.Errorf("trace of rank %d: node %d names rank %d as its peer: expected another rank from 0 to %d", rank, n.id, n.peer, len(r.traces)-1)
+				return fmt.Errorf("trace of rank %d: node %d names rank %d as its peer: expected another rank from 0 to %d", rank,
+					n.id, n.peer, len(r.traces)-1)
 			}
 			if n.size > 1<<40 {
 				return fmt.Errorf("trace of rank %d: node %d has %d bytes, but at most 2^40 are possible", rank, n.id, n.size)

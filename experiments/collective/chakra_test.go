@@ -189,7 +189,10 @@ func TestChakraMistakes(t *testing.T) {
 			one(nodeSend, nil, map[string]any{"comm_dst": 4}),
 			"trace of rank 0: node 1 names rank 4 as its peer: expected another rank from 0 to 1",
 		},
-		{one(nodeSend, nil, map[string]any{"comm_dst": 1}), "trace of rank 0: no receive of rank 1 matches the send of node 1"},
+		{
+			one(nodeSend, nil, map[string]any{"comm_dst": 1}),
+			"trace of rank 0: no receive of rank 1 matches the send of node 1",
+		},
 		{
 			one(nodeReceive, nil, map[string]any{"comm_src": 1, "comm_tag": 2}),
 			"trace of rank 0: no send from rank 1 with tag 2 matches the receive of node 1",

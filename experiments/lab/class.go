@@ -56,7 +56,8 @@ func Students(folder string) (names, others []string, err error) {
 		}
 	}
 	if len(names) > mostStudents {
-		return nil, nil, fmt.Errorf("%s has %d folders, but at most %d submissions can be graded at once: split the folder", folder, len(names),
+		return nil, nil, fmt.Errorf("%s has %d folders, but at most %d submissions can be graded at once: split the folder",
+			folder, len(names),
 			mostStudents)
 	}
 	return names, others, nil

@@ -106,7 +106,8 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 	case metric != nil:
 		d.figure(m, &c.Row)
 		if kind, known := c.kind(); known && q != nil && c.Row.RelativeTo == "" && kind.Name != q.Kind.Name {
-			metric.Errorf("metric %s is %s, but answer %s is %s: use the same kind", c.Row.Metric, kind.Name, q.Name, q.Kind.Name)
+			metric.Errorf("metric %s is %s, but answer %s is %s: use the same kind", c.Row.Metric, kind.Name, q.Name,
+				q.Kind.Name)
 		}
 		if c.Run == "" {
 			v.Errorf("missing key %q: name the run of %s", "run", c.Row.Metric)

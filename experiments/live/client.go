@@ -105,7 +105,8 @@ func (u *Unanswered) Error() string {
 	switch {
 	case u.Process == 0:
 	case stopped(u.Process):
-		s += fmt.Sprintf(": its process, %d, is stopped (continue it with kill -CONT %d, or end it with kill -9 %d)", u.Process,
+		s += fmt.Sprintf(": its process, %d, is stopped (continue it with kill -CONT %d, or end it with kill -9 %d)",
+			u.Process,
 			u.Process, u.Process)
 	default:
 		s += fmt.Sprintf(": its process, %d, hangs or gets no processor time (end it with kill -9 %d)", u.Process, u.Process)

@@ -141,7 +141,8 @@ func lock(folder *os.File) error {
 		case err != unix.EWOULDBLOCK && err != unix.EINTR:
 			return fmt.Errorf("lock %s: %w", folder.Name(), err)
 		case time.Since(start) > answerTimeout:
-			return fmt.Errorf("lock %s: another \"pausenet up\" has locked it for more than %v (find it with `fuser %s`)", folder.Name(),
+			return fmt.Errorf("lock %s: another \"pausenet up\" has locked it for more than %v (find it with `fuser %s`)",
+				folder.Name(),
 				answerTimeout, folder.Name())
 		}
 	}

@@ -139,7 +139,8 @@ func (f *Fabric) Switch(name string, start bool) error {
 		}
 		for _, p := range down {
 			peer := f.Plan.Ports[p].Peer
-			if other, stopped := f.stopped[f.Plan.Ports[peer].Node]; start && stopped { // another switch started later, and brings the link up
+			// another switch started later, and brings the link up
+			if other, stopped := f.stopped[f.Plan.Ports[peer].Node]; start && stopped {
 				f.stopped[f.Plan.Ports[peer].Node] = append(other, peer)
 				continue
 			}

@@ -81,8 +81,9 @@ type sample struct {
 	Busy     float64 `json:"busy"`
 	Queue    []int64 `json:"queue"` // bytes
 	Buffered []int64 `json:"ingress"`
-	Paused   []int64 `json:"paused"`  // 1 if paused now
-	Stopped  []int64 `json:"stopped"` // share of time since the last sample, in thousandths, of the priority paused longest
+	Paused   []int64 `json:"paused"` // 1 if paused now
+	// share of time since the last sample, in thousandths, of the priority paused longest
+	Stopped  []int64 `json:"stopped"`
 	Pauses   []int64 `json:"pauses"`  // sent
 	Sent     []int64 `json:"sent"`    // bytes
 	Sending  []int64 `json:"sending"` // ns

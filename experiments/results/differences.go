@@ -45,7 +45,8 @@ func Differences(old, own *rundir.Manifest) (lines []string) {
 		lines = append(lines[:mostDifferences], fmt.Sprintf("and %d more settings", more))
 	}
 	if old.Version != own.Version {
-		lines = append(lines, fmt.Sprintf("pausenet %s made these results, and this is %s", shown(old.Version), shown(own.Version)))
+		lines = append(lines, fmt.Sprintf("pausenet %s made these results, and this is %s", shown(old.Version),
+			shown(own.Version)))
 	}
 	return lines
 }

@@ -165,7 +165,8 @@ func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	case t.s.Duration > 0 && f.Start >= t.s.Duration:
 		start.Errorf("start %v must be before the end of the run (duration %v)", f.Start, t.s.Duration)
 	case len(t.s.Topology.PairsVia(f.Source, f.Destination, nil, f.Pair, f.Named)) == 0:
-		row.Line.Errorf("no switch connects %s and %s: name interfaces of one plane", f.from(t.s.Topology), f.to(t.s.Topology))
+		row.Line.Errorf("no switch connects %s and %s: name interfaces of one plane", f.from(t.s.Topology),
+			f.to(t.s.Topology))
 	case len(t.w.flows) == maxFlows:
 		row.Line.Errorf("more than %d flows in the scenario", maxFlows)
 	default:
@@ -205,7 +206,8 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadE
 		file = v.At("file")
 		if v.Has("origin") {
 			if d.s.Origin != 0 && d.s.Origin != e.origin {
-				v.At("origin").Errorf("origin %v differs from another file's, %v: all files of a run need the same origin", e.origin,
+				v.At("origin").Errorf("origin %v differs from another file's, %v: all files of a run need the same origin",
+					e.origin,
 					d.s.Origin)
 			}
 			d.s.Origin, w.View.Origin = e.origin, nanoseconds(e.origin)
@@ -307,7 +309,8 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 		at.Errorf("the file has no operations")
 		return false
 	case len(g.Messages) > maxFlows:
-		at.Errorf("the file has %d messages, each of which is a flow: a scenario may have at most %d flows", len(g.Messages), maxFlows)
+		at.Errorf("the file has %d messages, each of which is a flow: a scenario may have at most %d flows", len(g.Messages),
+			maxFlows)
 		return false
 	}
 	w.messages = len(g.Messages)

@@ -83,7 +83,8 @@ func checkLoad(v *yamlspec.Value, load float64) bool {
 func (h HPCCImport) Scenario(folder string) (string, error) {
 	at := slices.Index(HPCCControls(), cmp.Or(h.CC, "dcqcn"))
 	if at < 0 {
-		return "", fmt.Errorf("--cc %s is not a congestion control of run.py: choose one of %s", h.CC, strings.Join(HPCCControls(), ", "))
+		return "", fmt.Errorf("--cc %s is not a congestion control of run.py: choose one of %s", h.CC,
+			strings.Join(HPCCControls(), ", "))
 	}
 	control := hpccControls[at]
 	relative := func(path string) (string, error) {

@@ -33,7 +33,10 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"workloads: [{all-to-all: {size: 1KB, rounds: x, interval: 5us}}]\n", `1:46 "x" is not a whole number`},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval 0: write a time above 0"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: x}}]\n", `1:59 "x" is not a time`},
-		{"workloads: [{poisson: {sizes: websearch, load: 0.5, of: hosts, flows: 0}}]\n", "1:71 flows 0 is outside 1..4000000"},
+		{
+			"workloads: [{poisson: {sizes: websearch, load: 0.5, of: hosts, flows: 0}}]\n",
+			"1:71 flows 0 is outside 1..4000000",
+		},
 		{
 			"workloads: [{incast: {size: 1KB, load: 0.5, of: hosts, degree: 2, events: x}}]\n",
 			`1:75 "x" is not a whole number`,
@@ -54,7 +57,10 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{flow + "report: [{title: a, series: [{queue: all}]}]\n", "2:38 \"all\" is not a port"},
 		{"flows: [{from: h0, to: h1, size: 1KB, weight: 0}]\n", "1:47 weight 0 is outside 1..1000"},
 		{"flows: [{from: h0, to: h1, size: 1KB, stop: 1ms}]\n", "1:45 stop 1ms must be before the end of the run"},
-		{"flows: [{from: h0, to: h1, size: 1KB, start: 5us, stop: 5us}]\n", "1:57 stop 5us must be later than the last start, 5us"},
+		{
+			"flows: [{from: h0, to: h1, size: 1KB, start: 5us, stop: 5us}]\n",
+			"1:57 stop 5us must be later than the last start, 5us",
+		},
 		{"flows: [{from: h0, to: h1, size: 1KB, on_off: {on: 0s, off: 1us}}]\n", "1:52 on 0: remove on_off"},
 		{
 			"flows: [{from: h0, to: h1, size: 1KB, on_off: {true: 1us, false: 2us}}]\n",

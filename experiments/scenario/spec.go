@@ -345,7 +345,8 @@ func (d *decoder) routing(v *yamlspec.Value) {
 		return
 	}
 	if d.hash == topologies.HashHPCC.String() && plan.Weighted() {
-		v.Errorf("hash hpcc ignores weights, as HPCC's simulator does, but links of topology %s have some: remove them", plan.Name)
+		v.Errorf("hash hpcc ignores weights, as HPCC's simulator does, but links of topology %s have some: remove them",
+			plan.Name)
 		return
 	}
 	d.s.Topology = plan.WithHash(topologies.Hash(slices.Index(topologies.HashNames, d.hash)))

@@ -26,7 +26,8 @@ func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 			if name == "" {
 				name = fmt.Sprintf("number %d", i)
 			}
-			v.Errorf("fault %s, also %s, is still active at the same place: end it earlier, or start this one later", name, f.Kind)
+			v.Errorf("fault %s, also %s, is still active at the same place: end it earlier, or start this one later", name,
+				f.Kind)
 			return
 		}
 	}

@@ -94,7 +94,8 @@ func (o *Own) Keys() keys.Table {
 			"queue pairs that carry the flow: a number, or `{count: 4, message: 1MB, via: [spine0, spine1]}`; see below"),
 		keys.Integer("qps.count", &o.QPs.Count).Need().Between("1", strconv.Itoa(MostQPs)).Means(
 			"queue pairs, each with its own UDP source port"),
-		keys.Size("qps.message", &o.QPs.Message).Usually("equal shares of the packets").NotZero("give the size of the messages that the QPs send in turn, or remove message to split the packets evenly").Means(
+		keys.Size("qps.message", &o.QPs.Message).Usually("equal shares of the packets").NotZero(
+			"give the size of the messages that the QPs send in turn, or remove message to split the packets evenly").Means(
 			"the QPs take messages of this size in turn"),
 		keys.Names("qps.via").Usually("ECMP's choice").Means(
 			"switches that their paths lead through, one each in turn; only of a flow, not of a workload"),

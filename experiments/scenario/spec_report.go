@@ -106,7 +106,8 @@ func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) 
 	if n, err := strconv.Atoi(peer); err == nil {
 		switch {
 		case own != noPort:
-			return nil, fmt.Errorf("%s is already a single port: write %s or %s:%d", name, name, node.Name, plan.Ports[own].Number)
+			return nil, fmt.Errorf("%s is already a single port: write %s or %s:%d", name, name, node.Name,
+				plan.Ports[own].Number)
 		case n < 1 || n > len(node.Ports):
 			return nil, fmt.Errorf("%s has ports 1..%d", name, len(node.Ports))
 		}
@@ -263,7 +264,8 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		switch value := m.Get(string(q.Quantity)); {
 		case value == nil:
 		case subject != nil:
-			m.Key(string(q.Quantity)).Errorf("a series shows one quantity, not both %s and %s: write two series", s.Quantity, q.Quantity)
+			m.Key(string(q.Quantity)).Errorf("a series shows one quantity, not both %s and %s: write two series", s.Quantity,
+				q.Quantity)
 		default:
 			s.Quantity, subject, byPriority = q.Quantity, value, q.byPriority
 		}

@@ -145,7 +145,8 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, ow
 		job.Steps = append(job.Steps, counted)
 	}
 	if w.messages = job.Messages(len(hosts)); w.messages > maxFlows {
-		v.Errorf("the workload has %d messages, each of which is a flow: a scenario may have at most %d flows", w.messages, maxFlows)
+		v.Errorf("the workload has %d messages, each of which is a flow: a scenario may have at most %d flows", w.messages,
+			maxFlows)
 		return false
 	}
 	return true

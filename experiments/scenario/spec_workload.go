@@ -99,7 +99,8 @@ func (d *decoder) workload(v *yamlspec.Value) {
 		case part == nil:
 			continue
 		case w.View.Kind != "":
-			m.Key(kind.key).Errorf("a workload has one kind, and this one already has %s: make it a workload of its own", w.View.Kind)
+			m.Key(kind.key).Errorf("a workload has one kind, and this one already has %s: make it a workload of its own",
+				w.View.Kind)
 			continue
 		}
 		w.View.Kind = kind.key
@@ -185,7 +186,8 @@ func (d *decoder) incast(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntr
 	}
 	for i := range p.Pairs.Len() {
 		if n := p.Pairs.Choices(p.Pairs.First(i)); n < p.Degree {
-			m.Get("degree").Errorf("degree: %s can receive from at most %d hosts, not from %d", d.host(p.Pairs.First(i)), n, p.Degree)
+			m.Get("degree").Errorf("degree: %s can receive from at most %d hosts, not from %d", d.host(p.Pairs.First(i)), n,
+				p.Degree)
 			return false
 		}
 	}

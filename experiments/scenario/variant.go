@@ -76,7 +76,8 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	}
 	for _, extension := range []string{".star", ".wasm"} {
 		if filepath.Ext(name) == "" && IsFile(name+extension) {
-			return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean the file, %s?", name, asPath(name+extension))
+			return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean the file, %s?", name,
+				asPath(name+extension))
 		}
 	}
 	var variants []string

@@ -32,7 +32,8 @@ func (w *warner) balancing() {
 	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
 		switch lb := &w.s.Switch.Balancing; {
 		case lb.Mode != switchagent.BalanceECMP:
-			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash", e, lb.Mode)
+			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash", e,
+				lb.Mode)
 		case lb.Fields != switchagent.HashFiveTuple && lb.Fields != switchagent.HashPorts:
 			w.warn("host.entropy %v has no effect: switches hash only %v, not the source port", e, lb.Fields)
 		}

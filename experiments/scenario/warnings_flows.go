@@ -177,7 +177,8 @@ func (w *warner) controllers() {
 		}
 	}
 	if len(w.s.Flows) > 0 {
-		w.warn("no flow uses %s: each has a congestion control of its own (cc), so controllers and --cc only name the runs", w.spec.Name)
+		w.warn("no flow uses %s: each has a congestion control of its own (cc), so controllers and --cc only name the runs",
+			w.spec.Name)
 	}
 }
 

@@ -77,7 +77,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if topology == "" {
 			fmt.Fprintf(&b, "  buffer: %dB\n", buffer)
 		} else {
-			note("the buffer is auto, the size that the topology's switches need, because the file's %v are for %d ports", units.Bytes(buffer),
+			note("the buffer is auto, the size that the topology's switches need, because the file's %v are for %d ports",
+				units.Bytes(buffer),
 				len(s.Ports))
 		}
 	} else if len(s.Lossless) > 0 {

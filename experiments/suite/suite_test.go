@@ -363,7 +363,8 @@ func TestCompareFolders(t *testing.T) {
 	for _, r := range v.Runs {
 		names = append(names, r.Name)
 	}
-	if len(names) != 4 || names[1] != "none" || !regexp.MustCompile(`^dcqcn \(.+/small\)$`).MatchString(names[0]) || names[0] == names[2] ||
+	if len(names) != 4 || names[1] != "none" || !regexp.MustCompile(`^dcqcn \(.+/small\)$`).MatchString(names[0]) ||
+		names[0] == names[2] ||
 		names[0] == names[3] {
 		t.Fatalf("%q", names)
 	}

@@ -49,7 +49,8 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
 				continue
 			}
-			err := fmt.Errorf("parameter %s has no effect: the later parameter %s sets the same value (%s); remove one", p.Path, s.Parameters[k].Path,
+			err := fmt.Errorf("parameter %s has no effect: the later parameter %s sets the same value (%s); remove one", p.Path,
+				s.Parameters[k].Path,
 				places[i][0])
 			if p.key == nil {
 				return err

@@ -128,7 +128,8 @@ func (j *Job) Portable() (*Job, error) {
 		return nil, err
 	}
 	if hash != j.Hash {
-		return nil, fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again", j.Scenario)
+		return nil, fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again",
+			j.Scenario)
 	}
 	p := *j
 	p.Recipe, p.Directory, p.Within = s.Recipe.Written(), "", ""

@@ -110,7 +110,8 @@ func readShard(directory string) (*shardInfo, error) {
 		}
 		if !filepath.IsLocal(p.Folder) || !filepath.IsLocal(p.Controller) ||
 			strings.ContainsAny(p.Folder+p.Controller, `/\`) {
-			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf("point %q is not a valid folder name: make the shard again",
+			return nil, &rundir.FileError{Path: path, Err: fmt.Errorf(
+				"point %q is not a valid folder name: make the shard again",
 				p.Name())}
 		}
 	}

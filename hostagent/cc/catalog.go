@@ -65,7 +65,8 @@ func (spec *Spec) check() error {
 	if n := spec.Needs; n.Grants {
 		switch {
 		case n.INT || n.Timestamps:
-			return fmt.Errorf("%s needs grants, and telemetry or timestamps, but a data packet can carry only one of the three", spec.Name)
+			return fmt.Errorf("%s needs grants, and telemetry or timestamps, but a data packet can carry only one of the three",
+				spec.Name)
 		case !spec.HasWindow:
 			return fmt.Errorf("%s needs grants, which limit the bytes in flight: set HasWindow", spec.Name)
 		}

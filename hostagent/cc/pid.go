@@ -140,8 +140,8 @@ type pid struct {
 // Rate returns the rate, between min_rate and that of the line.
 func (p *pid) Rate() float64 { return p.rate }
 
-// Retimes returns true. The thesis does not say. Its control law, once per RTT, assumes that the rate is the current rate on
-// the path; at the minimum rate, a departure would otherwise stay for two RTTs of the thesis' path.
+// Retimes returns true. The thesis does not say. Its control law, once per RTT, assumes that the rate is the current
+// rate on the path; at the minimum rate, a departure would otherwise stay for two RTTs of the thesis' path.
 func (p *pid) Retimes() bool { return true }
 
 // Preset sets the rate; the target stays.

@@ -189,7 +189,8 @@ func parse(data []byte) (*Weights, error) {
 		}
 	}
 	if own := w.Parameters.Checksum(); file.Checksum != own {
-		return nil, fmt.Errorf("checksum: the file has %q, but its parameters have %s: a number was changed", file.Checksum, own)
+		return nil, fmt.Errorf("checksum: the file has %q, but its parameters have %s: a number was changed", file.Checksum,
+			own)
 	}
 	return w, nil
 }

@@ -53,7 +53,8 @@ type Config struct {
 
 func (c *Config) checkDepths() error {
 	if c.SendDepth < 1 || c.SendDepth > MaxDepth || c.ReceiveDepth < 0 || c.ReceiveDepth > MaxDepth {
-		return fmt.Errorf("%d and %d work requests: expected 1 to %d to send and 0 to %d to receive", c.SendDepth, c.ReceiveDepth,
+		return fmt.Errorf("%d and %d work requests: expected 1 to %d to send and 0 to %d to receive", c.SendDepth,
+			c.ReceiveDepth,
 			MaxDepth, MaxDepth)
 	}
 	return nil
@@ -218,7 +219,8 @@ func (q *QueuePair) Start(r Requester) error {
 	case q.state != StateRTR:
 		return ErrState
 	case r.Reads < 0 || r.Reads > MaxReads || r.Timeout > 31 || r.Retry > 7 || r.RNRRetry > 7:
-		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: expected 0 to %d, 0 to 31, 0 to 7, and 0 to 7", r.Reads, r.Timeout,
+		return fmt.Errorf("%d READs at once, timeout %d, %d and %d retries: expected 0 to %d, 0 to 31, 0 to 7, and 0 to 7",
+			r.Reads, r.Timeout,
 			r.Retry, r.RNRRetry, MaxReads)
 	}
 	q.Requester = r

@@ -86,7 +86,8 @@ func split(path string) (file, name string, err error) {
 			return path[:i], path[i+1:], nil
 		}
 	}
-	return "", "", fmt.Errorf("%w: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:%s\")", err,
+	return "", "", fmt.Errorf("%w: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:%s\")",
+		err,
 		path)
 }
 

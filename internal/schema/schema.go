@@ -69,8 +69,8 @@ func (p *Parameter) Bounds() string {
 	return ""
 }
 
-// FieldError is an error about the setting at a path such as "pfc.xon". Code that read the settings from a file adds the
-// position.
+// FieldError is an error about the setting at a path such as "pfc.xon". Code that read the settings from a file adds
+// the position.
 type FieldError struct {
 	Path string
 	Key  bool  // that it is there at all, whatever its value

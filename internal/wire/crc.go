@@ -91,7 +91,8 @@ type payloadCRC struct {
 	crc   uint32
 }
 
-// payloadCRCs maps payload lengths, which are few MTUs, to a *payloadCRC. All flows share it, since its tables have 4 KB.
+// payloadCRCs maps payload lengths, which are few MTUs, to a *payloadCRC. All flows share it, since its tables have 4
+// KB.
 var payloadCRCs sync.Map
 
 func payloadCRCFor(n int) *payloadCRC {

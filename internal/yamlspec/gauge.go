@@ -50,7 +50,8 @@ func (g *gauge) refuse() (*token.Token, string) {
 		case len(g.blocks)+len(g.flows) > maxNested, g.onLine > maxNested:
 			return tk, fmt.Sprintf("nested more than %d levels deep: flatten the file", maxNested)
 		case g.keys > maxSteps:
-			return tk, fmt.Sprintf("too many keys: a mapping may have %d keys, and fewer if several mappings are that large", maxKeys)
+			return tk, fmt.Sprintf("too many keys: a mapping may have %d keys, and fewer if several mappings are that large",
+				maxKeys)
 		case g.moves > maxSteps:
 			return tk, "too many empty values or documents for a file of this length"
 		}

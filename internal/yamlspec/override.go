@@ -150,7 +150,8 @@ func (v *Value) choose(part *Value) []int {
 	case err != nil:
 		part.Errorf("no item %q in the list (%s)%s", part.text, v.where(), Suggest(part.text, names))
 	case i < 0 || i >= len(v.items):
-		part.Errorf("index out of range: the list (%s) has only %d items, choose from 0 to %d", v.where(), len(v.items), len(v.items)-1)
+		part.Errorf("index out of range: the list (%s) has only %d items, choose from 0 to %d", v.where(), len(v.items),
+			len(v.items)-1)
 	default:
 		return []int{i}
 	}

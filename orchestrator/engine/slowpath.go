@@ -226,8 +226,8 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return w.enqueue(out, f, priority)
 }
 
-// flood sends copies of a frame from port in, which is for all hosts, along the tree. Switches ignore memberships, as no
-// router asks for them: every group goes to all. Once a host has asked itself, it receives the answers (RFC 4541,
+// flood sends copies of a frame from port in, which is for all hosts, along the tree. Switches ignore memberships, as
+// no router asks for them: every group goes to all. Once a host has asked itself, it receives the answers (RFC 4541,
 // section 2.1.1).
 func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {

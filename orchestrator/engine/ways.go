@@ -29,8 +29,8 @@ type CutOff struct {
 	Back    bool // it is the answers that cannot get on
 }
 
-// CutOff returns where a flow is cut off; false if it is not. Where load balancing moves packets, a flow is cut off only
-// if no path is left.
+// CutOff returns where a flow is cut off; false if it is not. Where load balancing moves packets, a flow is cut off
+// only if no path is left.
 func (e *Engine) CutOff(flow int) (CutOff, bool) {
 	f := &e.flows[flow]
 	if c, found := e.cutOff(f.Source, f.Destination, f.Ports); found {

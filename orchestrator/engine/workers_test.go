@@ -187,7 +187,8 @@ func (c *workersCase) run(t *testing.T, count int) []string {
 	}
 	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals,
 		e.OpenFlows(), e.Lost(), e.CreditMessages())
-	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.ControlErrors(), e.pool.Out())
+	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.ControlErrors(),
+		e.pool.Out())
 	for _, v := range violations {
 		seen.say("%+v", v)
 	}

@@ -64,8 +64,8 @@ func isMemory(fd, process int) error {
 }
 
 // isOf reports whether memory, a file below a mounted /proc, is that of the process with a number here. The path in
-// that /proc is matched by memoryPath. Its number may be another process's here: what tells processes apart is their PID
-// namespace and their number there. Nothing that is mounted within that /proc is followed.
+// that /proc is matched by memoryPath. Its number may be another process's here: what tells processes apart is their
+// PID namespace and their number there. Nothing that is mounted within that /proc is followed.
 func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
 	dir, err := unix.Open(proc, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -201,7 +201,8 @@ func (s *source) params(value syntax.Expr) {
 		}
 		switch {
 		case !isName(name):
-			s.errorf(entry.Key, "invalid parameter name %q: expected lower-case letters, digits and _, starting with a letter", name)
+			s.errorf(entry.Key, "invalid parameter name %q: expected lower-case letters, digits and _, starting with a letter",
+				name)
 			continue
 		case slices.ContainsFunc(s.declared.Parameters, func(p cc.Parameter) bool { return p.Name == name }):
 			s.errorf(entry.Key, "duplicate parameter %q", name)

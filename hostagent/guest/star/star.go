@@ -67,7 +67,8 @@ func init() { guest.Register(".star", Read) }
 func Read(name string, content []byte) (guest.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
-		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d", len(content),
+		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d",
+			len(content),
 			MostSource)}
 	}
 	file, err := s.parse()
@@ -209,7 +210,8 @@ func (s *source) functions(file *syntax.File) {
 		at := slices.Index(names, def.Name.Name)
 		if at < 0 {
 			if strings.HasPrefix(def.Name.Name, "on_") {
-				s.errorf(def.Name, "%s is never called: the functions that are called are %s%s", def.Name.Name, strings.Join(names, ", "),
+				s.errorf(def.Name, "%s is never called: the functions that are called are %s%s", def.Name.Name,
+					strings.Join(names, ", "),
 					cc.Nearest(def.Name.Name, names))
 			}
 			continue

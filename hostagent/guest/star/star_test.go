@@ -182,8 +182,14 @@ func mistakes() []mistake {
 			"lists without end", onAck("l = []", "while len(l) < 3000:", "    l.append(1)", "flow.log.append(l)"),
 			"x.star:5: in on_ack: the flow keeps more than 16384 items in lists",
 		},
-		{"a list of all flows", "seen = []\n" + onAck("seen.append(1)"), "lists outside of functions are shared by all flows"},
-		{"an index beyond the end", onAck("flow.n = flow.log[0]"), "index out of range: the list has 0 items, the index is 0"},
+		{
+			"a list of all flows", "seen = []\n" + onAck("seen.append(1)"),
+			"lists outside of functions are shared by all flows",
+		},
+		{
+			"an index beyond the end", onAck("flow.n = flow.log[0]"),
+			"index out of range: the list has 0 items, the index is 0",
+		},
 		{
 			"an index that is not whole", onAck("flow.log = [1, 2, 3]", "flow.n = flow.log[3 / 2]"),
 			"// divides to whole numbers",
@@ -210,7 +216,10 @@ func mistakes() []mistake {
 			"a rate without a unit", "params = {\"step\": rate(40)}\n" + start,
 			`x.star:1:24: a rate needs a unit, as a string: "40Mbps"`,
 		},
-		{"a parameter of no kind", "params = {\"step\": speed(40)}\n" + start, "unknown kind of parameter: expected rate, time"},
+		{
+			"a parameter of no kind", "params = {\"step\": speed(40)}\n" + start,
+			"unknown kind of parameter: expected rate, time",
+		},
 		{"a default beyond its bounds", "params = {\"g\": number(2, min=0, max=1)}\n" + start, `x.star.g = "2": is above 1`},
 		{"what the interpreter has of its own", onAck("x = str(ack.rtt)"), "unknown name str"},
 		{"a dictionary by its constructor", onAck("x = dict(a=1)"), "unknown name dict"},

@@ -219,7 +219,8 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 	}
 	for kind, fields := range sampleFields {
 		if slices.Contains(fields, name) {
-			return nil, fmt.Errorf("%s has no .%s, which belongs to on_%s (it has %s)", strings.Replace(article(s), "an C", "a C", 1),
+			return nil, fmt.Errorf("%s has no .%s, which belongs to on_%s (it has %s)",
+				strings.Replace(article(s), "an C", "a C", 1),
 				name, strings.ToLower(kind), strings.Join(s.AttrNames(), ", "))
 		}
 	}

@@ -68,7 +68,10 @@ func TestLimits(t *testing.T) {
 		"many blocks":        {handmade(1, blocks(mostBlocks+1)), "more than 512 blocks"},
 		"many blocks in all": {handmade(17, blocks(mostBlocks)), "more than 8192 blocks"},
 		"many targets":       {handmade(1, branches(mostTargets+1)), "a br_table of 1025 targets, but may have at most 1024"},
-		"many functions":     {handmade(mostFunctions+1, []byte{0, opEnd}), "it has 1025 functions, but may have at most 1024"},
+		"many functions": {
+			handmade(mostFunctions+1, []byte{0, opEnd}),
+			"it has 1025 functions, but may have at most 1024",
+		},
 		"much code": {
 			handmade(1000, append(append([]byte{0}, bytes.Repeat([]byte{0x01}, 200)...), opEnd)),
 			"but may have at most 131072",

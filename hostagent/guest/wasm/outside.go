@@ -37,7 +37,8 @@ func (m *instance) outside(handler guest.Handler) error {
 			if name := variableAt(p.content, at); name != "" {
 				return m.kept(handler, "it changed the variable "+name, name)
 			}
-			return m.kept(handler, fmt.Sprintf("it changed a variable, at %d in memory (compile with -g to see its name)", at), "it")
+			return m.kept(handler, fmt.Sprintf("it changed a variable, at %d in memory (compile with -g to see its name)", at),
+				"it")
 		}
 		at = max(at, s.to)
 	}

@@ -199,7 +199,8 @@ func (p *program) ask(handled guest.Handlers) error {
 	for at := answers[4]; ; at++ {
 		c, ok := memory.ReadByte(at)
 		if !ok || at-answers[4] > mostDeclared {
-			return refuse("pausenet_declare must return the address of a string that ends in a 0, of at most %d bytes", mostDeclared)
+			return refuse("pausenet_declare must return the address of a string that ends in a 0, of at most %d bytes",
+				mostDeclared)
 		}
 		if c == 0 {
 			read, _ := memory.Read(answers[4], at-answers[4])
@@ -268,7 +269,8 @@ func (p *program) failed(err error, function string, m *instance) error {
 	e := &guest.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
 	switch {
 	case int64(m.steps.Get()) < 0:
-		e.Message = fmt.Sprintf("the call has taken %d steps (function calls and loop iterations): is there an endless loop?", mostSteps)
+		e.Message = fmt.Sprintf("the call has taken %d steps (function calls and loop iterations): is there an endless loop?",
+			mostSteps)
 	case strings.Contains(e.Message, "unreachable"):
 		e.Message = "the code aborted: a trap (a failed assertion, __builtin_trap, panic)"
 	case strings.Contains(e.Message, "out of bounds memory"):

@@ -123,7 +123,10 @@ func TestMistakes(t *testing.T) {
 			name: "arguments", source: plain + "PAUSENET_EXPORT(on_ack) void on_ack(double x) { flow.n = x; }\n",
 			want: "on_ack must have no parameters",
 		},
-		{name: "no rate", source: "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { }\n", want: "in init: it does not set the rate"},
+		{
+			name: "no rate", source: "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { }\n",
+			want: "in init: it does not set the rate",
+		},
 		{
 			name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n",
 			want: "in on_ack: the call has taken 100000 steps",

@@ -180,7 +180,8 @@ func checkOpenFiles() Check {
 	c := Check{Name: "open files", Status: CheckFine, Found: fmt.Sprintf("up to %d", limit)}
 	if needs := uint64(largeFabric + 200); limit < needs {
 		c.Status = CheckWarning
-		c.Remedy = fmt.Sprintf("enough for about %d hosts and switches (for more: ulimit -n %d)", max(int(limit)-200, 0), needs)
+		c.Remedy = fmt.Sprintf("enough for about %d hosts and switches (for more: ulimit -n %d)", max(int(limit)-200, 0),
+			needs)
 	}
 	return c
 }
