@@ -47,7 +47,7 @@ func TestLink(t *testing.T) {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}
 	for words, says := range map[string]string{
-		"los=1%": "unknown link state", "loss=101%": "outside 0..1", "loss=": "a value is missing", "delay=5": "unit",
+		"los=1%": "unknown link state", "loss=101%": "outside 0..1", "loss=": "is missing", "delay=5": "unit",
 		"delay=2s":  "1ns..1s",
 		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
 		"loss=1% x": "unknown link state",

@@ -104,9 +104,9 @@ func TestExercise(t *testing.T) {
 	b.compare(wantRight)
 	// A mistake has its place, and costs the checks that need the file.
 	b.write("file-fabric-yaml", strings.Replace(right.Files["fabric.yaml"], "delay: 1us", "delay: 2us", 1))
-	b.Wait("document.querySelector('#problems').textContent.includes('topology.delay is not to be changed')")
+	b.Wait("document.querySelector('#problems').textContent.includes('topology.delay must not change')")
 	b.run()
-	b.Wait("document.querySelector('#panel-grade .problem')?.textContent.includes('topology.delay is not to be changed')")
+	b.Wait("document.querySelector('#panel-grade .problem')?.textContent.includes('topology.delay must not change')")
 	// Without an exercise the page is as it was.
 	b.Value("(() => { const s = document.querySelector('#exercises'); s.value = ''; s.dispatchEvent(new Event('change')); })()")
 	b.says("Ready to run incast")

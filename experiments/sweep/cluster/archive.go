@@ -96,7 +96,7 @@ func unpack(r io.Reader, size int64, directory string) error {
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg || !rundir.IsFile(h.Name) || slices.Contains(seen, h.Name):
-			return fmt.Errorf("its archive contains %q, which is not a file of a run", h.Name)
+			return fmt.Errorf("its archive contains %q, which is not a regular file of a run, or is there twice", h.Name)
 		case h.Size > left:
 			return fmt.Errorf("its archive of %d bytes unpacks to more than %d bytes", size, most)
 		}

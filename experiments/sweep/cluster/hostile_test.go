@@ -57,7 +57,7 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if err := unpack(archiveOf(t, bad...), 1<<10, dir); err == nil ||
-			!strings.Contains(err.Error(), "no file of a run's") {
+			!strings.Contains(err.Error(), "not a regular file of a run") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > len(bad)-1 {
@@ -82,13 +82,13 @@ func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 		"a symbolic link": {large, []tar.Header{{
 			Name: "flows.csv", Linkname: "/etc/passwd",
 			Typeflag: tar.TypeSymlink,
-		}}, "no file of a run's"},
+		}}, "not a regular file of a run"},
 		"a link": {large, []tar.Header{{
 			Name: "flows.csv", Linkname: "manifest.json",
 			Typeflag: tar.TypeLink,
-		}}, "no file of a run's"},
-		"a folder":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "no file of a run's"},
-		"a device":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "no file of a run's"},
+		}}, "not a regular file of a run"},
+		"a folder":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeDir}}, "not a regular file of a run"},
+		"a device":    {large, []tar.Header{{Name: "flows.csv", Typeflag: tar.TypeChar}}, "not a regular file of a run"},
 		"the largest": {large, []tar.Header{file("flows.csv", largestPoint)}, "unexpected EOF"},
 		"a byte more": {large, []tar.Header{file("flows.csv", largestPoint+1)}, "unpacks to more than"},
 		"the largest of two files": {
