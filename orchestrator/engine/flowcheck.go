@@ -59,6 +59,13 @@ func (e *Engine) controlErrorOf(f *Flow) *controlError {
 	return &controlError{f.Number, e.placeOf(f), *broken}
 }
 
+// keepControlError keeps the impossible value of a flow that is about to be freed, for the final check.
+func (e *Engine) keepControlError(f *Flow) {
+	if m := e.controlErrorOf(f); m != nil && len(e.pastControlErrors) < maxViolations {
+		e.pastControlErrors = append(e.pastControlErrors, *m)
+	}
+}
+
 // placeOf returns the name of a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
 func (e *Engine) placeOf(f *Flow) string {
 	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)

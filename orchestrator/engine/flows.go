@@ -31,11 +31,8 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 // freeFlow frees the slot of a flow that has ended, once every observer knows.
 func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
-	if m := e.controlErrorOf(&e.flows[id]); m != nil && len(e.pastControlErrors) < maxViolations {
-		e.pastControlErrors = append(e.pastControlErrors, *m)
-	}
-	e.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-	e.freeSlots = append(e.freeSlots, id)
+	e.keepControlError(&e.flows[id])
+	e.freeSlot(id)
 }
 
 // firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture

@@ -44,3 +44,9 @@ func (t *flowTable) addFlowSlot(c FlowConfig) (id int) {
 	}
 	return id
 }
+
+// freeSlot empties a slot, for another flow.
+func (t *flowTable) freeSlot(id int32) {
+	t.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
+	t.freeSlots = append(t.freeSlots, id)
+}

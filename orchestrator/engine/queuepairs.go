@@ -158,12 +158,11 @@ func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 			Settings: flow.Hosts,
 		}, answers)
 	}
-	f := &e.flows[id]
 	if err != nil {
-		*f = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-		e.freeSlots = append(e.freeSlots, int32(id))
+		e.freeSlot(int32(id))
 		return err
 	}
+	f := &e.flows[id]
 	p.flow = id
 	p.connections++
 	f.Pair, f.Sender = p.queue, p.queue.Sender()
@@ -215,9 +214,7 @@ func (p *Pair) disconnect() {
 	f := &e.flows[p.flow]
 	f.Size = p.queue.Delivered()
 	f.Finished, f.timerAt = e.now, vtime.Never
-	if m := e.controlErrorOf(f); m != nil && len(e.pastControlErrors) < maxViolations {
-		e.pastControlErrors = append(e.pastControlErrors, *m)
-	}
+	e.keepControlError(f)
 	f.past.delivered, f.past.retransmitted, f.past.lastRTT = f.Size, f.Sender.Retransmitted, f.Sender.LastRTT
 	f.Sender, f.Pair = nil, nil
 	e.finishedFlows = append(e.finishedFlows, int32(p.flow))
