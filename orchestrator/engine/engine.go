@@ -43,7 +43,6 @@ type Engine struct {
 	lookahead    vtime.Time
 	phases       [][]int32  // partitions that are driven together, and between which there are no links
 	window       vtime.Time // the end of the present synchronisation window; of one partition there are none
-	divided      bool       // there are several partitions
 	calls        []call     // by time
 
 	pastControlErrors []controlError // of flows that have been freed
@@ -90,7 +89,7 @@ func New(c Config) (*Engine, error) {
 	e.deadlocks.next = deadlockPoll
 	e.monitor = monitor{
 		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,
-		flowControl: e.flowControl, unsynchronised: e.divided,
+		flowControl: e.flowControl,
 	}
 	if live || !e.flowControl.usesPause() {
 		e.monitor.keepPauses()
@@ -107,7 +106,7 @@ func New(c Config) (*Engine, error) {
 		n.Rate = plan.Ports[plan.Ports[id].Peer].Rate
 		e.nics = append(e.nics, n)
 	}
-	if c.Workers != nil && c.Workers.Size() > 1 && e.divided {
+	if c.Workers != nil && c.Workers.Size() > 1 && e.divided() {
 		e.workers = &workerGroup{pool: c.Workers}
 	}
 	return e, nil
@@ -122,7 +121,7 @@ func (e *Engine) addPartitions() {
 		division = partition.Undivided(plan)
 	}
 	ofPort := division.Of
-	e.lookahead, e.divided, e.phases = division.Lookahead, division.Count > 1, division.Phases(plan)
+	e.lookahead, e.phases = division.Lookahead, division.Phases(plan)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, division.Count)
 	for i := range division.Count {
 		e.partitions = append(e.partitions, &partitionState{

@@ -70,6 +70,9 @@ type scheduler struct {
 	byPort bool
 }
 
+// divided reports whether there are several partitions.
+func (s *scheduler) divided() bool { return len(s.partitions) > 1 }
+
 // push schedules an event in the partition where it happens.
 func (s *scheduler) push(partition int32, at vtime.Time, kind eventKind, id int32) {
 	of := s.partitions[partition]

@@ -114,7 +114,7 @@ func (c *cbfc) pauseWanted(*worker, *port, uint8) error { return nil }
 // timer builds and sends a port's messages, which are due.
 func (c *cbfc) timer(w *worker, ev event) error {
 	p := &w.ports[ev.ID]
-	if len(w.partitions) == 1 {
+	if !w.divided() {
 		c.poll(w, w.pool.Out())
 	}
 	if c.quiet && c.announced[p.id] == c.spentAtPoll {
@@ -174,7 +174,7 @@ func (c *cbfc) poll(w *worker, frames int) {
 // spend counts a frame that leaves a port, and restarts the timers: there is something to announce.
 func (c *cbfc) spend(w *worker) {
 	w.credits.spent++
-	if w.credits.resting && len(w.partitions) == 1 {
+	if w.credits.resting && !w.divided() {
 		c.wake(w, w.now)
 	}
 }

@@ -179,7 +179,7 @@ func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
 	}
 	w.openFlows--
 	w.finishedFlows = append(w.finishedFlows, int32(s.Flow))
-	if len(w.partitions) == 1 {
+	if !w.divided() {
 		w.endReceiver(int32(s.Flow))
 	} else { // the receiver may be ahead of us, or behind
 		w.receiversToEnd = append(w.receiversToEnd, int32(s.Flow))

@@ -168,7 +168,7 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	}
 	p.delay = delay
 	e.quiescence = max(e.quiescence, 4*delay)
-	if e.divided {
+	if e.divided() {
 		e.lookahead = vtime.Never
 		for i := range e.ports {
 			if q := &e.ports[i]; q.partition != e.ports[q.peer].partition {

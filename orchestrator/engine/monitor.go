@@ -25,13 +25,12 @@ import (
 // one comparison but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search
 // for deadlocks, which needs no hook.
 type monitor struct {
-	state          *ebpf.State
-	pass           *ebpf.Pass
-	switches       []*switchagent.Switch
-	observer       Observer // nil: none
-	tracer         Tracer   // nil: none
-	flowControl    flowControl
-	unsynchronised bool // there are several partitions, of which some are ahead of others
+	state       *ebpf.State
+	pass        *ebpf.Pass
+	switches    []*switchagent.Switch
+	observer    Observer // nil: none
+	tracer      Tracer   // nil: none
+	flowControl flowControl
 
 	// Events that the observer has not received.
 	pfcDepartures []pfcDeparture
@@ -134,10 +133,11 @@ func (m *monitor) takeFrom(o *monitor) {
 	m.faultEvents, o.faultEvents = append(m.faultEvents, o.faultEvents...), o.faultEvents[:0]
 }
 
-// notifyPFC passes PFC frames to the observer, in the order of time.
-func (m *monitor) notifyPFC() {
+// notifyPFC passes PFC frames to the observer, in the order of time. divided is true for several partitions, of which
+// some are ahead of others.
+func (m *monitor) notifyPFC(divided bool) {
 	if m.observer != nil {
-		if m.unsynchronised {
+		if divided {
 			slices.SortStableFunc(m.pfcDepartures, func(a, b pfcDeparture) int {
 				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.port, b.port))
 			})

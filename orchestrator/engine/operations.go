@@ -312,7 +312,7 @@ func (e *Engine) notifyStarts() {
 		return
 	}
 	if o, ok := e.monitor.observer.(StartObserver); ok {
-		if len(e.partitions) > 1 {
+		if e.divided() {
 			slices.SortFunc(e.startedFlows, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(e.flows[a].Start, e.flows[b].Start), cmp.Compare(a, b))
 			})

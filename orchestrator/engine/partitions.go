@@ -25,7 +25,7 @@ func (e *Engine) windowLength() vtime.Time {
 
 // drive takes every partition from one time, before which no event is left, to another.
 func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
-	if len(e.partitions) == 1 {
+	if !e.divided() {
 		return e.driveAlone(end, drain, poll)
 	}
 	defer e.mergeCounts()

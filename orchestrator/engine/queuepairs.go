@@ -60,7 +60,7 @@ const firstPair = 1 << 23
 // OpenPair opens a queue pair, in qp.StateReset. It is an error where it cannot work.
 func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	switch {
-	case e.divided:
+	case e.divided():
 		return nil, errors.New("queue pairs of programs need a fabric of one partition: a live one")
 	case !e.plane.CarriesPayload():
 		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got",

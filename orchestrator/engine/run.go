@@ -37,7 +37,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	poll := &poll{left: eventsPerPoll, watch: watch}
 	for {
 		from := e.earliest()
-		if len(e.partitions) > 1 && from >= e.window {
+		if e.divided() && from >= e.window {
 			e.barrier(e.window)
 			if from = e.earliest(); from != vtime.Never {
 				length := e.windowLength()
@@ -72,7 +72,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 			continue
 		}
 		end := vtime.Never
-		if len(e.partitions) > 1 {
+		if e.divided() {
 			end = e.window
 		}
 		if len(e.calls) > 0 {
@@ -107,10 +107,10 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 
 // notifyObserver passes pending events to the observer, in the order of time.
 func (e *Engine) notifyObserver() {
-	e.monitor.notifyPFC()
+	e.monitor.notifyPFC(e.divided())
 	e.notifyStarts()
 	if e.monitor.observer != nil {
-		if len(e.partitions) > 1 {
+		if e.divided() {
 			slices.SortFunc(e.finishedFlows, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
 			})
@@ -151,13 +151,11 @@ func (e *Engine) quiescent(now vtime.Time) bool {
 	return true
 }
 
-// barrier does the work that needs all partitions at the end of a synchronisation window.
+// barrier does the work that needs all of several partitions, at the end of a synchronisation window.
 func (e *Engine) barrier(now vtime.Time) {
 	for _, f := range e.receiversToEnd {
 		e.endReceiver(f)
 	}
 	e.receiversToEnd = e.receiversToEnd[:0]
-	if len(e.partitions) > 1 {
-		e.flowControl.barrier(e, now)
-	}
+	e.flowControl.barrier(e, now)
 }
