@@ -93,7 +93,7 @@ func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	if err != nil {
 		return own, err
 	}
-	e.start()
+	e.Start()
 	return qp.Config{
 		Number: number, Program: c.Program, SendDepth: c.SendDepth, ReceiveDepth: c.ReceiveDepth, Receives: c.Receives,
 		SignalAll: c.SignalAll,

@@ -29,17 +29,17 @@ func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowC
 // all flows with a size have ended and no frame is left; and after that time when nothing of the flows has moved for
 // long, or when it has drained for so long. watch, which may be nil, may end it before.
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
-	e.start()
+	e.Start()
 	if err := e.addWorkers(); err != nil {
 		return err
 	}
 	drains, limit := drain > 0, until+drain
 	poll := &poll{left: eventsPerPoll, watch: watch}
 	for {
-		from := e.earliest()
+		from := e.Next()
 		if e.divided() && from >= e.window {
 			e.barrier(e.window)
-			if from = e.earliest(); from != vtime.Never {
+			if from = e.Next(); from != vtime.Never {
 				length := e.windowLength()
 				e.window = (from/length + 1) * length
 			}
@@ -55,19 +55,13 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		if from >= e.deadlocks.next {
 			e.pollDeadlock(from)
 		}
-		if len(e.calls) > 0 && e.calls[0].at == from {
+		if e.nextCall() == from {
 			if err := poll.counts(1, e); err != nil {
 				e.notifyObserver()
 				return err
 			}
-			c := e.calls[0]
-			e.calls = slices.Delete(e.calls, 0, 1)
-			e.now = from
-			e.Events++
-			c.f(from)
-			e.notifyObserver()
-			if e.failed != nil {
-				return e.failed
+			if err := e.runCall(from); err != nil {
+				return err
 			}
 			continue
 		}
@@ -75,10 +69,7 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		if e.divided() {
 			end = e.window
 		}
-		if len(e.calls) > 0 {
-			end = min(end, e.calls[0].at)
-		}
-		end = min(end, e.deadlocks.next)
+		end = min(end, e.nextCall(), e.deadlocks.next)
 		if until >= from {
 			end = min(end, until+1)
 		} else {
@@ -126,15 +117,6 @@ func (e *Engine) notifyObserver() {
 	}
 	e.finishedFlows = e.finishedFlows[:0]
 	e.monitor.notifyFaults()
-}
-
-// earliest returns the time of the next event or call; vtime.Never without any.
-func (e *Engine) earliest() vtime.Time {
-	at := e.nextEvent()
-	if len(e.calls) > 0 {
-		at = min(at, e.calls[0].at)
-	}
-	return at
 }
 
 // quiescent reports whether no flow has made progress for long and none can: no flow is scheduled to start, none waits

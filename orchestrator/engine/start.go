@@ -5,8 +5,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// start prepares the engine for its first event.
-func (e *Engine) start() {
+// Start prepares the engine for its first event. Run calls it too, and later calls do nothing.
+func (e *Engine) Start() {
 	if e.started {
 		return
 	}

@@ -1,19 +1,12 @@
 package engine
 
-import (
-	"slices"
-
-	"github.com/pausenet/pausenet/vtime"
-)
+import "github.com/pausenet/pausenet/vtime"
 
 // What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
 // All of this is for a fabric of one partition, between two events.
 
-// Start prepares the engine for its first step.
-func (e *Engine) Start() { e.start() }
-
 // Next returns the time of the next event or call; vtime.Never without any.
-func (e *Engine) Next() vtime.Time { return e.earliest() }
+func (e *Engine) Next() vtime.Time { return min(e.nextEvent(), e.nextCall()) }
 
 // Reach advances virtual time to at. Nothing may be due before.
 func (e *Engine) Reach(at vtime.Time) { e.now = max(e.now, at) }
@@ -23,14 +16,8 @@ func (e *Engine) Step(at vtime.Time) error {
 	if at >= e.deadlocks.next {
 		e.pollDeadlock(at)
 	}
-	if len(e.calls) > 0 && e.calls[0].at == at {
-		c := e.calls[0]
-		e.calls = slices.Delete(e.calls, 0, 1)
-		e.now = max(e.now, at)
-		e.Events++
-		c.f(at)
-		e.notifyObserver()
-		return e.failed
+	if e.nextCall() == at {
+		return e.runCall(at)
 	}
 	events := &e.partitions[0].events
 	ev := events.Pop()
