@@ -37,8 +37,8 @@ type HostStackCounts struct {
 
 // Add adds the counts of another interface.
 func (c *HostStackCounts) Add(o HostStackCounts) {
-	c.Sent.Frames, c.Sent.Bytes = c.Sent.Frames+o.Sent.Frames, c.Sent.Bytes+o.Sent.Bytes
-	c.Delivered.Frames, c.Delivered.Bytes = c.Delivered.Frames+o.Delivered.Frames, c.Delivered.Bytes+o.Delivered.Bytes
+	c.Sent.plus(o.Sent)
+	c.Delivered.plus(o.Delivered)
 	c.HostDrops += o.HostDrops
 	c.Unknown += o.Unknown
 	c.Refused += o.Refused

@@ -44,15 +44,12 @@ func (e finalCheck) checkFrames() {
 	var left Amount
 	for i := range e.ports {
 		p := &e.ports[i]
-		left.Frames += int64(p.wire.count)
-		left.Bytes += p.wire.bytes
+		left.plus(Amount{int64(p.wire.count), p.wire.bytes})
 		if p.control != nil {
-			left.Frames += int64(p.control.Packets)
-			left.Bytes += p.control.Bytes
+			left.plus(Amount{int64(p.control.Packets), p.control.Bytes})
 		}
 		if r := p.receiver(); r != nil {
-			left.Frames += int64(r.queue.Packets)
-			left.Bytes += r.queue.Bytes
+			left.plus(Amount{int64(r.queue.Packets), r.queue.Bytes})
 		}
 	}
 	var queued int64
@@ -71,8 +68,7 @@ func (e finalCheck) checkFrames() {
 			p := s.Port(int(id))
 			n, bytes := p.Backlog()
 			queued += n
-			left.Frames += n
-			left.Bytes += bytes
+			left.plus(Amount{n, bytes})
 			cut += p.TrimmedBytes
 			if kept := p.EnqueuedBytes - p.TxBytes; kept != p.QueuedBytes() {
 				e.fail("bytes are conserved", e.plan.Ports[id].Name, "%d bytes came and did not go, %d are queued", kept,
@@ -248,8 +244,7 @@ func (e finalCheck) checkLosses() {
 	var sum [Losses]Amount
 	for i := range e.ports {
 		for why, n := range e.LostAt(i) {
-			sum[why].Frames += n.Frames
-			sum[why].Bytes += n.Bytes
+			sum[why].plus(n)
 		}
 	}
 	if sum != e.lost {

@@ -11,10 +11,9 @@ type Totals struct {
 	Dropped  int64  // of Ended
 	LossLost int64  // of Dropped: in a lossless class
 	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
-	// frames of programs that switches took for themselves: for their processors, or to be copied for all hosts
-	Taken  int64
-	Missed int64 // frames of programs that faults cost; of Dropped
-	Built  int64 // frames for programs that switches made: their processors' answers, and copies
+	Taken    int64  // frames of programs that switches took, for their processors or to copy them for all hosts
+	Missed   int64  // frames of programs that faults cost; of Dropped
+	Built    int64  // frames for programs that switches made: their processors' answers, and copies
 }
 
 // Amount counts frames and their bytes.
@@ -23,6 +22,11 @@ type Amount struct{ Frames, Bytes int64 }
 func (a *Amount) add(n int) {
 	a.Frames++
 	a.Bytes += int64(n)
+}
+
+func (a *Amount) plus(o Amount) {
+	a.Frames += o.Frames
+	a.Bytes += o.Bytes
 }
 
 // takeFrom adds another worker's counts, and resets them.
@@ -43,7 +47,6 @@ func (t *Totals) takeFrom(o *Totals) {
 }
 
 func (a *Amount) takeFrom(o *Amount) {
-	a.Frames += o.Frames
-	a.Bytes += o.Bytes
+	a.plus(*o)
 	*o = Amount{}
 }

@@ -13,8 +13,7 @@ import (
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
 	if e.plan.Balancing.Moving {
-		return slices.Concat(e.plan.WaysBy(e.plan.Nodes[f.Source].Ports[f.Ports.From],
-			e.plan.Nodes[f.Destination].Ports[f.Ports.To], e.nextHops)...)
+		return slices.Concat(e.plan.WaysBy(f.sourcePort(e.plan), f.destinationPort(e.plan), e.nextHops)...)
 	}
 	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }

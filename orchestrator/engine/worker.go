@@ -123,7 +123,7 @@ func (w *worker) scheduleArrival(p *port, arrival vtime.Time) {
 // cableOf returns the cable of a switch's port as planned, and as it is now.
 func (w *worker) cableOf(p *port) (planned *switchagent.Cable, now switchagent.Cable) {
 	peer := &w.ports[p.peer]
-	planned = &w.cables[p.index][topologies.PortID(p.id)-w.plan.Nodes[w.plan.Switch[p.index]].Ports[0]]
+	planned = &w.cables[p.index][topologies.PortID(p.id)-w.switchPorts(int(p.index))[0]]
 	now = *planned
 	now.Rate, now.PeerRate, now.Delay, now.PeerDelay = p.rate, peer.rate, p.delay, peer.delay
 	return planned, now
