@@ -85,7 +85,7 @@ func New(c Config) (*Engine, error) {
 	e.flowControl = newFlowControl(e)
 	e.countsFrames = e.flowControl.countsFrames()
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
-	e.newWatchdogs(c.Switches)
+	e.newWatchdogs()
 	e.deadlocks.next = deadlockPoll
 	e.monitor = monitor{
 		state: e.state, pass: e.pass, switches: e.switches, observer: c.Observer, tracer: c.Tracer,

@@ -18,14 +18,19 @@ type watch struct {
 // watchdogs holds the watchdogs' states of all egress queues, by port and priority; nil: no switch has a watchdog.
 type watchdogs []watch
 
-func (e *Engine) newWatchdogs(settings []*switchagent.Settings) {
-	for _, s := range settings {
+func (e *Engine) newWatchdogs() {
+	for _, s := range e.settings {
 		if w := &s.PFC.Watchdog; w.On() {
-			if e.watchdogs == nil {
-				e.watchdogs = make(watchdogs, len(e.ports)*switchagent.Priorities)
-			}
+			e.keepWatchdogs()
 			e.quiescence = max(e.quiescence, 4*(w.Detect+w.Restore))
 		}
+	}
+}
+
+// keepWatchdogs creates the watchdogs' states on the first call.
+func (e *Engine) keepWatchdogs() {
+	if e.watchdogs == nil {
+		e.watchdogs = make(watchdogs, len(e.ports)*switchagent.Priorities)
 	}
 }
 
@@ -62,8 +67,8 @@ func (d watchdogs) setTimer(w *worker, id int32, priority uint8, at vtime.Time) 
 func (e *Engine) setWatchdog(index int, dog switchagent.Watchdog) error {
 	settings := &e.settings[index].PFC
 	was := settings.Watchdog
-	if settings.Watchdog = dog; dog.On() && e.watchdogs == nil {
-		e.watchdogs = make(watchdogs, len(e.ports)*switchagent.Priorities)
+	if settings.Watchdog = dog; dog.On() {
+		e.keepWatchdogs()
 	}
 	if e.watchdogs == nil {
 		return nil
@@ -110,8 +115,8 @@ func (d watchdogs) timer(w *worker, id int, priority uint8) error {
 		return nil
 	}
 	if q.storm {
-		if end := max(until, w.now) + dog.Restore; until > w.now || until+dog.Restore > w.now {
-			return rearm(min(end, until+dog.Restore))
+		if end := until + dog.Restore; end > w.now {
+			return rearm(end)
 		}
 		q.armed, q.storm = false, false
 		w.note(id, EventStormEnd, "priority %d: no PAUSE for %v", priority, dog.Restore)
@@ -154,5 +159,5 @@ func (watchdogs) startStorm(w *worker, p *port, priority uint8, dog *switchagent
 
 // Stormy reports whether the watchdog considers the queue of port p and a priority to be in a PFC storm.
 func (e *Engine) Stormy(p int, priority uint8) bool {
-	return e.watchdogs != nil && e.watchdogs[p*switchagent.Priorities+int(priority)].storm
+	return e.watchdogs != nil && e.watchdogs.of(int32(p), priority).storm
 }
