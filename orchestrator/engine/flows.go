@@ -40,15 +40,13 @@ func (e *Engine) freeFlow(id int32) {
 // for that.
 const firstQueuePair = 0x11
 
-// queuePair returns the queue pair number of both ends of the flow with this number.
-func queuePair(flow int) uint32 { return uint32(firstQueuePair + flow%(1<<24-firstQueuePair)) }
-
-// queuePair returns the queue pair number of a flow, which no queue pair of a program has.
+// queuePair returns the queue pair number of both ends of the flow with this number. No queue pair of a program has it.
 func (f *fabric) queuePair(flow int) uint32 {
+	end := 1 << 24
 	if f.features.Live {
-		flow %= firstPair - firstQueuePair
+		end = firstPair
 	}
-	return queuePair(flow)
+	return uint32(firstQueuePair + flow%(end-firstQueuePair))
 }
 
 func (w *worker) startFlow(id int) error {
@@ -226,7 +224,7 @@ func (e *Engine) StoppedFlows() []int {
 	waiting := map[uint32]bool{} // by queue pair: nothing of the flow has been found
 	for i := range e.flows {
 		if f := &e.flows[i]; f.Sender != nil && f.Finished == vtime.Never && f.Sender.Waits() {
-			waiting[queuePair(i)] = true
+			waiting[e.queuePair(f.Number)] = true
 		}
 	}
 	if len(waiting) == 0 {
@@ -244,8 +242,8 @@ func (e *Engine) StoppedFlows() []int {
 	})
 	var stopped []int
 	for i := range e.flows {
-		if f := &e.flows[i]; waiting[queuePair(i)] && f.Sender != nil && f.Finished == vtime.Never {
-			stopped = append(stopped, i)
+		if f := &e.flows[i]; f.Sender != nil && f.Finished == vtime.Never && waiting[e.queuePair(f.Number)] {
+			stopped = append(stopped, f.Number)
 		}
 	}
 	return stopped

@@ -208,7 +208,7 @@ func (e finalCheck) checkGranted() {
 		if flows += g.Granted; f.Finished == vtime.Never {
 			e.checkGrants(f, g)
 			if g.Heard < g.Granted {
-				awaited[queuePair(f.Number)] = f
+				awaited[e.queuePair(f.Number)] = f
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func (e finalCheck) checkGranted() {
 		}
 	})
 	for i := range e.flows {
-		if f := &e.flows[i]; awaited[queuePair(f.Number)] == f {
+		if f := &e.flows[i]; awaited[e.queuePair(f.Number)] == f {
 			e.fail(grantInvariant, fmt.Sprintf("flow %d", f.Number), "the last grant is neither there nor on its way")
 		}
 	}

@@ -196,7 +196,7 @@ func TestCNPInterval(t *testing.T) {
 		}
 	}
 	for flow := range 2 {
-		qp := queuePair(flow)
+		qp := l.queuePair(flow)
 		// By hand: the first mark draws one, and each first mark 50 us or more after it the next. It leaves at once or
 		// behind a frame or two of control.
 		var want []vtime.Time
