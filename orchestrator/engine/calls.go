@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// call is a function to be called at a time, when all partitions have reached it.
+// call is a function to call at a time that all partitions have reached.
 type call struct {
 	at vtime.Time
 	f  func(now vtime.Time)

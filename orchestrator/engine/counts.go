@@ -19,8 +19,8 @@ type pauseRecord struct {
 	total        vtime.Time // of periods before the last
 	since, until vtime.Time // of the last
 	over         bool       // the last has ended, whatever the registers say
-	sent         uint64     // PAUSEs that the port has had built
-	received     uint64     // PAUSEs that have come to it
+	sent         uint64     // PAUSEs that the port has built
+	received     uint64     // PAUSEs that it has received
 }
 
 // follow updates the last period from the registers.
@@ -62,7 +62,7 @@ func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
 	}
 }
 
-// linkDown ends the pauses of a port whose link has gone down: from now on it is the link that keeps its queues.
+// linkDown ends the pauses of a port whose link has gone down: from now on the link holds its queues.
 func (m *monitor) linkDown(now vtime.Time, p *port) {
 	if m.tracer != nil {
 		for i := range uint8(switchagent.Priorities) {
@@ -115,11 +115,11 @@ type Counts struct {
 	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
 	// CNMs are the messages built for a burst in the queue of the priority; they themselves are of another.
 	CNMs uint64
-	// Lost are frames that faults cost, but what overran a port or found no route; a PFC frame is of the priority that it
-	// is about.
+	// Lost counts frames that faults cost, except those that overran a port or found no route. A PFC frame counts for the
+	// priority that it pauses or resumes.
 	Lost    [Losses]uint64
-	Refused [switchagent.Drops]uint64 // by the traffic manager, but what it discarded for a fault
-	Dropped [ebpf.Reasons]uint64      // by the pipeline that they came in by
+	Refused [switchagent.Drops]uint64 // by the traffic manager, except frames that it discarded for a fault
+	Dropped [ebpf.Reasons]uint64      // by the ingress pipeline
 }
 
 // portCounts holds the counts of a port, and the registers' values when they were last read.
@@ -147,7 +147,7 @@ func (e *Engine) Counts(p int, priority uint8) Counts {
 	return e.monitor.counts[p].of[priority]
 }
 
-// countPass counts what the pass of a frame from port p into port in has come to.
+// countPass counts the marks and the verdict of the pass of a frame from port p into port in.
 func (m *monitor) countPass(p, in *port, f *frame.Frame) {
 	m.countMark(p.id, f.Priority)
 	switch x := m.pass; {
@@ -158,7 +158,7 @@ func (m *monitor) countPass(p, in *port, f *frame.Frame) {
 	}
 }
 
-// countMark counts the mark that a frame may have got in its pass as it left port p, or as it goes into p's queue.
+// countMark counts the mark that a frame may have got in its pass, on leaving port p or on joining p's queue.
 func (m *monitor) countMark(p int32, priority uint8) {
 	r := &m.state.Ports[p]
 	if r.EcnMarked+r.UeMarked == 0 {

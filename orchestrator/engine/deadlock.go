@@ -53,7 +53,7 @@ func (e *Engine) searchDeadlock() {
 	found := waits.Cycle()
 	if d := e.Deadlocked(); d != nil {
 		if !slices.ContainsFunc(d.Cycle, func(q cycle.PortPriority) bool { _, still := waits[q]; return !still }) {
-			return // it still exists, be it that another was found first
+			return // it still exists, even if another was found first
 		}
 		d.Ended = e.now
 		e.note(d.Cycle[0].Port, EventDeadlockEnd, "%s", e.DescribeCycle(d))
@@ -93,8 +93,8 @@ func (e *Engine) DescribeCycle(d *Deadlock) string {
 	return b.String()
 }
 
-// pausedQueues returns the queues of switches that flow control has paused and that hold frames for another switch. A
-// host sends no PAUSE for what waits elsewhere.
+// pausedQueues returns the queues of switches that flow control has paused and that hold frames for another switch.
+// Hosts are never part of a cycle: they forward no frames.
 func (e *Engine) pausedQueues() (paused []cycle.PortPriority) {
 	for i := range e.ports {
 		p := &e.ports[i]
@@ -135,8 +135,8 @@ func (d dependencies) Frames(q cycle.PortPriority, f func(account cycle.PortPrio
 // Switch returns the index of an account's switch.
 func (d dependencies) Switch(account cycle.PortPriority) int { return int(d.ports[account.Port].index) }
 
-// Headroom returns how much of an account is in its headroom when it counts so many bytes: what leaves is taken off
-// the headroom first.
+// Headroom returns how much of an account is in its headroom when it counts so many bytes: frames that leave free the
+// headroom first.
 func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 {
 	r := &d.state.Ports[account.Port]
 	in := uint64(r.HeadroomBuffered[account.Priority])

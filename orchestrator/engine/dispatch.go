@@ -70,9 +70,9 @@ func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	return w.Events - before, nil
 }
 
-// expectArrivals schedules the first arrivals from other partitions, and prefetches what a partition's ports need up to
-// the given time, as far as their wires tell. Here each load waits for another one only if its address depends on it;
-// in the handlers all loads would.
+// expectArrivals schedules the first arrivals from other partitions. It also prefetches the memory of the ports that
+// will handle frames up to the given time. Here only loads of dependent addresses wait for each other; in the handlers
+// all loads would.
 func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
 	sum := 0
 	data, control := w.hosts.DataPriority, w.hosts.ControlPriority
@@ -88,7 +88,7 @@ func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
 			sum += int(w.state.Ports[p.peer].Kind) + int(registers.RxFrames) +
 				int(registers.Class[data].Buffered) + int(registers.Class[control].Buffered)
 		}
-		if p.wire.count > 0 { // what left lately will go on
+		if p.wire.count > 0 { // a port that sent lately will go on sending
 			sum += int(p.txBytes[data])
 			if p.isSwitch {
 				sum += w.switches[p.index].Port(int(id)).Touch(data)

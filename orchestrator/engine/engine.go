@@ -23,7 +23,7 @@ type Config struct {
 	// Switches are the switches' settings, by switch index.
 	Switches []*switchagent.Settings
 	Hosts    *hostagent.Settings
-	// Features are those that the plane was opened for. A fabric with Live (package live) is one partition.
+	// Features must be those that the plane was opened for. A fabric with Live (package live) is one partition.
 	Features plane.Features
 	Seed     uint64
 	Observer Observer
@@ -34,15 +34,15 @@ type Config struct {
 	Workers WorkerPool
 }
 
-// Engine drives a fabric in virtual time: it has the clock, the event queues, and what connects ports, pipelines,
-// traffic managers and NICs. It is not safe for concurrent use. Totals has its counts.
+// Engine drives a fabric in virtual time: it holds the clock and the event queues, and moves frames between ports,
+// pipelines, traffic managers and NICs. It is not safe for concurrent use. Totals has its counts.
 type Engine struct {
-	worker // the first; the engine itself is this one between two events
+	worker // the first; the engine uses it for work outside of events
 
 	synchronised vtime.Time
 	lookahead    vtime.Time
 	phases       [][]int32  // partitions that are driven together, and between which there are no links
-	window       vtime.Time // the end of the present synchronisation window; of one partition there are none
+	window       vtime.Time // the end of the present synchronisation window; unused with one partition
 	calls        []call     // by time
 
 	pastControlErrors []controlError // of flows that have been freed
@@ -50,14 +50,14 @@ type Engine struct {
 	quiescence        vtime.Time
 	started           bool
 
-	pendingCalls int   // calls of At to come
-	failed       error // of one
+	pendingCalls int   // functions of At that have not run
+	failed       error // the first error of one
 	deadlocks
 	workers *workerGroup // nil: one worker drives all
 }
 
-// New returns an engine at virtual time 0. It returns an error if the plane was opened for other features than the
-// engine's: switches would look for bursts without tables of flows, or telemetry would be cut off.
+// New returns an engine at virtual time 0. It returns an error if the plane was opened for other features: switches
+// would look for bursts without tables of flows, or telemetry would be cut off.
 func New(c Config) (*Engine, error) {
 	if has := c.Plane.State().Features; has != c.Features {
 		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both must be given the same",

@@ -25,15 +25,15 @@ const (
 	eventRefresh                        // the PAUSE of (port, priority) ID is to be renewed
 	eventCredit                         // port ID's credit messages are due
 	eventWatch                          // the watchdog's timer of the queue (port, priority) ID
-	eventDrain                          // the slow receiver at port ID has taken its first frame
+	eventDrain                          // the slow receiver at port ID takes its first frame
 	eventReceiverPause                  // the slow receiver's PAUSE is to be renewed
 	eventPFCStorm                       // port ID sends the next PAUSEs of an injected PFC storm
 	eventHostStack                      // a host stack's frame reaches the NIC at port ID
 	eventOperation                      // operation ID, which computes, ends
 )
 
-// newEvents returns a queue for the events of some of a plan's ports. It suits the events of all of them at line rate,
-// and reaches beyond the longest link.
+// newEvents returns a queue for the events of some of a plan's ports. Its buckets suit all of them sending at line
+// rate, and it reaches beyond the longest link.
 func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 	rate, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)
@@ -51,22 +51,22 @@ func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 // partitionState holds the events of a partition (package partition), and the hash of its frame events. It is the clock
 // of the partition's NICs.
 type partitionState struct {
-	worker    *worker // drives it now
+	worker    *worker // that drives it now
 	events    calendar.Queue
 	scheduled uint64 // events so far
 	ports     []int32
 	hash      fingerprint.Hash
 
 	overruns map[overrun]*Violation
-	_        [4]int64 // so that no two are in one cache line
+	_        [4]int64 // so that no two share a cache line
 }
 
 // scheduler holds the events of each partition, and the time of the worker that drives them.
 type scheduler struct {
 	now        vtime.Time // in the partition that is driven
 	partitions []*partitionState
-	due        []vtime.Time // by partition: its next event is then, or later
-	// byPort: frames that arrive at one time do so in the order of ports, as partitions driven apart know no other.
+	due        []vtime.Time // by partition: its next event is not earlier
+	// byPort orders arrivals of one time by port, the only order that partitions driven apart have in common.
 	byPort bool
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// Faults are made by Set methods of the engine, between two events: within a function given to Call or At, or while Run
-// does not run. They take effect at once, on both planes alike. What a fault costs is counted by cause and never breaks
-// an invariant; everything else must still add up.
+// Set methods of the engine inject faults between two events: in a function given to Call or At, or while Run does not
+// run. Faults take effect at once, on both planes alike. Their losses are counted by cause and never break an
+// invariant; all other counts must still add up.
 
 func (w *worker) note(port int, kind, format string, args ...any) {
 	w.monitor.faultEvents = append(w.monitor.faultEvents, FaultEvent{w.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
-// Lost returns what faults have cost so far, by cause.
+// Lost returns the frames that faults have cost so far, by cause.
 func (e *Engine) Lost() [Losses]Amount { return e.lost }
 
 // countLoss ends a frame that a fault cost.
@@ -37,7 +37,7 @@ func (w *worker) countLoss(p *port, why Loss, f *frame.Frame) {
 //
 //go:noinline
 func (w *worker) arriveFaulty(p *port) (done bool, err error) {
-	if p.wire.next() != w.now { // the frame that the event was for went down with its link
+	if p.wire.next() != w.now { // a stale event: its frame was lost when the link went down
 		return true, nil
 	}
 	why := p.fault.fate(int(p.wire.first().Length))
@@ -93,7 +93,7 @@ func (w *worker) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 	case !why.Lossy() && w.pauseWasLost(f):
 		w.countLoss(&w.ports[f.InPort], LossPause, f)
 		return
-	case !why.Lossy() && (f.InPort >= 0 || !f.HostStack()): // what a processor sends takes its chance
+	case !why.Lossy() && (f.InPort >= 0 || !f.HostStack()): // processors' frames may be lost
 		w.LossLost++
 		w.failLossless(p, f, why)
 	}

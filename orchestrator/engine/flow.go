@@ -15,22 +15,22 @@ import (
 type FlowConfig struct {
 	Source, Destination topologies.NodeID
 	Size                int64       // payload bytes; 0: unbounded
-	Start               vtime.Time  // of a flow that an operation sends: set when it does
+	Start               vtime.Time  // set by the operation that sends the flow, if any
 	Ports               paths.Ports // with the addresses they decide the path (ECMP)
-	// seeds the draws of source ports, where hosts draw them (hostagent.EntropyRandom, EntropyREPS)
+	// Entropy seeds the random source ports of hostagent.EntropyRandom and EntropyREPS.
 	Entropy uint64
-	// Hosts are the settings that its two ends go by, as its congestion control needs them; nil: those of all hosts.
+	// Hosts holds the settings of the flow's two ends, as its congestion control needs them; nil: those of all hosts.
 	// Flows may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
-	// NewController makes the congestion control of the flow of an index, as the flow starts; Controller is what it is
-	// called in messages. Millions of flows may share it.
+	// NewController makes the congestion control of the flow with an index, when the flow starts; Controller is its name
+	// in messages. Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
 	Controller    string
 	// RTT makes the counter of the flow's RTT samples, likewise; nil: no counter.
 	RTT func(flow int) hostagent.RTTCounter
-	// Send is 1 + the operation that starts the flow, at its source; Receive 1 + the one that waits for it, at its
-	// destination. 0: none does, and a flow without Send starts at Start.
+	// Send is 1 + the operation that starts the flow, at its source. Receive is 1 + the operation that waits for it, at
+	// its destination. 0: none. A flow without Send starts at Start.
 	Send, Receive int32
 }
 
@@ -47,10 +47,10 @@ func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
 // Flow is a flow of a run, with its results once it has ended.
 type Flow struct {
 	FlowConfig
-	Number   int                 // how many were added before it
+	Number   int                 // number of flows that were added before it
 	Sender   *hostagent.Sender   // nil before the start, and after the end
 	Receiver *hostagent.Receiver // likewise
-	Pair     *qp.QueuePair       // what it is of, while that is connected: it has no Receiver then; nil: it is a flow
+	Pair     *qp.QueuePair       // the connected queue pair that it stands for, without a Receiver; nil: none
 	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
 	timerAt  vtime.Time          // of its earliest timer event
 	past     flowOutcome         // once it has ended
@@ -68,7 +68,7 @@ type flowOutcome struct {
 // FlowRecovery counts packets of selective repeat. It is zero for other flows.
 type FlowRecovery struct {
 	hostagent.PlacementCounts
-	Spurious int64 // retransmitted although they had arrived, according to later answers
+	Spurious int64 // packets retransmitted although they had arrived, according to later answers
 }
 
 // Started reports whether the flow has started. It may have ended.

@@ -7,7 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// checkFlow checks that a flow arrived exactly once: in order, or with selective repeat each packet at its position.
+// checkFlow checks that a flow's data arrived exactly once: in order, or with selective repeat each packet at its
+// position.
 func (e *Engine) checkFlow(f *Flow) {
 	if f.Finished != vtime.Never && f.Delivered() != f.Size {
 		e.fail("flows arrive in order, exactly once", fmt.Sprintf("flow %d", f.Number), "%d of %d bytes were delivered",
@@ -23,11 +24,11 @@ func (e *Engine) checkFlow(f *Flow) {
 	}
 }
 
-// grantInvariant is what holds of flows that send only what their receivers grant.
+// grantInvariant is the invariant of flows that send only what their receivers grant.
 const grantInvariant = "grants add up"
 
-// checkGrants checks that bytes granted to a flow are spent, left or on their way, and that nothing was granted without
-// a demand or spent without a grant.
+// checkGrants checks that bytes granted to a flow are spent, left or on their way, that no byte was granted without a
+// demand, and that none was spent without a grant.
 func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	place := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted

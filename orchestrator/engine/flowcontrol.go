@@ -7,18 +7,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowControl is the engine's part of flow control, by which a port keeps its peer from sending more than it has room
-// for. The pipelines decide who may send. A flowControl has PFC frames or credit messages built when they are due. It
-// defines the effect of faults on them, which queues they stop for good, and what the final check compares. There are
-// two: pfc, whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
+// flowControl is the engine's part of flow control, by which a port prevents its peer from overrunning its buffer. The
+// pipelines decide who may send. A flowControl has PFC frames or credit messages built when they are due. It defines
+// the effect of faults on them, which queues they stop for good, and what the final check compares. There are two: pfc,
+// whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
 //
-// What every frame touches is in the ports. A flowControl holds the rest, and each call passes the worker.
+// State that every frame touches is in the ports. A flowControl holds the rest, and each call passes the worker.
 type flowControl interface {
-	// usesPause reports whether PAUSE is what holds a peer, so that hosts and programs may send it.
+	// usesPause reports whether PAUSE stops a peer, so that hosts and programs may send it.
 	usesPause() bool
 	// longestTimer returns the longest time between two messages of a port. The quiescence timeout is longer.
 	longestTimer() vtime.Time
-	// seesBarriers reports whether results depend on the times of barriers. Synchronisation windows are then as short
+	// seesBarriers reports whether results depend on the times of barriers. If so, synchronisation windows are as short
 	// as possible.
 	seesBarriers() bool
 
@@ -42,10 +42,10 @@ type flowControl interface {
 	// barrier is called when all of several partitions have reached one time.
 	barrier(e *Engine, now vtime.Time)
 
-	// linkDown ends what holds port p, as its peer cannot. linkUp restarts both ends.
+	// linkDown ends the pauses of port p, as its peer cannot. linkUp restarts both ends.
 	linkDown(w *worker, p *port)
 	linkUp(w *worker, ends [2]*port) error
-	// renew repeats what holds the peer of port p: the peer may not know of it, or for too short a time.
+	// renew repeats what stops the peer of port p: the peer may not know of it, or only for too short a time.
 	renew(w *worker, p *port) error
 	// lost is called for each control frame that left port p and did not arrive, refused for each that could not leave.
 	lost(w *worker, p *port, f *frame.Frame)

@@ -17,31 +17,29 @@ import (
 
 // cbfc is credit-based flow control: the ports' message timers, and the hosts' side, whose NICs know nothing of it.
 //
-// A port sends a message about each priority every period, and the ports' timers run at fixed distances from each
-// other: free running, as in a real fabric. Were they in step, the whole fabric would stop and go to the beat of the
-// period. The timers rest while nothing but messages moves and every peer knows that: messages would only repeat
-// what is known.
+// A port sends a message about each priority every period. The ports' timers are offset from each other, like the
+// unsynchronised timers of a real fabric; in step, they would stop and start the whole fabric once per period. The
+// timers rest while only messages move and every peer knows that, as messages would only repeat what it knows.
 type cbfc struct {
 	settings  *switchagent.CBFC // of the whole fabric
 	period    []vtime.Time      // of each port
-	announced []uint64          // by port: what spent was when it last sent while nothing else moved
+	announced []uint64          // by port: spent when it last sent while only messages moved
 	resting   []bool            // by port
-	// Of several partitions these stand as the last synchronisation window ended; of one they are read as they are
-	// needed.
-	quiet       bool   // nothing but messages moved
-	spentAtPoll uint64 // what spent was
+	// State at the last poll: with several partitions, at the end of the last synchronisation window.
+	quiet       bool   // only messages moved
+	spentAtPoll uint64 // spent
 }
 
-// creditCounts count over a run what goes by credits.
+// creditCounts holds the counts of credit-based flow control over a run.
 type creditCounts struct {
-	alive   int    // messages that are waiting or on a wire
+	alive   int    // messages that wait at a port or are on a wire
 	sent    int64  // messages that left a port
 	spent   uint64 // frames of all priorities that have left a port
-	resting bool   // some ports' timers do
+	resting bool   // some ports' timers rest
 }
 
-// newCBFC readies a fabric whose flow control goes by credits. Its links have been initialised: each port knows
-// that its peer's buffer is empty, as InfiniBand's initial messages (Op 1) would have told it before the link came up.
+// newCBFC initialises the links of a fabric with credit-based flow control. Each port knows that its peer's buffer is
+// empty, as after InfiniBand's initial messages (Op 1).
 func newCBFC(e *Engine) *cbfc {
 	plan, s := e.plan, &e.settings[0].CBFC
 	c := &cbfc{
@@ -87,7 +85,7 @@ func (c *cbfc) gate(w *worker, p *port, priorities uint8, size int) {
 	}
 }
 
-// departed counts what a frame takes of its peer's buffer, and sets the timers going that rest.
+// departed counts the blocks of the peer's buffer that a frame uses, and restarts resting timers.
 func (c *cbfc) departed(w *worker, p *port, f *frame.Frame) {
 	if f.Control {
 		w.credits.sent++
@@ -157,8 +155,8 @@ func (c *cbfc) queue(w *worker, p *port, f *frame.Frame) error {
 	return w.serve(p)
 }
 
-// barrier finds out what moves, at the end of a synchronisation window: within, some partitions are ahead of others.
-// Timers that rest are set going if a frame has left any port.
+// barrier polls at the end of a synchronisation window: within it, some partitions are ahead of others. It restarts
+// resting timers if a frame has left any port.
 func (c *cbfc) barrier(e *Engine, now vtime.Time) {
 	if e.credits.resting && e.credits.spent != c.spentAtPoll {
 		c.wake(&e.worker, now)
@@ -166,7 +164,7 @@ func (c *cbfc) barrier(e *Engine, now vtime.Time) {
 	c.poll(&e.worker, e.pool.Out())
 }
 
-// poll finds out what moves now, of so many frames in the fabric.
+// poll records whether only messages move now. frames is the number of frames in the fabric.
 func (c *cbfc) poll(w *worker, frames int) {
 	c.quiet, c.spentAtPoll = frames == w.credits.alive, w.credits.spent
 }
@@ -179,7 +177,7 @@ func (c *cbfc) spend(w *worker) {
 	}
 }
 
-// wake sets the timers going that rest, each at its port's first time after the given one.
+// wake restarts the resting timers, each at its port's first time after the given one.
 func (c *cbfc) wake(w *worker, after vtime.Time) {
 	w.credits.resting = false
 	for port, rests := range c.resting {
@@ -285,7 +283,7 @@ func (c *cbfc) check(e *Engine) {
 		if n := r.PausesSent + r.ResumesSent + r.PausesReceived + r.ResumesReceived; n != 0 {
 			e.fail("every pause arrives", name, "%d PAUSEs and RESUMEs were built or received where flow control goes by credits", n)
 		}
-		repairs := e.ports[p.peer].fault != nil // what a fault loses its messages put right
+		repairs := e.ports[p.peer].fault != nil // messages repair the counts after a fault has lost frames
 		if r.CreditRepairs != 0 && !repairs {
 			e.fail(invariant, name, "%d messages told of other blocks than had come", r.CreditRepairs)
 		}

@@ -13,7 +13,7 @@ import (
 
 // pfc is flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline asks for a PAUSE as a frame takes its
 // account to XOFF, the traffic manager for a RESUME as one that leaves takes it to XON. A PAUSE is built again when
-// half of its time has passed. What it remembers is the ports'.
+// half of its time has passed. Its state is in the ports.
 type pfc struct{}
 
 func (pfc) usesPause() bool { return true }
@@ -72,7 +72,7 @@ func (pfc) linkDown(w *worker, p *port) {
 
 func (c pfc) linkUp(w *worker, ends [2]*port) error {
 	for _, p := range ends {
-		// Until the PAUSE gets there the peer sends what it could not know that there is no room for.
+		// Until the PAUSE arrives the peer may send frames for which there is no room.
 		var pausing uint8
 		for i := range w.state.Ports[p.id].Class {
 			pausing |= w.state.Ports[p.id].Class[i].Pausing << i
@@ -186,7 +186,7 @@ func (c pfc) resume(w *worker, s *switchagent.Switch) error {
 		if err != nil {
 			return err
 		}
-		// Serving the ingress port may have dequeued, and so replaced what is due; what was due and not built still is.
+		// Serving the ingress port may have dequeued, which replaces Due. RESUMEs that are not built yet are still due.
 		s.FindDue()
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// AddFlow adds a flow and returns its index in Flows: its number, but that in a live fabric those that have ended make
-// room for others.
+// AddFlow adds a flow and returns its index in Flows. That is its number, except in a live fabric, where it reuses the
+// slots of flows that have ended.
 func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	id = e.addFlowSlot(c)
 	if c.Size > 0 || c.Traits != nil && c.Traits.Stop > 0 {
@@ -28,7 +28,7 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	return id
 }
 
-// freeFlow frees the slot of a flow that has ended, once every observer knows.
+// freeFlow frees the slot of a flow that has ended. All observers must know of the end.
 func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
 	e.keepControlError(&e.flows[id])
@@ -36,8 +36,8 @@ func (e *Engine) freeFlow(id int32) {
 }
 
 // firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture
-// Specification, volume 1: subnet management and general services), and whoever decodes a capture takes what goes there
-// for that.
+// Specification, volume 1: subnet management and general services), and capture decoders interpret packets to them as
+// such.
 const firstQueuePair = 0x11
 
 // queuePair returns the queue pair number of both ends of the flow with this number. No queue pair of a program has it.
@@ -100,11 +100,11 @@ func (w *worker) startFlow(id int) error {
 	if f.RTT != nil {
 		f.Sender.RTT = f.RTT(id)
 	}
-	f.NewController, f.RTT = nil, nil // they have done, and may hold what they made these from
+	f.NewController, f.RTT = nil, nil // not needed any more, and may hold memory
 	return w.serve(p)
 }
 
-// flowTimer serves a flow's timer event. Timers that were put off in the meantime are pushed again.
+// flowTimer serves a flow's timer event. If the timer was postponed in the meantime, it is scheduled again.
 func (w *worker) flowTimer(id int) error {
 	f := &w.flows[id]
 	if f.timerAt != w.now {
@@ -123,8 +123,8 @@ func (w *worker) flowTimer(id int) error {
 	return w.serve(&w.ports[f.sourcePort(w.plan)])
 }
 
-// reportTimer serves the timer of a flow's receiver, unless it was put off or was that of a flow before it in its
-// place.
+// reportTimer serves the timer of a flow's receiver, unless it was postponed or belonged to an earlier flow of the
+// slot.
 func (w *worker) reportTimer(id int) error {
 	f := &w.flows[id]
 	if f.Pair != nil {
@@ -179,7 +179,7 @@ func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
 	w.finishedFlows = append(w.finishedFlows, int32(s.Flow))
 	if !w.divided() {
 		w.endReceiver(int32(s.Flow))
-	} else { // the receiver may be ahead of us, or behind
+	} else { // the receiver's partition may be ahead, or behind
 		w.receiversToEnd = append(w.receiversToEnd, int32(s.Flow))
 	}
 	if send := f.Send; send > 0 {
@@ -195,7 +195,7 @@ func (e *Engine) ShortenFlow(id int) {
 		return
 	}
 	if f.Size == 0 && (f.Traits == nil || f.Traits.Stop == 0) {
-		e.openFlows++ // it had no end
+		e.openFlows++ // it was unbounded
 	}
 	if f.Sender != nil {
 		f.Size = f.Sender.Shorten()
@@ -221,7 +221,7 @@ func (w *worker) endReceiver(flow int32) {
 // StoppedFlows returns the flows, by number, that have started and can never end: the sender waits for an answer, none
 // of its timers will retransmit, and no frame is left that could bring an answer. Call it between two events.
 func (e *Engine) StoppedFlows() []int {
-	waiting := map[uint32]bool{} // by queue pair: nothing of the flow has been found
+	waiting := map[uint32]bool{} // by queue pair: no frame that could bring an answer has been found
 	for i := range e.flows {
 		if f := &e.flows[i]; f.Sender != nil && f.Finished == vtime.Never && f.Sender.Waits() {
 			waiting[e.queuePair(f.Number)] = true
@@ -249,8 +249,8 @@ func (e *Engine) StoppedFlows() []int {
 	return stopped
 }
 
-// EachQueued calls f with every frame that waits in a switch's queue, and the number of the port. It is to be asked
-// between two events.
+// EachQueued calls f with every frame that waits in a switch's queue, and the number of the port. Call it between two
+// events.
 func (e *Engine) EachQueued(f func(port int, f *frame.Frame)) {
 	for i := range e.ports {
 		if p := &e.ports[i]; p.isSwitch {

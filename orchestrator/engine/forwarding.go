@@ -104,7 +104,7 @@ func (w *worker) pull(p *port) (*frame.Frame, vtime.Time) {
 		}
 	}
 	if w.countsFrames && w.nics[p.index].Waiting() {
-		// The NIC has not said what it would send next, so that there has to be room for the longest.
+		// The size of the NIC's next frame is unknown, so there must be room for the longest.
 		w.flowControl.gate(w, p, 1<<w.hosts.DataPriority|1<<w.hosts.ControlPriority|w.data, w.longest)
 	}
 	f, wake := w.choose(p, registers)
@@ -117,7 +117,7 @@ func (w *worker) pull(p *port) (*frame.Frame, vtime.Time) {
 	return f, 0
 }
 
-// choose returns the next frame that the flow control of a host's port allows, or when there may be one.
+// choose returns the next frame that flow control lets a host's port send, or when there may be one.
 func (w *worker) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time) {
 	if p.hostStack != nil {
 		return w.pullShared(p)
@@ -184,7 +184,7 @@ func (w *worker) arrive(p *port) error {
 	} else {
 		w.end(in, f)
 	}
-	// What the pipeline decided on this frame's arrival is done before the frame can leave again.
+	// The pipeline's decisions on this frame's arrival take effect before the frame can leave again.
 	if want != 0 {
 		if err := w.follow(in, want, priority, egress, flow); err != nil {
 			return err
@@ -268,14 +268,14 @@ func (w *worker) end(in *port, f *frame.Frame) {
 	w.pool.Put(f)
 }
 
-// mustServe serves a host's port; a host's port makes no pass, so nothing can go wrong.
+// mustServe serves a host's port. That makes no pass, so it cannot fail.
 func (w *worker) mustServe(p *port) {
 	if err := w.serve(p); err != nil {
 		w.fail("a host's port makes no pass", w.plan.Ports[p.id].Name, "%v", err)
 	}
 }
 
-// enqueue hands a frame that came out of port out to its switch's traffic manager.
+// enqueue passes a frame for port out to its switch's traffic manager.
 func (w *worker) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	p := &w.ports[out]
 	f.Priority = priority
@@ -293,14 +293,14 @@ func (w *worker) enqueue(out int32, f *frame.Frame, priority uint8) error {
 	return w.serve(p)
 }
 
-// follow executes what the result of a pass wants.
+// follow executes the requests in the result of a pass.
 func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flow uint32) error {
 	if want&ebpf.StateChanged != 0 {
 		if w.watchdogs != nil {
 			w.watchdogs.watchPort(w, in)
 		}
 		w.monitor.changed(w.now, in, w.pass.Changed)
-		// A pause needs no action: the gate sees it. What came ON may send now; what went OFF is woken when it ends.
+		// A pause needs no action, as the gate sees it. Priorities that are ON again may send now.
 		if err := w.serve(in); err != nil {
 			return err
 		}
@@ -329,7 +329,7 @@ func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flo
 	return nil
 }
 
-// trigger lets the ingress pipeline of port in build a packet, and queues it. It returns what else the pipeline wants.
+// trigger lets the ingress pipeline of port in build a packet, and queues it. It returns the pipeline's other requests.
 func (w *worker) trigger(in *port, kind, argument uint32) (want uint32, err error) {
 	f, want, err := w.build(in, kind, argument, 0, ebpf.FrameMin)
 	if f == nil {

@@ -17,7 +17,7 @@ import (
 // Receiver holds the settings of a slow receiver.
 type Receiver = settings.Receiver
 
-// SetReceiver makes the NIC of an interface a slow receiver, or changes its settings. nil makes it healthy: it takes
+// SetReceiver makes the NIC of an interface a slow receiver, or changes its settings. nil makes it healthy: it receives
 // all waiting frames at once.
 func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 	p := e.hostPort(nic)
@@ -121,7 +121,7 @@ func (*receiver) resumePeer(w *worker, p *port) {
 	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
 }
 
-// renewPause sends a slow receiver's PAUSE again. r may be nil: the NIC is healthy now.
+// renewPause renews a slow receiver's PAUSE. r may be nil: the NIC is healthy now.
 func (r *receiver) renewPause(w *worker, p *port) error {
 	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil
@@ -130,7 +130,7 @@ func (r *receiver) renewPause(w *worker, p *port) error {
 	return w.serve(p)
 }
 
-// queuePFC builds a host's PFC frames, one a priority, and queues them before all else.
+// queuePFC builds a host's PFC frames, one per priority, and queues them ahead of all other frames.
 func (w *worker) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCause) {
 	for ; priorities != 0; priorities &= priorities - 1 {
 		f := w.pool.Get(wire.PFCLen)
@@ -153,8 +153,8 @@ func (w *worker) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCau
 	}
 }
 
-// InjectPFCStorm makes the NIC of an interface send PAUSE for priorities every interval, with the longest time, as a
-// NIC does whose receive side hangs. Zero priorities end the storm; the last PAUSE then expires.
+// InjectPFCStorm makes the NIC of an interface send PAUSE for priorities every interval, with the maximum pause time,
+// like a NIC whose receive side hangs. Zero priorities end the storm; the last PAUSE then expires.
 func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) error {
 	p := e.hostPort(nic)
 	if !e.flowControl.usesPause() {
@@ -172,7 +172,7 @@ func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) 
 	}
 	e.faultOf(p).storm = &injectedStorm{priorities: priorities, interval: interval, next: e.now}
 	e.note(int(p.id), EventPFCStorm, "priorities %v every %v", list(priorities), interval)
-	if !e.started { // frames are made from the first Run on
+	if !e.started { // no frames may exist before the first Run
 		e.push(p.partition, e.now, eventPFCStorm, p.id)
 		return nil
 	}

@@ -11,14 +11,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Host-stack traffic is what programs send in a host's namespace of a live fabric. It leaves through the NIC's port
-// beside RoCE, by the priority of its DSCP, crosses the fabric as any frame, and goes up the kernel's stack at its
-// destination. Nothing about such a frame's content can be relied on: what becomes of it is counted, and breaks no
-// invariant.
+// Host-stack traffic is the traffic of programs in a host's namespace of a live fabric. It leaves through the NIC's
+// port beside RoCE, with the priority of its DSCP, crosses the fabric like any frame, and goes up the kernel's stack at
+// its destination. Such frames may have any content: the engine counts their outcome, which breaks no invariant.
 //
-// What the pipelines do not forward takes the slow path: the switch's processor answers it, sends it on to another
-// switch's, or has it copied along a tree to all hosts. Such frames are in no ingress port's account: queues take them
-// up to the limit of lossy priorities.
+// Frames that the pipelines do not forward take the slow path: the switch's processor answers them, forwards them to
+// another switch's processor, or copies them along a tree to all hosts. No ingress port's account contains them: queues
+// accept them up to the limit of lossy priorities.
 
 // hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
 const hostStackQueueLimit = 1000
@@ -26,13 +25,13 @@ const hostStackQueueLimit = 1000
 // HostStackCounts count the host-stack frames of a host's interface.
 type HostStackCounts struct {
 	Sent      Amount // left the NIC
-	Delivered Amount // went up this host's stack, with copies of what was for all and switches' answers
+	Delivered Amount // went up this host's stack, including copies of broadcasts and switches' answers
 	HostDrops int64  // found the NIC's queue full
-	Unknown   int64  // were neither IP, ARP nor PFC, of another size than the interface's, or tagged
+	Unknown   int64  // neither IP, ARP nor PFC, longer than the interface allows, or tagged
 	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
 	Taken     int64  // of Sent: switches took them, to answer them or to send copies to all
-	RoCE      int64  // came here to UDP port 4791, where no queue pair takes them
-	Datagrams int64  // came here for a queue pair of datagrams
+	RoCE      int64  // arrived here at UDP port 4791 without a queue pair
+	Datagrams int64  // arrived here for a queue pair of datagrams
 }
 
 // Add adds the counts of another interface.
@@ -55,11 +54,11 @@ type hostStack struct {
 	packets int32
 	waiting uint8    // bit n: queue n has frames
 	yield   uint8    // bit n: the last frame of priority n was RoCE's
-	forged  [2]int64 // RESUMEs, PAUSEs that a program sent and that arrived
-	ended   int64    // frames of control that a program sent and that arrived here
+	forged  [2]int64 // RESUMEs, PAUSEs that a program here sent and that arrived
+	ended   int64    // PFC frames that a program here sent and that arrived
 }
 
-// arrivals holds frames that came out of the kernel at a virtual time that the engine has not reached.
+// arrivals holds frames that left the kernel at a virtual time that the engine has not reached.
 type arrivals struct {
 	queue frame.Queue
 	at    []vtime.Time // of each
@@ -84,7 +83,7 @@ func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	}
 	if wire.Ethernet(data).Type() == wire.EtherTypeIPv6 && !w.slowPath.querier &&
 		switchagent.MembershipOf(data) == switchagent.MembershipReport {
-		return // of the groups of its addresses, the kernel's own: nobody has asked, and hosts at rest send nothing
+		return // the kernel's unsolicited report of its addresses' groups: idle hosts send nothing
 	}
 	priority := wire.PriorityOf(data)
 	if o.queues[priority].Packets+o.to.queue.Packets >= hostStackQueueLimit {
@@ -121,7 +120,7 @@ func (w *worker) carries(data []byte) bool {
 	return false
 }
 
-// hostStackDue queues the frames of a host's programs whose time has come.
+// hostStackDue queues the frames of a host's programs that are due.
 func (w *worker) hostStackDue(p *port) error {
 	o := p.hostStack
 	n := 0

@@ -20,7 +20,7 @@ func (e *Engine) Check() []Violation {
 	return e.Broken()
 }
 
-// finalCheck is an engine's final check. It changes nothing of the engine but the violations.
+// finalCheck is an engine's final check. It changes only the engine's violations.
 type finalCheck struct{ *Engine }
 
 func (e finalCheck) run() {
@@ -165,7 +165,7 @@ func (e finalCheck) checkPorts() {
 	}
 }
 
-// checkFlows checks each flow, and that no packet came twice without a reason.
+// checkFlows checks each flow, and that no packet arrived twice without a reason.
 func (e finalCheck) checkFlows() {
 	for i := range e.flows {
 		e.checkFlow(&e.flows[i])
@@ -173,7 +173,7 @@ func (e finalCheck) checkFlows() {
 	for _, number := range slices.Sorted(maps.Keys(e.pairs.open)) {
 		e.checkPair(e.pairs.open[number])
 	}
-	var timeouts, trimmed int64 // one that is shorter than the round trip sends again what was not lost
+	var timeouts, trimmed int64 // a timeout below the round-trip time retransmits packets that were not lost
 	for _, n := range e.nics {
 		timeouts += n.Timeouts
 		trimmed += n.Trimmed
@@ -275,7 +275,7 @@ func (e finalCheck) checkDrops() {
 		}
 	}
 	for why, n := range e.lost {
-		// a traffic manager refused the ones, a pipeline ended the others
+		// Traffic managers count frames that a lost PAUSE cost, and pipelines those without a route.
 		if Loss(why) != LossPause && Loss(why) != LossRoute {
 			faults += n.Frames
 		}
@@ -285,10 +285,10 @@ func (e finalCheck) checkDrops() {
 	}
 }
 
-// sendableInvariant is the invariant that a congestion control breaks by what cannot be done.
+// sendableInvariant is the invariant that a congestion control breaks with an impossible rate or window.
 const sendableInvariant = "controllers say what can be sent"
 
-// mostMisled is how many flows whose congestion controls broke it are named.
+// maxNamedControlErrors is how many flows whose congestion controls broke it are named.
 const maxNamedControlErrors = 3
 
 // checkControllers checks that congestion controls returned possible values. It names the first flows for which they

@@ -12,9 +12,8 @@ import (
 )
 
 // SetLink takes the link of a port down, both ways, or up again. When it goes down, frames on the wire are lost,
-// switches flush what waits for it and discard what arrives for it, NICs keep their frames, and PAUSEs of both ends are
-// forgotten. When it comes up, PAUSEs that are still due are sent and credits start anew. Routes do not change: see
-// Reroute.
+// switches flush the frames queued for it and discard later ones, NICs keep their frames, and both ends forget PAUSEs.
+// When it comes up, PAUSEs that are still due are sent and credits start anew. Routes do not change: see Reroute.
 func (e *Engine) SetLink(id int, up bool) error {
 	ends := [2]*port{&e.ports[id], &e.ports[e.ports[id].peer]}
 	if e.faultOf(ends[0]).down == !up {

@@ -56,7 +56,8 @@ func (l *links) Wire(port int) Wire {
 	return w
 }
 
-// LostAt returns what faults have cost of the frames that left port p, or were to. Those of LossReceiver arrived there.
+// LostAt returns the losses by faults, by cause, of frames that left port p or were queued there; with LossReceiver, of
+// frames that arrived there.
 func (l *links) LostAt(p int) [Losses]Amount {
 	if f := l.ports[p].fault; f != nil {
 		return f.lost

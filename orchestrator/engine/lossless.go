@@ -21,7 +21,7 @@ type overrun struct {
 // priority and reason once, with the remedy, and counts the rest.
 func (w *worker) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	at := overrun{p.id, f.Priority, why}
-	if why == switchagent.DropHeadroom { // an account of the port that it came by
+	if why == switchagent.DropHeadroom { // of the ingress port
 		at.port = f.InPort
 	}
 	r := w.partitions[p.partition]

@@ -12,18 +12,18 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// monitor records what happens in a run, and changes nothing of it. The engine calls its hooks:
+// monitor records what happens in a run, and does not change it. The engine calls its hooks:
 //
-//	departed   a PFC frame begins to leave a port
-//	arrived    a frame has made its pass, and what becomes of it has not happened yet
-//	took       a PFC frame has made its pass
-//	built      a pipeline or a host has built a PAUSE; builtCNMs: CNMs
-//	changed    a control frame has switched priorities of a port ON or OFF; linkDown: its link has gone down
-//	dropped    a traffic manager has refused a frame; lost: a fault has cost one
+//	departed     a PFC frame starts to leave a port
+//	arrived      a frame has made its pass, which has had no effect yet
+//	consumedPFC  a PFC frame has made its pass
+//	built        a pipeline or a host has built a PAUSE; builtCNMs: CNMs
+//	changed      a control frame has switched priorities of a port ON or OFF; linkDown: its link has gone down
+//	dropped      a traffic manager has refused a frame; lost: a fault has cost one
 //
-// It keeps events for an Observer, and counts by port and priority (counts.go). It costs a data frame
-// one comparison but in a live fabric. The watchdog acts on what it sees, and so is no part of it; nor is the search
-// for deadlocks, which needs no hook.
+// It keeps events for an Observer, and counts by port and priority (counts.go). Except in a live fabric it costs a data
+// frame one comparison. The watchdog is not part of it, because it acts on queues; neither is the search for deadlocks,
+// which needs no hook.
 type monitor struct {
 	state       *ebpf.State
 	pass        *ebpf.Pass
@@ -145,14 +145,14 @@ func (m *monitor) notifyPFC(divided bool) {
 		slices.SortStableFunc(m.pfcArrivals, func(a, b PFCArrival) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Port, b.Port))
 		})
-		came := m.pfcArrivals
-		for _, p := range m.pfcDepartures { // in one order with those that came
-			for ; len(came) > 0 && came[0].At <= p.at; came = came[1:] {
-				m.observer.PFCReceived(came[0])
+		arrivals := m.pfcArrivals
+		for _, p := range m.pfcDepartures { // merged with the arrivals
+			for ; len(arrivals) > 0 && arrivals[0].At <= p.at; arrivals = arrivals[1:] {
+				m.observer.PFCReceived(arrivals[0])
 			}
 			m.observer.PFC(p.at, int(p.port), p.priority, p.pause)
 		}
-		for _, c := range came {
+		for _, c := range arrivals {
 			m.observer.PFCReceived(c)
 		}
 	}

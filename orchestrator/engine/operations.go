@@ -10,21 +10,21 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Operations are traffic that waits: what a host does once other things have happened at this host. What an operation
-// waits for and what it starts is all at one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation
-// Assembly Language", ICPP 2009). So it is all of one partition, and partitions and workers are driven apart as they
-// are without.
+// Operations are dependent traffic: a host starts an operation when other events have happened at this host. An
+// operation and all that it waits for belong to one host, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation
+// Assembly Language", ICPP 2009). So they belong to one partition, and partitions are driven apart as without
+// operations.
 
 // OperationKind is the kind of an operation.
 type OperationKind uint8
 
 // Kinds of operations.
 const (
-	// OperationCompute takes its duration. One of 0 joins what it waits for.
+	// OperationCompute takes its duration. With a duration of 0 it only joins the operations that it waits for.
 	OperationCompute OperationKind = iota
-	// OperationSend starts its flows, and ends as the last byte of each has been acknowledged.
+	// OperationSend starts its flows, and ends when the last byte of each has been acknowledged.
 	OperationSend
-	// OperationReceive ends as all of its flows have been delivered, whoever sent them, and what it waits for has
+	// OperationReceive ends when all of its flows have been delivered, whoever sent them, and all its Waits have
 	// happened.
 	OperationReceive
 )
@@ -32,7 +32,7 @@ const (
 // Until is an event of an operation that others can wait for.
 type Until uint8
 
-// What happens with an operation.
+// Events of an operation.
 const (
 	UntilEnded Until = iota
 	UntilSent        // of a send: the last packet of each of its flows has begun to leave, for the first time
@@ -51,8 +51,8 @@ type OperationConfig struct {
 	Kind OperationKind
 	// Duration is how long an operation computes.
 	Duration vtime.Time
-	// Unit is what computes: a host's operations of one unit above 0 are done one after the other, in the order in which
-	// they could begin. Those of unit 0 wait for nothing but their Waits.
+	// Unit is the compute unit. A host's operations of one unit above 0 run one after the other, in the order in which
+	// they become ready. Those of unit 0 wait only for their Waits.
 	Unit int
 }
 
@@ -61,10 +61,10 @@ type operation struct {
 	duration     vtime.Time
 	began, ended vtime.Time // vtime.Never before
 	port         int32      // of the host
-	follow       int32      // the first of those that wait for it, in followers
-	followers    int32      // how many
-	flow         int32      // a send's first
-	waits        int32      // what has not happened yet
+	follow       int32      // index of its first follower in steps.followers
+	followers    int32      // number of followers
+	flow         int32      // of a send: its first flow
+	waits        int32      // events that it still waits for
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left
 	unit         int32      // index in units; -1: none
@@ -75,10 +75,10 @@ type operation struct {
 type steps struct {
 	operations []operation
 	followers  []follower
-	more       map[int32][]int32 // a send's other flows, of those that have several
+	more       map[int32][]int32 // the other flows of a send that has several
 	units      []unit
 	unitOf     map[unitName]int32
-	edges      []edge // before the run: what waits for what
+	edges      []edge // only before the run
 }
 
 // edge is a wait of one operation for another.
@@ -101,18 +101,18 @@ type unitName struct {
 // unit does operations one after the other.
 type unit struct {
 	busy  bool
-	queue []int32 // operations that could begin
+	queue []int32 // operations that are ready
 }
 
-// occurrence is an event of an operation that followers do not know yet.
+// occurrence is an event of an operation that has not been passed to its followers.
 type occurrence struct {
 	operation int32
 	until     Until
 }
 
-// AddOperation adds an operation, which begins when all that it waits for has happened, and returns its number. It may
-// wait for operations that are added later; whether they wait for each other in a cycle is not looked for: then they
-// never begin. It is for before the run.
+// AddOperation adds an operation, which starts when all its Waits have happened, and returns its number. It may wait
+// for operations that are added later. Operations that wait for each other in a cycle never start; AddOperation does
+// not check this. Call it before the run.
 func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 	id = len(e.operations)
 	o := operation{
@@ -169,7 +169,7 @@ func (e *Engine) assignToOperations(id int) {
 	}
 }
 
-// startOperations begins all that wait for nothing, as the run does.
+// startOperations starts the operations that wait for nothing, at the start of the run.
 func (e *Engine) startOperations() {
 	if len(e.operations) == 0 {
 		return
@@ -201,7 +201,7 @@ func (e *Engine) startOperations() {
 	}
 }
 
-// beginOperation starts an operation that waits for nothing more, or queues it for its unit.
+// beginOperation starts an operation that is ready, or queues it for its unit.
 func (w *worker) beginOperation(id int32) {
 	o := &w.operations[id]
 	if o.unit >= 0 {
@@ -240,7 +240,7 @@ func (w *worker) operationReached(id int32, what Until) {
 	w.notifyFollowers()
 }
 
-// notifyFollowers passes all events to followers, including those that follow at once.
+// notifyFollowers passes all events to followers, including events that these cause immediately.
 func (w *worker) notifyFollowers() {
 	for i := 0; i < len(w.occurrences); i++ {
 		p := w.occurrences[i]

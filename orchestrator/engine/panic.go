@@ -13,7 +13,7 @@ type PanicError struct {
 	Time  vtime.Time
 	Value any // of the panic
 	Stack []byte
-	// File is what whoever recovered has written the stack to; empty: nothing.
+	// File is the file to which the caller has written Stack; empty: none.
 	File string
 }
 

@@ -7,11 +7,11 @@ import (
 
 // A partition is a part of the fabric that the engine drives by itself for a while (package partition).
 //
-// Time is divided into synchronisation windows of some lookaheads. What concerns more than one partition is done at the
-// barrier at the end of a window, when all partitions are there. An observer's calls, or a run's end, may have the
-// partitions meet within a window; nothing may depend on that.
+// Time is divided into synchronisation windows of some lookaheads. Work that concerns more than one partition is done
+// at the barrier at the end of a window, which all partitions reach. Calls, or a run's end, may synchronise the
+// partitions within a window too; no result may depend on that.
 
-// windowLookaheads is the length of a synchronisation window where nothing that is done at its end can be seen.
+// windowLookaheads is the length of a synchronisation window, in lookaheads, if no result depends on barriers.
 const windowLookaheads = 16
 
 // windowLength returns the time between two barriers. It is as short as possible where results depend on it: credit
@@ -119,8 +119,7 @@ func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
 	return nil
 }
 
-// Fingerprint returns the hash of every frame event so far: those of each partition in their order, and of the
-// partitions' hashes.
+// Fingerprint returns the hash of every frame event so far: it combines the hashes of all partitions.
 func (e *Engine) Fingerprint() string {
 	all := e.partitions[0].hash
 	for _, r := range e.partitions[1:] {

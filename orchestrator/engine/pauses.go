@@ -10,9 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What holds a port is for the pipeline to say, of the PAUSEs that come to it. So that a pipeline that makes nothing of
-// them does not go unseen, the engine reads them too, as they arrive and whatever becomes of them, and holds what
-// leaves against that.
+// The pipelines decide from the PAUSEs that arrive what a port may send. To detect a pipeline that ignores them, the
+// engine reads each PAUSE on arrival too, and checks the frames that leave against it.
 
 // readPause records a PFC frame that arrived at the port.
 func (p *port) readPause(now vtime.Time, f *frame.Frame) {
@@ -54,16 +53,16 @@ func (w *worker) mayLeavePaused(p *port, f *frame.Frame) bool {
 	return w.hosts.ACKsWhenPaused && !f.HostStack() && f.IsAnswer()
 }
 
-// lostPause is a PAUSE of a switch's port that a fault lost. Whether it left the wire is known at its far end, in the
-// partition there, which may be ahead of the port's own or behind it. So each notes times and not what holds now: what
-// the far end will lose, or has lost already, of the time that the own partition is at must not show.
+// lostPause is a PAUSE of a switch's port that a fault lost. The loss is known in the partition at the far end of the
+// link, which may be ahead of the port's own partition or behind it. So a record holds times and not a present state:
+// no result may depend on which of the two partitions was driven first.
 type lostPause struct {
 	left, at   vtime.Time // when it left the port, and when the peer would have had it
 	priorities uint8
 }
 
-// losePause notes one of port p, unless an earlier one of the same pause was lost: what would have been stopped by this
-// would have been by that.
+// losePause records a lost PAUSE of port p. It leaves out priorities for which an earlier PAUSE of the same pause was
+// lost: that one would have stopped the same frames.
 func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 	for i := range f.lostPauses {
 		l := &f.lostPauses[i]
@@ -73,7 +72,7 @@ func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 			}
 		}
 	}
-	if p.isSwitch && priorities != 0 { // no frame overruns a host
+	if p.isSwitch && priorities != 0 { // hosts are never overrun
 		f.lostPauses = append(f.lostPauses, lostPause{left, at, priorities})
 	}
 }

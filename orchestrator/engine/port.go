@@ -18,11 +18,11 @@ type port struct {
 	index     int32 // of its switch, or of a host's interface
 	partition int32
 	isSwitch  bool
-	// freeArmed says that an event waits for busyUntil, when the last frame has been serialised.
+	// freeArmed is true if an event is scheduled for busyUntil, when the last frame has been serialised.
 	freeArmed bool
 	faulty    bool  // fault is not nil
-	expected  bool  // an event waits for the first frame on the wire
-	pauses    uint8 // bit n: a PAUSE came for priority n, and no RESUME since
+	expected  bool  // an event is scheduled for the first frame on the wire
+	pauses    uint8 // bit n: a PAUSE arrived for priority n, and no RESUME since
 	busyUntil vtime.Time
 	wakeAt    vtime.Time
 	perByte   vtime.Time // 0: not a whole number of picoseconds
@@ -35,7 +35,7 @@ type port struct {
 	txBytes   [switchagent.Priorities]int64
 
 	rate      units.Rate
-	pausing   *pausing   // nil: no PAUSE has come or was sent
+	pausing   *pausing   // nil: no PAUSE was received or sent
 	pfcSent   [2]int64   // RESUMEs, PAUSEs that left
 	fault     *portFault // nil: there never was one
 	hostStack *hostStack // of a host's port in a live fabric
@@ -87,12 +87,12 @@ type portFault struct {
 	ber     float64 // that it damages a bit
 	seed    uint64
 	draws   uint64
-	wireEnd vtime.Time // before it nothing arrives: a delay was shorter than what it took the place of
+	wireEnd vtime.Time // no frame arrives earlier: frames sent before the delay was shortened are not overtaken
 
 	lost        [Losses]Amount
 	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
-	refusedPFC  [2]int64 // and those that could not leave
-	lostCredits int64    // credit messages, likewise both ways
+	refusedPFC  [2]int64 // RESUMEs, PAUSEs that could not leave
+	lostCredits int64    // credit messages that did not arrive or could not leave
 	lostPauses  []lostPause
 	pausedAt    [switchagent.Priorities]vtime.Time // when the port last began to pause its peer
 
@@ -129,7 +129,7 @@ type receiver struct {
 	Receiver
 	queue    frame.Queue
 	buffered int64      // their sizes, as switches count them
-	drained  vtime.Time // when the first of queue is taken; Never without any
+	drained  vtime.Time // when the first frame of queue is taken; vtime.Never without any
 	pausing  bool
 	pauseAt  vtime.Time // when PAUSE is renewed
 }
@@ -153,20 +153,20 @@ type Loss uint8
 
 // Causes of losses.
 const (
-	LossLink     Loss = iota // it was on the wire, or being sent, as its link went down
+	LossLink     Loss = iota // it was on the wire, or being sent, when its link went down
 	LossPort                 // it was queued at a port whose link went down, or sent there afterwards
 	LossWire                 // the wire lost it
 	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
-	LossReceiver             // it found a slow receiver's buffer full
+	LossReceiver             // a slow receiver's buffer was full
 	LossWatchdog             // it was in a queue in a PFC storm, or sent there
-	LossRoute                // after routes changed there was no way, or it had gone round and round
-	LossPause                // there was no room for it, as a fault had lost the PAUSE that would have kept it back
-	// the interface that it came to was down, or its program gone: somebody's doing in a live fabric
+	LossRoute                // after routes changed it found no route, or its TTL expired in a loop
+	LossPause                // a buffer was full because a fault had lost the PAUSE that would have stopped it
+	// LossDevice means that, in a live fabric, its interface was down or its pipeline had been removed.
 	LossDevice
 	Losses
 )
 
-// LossNames name the causes in files.
+// LossNames lists the causes' names in files.
 var LossNames = [Losses]string{
 	"link_down", "port_down", "wire", "fcs", "receive_buffer", "watchdog", "no_route",
 	"lost_pause", "device",

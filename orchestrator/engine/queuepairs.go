@@ -18,20 +18,20 @@ import (
 type PairConfig struct {
 	Interface int // index of the NIC
 	Program   qp.Program
-	// SendDepth and ReceiveDepth are how many work requests its queues have room for: 1..qp.MaxDepth, and 0..qp.MaxDepth.
+	// SendDepth and ReceiveDepth are the capacities of its queues in work requests: 1..qp.MaxDepth, and 0..qp.MaxDepth.
 	SendDepth, ReceiveDepth int
-	Receives                *qp.ReceiveQueue // one that several share; nil: one of its own
+	Receives                *qp.ReceiveQueue // a shared receive queue; nil: one of its own
 	SignalAll               bool             // every work request has a completion
 }
 
-// Pair is a queue pair of a program. While it is connected, Flows has it as a flow to the host at its other end. Call
-// its methods between two events.
+// Pair is a queue pair of a program. While it is connected, Flows contains it as a flow to the host at its other end.
+// Call its methods between two events.
 type Pair struct {
 	engine      *Engine
 	queue       *qp.QueuePair
 	port        *port
 	flow        int // index; -1: it is not connected
-	connections int // how often it has been connected
+	connections int // times that it has been connected
 }
 
 // pairs holds the queue pairs of programs.
@@ -54,10 +54,10 @@ func (p *pairs) device(index int, nic *hostagent.NIC) *qp.Device {
 	return d
 }
 
-// firstPair is the number of the first queue pair of a program. Those of flows are below.
+// firstPair is the number of the first queue pair of a program. Numbers of flows' queue pairs are below.
 const firstPair = 1 << 23
 
-// OpenPair opens a queue pair, in qp.StateReset. It is an error where it cannot work.
+// OpenPair opens a queue pair, in qp.StateReset. It returns an error if the fabric does not support queue pairs.
 func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	switch {
 	case e.divided():
@@ -84,7 +84,7 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 	return p, nil
 }
 
-// pairConfig returns a NIC's configuration of a queue pair, with a new number. It starts the engine.
+// pairConfig returns a NIC's configuration of a queue pair, with an unused number. It starts the engine.
 func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 	if c.Interface < 0 || c.Interface >= len(e.nics) {
 		return own, fmt.Errorf("there is no interface %d: there are %d", c.Interface, len(e.nics))
@@ -127,7 +127,7 @@ func (p *Pair) Queue() *qp.QueuePair { return p.queue }
 // Init allows receive requests: RESET becomes INIT.
 func (p *Pair) Init() error { return p.queue.Init() }
 
-// Ready connects it, so that it receives: INIT becomes RTR. Of flow, Source is its own host and Size 0.
+// Ready connects it, so that it receives: INIT becomes RTR. The source of flow must be its own host.
 func (p *Pair) Ready(r qp.Remote, flow FlowConfig) error {
 	e := p.engine
 	port, back := &e.plan.Ports[flow.sourcePort(e.plan)], &e.plan.Ports[flow.destinationPort(e.plan)]
@@ -221,8 +221,8 @@ func (p *Pair) disconnect() {
 	p.flow = -1
 }
 
-// peer returns the queue pair at the other end; nil unless both are connected to each other for the first time, and
-// count from the same PSN. Programs may report wrong values.
+// peer returns the queue pair at the other end; nil unless both are connected to each other for the first time, and use
+// the same first PSN. Programs may set wrong values.
 func (p *Pair) peer() *Pair {
 	q := p.queue
 	o := p.engine.pairs.open[q.Remote.QP]
@@ -235,7 +235,7 @@ func (p *Pair) peer() *Pair {
 	return o
 }
 
-// checkPair checks that what a queue pair sent arrived exactly once, and that no packet came twice without a reason.
+// checkPair checks that a queue pair's data arrived exactly once, and that no packet arrived twice without a reason.
 func (e *Engine) checkPair(p *Pair) {
 	o := p.peer()
 	if o == nil {
@@ -258,8 +258,8 @@ func (e *Engine) checkPair(p *Pair) {
 	}
 }
 
-// Datagrams is a queue pair of a program that sends datagrams. They leave their host as programs' frames do, and reach
-// only queue pairs. Call its methods between two events.
+// Datagrams is a queue pair of a program that sends datagrams. They leave their host like programs' frames, and only
+// queue pairs receive them. Call its methods between two events.
 type Datagrams struct {
 	*qp.Datagrams
 	engine *Engine
@@ -291,8 +291,8 @@ func (e *Engine) OpenDatagrams(c PairConfig) (*Datagrams, error) {
 // Number returns its number, which is unique.
 func (d *Datagrams) Number() uint32 { return d.Datagrams.Number }
 
-// PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host that an
-// interface belongs to. Where its own host's queue is full, it is lost.
+// PostSend sends a datagram in a priority, over a version of the Internet Protocol, to a queue pair of the host with
+// port to. If its own host's queue is full, the datagram is lost.
 func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Version, number, qkey uint32,
 	priority uint8,
 ) error {
@@ -327,7 +327,7 @@ func (d *Datagrams) PostSend(w *qp.WorkRequest, to topologies.PortID, ip wire.Ve
 	return nil
 }
 
-// Close ends it. Nothing is completed, and its program is not called again.
+// Close closes it, and completes nothing. Its program is not called again.
 func (d *Datagrams) Close() {
 	d.Reset()
 	delete(d.engine.datagrams, d.Number())

@@ -12,8 +12,8 @@ import (
 // Progress receives the state of a run now and then.
 type Progress func(now vtime.Time, t *Totals)
 
-// leastQuiescence is for how long at least a draining fabric may move nothing but flow control's own messages. What
-// PAUSE, or a want of credits, stops in a cycle is stopped for good, and the messages go on.
+// leastQuiescence is the minimum quiescence timeout: how long a draining fabric may move only flow control's messages
+// before its run ends. Frames in a cycle of PAUSEs, or of missing credits, never move again, while messages continue.
 const leastQuiescence = 200 * vtime.Millisecond
 
 // quiescenceTimeout returns a fabric's quiescence timeout, which is longer than any of its timers.
@@ -25,9 +25,9 @@ func quiescenceTimeout(plan *topologies.Plan, hosts *hostagent.Settings, f flowC
 	return p
 }
 
-// Run drives the fabric until the given time. Where drain is not 0 it ends as soon as after that time, or before it,
-// all flows with a size have ended and no frame is left; and after that time when nothing of the flows has moved for
-// long, or when it has drained for so long. watch, which may be nil, may end it before.
+// Run drives the fabric until the given time. With drain above 0 it ends earlier, or up to drain later: as soon as all
+// flows with a size have ended and no frame is left. After the given time it also ends when no flow has made progress
+// for the quiescence timeout. watch, which may be nil, can end it at any time.
 func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 	e.Start()
 	if err := e.addWorkers(); err != nil {
@@ -73,14 +73,14 @@ func (e *Engine) Run(until, drain vtime.Time, watch Watch) error {
 		if until >= from {
 			end = min(end, until+1)
 		} else {
-			end = min(end, from+e.quiescence, limit+1) // to be asked again whether it is quiescent
+			end = min(end, from+e.quiescence, limit+1) // then quiescent is checked again
 		}
 		if err := e.drive(from, end, drains, poll); err != nil {
-			e.notifyObserver() // what has happened has
+			e.notifyObserver() // of the events before the error
 			return err
 		}
 		over := drains && e.idle()
-		if over { // it ended with its last frame; where some partitions have gone on, only timers have run out
+		if over { // with its last frame; partitions that were driven further have only had timers expire
 			e.now = max(from, e.lastFrameEnd)
 			e.monitor.faultEvents = slices.DeleteFunc(e.monitor.faultEvents, func(h FaultEvent) bool { return h.At > e.now })
 			e.searchDeadlock() // a deadlock that was broken since the last search is over
@@ -119,8 +119,8 @@ func (e *Engine) notifyObserver() {
 	e.monitor.notifyFaults()
 }
 
-// quiescent reports whether no flow has made progress for long and none can: no flow is scheduled to start, none waits
-// for its pace, and no fault is to come.
+// quiescent reports whether no flow has made progress for the quiescence timeout and none can: no flow is scheduled to
+// start, no sender waits for its pace, and no call of At is pending.
 func (e *Engine) quiescent(now vtime.Time) bool {
 	if now-e.lastProgress <= e.quiescence || e.scheduledStarts > 0 || e.pendingCalls > 0 {
 		return false

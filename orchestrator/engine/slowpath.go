@@ -14,9 +14,9 @@ import (
 // slowPath holds what switches of a live fabric need for frames that the pipelines do not forward.
 type slowPath struct {
 	processors []switchagent.Processor // by switch
-	trees      [][]int32               // by switch, the ports by which what is for all goes on
-	ways       map[int][]int32         // to a switch: by switch, the port that is next; -1: there is none
-	querier    bool                    // a host has asked who is in a group
+	trees      [][]int32               // by switch, the ports through which it floods
+	ways       map[int][]int32         // by destination switch, then by switch: the next port; -1: none
+	querier    bool                    // a host has sent a membership query
 }
 
 // isSwitch reports whether an address is in the range of switches, as the pipelines know it.
@@ -107,8 +107,8 @@ func (w *worker) forProcessor(f *frame.Frame) bool {
 	return false
 }
 
-// takeSlowPath deals with a program's frame that has come into a switch by port in and that its pipelines have not
-// forwarded, or to a port whose MTU it exceeds.
+// takeSlowPath handles a program's frame that arrived at a switch's port in, and that the pipelines did not forward, or
+// forwarded to a port whose MTU it exceeds.
 func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 	x := w.pass
 	switch x.Verdict {
@@ -177,7 +177,7 @@ func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int
 	return w.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
 }
 
-// fragment sends the fragments of a frame, which ends, by port out, whose MTU it exceeds.
+// fragment sends the fragments of a frame through port out, whose MTU it exceeds. The frame ends.
 func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
 	mtu := w.mtuOf(out)
 	for at, more := 0, true; more; {
@@ -200,8 +200,7 @@ func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
 	return nil
 }
 
-// takeFrame ends a program's frame that a switch has taken, of the sender that has sent it, or nil: another switch has
-// made it.
+// takeFrame ends a program's frame that a switch has taken. sender is nil if another switch made the frame.
 func (w *worker) takeFrame(f *frame.Frame, sender *port) {
 	if sender != nil && sender.hostStack != nil {
 		sender.hostStack.Taken++
@@ -226,9 +225,9 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return w.enqueue(out, f, priority)
 }
 
-// flood sends copies of a frame from port in, which is for all hosts, along the tree. Switches ignore memberships, as
-// no router asks for them: every group goes to all. Once a host has asked itself, it receives the answers (RFC 4541,
-// section 2.1.1).
+// flood sends copies of a broadcast or multicast frame from port in along the tree. Switches ignore memberships, as no
+// router queries them: every group goes to all hosts. Once a host queries them itself, reports are flooded too (RFC
+// 4541, section 2.1.1).
 func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {
 	case switchagent.MembershipLink:

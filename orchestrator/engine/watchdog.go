@@ -10,7 +10,7 @@ import (
 
 // watch is the watchdog's state of an egress queue.
 type watch struct {
-	armed bool // an event is to come
+	armed bool // an event is scheduled
 	storm bool
 	at    vtime.Time // of that event; others are stale
 }
@@ -141,7 +141,7 @@ func (d watchdogs) timer(w *worker, id int, priority uint8) error {
 	return rearm(until + dog.Restore)
 }
 
-// startStorm acts on a storm: it forwards or drops what the queue holds.
+// startStorm acts on a storm: it forwards or drops the queued frames.
 func (watchdogs) startStorm(w *worker, p *port, priority uint8, dog *switchagent.Watchdog, queued int64) error {
 	s := w.switches[p.index]
 	if dog.Forward {

@@ -5,19 +5,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flight holds the frames on the wire from a port, in order. Their arrival times are adjacent: scheduling the
-// next arrival touches no frame, which has long left the processor's cache. They are in a list of chunks, which wires
-// give each other: of tens of thousands of wires few have many frames at a time.
+// flight holds the frames on the wire from a port, in order. It keeps their arrival times next to each other, so that
+// scheduling the next arrival touches no frame, which has long left the processor's cache. The frames are in a list of
+// chunks from a common pool: of tens of thousands of wires few have many frames at a time.
 type flight struct {
-	head, tail *wireChunk // where the first frame is, and the last; nil: there is none
-	from, to   uint8      // the first in head, and behind the last in tail
+	head, tail *wireChunk // of the first and last frame; nil: none
+	from, to   uint8      // index of the first frame in head, and after the last in tail
 	count      uint32
 	bytes      int64
 }
 
 // wireChunk holds some of the frames on a wire.
 type wireChunk struct {
-	frames [7]frameInFlight // with next two cache lines
+	frames [7]frameInFlight // together with next, two cache lines
 	next   *wireChunk
 }
 

@@ -13,13 +13,13 @@ import (
 // noPartition stands for no partition: work at a barrier, or between two events.
 const noPartition = -1
 
-// A worker drives partitions, one after the other. It holds what changes with every frame and belongs to no partition:
-// the time, the pass, the pool of frames, the counts. So several workers can drive partitions at once. Their counts are
-// summed when all have finished.
+// A worker drives partitions, one after the other. It holds the state that changes with every frame and belongs to no
+// partition: the time, the pass, the pool of frames, the counts. So several workers can drive partitions at once. Their
+// counts are summed when all have finished.
 type worker struct {
 	*fabric
 
-	// Of the fabric too, and here as every frame touches them.
+	// Shared by all workers, like fabric, but copied here because every frame touches them.
 	links
 	scheduler
 	state        *ebpf.State
@@ -27,7 +27,7 @@ type worker struct {
 	switches     []*switchagent.Switch
 	nics         []*hostagent.NIC
 	flowControl  flowControl
-	countsFrames bool // flowControl does
+	countsFrames bool // flowControl.countsFrames()
 
 	passes          plane.Passes
 	pass            *ebpf.Pass
@@ -57,7 +57,7 @@ type worker struct {
 
 	index int
 
-	_ [8]int64 // what comes now is read after each phase
+	_ [8]int64 // phaseOutput is read after each phase, by another worker
 	phaseOutput
 	_ [8]int64
 }
@@ -65,10 +65,10 @@ type worker struct {
 // phaseOutput holds what a worker hands over at the end of a phase, because it concerns partitions that other workers
 // may be driving.
 type phaseOutput struct {
-	remoteArrivals []remoteArrival       // by partitions that this one has sent something
+	remoteArrivals []remoteArrival       // at other partitions, of frames that this worker's have sent
 	receivers      []*hostagent.Receiver // of flows that have started
 	broken         []brokenInvariant
-	maxBroken      int // of broken
+	maxBroken      int // maximum length of broken
 	interruptions  []interruption
 	events         int64
 }
@@ -87,21 +87,21 @@ type interruption struct {
 	constructing int32 // as the worker's
 }
 
-// fabric holds what all workers share. Ports and ends of flows change as their partition is driven; all else changes
-// between two events.
+// fabric holds the state that all workers share. Ports and ends of flows change as their partition is driven; all else
+// changes between two events.
 type fabric struct {
 	plane       plane.Plane
 	firstWorker *worker
-	concurrent  bool // several workers are at work
+	concurrent  bool // several workers drive partitions now
 	settings    []*switchagent.Settings
 	cables      [][]switchagent.Cable // of each switch's ports
 	flowTable
 	steps
 	features  plane.Features
-	longest   int // frame that a NIC sends, in bytes
+	longest   int // longest frame that a NIC sends, in bytes
 	rerouted  bool
 	watchdogs watchdogs
-	replies   func(port int) // takes what a host's kernel sent as a frame went up its stack; nil: not live
+	replies   func(port int) // accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
 	slowPath  slowPath
 	datagrams map[uint32]*Datagrams // of programs, by number
 }

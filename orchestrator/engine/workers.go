@@ -11,7 +11,7 @@ import (
 )
 
 // Several workers drive the partitions of a phase at once. No link joins two of them, so workers share no data within a
-// phase. What a partition has for others (phaseOutput) is merged when all workers have finished, in the order of
+// phase. Their output for other partitions (phaseOutput) is merged when all workers have finished, in the order of
 // partitions. So no result depends on the number of workers.
 
 // WorkerPool runs workers on goroutines. The engine starts none itself.
@@ -24,16 +24,16 @@ type WorkerPool interface {
 	// PhaseDone is called after each phase with the number of its events.
 	PhaseDone(events int64)
 	// Do lets the first workers, of which the caller is one, call drive with each of the partitions in shares, and
-	// returns when all calls have returned. A worker starts with its own share, in order, and continues with what is
-	// left of other shares. If drive panics, Do panics too, after all other calls have returned.
+	// returns when all calls have returned. A worker starts with its own share, in order, and continues with the rest of
+	// other shares. If drive panics, Do panics too, after all other calls have returned.
 	Do(workers int, shares [][]int32, drive func(worker int, partition int32))
 }
 
 // workerGroup holds the workers of an engine that has several.
 type workerGroup struct {
 	pool       WorkerPool
-	all        []*worker // first the engine's own
-	framePools []*frame.Pool
+	all        []*worker     // first the engine's own
+	framePools []*frame.Pool // of all
 	drive      func(worker int, partition int32)
 	end        vtime.Time // of the present phase
 	shares     *partition.Shares
@@ -142,8 +142,8 @@ func (e *Engine) firstInterruption() (first *interruption) {
 	return first
 }
 
-// mergePhase delivers what a phase's partitions have for others, and sorts the invariants broken in it, beyond the
-// first before, into the order of a single worker.
+// mergePhase delivers the output of a phase's partitions to others. It sorts the invariants broken in the phase, which
+// follow the first before ones, into the order of a single worker.
 func (e *Engine) mergePhase(before int) {
 	e.fabric.concurrent, e.maxBroken = false, maxViolations
 	for i, w := range e.workers.all {
@@ -214,7 +214,7 @@ func (e *Engine) Trim() {
 	}
 }
 
-// poll counts the events to the next call of a run's Watch.
+// poll counts down the events to the next call of a run's Watch.
 type poll struct {
 	left  int64
 	watch Watch
@@ -237,5 +237,5 @@ func (p *poll) counts(n int64, e *Engine) error {
 // it.
 type Watch func(now vtime.Time, t *Totals) error
 
-// eventsPerPoll is the events between two calls of Watch.
+// eventsPerPoll is the number of events between two calls of Watch.
 const eventsPerPoll = 1 << 14

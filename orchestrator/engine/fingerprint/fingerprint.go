@@ -17,7 +17,7 @@ import (
 type Hash struct {
 	a, b   uint64
 	events uint64
-	// Deep says that frames may carry telemetry or IPv6.
+	// Deep means that frames may carry telemetry or IPv6.
 	Deep bool
 }
 
@@ -31,8 +31,7 @@ func (h *Hash) mix(v, w uint64) {
 func (h *Hash) Frame(now vtime.Time, x *ebpf.Pass, length int, data []byte) {
 	h.events++
 	h.mix(uint64(now), uint64(x.InPort)<<32|uint64(x.Egress))
-	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's ID, N and C. Only the kernel plane carries what follows the
-	// BTH.
+	// Type and IPv4, UDP, BTH; or PFC's times; or CNM's ID, N and C. Only the kernel plane carries bytes beyond the BTH.
 	h.mix(uint64(x.Verdict)<<56|uint64(x.Trigger)<<48|uint64(x.Want)<<32|uint64(length),
 		binary.LittleEndian.Uint64(data[12:]))
 	h.mix(binary.LittleEndian.Uint64(data[20:]), binary.LittleEndian.Uint64(data[28:]))

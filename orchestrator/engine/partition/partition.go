@@ -1,15 +1,15 @@
-// Package partition divides a fabric into partitions, which a conservative parallel simulation drives apart, and
-// shares them out among workers.
+// Package partition divides a fabric into partitions for a conservative parallel simulation, and assigns them to
+// workers.
 //
-// A partition is a switch with its hosts, or the switches that hosts of several ports join, with these hosts. A frame
-// that leaves a partition needs at least the delay of the shortest link between partitions to reach another. So each
-// partition can be driven from one time to that much later by itself: the lookahead (Chandy and Misra, 1979;
-// Fujimoto, CACM 1990). Its ports, queues and frames stay in the processor's cache meanwhile, which they would not if
-// the events of all ports of a large fabric were taken in one order.
+// A partition is a switch with its hosts, or several switches with common hosts and these hosts. A frame that leaves a
+// partition needs at least the delay of the shortest link between partitions to reach another. So each partition can be
+// driven on its own for that long: the lookahead (Chandy and Misra, 1979; Fujimoto, CACM 1990). Meanwhile its ports,
+// queues and frames stay in the processor's cache, which the events of all ports of a large fabric in one order would
+// evict.
 //
-// Where links join partitions of two kinds only, as in fat-trees and between leaves and spines, the two kinds are
-// driven in two phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first. So
-// each phase drives a partition for two lookaheads, and twice as many frames share the cost of loading its memory.
+// If every link between partitions joins partitions of two different kinds, as between leaves and spines, the two kinds
+// are driven in two phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first.
+// So each phase drives a partition for two lookaheads, and twice as many frames share the cost of loading its memory.
 package partition
 
 import (
@@ -58,7 +58,7 @@ func Undivided(plan *topologies.Plan) Division {
 // switches returns the partition of each switch, by index. Switches with a host in common share a partition: what a
 // host does at one of its ports may follow from what arrives at another.
 func switches(plan *topologies.Plan) (of []int32, count int) {
-	of = make([]int32, len(plan.Switch)) // at first the least switch known to be in the partition
+	of = make([]int32, len(plan.Switch)) // until the last loop: a switch of the partition with a lower index, or itself
 	for i := range of {
 		of[i] = int32(i)
 	}
@@ -99,8 +99,7 @@ func (d Division) Phases(plan *topologies.Plan) (phases [][]int32) {
 		}
 	}
 	phaseOf := slices.Repeat([]int{none}, d.Count)
-	// choose takes the first phase without a neighbour. In the order of breadth-first search two phases suffice where
-	// they can.
+	// choose assigns the first phase without a neighbour. In breadth-first order this needs no third phase if two suffice.
 	choose := func(p int32) {
 		for phaseOf[p] = 0; slices.ContainsFunc(neighbours[p],
 			func(n int32) bool { return phaseOf[n] == phaseOf[p] }); phaseOf[p]++ {
@@ -130,7 +129,7 @@ func (d Division) Phases(plan *topologies.Plan) (phases [][]int32) {
 // MaxWorkers is the maximum number of workers of a plane in this process.
 const MaxWorkers = 64
 
-// Workers returns how many workers can have something to do at once in a plan's fabric, at most MaxWorkers.
+// Workers returns how many workers can be busy at once in a plan's fabric, at most MaxWorkers.
 func Workers(plan *topologies.Plan) int { return min(Widest(Divide(plan).Phases(plan)), MaxWorkers) }
 
 // Widest returns the maximum number of partitions in a phase.

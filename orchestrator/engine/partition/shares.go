@@ -7,26 +7,26 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Shares shares out the partitions of each phase among workers, by how many events they had recently.
+// Shares assigns the partitions of each phase to workers, by how many events they had recently.
 type Shares struct {
 	workers int
 	phases  [][]int32
-	load    []int32 // by partition: events each time it was driven, on average, times loadUnit
+	load    []int32 // by partition: average events each time it was driven, times loadUnit
 	shares  []share // by phase
 }
 
 const loadUnit = 8
 
-// checkEvery is the number of phases between two checks whether partitions are shared out well.
+// checkEvery is the number of times that a phase is driven between two checks of its balance.
 const checkEvery = 64
 
-// share is how the partitions of a phase are shared out: by worker, those with most events first.
+// share is the assignment of a phase's partitions.
 type share struct {
-	of  [][]int32
-	age int // phases since it was checked
+	of  [][]int32 // by worker, the partitions with most events first
+	age int       // times that the phase was driven since the last check
 }
 
-// NewShares shares out the partitions of phases among workers.
+// NewShares returns an assignment of the partitions of phases to workers.
 func NewShares(workers int, phases [][]int32) *Shares {
 	s := &Shares{workers: workers, phases: phases, shares: make([]share, len(phases))}
 	for _, p := range phases {
@@ -62,7 +62,7 @@ func (s *Shares) Load(phase int, due []vtime.Time, end vtime.Time) (events, larg
 	return int(sum / loadUnit), int(most / loadUnit), partitions
 }
 
-// Next returns how to share out the partitions of a phase that is about to be driven, by worker.
+// Next returns the partitions of each worker in a phase that is about to be driven.
 func (s *Shares) Next(phase int) [][]int32 {
 	x := &s.shares[phase]
 	if x.age++; x.age == checkEvery {
@@ -73,7 +73,7 @@ func (s *Shares) Next(phase int) [][]int32 {
 	return x.of
 }
 
-// deal shares out the partitions of a phase: each, those with most events first, to the worker that has least.
+// deal assigns each partition of a phase, those with most events first, to the worker with the least load.
 func (s *Shares) deal(phase int) {
 	x := &s.shares[phase]
 	if x.of == nil {
