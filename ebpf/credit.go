@@ -11,20 +11,21 @@ const (
 // CreditLen is the length of a credit message: tshark's dissector reads up to 62 bytes of the frame.
 const CreditLen = 62
 
-// Blocks returns what a frame of n bytes counts at port p.
+// Blocks returns the number of blocks that a frame of n bytes uses at port p.
 func (s *State) Blocks(p, n int) uint16 {
 	port := &s.Ports[p]
 	return uint16((counted(n, port.Uncounted) + 1<<port.BlockShift - 1) >> port.BlockShift)
 }
 
-// Credits returns the blocks of the priority that port p may send; above CreditMost it has sent more than it may.
+// Credits returns the blocks of the priority that port p may send. A result above CreditMost means that it has sent too
+// many.
 func (s *State) Credits(p int, priority uint8) uint16 {
 	c := &s.Ports[p].Credit[priority]
 	return (c.Limit - c.Sent) % CreditRange
 }
 
-// HasCredit reports whether port p may send a frame of n bytes of the priority, which goes by credits. If not, the
-// priority is OFF, until a message from the peer grants enough for that frame.
+// HasCredit reports whether port p has the credits for a frame of n bytes of the priority. If not, it switches the
+// priority OFF until a message from the peer grants enough for that frame.
 func (s *State) HasCredit(now vtime.Time, p int, priority uint8, n int) bool {
 	port := &s.Ports[p]
 	c := &port.Credit[priority]

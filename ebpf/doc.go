@@ -2,19 +2,16 @@
 // the pipelines and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and load
 // them.
 //
-// State is all of that memory. The engine fills the tables once, and writes Pass to say what the next pass is for. A
-// pass through the pipelines leaves in it what became of the frame. The switch's registers are in Ports and Switches,
-// the routes in Hosts, Routes and NextHops.
+// State holds these tables and registers. The engine fills the tables once, and writes the arguments of each pass to
+// Pass. The pipelines write the pass's results to it. The switches' registers are in Ports and Switches, the routes in
+// Hosts, Routes and NextHops.
 //
-//   - The slices of State are memory that was not made by Go: maps of the kernel, or the memory of a WebAssembly
-//     module. Once the
-//     pipelines are closed they are gone, and a slice that somebody kept crashes the process.
-//   - Nothing locks them. One goroutine drives a fabric, and touches State between two passes only.
-//   - Flows and Fanouts are nil unless burst detection is on, Flowlets unless load balancing has use for them.
+//   - The slices of State are not Go memory: they are maps of the kernel, or the memory of a WebAssembly module. Do not
+//     keep them after closing the pipelines: a read or write then crashes the process.
+//   - State has no locks. One goroutine drives a fabric, and accesses State only between two passes.
+//   - Flows and Fanouts are nil unless burst detection is on, Flowlets unless load balancing needs it.
 //   - types_bpfel.go and the objects of both planes are generated from c/ (go generate, with clang 14), and committed.
-//   - SwitchState.Counted and State's Threshold, ResumeLevel and ResumeDue say in Go what c/pfc.h says in C: counted,
-//     xoff_threshold,
-//     xon_threshold and resume_due. Release undoes what its account does, and Overrun goes by what account puts into
-//     the headroom.
-//     Whoever changes one changes the other.
+//   - SwitchState.Counted and State's Threshold, ResumeLevel and ResumeDue repeat functions of c/pfc.h in Go: counted,
+//     xoff_threshold, xon_threshold and resume_due. Release reverts account of c/pfc.h, and Overrun depends on what
+//     account adds to the headroom. Change both sides together.
 package ebpf

@@ -1,8 +1,8 @@
 package ebpf
 
-// HeaderBytes is how much of a frame is copied for the pipelines in process and back: they look at no more than the
-// BTH, which ends at 54. A generated packet is longer only by zeros. TelemetryBytes is how much of it where switches
-// stamp telemetry, which ends there. Over IPv6 all ends 20 bytes later.
+// HeaderBytes is the number of a frame's first bytes that are copied to the pipelines in this process, and back. They
+// read no further than the BTH, which ends at 54, and all later bytes of a packet that they generate are zero.
+// TelemetryBytes is the number if switches write telemetry. Over IPv6, headers are 20 bytes longer.
 const (
 	HeaderBytes     = 56
 	TelemetryBytes  = 96
@@ -10,7 +10,7 @@ const (
 	TelemetryBytes6 = TelemetryBytes + 20
 )
 
-// Sizes holds the numbers of table entries that a fabric needs, and their causes.
+// Sizes holds the properties of a fabric that decide the sizes of its tables.
 type Sizes struct {
 	Features Features
 	Ports    int

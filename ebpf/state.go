@@ -43,9 +43,9 @@ const (
 // ReasonNames lists the reasons' names in reports.
 var ReasonNames = [...]string{"", "no route", "TTL expired", "malformed", "CNM for an unknown flow"}
 
-// Triggers: what a pass is for other than a frame off the wire. All but TriggerLost carry no frame; they ask a pipeline
-// to build one. TriggerLost carries one that the wire lost or damaged: the egress pipeline of the port it left sees it
-// leave, the ingress pipeline gives it VerdictDrop and ReasonNone.
+// Triggers: purposes of passes other than a frame that arrived. All except TriggerLost carry no frame; they ask a
+// pipeline to build one. TriggerLost carries a frame that the wire lost or damaged: the egress pipeline of the port
+// that it left handles it as usual, and the ingress pipeline gives it VerdictDrop and ReasonNone.
 const (
 	TriggerNone   = uint32(pipelinesTriggerTRIGGER_NONE)
 	TriggerPause  = uint32(pipelinesTriggerTRIGGER_PAUSE)
@@ -120,20 +120,20 @@ const (
 	TCDCongested    = uint8(pipelinesTcdStateTCD_CONGESTED)
 )
 
-// FrameMark is the mark (SO_MARK, skb->mark) of the pipelines' output on the kernel plane.
+// FrameMark is the mark (SO_MARK, skb->mark) of frames that the pipelines send on the kernel plane.
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
-// NoPort is Pass.OutPort where no frame left any port.
+// NoPort is the value of Pass.OutPort if no frame left a port.
 const NoPort = ^uint32(0)
 
-// AtLeaf is Route.Count of a switch on the way to its own hosts: Host.Port has the port.
+// AtLeaf is the value of Route.Count for a switch's own hosts: Host.Port has the port.
 const AtLeaf = ^uint32(0)
 
 // FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
-// Flowlets is the number of flowlet entries of one switch, MostCompared the most equal-cost ports that ChoiceAdaptive
-// compares.
+// Flowlets is the number of flowlet entries of one switch. MostCompared is the maximum number of equal-cost ports that
+// ChoiceAdaptive compares.
 const (
 	Flowlets     = 16384
 	MostCompared = 256
@@ -142,8 +142,8 @@ const (
 // FrameMin is the shortest frame that a pipeline reads, and the size of the blank frame for a generated packet.
 const FrameMin = 60
 
-// State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' maps, mapped;
-// nothing but the engine may touch it, and only between passes.
+// State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' mapped maps.
+// Only the engine may access it, and only between passes.
 type State struct {
 	Features Features // features that the tables are sized for
 	Pass     *Pass
@@ -153,13 +153,14 @@ type State struct {
 	Routes   []Route // by switch and leaf
 	NextHops []uint64
 	Flows    []Flow // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
-	// 1 + time of the last packet, by (ingress port, egress port) of a switch; nil without burst detection
+	// Fanouts holds 1 + the time of the last packet, by (ingress port, egress port) of a switch; nil without burst
+	// detection.
 	Fanouts  []uint64
 	Flowlets []Flowlet // of switch n: Flowlets entries from n*Flowlets; nil without Features.Flowlets
 }
 
-// Counted returns the size of a frame of n bytes in a switch: what it takes of buffers and of what is compared with
-// thresholds. It is c/pfc.h's counted.
+// Counted returns the size with which a frame of n bytes counts in a switch's buffers and against thresholds. It equals
+// counted in c/pfc.h.
 func (t *SwitchState) Counted(n int) uint64 { return counted(n, t.Uncounted) }
 
 func counted(n int, uncounted uint32) uint64 { return uint64(max(n-int(uncounted), FrameMin)) }
@@ -169,15 +170,15 @@ func (s *State) Paused(p int, priority uint8, now vtime.Time) bool {
 	return s.Ports[p].Class[priority].PausedUntil > uint64(now)
 }
 
-// Release removes a frame of n bytes from the accounts of ingress port in, when it leaves its queue. entry is
-// Pass.Flow of the pass that brought it, 0 if its flow is not counted.
+// Release removes a frame of n bytes from the accounts of ingress port in, when it leaves its queue. entry is Pass.Flow
+// of its pass, 0 if its flow is not counted.
 func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
 	size := t.Counted(n)
 	p.Class[priority].Buffered -= size
 	t.Used -= size
-	// the headroom is the first to be free again
+	// The headroom is freed first.
 	if buffered := p.HeadroomBuffered[priority]; t.HeadroomUsed != 0 && buffered != 0 {
 		freed := min(uint64(buffered), size)
 		p.HeadroomBuffered[priority] -= uint32(freed)
@@ -188,8 +189,8 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	}
 }
 
-// Charge adds a frame of n bytes of a lossy priority to the accounts of ingress port in, which Release undoes, for a
-// frame that differs from what the pipeline saw. It is c/pfc.h's account.
+// Charge adds a frame of n bytes of a lossy priority to the accounts of ingress port in, if the frame differs from the
+// one that the pipeline saw. Release reverts it. It equals account in c/pfc.h.
 func (s *State) Charge(in int, priority uint8, n int) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
@@ -223,16 +224,17 @@ func (s *State) flowListRemove(entry uint32) {
 // Profiles is the maximum number of kinds of ports with their own thresholds per switch.
 const Profiles = len(SwitchState{}.Profiles)
 
-// Threshold returns XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its
-// peer is paused. It is c/pfc.h's xoff_threshold; a trigger that builds nothing betrays any difference.
+// Threshold returns XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer
+// is paused. It equals xoff_threshold in c/pfc.h; if they differ, a trigger builds nothing, which the final check
+// reports.
 func (s *State) Threshold(p int) uint64 {
 	port := &s.Ports[p]
 	sw := &s.Switches[port.Node]
 	return xoffAt(sw, port, sw.Used-sw.HeadroomUsed)
 }
 
-// Overrun reports whether port p of a switch holds more of the priority than its headroom beyond a level: that of
-// the time when its peer was paused, or what a dynamic threshold let it have.
+// Overrun reports whether port p of a switch holds more of the priority than its headroom beyond a level: XOFF at the
+// time of the PAUSE, or for a dynamic threshold the level that it allowed.
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
@@ -241,7 +243,7 @@ func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	return port.Class[priority].Buffered > level+headroom
 }
 
-// xoffAt returns XOFF of a port of a switch whose shared buffer has so much in it.
+// xoffAt returns XOFF of a port of a switch with shared bytes in its shared buffer.
 func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 	k := &sw.Profiles[port.Profile]
 	if k.Alpha == 0 {
@@ -257,7 +259,7 @@ func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 	return threshold
 }
 
-// ResumeDue reports whether the peer of port p is to be sent a RESUME for the priority.
+// ResumeDue reports whether port p must send its peer a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
 	if port.Class[priority].Pausing == 0 || port.HeadroomBuffered[priority] != 0 {
@@ -267,8 +269,8 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
-// ResumeLevel returns XON of port p of a switch whose shared buffer has so much in it: a RESUME is due for what
-// holds no more than it, and nothing in its headroom.
+// ResumeLevel returns XON of port p of a switch with shared bytes in its shared buffer. A RESUME is due for a priority
+// that holds at most XON, and nothing in the headroom.
 func (s *State) ResumeLevel(p int, shared uint64) uint64 {
 	port := &s.Ports[p]
 	t := &s.Switches[port.Node]

@@ -1,5 +1,5 @@
-// Package wasm has the pipelines in this process, as WebAssembly that was translated to Go beforehand: it needs neither
-// root nor Linux.
+// Package wasm runs the pipelines in this process, as WebAssembly that has been translated to Go. It needs neither root
+// nor Linux.
 package wasm
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Pipelines is the pipelines loaded into this process: tables and registers, and slots to make passes in.
 type Pipelines struct {
-	*Slot            // the first, which is all that one goroutine needs
+	*Slot            // the first, which suffices for one goroutine
 	State ebpf.State // its Pass is that of the first slot
 
 	slots []*Slot
@@ -22,10 +22,10 @@ type Pipelines struct {
 // page is the unit of WebAssembly's memory, in bytes.
 const page = 1 << 16
 
-// Entries are the numbers of entries of the pipelines' tables.
+// Entries holds the numbers of entries of the pipelines' tables.
 type Entries struct{ Ports, Switches, Hosts, Leaves, NextHops, Flows, Fanouts, Flowlets uint32 }
 
-// entriesOf are those of a fabric. A table has one entry at least.
+// entriesOf returns the numbers of entries for a fabric, at least one per table.
 func entriesOf(n ebpf.Sizes) Entries {
 	e := Entries{
 		Ports: uint32(n.Ports), Switches: uint32(n.Switches), Hosts: uint32(n.Hosts), Leaves: uint32(max(n.Leaves, 1)),
@@ -40,7 +40,7 @@ func entriesOf(n ebpf.Sizes) Entries {
 	return e
 }
 
-// bytes is what the tables take, each from a cache line on.
+// bytes returns the size of the tables, each aligned to a cache line.
 func (e *Entries) bytes() (sum uint64) {
 	for _, table := range []struct {
 		entries uint64
@@ -63,7 +63,7 @@ func (e *Entries) bytes() (sum uint64) {
 // Load loads the pipelines and makes their tables.
 func Load(n ebpf.Sizes) (*Pipelines, error) { return LoadOn(newTranslation(), n) }
 
-// LoadOn is Load on another machine. It closes the machine if there is an error.
+// LoadOn is like Load, on the given machine. It closes the machine if there is an error.
 func LoadOn(machine Machine, n ebpf.Sizes) (*Pipelines, error) {
 	p := &Pipelines{Slot: &Slot{machine: machine}, State: ebpf.State{Features: n.Features}}
 	if err := p.makeTables(n); err != nil {
@@ -94,7 +94,7 @@ func (p *Pipelines) makeTables(n ebpf.Sizes) error {
 	return p.mapTables(tables, &entries)
 }
 
-// mapTables gives the tables Go types. They do not move any more: nothing grows the memory after setup.
+// mapTables gives the tables Go types. They do not move, because the memory does not grow after Setup.
 func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	memory := p.machine.Memory()
 	at, err := addresses(memory, tables)

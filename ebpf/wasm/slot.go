@@ -6,51 +6,49 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// maxSlots is how many slots pipelines can have, and instance what memory is kept for the data of each, in bytes.
+// maxSlots is the maximum number of slots. instance is the memory reserved for the data of each, in bytes.
 const (
 	maxSlots = 64
 	instance = 16 << 10
 )
 
-// Slot is what passes are made in. One goroutine at a time uses a slot; others may use other slots of the same
-// Pipelines meanwhile. What a pass touches beside its slot are the registers of ports and switches, of which one
-// goroutine at a time may have any:
+// Slot runs passes. Only one goroutine at a time may use a slot, but others may use other slots of the same Pipelines
+// meanwhile. Two goroutines must not run passes that access the same registers of ports and switches at once:
 //
-//   - Enter has those of Pass.InPort and of the other ports of its switch, and the switch's own, flow table and fanouts
-//     included.
-//   - Leave has, of Pass.OutPort at the other end of the cable: Draws, EcnMarked, UeMarked, Entered and TxLineBytes,
-//     and of its classes
-//     OnSeen, Waited, Reference, ReferenceTime, Ternary and Falling. These are the business of whoever has the port
-//     that the frame
-//     enters. The exception are Draws and EcnMarked where the switch marks at enqueue (SwitchState.EcnAtEnqueue), and
-//     Leave does not.
-//   - All passes read hosts, routes and next hops, and the settings of ports and switches. Nobody writes these while
-//     one is made.
+//   - Enter accesses the registers of Pass.InPort, of all other ports of its switch, and of the switch, including flow
+//     table and fanouts.
+//   - Leave accesses registers of Pass.OutPort, at the other end of the cable: Draws, EcnMarked, UeMarked, Entered and
+//     TxLineBytes, and of its classes OnSeen, Waited, Reference, ReferenceTime, Ternary and Falling. These belong to
+//     the goroutine that runs the passes into Pass.InPort. The exceptions are Draws and EcnMarked of a switch that
+//     marks at enqueue (SwitchState.EcnAtEnqueue): there Leave does not access them.
+//   - All passes read hosts, routes and next hops, and the settings of ports and switches. Do not write these during a
+//     pass.
 //
-// So a goroutine may make the passes into the ports of some switches and hosts, and another those into the ports of
-// others. Slots have lines of the processor's cache of their own.
+// So one goroutine may run the passes into the ports of some switches and hosts, and another those into the ports of
+// others. Slots share no cache lines.
 type Slot struct {
-	// Pass is what the engine says before a call, and the pipelines after it. Its Done and Marked count this slot's calls.
+	// Pass holds the engine's arguments before a call, and the pipelines' results after it. Its Done and Marked count
+	// this slot's calls.
 	Pass *ebpf.Pass
-	// Header is where a frame's first bytes are put before a call and taken after it: ebpf.HeaderBytes of them or,
-	// with telemetry, ebpf.TelemetryBytes; over IPv6 ebpf.HeaderBytes6 or ebpf.TelemetryBytes6.
+	// Header holds a frame's first bytes before and after a call: ebpf.HeaderBytes or, with telemetry,
+	// ebpf.TelemetryBytes; over IPv6 ebpf.HeaderBytes6 or ebpf.TelemetryBytes6.
 	Header *[ebpf.TelemetryBytes6]byte
 
 	machine Machine
 }
 
-// Machine runs the pipelines' WebAssembly: one instance, with data of its own. Where a WebAssembly trap would end a
-// call (an address outside of memory, a division by zero), the call returns an error.
+// Machine runs one instance of the pipelines' WebAssembly, with its own data. A call that causes a WebAssembly trap (an
+// address outside of memory, a division by zero) returns an error.
 type Machine interface {
-	// Setup makes tables of so many entries, once. It returns the address of their addresses; 0: they need more memory
-	// than there is.
+	// Setup makes tables with these numbers of entries, once. It returns the address of their addresses, or 0 if they
+	// need more memory than there is.
 	Setup(Entries) (tables uint32, err error)
-	// Another is another instance with these tables, for the slot of that number from 1 on. It returns the address of
-	// their addresses there.
+	// Another returns another instance with the same tables, for the slot with this number, from 1 on. It also returns
+	// the address of their addresses there.
 	Another(slot int) (machine Machine, tables uint32, err error)
-	// Memory is the linear memory. It does not move after Setup.
+	// Memory returns the linear memory. It does not move after Setup.
 	Memory() []byte
-	// Leave, Enter and Process are those of Slot.
+	// Leave, Enter and Process implement the methods of Slot.
 	Leave(length int) error
 	Enter(length int) error
 	Process(length int) error
@@ -58,10 +56,10 @@ type Machine interface {
 	Close() error
 }
 
-// ErrNoSlot says that pipelines cannot have another slot.
+// ErrNoSlot means that the pipelines have the maximum number of slots.
 var ErrNoSlot = errors.New("the pipelines have no more slots")
 
-// NewSlot makes another slot, of at most 64. No pass is being made meanwhile. Pipelines by wazero have the first alone.
+// NewSlot returns another slot, of at most 64. Do not call it during a pass. Pipelines on wazero have only the first.
 func (p *Pipelines) NewSlot() (*Slot, error) {
 	if len(p.slots) == maxSlots {
 		return nil, ErrNoSlot
@@ -82,8 +80,8 @@ func (p *Pipelines) NewSlot() (*Slot, error) {
 	return s, nil
 }
 
-// Counts are the passes that ended in all slots, and those that the egress pipelines saw. No pass is being made
-// meanwhile.
+// Counts returns the numbers of passes that ended in all slots, and of passes that the egress pipelines saw. Do not
+// call it during a pass.
 func (p *Pipelines) Counts() (done, marked uint64) {
 	for _, s := range p.slots {
 		done += s.Pass.Done
@@ -103,12 +101,12 @@ func (s *Slot) mapPass(pass, header uint32) error {
 	return nil
 }
 
-// Process runs the egress pipeline of the port that the frame in Header left and the ingress pipeline of the port it
-// enters. length is the frame's. It does not allocate.
+// Process runs the egress pipeline of the port that the frame in Header left, and the ingress pipeline of the port that
+// it enters. length is the frame's length. It does not allocate.
 func (s *Slot) Process(length int) error { return s.machine.Process(length) }
 
-// Leave runs the egress pipeline alone, Enter the ingress pipeline alone: between them Header is what is on the wire.
+// Leave runs only the egress pipeline. After it Header holds the frame as on the wire.
 func (s *Slot) Leave(length int) error { return s.machine.Leave(length) }
 
-// Enter runs the ingress pipeline alone.
+// Enter runs only the ingress pipeline.
 func (s *Slot) Enter(length int) error { return s.machine.Enter(length) }

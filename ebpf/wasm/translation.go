@@ -6,26 +6,27 @@ import (
 	"github.com/pausenet/pausenet/ebpf/wasm/translated"
 )
 
-// translation is the Machine whose code wasm2go has made of pipelines.wasm: a call of the pipelines is a call in Go.
-// Each instance has a part of the memory's beginning for its data, and what follows is its linear memory: the tables
-// are in all of them, at addresses that differ by the distances between these parts.
+// translation is the Machine with the Go code that wasm2go generated from pipelines.wasm. Each instance has its own
+// part at the start of the memory for its data. Its linear memory is this part and all that follows, so that every
+// instance reaches the tables, at addresses that differ by the distances between these parts.
 type translation struct {
 	module  *translated.Module
-	memory  []byte // the first instance's, which is all of it
+	memory  []byte // of the first instance, which contains all others
 	entries Entries
 }
 
 func newTranslation() *translation { return &translation{module: translated.New()} }
 
-// Setup gives the tables their memory at once. Left to itself, setup would have it grow and move for each, and all of
-// it be touched: most of a flow table never is. Of the last page setup sees only a part, for which it would grow.
+// Setup allocates the memory of all tables at once. Otherwise setup would grow and copy it for each table, and touch
+// all of it, though most of a flow table is never used. It adds a spare page: an instance sees only a part of the last
+// page, and setup would grow the memory for the rest.
 func (t *translation) Setup(n Entries) (tables uint32, err error) {
 	t.entries = n
 	t.memory = make([]byte, (maxSlots*instance+n.bytes()+2*page-1)&^(page-1))
 	return t.setup(0)
 }
 
-// Another shares what Setup has made.
+// Another implements Machine with the tables that Setup made.
 func (t *translation) Another(slot int) (Machine, uint32, error) {
 	a := newTranslation()
 	a.memory, a.entries = t.memory, t.entries
@@ -45,7 +46,7 @@ func (t *translation) setup(slot int) (tables uint32, err error) {
 		int32(n.NextHops), int32(n.Flows), int32(n.Fanouts), int32(n.Flowlets))), nil
 }
 
-// Memory is the module's.
+// Memory returns the module's memory.
 func (t *translation) Memory() []byte { return *t.module.Xmemory().Slice() }
 
 // Process runs both pipelines.
@@ -69,14 +70,14 @@ func (t *translation) Enter(length int) (err error) {
 	return nil
 }
 
-// Close lets go of the memory.
+// Close frees the memory.
 func (t *translation) Close() error {
 	t.memory = nil
 	*t.module.Xmemory().Slice() = nil
 	return nil
 }
 
-// trapped makes an error of a panic: where WebAssembly traps, its translation panics.
+// trapped converts a panic to an error: the translation panics where WebAssembly would trap.
 func trapped(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("WebAssembly traps: %v", p)
