@@ -2,26 +2,26 @@ package workers
 
 import "time"
 
-// pace finds out whether several workers are quicker than one. That depends on how much there is to do at once, on how
-// soon the system lets a worker work that has something to do, and on what else the processors have to do: so it is
-// measured, again and again. Only phases with enough to do for several are.
+// pace measures whether several workers are faster than one. This depends on the amount of parallel work, on how soon
+// the system schedules a worker, and on the processors' other load, so pace measures it repeatedly. It measures only
+// phases with enough work for several workers.
 //
-// What several take is what the clock says. What one takes is what the clock would say if it had a processor to itself:
-// on a machine with other work, where both are slow now and then by chance, several have to be quicker than one ever
-// is. There a pool gets no more of the processors than one worker does, and waits besides for those of it that are put
-// aside.
+// The cost of several workers is the elapsed time. The cost of one worker is the time that it would take with a
+// processor to itself. On a machine with other load both are slow at random times, and several workers must be faster
+// than one at its best. There a pool gets no more processor time than one worker does, and also waits for its preempted
+// workers.
 type pace struct {
-	several  bool // are at work now
-	better   bool // several are, as far as is known
-	timing   bool // a phase that has begun
-	begun    time.Duration
-	now      sample        // of the way that is taken now
-	since    reading       // as it began
-	late     [2]sample     // of one worker and of several, of late
-	all      sample        // of the better way since it was found to be
+	several  bool          // several workers are used now
+	better   bool          // several workers are faster, according to the last trial
+	timing   bool          // a measured phase has started
+	begun    time.Duration // when it started
+	now      sample        // of the current number of workers
+	since    reading       // at the start of now
+	late     [2]sample     // recent samples of one worker, and of several
+	all      sample        // of the better choice since it became that
 	tried    time.Duration // when the last trial ended
-	interval time.Duration // from then to the next
-	penalty  time.Duration // how many times its cost a change that was a mistake puts off the next trial
+	interval time.Duration // from then to the next trial
+	penalty  time.Duration // a wrong change delays the next trial by this many times its cost
 	used     func() time.Duration
 }
 
@@ -32,21 +32,21 @@ type sample struct {
 	phases int
 }
 
-// reading holds a time, and this process's processor time then.
+// reading holds a time, and this process's processor time at it.
 type reading struct{ at, used time.Duration }
 
 const (
-	least = 32 // events, of some 200 ns each, that are worth another worker
+	least = 32 // events, of some 200 ns each, that justify another worker
 
-	chunk  = 3 * time.Millisecond // a sample, at least
-	phases = 4                    // in it, at least: they are of several kinds, which differ in what an event costs
+	chunk  = 3 * time.Millisecond // minimum duration of a sample
+	phases = 4                    // minimum phases of a sample, because kinds of phases differ in the cost of an event
 
 	shortestInterval = 10 * time.Millisecond
 	longestInterval  = 250 * time.Millisecond
-	frugality        = 50 // an interval is so many times what the last trial has cost
+	frugality        = 50 // an interval is at least this many times the cost of the last trial
 	leastPenalty     = 10
 	mostPenalty      = 100
-	worthwhile       = 0.97 // of the cost, to change over
+	worthwhile       = 0.97 // maximum relative cost that justifies a change
 )
 
 var start = time.Now()
@@ -55,7 +55,7 @@ var start = time.Now()
 // caller calls PhaseDone at the end of the phase.
 func (c *Pool) Useful(events, most int) int {
 	workers := min(c.size, events/least)
-	if workers < 2 || events-most < least { // what is left beside the largest item is not worth it
+	if workers < 2 || events-most < least { // too little work beside the largest item
 		return 1
 	}
 	c.pace.timing, c.pace.begun = true, time.Since(start)
@@ -73,7 +73,7 @@ func (c *Pool) PhaseDone(events int64) {
 	}
 }
 
-// newPace begins with several workers: where there is enough to do for them they are quicker more often than not.
+// newPace returns a pace that starts with several workers: with enough work they are usually faster.
 func newPace(used func() time.Duration) pace {
 	return pace{several: true, better: true, interval: shortestInterval, penalty: leastPenalty, used: used}
 }
@@ -116,7 +116,7 @@ func (p *pace) measure(begun, now time.Duration, events int64) {
 
 func (s *sample) perEvent() float64 { return float64(s.took) / max(s.events, 1) }
 
-// beyond returns how much longer the sample took than at perEvent ns an event.
+// beyond returns how much longer the sample took than at perEvent ns per event.
 func (s *sample) beyond(perEvent float64) time.Duration {
 	return s.took - time.Duration(s.events*perEvent)
 }
@@ -127,15 +127,15 @@ func (s *sample) add(o sample) {
 	s.phases += o.phases
 }
 
-// follow adds a sample, and counts those before for less.
+// follow adds a sample, and reduces the weight of earlier ones.
 func (s *sample) follow(o sample) {
 	s.took = s.took * 2 / 3
 	s.events = s.events * 2 / 3
 	s.add(o)
 }
 
-// alone makes it what it had been if the one worker had had a processor to itself, of which it had a share; 0: nobody
-// knows.
+// alone scales the duration to that of a worker with a processor to itself. share is the share of a processor that it
+// had; 0: unknown.
 func (s *sample) alone(share float64) {
 	if 0 < share && share < 1 {
 		s.took = time.Duration(float64(s.took) * share)

@@ -1,5 +1,5 @@
-// Package workers provides a pool of goroutines that work on a few items at once, many thousand times a second: too
-// often to start a goroutine each time, or to let one sleep in between.
+// Package workers provides a pool of goroutines for a few items of parallel work many thousand times a second. That is
+// too often to start a goroutine each time, or to let it sleep in between.
 package workers
 
 import (
@@ -16,22 +16,22 @@ import (
 type Pool struct {
 	size     int
 	spins    int
-	sleepers []sleeper // by worker; 0 is whoever calls Do
+	sleepers []sleeper // by worker; 0 is the caller of Do
 	ended    sync.WaitGroup
 
-	// What is to be done. It changes while no worker is at work.
+	// The current call of Do. These fields change only while no worker runs.
 	pace   pace
 	shares [][]int32
 	work   func(worker int, item int32)
-	taken  []count // items of each share that somebody has begun
+	taken  []count // items of each share that a worker has taken
 
 	_     [8]int64
-	call  atomic.Uint64 // its number, and in the lower bits how many workers it is for
+	call  atomic.Uint64 // number of the call, and in the lower bits its number of workers
 	_     [7]int64
-	left  atomic.Int64 // workers that have not done
+	left  atomic.Int64 // other workers that have not finished the call
 	_     [7]int64
 	mutex sync.Mutex
-	worst int32 // the least item whose work has panicked
+	worst int32 // the smallest item whose work panicked
 	panic *blame.Carried
 }
 
@@ -41,15 +41,15 @@ type count struct {
 	_ [7]int64
 }
 
-// sleeper lets a goroutine wait: it spins at first, and then sleeps.
+// sleeper lets a goroutine wait: it spins first, and then sleeps.
 type sleeper struct {
 	asleep atomic.Bool
 	wake   chan struct{}
 	_      [6]int64
 }
 
-// spins is how often a worker looks before it falls asleep: for some tens of microseconds, which is what it takes to
-// wake it. closing is the call that ends it.
+// spins is how often a worker checks for work before it sleeps. That takes some tens of microseconds, as long as waking
+// it does. closing is the number of workers of the call that ends all workers.
 const (
 	spins   = 1 << 14
 	closing = 1<<workerBits - 1
@@ -67,7 +67,7 @@ func Share(processors, users int) int {
 func New(size int) *Pool {
 	size = min(max(size, 1), closing-1)
 	c := &Pool{size: size, sleepers: make([]sleeper, size), taken: make([]count, size), pace: newPace(used)}
-	if size <= runtime.GOMAXPROCS(0) { // else whoever is waited for may need the processor
+	if size <= runtime.GOMAXPROCS(0) { // otherwise a spinning worker may block another
 		c.spins = spins
 	}
 	for i := range c.sleepers {
@@ -166,16 +166,16 @@ func (c *Pool) panicked(item int32, p *blame.Carried) {
 	}
 }
 
-// wait returns when something is so. Whoever makes it so has to rouse the sleeper.
-func (s *sleeper) wait(spins int, so func() bool) {
+// wait returns when ready returns true. Whoever changes its result must call rouse.
+func (s *sleeper) wait(spins int, ready func() bool) {
 	for range spins {
-		if so() {
+		if ready() {
 			return
 		}
 	}
-	for !so() {
+	for !ready() {
 		s.asleep.Store(true)
-		if so() && s.asleep.CompareAndSwap(true, false) {
+		if ready() && s.asleep.CompareAndSwap(true, false) {
 			return
 		}
 		<-s.wake
