@@ -143,8 +143,8 @@ func (c *class) served(s *Sender, weight int) {
 	}
 }
 
-// dequeueSeveral returns Dequeue for a NIC whose flows have several data priorities. They are served as switches
-// serve theirs: by strict priority, or by deficit weighted round robin (Settings.Quantum).
+// dequeueSeveral implements Dequeue for a NIC whose flows have several data priorities. Like a switch it serves them by
+// strict priority, or by deficit weighted round robin (Settings.Quantum).
 func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame, wake vtime.Time) {
 	for _, c := range n.several.all {
 		if c.acks.Packets > 0 && stopped>>c.priority&1 == 0 {

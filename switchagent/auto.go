@@ -16,9 +16,10 @@ const Auto units.Bytes = -1
 // AutoPeriod as CBFC's Period lets Cable.Credits choose it.
 const AutoPeriod vtime.Time = -1
 
-// What Auto stands for is time of the port's line, so that it comes as soon, and lasts as long, at every rate. At 40
-// Gb/s these are the DCON paper's switches (section 6): ECN from 5 to 200 KB, XOFF 320 KB. It is no less than so many
-// full frames: where lines are slow or packets large, a threshold of a frame or two would tell congestion from nothing.
+// Auto stands for a time at the port's rate, so that a queue reaches it equally soon, and holds it equally long, at
+// every rate. At 40 Gb/s these are the values of the DCON paper's switches (section 6): ECN from 5 to 200 KB, XOFF 320
+// KB. The minimum is a number of full frames: with slow links or large packets, a threshold of a frame or two would not
+// distinguish congestion.
 const (
 	autoKMin, leastKMin = vtime.Microsecond, 4
 	autoKMax, leastKMax = 40 * vtime.Microsecond, 40
@@ -26,9 +27,9 @@ const (
 	leastBuffer         = 22 * units.MB
 )
 
-// What Auto stands for where flow control goes by credits: at 40 Gb/s TCD's patent's, a message every 40 us and 280 KB.
-// A period is no more than half of what can be granted at once (ebpf.CreditMost, a frame a credit), which has the other
-// half for the cable.
+// Values of Auto for credit-based flow control. At 40 Gb/s they are those of TCD's patent: a message every 40 us, and
+// 280 KB. A period uses at most half of the maximum grant (ebpf.CreditMost, a credit per frame). The other half is for
+// the cable.
 const (
 	autoPeriod, leastPeriod, mostPeriod = 40 * vtime.Microsecond, 40, 1024
 	autoCredits, leastCredits           = 56 * vtime.Microsecond, 56
@@ -91,10 +92,10 @@ func (f *InFlight) Line() units.Bytes {
 // and gaps is not known.
 func (f *InFlight) Sum() units.Bytes { return max(f.Line(), f.Buffered) }
 
-// InFlight returns what may come in by a port with these settings.
+// InFlight returns the bytes that may still arrive at a port with these settings once its account is about to reach
+// XOFF.
 func (c *Cable) InFlight(p *PFC) InFlight {
-	// What comes in during a time is bytes of line; what counts is bytes of frames, of which a line may hold more (framing
-	// ns3).
+	// A time on the line is a number of line bytes; buffers count bytes of frames, which may be more (framing ns3).
 	counted := func(line int64) units.Bytes {
 		return units.Bytes(scaleUp(line, int64(max(c.Longest, int(c.LongestLine))), c.LongestLine))
 	}
@@ -186,8 +187,8 @@ func (c *Cable) Credits(s *CBFC) Credits {
 		of.Period = (of.Period + vtime.Nanosecond - 1) / vtime.Nanosecond * vtime.Nanosecond // ports' phases are whole ones
 	}
 	if s.Buffer == Auto {
-		// What is on the cable, both ways, as a message leaves, and what comes until the next; at either end a frame is being
-		// sent that it waits for.
+		// Frames on the cable, both ways, when a message leaves, and arrivals until the next; at either end the message
+		// waits for a frame that is being sent.
 		frames := min(int64(fast.Rate.BytesIn(of.Period+c.Delay+c.PeerDelay))/int64(c.Full)+3, ebpf.CreditMost)
 		of.Buffer = max(fast.worth(autoCredits, leastCredits), s.room(units.Bytes(frames), c.Full))
 		of.Buffer = min(of.Buffer, mostCredits)
@@ -195,8 +196,8 @@ func (c *Cable) Credits(s *CBFC) Credits {
 	return of
 }
 
-// Resolve returns the shared buffer and the ports' thresholds of a switch with these cables: nothing is Auto in
-// them, and what stands for a rate (PerRate) is each port's own.
+// Resolve returns the shared buffer and the ports' thresholds of a switch with these cables. It replaces Auto, and
+// scales values for a rate (PerRate) to each port's own.
 func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Thresholds) {
 	ports = make([]Thresholds, len(cables))
 	for i := range cables {
@@ -237,7 +238,7 @@ func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
 	return sum * units.Bytes(bits.OnesCount8(s.PFC.Priorities))
 }
 
-// at returns a port's thresholds, but for XON.
+// at returns a port's thresholds, except XON.
 func (s *Settings) at(c *Cable) (t Thresholds) {
 	t.XOFF = s.PFC.XOFF
 	if t.XOFF == Auto {
@@ -276,13 +277,13 @@ func (s *Settings) at(c *Cable) (t Thresholds) {
 	return t
 }
 
-// worth returns what the line carries in a time, and no less than so many full frames.
+// worth returns the bytes that the line carries in a time, at least those of the given number of full frames.
 func (c *Cable) worth(t vtime.Time, frames int) units.Bytes {
 	return units.Bytes(max(c.Rate.BytesIn(t), int64(frames*c.Full)))
 }
 
-// xoff returns at least the bytes on the cable in both directions, because data resumes only that long after a
-// RESUME.
+// xoff returns XOFF for Auto. It is at least the bytes on the cable in both directions, because data resumes only that
+// long after a RESUME.
 func (c *Cable) xoff() units.Bytes {
 	return max(c.worth(autoXOFF, leastXOFF), units.Bytes(c.PeerRate.BytesIn(c.Delay+c.PeerDelay)))
 }

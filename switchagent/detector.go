@@ -36,10 +36,10 @@ type TCD struct {
 	RED bool
 }
 
-// UndeterminedTime returns T_max of a port that pauses hold up: (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with tau =
-// 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Of one that lacks credits it is the time
-// between two grants (paragraph 0077); that messages wait behind frames is why the period is taken CreditPeriods
-// times. gap is the port's XOFF-XON, period that of its peer's messages.
+// UndeterminedTime returns T_max of a port. Under PFC it is (2(XOFF-XON) + tau*C)/(2*epsilon*C) + tau with tau =
+// 2*delay + 2*MTU/C, the patent's response time (paragraphs 0074 and 0075). Under credits it is the time between two
+// grants (paragraph 0077): CreditPeriods periods, because messages wait behind frames. gap is the port's XOFF-XON,
+// period that of its peer's messages.
 func (s *Settings) UndeterminedTime(gap units.Bytes, period vtime.Time, rate units.Rate, delay vtime.Time,
 	mtu int,
 ) vtime.Time {

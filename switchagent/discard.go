@@ -4,9 +4,9 @@ import (
 	"github.com/pausenet/pausenet/internal/frame"
 )
 
-// A port whose link is down is closed: what is queued there is flushed, and what the pipelines send there is refused,
-// as a switch's MAC has it. Were it kept, PAUSE would spread from a dead link all over the fabric. A queue in a PFC
-// storm is treated likewise (Discard), or sends although it is paused (Ignore); both are the watchdog's.
+// A port whose link is down is closed: its queues are flushed, and later frames for it are dropped, as a switch's MAC
+// does. If it kept them, PAUSE would spread from a dead link through the whole fabric. The watchdog treats a queue in a
+// PFC storm in the same way (Discard), or lets it send although it is paused (Ignore).
 
 // Close makes port p drop all frames. Open undoes it.
 func (s *Switch) Close(p int) { s.Port(p).set(true, s.Port(p).stormy) }
@@ -29,7 +29,7 @@ func (s *Switch) Ignore(p int, priority uint8, on bool) {
 	port.ignore = with(port.ignore, priority, on)
 }
 
-// Ignores reports whether PAUSE does not hold a priority of port p.
+// Ignores reports whether port p ignores PAUSE for a priority.
 func (s *Switch) Ignores(p int, priority uint8) bool { return s.Port(p).ignore>>priority&1 != 0 }
 
 func with(set uint8, priority uint8, on bool) uint8 {

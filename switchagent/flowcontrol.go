@@ -37,10 +37,10 @@ type CBFC struct {
 // minBlock is InfiniBand's block size.
 const minBlock = 64
 
-// BlockSize returns the size of a block of a port with this buffer, where most frames have frame bytes. A frame
-// takes whole blocks, so that small ones waste least of the buffer, but only 2048 can be granted at a time: of 280
-// KB, 120 frames of 1058 B in blocks of 64 B, 227 in blocks of 128 B, 218 in blocks of 256 B. It is what grants the
-// most frames, and the least such.
+// BlockSize returns the size of a block of a port with this buffer, if most frames have frame bytes: the one that
+// grants the most frames, the smallest if several do. A frame uses whole blocks, so small blocks waste the least of the
+// buffer, but only 2048 can be granted at a time. Of 280 KB, blocks of 64 B grant 120 frames of 1058 B, blocks of 128 B
+// 227, and blocks of 256 B 218.
 func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	if c.Block != 0 {
 		return c.Block
@@ -54,8 +54,7 @@ func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	return best
 }
 
-// room returns the least buffer of which so many frames of frame bytes can be granted, ebpf.CreditMost of them at
-// the most.
+// room returns the smallest buffer that can grant this many frames of frame bytes, at most ebpf.CreditMost.
 func (c *CBFC) room(frames units.Bytes, frame int) units.Bytes {
 	block := cmp.Or(c.Block, minBlock)
 	for c.Block == 0 && frames*c.blocks(frame, block) > ebpf.CreditMost {
@@ -83,8 +82,8 @@ func (s *Settings) Lossless() uint8 {
 	return s.PFC.Priorities
 }
 
-// checkCredits has the priorities go OFF that are ON and lack the credits for their first frame. What leaves is counted
-// by the engine, at a switch's port as at a NIC's (State.Spend). Inlined it would slow Dequeue down for the others.
+// checkCredits switches priorities OFF that are ON and lack the credits for their first frame. The engine counts frames
+// that leave, at a switch's port as at a NIC's (State.Spend). Inlined, it would slow Dequeue down without credits.
 //
 //go:noinline
 func (s *Switch) checkCredits(now vtime.Time, p int) {

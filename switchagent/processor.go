@@ -56,8 +56,8 @@ func MostAnswer(n int) int { return n + wire.EthernetLen + wire.IPv6Len + 2*wire
 // errorClass is the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
 const errorClass = 6 << 5
 
-// Answer writes what the processor answers to a frame into buf, which has MostAnswer bytes of it, and returns its
-// length; 0: it says nothing. mtu is for CauseSize, in bytes of the packet.
+// Answer writes the processor's answer to a frame into buf, which has MostAnswer bytes, and returns its length, or 0
+// for no answer. mtu is for CauseSize, in bytes of the packet.
 func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Cause, mtu int) (n int) {
 	if p.tokens < answerBurst {
 		more := int((now - p.filled) / answerPeriod)
@@ -87,8 +87,8 @@ func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Caus
 // router is the address of every switch for its hosts (fe80::1).
 var router = wire.Addr6{0: 0xfe, 1: 0x80, 15: 1}
 
-// answersFor reports whether the processor answers a host that asks where an address is: all others of the fabric
-// are behind the switch. Who asks for its own address wants to know whether another has it.
+// answersFor reports whether the processor answers a host's query for an address. From a host, all other addresses of
+// the fabric are behind the switch. A query for a host's own address detects duplicates and needs no answer.
 func (p *Processor) answersFor(target wire.Addr, on *Link) bool {
 	return on.Host != wire.Addr{} && target != on.Host && p.Known(target)
 }
@@ -227,8 +227,7 @@ func (p *Processor) answerSolicitation(buf []byte, ip wire.IPv6, body []byte, on
 	return wire.PutICMP6(buf, on.Between, target, to, 0, 255, wire.ICMP6NeighbourAdvert, 0, flags, advert[:])
 }
 
-// ipv4Of returns the IPv4 packet of a frame, without what pads it; ok is false if its header is not what a router
-// takes.
+// ipv4Of returns the IPv4 packet of a frame, without padding; ok is false if a router would not accept its header.
 func ipv4Of(frame []byte) (packet []byte, ok bool) {
 	packet = frame[wire.EthernetLen:]
 	ip := wire.IPv4(packet)
@@ -249,7 +248,7 @@ func ipv6Of(frame []byte) (packet []byte, ok bool) {
 	return packet[:wire.IPv6Len+wire.IPv6(packet).PayloadLen()], true
 }
 
-// Ends returns the addresses of a frame of IP or ARP, as IPv4's; what is no address of the fabric's is zero.
+// Ends returns the addresses of a frame of IP or ARP, as IPv4 addresses. An address outside of the fabric is zero.
 func Ends(frame []byte) (source, destination wire.Addr) {
 	packet := frame[wire.EthernetLen:]
 	switch wire.Ethernet(frame).Type() {

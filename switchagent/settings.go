@@ -98,8 +98,8 @@ type ECN struct {
 	PerRate units.Rate
 }
 
-// At returns Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are in proportion to
-// it, as HPCC's simulator has them (simulation/scratch/third.cc), but for Alpha, which that makes 1 at most.
+// At returns Alpha and Headroom, which may be Auto, of a port with this rate. With PerRate they are proportional to it,
+// as in HPCC's simulator (simulation/scratch/third.cc), which limits Alpha to 1.
 func (p *PFC) At(rate units.Rate) (alpha float64, headroom units.Bytes) {
 	if p.PerRate == 0 {
 		return p.Alpha, p.Headroom
@@ -229,9 +229,9 @@ type Scheduler struct {
 	Quantum [Priorities]units.Bytes
 }
 
-// Default returns the settings of the DCON paper's switches (section 6), which auto makes those of any rate: at 40
-// Gb/s XOFF is 320 KB, XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is
-// strict. And TCD's patent's for what it has: at 40 Gb/s credits of 280 KB a port every 40 us, q_len 5 KB.
+// Default returns the settings of the DCON paper's switches (section 6), which Auto scales to any rate: at 40 Gb/s XOFF
+// is 320 KB, XON two packets below, ECN by RED 5/200 KB/1 %, 22 MB of shared buffer; every priority is strict. Credits
+// and TCD have the values of TCD's patent: at 40 Gb/s 280 KB a port every 40 us, q_len 5 KB.
 func Default() Settings {
 	return Settings{
 		Buffer: Auto,

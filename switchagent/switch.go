@@ -98,8 +98,8 @@ type pausing struct {
 	level uint64 // XOFF at the time of the PAUSE, if static: beyond it the port may use its headroom
 }
 
-// New returns the traffic manager of the switch with this index, whose ports have the fabric ids first, first+1, ...
-// buffer and ports are what the settings resolve to.
+// New returns the traffic manager of the switch with this index, whose ports have the fabric IDs first, first+1, ...
+// buffer and ports are results of Settings.Resolve.
 func New(state *ebpf.State, settings *Settings, index, first int, buffer units.Bytes, ports []Thresholds) *Switch {
 	s := &Switch{
 		state: state, settings: settings, index: index, first: first,
@@ -229,8 +229,8 @@ func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
 	return Admitted
 }
 
-// lossyThreshold returns the dynamic threshold that a frame of n bytes finds: what is free is without it, which the
-// ingress pipeline has counted already.
+// lossyThreshold returns the dynamic threshold for a frame of n bytes. It subtracts the frame, which the ingress
+// pipeline has already counted, from the used buffer.
 func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
 	t := &s.state.Switches[s.index]
 	used := t.Used - t.HeadroomUsed
@@ -281,8 +281,8 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	return f, 0
 }
 
-// gate returns PFC's: the priorities of backlog that are ON, and when the first of the others comes ON by itself.
-// What is OFF for want of credits does not.
+// gate returns the priorities of backlog that are ON, and when the first pause of the others expires. Priorities that
+// are OFF for lack of credits have no such time.
 func (s *Switch) gate(now vtime.Time, p int, backlog uint8) (open uint8, wake vtime.Time) {
 	wake = vtime.Never
 	registers := &s.state.Ports[p]
@@ -338,7 +338,7 @@ func (s *Switch) Resumed(p int, priority uint8) {
 // ports calls it for all of them at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
-// noQueue is that of a priority that no frame of the switch has had.
+// noQueue is the queue of a priority that the switch has never queued.
 var noQueue frame.Queue
 
 // queue returns the queue of a priority, for reading.

@@ -8,9 +8,8 @@ import (
 // TrimTo sets the priority of trimmed packets: the hosts' control priority. Without it no packet is trimmed.
 func (s *Switch) TrimTo(priority uint8) { s.trimTo = int8(priority) }
 
-// trim cuts a data frame to its headers and queues those at port p, in the place of a lossy frame that found no room
-// and has been taken off the account of the port that it came by. It says whether it could: the frame is as it was, if
-// not.
+// trim cuts a data frame to its headers and queues these at port p. The frame found no room in its lossy queue, and has
+// been removed from its ingress port's account. trim reports whether it could; if not, the frame is unchanged.
 //
 //go:noinline
 func (s *Switch) trim(p int, f *frame.Frame) bool {
@@ -60,7 +59,7 @@ type Cut struct {
 }
 
 // trimNewest tosses NDP's coin for a frame of n bytes that finds a queue of port p full. On heads it trims the newest
-// frame of the queue, and queues the one that came in its place. It says whether it did.
+// frame of the queue, and queues the arriving one in its place. It reports whether it did.
 //
 //go:noinline
 func (s *Switch) trimNewest(p int, q *frame.Queue, f *frame.Frame, n int64) bool {

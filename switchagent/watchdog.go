@@ -11,5 +11,5 @@ type Watchdog struct {
 	Forward bool
 }
 
-// On reports whether there is flow control.
+// On reports whether the watchdog is enabled.
 func (w *Watchdog) On() bool { return w.Detect > 0 }
