@@ -51,7 +51,7 @@ func (p *Port) refuses(f *frame.Frame) bool {
 	return p.closed || !f.Control && p.stormy>>f.Priority&1 != 0
 }
 
-// refuse is Enqueue's drop of a frame that the port does not take.
+// refuse drops a frame for a port that does not accept it, for Enqueue.
 //
 //go:noinline
 func (s *Switch) refuse(p int, f *frame.Frame) Drop {

@@ -216,7 +216,7 @@ func (s *Switch) admit(q *frame.Queue, f *frame.Frame, n int64) Drop {
 	return Admitted
 }
 
-// lossyRoom reports whether a lossy queue of so many bytes takes a frame of n bytes.
+// lossyRoom returns why a lossy queue of this many bytes has no room for a frame of n bytes, or Admitted.
 func (s *Switch) lossyRoom(queued int64, f *frame.Frame, n int64) Drop {
 	switch {
 	case s.state.Switches[s.index].Used > s.limit:

@@ -15,7 +15,7 @@ type Pipelines struct {
 	Kernel string `json:"kernel,omitempty"`
 }
 
-// Of are those of this program.
+// Of returns the hashes of this program's pipelines.
 func Of() Pipelines { return Pipelines{hash(wasm.Object), kernelHash()} }
 
 func hash(object []byte) string {

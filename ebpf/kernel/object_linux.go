@@ -1,4 +1,4 @@
 package kernel
 
-// Object is the pipelines as they are loaded.
+// Object returns the pipelines' object file.
 func Object() []byte { return _PipelinesBytes }

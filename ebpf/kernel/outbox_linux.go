@@ -25,8 +25,8 @@ func (o *Outbox) Receive() (frame []byte, ifindex int32, ok bool) {
 	return at.Frame[:min(at.Length, uint32(len(at.Frame)))], int32(at.Ifindex), true
 }
 
-// Release has done with the frame that Receive returned.
+// Release frees the frame that Receive returned.
 func (o *Outbox) Release() { o.Taken++ }
 
-// Begun is how many frames have come out so far.
+// Begun returns the number of frames that the pipelines have sent so far.
 func (o *Outbox) Begun() uint64 { return atomic.LoadUint64(o.begun) }

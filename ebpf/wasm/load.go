@@ -124,7 +124,7 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	return nil
 }
 
-// addresses are what setup returns the address of: where the pass is, its header, and the tables.
+// addresses returns the addresses of the pass, its header, and the tables, which Setup stored at tables.
 func addresses(memory []byte, tables uint32) (at [10]uint32, err error) {
 	if uint64(tables)+uint64(unsafe.Sizeof(at)) > uint64(len(memory)) {
 		return at, fmt.Errorf("their addresses at %#x are not in %d bytes", tables, len(memory))
@@ -135,7 +135,8 @@ func addresses(memory []byte, tables uint32) (at [10]uint32, err error) {
 	return at, nil
 }
 
-// view gives n entries at an address of linear memory their Go type. WebAssembly is little-endian, and so must we be.
+// view returns n entries at an address of linear memory with their Go type. It assumes a little-endian machine, as
+// WebAssembly is.
 func view[T any](memory []byte, at, n uint32) ([]T, error) {
 	var entry T
 	end := uint64(at) + uint64(n)*uint64(unsafe.Sizeof(entry))

@@ -326,7 +326,7 @@ func (q *QueuePair) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn i
 	q.connection.Answer(now, p, syndrome, uint32(psn)&wire.PSNMask, q.messages)
 }
 
-// Next reports whether the next packet may leave now.
+// Next returns whether the next packet may leave, and with hostagent.LeaveAt when.
 func (q *QueuePair) Next(now vtime.Time) (hostagent.Readiness, vtime.Time) {
 	switch {
 	case len(q.jobs) > 0:
