@@ -33,7 +33,7 @@ var remeasure = flag.String("tables", "", "`pattern` of names: measure these tab
 //
 //	<!-- measured NAME
 //	run: tcd-victims --seeds 0..5
-//	columns: {median: slowdown_p50 of victim, 99 %: "slowdown_p99 of victim, slowdown_p99 of victim min"}
+//	columns: {p50: slowdown_p50 of victim, p99: "slowdown_p99 of victim, slowdown_p99 of victim min"}
 //	-->
 //
 // The command of a cell is run, then its column's arguments, then its row's. An entry of rows or columns is
