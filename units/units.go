@@ -39,6 +39,17 @@ func unitsOfTime() []Unit {
 	return all
 }
 
+// Largest returns the largest unit that leaves v, which is in the base unit, a whole part, or the base unit if none does.
+func Largest(all []Unit, v float64) Unit {
+	largest := all[0]
+	for _, u := range all[1:] {
+		if math.Abs(v) >= u.Size {
+			largest = u
+		}
+	}
+	return largest
+}
+
 // Rate is a data rate in bits per second.
 type Rate int64
 
@@ -101,14 +112,9 @@ const (
 // String prints b such as "320KB" (decimal units).
 func (b Bytes) String() string { return exactly(int64(b), Sizes) }
 
-// exactly prints v with all its digits, in the largest unit that leaves a whole part.
+// exactly prints v with all its digits, in the unit that Largest chooses.
 func exactly(v int64, all []Unit) string {
-	unit := all[0]
-	for _, u := range all {
-		if math.Abs(float64(v)) >= u.Size {
-			unit = u
-		}
-	}
+	unit := Largest(all, float64(v))
 	return strconv.FormatFloat(float64(v)/unit.Size, 'f', -1, 64) + unit.Name
 }
 

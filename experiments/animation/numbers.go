@@ -30,12 +30,7 @@ func number(v float64, all []units.Unit) string {
 	if v == 0 {
 		return "0"
 	}
-	unit := all[0]
-	for _, u := range all {
-		if math.Abs(v) >= u.Size {
-			unit = u
-		}
-	}
+	unit := units.Largest(all, v)
 	v /= unit.Size
 	digits := 2
 	switch {

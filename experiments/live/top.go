@@ -176,12 +176,7 @@ func count(n float64) string {
 }
 
 func scaled(v float64, all []units.Unit) string {
-	unit := all[0]
-	for _, u := range all {
-		if v >= u.Size {
-			unit = u
-		}
-	}
+	unit := units.Largest(all, v)
 	if v /= unit.Size; v == float64(int64(v)) || v >= 100 {
 		return fmt.Sprintf("%.0f%s", v, unit.Name)
 	}

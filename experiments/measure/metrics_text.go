@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/interval"
+	"github.com/pausenet/pausenet/units"
 )
 
 // Over returns the estimate of a metric of all flows over runs, without those that cannot be trusted.
@@ -53,10 +54,9 @@ func (m *Metric) Text(e interval.Estimate) string {
 		return "-"
 	}
 	unit, factor := "", 1.0
-	for _, u := range m.Kind.units {
-		if unit == "" || math.Abs(e.Mean) >= u.Size {
-			unit, factor = " "+u.Name, u.Size
-		}
+	if len(m.Kind.units) > 0 {
+		u := units.Largest(m.Kind.units, e.Mean)
+		unit, factor = " "+u.Name, u.Size
 	}
 	mean, half := e.Mean/factor, e.Half/factor
 	if mean == 0 && !(half > 0) {
