@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/why"
 )
 
@@ -84,20 +84,15 @@ func readWhy(folder string, flow ...string) (*why.Run, error) {
 		return nil, err
 	}
 	if len(places) > 1 {
-		var names []string
-		for _, p := range places[:min(fewNames, len(places))] {
-			name, err := filepath.Rel(folder, p.Path())
-			if err != nil {
+		names := make([]string, len(places))
+		for i := range places {
+			if names[i], err = filepath.Rel(folder, places[i].Path()); err != nil {
 				return nil, err
 			}
-			names = append(names, name)
-		}
-		if more := len(places) - len(names); more > 0 {
-			names = append(names, fmt.Sprintf("and %d more", more))
 		}
 		command := commandLine(append([]string{"pausenet", "why", places[0].Path()}, flow...))
 		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs (%s): name one, as in %s",
-			len(places), strings.Join(names, ", "), command)}
+			len(places), scenario.Few(names), command)}
 	}
 	return why.Read(places[0].Path())
 }
