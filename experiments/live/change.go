@@ -20,20 +20,18 @@ import (
 // warnings about valid settings that are probably wrong.
 func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	key, _, assigned := strings.Cut(setting, "=")
-	node, _, _ := strings.Cut(key, ".")
+	node, _, dotted := strings.Cut(key, ".")
 	if _, err := f.Node(node); err != nil && assigned {
 		if path := pathOf(key); path != "" {
 			return nil, fmt.Errorf("unknown key %q: did you mean %q?", key, path)
 		}
 	}
-	_, rest, found := strings.Cut(setting, ".")
-	if !found || !assigned || node == key {
+	if !dotted || !assigned {
 		return nil, errors.New("expected NODE.SETTING=VALUE, such as leaf0.pfc.xoff=320KB, or switch.pfc.xoff=320KB for all switches")
 	}
 	var which []topologies.NodeID
 	if node == "switch" {
 		which = f.Plan.Switch
-		node = ""
 	} else {
 		n, err := f.Node(node)
 		if err != nil {
@@ -47,7 +45,7 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	before := f.warnings(which)
-	change := "switch." + rest
+	change := "switch" + strings.TrimPrefix(setting, node)
 	for _, id := range which {
 		n := &f.Plan.Nodes[id]
 		sets := append(slices.Clone(f.sets[n.Name]), change)
