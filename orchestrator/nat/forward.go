@@ -17,7 +17,7 @@ import (
 
 // forward connects a port of the machine to a port of a host: from an IPv6 address by IPv6, and IPv4 connections
 // that no socket there accepts.
-func (o *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
+func (gw *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
 	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)
 	if f.Protocol == "udp" {
@@ -25,7 +25,7 @@ func (o *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespac
 		if err != nil {
 			return err
 		}
-		o.exchange(l, func(from netip.Addr) (net.Conn, error) {
+		gw.exchange(l, func(from netip.Addr) (net.Conn, error) {
 			if from.Unmap().Is4() {
 				return dialIn(namespace, unix.SOCK_DGRAM, to)
 			}
@@ -37,7 +37,7 @@ func (o *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespac
 	if err != nil {
 		return err
 	}
-	o.pass(l, func(local netip.AddrPort) (net.Conn, error) {
+	gw.pass(l, func(local netip.AddrPort) (net.Conn, error) {
 		if !local.Addr().Unmap().Is4() {
 			if conn, err := dialIn(namespace, unix.SOCK_STREAM, to6); err == nil {
 				return conn, nil
@@ -96,9 +96,9 @@ func connect(file *os.File, to netip.AddrPort) error {
 
 // exchange forwards datagrams: those of each sender through a connection of their own, and answers back to the
 // sender.
-func (o *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
-	o.keep(l)
-	o.work.Go(func() {
+func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
+	gw.keep(l)
+	gw.work.Go(func() {
 		senders := map[netip.AddrPort]net.Conn{}
 		ended := make(chan netip.AddrPort, mostSessions)
 		buffer := make([]byte, largestDatagram)
@@ -121,23 +121,23 @@ func (o *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn,
 			conn := senders[from]
 			if conn == nil {
 				select {
-				case o.sessions <- struct{}{}:
+				case gw.sessions <- struct{}{}:
 				default:
 					continue // as a full queue has it
 				}
 				if conn, err = dial(from.Addr()); err != nil {
-					<-o.sessions
+					<-gw.sessions
 					continue
 				}
 				senders[from] = conn
-				o.keep(conn)
-				o.work.Go(func() {
-					o.answers(conn, func(datagram []byte) error {
+				gw.keep(conn)
+				gw.work.Go(func() {
+					gw.answers(conn, func(datagram []byte) error {
 						_, err := l.WriteToUDPAddrPort(datagram, from)
 						return err
 					})
-					o.drop(conn)
-					<-o.sessions
+					gw.drop(conn)
+					<-gw.sessions
 					ended <- from
 				})
 			}

@@ -53,7 +53,7 @@ func (g *gate) close() error {
 }
 
 // openGate connects hosts to the machine's network.
-func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
+func (gw *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.NodeID) int) error {
 	families := []int{unix.AF_INET}
 	if machineHasIPv6() {
 		families = append(families, unix.AF_INET6)
@@ -63,7 +63,7 @@ func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.N
 	if err != nil {
 		return fmt.Errorf("create the gate to the machine's network: %w", err)
 	}
-	o.gate = &gate{namespace: ns}
+	gw.gate = &gate{namespace: ns}
 	for i, h := range hosts {
 		if err := kernel.In(namespace(h.ID), func() error { return leadOut(ns, i, six) }); err != nil {
 			return fmt.Errorf("add an interface to the machine's network to %s: %w", h.Name, err)
@@ -72,7 +72,7 @@ func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.N
 			return fmt.Errorf("make %s reachable from the machine's network: %w", h.Name, err)
 		}
 	}
-	if err := o.gate.restoreRoutes(hosts, namespace, six); err != nil {
+	if err := gw.gate.restoreRoutes(hosts, namespace, six); err != nil {
 		return err
 	}
 	var sockets []*os.File // of each family connections', then datagrams'
@@ -82,11 +82,11 @@ func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.N
 			if err != nil {
 				return err
 			}
-			o.gate.closers = append(o.gate.closers, s)
+			gw.gate.closers = append(gw.gate.closers, s)
 			sockets = append(sockets, s)
 		}
 	}
-	if err := o.gate.takeAll(sockets); err != nil {
+	if err := gw.gate.takeAll(sockets); err != nil {
 		return fmt.Errorf("accept connections to all ports (sk_lookup, Linux 5.9): %w", err)
 	}
 	for i := 0; i < len(sockets); i += 2 {
@@ -94,12 +94,12 @@ func (o *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.N
 		if err != nil {
 			return err
 		}
-		o.pass(l, func(to netip.AddrPort) (net.Conn, error) { return dialOut("tcp", to) })
+		gw.pass(l, func(to netip.AddrPort) (net.Conn, error) { return dialOut("tcp", to) })
 		packets, err := net.FilePacketConn(sockets[i+1])
 		if err != nil {
 			return err
 		}
-		o.relay(packets.(*net.UDPConn), int(ns))
+		gw.relay(packets.(*net.UDPConn), int(ns))
 	}
 	return nil
 }
@@ -388,10 +388,10 @@ func nameServer() netip.AddrPort {
 }
 
 // relay forwards datagrams of hosts, and the answers.
-func (o *Gateway) relay(l *net.UDPConn, namespace int) {
+func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
-	o.keep(l)
-	o.work.Go(func() {
+	gw.keep(l)
+	gw.work.Go(func() {
 		sessions := map[pair]net.Conn{}
 		ended := make(chan pair, mostSessions)
 		buffer, control := make([]byte, largestDatagram), make([]byte, 256)
@@ -416,7 +416,7 @@ func (o *Gateway) relay(l *net.UDPConn, namespace int) {
 			conn := sessions[p]
 			if conn == nil {
 				select {
-				case o.sessions <- struct{}{}:
+				case gw.sessions <- struct{}{}:
 				default:
 					continue
 				}
@@ -427,26 +427,26 @@ func (o *Gateway) relay(l *net.UDPConn, namespace int) {
 					}
 				}
 				if err != nil {
-					<-o.sessions
+					<-gw.sessions
 					continue
 				}
 				sessions[p] = conn
-				o.keep(conn)
-				o.keep(back)
+				gw.keep(conn)
+				gw.keep(back)
 				// What the host sends from now on comes by back, which is connected.
-				o.work.Go(func() {
-					o.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
-					o.drop(back)
+				gw.work.Go(func() {
+					gw.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
+					gw.drop(back)
 				})
-				o.work.Go(func() {
-					o.answers(conn, func(datagram []byte) error {
+				gw.work.Go(func() {
+					gw.answers(conn, func(datagram []byte) error {
 						_ = back.SetReadDeadline(time.Now().Add(idleTimeout))
 						_, err := back.Write(datagram)
 						return err
 					})
-					o.drop(conn)
-					o.drop(back)
-					<-o.sessions
+					gw.drop(conn)
+					gw.drop(back)
+					<-gw.sessions
 					ended <- p
 				})
 			}

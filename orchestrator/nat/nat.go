@@ -45,7 +45,7 @@ type Gateway struct {
 
 // Open connects the hosts for which the plan requests it. An error about a port has its position in the file.
 func Open(c Config) (*Gateway, error) {
-	o := &Gateway{
+	gw := &Gateway{
 		open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections),
 		sessions: make(chan struct{}, mostSessions),
 	}
@@ -59,57 +59,57 @@ func Open(c Config) (*Gateway, error) {
 			inside = append(inside, n)
 		}
 		for i := range n.Programs.Ports {
-			if err := o.forward(&n.Programs.Ports[i], n, c.Namespace(id)); err != nil {
-				return nil, errors.Join(n.Programs.Ports[i].Refuse("%s: %v", n.Name, err), o.Close())
+			if err := gw.forward(&n.Programs.Ports[i], n, c.Namespace(id)); err != nil {
+				return nil, errors.Join(n.Programs.Ports[i].Refuse("%s: %v", n.Name, err), gw.Close())
 			}
 		}
 	}
 	if len(inside) > 0 {
-		if err := o.openGate(inside, c.Namespace); err != nil {
-			return nil, errors.Join(err, o.Close())
+		if err := gw.openGate(inside, c.Namespace); err != nil {
+			return nil, errors.Join(err, gw.Close())
 		}
 	}
-	return o, nil
+	return gw, nil
 }
 
 // Close closes all connections and sockets.
-func (o *Gateway) Close() error {
-	if o == nil {
+func (gw *Gateway) Close() error {
+	if gw == nil {
 		return nil
 	}
-	o.mutex.Lock()
-	o.closed = true
-	for c := range o.open {
+	gw.mutex.Lock()
+	gw.closed = true
+	for c := range gw.open {
 		_ = c.Close()
 	}
-	o.mutex.Unlock()
-	o.work.Wait()
-	return o.gate.close()
+	gw.mutex.Unlock()
+	gw.work.Wait()
+	return gw.gate.close()
 }
 
 // keep makes Close close c, or closes it at once after Close.
-func (o *Gateway) keep(c io.Closer) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.closed {
+func (gw *Gateway) keep(c io.Closer) {
+	gw.mutex.Lock()
+	defer gw.mutex.Unlock()
+	if gw.closed {
 		_ = c.Close()
 		return
 	}
-	o.open[c] = true
+	gw.open[c] = true
 }
 
 // drop closes c and forgets it.
-func (o *Gateway) drop(c io.Closer) {
-	o.mutex.Lock()
-	delete(o.open, c)
-	o.mutex.Unlock()
+func (gw *Gateway) drop(c io.Closer) {
+	gw.mutex.Lock()
+	delete(gw.open, c)
+	gw.mutex.Unlock()
 	_ = c.Close()
 }
 
 // pass accepts connections and forwards their data. dial returns the other end.
-func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn, error)) {
-	o.keep(l)
-	o.work.Go(func() {
+func (gw *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn, error)) {
+	gw.keep(l)
+	gw.work.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if errors.Is(err, net.ErrClosed) {
@@ -120,15 +120,15 @@ func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn
 				continue
 			}
 			select {
-			case o.places <- struct{}{}:
+			case gw.places <- struct{}{}:
 			default:
 				reset(conn)
 				continue
 			}
-			o.keep(conn)
-			o.work.Go(func() {
-				defer func() { <-o.places }()
-				defer o.drop(conn)
+			gw.keep(conn)
+			gw.work.Go(func() {
+				defer func() { <-gw.places }()
+				defer gw.drop(conn)
 				local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 				if err != nil {
 					return
@@ -138,8 +138,8 @@ func (o *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Conn
 					reset(conn) // as if it had been refused
 					return
 				}
-				o.keep(other)
-				defer o.drop(other)
+				gw.keep(other)
+				defer gw.drop(other)
 				both(conn, other)
 			})
 		}
@@ -174,7 +174,7 @@ func both(a, b net.Conn) {
 }
 
 // answers forwards the answers of an exchange of datagrams until it is idle.
-func (o *Gateway) answers(from net.Conn, to func(datagram []byte) error) {
+func (gw *Gateway) answers(from net.Conn, to func(datagram []byte) error) {
 	buffer := make([]byte, largestDatagram)
 	for {
 		_ = from.SetReadDeadline(time.Now().Add(idleTimeout))
