@@ -121,7 +121,7 @@ def _scale(row: Any, panel: Dict[str, Any]) -> None:
     else:
         row[0].set_ylim(bottom=0)
     top = row[0].get_ylim()[1]
-    power, prefix = max(((p, x) for p, x in ((1.0, ""), (1e3, "K" if base in ("B", "bps") else "k"), (1e6, "M"), (1e9, "G")) if p <= top), default=(1.0, ""))
+    power, prefix = max(((p, x) for p, x in ((1.0, ""), (1e3, "K"), (1e6, "M"), (1e9, "G")) if p <= top), default=(1.0, ""))
     row[0].yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / power:g}"))
     row[0].set_ylabel(prefix + base if base in ("B", "bps") else f"{'1000 ' if power == 1e3 else ''}{base}")
     if base not in ("B", "bps") and power != 1e3:
