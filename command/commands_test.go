@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 		{"view --fabric lab --export f.html", exitBadInput, "", "--export applies to runs"},
 		{"view --fabric lab --web=wr", exitBadInput, "", `did you mean "rw"?`},
 		{"view dcon-burst --web=rw", exitBadInput, "", "--web is only for a live fabric"},
-		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric is no program, and flags of exec stand before the node: write pausenet exec [flags] NODE COMMAND..."},
+		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric: expected a program after the node; flags of exec come before the node: write pausenet exec [flags] NODE COMMAND..."},
 		{
 			"report resluts", exitBadInput, "",
 			"pausenet: resluts: file does not exist: name the folder of a run, of a scenario or of results, such as results/incast",

@@ -23,9 +23,9 @@ func newExecCommand() *cobra.Command {
 		Use:   "exec [flags] NODE COMMAND...",
 		Short: "Run a program on a node of a live fabric",
 		Long: `Run a program in the namespaces of a node, where the names of the fabric's
-hosts resolve. Words behind NODE are the program's, its flags too. The exit
-code is the program's; 128 plus the signal's number if a signal ended it; 1 if
-the fabric ended. SIGTERM is passed on to the program.`,
+hosts resolve. All words after NODE belong to the program, its flags too. The
+exit code is the program's; 128 plus the signal's number if a signal ended it; 1
+if the fabric ended. SIGTERM is passed on to the program.`,
 		Example: `  sudo pausenet exec h1 ping -c 3 h2
   sudo pausenet exec --fabric lab h1 bash`,
 		Args:              programArguments,
@@ -52,7 +52,7 @@ the fabric ended. SIGTERM is passed on to the program.`,
 	return c
 }
 
-// programOf returns the program and its arguments from those of exec: what follows the node, and -- if it is there.
+// programOf returns the program and its arguments: the arguments of exec after the node and an optional --.
 func programOf(args []string) []string {
 	if len(args) > 1 && args[1] == "--" {
 		return args[2:]
@@ -60,13 +60,13 @@ func programOf(args []string) []string {
 	return args[min(1, len(args)):]
 }
 
-// programArguments checks that a node and a program are named, without a flag of exec between them.
+// programArguments checks that the arguments name a node and a program, and that no flag of exec is between them.
 func programArguments(c *cobra.Command, args []string) error {
 	if len(programOf(args)) == 0 {
 		return cobra.MinimumNArgs(2)(c, nil)
 	}
 	if strings.HasPrefix(args[1], "-") && args[1] != "--" {
-		return fmt.Errorf("%s is no program, and flags of exec stand before the node", args[1])
+		return fmt.Errorf("%s: expected a program after the node; flags of exec come before the node", args[1])
 	}
 	return nil
 }
