@@ -63,8 +63,8 @@ func writeColumns(w io.Writer, lines [][]string, words int) {
 	writeColumnsWithin(w, lines, words, width)
 }
 
-// writeColumnsWithin is writeColumns for a screen of the given width; 0 means no limit. If the table is too wide, it
-// first breaks the heads of numbers into lines.
+// writeColumnsWithin is like writeColumns for a screen of the given width; 0 means no limit. If the table is too wide,
+// it first breaks the heads of numbers into lines.
 func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	heads := 1
 	if width > 0 && tableWidth(lines) > width {

@@ -17,11 +17,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Attached is a shell in another terminal than the fabric's.
+// Attached is a shell in another terminal than the fabric's. It sends most lines to the fabric's process.
 type Attached struct {
 	Out io.Writer
-	In  *os.File // standard input of programs on nodes; nil for none
-	// Programs is the output of programs outside of nodes; nil means Out.
+	// In is the input of noecho, top and programs that run outside of nodes; nil means none.
+	In *os.File
+	// Programs receives the output of programs that run outside of nodes, such as those of sh; nil means Out.
 	Programs *os.File
 	// Dial connects to the fabric.
 	Dial func() (*live.Client, error)

@@ -148,7 +148,8 @@ func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
 // error has their number.
 func (s *Shell) Lines(in io.Reader) error { return s.LinesTo(in, &Tally{}) }
 
-// LinesTo is Lines with the caller's tally, for a caller that may stop waiting before the end of the lines.
+// LinesTo is like Lines, but counts lines and failures in t, so that a caller can read the counts before the last line
+// has run.
 func (s *Shell) LinesTo(in io.Reader, t *Tally) error {
 	return s.told(func() error { return s.session().lines(in, t) })
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Shell reads lines and runs them.
+// Shell reads and runs lines of the fabric's shell, in the fabric's process.
 type Shell struct {
 	Fabric *live.Fabric
 	Out    io.Writer
-	// In is the standard input of programs on nodes; nil for none.
+	// In is the input of noecho, top and programs; nil means none.
 	In *os.File
-	// Programs is the output of programs; nil means Out. If it is a file, programs receive it directly: they can
+	// Programs receives the output of programs; nil means Out. Programs inherit the file itself, so that they can
 	// detect a terminal, and background programs do not block the shell.
 	Programs *os.File
 	// Interrupted ends a line's wait; if nil, Ctrl-C does.

@@ -17,19 +17,19 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 )
 
-// addressSpace is a program's memory, by the file /proc/PID/mem that it opened. The file is of the address space that
-// the process had then: a process that begins another program, or ends while somebody else has its socket, has nothing
-// read or written of what comes after it.
+// addressSpace is a program's memory, through the file /proc/PID/mem that the program opened. The file belongs to the
+// address space that the process had at that time. If the process executes another program, or ends while another
+// process holds its socket, the engine cannot reach the memory of a later program.
 type addressSpace struct{ fd int }
 
 var memoryPath = regexp.MustCompile(`/([0-9]+)(?:/task/[0-9]+)?/mem$`)
 
-// errOther is the error of memory that is another process's than the one that asks.
+// errOther reports memory of another process than the one that sent it.
 var errOther = errors.New("another process's memory")
 
-// isMemory fails for a file that is not a process's memory: that of the process with a number here, whose mappings are
-// checked (mapping.go), or of any if the number is 0. Any other file could have the engine wait, and this function
-// waits for it.
+// isMemory returns an error unless fd is the memory of a process: of the process with this PID in our PID namespace,
+// whose mappings mapping.go checks, or of any process if the PID is 0. Reading another kind of file could block the
+// engine. This function may block.
 func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
@@ -55,7 +55,7 @@ func isMemory(fd, process int) error {
 		return err
 	}
 	own := "/proc/" + strconv.Itoa(process)
-	for _, proc := range []string{own + "/root/proc", "/proc"} { // that of the process is of its PID namespace
+	for _, proc := range []string{own + "/root/proc", "/proc"} { // the first is of the process's PID namespace
 		if isOf(process, proc, of, &memory) {
 			return nil
 		}
@@ -63,9 +63,9 @@ func isMemory(fd, process int) error {
 	return errOther
 }
 
-// isOf reports whether memory, a file below a mounted /proc, is that of the process with a number here. The path in
-// that /proc is matched by memoryPath. Its number may be another process's here: what tells processes apart is their
-// PID namespace and their number there. Nothing that is mounted within that /proc is followed.
+// isOf reports whether memory, a file below the mounted proc, belongs to the process with this PID in our PID
+// namespace. path is memoryPath's match of the file's path. Its PID may be another process's in our namespace, so isOf
+// compares PID namespaces and the PIDs in them. It follows no mount below proc.
 func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
 	dir, err := unix.Open(proc, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
 	return err1 == nil && err2 == nil && got == want
 }
 
-// identityOf returns the PID namespace that a process is in and its number there, from a /proc and its number in that.
+// identityOf returns the PID namespace of a process and its PID there. number is its PID in the given /proc.
 func identityOf(proc int, number string) (string, error) {
 	f, err := below(proc, number+"/ns/pid", unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -122,7 +122,7 @@ func identityOf(proc int, number string) (string, error) {
 	return string(name[:n]) + " " + numbers[len(numbers)-1], nil
 }
 
-// below opens a path below a folder of the same mount.
+// below opens a path below a folder, within the folder's mount.
 func below(dir int, path string, flags uint64) (int, error) {
 	return unix.Openat2(dir, path, &unix.OpenHow{
 		Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_BENEATH,
