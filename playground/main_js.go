@@ -59,7 +59,7 @@ func main() {
 	select {}
 }
 
-// version is pausenet's.
+// version returns the version of pausenet.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -68,7 +68,7 @@ func version() string {
 	return info.Main.Version
 }
 
-// promise is a promise of what f returns, as session.Answer gives it.
+// promise returns a JavaScript promise of f's result, in the form of session.Answer.
 func promise(f func() any) js.Value {
 	var executor js.Func
 	executor = js.FuncOf(func(_ js.Value, args []js.Value) any {
@@ -81,7 +81,7 @@ func promise(f func() any) js.Value {
 	return js.Global().Get("Promise").New(executor)
 }
 
-// asked is what the script asks for, its first argument; the script is the page's own.
+// asked returns the request of the script, its first argument. The script is the page's own.
 func asked[T any](args []js.Value) (r T) {
 	if err := json.Unmarshal([]byte(args[0].String()), &r); err != nil {
 		panic(err)

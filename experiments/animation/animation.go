@@ -138,7 +138,7 @@ func newScene(title string, runs [][]byte, o *Options) (*scene, error) {
 	return s, s.stretch(o.From, o.To)
 }
 
-// size is how many pixels a frame has.
+// size returns how many pixels a frame has.
 func (s *scene) size() image.Point {
 	return image.Pt(int(math.Round(s.width()*s.scale)), int(math.Round(s.height()*s.scale)))
 }

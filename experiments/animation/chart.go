@@ -23,7 +23,7 @@ type chart struct {
 // mostSeries is how many series a chart shows: no more fit into its legend.
 const mostSeries = 3
 
-// shown is how many of the panel's series are drawn.
+// shown returns how many of the panel's series are drawn.
 func (c *chart) shown() int { return min(mostSeries, len(c.points.x)) }
 
 // place decides where the chart is, in a column, and its scales, which all runs share.
@@ -94,7 +94,7 @@ const (
 	sampleWide = 20.0
 )
 
-// entry is where the value of a series stands in the legend: the entries end at the chart's right.
+// entry returns where the value of a series is in the legend: the entries end at the chart's right.
 func (c *chart) entry(p *pen, k int) float64 {
 	x := c.right + 6 - entryWide
 	for i := c.shown() - 1; i > k; i-- {
@@ -103,7 +103,7 @@ func (c *chart) entry(p *pen, k int) float64 {
 	return x
 }
 
-// label is a series' label, as much of it as there is room for.
+// label returns a series' label, cut to the room for it.
 func (c *chart) label(p *pen, k int) string {
 	room := (c.right + 6 - c.legendLeft) / float64(c.shown())
 	return p.fitting(c.panel.Series[k].Label, 12.5, false, room-sampleWide-entryWide)
@@ -151,7 +151,7 @@ func (c *chart) draw(p *pen, t float64, whole bool) {
 // down often.
 const partLength = 60
 
-// thinned is the line of a series' points: of those in one pixel the first, the least and the largest, the last.
+// thinned returns the line of a series' points. Of the points in one pixel it keeps the first, least, largest and last.
 func (c *chart) thinned(xs, ys []int64) (parts [][]point) {
 	var all []point
 	for i := 0; i < len(xs); {

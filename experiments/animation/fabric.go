@@ -40,7 +40,7 @@ func newFabric(s *scene, r *run, left, top, right, bottom float64) *fabric {
 	return f
 }
 
-// placed is a node's box in the picture.
+// placed returns a node's box in the picture.
 func (f *fabric) placed(node int) box {
 	n := f.at[node]
 	return box{n.x*f.scale + f.x, n.y*f.scale + f.y, n.w * f.scale, n.h * f.scale}
@@ -65,7 +65,7 @@ func (f *fabric) wireOf(id int) wire {
 	return wire{from.plus(-uy*aside, ux*aside), to.plus(-uy*aside, ux*aside), ux, uy, length}
 }
 
-// parallel tells cables between the same two nodes apart.
+// parallel returns the position of a port's cable among those between the same two nodes, relative to their middle.
 func (f *fabric) parallel(id int) float64 {
 	p := f.ports[id]
 	var together []int
@@ -77,7 +77,7 @@ func (f *fabric) parallel(id int) float64 {
 	return float64(slices.Index(together, id)) - float64(len(together)-1)/2
 }
 
-// along is a point of a wire, at a distance from its port and aside of it.
+// along returns a point of a wire, at a distance from its port and aside of it.
 func (w *wire) along(d, aside float64) point {
 	return w.plus(w.ux*d-w.uy*aside, w.uy*d+w.ux*aside)
 }

@@ -40,7 +40,7 @@ func (m *movie) add(frame *image.RGBA, delay int) {
 	m.last = now
 }
 
-// changed is the smallest rectangle outside of which two pictures are equal.
+// changed returns the smallest rectangle outside of which two pictures are equal.
 func changed(a, b *image.Paletted) (box image.Rectangle) {
 	for y := a.Rect.Min.Y; y < a.Rect.Max.Y; y++ {
 		row := a.Pix[a.PixOffset(0, y):a.PixOffset(a.Rect.Max.X, y)]
@@ -67,7 +67,7 @@ func (m *movie) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// quantized is a picture in the colours of palette.
+// quantized returns a picture in the colours of palette.
 func quantized(full *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(full.Rect, palette)
 	nearest := map[[4]uint8]uint8{}

@@ -85,7 +85,7 @@ func newLayout(r *run, aspect float64) *layout {
 	return l
 }
 
-// neighbours are the nodes of a tier that a node has cables to.
+// neighbours returns the nodes of a tier that a node has cables to.
 func (l *layout) neighbours(node, tier int) (all []int) {
 	for _, id := range l.run.nodePorts[node] {
 		if n := l.run.ports[id].peerNode; l.run.Nodes[n].Tier == tier {
@@ -174,7 +174,7 @@ func (l *layout) placeHosts(blocks []block) (deepest float64) {
 	return deepest
 }
 
-// dotColumns is how many columns a block of hosts that are dots has.
+// dotColumns returns how many columns a block of hosts that are dots has.
 func dotColumns(hosts, blocks int) int {
 	width := 1.6
 	if blocks > 6 {

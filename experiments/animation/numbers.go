@@ -49,13 +49,13 @@ func number(v float64, all []units.Unit) string {
 	return s + " " + unit.Name
 }
 
-// factor is a number with two significant digits.
+// factor returns a number with two significant digits.
 func factor(v float64) string {
 	power := math.Pow(10, math.Floor(math.Log10(v))-1)
 	return strconv.FormatFloat(math.Round(v/power)*power, 'f', max(0, -int(math.Log10(power))), 64)
 }
 
-// clock is a moment, with as many digits as tell neighbouring frames apart, so that its letters stand still.
+// clock returns a moment, with as many digits as tell neighbouring frames apart, so that its letters stand still.
 func clock(t, step float64) string {
 	unit := units.Times[2]
 	if t >= 1e10 {
@@ -68,7 +68,7 @@ func clock(t, step float64) string {
 	return strconv.FormatFloat(t/unit.Size, 'f', digits, 64) + " " + unit.Name
 }
 
-// roundStep is a round number that divides a length into about so many parts.
+// roundStep returns a round number that divides a length into about so many parts.
 func roundStep(length float64, parts int) float64 {
 	raw := length / float64(parts)
 	power := math.Pow(10, math.Floor(math.Log10(raw)))

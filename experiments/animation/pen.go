@@ -33,7 +33,7 @@ func newPen(size image.Point, scale float64) *pen {
 	return &pen{c, draw.New(c), c.Image().(*image.RGBA), scale, float64(size.Y)}
 }
 
-// at is a point on the canvas, whose y goes up.
+// at returns a point on the canvas, whose y goes up.
 func (p *pen) at(a point) vg.Point {
 	return vg.Point{X: vg.Length(a.x * p.scale), Y: vg.Length(p.height - a.y*p.scale)}
 }
@@ -93,7 +93,7 @@ func (p *pen) ring(a point, radius float64) (path vg.Path) {
 	return path
 }
 
-// rounded is the outline of a box around a, with round corners.
+// rounded returns the outline of a box around a, with round corners.
 func (p *pen) rounded(a point, halfWidth, halfHeight, radius float64) (path vg.Path) {
 	r := vg.Length(radius * p.scale)
 	// counterclockwise on the canvas, from the lower right in the picture
@@ -132,12 +132,12 @@ func (p *pen) text(s string, a point, size float64, bold bool, c color.Color, si
 	p.draw.FillText(p.style(size, bold, c, side), p.at(a), s)
 }
 
-// width is how many units a text takes.
+// width returns how many units a text takes.
 func (p *pen) width(s string, size float64, bold bool) float64 {
 	return float64(p.style(size, bold, ink, leftOf).Width(s)) / p.scale
 }
 
-// fitting is a text, cut short if it is wider than there is room.
+// fitting returns a text, cut to the given width.
 func (p *pen) fitting(s string, size float64, bold bool, room float64) string {
 	if p.width(s, size, bold) <= room {
 		return s

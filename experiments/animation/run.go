@@ -134,7 +134,7 @@ func (r *run) takePauses() {
 	}
 }
 
-// sample is the number of the last sample at or before a time; -1: there is none.
+// sample returns the number of the last sample at or before a time, or -1 for none.
 func (r *run) sample(t float64) int {
 	return sort.Search(len(r.times), func(i int) bool { return float64(r.times[i]) > t }) - 1
 }
@@ -164,7 +164,7 @@ func (r *run) paused(id int, t, step float64) bool {
 	return share > 0 && share >= pausedShown*step
 }
 
-// value is a row's number at a sample; 0: it is not there.
+// value returns a row's number at a sample, or 0 for none.
 func value(rows [][]int64, row, sample int) int64 {
 	if row < 0 || row >= len(rows) || sample < 0 || sample >= len(rows[row]) {
 		return 0
@@ -172,7 +172,7 @@ func value(rows [][]int64, row, sample int) int64 {
 	return rows[row][sample]
 }
 
-// utilization is the share of its rate that a port has sent at since the frame before, at least over one sample.
+// utilization returns the share of its rate that a port has used since the previous frame, over at least one sample.
 func (r *run) utilization(id int, t, step float64) float64 {
 	last := r.sample(t)
 	first := max(0, min(r.sample(t-step), last-1))
@@ -184,7 +184,7 @@ func (r *run) utilization(id int, t, step float64) float64 {
 		first)) * 8e9 / float64(r.times[last]-r.times[first]) / p.rate
 }
 
-// peak is the longest queue of a stretch of time.
+// peak returns the longest queue of a stretch of time.
 func (r *run) peak(from, to float64) int64 {
 	most := int64(0)
 	first, last := max(0, r.sample(from)), r.sample(to)
@@ -196,7 +196,7 @@ func (r *run) peak(from, to float64) int64 {
 	return most
 }
 
-// path is the ports that the only flow of a tag goes through; nil: there are several, or the path is not recorded.
+// path returns the ports on the path of the only flow of a tag; nil for several flows or an unrecorded path.
 func (r *run) path(tag string) (ports []int64) {
 	for flow, t := range r.tags {
 		if r.Tags[t] != tag || flow >= len(r.paths) {

@@ -47,8 +47,8 @@ var quantities = []scenario.Quantity{
 	scenario.IngressBytes,
 }
 
-// choosePanel has each run's chart show the panel of the report that tells most: goodput, else a rate, else a queue,
-// else what there is.
+// choosePanel selects the most informative panel of the report for each run's chart: goodput, else a rate, else a
+// queue, else what there is.
 func (s *scene) choosePanel() {
 	panels := s.runs[0].Panels
 	best, rank := -1, math.MaxInt
@@ -81,7 +81,7 @@ func (s *scene) choosePanel() {
 	}
 }
 
-// highlighted is the tag of the flow whose path is marked: the chart's first.
+// highlighted returns the tag of the flow whose path is marked: the chart's first.
 func (s *scene) highlighted() string {
 	if len(s.charts) == 0 {
 		return ""

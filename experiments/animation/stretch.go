@@ -37,8 +37,8 @@ func (s *scene) stretch(from, to *vtime.Time) error {
 	return nil
 }
 
-// aroundPauses is from a little before the first PAUSE to a little after the last, of any run. Without PAUSE it is the
-// time in which flows are under way.
+// aroundPauses returns the time from a little before the first PAUSE to a little after the last, of any run. Without
+// PAUSE it is the time in which flows are under way.
 func (s *scene) aroundPauses(end float64) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, r := range s.runs {
@@ -55,7 +55,7 @@ func (s *scene) aroundPauses(end float64) (from, to float64) {
 	return max(0, math.Floor((from-aside)/round)*round), min(end, math.Ceil((to+aside)/round)*round)
 }
 
-// underWay is from the first flow's start to the last one's end.
+// underWay returns the time from the first flow's start to the last one's end.
 func (s *scene) underWay(end float64) (from, to float64) {
 	from, to = end, 0
 	for _, r := range s.runs {
@@ -73,7 +73,7 @@ func (s *scene) underWay(end float64) (from, to float64) {
 	return from, to
 }
 
-// around is the stretch of time that a still picture's plot has around its moment.
+// around returns the stretch of time that a still picture's plot has around its moment.
 func (s *scene) around(at float64) (from, to float64) {
 	if from, to := s.aroundPauses(s.runs[0].end); from <= at && at <= to {
 		return from, to
@@ -81,7 +81,8 @@ func (s *scene) around(at float64) (from, to float64) {
 	return 0, s.runs[0].end
 }
 
-// busiest is the first sample at which most ports of the first run are paused, or their queues are longest if none is.
+// busiest returns the first sample at which most ports of the first run are paused, or their queues are longest if none
+// is.
 func (s *scene) busiest() float64 {
 	r := s.runs[0]
 	best, at := -1.0, s.from

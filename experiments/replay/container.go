@@ -94,7 +94,7 @@ func (w *writer) put(name string, rows ...row) {
 	w.columns = append(w.columns, c)
 }
 
-// pack is the container with a header, whose columns it fills in by set.
+// pack returns the container with a header, whose columns it fills in by set.
 func (w *writer) pack(header any, set func([]column)) ([]byte, error) {
 	set(w.columns)
 	head, err := json.Marshal(header)

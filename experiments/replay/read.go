@@ -124,7 +124,7 @@ func Read(path, label string) (packed []byte, warnings []string, err error) {
 	return packed, warnings, err
 }
 
-// files are the files that the replay was read from.
+// files returns the files that the replay was read from.
 func (r *reading) files() []string {
 	all := []string{
 		rundir.ManifestFile, rundir.Flows.Name, rundir.PFC.Name, rundir.Events.Name, rundir.Panels.Name,
@@ -171,12 +171,12 @@ func (r *reading) takeManifest(label string) {
 	}
 }
 
-// nodeOf is the node of an interface: its name is the node's, and -eth1.
+// nodeOf returns the node of an interface, whose name is the node's with a suffix such as -eth1.
 func (r *reading) nodeOf(port string) int {
 	return r.nodes[port[:max(0, strings.LastIndex(port, "-eth"))]]
 }
 
-// end is the node of an end of a flow: of a host of several ports the name has the port's number, "h0.2".
+// end returns the node at an end of a flow. For a host with several ports the name has the port's number, as in "h0.2".
 func (r *reading) end(name string) int {
 	if node, known := r.nodes[name]; known {
 		return node
@@ -185,7 +185,7 @@ func (r *reading) end(name string) int {
 	return r.nodes[host]
 }
 
-// portOf is the port that such a name stands for.
+// portOf returns the host's port that such a name has; ok is false if it names no port.
 func (r *reading) portOf(name string) (port int, ok bool) {
 	host, number, found := strings.Cut(name, ".")
 	if found {

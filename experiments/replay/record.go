@@ -67,10 +67,10 @@ func NewRecord(plan *topologies.Plan, priority uint8, flows int) *Record {
 	return r
 }
 
-// Flows says whether the record has flows over time.
+// Flows reports whether the record has flows over time.
 func (r *Record) Flows() bool { return r.paths != nil }
 
-// Path is told the way of a flow: the ports that its packets leave.
+// Path records the path of a flow: the ports that its packets leave by.
 func (r *Record) Path(flow int, ports []topologies.PortID) {
 	for _, id := range ports {
 		link := r.plan.Ports[id].Link
@@ -85,7 +85,7 @@ func (r *Record) Path(flow int, ports []topologies.PortID) {
 // Sample begins a sample.
 func (r *Record) Sample(now vtime.Time) { r.times.add(now.RoundNanoseconds()) }
 
-// Port is told a port as it is at the sample.
+// Port records the state of a port at the sample.
 func (r *Record) Port(id int, p Port) {
 	r.queue[id].add(int64(p.Queue))
 	r.ingress[id].add(int64(p.Ingress))
@@ -99,7 +99,7 @@ func (r *Record) Port(id int, p Port) {
 	r.cnms[id].add(int64(p.CNMs))
 }
 
-// Host is told how many CNPs have come to the host with this index.
+// Host records how many CNPs the host with this index has received.
 func (r *Record) Host(index int, cnps int64) { r.cnps[index].add(cnps) }
 
 // Flow is told of a flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has
@@ -155,7 +155,7 @@ const (
 	columnRTT     = "rtt" // ns
 )
 
-// numbers is a row of them.
+// numbers returns a row with the values of all.
 func numbers[T int32 | int64](all []T) (r row) {
 	for _, v := range all {
 		r.add(int64(v))

@@ -66,7 +66,7 @@ func (r *reading) why() error {
 	return nil
 }
 
-// slowest are the flows whose parts a replay has; nil: all.
+// slowest returns the flows whose parts a replay has; nil means all.
 func (r *reading) slowest(w *Why) (wanted []bool) {
 	if len(r.slowdowns) <= mostTold {
 		return nil

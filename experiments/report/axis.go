@@ -19,8 +19,8 @@ type tick struct {
 	label string
 }
 
-// at is where v lies in the drawing. A value off the ends lies off the drawing, except that a logarithmic axis holds
-// what it cannot show (zero) at its low end.
+// at returns the position of v in the drawing. A value off the ends lies off the drawing, except that a logarithmic
+// axis holds what it cannot show (zero) at its low end.
 func (a *axis) at(v float64) float64 {
 	lo, hi := a.lo, a.hi
 	if a.log {
@@ -105,7 +105,7 @@ func logAxis(lo, hi float64, u Unit) axis {
 // mostTicks bounds the ticks of an axis; a readable one has about ten.
 const mostTicks = 100
 
-// linearTicks are the multiples of step, which counts in m, from lo to hi.
+// linearTicks returns the multiples of step, which counts in m, from lo to hi.
 func linearTicks(lo, hi, step float64, m measure) []tick {
 	lo, hi = lo/m.div, hi/m.div
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
@@ -123,7 +123,7 @@ func linearTicks(lo, hi, step float64, m measure) []tick {
 	return ticks
 }
 
-// niceStep is the smallest of 1, 2, 5 times a power of ten that cuts span into at most n parts.
+// niceStep returns the smallest of 1, 2, 5 times a power of ten that cuts span into at most n parts.
 func niceStep(span float64, n int) float64 {
 	e := math.Pow10(int(math.Floor(math.Log10(span / float64(n)))))
 	for _, f := range []float64{1, 2, 5} {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// bySize are charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by decade
-// and by parts of equal count.
+// bySize returns charts of slowdown over bins of flow size, a line a controller: at the median and in the tail, by
+// decade and by parts of equal count.
 func bySize(r *Report) []*chart {
 	var charts []*chart
 	if names := r.groupNames(func(s *Summary) []Group { return s.BySize }); len(names) >= 3 { // two points make no curve
@@ -37,7 +37,7 @@ func bySize(r *Report) []*chart {
 	return charts
 }
 
-// sizeBin is a bin of a run, nil if it has none.
+// sizeBin returns a bin of a run, nil if it has none.
 func sizeBin(run *Run, bin int) *Flows {
 	if bin >= len(run.Summary.BySizeBin) {
 		return nil
@@ -45,8 +45,8 @@ func sizeBin(run *Run, bin int) *Flows {
 	return &run.Summary.BySizeBin[bin].Flows
 }
 
-// sizeBinNames are the sizes up to which the parts go, of the first run that has them: the flows of all are the same,
-// but for those that have not ended. Where most flows are of one size there are none: the parts would not be of
+// sizeBinNames returns the sizes up to which the parts go, of the first run that has them: the flows of all are the
+// same, but for those that have not ended. Where most flows are of one size there are none: the parts would not be of
 // different sizes.
 func (r *Report) sizeBinNames() []string {
 	for i := range r.Runs {
@@ -106,7 +106,7 @@ func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string,
 	return c
 }
 
-// sizeBinTables have the numbers of the parts of as many flows.
+// sizeBinTables returns tables of slowdown over the parts with equally many flows.
 func sizeBinTables(r *Report) []table {
 	names := r.sizeBinNames()
 	if names == nil {
@@ -127,7 +127,7 @@ func sizeBinTables(r *Report) []table {
 	return tables
 }
 
-// namedAxis has one place a name, half a place from the ends, and as many labels as fit.
+// namedAxis returns an axis with one place a name, half a place from the ends, and as many labels as fit.
 func namedAxis(names []string) axis {
 	a := axis{lo: -0.5, hi: float64(len(names)) - 0.5, in: measure{div: 1}}
 	longest := 0

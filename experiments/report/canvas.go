@@ -31,7 +31,7 @@ const pixels = 2
 // mostPixels bounds a picture's memory, at 4 bytes a pixel.
 const mostPixels = 1 << 27
 
-// Picture is the drawing in one of PictureFormats. Equal drawings give equal bytes.
+// Picture returns the drawing in one of PictureFormats. Equal drawings give equal bytes.
 func (d *Drawing) Picture(format string) ([]byte, error) {
 	l := d.lay()
 	switch format {
@@ -45,7 +45,7 @@ func (d *Drawing) Picture(format string) ([]byte, error) {
 	return nil, fmt.Errorf("draw as %q: %s is what there is", format, strings.Join(PictureFormats, ", "))
 }
 
-// written is what a canvas writes.
+// written returns what a canvas writes.
 func written(c io.WriterTo) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := c.WriteTo(&b)
@@ -64,7 +64,7 @@ func (c *spelled) FillString(face font.Face, at vg.Point, s string) {
 	c.CanvasSizer.FillString(c.face(face), at, c.spell(s))
 }
 
-// svg is the drawing as SVG. Its letters are not built in, which would make half a megabyte of each: Arial and
+// svg returns the drawing as SVG. Its letters are not built in, which would make half a megabyte of each: Arial and
 // Helvetica are as wide as Liberation Sans.
 func (l *laidOut) svg() ([]byte, error) {
 	c := vgsvg.New(l.width, l.height)
@@ -80,7 +80,7 @@ func (l *laidOut) svg() ([]byte, error) {
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
 }
 
-// described says in words what the drawing shows, for readers who cannot see it.
+// described returns a description of the drawing for readers who cannot see it.
 func (d *Drawing) described() string {
 	var texts []string
 	for i := range d.cells {
@@ -89,7 +89,7 @@ func (d *Drawing) described() string {
 	return strings.Join(texts, " ")
 }
 
-// xmlText is text without the characters that XML cannot have.
+// xmlText returns text without the characters that XML cannot have.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
@@ -99,7 +99,7 @@ func xmlText(s string) string {
 	}, s)
 }
 
-// png is the drawing as a picture on white.
+// png returns the drawing as a picture on white.
 func (l *laidOut) png() ([]byte, error) {
 	if !(float64(l.width*l.height)*pixels*pixels <= mostPixels) {
 		return nil, fmt.Errorf("draw as PNG: %g by %g points are too large", l.width, l.height)
@@ -160,7 +160,7 @@ var undated = sync.OnceFunc(func() {
 	fpdf.SetDefaultCatalogSort(true)
 })
 
-// pdf is the drawing as a page of its size, with its letters built in.
+// pdf returns the drawing as a page of its size, with its letters built in.
 func (l *laidOut) pdf() (data []byte, err error) {
 	undated()
 	// vgpdf converts letters in a temporary folder, and panics where it cannot.
@@ -184,7 +184,8 @@ func (l *laidOut) pdf() (data []byte, err error) {
 	return data, nil
 }
 
-// regular is the face that is not bold: vgpdf builds one face only into a file, and does not find a bold one again.
+// regular returns the face that is not bold: vgpdf builds one face only into a file, and does not find a bold one
+// again.
 func regular(f font.Face) font.Face {
 	f.Font.Weight = 0
 	return font.DefaultCache.Lookup(f.Font, f.Font.Size)
@@ -194,7 +195,7 @@ func regular(f font.Face) font.Face {
 var near = strings.NewReplacer("≤", "<=", "≥", ">=", "←", "<-", "→", "->", "−", "-", "Δ", "delta ", "\u202f", "\u00a0",
 	"μ", "µ")
 
-// windows1252 is text in the encoding of vgpdf's letters, a byte a character; what it lacks is a question mark.
+// windows1252 returns text in the encoding of vgpdf's letters, a byte a character; what it lacks is a question mark.
 func windows1252(s string) string {
 	var b []byte
 	for _, r := range near.Replace(s) {

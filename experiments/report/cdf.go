@@ -12,8 +12,8 @@ type Sample struct {
 	points         []point // cumulate's
 }
 
-// NewSample is the sample of the values of a run, or those of several repeats together. The values of each are left in
-// any order.
+// NewSample returns the sample of the values of a run, or those of several repeats together. The values of each are
+// left in any order.
 func NewSample(runs ...[]float64) Sample {
 	var s Sample
 	for _, values := range runs {
@@ -31,20 +31,20 @@ func NewSample(runs ...[]float64) Sample {
 	return s
 }
 
-// slowdownCDFs are the distributions of slowdown, one chart a tag with a line a controller: here the lines are what is
-// compared, so they share a chart.
+// slowdownCDFs returns the distributions of slowdown, one chart a tag with a line a controller: here the lines are what
+// is compared, so they share a chart.
 func slowdownCDFs(r *Report) []*chart {
 	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None,
 		func(d *Distribution) *Sample { return &d.Slowdowns })
 }
 
-// fctCDFs are those of the completion times.
+// fctCDFs returns the distributions of the completion times.
 func fctCDFs(r *Report) []*chart {
 	return r.flowCDFs("fct", "Share of flows up to an FCT", "flow completion time", "fct_ns", Nanoseconds,
 		func(d *Distribution) *Sample { return &d.FCTs })
 }
 
-// flowCDFs are distributions by tag. A tag of which no run has two flows has none.
+// flowCDFs returns distributions by tag. A tag of which no run has two flows has none.
 func (r *Report) flowCDFs(id, title, axis, column string, u Unit, sample func(*Distribution) *Sample) []*chart {
 	var tags []string
 	for i := range r.Runs {
@@ -102,8 +102,8 @@ func (r *Report) distributions(c *chart, u Unit, of func(*Run) *Sample) {
 	c.layout()
 }
 
-// cumulate is the distribution of the sorted values, in percent, as few points as its picture needs. The last hundred
-// values are all kept: the tail is what such a plot is read for.
+// cumulate returns the distribution of the sorted values, in percent, as few points as its picture needs. The last
+// hundred values are all kept: the tail is what such a plot is read for.
 func cumulate(sorted []float64) []point {
 	n := len(sorted)
 	stride := max(1, n/columns)

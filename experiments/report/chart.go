@@ -69,7 +69,7 @@ func (c *chart) layout() {
 	c.y = c.y.place(bottom, top)
 }
 
-// yName is what stands over the y axis: what it shows, and the unit.
+// yName returns what stands over the y axis: what it shows, and the unit.
 func (c *chart) yName() string {
 	if c.yTitle != "" && c.y.in.name != "" {
 		return c.yTitle + ", " + c.y.in.name
@@ -77,7 +77,7 @@ func (c *chart) yName() string {
 	return c.yTitle + c.y.in.name
 }
 
-// spanLabels are the spans' labels that have room, each in the middle of its span.
+// spanLabels returns the spans' labels that have room, each in the middle of its span.
 func (c *chart) spanLabels() []placedLabel {
 	var labels []placedLabel
 	free := c.x.p0

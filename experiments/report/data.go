@@ -62,7 +62,7 @@ type pageEvent struct {
 	Name string `json:"name"`
 }
 
-// allWithUnits are names as the page spells them.
+// allWithUnits returns names as the page spells them.
 func allWithUnits(names []string) []string {
 	var all []string
 	for _, name := range names {
@@ -71,7 +71,7 @@ func allWithUnits(names []string) []string {
 	return all
 }
 
-// forPage is the chart for the page's script.
+// forPage returns the chart for the page's script.
 func (c *chart) forPage() pageChart {
 	p := pageChart{
 		Title: c.title, Group: c.group, X: c.x.forPage(), Y: c.y.forPage(), XTitle: c.xTitle, YName: c.yName(),
@@ -105,8 +105,8 @@ func (c *chart) forPage() pageChart {
 	return p
 }
 
-// bend says whether the line has its k-th point for more than to go on as it did: the picture, and each value that is
-// read off it, needs no other.
+// bend reports whether the line needs its k-th point for more than to continue as before: the picture, and each value
+// that is read off it, needs no other.
 func (l *line) bend(k int) bool {
 	if l.dots || k == 0 || k == len(l.points)-1 {
 		return true

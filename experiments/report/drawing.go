@@ -28,7 +28,7 @@ const (
 	swatchWidth   = 24.0 // the sample of a line in a legend
 )
 
-// lettering is the style of text: built-in letters, so that equal drawings have equal bytes on any machine.
+// lettering returns the style of text: built-in letters, so that equal drawings have equal bytes on any machine.
 func lettering(size vg.Length, bold bool, colour string) text.Style {
 	sans := plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	if bold {
@@ -121,7 +121,7 @@ func legendRows(items []legendItem, width vg.Length) [][]legendItem {
 	return rows
 }
 
-// entry is the item as a legend of its own: gonum's stand below each other, and over the data.
+// entry returns the item as a legend of its own: gonum's stand below each other, and over the data.
 func (item legendItem) entry() plot.Legend {
 	l := plot.NewLegend()
 	l.TextStyle = lettering(drawingText, false, light.ink)
@@ -185,7 +185,7 @@ func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plot.Plot) {
 	p.Draw(l.inLine(c, p))
 }
 
-// inLine is what a chart has of its canvas, so that the plots below each other stand in line.
+// inLine returns the part of its canvas that a chart has, so that plots below each other are aligned.
 func (l *laidOut) inLine(c draw.Canvas, p *plot.Plot) draw.Canvas {
 	data := p.DataCanvas(c)
 	return draw.Crop(c, l.left-(data.Min.X-c.Min.X), (c.Max.X-data.Max.X)-l.right, 0, 0)

@@ -33,7 +33,7 @@ func (m *mark) number() string {
 
 func widthOf(text string) float64 { return wideLetter * float64(len([]rune(text))+1) }
 
-// marks are where the chart's events stand, those within it.
+// marks returns where the chart's events stand, those within it.
 func (c *chart) marks() []mark {
 	var all []mark
 	for i, e := range c.events {
@@ -61,7 +61,7 @@ type placedLabel struct {
 	text string
 }
 
-// eventLabels are the events' numbers and names, each so far from its line.
+// eventLabels returns the events' numbers and names, each so far from its line.
 func (c *chart) eventLabels(marks []mark, aside float64) []placedLabel {
 	var labels []placedLabel
 	for i := range marks {
@@ -81,7 +81,7 @@ func (c *chart) eventLabels(marks []mark, aside float64) []placedLabel {
 	return labels
 }
 
-// described is the chart's events in words.
+// described returns the chart's events in words.
 func (c *chart) described() string {
 	var b strings.Builder
 	for i, e := range c.events {
@@ -90,7 +90,7 @@ func (c *chart) described() string {
 	return b.String()
 }
 
-// eventTables have what happened in the runs; nil if nothing did. Runs in which the same happened share their rows.
+// eventTables returns tables of the runs' events; nil if there are none. Runs with the same events share their rows.
 func eventTables(r *Report) []table {
 	t := table{
 		Caption: "Events, numbered as in the plots", Corner: "No. and time",

@@ -19,7 +19,7 @@ type Figure struct {
 	CSV     []byte // its points, a row each
 }
 
-// name has the y axis say what it shows, if that fits beside it.
+// name labels the y axis with what it shows, if there is room.
 func (c *chart) name(as string) {
 	const longest = 28 // letters
 	if len([]rune(as)) <= longest {
@@ -27,7 +27,7 @@ func (c *chart) name(as string) {
 	}
 }
 
-// Figures are all plots of a report's page, each with the controllers side by side or as its lines.
+// Figures returns all plots of a report's page, each with the controllers side by side or as its lines.
 func Figures(r *Report) ([]Figure, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Figures(r *Report) ([]Figure, error) {
 	return all, nil
 }
 
-// SweepFigures are all plots of a sweep's page.
+// SweepFigures returns all plots of a sweep's page.
 func SweepFigures(s *Sweep) ([]Figure, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func SweepFigures(s *Sweep) ([]Figure, error) {
 	return all, nil
 }
 
-// figure is a lone chart with its lines' legend, under the name of what it belongs to.
+// figure returns a lone chart with its lines' legend, under the name of what it belongs to.
 func (c *chart) figure(of string, taken map[string]bool) (Figure, error) {
 	p := &plots{title: of, names: []string{c.title}, charts: []*chart{c}}
 	for _, l := range c.lines {
@@ -92,7 +92,7 @@ var noName = regexp.MustCompile(`[^a-z0-9.+]+`)
 // longestFile keeps the name of a figure's file handy.
 const longestFile = 80
 
-// figureName is a name that no other figure has.
+// figureName returns a name that no other figure has.
 func figureName(title string, taken map[string]bool) string {
 	title = strings.ReplaceAll(strings.ToLower(title), "%", "percent")
 	base := strings.Trim(noName.ReplaceAllString(title, "-"), "-.")
@@ -108,7 +108,7 @@ func figureName(title string, taken map[string]bool) string {
 	return name
 }
 
-// panelCSV has every point of a panel, those that the drawing leaves out as well.
+// panelCSV returns every point of a panel, also those that the drawing leaves out.
 func (r *Report) panelCSV(i int) ([]byte, error) {
 	p := &r.Panels[i]
 	rows := [][]string{{"controller", "series", "time_ns", column(p.Unit)}}
@@ -123,7 +123,7 @@ func (r *Report) panelCSV(i int) ([]byte, error) {
 	return csvOf(rows)
 }
 
-// column is what a panel's values are.
+// column returns a name for a CSV column with values of a unit.
 func column(u Unit) string {
 	switch u {
 	case Bytes:
@@ -137,7 +137,7 @@ func column(u Unit) string {
 		"_")
 }
 
-// csv has the chart's points as they are drawn.
+// csv returns the chart's points as they are drawn.
 func (c *chart) csv() ([]byte, error) {
 	head := []string{cmp.Or(c.lineColumn, "controller"), c.xColumn, c.yColumn}
 	intervals := slices.ContainsFunc(c.lines, func(l line) bool {
@@ -163,7 +163,7 @@ func (c *chart) csv() ([]byte, error) {
 	return csvOf(rows)
 }
 
-// csvNumber is a number, empty for none.
+// csvNumber formats a number; NaN is empty.
 func csvNumber(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -28,8 +28,8 @@ const figureWidth = 480.0
 // abreast is how many controllers' charts a row of a panel's drawing has.
 const abreast = 4
 
-// RunFigure is one run's panels in a drawing, two abreast. Unlike those of Figures its scales are the run's own: it is
-// to be looked at by itself.
+// RunFigure returns one run's panels in a drawing, two abreast. Unlike those of Figures its scales are the run's own:
+// it is to be looked at by itself.
 func RunFigure(r *Report, controller string) (*Drawing, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func RunFigure(r *Report, controller string) (*Drawing, error) {
 	return d, nil
 }
 
-// drawing is the charts side by side under their common legend.
+// drawing returns the charts side by side under their common legend.
 func (p *plots) drawing() *Drawing {
 	d := &Drawing{title: p.title, legend: p.legend, across: abreast}
 	for i, c := range p.charts {

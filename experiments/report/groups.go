@@ -90,7 +90,7 @@ func (r *Report) unfinishedTable() []table {
 	return []table{t}
 }
 
-// quantilesAbreast is how many quantiles a table has beside each other: 32 columns fit neither screen nor paper.
+// quantilesAbreast returns how many quantiles a table has beside each other: 32 columns fit neither screen nor paper.
 // Numbers with intervals are twice as wide.
 func (r *Report) quantilesAbreast() int {
 	wide := len(r.Runs)
@@ -106,7 +106,7 @@ func (r *Report) quantilesAbreast() int {
 	return len(quantiles)
 }
 
-// quantileTable is a table of some quantiles under each controller, without its rows.
+// quantileTable returns a table of some quantiles under each controller, without its rows.
 func (r *Report) quantileTable(caption, corner string, part []quantile) table {
 	if len(part) == 1 {
 		return table{Caption: caption + ", " + part[0].name, Corner: corner, Heads: r.names()}
@@ -118,12 +118,12 @@ func (r *Report) quantileTable(caption, corner string, part []quantile) table {
 	return t
 }
 
-// groupNames are the names of all runs' groups in which flows have ended.
+// groupNames returns the names of all runs' groups in which flows have ended.
 func (r *Report) groupNames(of func(*Summary) []Group) []string {
 	return r.namesOf(of, func(f *Flows) bool { return f.Count > 0 })
 }
 
-// namesOf are the names of all runs' groups that are wanted, in the order in which the runs give them.
+// namesOf returns the names of all runs' groups that are wanted, in the order of the runs.
 func (r *Report) namesOf(of func(*Summary) []Group, wanted func(*Flows) bool) []string {
 	var names []string
 	seen := make(map[string]bool)
@@ -140,7 +140,7 @@ func (r *Report) namesOf(of func(*Summary) []Group, wanted func(*Flows) bool) []
 	return names
 }
 
-// groupRow is one group's row: each quantile is a contest of its own, but the prefix is the row's.
+// groupRow returns one group's row: each quantile is a contest of its own, but the prefix is the row's.
 func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Summary) []Group,
 	of func(*Flows) *Quantiles,
 ) row {
@@ -154,7 +154,7 @@ func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Sum
 	})
 }
 
-// quantileRow is the row of the flows that each run gives for it, nil if it has none.
+// quantileRow returns the row of the flows that each run gives for it, nil if it has none.
 func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flows) *Quantiles,
 	flows func(*Run) *Flows,
 ) row {

@@ -29,7 +29,7 @@ type NumberLine struct {
 	Dots  bool      // mark the points, where each is a fact and what lies between is not
 }
 
-// Drawing is the charts for a file.
+// Drawing returns the charts for a file.
 func (l *Lines) Drawing() (*Drawing, error) {
 	if len(l.Charts) == 0 {
 		return nil, fmt.Errorf("drawing %s: no charts", l.Title)

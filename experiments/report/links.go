@@ -10,7 +10,7 @@ import (
 // mostLinks is how many links a table has.
 const mostLinks = 12
 
-// linkCharts are distributions of how busy links are.
+// linkCharts returns distributions of how busy links are.
 func linkCharts(r *Report) []*chart {
 	var charts []*chart
 	for _, of := range []struct {
@@ -52,7 +52,7 @@ func linkCharts(r *Report) []*chart {
 	return charts
 }
 
-// imbalanceTable says how evenly switches loaded equal-cost ports; nil where none has any to choose from.
+// imbalanceTable returns how evenly switches loaded equal-cost ports; nil if no switch has any.
 func imbalanceTable(r *Report) []table {
 	tiers := keys(r, func(s *Summary) []Imbalance { return s.Imbalance }, func(of *Imbalance) int { return of.Tier })
 	if len(tiers) == 0 {
@@ -112,13 +112,13 @@ var (
 	peakQueueOf   = linkMeasure{"longest queue", Bytes, func(l *Link) float64 { return float64(l.PeakQueue) }}
 )
 
-// pausedTables have the links that flow control paused longest, the worst of any controller first.
+// pausedTables returns the links that flow control paused longest, the worst of any controller first.
 func pausedTables(r *Report) []table {
 	return r.linkTables("Links that were paused longest, by direction. A → B is paused by PAUSE frames from B, or by a lack of B's credits",
 		pausedOf, pausedOf, pauseRateOf)
 }
 
-// busyTables have the links that were congested longest, and the busiest.
+// busyTables returns the links that were congested longest, and the busiest.
 func busyTables(r *Report) []table {
 	return slices.Concat(
 		r.linkTables("Busiest links, by direction", utilisationOf, utilisationOf, peakQueueOf),
@@ -185,7 +185,7 @@ func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeas
 	return tables
 }
 
-// linkOf is a run's link with a port at its beginning, nil if the run does not say.
+// linkOf returns a run's link that begins at a port; nil if the run does not have it.
 func (run *Run) linkOf(port string) *Link {
 	for i := range run.Summary.Links {
 		if l := &run.Summary.Links[i]; l.Port == port {
@@ -227,7 +227,7 @@ func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
 	return cells
 }
 
-// utilisationTable has the distributions in numbers.
+// utilisationTable returns the distributions in numbers.
 func utilisationTable(r *Report) []table {
 	t := table{
 		Caption: "Utilisation of links, by direction: the share of the run's time that a port spent sending",

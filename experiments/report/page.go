@@ -189,7 +189,7 @@ func newPage(r *Report) *page {
 	return p
 }
 
-// contents are the page's sections, in its order.
+// contents returns the page's sections, in its order.
 func (p *page) contents() (all []anchor) {
 	add := func(shown bool, id, title string) {
 		if shown {
@@ -215,7 +215,7 @@ func (p *page) contents() (all []anchor) {
 // mostAbreast is how many runs stand beside each other in the headline. More stand below each other.
 const mostAbreast = 8
 
-// glance is the headline, with the checks below it.
+// glance returns the headline, with the checks below it.
 func glance(r *Report) []table {
 	if len(r.Headline) == 0 {
 		return nil
@@ -252,7 +252,7 @@ func glance(r *Report) []table {
 	return []table{t}
 }
 
-// sections are what comes after the numbers of the whole runs; those without content are left out.
+// sections returns the sections after the numbers of the whole runs, without empty ones.
 func (p *page) sections(r *Report) []section {
 	var kept []section
 	for _, s := range []section{
@@ -278,7 +278,7 @@ func (p *page) sections(r *Report) []section {
 	return kept
 }
 
-// prints are the fingerprints of a column's runs.
+// prints returns the fingerprints of a column's runs.
 func (r *Report) prints(column int) []print {
 	all := r.Runs[column].Repeats
 	if len(all) == 0 {
@@ -307,7 +307,7 @@ func (r *Report) prints(column int) []print {
 	return prints
 }
 
-// swatch is a sample of a line.
+// swatch returns a sample of a line.
 func swatch(style int) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 30 8" aria-hidden="true"><path %s stroke-width="2" d="M0 4h30"/></svg>`, styleOf(style)))
 }

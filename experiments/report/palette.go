@@ -28,7 +28,7 @@ var (
 // dashes tell the series apart without colour. The first is solid; the lengths are in units of the drawing.
 var dashes = [8][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}, {14, 4}, {5, 2, 2, 2, 2, 2}, {1.2, 4}, {14, 3, 5, 3}}
 
-// variables are t as CSS custom properties.
+// variables returns t as CSS custom properties.
 func (t *theme) variables() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--paper:%s;--ink:%s;--muted:%s;--grid:%s;--level:%s;--span:%s;", t.paper, t.ink, t.muted, t.grid,
@@ -39,7 +39,7 @@ func (t *theme) variables() string {
 	return b.String()
 }
 
-// pageColours is the style sheet's colour part, for the page. Drawings in the page take their colours from it.
+// pageColours returns the style sheet's colour part, for the page. Drawings in the page take their colours from it.
 func pageColours() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ":root{color-scheme:light dark;%s}\n", light.variables())
@@ -54,14 +54,14 @@ func pageColours() string {
 	return b.String()
 }
 
-// styleAt is the colour, of a theme's series, and the dash pattern of the i-th line. Past the last colour the pattern
-// shifts against the colours, so that 64 lines remain distinct.
+// styleAt returns the colour, of a theme's series, and the dash pattern of the i-th line. Past the last colour the
+// pattern shifts against the colours, so that 64 lines remain distinct.
 func styleAt(i int) (colour int, dash []float64) {
 	n := len(light.series)
 	return i % n, dashes[(i+i/n)%n]
 }
 
-// styleOf is the style of the i-th line as attributes.
+// styleOf returns the style of the i-th line as attributes.
 func styleOf(i int) string {
 	colour, dash := styleAt(i)
 	s := fmt.Sprintf(`class="s%d" fill="none" stroke="%s"`, colour, light.series[colour])

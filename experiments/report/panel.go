@@ -27,7 +27,7 @@ type legendItem struct {
 
 const chartHeight = 255 // of a panel's chart
 
-// chartWidth is a panel's chart's. A lone chart may be wider.
+// chartWidth returns a panel's chart's. A lone chart may be wider.
 func chartWidth(controllers int) float64 {
 	if controllers == 1 {
 		return 560
@@ -35,9 +35,9 @@ func chartWidth(controllers int) float64 {
 	return 480
 }
 
-// timeSpan is from the first to the last point of all panels, so that every chart of the page has the same time axis.
-// Where most of that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last, and
-// end is where the points do.
+// timeSpan returns from the first to the last point of all panels, so that every chart of the page has the same time
+// axis. Where most of that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last,
+// and end is where the points do.
 func (r *Report) timeSpan() (lo, hi, end float64) {
 	lo, end = math.Inf(1), math.Inf(-1)
 	last := math.Inf(-1) // that anything happened
@@ -70,7 +70,7 @@ func (r *Report) timeSpan() (lo, hi, end float64) {
 	return lo, end, end
 }
 
-// changed is the time of the last point whose value is not that of the one before.
+// changed returns the time of the last point whose value is not that of the one before.
 func (s *Series) changed() int64 {
 	i := len(s.Y) - 1
 	for i > 0 && (s.Y[i] == s.Y[i-1] || math.IsNaN(s.Y[i]) && math.IsNaN(s.Y[i-1])) {
@@ -79,7 +79,7 @@ func (s *Series) changed() int64 {
 	return s.X[i]
 }
 
-// until is the series up to a time.
+// until returns the series up to a time.
 func (s *Series) until(end float64) *Series {
 	n := sort.Search(len(s.X), func(i int) bool { return float64(s.X[i]) > end })
 	cut := *s
@@ -87,7 +87,7 @@ func (s *Series) until(end float64) *Series {
 	return &cut
 }
 
-// tail says what the plots leave out.
+// tail returns a sentence about what the plots leave out.
 func (r *Report) tail() string {
 	_, hi, end := r.timeSpan()
 	if hi == end {
@@ -159,8 +159,8 @@ func newPlots(r *Report, i int, runs []Run) *plots {
 	return out
 }
 
-// levels are the reference lines of a run, each once. A label is on the side where fewer lines of all the charts run,
-// and has the value where another run's line of that label has another.
+// levels returns the reference lines of a run, each once. A label is on the side where fewer lines of all the charts
+// run, and has the value where another run's line of that label has another.
 func (p *Panel) levels(runs []Run, controller string, c *chart, drawn map[string][]line) []drawnLevel {
 	values := map[string]map[float64]bool{} // by label, of all runs
 	for _, run := range runs {
@@ -189,7 +189,7 @@ func (p *Panel) levels(runs []Run, controller string, c *chart, drawn map[string
 	return out
 }
 
-// moreRoomLeft says whether a label that stands on a height of a chart is in the way of fewer lines, of all runs, at
+// moreRoomLeft reports whether a label at a height of a chart is in the way of fewer lines, of all runs, at
 // the left.
 func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool {
 	width := c.x.p1 - c.x.p0
@@ -212,8 +212,8 @@ func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool
 	return left < right
 }
 
-// window is the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the run
-// most lines go from nothing to line rate, which tells nobody anything.
+// window returns the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the
+// run most lines go from nothing to line rate, which tells nobody anything.
 func (r *Report) window() (from, to float64) {
 	if len(r.Spans) == 1 {
 		return float64(r.Spans[0].From), float64(r.Spans[0].To)
@@ -228,7 +228,8 @@ func (r *Report) windowName() string {
 	return ""
 }
 
-// extent is the lowest and highest value that the line takes from one time to another; ok is false if there is none.
+// extent returns the lowest and highest value that the line takes from one time to another; ok is false if there is
+// none.
 func (l *line) extent(from, to float64) (lo, hi float64, ok bool) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	take := func(v float64) {
@@ -258,7 +259,7 @@ func (l *line) extent(from, to float64) (lo, hi float64, ok bool) {
 	return lo, hi, ok
 }
 
-// describe says in words what a chart shows, for readers who cannot see it.
+// describe returns a description of the chart for readers who cannot see it.
 func describe(c *chart, window string, ranges []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Line chart over virtual time, %s.", c.x.in.named(c.x.in.between(c.x.lo, c.x.hi)))

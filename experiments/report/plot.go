@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// plot is the chart as gonum draws it, for a file.
+// plot returns the chart as gonum draws it, for a file.
 func (c *chart) plot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -62,7 +62,7 @@ type room struct{ top, right vg.Length }
 // Plot draws nothing.
 func (room) Plot(draw.Canvas, *plot.Plot) {}
 
-// GlyphBoxes are boxes as high and as wide as the space, at the axes' ends.
+// GlyphBoxes returns boxes as high and as wide as the space, at the axes' ends.
 func (r room) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{
 		{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: r.top}}},
@@ -70,7 +70,7 @@ func (r room) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	}
 }
 
-// room is what the chart's labels need: none of them stands where a line may run.
+// room returns the space that the chart's labels need, where no line may run.
 func (c *chart) room() room {
 	r := room{top: 4}
 	if len(c.spans) > 0 {
@@ -85,7 +85,7 @@ func (c *chart) room() room {
 	return r
 }
 
-// Normalize is where a value lies between the axis' ends, which are its own whatever gonum says.
+// Normalize returns where a value lies between the axis' ends, which are its own whatever gonum says.
 func (a *axis) Normalize(_, _, v float64) float64 {
 	unit := a.place(0, 1)
 	return unit.at(v)
@@ -107,7 +107,7 @@ func (a *axis) dress(as *plot.Axis, name string) {
 	as.Tick.Marker = ticks
 }
 
-// xName is what the x axis shows, and its unit.
+// xName returns what the x axis shows, and its unit.
 func (c *chart) xName() string {
 	name := c.xTitle
 	if name == "" {
@@ -150,7 +150,7 @@ func (l *line) plotters() []plot.Plotter {
 	return append(all, fixed{bars}, fixed{dots})
 }
 
-// parts are the line between its gaps, without the points that lie on a level between their neighbours.
+// parts returns the line between its gaps, without the points on a level with both neighbours.
 func (l *line) parts() []plotter.XYs {
 	var parts []plotter.XYs
 	var part plotter.XYs
@@ -215,7 +215,7 @@ func (c *chart) plotSpans(on draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// across is where on a canvas something is that has a place in the page's chart.
+// across returns the position on a canvas of a position in the page's chart.
 func (c *chart) across(on draw.Canvas, x float64) vg.Length {
 	return on.X((x - c.x.p0) / (c.x.p1 - c.x.p0))
 }
@@ -259,7 +259,7 @@ func (c *chart) nameLevels(on draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// lineStyle is the colour and dash pattern of the i-th line, as styleOf gives them to the page.
+// lineStyle returns the colour and dash pattern of the i-th line, as styleOf gives them to the page.
 func lineStyle(i int) draw.LineStyle {
 	colour, dash := styleAt(i)
 	style := draw.LineStyle{Color: rgb(light.series[colour]), Width: 1.6}
@@ -269,7 +269,7 @@ func lineStyle(i int) draw.LineStyle {
 	return style
 }
 
-// rgb is a colour of the palette's.
+// rgb returns a colour of the palette's.
 func rgb(hex string) color.NRGBA {
 	v, err := strconv.ParseUint(hex[1:], 16, 32)
 	if err != nil {

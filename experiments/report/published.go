@@ -6,7 +6,7 @@ import "slices"
 // each.
 const publishedAbreast = 4
 
-// publishedTables are the tables of the sources, those with many controllers in parts.
+// publishedTables returns the tables of the sources, those with many controllers in parts.
 func publishedTables(r *Report) []table {
 	var tables []table
 	for i := range r.Published {

@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// counted are the runs whose numbers a column's are means of: the run itself, or those of its repeats that can be
+// counted returns the runs over which a column has the means: the run itself, or those of its repeats that can be
 // trusted; all of them if none can.
 func (run *Run) counted() []*Run {
 	if len(run.Repeats) == 0 {
@@ -19,7 +19,7 @@ func (run *Run) counted() []*Run {
 	return Counted(all, (*Run).trusted)
 }
 
-// Counted are the repeats of a run that count: those that can be trusted, or all if none can.
+// Counted returns the repeats of a run that count: those that can be trusted, or all if none can.
 func Counted[R any](repeats []R, trusted func(R) bool) []R {
 	var some []R
 	for _, r := range repeats {
@@ -35,7 +35,7 @@ func Counted[R any](repeats []R, trusted func(R) bool) []R {
 
 func (run *Run) trusted() bool { return run.Verdict.Status != Fail && !run.Partial }
 
-// estimate is a number of a run, over its repeats. Those that have none, NaN, do not count.
+// estimate returns a number of a run, over its repeats. Those that have none, NaN, do not count.
 func (run *Run) estimate(of func(*Run) float64) interval.Estimate {
 	var values []float64
 	for _, r := range run.counted() {
@@ -46,7 +46,7 @@ func (run *Run) estimate(of func(*Run) float64) interval.Estimate {
 	return interval.Of(values)
 }
 
-// half is the half-width that a chart or a table shows; 0 if there is none to show.
+// half returns the half-width that a chart or a table shows; 0 if there is none to show.
 func half(e interval.Estimate) float64 {
 	if math.IsNaN(e.Half) {
 		return 0
@@ -54,7 +54,7 @@ func half(e interval.Estimate) float64 {
 	return e.Half
 }
 
-// mayWin says whose numbers count in a contest.
+// mayWin reports whether a run's numbers count in a contest.
 func (r *Report) mayWin() []bool {
 	out := make([]bool, len(r.Runs))
 	for i := range r.Runs {

@@ -2,7 +2,7 @@ package report
 
 import "slices"
 
-// Differences are the settings in which runs differ, with a value a run; empty where a run has none.
+// Differences returns the settings in which runs differ, with a value a run; empty where a run has none.
 func Differences(runs []Run) []Difference {
 	var all []Difference
 	for _, d := range settingsOf(runs) {
@@ -24,7 +24,7 @@ func (d *Difference) equal() bool {
 	return !slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] })
 }
 
-// settingsOf are all settings that any run has.
+// settingsOf returns all settings that any run has.
 func settingsOf(runs []Run) []Difference {
 	var all []Difference
 	index := map[[2]string]int{}
@@ -43,7 +43,7 @@ func settingsOf(runs []Run) []Difference {
 	return all
 }
 
-// settingTables are what the runs' settings have in common, and where they differ.
+// settingTables returns what the runs' settings have in common, and where they differ.
 func settingTables(r *Report) (same, differ []table) {
 	settings := settingsOf(r.Runs)
 	build := func(caption string, heads []string, want bool) []table {

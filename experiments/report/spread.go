@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// spreadTable says how far PAUSE spread, and which flows suffered for it; nil where there was no PAUSE.
+// spreadTable returns how far PAUSE spread, and the victim flows; nil if there was no PAUSE.
 func spreadTable(r *Report) []table {
 	deepest, slowed := 0, 0
 	for i := range r.Runs {
@@ -65,7 +65,7 @@ func spreadTable(r *Report) []table {
 	return []table{t}
 }
 
-// words is a cell of text, which may take several lines.
+// words returns a cell of text, which may take several lines.
 func words(text string) cell {
 	if text == "" {
 		text = digits(math.NaN())
@@ -73,7 +73,7 @@ func words(text string) cell {
 	return cell{Text: text, Bar: -1, Words: true}
 }
 
-// keys are the different keys of what summaries list, in the order in which they come.
+// keys returns the different keys of the summaries' lists, in order of appearance.
 func keys[E any, K comparable](r *Report, of func(*Summary) []E, key func(*E) K) (all []K) {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
@@ -88,7 +88,7 @@ func keys[E any, K comparable](r *Report, of func(*Summary) []E, key func(*E) K)
 	return all
 }
 
-// fairnessTable has Jain's index by tag.
+// fairnessTable returns Jain's index by tag.
 func fairnessTable(r *Report) []table {
 	tags := keys(r, func(s *Summary) []Fairness { return s.Fairness }, func(f *Fairness) string { return f.Tag })
 	if len(tags) == 0 {
@@ -121,7 +121,7 @@ func fairnessTable(r *Report) []table {
 	return []table{t}
 }
 
-// recoveryTable says what selective repeat and trimming met; nil where neither was on.
+// recoveryTable returns the counts of selective repeat and trimming; nil if neither was on.
 func recoveryTable(r *Report) []table {
 	any := false
 	own := func(label string, u Unit, b better, of func(*Recovery) int64) row {
@@ -153,7 +153,7 @@ func recoveryTable(r *Report) []table {
 	return []table{t}
 }
 
-// lossyTable has what lossy classes dropped, by cause.
+// lossyTable returns the drops of lossy classes, by cause.
 func lossyTable(r *Report) []table {
 	any := false
 	own := func(label string, of func(*LossyDrops) int64) row {
@@ -180,7 +180,7 @@ func lossyTable(r *Report) []table {
 // mostDropPlaces is how many ports a report names, of those with the most drops.
 const mostDropPlaces = 16
 
-// dropTable has the ports that dropped the most frames, and by what.
+// dropTable returns the ports that dropped the most frames, with the causes.
 func dropTable(r *Report) []table {
 	type place struct{ at, cause string }
 	places := keys(r, func(s *Summary) []DropPlace { return s.Drop },
@@ -205,7 +205,7 @@ func dropTable(r *Report) []table {
 	}}
 }
 
-// stepsTables have jobs and collectives, each beside its limit; nil where no flow waited for others.
+// stepsTables returns jobs and collectives with their limits; nil if no flow waited for others.
 func stepsTables(r *Report) []table {
 	jobs := keys(r, func(s *Summary) []Job { return s.Jobs }, func(j *Job) string { return j.Tag })
 	kinds := keys(r, func(s *Summary) []Collective { return s.Collectives }, func(c *Collective) string { return c.Name })

@@ -128,7 +128,7 @@ type Link struct {
 	PeakQueue            int64   // bytes
 }
 
-// Name is the link for people.
+// Name returns the link for people.
 func (l *Link) Name() string { return l.Node + " → " + l.Peer }
 
 // Flows are the statistics of the flows that ended.

@@ -49,7 +49,7 @@ type SweepMetric struct {
 //go:embed sweep.html
 var sweepHTML string
 
-// sweepTemplate has the parts of other pages too.
+// sweepTemplate returns the template of a sweep's page, which has the parts of other pages too.
 func sweepTemplate() *template.Template {
 	return template.Must(pageTemplate().New("sweep").Parse(sweepHTML))
 }
@@ -116,7 +116,8 @@ func (x *SweepAxis) axis() axis {
 	return a
 }
 
-// ticks are one for each place. Where names would overlap those farther left are left out: the last has the unit.
+// ticks returns a tick for each place. Where names would overlap, those farther left are left out: the last has the
+// unit.
 func (x *SweepAxis) ticks(a *axis) []tick {
 	ticks := make([]tick, len(x.Values))
 	on := a.place(0, 420) // as wide as a plot at its narrowest
@@ -143,7 +144,7 @@ func (x *SweepAxis) ticks(a *axis) []tick {
 	return ticks
 }
 
-// chart is a metric's chart, nil if no run has the metric.
+// chart returns a metric's chart, nil if no run has the metric.
 func (s *Sweep) chart(i int) *chart {
 	m := &s.Metrics[i]
 	c := &chart{
@@ -187,7 +188,7 @@ func (s *Sweep) chart(i int) *chart {
 	return c
 }
 
-// table has a metric's numbers: a row a place, a column a line.
+// table returns a metric's numbers: a row a place, a column a line.
 func (s *Sweep) table(i int) table {
 	m := &s.Metrics[i]
 	top := 0.0

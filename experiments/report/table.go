@@ -29,7 +29,7 @@ type row struct {
 	Cells       []cell
 }
 
-// turned is a table without groups, whose rows are t's columns.
+// turned returns a table without groups, whose rows are t's columns.
 func (t table) turned() table {
 	out := t
 	out.Heads, out.Bodies, out.Turned = nil, []body{{}}, true
@@ -50,10 +50,10 @@ func (t table) turned() table {
 	return out
 }
 
-// Span is how many columns t has.
+// Span returns how many columns t has.
 func (t table) Span() int { return 1 + len(t.Heads)*max(1, len(t.Sub)) }
 
-// Class is the style class of the i-th cell of a row: the best stands out, and a group's first column has a rule.
+// Class returns the style class of the i-th cell of a row: the best stands out, and a group's first column has a rule.
 func (t table) Class(i int, c cell) string {
 	switch first := len(t.Sub) > 0 && i%len(t.Sub) == 0; {
 	case first && c.Best:
@@ -175,7 +175,7 @@ func (r *Report) row(label string, u Unit, b better, of func(*Run) float64) row 
 	return row{label, unit, cells}
 }
 
-// change is how far a number is from another, in per cent of it; empty if there is no such figure.
+// change returns the difference of a number from another in percent; empty if there is no such figure.
 func change(from, to interval.Estimate) string {
 	switch {
 	case from.N == 0 || to.N == 0 || from.Mean == 0 && to.Mean != 0:
@@ -190,7 +190,7 @@ func change(from, to interval.Estimate) string {
 	return fmt.Sprintf("%+.1f %%", d)
 }
 
-// some is v, or nothing if it was computed from no samples: a mean of nothing is not zero.
+// some returns v, or nothing if it was computed from no samples: a mean of nothing is not zero.
 func some(samples int64, v float64) float64 {
 	if samples == 0 {
 		return math.NaN()
@@ -198,7 +198,7 @@ func some(samples int64, v float64) float64 {
 	return v
 }
 
-// comparison is the table of the whole runs.
+// comparison returns the table of the whole runs.
 func comparison(r *Report) table {
 	flow := func(label string, u Unit, of func(*Flows) float64) row {
 		return r.row(label, u, lower, func(run *Run) float64 {

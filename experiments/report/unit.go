@@ -141,7 +141,7 @@ var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|
 // one line.
 func withUnits(text string) string { return quantity.ReplaceAllString(text, "$1$2\u00a0$3") }
 
-// rounded is withUnits, with no more than three significant digits of quantities that have decimals: "266.616KB"
+// rounded is like withUnits, but rounds quantities with decimals to three significant digits: "266.616KB"
 // becomes "267 KB".
 func rounded(text string) string {
 	return withUnits(quantity.ReplaceAllStringFunc(text, func(s string) string {
@@ -155,7 +155,7 @@ func rounded(text string) string {
 	}))
 }
 
-// titled is a column's heading: its name and the unit of its numbers.
+// titled returns a column's heading: its name and the unit of its numbers.
 func (m measure) titled(s string) string {
 	if m.name == "" || strings.Contains(s, m.name) {
 		return s

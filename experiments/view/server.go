@@ -63,7 +63,7 @@ func listen(s *Server) (_ *Server, err error) {
 	return s, err
 }
 
-// URL is the page's address.
+// URL returns the page's address.
 func (s *Server) URL() string { return fmt.Sprintf("http://%s/%s/", s.listener.Addr(), s.token) }
 
 // farewell is how long answers that are under way have to be taken as the server ends.
@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// allowed says whether a request is from the page itself, or from who was told its address.
+// allowed reports whether a request is from the page itself, or from somebody who was given its address.
 func (s *Server) allowed(r *http.Request) bool {
 	host := s.listener.Addr().String()
 	origins := r.Header.Values("Origin")
@@ -159,7 +159,7 @@ func (s *Server) isToken(word string) bool {
 	return subtle.ConstantTimeCompare([]byte(word), []byte(s.token)) == 1
 }
 
-// file is what is below the token.
+// file returns the content type and the data of a path below the token; nil data if there is no such path.
 func (s *Server) file(name string) (kind string, data []byte) {
 	switch name {
 	case "":

@@ -34,7 +34,7 @@ const (
 	scriptPlace = `<script type="module" src="view.js"></script>`
 )
 
-// policy is what the page may load and run, given where from.
+// policy returns the content security policy: what the page may load and run, from the given sources.
 func policy(scripts, styles, data string) string {
 	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'", scripts, styles, data)
 }
@@ -69,7 +69,7 @@ func single(title, number string, runs [][]byte) []byte {
 	return b.Bytes()
 }
 
-// page is index.html of so many runs.
+// page returns index.html for that many runs.
 func page(title, runs, policy string) string {
 	return strings.NewReplacer(
 		titlePlace, "<title>"+html.EscapeString(title)+" · pausenet</title>",
@@ -77,7 +77,7 @@ func page(title, runs, policy string) string {
 	).Replace(index)
 }
 
-// meta tells the page that it is of a live fabric, and whether it may change it.
+// meta returns the tag by which the page knows that it shows a live fabric, and whether it may change it.
 func (l *Live) meta() string {
 	switch {
 	case l == nil:

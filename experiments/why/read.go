@@ -159,7 +159,7 @@ func (r *Run) eachRow(f func(*rundir.WhyRow) error) error {
 	})
 }
 
-// Flows are the flows that a word means: a tag's, or that with a number; all that have started of an empty word. The
+// Flows returns the flows that a word names: by tag or by number; all that have started for an empty word. The
 // slowest come first.
 func (r *Run) Flows(word string) ([]*Flow, error) {
 	var some []*Flow
@@ -203,7 +203,7 @@ func (r *Run) tags() string {
 	return cmp.Or(text, "none")
 }
 
-// Tags are the tags of the flows that have started, in their order.
+// Tags returns the tags of the flows that have started, in their order.
 func (r *Run) Tags() (tags []string) {
 	for i := range r.flows {
 		if f := &r.flows[i]; len(f.rows) > 0 && f.Tag != "" && !slices.Contains(tags, f.Tag) {

@@ -28,7 +28,7 @@ func (f *Flow) Name() string {
 	return fmt.Sprintf("flow %d%s, %s from %s to %s", f.Number, tag, size, f.Source, f.Destination)
 }
 
-// head says which run it is.
+// head writes which run it is.
 func (r *Run) head(w io.Writer) {
 	fmt.Fprintf(w, "%s under %s, seed %d", r.Scenario, r.Controller, r.Seed)
 	if r.Partial {
@@ -48,7 +48,7 @@ func (r *Run) WriteFlow(w io.Writer, f *Flow, all bool) {
 	writeParts(w, r.Tree(one), all, 1)
 }
 
-// took says how long the flow took, or has taken so far.
+// took returns how long the flow took, or has taken so far.
 func (f *Flow) took() string {
 	if !f.Ended {
 		return "unfinished after " + span(f.Picoseconds)
@@ -56,7 +56,7 @@ func (f *Flow) took() string {
 	return fmt.Sprintf("FCT %s, slowdown %s", span(f.Picoseconds), measure.KindCount.Text(f.Slowdown))
 }
 
-// Top says in a line how long a flow took, and its largest root cause.
+// Top returns a line with the time of a flow and its largest root cause.
 func (r *Run) Top(f *Flow) string {
 	top := r.Roots([]*Flow{f}).Parts[0]
 	return fmt.Sprintf("%s: %s; %.1f %% %s", f.Name(), f.took(), 100*fraction(top.Picoseconds, f.Picoseconds), top.What)

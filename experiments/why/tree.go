@@ -13,8 +13,8 @@ type Node struct {
 	Parts       []*Node `json:"parts,omitempty"`
 }
 
-// part is that with some words, made if there is none. Cables side by side have the same words: it has the port of the
-// first that comes.
+// part returns the child with some words, created if there is none. Cables side by side have the same words: it has the
+// port of the first that comes.
 func (n *Node) part(w word) *Node {
 	for _, p := range n.Parts {
 		if p.What == w.what {
@@ -36,7 +36,7 @@ func (n *Node) order() {
 	}
 }
 
-// Tree is where the time of flows went.
+// Tree returns where the time of flows went.
 func (r *Run) Tree(flows []*Flow) *Node {
 	top := &Node{What: "all"}
 	for _, f := range flows {
@@ -54,7 +54,7 @@ func (r *Run) Tree(flows []*Flow) *Node {
 	return top
 }
 
-// Roots are what the time of flows comes down to.
+// Roots returns the root causes of the time of flows.
 func (r *Run) Roots(flows []*Flow) *Node {
 	top := &Node{What: "all"}
 	for _, f := range flows {
@@ -91,7 +91,7 @@ type FlowView struct {
 	Parts       []*Node `json:"parts"`
 }
 
-// View is what there is to say of flows, in their order.
+// View returns the flows for structured output, in their order.
 func (r *Run) View(flows []*Flow) *View {
 	v := &View{r.Scenario, r.Controller, r.Seed, r.Partial, []FlowView{}}
 	for _, f := range flows {

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/rundir"
 )
 
-// end is a port as people name it: "L2 to R1".
+// end returns a port's name for people, such as "L2 to R1".
 func (r *Run) end(name string) string {
 	if p, known := r.ports[name]; known {
 		return p.node + " to " + p.peer
@@ -20,10 +20,10 @@ func (r *Run) end(name string) string {
 // word is what a node of a tree says, and the port that it is about, by its interface's name; "": none.
 type word struct{ what, port string }
 
-// about are the words of a node that is about no port.
+// about returns a node with words about no port.
 func about(what string) word { return word{what: what} }
 
-// path is where a part of a flow's time stands in its tree, from the top.
+// path returns where a part of a flow's time stands in its tree, from the top.
 func (r *Run) path(x *rundir.WhyRow) (path []word) {
 	if x.Again {
 		path = append(path, about("retransmitting lost packets"))
@@ -62,7 +62,7 @@ func (r *Run) sending(x *rundir.WhyRow) []word {
 
 const stopped = "no credits, or link down"
 
-// journey is a part of the way of a packet or of an ACK.
+// journey returns the words for a part of the path of a packet or an ACK.
 func (r *Run) journey(x *rundir.WhyRow) []word {
 	whose := ""
 	if x.Way == rundir.WayACK {
@@ -98,7 +98,7 @@ func (r *Run) journey(x *rundir.WhyRow) []word {
 // ungranted is why a flow under RCCC waits.
 const ungranted = "waiting for a grant of its receiver"
 
-// signal is what had a congestion control lower its rate or window.
+// signal returns the words for what made a congestion control lower its rate or window.
 func (r *Run) signal(x *rundir.WhyRow) word { return word{r.signalText(x), x.SignalPort} }
 
 func (r *Run) signalText(x *rundir.WhyRow) string {
@@ -132,7 +132,7 @@ func (r *Run) signalText(x *rundir.WhyRow) string {
 	return "last lowered by its own timer or counter"
 }
 
-// chain is a cause and what it is because of, to its root.
+// chain returns a cause and the causes behind it, to the root.
 func (r *Run) chain(n int) (path []word) {
 	for ; n >= 0; n = r.causes[n].Because {
 		path = append(path, word{r.cause(n), r.causes[n].Port})
@@ -140,7 +140,7 @@ func (r *Run) chain(n int) (path []word) {
 	return path
 }
 
-// cause is one in words.
+// cause returns a cause in words.
 func (r *Run) cause(n int) string {
 	c := &r.causes[n]
 	p := r.ports[c.Port]
@@ -161,7 +161,8 @@ func (r *Run) cause(n int) string {
 	return "unknown cause"
 }
 
-// share is whose bytes were in a congested queue, by causes.csv: "burst=97;f1=3" is " (burst 97 %, f1 3 %)".
+// share returns the flows whose bytes were in a congested queue, from causes.csv: "burst=97;f1=3" is " (burst 97 %, f1
+// 3 %)".
 func share(queue string) string {
 	type part struct {
 		tag   string
@@ -194,7 +195,7 @@ func share(queue string) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// root is what a part of a flow's time comes down to.
+// root returns the root cause of a part of a flow's time.
 func (r *Run) root(x *rundir.WhyRow) word {
 	n := x.Cause
 	if n < 0 {

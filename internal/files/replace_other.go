@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace is Write that keeps the file open for later changes in place. It uses renameio, which only exists for
+// Replace is like Write, but keeps the file open for later changes in place. It uses renameio, which only exists for
 // Unix.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	shutdown.Alive()

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace is Write that keeps the file open for later changes in place.
+// Replace is like Write, but keeps the file open for later changes in place.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	file, err := f.replace(name, data)
 	if err != nil {

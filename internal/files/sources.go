@@ -77,7 +77,7 @@ func (s *Sources) IsFile(path string, there func(path string) bool) bool {
 	return s.find(path) != nil
 }
 
-// Read is Read for a file, and records it; recorded sources return the recorded content.
+// Read is like the function Read, and records the content; recorded sources return the recorded content.
 func (s *Sources) Read(path string, kind Kind) ([]byte, error) {
 	if s == nil {
 		return Read(path, kind)

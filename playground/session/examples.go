@@ -24,7 +24,7 @@ type Example struct {
 	HasQuick    bool   `json:"has_quick"` // of a scenario
 }
 
-// FindExamples are the built-in scenarios, and the controllers in a folder.
+// FindExamples returns the built-in scenarios, and the controllers in a folder.
 func FindExamples(controllers string) (*Examples, error) {
 	all := &Examples{}
 	for _, name := range scenario.BuiltinNames() {

@@ -41,7 +41,7 @@ type Worth struct {
 	Points lab.Points `json:"points"`
 }
 
-// exercises are those that come with the program.
+// exercises returns the exercises that come with the program.
 func exercises() ([]Exercise, error) {
 	var all []Exercise
 	for _, name := range lab.Names() {
@@ -102,7 +102,7 @@ func (h *HandIn) submit() (*lab.Submission, error) {
 	return lab.Submit(e, handInFolder), nil
 }
 
-// Read is what is wrong with the files of a hand-in. It runs nothing.
+// Read returns the mistakes in the files of a hand-in. It runs nothing.
 func (h HandIn) Read() *Checked {
 	c := &Checked{Name: h.Exercise, Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
 	s, err := h.submit()
@@ -152,7 +152,7 @@ func (h HandIn) Grade(ctx context.Context, version string, tell func(Progress)) 
 	return &Graded{Grade: g}
 }
 
-// telling tells how far a run is.
+// telling returns callbacks that report the progress of a run.
 func telling(p Progress, tell func(Progress)) (engine.Progress, func(*runner.Result, error)) {
 	tell(p)
 	return func(now vtime.Time, _ *engine.Totals) {

@@ -122,7 +122,8 @@ func (c *Checked) refuse(err error) {
 	c.Mistakes = append(c.Mistakes, guestMistakes(err)...)
 }
 
-// guestMistakes are those of the controller's file, in an error that may join several, or in what has ended a run.
+// guestMistakes returns the mistakes in the controller's file, from an error that may join several or from the error
+// that ended a run.
 func guestMistakes(err error) (all []Mistake) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -224,7 +225,7 @@ func Watch(folder string) *Watched {
 	return &Watched{File: ReplayFile}
 }
 
-// command is how the command line repeats the run.
+// command returns the command line that repeats the run.
 func (o *Outcome) command(r Request) string {
 	command := "pausenet run " + ScenarioFile
 	if !slices.Equal(o.Controllers, o.scenario.Controllers) {

@@ -118,7 +118,7 @@ func build(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "sw.js"), []byte(text), 0o644)
 }
 
-// program is the simulator for js/wasm, compressed: static servers do not do it.
+// program returns the simulator for js/wasm, compressed: static servers do not do it.
 func program() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "pausenet-playground")
 	if err != nil {
@@ -145,7 +145,7 @@ func program() ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// output is what a command prints, without the end of the line.
+// output returns what a command prints, without the end of the line.
 func output(c *exec.Cmd) (string, error) {
 	var stderr strings.Builder
 	c.Stderr = &stderr
