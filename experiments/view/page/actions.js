@@ -1,4 +1,4 @@
-// What a page that may change the fabric can have it do. The server checks all of it, and refuses it of a page that may look alone.
+// Actions that change the fabric. The server checks every request, and refuses those of a read-only page.
 
 import { element } from "./format.js";
 
@@ -56,7 +56,7 @@ export class Actions {
 		this.said.replaceChildren(...(line ? [element("code", { textContent: line.replace(/ &$/, "") }), " "] : []), text);
 	}
 
-	// form is one of fields, labelled; each of its buttons adds to what is asked.
+	// form makes a form of labelled fields; each of its buttons adds to the request.
 	form(what, fields, buttons) {
 		const controls = fields.map(([, , control]) => control);
 		fields.forEach(([name, , control]) => {
@@ -80,7 +80,7 @@ export class Actions {
 
 	nodes(host) { return this.run.head.nodes.filter((n) => n.host === host).map((n) => n.name); }
 
-	// chosenNode is the name of the host or switch that is selected.
+	// chosenNode returns the name of the selected host or switch.
 	chosenNode(host) {
 		const [kind, id] = this.chosen ?? [];
 		const { nodes } = this.run.head;

@@ -1,4 +1,4 @@
-// The page: what is shown, at which moment, and what the user does about it.
+// The page: what it shows, at which moment, and how it handles the user's input.
 
 import { colours, Fabric } from "./draw.js";
 import { bytes, element, moment, plural, span, verdictText } from "./format.js";
@@ -213,8 +213,8 @@ export class App {
 		if (this.playing) this.paint();
 	}
 
-	// tell updates what need not change in each frame: who is under way, and the moment in words. A screen reader reads all words, so that it
-	// gets them less often while time runs.
+	// tell updates what need not change in each frame: the active flows, and the moment in words. A screen reader reads all of the text, so
+	// tell updates it less often while time runs.
 	tell(now) {
 		this.told = now;
 		this.flows.at(this.time);
@@ -243,7 +243,7 @@ export class App {
 		return `${of}${plural(under, "flow")} active, ${plural(paused, "port")} paused${where < 0 ? "" : `, longest queue ${bytes(largest)} at ${run.portName(where)}`}.`;
 	}
 
-	// The address says which runs, what is selected and which moment, so that it can be handed on.
+	// The address has the runs, the selection and the moment, so that users can share it.
 	saveLink() {
 		if (!this.ready) return;
 		const parts = this.following ? [] : [`t=${Math.round(this.time)}`];
@@ -257,7 +257,7 @@ export class App {
 		const hash = parts.length > 0 ? `#${parts.join("&")}` : "";
 		clearTimeout(this.saving);
 		this.saving = setTimeout(() => {
-			// An address that the user has changed meanwhile is about to be read.
+			// The user has changed the address in the meantime: it is about to be read.
 			if (location.hash !== this.known) return;
 			if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname);
 			this.known = hash;
@@ -272,7 +272,7 @@ export class App {
 			return Number.isInteger(i) && i >= 0 && i < this.all.length ? i : otherwise;
 		};
 		const a = run("run", 0);
-		// A link that names no run shows the first two; one that names the first run alone shows that.
+		// A link without a run shows the first two; a link with only the first run shows that run.
 		const b = run("beside", !said.has("run") && this.all.length > 1 ? 1 : null);
 		if (!this.ready || a !== this.a || b !== this.b) this.show(a, b);
 		const [r] = this.runs;

@@ -1,4 +1,4 @@
-// Replays: read, decoded, and asked what was when. The format is described in experiments/replay/container.go, the columns in read.go there.
+// Reads, decodes and queries replays. experiments/replay/container.go describes the format, and read.go there the columns.
 
 const magic = "pausenet columns 1\n";
 
@@ -13,10 +13,10 @@ export async function load() {
 	return Promise.all(packed.map(async (blob) => new Run(await unpacked(blob))));
 }
 
-/** plays says whether the page around this one wants its runs played at once. */
+/** plays says whether the embedding page wants its runs to play at once. */
 export let plays = false;
 
-// posted are the runs that the page around this one posts.
+// posted returns a promise of the runs that the embedding page posts.
 function posted() {
 	return new Promise((resolve) => {
 		addEventListener("message", (e) => {
@@ -38,7 +38,7 @@ async function unpacked(blob) {
 	return new Uint8Array(await new Response(blob.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
-/** lastAtMost is the index of the last of sorted values that is at most v; -1: there is none. */
+/** lastAtMost returns the index of the last sorted value that is at most v, or -1 for none. */
 export function lastAtMost(values, v, from = 0, to = values.length) {
 	let low = from, high = to;
 	while (low < high) {

@@ -7,7 +7,7 @@ const levels = 8; // of utilisation
 const barLength = 46; // of the fullest queue, and
 const barWidth = 7;
 
-/** colours are those of the page's theme; a canvas does not know custom properties. */
+/** colours returns the colours of the page's theme; a canvas cannot use custom properties. */
 export function colours() {
 	const probe = document.body.appendChild(document.createElement("span"));
 	const of = (name) => {
@@ -205,7 +205,7 @@ export class Fabric {
 		c.stroke();
 	}
 
-	// path draws a band under ports; edged: with an edge, by which it is told from another.
+	// path draws a band under ports; edged adds an edge, to tell it from another band.
 	path(ports, ways, edged = false) {
 		const { context: c } = this;
 		c.lineCap = "round";
@@ -236,7 +236,7 @@ export class Fabric {
 		c.setLineDash([]);
 	}
 
-	// pauses draws what may not send: hatched, with a sign at the port that stands still, and arrows in the way that the PAUSE has come.
+	// pauses draws paused directions: dashed, with a sign at the paused port, and arrows from the port that sent the PAUSE.
 	pauses(ports, ways, phase) {
 		if (ports.length === 0) return;
 		const { context: c } = this;
@@ -271,7 +271,7 @@ export class Fabric {
 		}
 	}
 
-	// down draws links that are: dotted, with a cross.
+	// down draws links that are down: dotted, with a cross.
 	down(ports, ways) {
 		const { context: c } = this;
 		const size = Math.max(4, Math.min(9, 7 * this.scale));
@@ -320,7 +320,7 @@ export class Fabric {
 		c.fill();
 	}
 
-	// underWay draws the PFC frames that are on a wire at t: a PAUSE full, a RESUME empty.
+	// underWay draws the PFC frames in flight at t: a PAUSE filled, a RESUME empty.
 	underWay(t, ways) {
 		const { context: c, run } = this;
 		const { pfc } = run;
@@ -370,7 +370,7 @@ export class Fabric {
 		});
 	}
 
-	// caption names a node that has no room for its name.
+	// caption writes the name of a node that has no room for it inside.
 	caption(text, n) {
 		const { context: c } = this;
 		c.font = "600 12px system-ui, sans-serif";
@@ -386,7 +386,7 @@ export class Fabric {
 		c.fillText(text, n.x, n.y + n.h + 13.5);
 	}
 
-	// marks draws what the ports and hosts have signalled since the last sample: packets marked, CNMs, CNPs that have come.
+	// marks draws the signals since the last sample: marked packets, CNMs, and CNPs that hosts received.
 	marks(sample, ways) {
 		const { context: c, run } = this;
 		const unit = Math.max(0.6, Math.min(1.3, this.scale));
@@ -414,7 +414,7 @@ export class Fabric {
 		}
 	}
 
-	// shape is a regular polygon.
+	// shape draws a regular polygon.
 	shape(x, y, radius, corners) {
 		const { context: c } = this;
 		c.beginPath();

@@ -30,10 +30,10 @@ export const percent = (v) => `${trim(100 * v, v < 0.1 ? 1 : 0)} %`;
 
 export const count = (v) => v.toLocaleString("en").replaceAll(",", "\u202f");
 
-/** plural, as "3 ports". */
+/** plural prints a count and a noun, such as "3 ports". */
 export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
 
-/** element makes an element. Text is set as text, whatever is in it. */
+/** element makes an element. Text is never parsed as HTML. */
 export function element(name, properties = {}, ...inside) {
 	const e = document.createElement(name);
 	for (const [key, value] of Object.entries(properties)) {
@@ -46,5 +46,5 @@ export function element(name, properties = {}, ...inside) {
 
 const checks = { PASS: "checks ok", WARN: "checks incomplete", FAIL: "checks broken" };
 
-/** verdictText says a verdict in words that nobody takes for a grade of the congestion control. */
+/** verdictText returns a verdict in words that readers do not take for a grade of the congestion control. */
 export const verdictText = (verdict) => checks[verdict] ?? verdict;

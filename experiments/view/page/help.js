@@ -1,4 +1,4 @@
-// What the keys do, and what is drawn.
+// The dialog with the keys and symbols.
 
 import { element } from "./format.js";
 

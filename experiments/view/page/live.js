@@ -1,4 +1,4 @@
-// The page of a live fabric: it follows what happens, as server-sent events tell it, and stops where the user wants to look.
+// The page of a live fabric: it follows the fabric through server-sent events, and stops at any moment that the user selects.
 
 import { Actions } from "./actions.js";
 import { App } from "./app.js";
@@ -88,7 +88,7 @@ class LiveApp extends App {
 		this.askWay();
 	}
 
-	// askWay finds out which way the flow that is selected takes, which faults change.
+	// askWay queries the path of the selected flow, which faults may change.
 	async askWay() {
 		const [run] = this.all;
 		const { chosen } = this;
@@ -101,7 +101,7 @@ class LiveApp extends App {
 		if (this.chosen === chosen) this.choose(chosen);
 	}
 
-	// speeds offers how much of the past is to be seen.
+	// speeds offers spans of the past to show.
 	speeds() {
 		const all = [];
 		for (let power = 1e5; power < 1e11; power *= 10) for (const n of [1, 2, 5]) all.push(n * power);
@@ -140,7 +140,7 @@ class LiveApp extends App {
 		this.paint();
 	}
 
-	// peaks lets the longest bar be the largest queue that there has been.
+	// peaks makes the longest bar the largest queue so far.
 	peaks() {
 		const [run] = this.runs;
 		const known = JSON.stringify(["queue", "marks", "cnms", "cnps"].map((name) => (name === "queue" ? run.most(name) : run.most(name) > 0)).concat(run.ports.some((p) => run.down(p.id, run.end))));
@@ -155,7 +155,7 @@ class LiveApp extends App {
 		super.go(t, options);
 	}
 
-	// follow has the page go on with the fabric, or stand still.
+	// follow makes the page follow the fabric, or stop.
 	follow(on) {
 		this.following = on && !this.isOver;
 		$("play").classList.toggle("on", this.following);
@@ -215,7 +215,7 @@ class LiveApp extends App {
 	}
 }
 
-// words are what an event says beside its kind.
+// words returns the text of an event without its kind.
 function words(e) {
 	const said = [place(e)];
 	if (e.priority !== undefined) said.push(`priority ${e.priority}`);

@@ -1,4 +1,4 @@
-// A live fabric as the page has it: a run that goes on. Of what has been it keeps the last samples and flows.
+// A live fabric as a run that continues. It keeps only the latest samples and flows.
 
 import { Run } from "./data.js";
 import { bytes, element, percent, rate, span } from "./format.js";
@@ -16,7 +16,7 @@ const panels = [
 	{ title: "Signals in virtual time", mean: true, series: ["PAUSE", "marks", "CNMs", "CNPs", "drops"].map((label) => ({ label, quantity: "ce" })) },
 ];
 
-/** LiveRun is one; see Run for what may be asked of it. */
+/** LiveRun is a live fabric with the methods of Run. */
 export class LiveRun extends Run {
 	constructor(hello) {
 		super(null);
@@ -113,7 +113,7 @@ export class LiveRun extends Run {
 		return true;
 	}
 
-	// makeRoom has columns be wider, or forget their oldest quarter.
+	// makeRoom widens the columns, or drops their oldest quarter.
 	makeRoom() {
 		if (this.count < this.room) return;
 		const drop = this.room === this.capacity ? Math.floor(this.capacity / 4) : 0;
@@ -171,12 +171,12 @@ export class LiveRun extends Run {
 			own.done = f.done;
 			own.seen = s.t;
 		}
-		// Of a flow whose end it has missed it knows by that it is not open; but a sample has not more open flows than so many.
+		// A flow that is not open has finished, even if the page missed its end; but a sample lists only a limited number of open flows.
 		if (s.open <= s.flows.length) for (const f of this.list) if (f.over === undefined && f.seen < s.t) f.over = s.t;
 		if (this.list.length > mostFlows) this.forget();
 	}
 
-	// flow is the flow of a number; it is new if there is none.
+	// flow returns the flow with a number, and creates it if there is none.
 	flow(number, from, to, size, start, first) {
 		const known = this.byNumber.get(number);
 		if (known !== undefined) {
@@ -198,7 +198,7 @@ export class LiveRun extends Run {
 		this.flows.fct.push(f.fct ?? -1);
 	}
 
-	// forget drops the oldest half of the flows that have ended.
+	// forget drops the oldest half of the finished flows.
 	forget() {
 		const over = this.list.filter((f) => f.over !== undefined);
 		const gone = new Set(over.slice(0, over.length / 2));
@@ -232,7 +232,7 @@ export class LiveRun extends Run {
 	get parts() { return parts; }
 }
 
-/** place is where an event happened. */
+/** place returns where an event happened. */
 export function place(e) {
 	if (e.port) return `${e.node}:${e.peer}`;
 	return e.node && e.peer ? `${e.node} → ${e.peer}` : e.node ?? "";
@@ -255,7 +255,7 @@ const flowColumns = [
 
 const done = (f) => (f.size > 0 ? percent(f.done / f.size) : bytes(f.done));
 
-// parts are what is said of what is selected, as methods of Selected.
+// parts has the contents of the selection, as methods of Selected.
 const parts = {
 	flow(run, i) {
 		const f = run.list[i];

@@ -1,4 +1,4 @@
-// Where the page begins: it plays runs, or shows a live fabric.
+// The entry point: it loads runs, or shows a live fabric.
 
 import { App } from "./app.js";
 import { load, plays } from "./data.js";

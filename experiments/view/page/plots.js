@@ -114,7 +114,7 @@ export class Plots {
 	}
 
 	resize() {
-		// No plot is cut at the right edge.
+		// No plot is cut off at the right edge.
 		const fit = Math.max(1, Math.floor(this.section.clientWidth / leastWidth));
 		this.section.style.setProperty("--columns", Math.min(fit, Math.max(1, this.shown.length)));
 		this.tellMore();
@@ -146,8 +146,8 @@ function allPlots(runs, end, chosen, place) {
 	return [...selectedPlots(runs, chosen), ...selectedPlots(runs, place === null ? null : ["port", place]), ...panelPlots(runs), ...(runs[0].live ? [] : [pausedPlot(runs, end)])];
 }
 
-// line is a series. Its x are sorted; with the step "mean" each value is of the time before it. Of very long ones it has the largest value of
-// each stretch.
+// line returns a series with sorted x. With the step "mean" each value covers the time before it. Very long series are reduced to the largest
+// value of each stretch.
 function line(run, k, runs, label, x, y, step) {
 	const [allX, allY] = [x, y]; // of which the value at a moment is
 	if (x.length > mostPoints) {
@@ -166,7 +166,7 @@ function line(run, k, runs, label, x, y, step) {
 
 function panelPlots(runs) {
 	const { panels, report_default: byDefault } = runs[0].head;
-	// Default panels about PAUSE say nothing where there was none.
+	// Default panels about PAUSE are omitted if there was none.
 	const idle = byDefault && runs.every((run) => run.row("pfc.time", 0).length === 0);
 	return (panels ?? []).filter((panel) => !(idle && panel.series.some((s) => s.quantity === "pause" || s.reference_to === "pfc.xoff"))).map((panel) => ({
 		title: panel.title,
@@ -180,7 +180,7 @@ function panelPlots(runs) {
 	})).filter((p) => p.series.length > 0);
 }
 
-// pausedPlot is how many ports may not send.
+// pausedPlot returns the plot of how many ports are paused.
 function pausedPlot(runs, end) {
 	return {
 		title: "Paused ports", format: round,
@@ -190,7 +190,7 @@ function pausedPlot(runs, end) {
 			const bin = (t) => Math.max(0, Math.min(bins, Math.ceil((t / end) * bins)));
 			for (const { from, to } of run.stretches) {
 				for (let i = 0; i < from.length; i++) {
-					// What is shorter than a bin still shows.
+					// A pause shorter than a bin is still visible.
 					const b = bin(from[i]);
 					changes[b]++;
 					changes[Math.max(b + 1, bin(to[i]))]--;

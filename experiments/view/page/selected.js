@@ -1,10 +1,10 @@
-// What is selected: a flow, a port or a node, with its values at the moment.
+// The selected flow, port or node, with its values at the moment.
 
 import { bytes, count, element, percent, plural, rate, span } from "./format.js";
 import { slowdown } from "./table.js";
 import { whyParts } from "./why.js";
 
-/** Selected shows it in a section. */
+/** Selected shows the selection in a section. */
 export class Selected {
 	constructor(section, { close, port, flow, place }) {
 		Object.assign(this, { section, close, port, flow, place });
@@ -45,8 +45,8 @@ export class Selected {
 		}
 	}
 
-	// facts is a list of names and values; a value that is a function is asked at each moment, and told as text by the function behind it,
-	// or, if it is undefined, by what is behind that.
+	// facts makes a list of names and values. A value may be a function of the moment; the next entry then formats its result, and the one
+	// after that replaces an undefined result.
 	facts(rows) {
 		const list = element("dl");
 		for (const [name, key, value, text, otherwise] of rows) {

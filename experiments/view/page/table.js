@@ -16,12 +16,12 @@ const columns = [
 	{ name: "slowdown", key: (run, i) => (run.flows.fct[i] < 0 ? Infinity : run.flows.slowdown[i]), text: (run, i) => slowdown(run, i) },
 ];
 
-// Where there is little room, some make way.
+// Some columns are hidden where there is little room.
 const classOf = (c) => (c.left ? "left" : ["size", "start", "FCT"].includes(c.name) ? c.name : "");
 
 const ends = (run, i) => `${run.nodeName(run.flows.source[i])} → ${run.nodeName(run.flows.destination[i])}`;
 
-/** slowdown is a flow's, as text. */
+/** slowdown returns a flow's slowdown as text. */
 export const slowdown = (run, i) => (run.flows.fct[i] < 0 ? "–" : (run.flows.slowdown[i] / 1e6).toFixed(2));
 
 /** Flows is the table of a run's flows. */

@@ -1,8 +1,8 @@
-// The strip of the whole run: how many PAUSEs when, spans, bookmarks, and the moment.
+// The timeline of the whole run: PAUSE frames over time, spans, bookmarks, and the moment.
 
 import { span } from "./format.js";
 
-/** bookmarks are the moments worth going to, in their order. */
+/** bookmarks returns the moments worth going to, in order. */
 export function bookmarks(runs) {
 	const all = [];
 	for (const run of runs) {
@@ -30,7 +30,7 @@ export function bookmarks(runs) {
 	return all.sort((a, b) => a.time - b.time);
 }
 
-/** Strip draws it. */
+/** Strip draws the timeline. */
 export class Strip {
 	constructor(canvas) {
 		this.canvas = canvas;
@@ -125,7 +125,7 @@ export class Strip {
 	}
 }
 
-/** niceStep is a round step that divides a length into about so many. */
+/** niceStep returns a round step that divides a length into about that many parts. */
 export function niceStep(length, parts) {
 	const raw = length / parts;
 	const power = 10 ** Math.floor(Math.log10(raw));

@@ -5,12 +5,12 @@ import { slowdown } from "./table.js";
 
 const least = 0.005; // of all: what is less is told of together
 
-/** microseconds is a time in ps, exactly. */
+/** microseconds prints a time in ps exactly, in us. */
 const microseconds = (ps) => `${Math.floor(ps / 1e6)}.${String(ps % 1e6).padStart(6, "0")} us`;
 
 const smaller = (n) => (n === 1 ? "a smaller part" : `${count(n)} smaller parts`);
 
-/** trees are of a flow what its time comes down to, and where it went: nodes with a text, a port (-1: none), ps, and parts. */
+/** trees returns a flow's root causes, and where its time went: nodes with a text, a port (-1 for none), ps, and parts. */
 export function trees(run, flow) {
 	const [nodes, reasons, times] = ["node", "root", "time"].map((name) => run.row(`why.${name}`, flow));
 	const parent = run.row("why.parent"), word = run.row("why.word");
@@ -41,7 +41,7 @@ export function trees(run, flow) {
 	return [order(roots), order(top)];
 }
 
-/** whyParts shows both. pick is told a port that the user chooses. */
+/** whyParts shows both trees. pick is called with a port that the user selects. */
 export function whyParts(run, flow, pick) {
 	const title = element("h3", { textContent: "Why it took so long" });
 	const soft = (...text) => element("p", { className: "soft" }, ...text);
@@ -91,7 +91,7 @@ export function whyParts(run, flow, pick) {
 		li.firstChild.style.setProperty("--part", part);
 		return li;
 	};
-	// An only part is all of what it is a part of.
+	// An only part equals its parent.
 	const item = (p, depth, only) => {
 		const what = p.port < 0 ? element("span", { textContent: p.text }) : element("button", { textContent: p.text, title: `show port ${run.ports[p.port].name} in the fabric` });
 		if (p.port >= 0) {

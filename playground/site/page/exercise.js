@@ -14,7 +14,7 @@ export class Files {
 		Object.assign(this, { tabs, panels, changed });
 	}
 
-	// show makes the editors of an exercise, with what is written in its files; of files that are not there, what the exercise has.
+	// show makes the editors of an exercise, with the given files; a missing file gets the exercise's own text.
 	show(exercise, written = {}) {
 		this.clear();
 		for (const file of exercise.files) {
@@ -39,7 +39,7 @@ export class Files {
 		this.#editors.clear();
 	}
 
-	// text is what is in the files, by name.
+	// text returns the contents of the files, by name.
 	get text() {
 		return Object.fromEntries([...this.#editors].map(([name, { editor }]) => [name, editor.text]));
 	}
@@ -52,7 +52,7 @@ export class Files {
 	}
 }
 
-// task is an exercise's text and what its checks are about.
+// task returns an exercise's text and the titles of its checks.
 export const task = (e) => [
 	...markdown(e.text),
 	element("h3", {}, "Checks"),
@@ -61,7 +61,7 @@ export const task = (e) => [
 		+ "Commands in the text are for the command line. Here, Check makes the runs that the checks need, and Report shows them."),
 ];
 
-// grade is what a hand-in came to, as pausenet lab check prints it. look opens a report.
+// grade returns the points of a hand-in, as pausenet lab check prints them. look opens a report.
 export const grade = (g, look) => [
 	element("h2", {}, g.title),
 	element("p", { class: "points" }, element("b", {}, `${g.points} of ${g.of}`), " points", g.score ? element("span", { class: "soft" }, `; score ${Number(g.score.toPrecision(4))}, the less the better`) : ""),

@@ -15,7 +15,7 @@ const memory = (() => {
 	const said = []; // the last lines of standard error
 
 	const failure = (code) => Object.assign(new Error(code), { code });
-	// resolve is an absolute path without . and ..
+	// resolve returns an absolute path without . and ..
 	const resolve = (path) => {
 		const parts = [];
 		for (const part of (path.startsWith("/") ? path : HOME + "/" + path).split("/")) {
@@ -24,7 +24,7 @@ const memory = (() => {
 		}
 		return "/" + parts.join("/");
 	};
-	// place is a path's folder, its name there, and what has it.
+	// place returns a path's folder, its name there, and its entry.
 	const place = (path) => {
 		const parts = resolve(path).split("/").slice(1);
 		const name = parts.pop();
@@ -69,7 +69,7 @@ const memory = (() => {
 		if (isFolder && node.entries.size > 0) throw failure("ENOTEMPTY");
 		at.entries.delete(name);
 	};
-	// print writes what Go prints onto the console, line by line.
+	// print writes Go's output to the console, line by line.
 	const print = (fd, bytes) => {
 		const lines = (console_[fd] + new TextDecoder().decode(bytes)).split("\n");
 		console_[fd] = lines.pop();
@@ -165,7 +165,7 @@ const memory = (() => {
 			callback(null, result);
 		};
 	}
-	// Go's runtime prints what it dies of by this.
+	// Go's runtime prints its fatal error through this.
 	fs.writeSync = (fd, bytes) => { print(fd, bytes); return bytes.length; };
 	globalThis.fs = fs;
 	globalThis.process = {
@@ -175,7 +175,7 @@ const memory = (() => {
 	globalThis.path = { resolve: (...parts) => resolve(parts.join("/")) };
 	calls.mkdir(HOME);
 
-	// What the worker does with it.
+	// Operations of the worker.
 	const walk = function* (node, path) {
 		for (const [name, child] of node.entries) {
 			if (child.entries) yield* walk(child, path + name + "/");
@@ -183,12 +183,12 @@ const memory = (() => {
 		}
 	};
 	return {
-		// read is a file's bytes, a copy.
+		// read returns a copy of a file's bytes.
 		read(path) {
 			const node = there(path);
 			return node.data.slice(0, node.size);
 		},
-		// list are all files below a folder: {path, size}.
+		// list returns all files below a folder: {path, size}.
 		list(path) {
 			const { node } = place(path);
 			return node ? [...walk(node, path + "/")].map((f) => ({ path: f.path, size: f.node.size })) : [];
@@ -198,7 +198,7 @@ const memory = (() => {
 			const { at, name } = place(path);
 			at.entries.delete(name);
 		},
-		// lastWords are the last lines that Go wrote to standard error.
+		// lastWords returns the last lines that Go wrote to standard error.
 		lastWords: () => said.join("\n"),
 	};
 })();

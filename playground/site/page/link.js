@@ -6,15 +6,15 @@ const most = 1 << 20;
 
 const through = (bytes, stream) => new Blob([bytes]).stream().pipeThrough(stream);
 
-// encode is the fragment of a link.
+// encode returns the fragment of a link.
 export const encode = async (lab) => {
 	const packed = await new Response(through(JSON.stringify(lab), new CompressionStream("deflate-raw"))).arrayBuffer();
 	const letters = Array.from(new Uint8Array(packed), (byte) => String.fromCharCode(byte)).join("");
 	return "#lab=" + btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 };
 
-// decode is what a fragment says: {example}, {exercise}, {exercise, files} or {scenario, controller}; null if it says nothing. It throws if
-// that cannot be read.
+// decode returns the contents of a fragment: {example}, {exercise}, {exercise, files} or {scenario, controller}; null if it is empty. It
+// throws if it cannot read the fragment.
 export const decode = async (fragment) => {
 	const values = new URLSearchParams(fragment.replace(/^#/, ""));
 	if (values.has("scenario")) return { example: values.get("scenario") };

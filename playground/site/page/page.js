@@ -1,4 +1,4 @@
-// The page: two editors, a simulator, and what a run came to.
+// The page: two editors, a simulator, and the results of a run.
 import { editor } from "./editor.js";
 import { Files, grade, task } from "./exercise.js";
 import { cards } from "./gallery.js";
@@ -118,7 +118,7 @@ const problems = ({ mistakes, error, warnings }) => {
 
 const listed = (names) => names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-// check has the simulator read what is in the editors.
+// check makes the simulator read the contents of the editors.
 let checks = 0;
 const check = async () => {
 	if (!ready) return;
@@ -219,7 +219,7 @@ const run = async () => {
 	}
 };
 
-// stop asks the run to end with what it has. One that does not answer, or that is stopped a second time, is ended with its worker.
+// stop asks the run to end with its results so far. If it does not answer, or on a second stop, the worker is terminated.
 let stopping = false;
 const stop = () => {
 	const end = () => {
@@ -236,7 +236,7 @@ const stop = () => {
 	simulator.call("stop").then(answered, answered);
 };
 
-// show shows what a run came to.
+// show shows the results of a run.
 const show = async (outcome, files, watching) => {
 	$("intro").hidden = $("about").hidden = true;
 	problems(outcome); // of a controller, where a run has met them
@@ -260,7 +260,7 @@ const show = async (outcome, files, watching) => {
 	else say("Checks ok: all invariants hold.");
 };
 
-// Watch plays the runs again. They are made ready when the tab is chosen.
+// Watch replays the runs. It loads them when the tab is selected.
 let watchable = [], posted = { runs: [], play: false };
 const watch = async () => {
 	const folders = watchable;
@@ -285,7 +285,7 @@ addEventListener("message", (event) => {
 	if (event.source === $("watch").contentWindow && event.origin === location.origin && event.data === "ready") event.source.postMessage(posted, location.origin);
 });
 
-// showGrade shows what a hand-in came to.
+// showGrade shows the points of a hand-in.
 const showGrade = async (g, files) => {
 	if (g.failed || g.stopped) {
 		say(g.failed ? `The check failed: ${g.failed}` : "Stopped: nothing was graded.", g.failed ? "bad" : "");
@@ -316,7 +316,7 @@ const download = async (path) => {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 };
 
-// What the buttons and keys do.
+// Buttons and keys.
 $("run").addEventListener("click", run);
 $("stop").addEventListener("click", stop);
 $("quick").addEventListener("change", check);
@@ -334,7 +334,7 @@ $("share").addEventListener("click", async () => {
 	setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
 });
 
-// What is there to begin with: what the link says, or what was written here last, or the first example.
+// The initial contents: the link's, or what the user wrote here last, or the first example.
 const examples = await (await fetch("examples.json")).json();
 for (const [id, all] of [["examples", examples.scenarios], ["controllers", examples.controllers]]) {
 	$(id).append(...all.map((e) => element("option", { value: e.name, title: e.description }, e.name)));
@@ -398,7 +398,7 @@ $("anew").addEventListener("click", () => {
 	enter(exercise.name, {});
 	keep();
 });
-// follow loads what the address says. It is false if that is nothing, or nothing that can be read, which trouble is then about.
+// follow loads the contents of the address. It returns false if the address has none, or none that can be read; trouble then says why.
 let trouble = "";
 const follow = async () => {
 	trouble = "";

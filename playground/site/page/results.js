@@ -1,4 +1,4 @@
-// What a run came to, as tables. Every text is set as text: names and messages may hold anything.
+// The results of a run, as tables. Text is never parsed as HTML, because names and messages may hold anything.
 
 import { bytes, count, span } from "./format.js";
 
@@ -21,7 +21,7 @@ const badge = (s) => [
 ];
 const done = (s, text) => s.flows.completed > 0 ? text() : "–";
 
-// rows are those of the table that compares runs: what it is called, and a run's value.
+// rows are the rows of the table that compares runs: a name, and a function for a run's value.
 const rows = [
 	["checks", badge],
 	["flows completed", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
@@ -41,7 +41,7 @@ const rows = [
 	["fingerprint", (s) => element("code", {}, s.fingerprint)],
 ];
 
-// mostMessages is how many messages of a verdict are shown: an invariant that breaks once often breaks at every frame.
+// mostMessages limits the messages of a verdict: an invariant that breaks once often breaks at every frame.
 const mostMessages = 5;
 
 const messages = ({ summary: s }) => {
@@ -68,10 +68,10 @@ export const summary = (outcome) => {
 	];
 };
 
-// mostFlows is how many flows are shown. All are in flows.csv.
+// mostFlows limits the flows that the page shows. flows.csv has all.
 const mostFlows = 300;
 
-// flows are the flows of each run, from its flows.csv.
+// flows returns tables of each run's flows, from its flows.csv.
 export const flows = (runs) => runs.flatMap(({ controller, csv }) => {
 	const [names, ...lines] = csv.trimEnd().split("\n").map((line) => line.split(","));
 	const cells = (line) => {

@@ -1,4 +1,4 @@
-// The simulator as the page has it: a worker, which can be ended and begun again.
+// The simulator: a worker, which the page can terminate and restart.
 
 // Simulator calls the worker. A call is a promise of its result; some tell their progress meanwhile.
 export class Simulator {
@@ -13,7 +13,7 @@ export class Simulator {
 		this.died = died;
 	}
 
-	// start begins a worker. loaded is told how much of the program has come, between 0 and 1.
+	// start starts a worker. loaded is called with the loaded share of the program, between 0 and 1.
 	start(loaded = () => {}) {
 		const worker = this.#worker = new Worker("worker.js");
 		worker.onmessage = ({ data }) => {
@@ -34,7 +34,7 @@ export class Simulator {
 		return this.#started;
 	}
 
-	// end ends the worker at once, whatever it does. What it had measured is gone.
+	// end terminates the worker at once. Its measurements are lost.
 	end() {
 		this.#end(new Error("stopped"), () => {});
 	}
@@ -48,7 +48,7 @@ export class Simulator {
 		for (const call of open) call.reject(why);
 	}
 
-	// call has the worker do something, once it has started.
+	// call sends a request to the worker, once it has started.
 	async call(name, values = {}, told = () => {}) {
 		await this.#started;
 		return this.#send(name, values, told);

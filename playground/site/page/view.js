@@ -1,4 +1,4 @@
-// What the page shows things by: tabs, the line over the results, bars of progress, and reports in a frame.
+// Parts of the page: tabs, the line over the results, progress bars, and reports in a frame.
 import { span } from "./format.js";
 import { element } from "./results.js";
 
@@ -40,7 +40,7 @@ export const select = (id) => {
 	}
 };
 
-// bars shows how far each run is.
+// bars shows the progress of each run.
 export const bars = () => {
 	const all = new Map();
 	$("progress").replaceChildren();

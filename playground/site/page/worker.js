@@ -6,7 +6,7 @@ importScripts("files.js", "wasm_exec.js");
 
 const results = "results", handedIn = "hand-in";
 
-// program is the compiled program. tell is told how much of it has come, between 0 and 1.
+// program returns the compiled program. tell is called with the loaded share, between 0 and 1.
 const program = async (tell) => {
 	const response = await fetch("pausenet.wasm.gz");
 	if (!response.ok) throw new Error(`pausenet.wasm.gz: ${response.status} ${response.statusText}`);
@@ -35,7 +35,7 @@ const start = async (module) => {
 const request = ({ scenario, controller, quick }) => JSON.stringify({ scenario, controller, quick });
 const handIn = ({ exercise, files }) => JSON.stringify({ exercise, files });
 
-// taken is a call's answer. A bug of the program is an error; its stack is for the console.
+// taken returns a call's answer. A bug of the program becomes an error; its stack goes to the console.
 const taken = (text) => {
 	const answer = JSON.parse(text);
 	if (answer.bug === undefined) return answer;
@@ -43,7 +43,7 @@ const taken = (text) => {
 	throw new Error(answer.bug);
 };
 
-// runs does something that writes results, and gives the files of these beside what it came to.
+// runs calls something that writes results, and returns their files with its outcome.
 const runs = async (id, does) => {
 	memory.clear(results);
 	const outcome = taken(await does((text) => postMessage({ id, progress: JSON.parse(text) })));
