@@ -125,7 +125,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	v, err := parse(s, "rate", "40Gbps", map[string]float64{
 		"": 1, "b/s": 1, "bps": 1, "bit": 1,
-		"k": 1e3, "kbps": 1e3, "Kbps": 1e3, "kbit": 1e3,
+		"k": 1e3, "kbps": 1e3, "kb/s": 1e3, "kbit": 1e3,
 		"m": 1e6, "mbps": 1e6, "mb/s": 1e6, "mbit": 1e6,
 		"g": 1e9, "gbps": 1e9, "gb/s": 1e9, "gbit": 1e9,
 		"t": 1e12, "tbps": 1e12, "tb/s": 1e12, "tbit": 1e12,

@@ -28,6 +28,8 @@ func TestParse(t *testing.T) {
 		{"rate", rate, "40 Gb/s", 40e9},
 		{"rate", rate, "\t100mbps\n", 100e6},
 		{"rate", rate, "2.5Gb/s", 2_500_000_000},
+		{"rate", rate, "100Kbps", 100_000},
+		{"rate", rate, "100Kb/s", 100_000},
 		{"rate", rate, "1Tbit", 1e12},
 		{"rate", rate, "9600", 9600},
 		{"rate", rate, "1e9", 1e9},
