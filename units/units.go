@@ -28,7 +28,7 @@ var (
 	Times = unitsOfTime()
 )
 
-// unitsOfTime returns those of virtual time from a nanosecond on, the base unit of results.
+// unitsOfTime returns the units of virtual time from the nanosecond, the base unit of results, upwards.
 func unitsOfTime() []Unit {
 	var all []Unit
 	for _, u := range vtime.Units {
@@ -62,7 +62,7 @@ const (
 	Tbps              = 1000 * Gbps
 )
 
-// TimeFor is the time n bytes take at rate r, rounded up to a picosecond. It panics unless r > 0 and n >= 0.
+// TimeFor returns the time that n bytes take at rate r, rounded up to a picosecond. It panics unless r > 0 and n >= 0.
 func (r Rate) TimeFor(n int64) vtime.Time {
 	if r <= 0 || n < 0 {
 		panic("units: TimeFor needs a positive rate and a size that is not negative")
@@ -82,20 +82,20 @@ func (r Rate) TimeFor(n int64) vtime.Time {
 	return vtime.Time(q)
 }
 
-// BytesIn is how many whole bytes pass at rate r within t.
+// BytesIn returns the number of whole bytes that pass at rate r within t.
 func (r Rate) BytesIn(t vtime.Time) int64 {
 	hi, lo := bits.Mul64(uint64(r), uint64(t))
 	q, _ := bits.Div64(hi, lo, 8_000_000_000_000)
 	return int64(q)
 }
 
-// Gigabits is r in Gbps.
+// Gigabits returns r in Gbps.
 func (r Rate) Gigabits() float64 { return float64(r) / float64(Gbps) }
 
-// String prints r such as "40Gbps".
+// String formats r as in "40Gbps".
 func (r Rate) String() string { return exactly(int64(r), Rates) }
 
-// MarshalJSON writes r as a number of bits per second.
+// MarshalJSON encodes r as a number of bits per second.
 func (r Rate) MarshalJSON() ([]byte, error) { return json.Marshal(int64(r)) }
 
 // Bytes is a size in bytes.
@@ -109,16 +109,17 @@ const (
 	TB       = 1000 * GB
 )
 
-// String prints b such as "320KB" (decimal units).
+// String formats b in decimal units, as in "320KB".
 func (b Bytes) String() string { return exactly(int64(b), Sizes) }
 
-// exactly prints v with all its digits, in the unit that Largest chooses.
+// exactly formats v with all its digits, in the unit that Largest chooses.
 func exactly(v int64, all []Unit) string {
 	unit := Largest(all, float64(v))
 	return strconv.FormatFloat(float64(v)/unit.Size, 'f', -1, 64) + unit.Name
 }
 
-// ParseRate reads a rate: "40Gbps", "40G", "100Mbps", "2.5Gb/s"; a bare number is bits per second.
+// ParseRate parses a rate such as "40Gbps", "40G", "100Mbps" or "2.5Gb/s". A number without a unit is in bits per
+// second.
 func ParseRate(s string) (Rate, error) {
 	if strings.HasSuffix(strings.TrimSpace(s), "B/s") {
 		return 0, fmt.Errorf("rate %q is in bytes: write it in bits per second, such as 40Gbps", s)
@@ -133,7 +134,8 @@ func ParseRate(s string) (Rate, error) {
 	return Rate(math.Round(v)), err
 }
 
-// ParseBytes reads a size: "320KB" (1000 B), "64KiB" (1024 B), "22MB", "1.5GB"; a bare number is bytes.
+// ParseBytes parses a size such as "320KB" (1000 B), "64KiB" (1024 B), "22MB" or "1.5GB". A number without a unit is in
+// bytes.
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parse(s, "size", "320KB", map[string]float64{
 		"": 1, "b": 1,
@@ -143,8 +145,8 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(math.Round(v)), err
 }
 
-// ParseTime reads a span of virtual time: "5us", "1.5ms", "209.6ns", "2s"; a bare number other than 0 is refused,
-// since its unit would be a guess.
+// ParseTime parses a span of virtual time such as "5us", "1.5ms", "209.6ns" or "2s". It refuses a number without a
+// unit, except 0.
 func ParseTime(s string) (vtime.Time, error) {
 	t := strings.TrimSpace(s)
 	if f, err := strconv.ParseFloat(t, 64); err == nil && f != 0 {
@@ -156,7 +158,7 @@ func ParseTime(s string) (vtime.Time, error) {
 	return vtime.Time(math.Round(v)), err
 }
 
-// inBits matches a size that ends in bits: 1Mb, and not 1mb, as which constants of controllers come.
+// inBits matches a size in bits, such as 1Mb. It does not match 1mb, which constants of controllers use for bytes.
 var inBits = regexp.MustCompile(`[KMGT]b$`)
 
 func parse(s, what, example string, suffixes map[string]float64) (float64, error) {

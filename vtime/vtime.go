@@ -1,8 +1,8 @@
-// Package vtime is the virtual clock's unit.
+// Package vtime defines the unit of the virtual clock.
 //
-// Virtual time is counted in picoseconds since the start of a run. A byte takes 200 ps at 40 Gbps, 80 ps at 100 Gbps
-// and 20 ps at 400 Gbps, so serialisation times are exact integers at every Ethernet rate; a nanosecond clock would
-// round 209.6 ns up to 210 ns for each frame and lose 0.2 % of the line rate. An int64 holds 106 days.
+// Virtual time counts picoseconds since the start of a run. A byte takes 200 ps at 40 Gbps, 80 ps at 100 Gbps and 20 ps
+// at 400 Gbps, so serialisation times are exact integers at every Ethernet rate. A nanosecond clock would round
+// 209.6 ns up to 210 ns for each frame and lose 0.2 % of the line rate. An int64 holds 106 days.
 package vtime
 
 import (
@@ -34,34 +34,34 @@ var Units = []struct {
 // Never is later than every event.
 const Never Time = math.MaxInt64
 
-// Nanoseconds is t in whole nanoseconds, rounded down.
+// Nanoseconds returns t in whole nanoseconds, rounded down.
 func (t Time) Nanoseconds() int64 { return int64(t / Nanosecond) }
 
-// RoundNanoseconds is t in nanoseconds, to the nearest: the unit of the files of results.
+// RoundNanoseconds returns t in nanoseconds, the unit of result files, rounded to the nearest.
 func (t Time) RoundNanoseconds() int64 { return int64((t + Nanosecond/2) / Nanosecond) }
 
-// Microseconds is t in microseconds.
+// Microseconds returns t in microseconds.
 func (t Time) Microseconds() float64 { return float64(t) / float64(Microsecond) }
 
-// Seconds is t in seconds.
+// Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 
-// Duration is t as a wall-clock duration, rounded down to a nanosecond.
+// Duration returns t as a wall-clock duration, rounded down to a nanosecond.
 func (t Time) Duration() time.Duration { return time.Duration(t.Nanoseconds()) }
 
-// FromDuration is d in virtual time.
+// FromDuration returns d in virtual time.
 func FromDuration(d time.Duration) Time { return Time(d.Nanoseconds()) * Nanosecond }
 
-// WallText prints a wall-clock duration with the units of output: time.Duration's own text has µs.
+// WallText formats a wall-clock duration with the units of output, because time.Duration's own text has µs.
 func WallText(d time.Duration) string { return strings.Replace(d.String(), "µs", "us", 1) }
 
-// FromSeconds is s seconds, rounded to a picosecond.
+// FromSeconds returns s seconds, rounded to a picosecond.
 func FromSeconds(s float64) Time { return Time(math.Round(s * float64(Second))) }
 
-// FromMicroseconds is us microseconds, rounded to a picosecond.
+// FromMicroseconds returns us microseconds, rounded to a picosecond.
 func FromMicroseconds(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
 
-// String prints t in the largest unit that leaves a whole part, such as "209.6ns" or "20ms".
+// String formats t in the largest unit that leaves a whole part, such as "209.6ns" or "20ms".
 func (t Time) String() string {
 	switch t {
 	case Never:
