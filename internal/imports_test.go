@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner",
 		"orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 	},
-	"experiments/internal":   {"experiments/scenario"},
+	"experiments/internal":   {"experiments/scenario", "orchestrator/engine/plane", "orchestrator/kernel"},
 	"experiments/fluid":      {},
 	"experiments/perfetto":   {},
 	"experiments/report":     {},

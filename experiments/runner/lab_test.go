@@ -11,28 +11,18 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// What tests run.
-var parse, mustLoad = loaded.Parse, loaded.Load
+// Functions that many tests call.
+var parse, mustLoad, opener = loaded.Parse, loaded.Load, loaded.Opener
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// outcome is a run and its files.
+// outcome holds the results of a run, and the folder of its files.
 type outcome struct {
 	testing.TB
 	*Result
 	dir string
-}
-
-// opener returns what opens the plane of the given name. The kernel's needs root.
-func opener(t testing.TB, planeName string) plane.Opener {
-	t.Helper()
-	if planeName == plane.Kernel {
-		testenv.NeedRoot(t)
-	}
-	return kernel.Opener(planeName)
 }
 
 // run runs a scenario under a controller on the kernel plane, unless o opens another.
@@ -52,7 +42,7 @@ func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outc
 	return &outcome{t, r, o.Directory}
 }
 
-// table is a CSV file of the run's.
+// table reads a CSV file of the run.
 func (o *outcome) table(name string) testenv.Table {
 	o.Helper()
 	return testenv.ReadTable(o, filepath.Join(o.dir, name))
