@@ -11,25 +11,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// planesUntil is how much of a long scenario is compared on both planes; the kernel takes its time.
-const planesUntil = 25 * vtime.Millisecond
-
-// burstUntil is that of a scenario whose burst has begun at 0 and is in full swing by then.
-const burstUntil = 3 * vtime.Millisecond
-
-// largeUntil is that of a scenario that is too long to be run in full every day, even on the wasm plane, and hugeUntil
-// of one with more hosts than hugeHosts.
+// Durations at which the test ends long scenarios, because the kernel plane is slow.
 const (
-	largeUntil = 300 * vtime.Microsecond
-	hugeUntil  = 60 * vtime.Microsecond
-	hugeHosts  = 249
+	planesUntil = 25 * vtime.Millisecond
+	burstUntil  = 3 * vtime.Millisecond   // with a burst that starts at 0
+	largeUntil  = 300 * vtime.Microsecond // with a quick form
+	hugeUntil   = 60 * vtime.Microsecond  // with a quick form and more than hugeHosts hosts
+	hugeHosts   = 249
 )
 
-// TestBuiltinsOnBothPlanes: every built-in scenario is the same run on both planes, under each of its controllers.
+// TestBuiltinsOnBothPlanes compares the runs of every built-in scenario on both planes, under each of its controllers.
 func TestBuiltinsOnBothPlanes(t *testing.T) {
 	testenv.NeedRoot(t)
 	names := scenario.BuiltinNames()
-	if testing.Short() { // runs beside each other, on each plane: what runs share is the same in all of them
+	if testing.Short() { // for the race detector: code that concurrent runs share is the same in all of them
 		names = []string{"incast", "line-rate"}
 	}
 	for _, name := range names {
@@ -59,9 +54,9 @@ func TestBuiltinsOnBothPlanes(t *testing.T) {
 				if why {
 					o = observed(Why)
 				}
-				wasmOptions := o
+				wasm := run(t, s, controller, o)
 				o.Plane = opener(t, plane.Kernel)
-				kernel, wasm := run(t, s, controller, o), run(t, s, controller, wasmOptions)
+				kernel := run(t, s, controller, o)
 				if a, b := kernel.Summary.Fingerprint, wasm.Summary.Fingerprint; a != b || a == "" {
 					t.Errorf("fingerprint %q on the kernel plane, %q on the wasm plane", a, b)
 				}
