@@ -1,8 +1,8 @@
-// Package jsonschema describes scenario, topology, sweep and exercise files by JSON Schema (draft 2020-12), for
-// editors: completion, the meaning of keys, and mistakes as one writes. pausenet validate says more than a schema can:
-// names, and what is between two keys.
+// Package jsonschema describes scenario, topology, sweep and exercise files by JSON Schema (draft 2020-12). With it,
+// editors complete keys, show their meaning and mark mistakes. pausenet validate also checks names and the relations
+// between keys, which a schema cannot express.
 //
-// The keys are those of the tables by which these files are read.
+// The schemas are made from the tables of keys (package keys) by which these files are read.
 package jsonschema
 
 import (
@@ -14,16 +14,15 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/keys"
-
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Kinds are the kinds of files there are schemas of.
+// Kinds lists the kinds of files that have a schema.
 var Kinds = []string{"scenario", "topology", "sweep", "exercise", "hidden"}
 
-// Of is the schema of a kind of file.
+// Of returns the schema of a kind of file.
 func Of(kind string) ([]byte, error) {
 	build := map[string]func() keys.Schema{
 		"scenario": scenario.Keys().JSONSchema, "sweep": sweep.Keys().JSONSchema,
@@ -31,7 +30,7 @@ func Of(kind string) ([]byte, error) {
 		"exercise": lab.Keys().JSONSchema, "hidden": lab.HiddenKeys().JSONSchema,
 	}[kind]
 	if build == nil {
-		return nil, fmt.Errorf("there is no schema of %q: write one of %s", kind, strings.Join(Kinds, ", "))
+		return nil, fmt.Errorf("no schema of %q (choose one of %s)", kind, strings.Join(Kinds, ", "))
 	}
 	schema := build()
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -13,22 +13,23 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// wireCapture is a run's --pcap: what is on the wires of some ports, both ways, in one pcapng file. A frame is seen as
-// it arrives at the far end; one that a captured port sends is stamped with the time it left, and the engine's
-// partitions do not go in step, so records wait until no earlier one can come.
+// wireCapture captures the frames that some ports send and receive into one pcapng file (--pcap). The plane shows a
+// frame when it arrives, but a frame that a captured port sends gets the time of its departure. So records wait until
+// no earlier one can follow, also from other partitions of the engine.
 type wireCapture struct {
 	ports   []topologies.PortID
 	file    *capture.Writer // nil before the start
 	engine  *engine.Engine
 	waiting records
-	lag     vtime.Time // the longest time from a frame's departure to its arrival
+	lag     vtime.Time // maximum time from a frame's departure to its arrival
 	order   int
 	err     error
 }
 
+// record is a captured frame.
 type record struct {
 	at    vtime.Time
-	order int
+	order int // breaks ties of at
 	port  int
 	frame []byte
 }
@@ -49,7 +50,7 @@ func (c *wireCapture) start(r *runner.Observed) error {
 		return err
 	}
 	c.file, c.engine = capture.NewFile(to), r.Engine
-	// A wire into a port is tapped once, whichever of its ends are captured.
+	// Each direction of a link has one tap, even if both its ends are captured.
 	taps := map[topologies.PortID][]func(wire []byte){}
 	var order []topologies.PortID
 	add := func(into topologies.PortID, f func(wire []byte)) {
@@ -59,7 +60,7 @@ func (c *wireCapture) start(r *runner.Observed) error {
 		taps[into] = append(taps[into], f)
 	}
 	for i, id := range c.ports {
-		if slices.Contains(c.ports[:i], id) { // named twice
+		if slices.Contains(c.ports[:i], id) { // listed twice
 			continue
 		}
 		p := &plan.Ports[id]
@@ -85,13 +86,14 @@ func (c *wireCapture) start(r *runner.Observed) error {
 	return nil
 }
 
+// keep adds a record.
 func (c *wireCapture) keep(at vtime.Time, port int, frame []byte) {
 	heap.Push(&c.waiting, record{at: at, order: c.order, port: port, frame: append([]byte(nil), frame...)})
 	c.order++
 	c.flush(c.engine.Synchronised() - c.lag)
 }
 
-// flush writes the records up to the given time.
+// flush writes the records up to a time.
 func (c *wireCapture) flush(until vtime.Time) {
 	for len(c.waiting) > 0 && c.waiting[0].at <= until {
 		r := heap.Pop(&c.waiting).(record)
@@ -101,7 +103,7 @@ func (c *wireCapture) flush(until vtime.Time) {
 	}
 }
 
-// close writes what waits and closes the file.
+// close writes the remaining records and closes the file.
 func (c *wireCapture) close() error {
 	if c.file == nil {
 		return nil
@@ -113,7 +115,7 @@ func (c *wireCapture) close() error {
 	return c.err
 }
 
-// records are a heap by time, ties by arrival.
+// records is a heap of records by time, and by order at equal times.
 type records []record
 
 func (r records) Len() int { return len(r) }

@@ -1,7 +1,7 @@
-// Package observe has observers of runs: they write files about a run beside its own (runner.Options.Observers).
+// Package observe provides observers of runs (runner.Options.Observers), which write further files about a run.
 //
-//   - why.go: where each flow's time goes (orchestrator/provenance).
-//   - record.go: all ports over time, for a replay.
+//   - why.go: the causes of each flow's completion time (orchestrator/provenance).
+//   - record.go: the state of all ports over time, for a replay.
 //   - trace.go: a trace for ui.perfetto.dev.
 //   - capture.go: frames of some ports, as pcapng.
 package observe

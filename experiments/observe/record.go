@@ -14,7 +14,7 @@ import (
 // recording records all ports, hosts and flows at each sample.
 type recording struct {
 	*replay.Record
-	priorities uint8 // of data
+	priorities uint8 // of data, as bits
 	run        *runner.Observed
 	flows      func(now vtime.Time, report runner.ReportFlow)
 }

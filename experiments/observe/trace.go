@@ -19,10 +19,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// trace is a run's --perfetto: a process a node; below it a track a port and priority, on which each time that the port
-// was paused is a slice, with an arrow from the pause that brought it about, as spread.go has it; below that, what the
-// port was sampled to be. Flows are slices and rates of the host that sends them, faults instants. Times are rounded to
-// nanoseconds.
+// trace writes a trace for ui.perfetto.dev (--perfetto). Times are rounded to nanoseconds. A node is a process with
+// these tracks:
+//
+//   - One for each port and priority: a slice for each time that PFC paused the port, with an arrow from the pause that
+//     caused it (runner.Hold.By). Tracks of the port's samples are below it.
+//   - For a host: a slice for each flow that it sends, and the flow's rate.
+//   - Events: an instant for each fault.
 type trace struct {
 	writer *perfetto.Writer
 	file   io.Closer
@@ -44,20 +47,20 @@ type queueOf struct {
 	priority uint8
 }
 
-// counter is one with its last value: equal ones that follow are not written.
+// counter is a counter track. It omits a value that equals the previous one.
 type counter struct {
 	track perfetto.Track
 	last  int64
 	begun bool
 }
 
-// portCounters are what is sampled of a port.
+// portCounters holds the counters of a port's samples.
 type portCounters struct {
 	queue, ingress, throughput, marks counter
-	sent, marked                      int64 // in all, at the last sample
+	sent, marked                      int64 // totals at the last sample
 }
 
-// Perfetto writes a trace that ui.perfetto.dev opens.
+// Perfetto returns an observer that writes a trace for ui.perfetto.dev.
 func Perfetto(u *scenario.Setup) (*runner.Observer, error) {
 	t := &trace{
 		plan: u.Scenario.Topology, nodes: map[int]perfetto.Track{}, events: map[int]perfetto.Track{},
@@ -79,6 +82,7 @@ func (t *trace) start(r *runner.Observed) error {
 	return nil
 }
 
+// node returns the track of a node, or of the whole fabric.
 func (t *trace) node(id int) perfetto.Track {
 	track, known := t.nodes[id]
 	if !known {
@@ -92,6 +96,7 @@ func (t *trace) node(id int) perfetto.Track {
 	return track
 }
 
+// queue returns the track of a queue.
 func (t *trace) queue(q queueOf) perfetto.Track {
 	track, known := t.queues[q]
 	if !known {
@@ -103,6 +108,7 @@ func (t *trace) queue(q queueOf) perfetto.Track {
 	return track
 }
 
+// set writes a value of a counter.
 func (t *trace) set(c *counter, now vtime.Time, v int64) {
 	if !c.begun || c.last != v {
 		c.begun, c.last = true, v
@@ -156,7 +162,7 @@ func (t *trace) pause(h *runner.Hold) {
 	if h.By == nil {
 		return
 	}
-	if cause := t.holds[h.By]; cause != nil && cause.From < s.From { // Perfetto has arrows go forward in time
+	if cause := t.holds[h.By]; cause != nil && cause.From < s.From { // in Perfetto, arrows point forward in time
 		t.arrows++
 		s.Caused = t.arrows
 		cause.Causes = append(cause.Causes, t.arrows)
@@ -166,6 +172,7 @@ func (t *trace) pause(h *runner.Hold) {
 // resume ends the slice of a hold.
 func (t *trace) resume(h *runner.Hold) { t.slice(h, h.To) }
 
+// slice writes the slice of a hold that ends at to.
 func (t *trace) slice(h *runner.Hold, to vtime.Time) {
 	s := t.holds[h]
 	delete(t.holds, h)
@@ -173,7 +180,7 @@ func (t *trace) slice(h *runner.Hold, to vtime.Time) {
 	t.writer.Slice(s)
 }
 
-// fabric, by its name, has the events of the whole fabric.
+// fabric stands for the whole fabric in place of a node.
 const (
 	fabric     = -1
 	fabricName = "fabric"
@@ -200,7 +207,7 @@ func (t *trace) event(ev *engine.FaultEvent) {
 	t.writer.Instant(track, strings.ReplaceAll(ev.Kind, "_", " "), ev.At.RoundNanoseconds(), notes...)
 }
 
-// row is one of several that show a host's flows, no two at a time.
+// row is a track of a host's flows that do not overlap in time.
 type row struct {
 	track perfetto.Track
 	until vtime.Time
@@ -239,7 +246,7 @@ func (t *trace) flows(now vtime.Time) {
 	})
 }
 
-// end writes the holds that have not ended, and the flows.
+// end writes the holds that have not ended and the flows.
 func (t *trace) end() {
 	now := t.run.Engine.Now()
 	open := slices.SortedFunc(maps.Keys(t.holds), func(a, b *runner.Hold) int {

@@ -17,22 +17,22 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// whyRecord records where each flow's time goes, as the scenario's tags have it.
+// whyRecord records the causes of each flow's completion time. It tells the frames in a queue apart by the flows' tags.
 type whyRecord struct {
 	*provenance.Recorder
 	names []string // of classes
 }
 
-// mostClasses bounds the classes of frames that are told apart: each frame in a queue notes all of them.
+// mostClasses limits the classes of frames, because each frame in a queue stores a number for every class.
 const mostClasses = 16
 
-// Classes of frames that are no tag.
+// Classes of frames beside the tags.
 const (
 	classControl = "control" // ACK, NAK, CNP, CNM, PFC
-	classOthers  = "others"  // flows of the tags with least bytes
+	classOthers  = "others"  // flows of the tags with the fewest bytes
 )
 
-// Why records where each flow's time goes, into why.csv and causes.csv.
+// Why returns an observer that writes the causes of each flow's completion time to why.csv and causes.csv.
 func Why(u *scenario.Setup) (*runner.Observer, error) {
 	if err := u.Scenario.WhyFits(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func newWhyRecord(s *scenario.Scenario) *whyRecord {
 	return &whyRecord{provenance.New(s.Topology, s.Host.DataPriority, classOf, len(names)-1), names}
 }
 
-// check is the invariant that a flow's parts add up to its time.
+// check returns an error if the parts of a flow's time do not add up to it.
 func (w *whyRecord) check(e *engine.Engine) error {
 	err := w.Check(func(flow int) (vtime.Time, bool) {
 		f := &e.Flows()[flow]
@@ -92,7 +92,7 @@ func (w *whyRecord) check(e *engine.Engine) error {
 	return nil
 }
 
-// write writes the run's why.csv and causes.csv.
+// write writes why.csv and causes.csv.
 func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 	record, plan := w.Result(), s.Topology
 	name := func(port int32) string {
@@ -135,7 +135,7 @@ func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 	})
 }
 
-// queue is whose bytes were in a port's queue as it had PAUSE sent.
+// queue returns the bytes of each class in a port's queue, summed over the PAUSEs that the queue caused.
 func (w *whyRecord) queue(port int) string {
 	var parts []string
 	for class, n := range w.Owed(port) {
