@@ -193,7 +193,7 @@ func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
 		}
 	}
 	room := c.Tolerance * math.Abs(*is)
-	return "your answer is " + valueText(q.Kind, answer), answer >= *is-room && answer <= *is+room
+	return "your answer is " + q.Kind.Text(answer), answer >= *is-room && answer <= *is+room
 }
 
 func judgeVerdict(c *Check, r *made) (text string, passed bool) {

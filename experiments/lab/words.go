@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // required returns the requirement of a check, in words.
@@ -62,17 +61,12 @@ func (c *Check) text(v float64) string {
 		return fmt.Sprintf("%+.1f %%", v)
 	}
 	if c.kindOf != nil {
-		return valueText(*c.kindOf, v)
+		return c.kindOf.Text(v)
 	}
 	if metric := measure.MetricByName(c.Row.Metric); metric != nil {
-		return metric.Text(interval.Of([]float64{v}))
+		return metric.Kind.Text(v)
 	}
 	return number(v)
-}
-
-// valueText returns a value in the base unit of its kind.
-func valueText(kind measure.Kind, v float64) string {
-	return (&measure.Metric{Kind: kind}).Text(interval.Of([]float64{v}))
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
