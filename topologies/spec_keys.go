@@ -35,12 +35,13 @@ func (d *draft) keys() keys.Table {
 		of := func() keys.Table { return newBuilder(d, kind).keys() }
 		t = append(t, keys.Mapping(kind.key, of).Usually("none").Means(kind.doc))
 	}
-	change := func() keys.Schema { return new(linkEntry).changeKeys().JSONSchema() }
 	links := func() keys.Schema {
-		return keys.AnyOf(keys.ListOf(new(linkEntry).keys().JSONSchema()), named(change)())
+		link := new(linkEntry)
+		return keys.AnyOf(keys.ListOf(link.keys().JSONSchema()), keys.MapOf(link.changeKeys().JSONSchema()))
 	}
 	programs := func() keys.Table { return new(Programs).keys(false) }
-	ofAll := func() keys.Schema { return programs().JSONSchema() }
+	groups := func() keys.Schema { return keys.MapOf(programs().JSONSchema()) }
+	commands := func() keys.Schema { return keys.MapOf(keys.ListOf(keys.String)) }
 	return append(t,
 		keys.Text("hpcc", new(string)).Usually("none").Means("in place of a builder, a topology file of HPCC's simulator, "+
 			"relative to this file; its nodes become `h0`, `s320` and so on, by their numbers"),
@@ -55,16 +56,11 @@ func (d *draft) keys() keys.Table {
 		keys.Mapping("defaults", programs).Means("the same of all nodes"),
 		keys.GroupOf("kinds", &keys.Group{}).Means("the same of all hosts, or all switches"),
 		keys.Mapping("kinds.host", programs), keys.Mapping("kinds.switch", programs),
-		keys.Other("groups", "mappings by name", named(ofAll)).Means(
+		keys.Other("groups", "mappings by name", groups).Means(
 			"the same of all nodes that name the group, before `kinds` and `defaults`"),
-		keys.Other("commands", "lists of texts by name", named(func() keys.Schema { return keys.ListOf(keys.String) })).Means(
+		keys.Other("commands", "lists of texts by name", commands).Means(
 			"your own verbs for the shell of a live fabric: [below](#verbs-of-your-own)"),
 	)
-}
-
-// named describes a mapping whose keys are the user's.
-func named(value func() keys.Schema) func() keys.Schema {
-	return func() keys.Schema { return keys.Schema{"type": "object", "additionalProperties": value()} }
 }
 
 // rateKey returns a key with the rate of links.
@@ -116,7 +112,7 @@ func (b *builder) keys() keys.Table {
 	})
 	for _, role := range b.kind.roles {
 		t = append(t, keys.Matching("names."+role.name, b.patterns[role.name], pattern,
-			"a name pattern needs one %d, the number's place, such as L%d").Means(""))
+			"a name pattern needs one %d, the number's place, such as L%d"))
 	}
 	return t
 }
@@ -235,7 +231,7 @@ func (p *Programs) keys(single bool) keys.Table {
 	texts := func(name, doc string) keys.Key {
 		return keys.Other(name, "list of texts", func() keys.Schema { return keys.ListOf(keys.String) }).Means(doc)
 	}
-	value := func() keys.Schema { return keys.Schema{"type": []any{"string", "number", "boolean"}} }
+	env := func() keys.Schema { return keys.MapOf(keys.OfTypes("string", "number", "boolean")) }
 	ports := texts("ports", "`\"8080:80\"`: connections to port 8080 of the machine, at 127.0.0.1, go to port 80 of the "+
 		"host; `\"0.0.0.0:8080:80\"`: at all of the machine's addresses; `\"5353:53/udp\"`: datagrams. A port can go to only "+
 		"one host")
@@ -250,7 +246,7 @@ func (p *Programs) keys(single bool) keys.Table {
 			"`SOURCE` is relative to this file's folder. Quote it within `{...}`"),
 		texts("private", "folders that are empty and the node's own, in memory"),
 		texts("overlay", "folders of the machine; the node's programs see their own changes to them, kept in memory"),
-		keys.Other("env", "texts by name", named(value)).Means("variables of programs; they override your own"),
+		keys.Other("env", "texts by name", env).Means("variables of programs; they override your own"),
 		texts("exec", "commands for `sh` on the node at bring-up, one node after the other. `up` waits for each, prints its "+
 			"output, and warns if it fails; end a server's line with `&`"),
 		keys.Flag("nat", &p.NAT).Means("`true`: the host reaches the machine's network through an interface `eth0`; " +

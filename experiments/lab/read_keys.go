@@ -11,8 +11,9 @@ import (
 func Keys() keys.Table { return new(Exercise).keys() }
 
 func (e *Exercise) keys() keys.Table {
-	answers := func() keys.Schema { return new(Question).keys(new(string)).JSONSchema() }
+	answers := func() keys.Schema { return keys.MapOf(new(Question).keys(new(string)).JSONSchema()) }
 	files := func() keys.Schema { return keys.ListOf(keys.String) }
+	places := func() keys.Schema { return keys.MapOf(files()) }
 	either := func() keys.Schema { return keys.ListOf(files()) }
 	return append(keys.Table{
 		keys.Text("title", &e.Title).Need().Means("title of the exercise"),
@@ -20,9 +21,9 @@ func (e *Exercise) keys() keys.Table {
 		keys.Integer("minutes", &e.Minutes).Between("1", "10000").Usually("none").Means("minutes that a student takes"),
 		keys.Time("check_time", &e.CheckTime).Usually("none").Means("how long a check takes on a laptop"),
 		keys.GroupOf("hand_in", &keys.Group{}).Need(),
-		keys.Other("hand_in.answers", "mappings by name", named(answers)).Means(
+		keys.Other("hand_in.answers", "mappings by name", answers).Means(
 			"questions of answers.yaml, by the answer's name"),
-		keys.Other("hand_in.scenarios", "lists by file", named(files)).Means(
+		keys.Other("hand_in.scenarios", "lists by file", places).Means(
 			"files of start/, and the places that a student may change: switch.pfc.xoff"),
 		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
 			"several of which one is handed in: [[control.star, control.wasm]]"),
@@ -42,22 +43,17 @@ func hiddenKeys(replace *bool) keys.Table {
 
 // partKeys returns the keys that both files have.
 func partKeys(checked bool) keys.Table {
-	runs := func() keys.Schema { return new(Run).keys().JSONSchema() }
-	seeds := func() keys.Schema { return keys.ListOf(keys.Schema{"type": []any{"string", "integer"}}) }
+	runs := func() keys.Schema { return keys.MapOf(new(Run).keys().JSONSchema()) }
+	seeds := func() keys.Schema { return keys.MapOf(keys.ListOf(keys.OfTypes("string", "integer"))) }
 	checks := keys.List("checks", new(Check).keys).Means("what is checked")
 	checks.Required = checked
 	return keys.Table{
-		keys.Other("runs", "mappings by name", named(runs)).Means("runs that checks look at"),
-		keys.Other("seeds", "lists by file", named(seeds)).Usually("the scenario's own").Means(
+		keys.Other("runs", "mappings by name", runs).Means("runs that checks look at"),
+		keys.Other("seeds", "lists by file", seeds).Usually("the scenario's own").Means(
 			"seeds of a scenario, by its file: figures are means over them"),
 		checks,
 		keys.List("score", new(Score).keys).Means("figures whose geometric mean ranks submissions, the least first"),
 	}
-}
-
-// named describes a mapping whose keys are the teacher's.
-func named(value func() keys.Schema) func() keys.Schema {
-	return func() keys.Schema { return keys.Schema{"type": "object", "additionalProperties": value()} }
 }
 
 func pointsKey(name string, points *Points) keys.Key {
@@ -96,8 +92,7 @@ func (s *Score) keys() keys.Table {
 
 func (c *Check) keys() keys.Table {
 	bound := func(name, doc string) keys.Key {
-		return keys.Other(name, "a value", func() keys.Schema { return keys.Schema{"type": []any{"string", "number"}} }).
-			Means(doc)
+		return keys.Other(name, "a value", func() keys.Schema { return keys.OfTypes("string", "number") }).Means(doc)
 	}
 	return slices.Concat(keys.Table{
 		keys.Text("title", &c.Title).Need().Means("heading of the check"),

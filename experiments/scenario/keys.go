@@ -94,7 +94,8 @@ func constantsSchema() keys.Schema {
 		for i := range spec.Parameters {
 			p := &spec.Parameters[i]
 			doc := fmt.Sprintf("%s (%v; default: %s)", p.Doc, p.Kind, p.Default)
-			constant := keys.Schema{"type": []any{"string", "number", "boolean"}, "description": doc}
+			constant := keys.OfTypes("string", "number", "boolean")
+			constant["description"] = doc
 			if p.Kind == cc.ChoiceKind {
 				constant["examples"] = p.Choices
 			}

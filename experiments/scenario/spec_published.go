@@ -68,7 +68,7 @@ func publishedTableKeys(t *measure.PublishedTable) keys.Table {
 // publishedRowKeys returns the keys of a row.
 func publishedRowKeys(r *measure.PublishedRow) keys.Table {
 	values := func() keys.Schema {
-		return keys.Schema{"type": "array", "items": keys.Schema{"type": []any{"string", "number", "null"}}}
+		return keys.Schema{"type": "array", "items": keys.OfTypes("string", "number", "null")}
 	}
 	return append(figureKeys(r), keys.Other("values", "numbers", values).Need().Means(
 		"one per column, `~` where the source has none"))

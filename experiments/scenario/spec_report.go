@@ -245,7 +245,7 @@ func (s *Series) keys() keys.Table {
 		}
 		t = append(t, keys.Other(string(q.Quantity), subject, aText).Usually("one of these").Means(q.doc))
 	}
-	level := func() keys.Schema { return keys.Schema{"type": []any{"string", "number"}} }
+	level := func() keys.Schema { return keys.OfTypes("string", "number") }
 	return append(t, keys.Table{
 		keys.OwnPriority("priority", &s.Priority).Usually("all priorities of data").Means(
 			"plots one priority, next to `queue`, `ingress`, `pause`, `goodput` or `rate`"),

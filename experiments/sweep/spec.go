@@ -57,7 +57,6 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 func Keys() keys.Table { return new(Sweep).keys() }
 
 func (s *Sweep) keys() keys.Table {
-	oneOf := func(types ...any) keys.Schema { return keys.ListOf(keys.Schema{"type": types}) }
 	controllers := *scenario.Keys().Find("controllers")
 	controllers.Name = "sweep.controllers"
 	return keys.Table{
@@ -68,11 +67,12 @@ func (s *Sweep) keys() keys.Table {
 		keys.GroupOf("sweep", &keys.Group{}).Need(),
 		keys.Names("sweep.scenario").Need().Means("built-ins' names or files' paths"),
 		keys.Other("sweep.parameters", "lists by place", func() keys.Schema {
-			return keys.Schema{"type": "object", "additionalProperties": oneOf("string", "number", "boolean")}
+			return keys.MapOf(keys.ListOf(keys.OfTypes("string", "number", "boolean")))
 		}).Means("places of the scenario, as `--set` names them, and their values"),
 		controllers.Usually("the scenario's"),
-		keys.Other("sweep.seeds", "numbers and ranges", func() keys.Schema { return oneOf("string", "integer") }).
-			Usually("the scenario's").Means("seeds and ranges of seeds"),
+		keys.Other("sweep.seeds", "numbers and ranges", func() keys.Schema {
+			return keys.ListOf(keys.OfTypes("string", "integer"))
+		}).Usually("the scenario's").Means("seeds and ranges of seeds"),
 		keys.Other("sweep.metrics", "names", func() keys.Schema {
 			return keys.ListOf(keys.AnyOf(keys.Schema{"enum": measure.MetricNames()}, keys.Schema{"pattern": "^[a-z0-9_]+:.+$"}))
 		}).Means("what tables and charts show; with `:TAG`, of the flows with this tag"),

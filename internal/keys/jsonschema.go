@@ -23,6 +23,12 @@ func AnyOf(of ...any) Schema { return Schema{"anyOf": of} }
 // ListOf returns the schema of a list, of which one item may stand without brackets.
 func ListOf(item Schema) Schema { return AnyOf(Schema{"type": "array", "items": item}, item) }
 
+// MapOf returns the schema of a mapping with arbitrary keys.
+func MapOf(value Schema) Schema { return Schema{"type": "object", "additionalProperties": value} }
+
+// OfTypes returns the schema that matches values of several types of JSON.
+func OfTypes(types ...any) Schema { return Schema{"type": types} }
+
 // JSONSchema returns the table as an object of JSON Schema, for editors. It refers to JSONSchemaKinds as #/$defs.
 func (t Table) JSONSchema() Schema { return t.object("") }
 
