@@ -74,6 +74,9 @@ func publishedRowKeys(r *measure.PublishedRow) keys.Table {
 		"one per column, `~` where the source has none"))
 }
 
+// unitsOf returns the units of a kind, in Markdown.
+func unitsOf(kind measure.Kind) string { return "`" + strings.Join(kind.UnitNames(), "`, `") + "`" }
+
 // figureKeys returns the keys of a row that its table may set as defaults.
 func figureKeys(r *measure.PublishedRow) keys.Table {
 	t := keys.Table{keys.Text("label", &r.Label).Usually("the metric and which flows").Means("first column of the row")}
@@ -81,7 +84,8 @@ func figureKeys(r *measure.PublishedRow) keys.Table {
 		keys.Other("relative_to", "name", aText).Means(
 			"a run: the values are changes relative to it in percent, `-47%`; differences are in percentage points"),
 		keys.Text("unit", &r.Unit).Usually("required if the metric has one").Means(
-			"of a time `ns`, `us`, `ms`, `s`; of a rate `bps`, `Kbps`, `Mbps`, `Gbps`; of a size `B`, `KB`, `MB`"),
+			"of a time " + unitsOf(measure.KindTime) + "; of a rate " + unitsOf(measure.KindRate) + "; of a size " +
+				unitsOf(measure.KindSize)),
 	}...)
 }
 
