@@ -51,7 +51,7 @@ func Switch(s *switchagent.Settings) keys.Table {
 		keys.Size("pfc.xoff", &pfc.XOFF).AtMost(mostSize).Or(auto, sizeAuto).Runtime().Means(
 			"PAUSE is sent when a priority has this many bytes buffered from one ingress port; with `alpha` it is " +
 				"the upper bound of that threshold, and `0B` means no bound"),
-		keys.Size("pfc.xon", &pfc.XON).AtMost(mostSize).Or(auto, sizeAuto).Usually("xoff - xoff_to_xon").Runtime().
+		keys.Size("pfc.xon", &pfc.XON).AtMost(mostSize).Or(auto, sizeAuto).Usually("`xoff - xoff_to_xon`").Runtime().
 			Means(
 				"RESUME is sent when the buffered bytes have fallen to this"),
 		keys.Size("pfc.xoff_to_xon", &pfc.XOFFToXON).AtMost(mostSize).Runtime().Means("distance from XOFF down to XON"),

@@ -29,14 +29,13 @@ func (t Table) Markdown(more ...Column) string {
 	for i := range t {
 		k := &t[i]
 		if k.Doc == "" {
-			continue // a group without a word of its own
+			continue // a group without a description
 		}
 		fixed := k.Shown()
 		if fixed == "" && k.Kind() != schema.Group {
 			fixed = "none"
 		}
-		words := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == "required"
-		if !words || strings.HasPrefix(fixed, "xoff -") {
+		if text := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == "required"; !text {
 			fixed = "`" + fixed + "`"
 		}
 		row("`"+k.Name+"`", fixed, t.values(k), k.Doc, func(c Column) string { return c.Cell(k) })
