@@ -118,7 +118,7 @@ var (
 )
 
 // programKeys lists the keys of programs.
-var programKeys = []string{"image", "binds", "private", "overlay", "env", "exec", "nat", "ports"}
+var programKeys = new(Programs).keys(true).Names()
 
 // Keys returns the keys that are set, in documented order; none for nil.
 func (p *Programs) Keys() (keys []string) {

@@ -78,17 +78,23 @@ func (r *PublishedRow) Name(metric *Metric) string {
 }
 
 // FlowSetKeys lists the keys of FigureKeys that select flows.
-var FlowSetKeys = []string{"tag", "over", "up_to", "size_bin"}
+var FlowSetKeys = new(FlowSet).keys().Names()
 
 // FigureKeys returns the keys that name the figure of a row.
 func (r *PublishedRow) FigureKeys() keys.Table {
-	return keys.Table{
+	return append(keys.Table{
 		keys.OneOf("metric", &r.Metric, MetricNames()...).Usually("required").Means(
 			"what is measured: one of the [metrics](scenarios.md#published)"),
-		keys.Text("tag", &r.Tag).Means("only flows with this tag"),
-		keys.Size("over", &r.Over).Optional().Means("only flows that are larger"),
-		keys.Size("up_to", &r.UpTo).Optional().Means("only flows that are no larger"),
-		keys.Integer("size_bin", &r.SizeBin).Between("1", "20").Usually("all").Optional().Means(
+	}, r.FlowSet.keys()...)
+}
+
+// keys returns the keys that select the flows.
+func (f *FlowSet) keys() keys.Table {
+	return keys.Table{
+		keys.Text("tag", &f.Tag).Means("only flows with this tag"),
+		keys.Size("over", &f.Over).Optional().Means("only flows that are larger"),
+		keys.Size("up_to", &f.UpTo).Optional().Means("only flows that are no larger"),
+		keys.Integer("size_bin", &f.SizeBin).Between("1", "20").Usually("all").Optional().Means(
 			"only this 5 % bin of these flows by size, divided as `by_size_bin` in `summary.json` and HPCC's " +
 				"fct_analysis.py do"),
 	}

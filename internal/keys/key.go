@@ -112,6 +112,15 @@ func (t Table) Within(group string) (rows Table) {
 	return rows
 }
 
+// Names returns the keys.
+func (t Table) Names() []string {
+	names := make([]string, len(t))
+	for i := range t {
+		names[i] = t[i].Name
+	}
+	return names
+}
+
 // Live returns the keys that can be changed while a fabric works.
 func (t Table) Live() (names []string) {
 	for i := range t {
