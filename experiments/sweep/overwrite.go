@@ -7,7 +7,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/rundir"
-	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // mostCompared limits the points that are compared with existing results to list differences.
@@ -48,7 +47,7 @@ func (r *Runner) Overwrites() error {
 
 // manifest returns the manifest of the job's run.
 func (j *Job) manifest() (*rundir.Manifest, error) {
-	s, err := scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
+	s, err := j.load()
 	if err != nil {
 		return nil, err
 	}

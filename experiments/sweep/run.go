@@ -83,7 +83,7 @@ type Runner struct {
 	manifest func(point int) (*rundir.Manifest, error) // of a point made elsewhere; nil: use the job's
 }
 
-// Common is what the points of a sweep have in common, as in runner.Options.
+// Common holds the settings that all points of a sweep share, a part of runner.Options.
 type Common struct {
 	Quick bool   `json:"quick,omitempty"` // the scenarios are in their quick form
 	Plane string `json:"plane"`           // its name
@@ -108,6 +108,7 @@ type Job struct {
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`
 }
 
+// load reads the scenario.
 func (j *Job) load() (*scenario.Scenario, error) {
 	if j.Recipe != nil {
 		return j.Recipe.Load()
@@ -115,9 +116,8 @@ func (j *Job) load() (*scenario.Scenario, error) {
 	return scenario.Reading{Quick: j.Quick, Sets: j.Sets, Controllers: j.Files}.Load(j.Scenario)
 }
 
-// Portable returns the job for another machine, which does not have the scenario's files and chooses a folder of its
-// own.
-func (j *Job) Portable() (*Job, error) {
+// unchanged reads the scenario. It returns an error if the configuration is not the expected one.
+func (j *Job) unchanged() (*scenario.Scenario, error) {
 	s, err := j.load()
 	if err != nil {
 		return nil, err
@@ -131,6 +131,16 @@ func (j *Job) Portable() (*Job, error) {
 		return nil, fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again",
 			j.Scenario)
 	}
+	return s, nil
+}
+
+// Portable returns the job for another machine, which does not have the scenario's files and chooses a folder of its
+// own.
+func (j *Job) Portable() (*Job, error) {
+	s, err := j.unchanged()
+	if err != nil {
+		return nil, err
+	}
 	p := *j
 	p.Recipe, p.Directory, p.Within = s.Recipe.Written(), "", ""
 	for i := range p.Recipe.Sources {
@@ -143,16 +153,9 @@ func (j *Job) Portable() (*Job, error) {
 
 // Run makes the point in this process, on the plane that open opens.
 func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progress) error {
-	s, err := j.load()
+	s, err := j.unchanged()
 	if err != nil {
 		return err
-	}
-	hash, err := scenario.ConfigurationHash(s, j.Controller, s.Seed)
-	if err != nil {
-		return err
-	}
-	if hash != j.Hash {
-		return fmt.Errorf("%s or a controller file has changed since the sweep started: start the sweep again", j.Scenario)
 	}
 	_, err = runner.Run(ctx, s, runner.Options{
 		Controller: j.Controller, Plane: open, Seed: s.Seed, Directory: j.Directory, Within: j.Within,

@@ -338,6 +338,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 		}
 	}
 	points, workers := make([]Point, len(controllers)), partition.Workers(loaded.Topology)
+	own := slices.DeleteFunc(slices.Clone(s.Controllers), func(name string) bool { return !ccfile.Is(name) })
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {
@@ -345,9 +346,8 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 		}
 		points[i] = Point{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
-			Sets: c.sets, Files: slices.DeleteFunc(slices.Clone(s.Controllers),
-				func(name string) bool { return !ccfile.Is(name) }), Hash: hash, Duration: loaded.Duration,
-			Workers: workers, Warnings: scenario.Warnings(loaded, []string{controller}),
+			Sets: c.sets, Files: own, Hash: hash, Duration: loaded.Duration, Workers: workers,
+			Warnings: scenario.Warnings(loaded, []string{controller}),
 		}
 	}
 	return points, loaded.Recipe.Written().Sources, nil
