@@ -10,7 +10,6 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/settings"
-	"github.com/pausenet/pausenet/switchagent"
 )
 
 // Warnings returns likely mistakes in a valid scenario: settings that may drop lossless frames, and settings that have
@@ -209,12 +208,4 @@ func (w *warner) carries() string {
 		text += fmt.Sprintf(", CNMs have %d", cnmPriority)
 	}
 	return text
-}
-
-// lossless returns the priorities with flow control.
-func (w *warner) lossless() uint8 {
-	if w.s.Switch.FlowControl == switchagent.FlowCBFC {
-		return w.s.Switch.CBFC.Priorities
-	}
-	return w.s.Switch.PFC.Priorities
 }

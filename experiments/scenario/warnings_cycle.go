@@ -18,12 +18,8 @@ const mostReroutes = 64
 // cycles warns of routes by which queues can wait for one another in a cycle: the topology's routes, and the routes
 // after faults.
 func (w *warner) cycles() {
-	plan, s := w.s.Topology, &w.s.Switch
-	lossless := s.PFC.Priorities
-	if s.FlowControl == switchagent.FlowCBFC {
-		lossless = s.CBFC.Priorities
-	}
-	if lossless&w.data() == 0 || len(w.only) > 0 {
+	plan := w.s.Topology
+	if w.s.Switch.Lossless()&w.data() == 0 || len(w.only) > 0 {
 		return
 	}
 	every, free, paths := w.trips()

@@ -62,7 +62,7 @@ func (w *warner) idleOfSwitch(key string) string {
 		return "only switch.tcd.t_max: auto under PFC uses it"
 	case key == "tcd.credit_periods" && (s.TCD.TMax != 0 || s.FlowControl != switchagent.FlowCBFC):
 		return "only switch.tcd.t_max: auto under credits uses it"
-	case key == "trim" && w.data()&^w.lossless() == 0:
+	case key == "trim" && w.data()&^w.s.Switch.Lossless() == 0:
 		return "no data is lossy; change switch.pfc.priorities"
 	case key == "trim_victim" && !s.Trim:
 		return "switch.trim is false"
@@ -120,7 +120,7 @@ func (w *warner) idleOfHost(key string) string {
 		return "no congestion control uses CNPs"
 	case key == "ack_when_paused" && w.s.Switch.FlowControl != switchagent.FlowPFC:
 		return "switch.flow_control is cbfc"
-	case key == "ack_when_paused" && !h.ACKsWithData && w.lossless()&(1<<h.ControlPriority) == 0:
+	case key == "ack_when_paused" && !h.ACKsWithData && w.s.Switch.Lossless()&(1<<h.ControlPriority) == 0:
 		return fmt.Sprintf("PFC is off for priority %d, which ACK, NAK and CNP use", h.ControlPriority)
 	}
 	return ""

@@ -34,9 +34,9 @@ func (w *warner) pauses() {
 // priorities warns of flow control and marking on priorities without packets.
 func (w *warner) priorities() {
 	s := &w.s.Switch
-	name, key, set := "PFC is", "pfc.priorities", s.PFC.Priorities
+	name, key, set := "PFC is", "pfc.priorities", s.Lossless()
 	if s.FlowControl == switchagent.FlowCBFC {
-		name, key, set = "credits are", "cbfc.priorities", s.CBFC.Priorities
+		name, key = "credits are", "cbfc.priorities"
 	}
 	data := w.data()
 	if idle := set &^ w.used(); idle != 0 {

@@ -31,7 +31,7 @@ func (w *warner) marks() {
 		if !marks || marked == 0 || !w.isAbout(i) {
 			continue
 		}
-		lossy := marked&^w.lossless() != 0
+		lossy := marked&^w.s.Switch.Lossless() != 0
 		most, key := resolved.Buffers[i], "switch.buffer"
 		if lossy && own.LossyAlpha > 0 { // the upper bound, reached if nothing else is in the buffer
 			most, key = units.Bytes(float64(most)*own.LossyAlpha/(1+own.LossyAlpha)), "switch.lossy_alpha"
@@ -97,7 +97,7 @@ func (w *warner) levels(own *switchagent.Settings, t *switchagent.Thresholds) (f
 // congestion control does not see their queues.
 func (w *warner) unmarked() {
 	e := &w.s.Switch.ECN
-	chosen := w.lossless() | 1<<w.s.Host.DataPriority
+	chosen := w.s.Switch.Lossless() | 1<<w.s.Host.DataPriority
 	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
 		w.warn("ECN marks priorities %v, but RDMA may also use %v, where %s gets no congestion signal; change switch.ecn.priorities",
 			keys.PriorityList(e.Priorities), keys.PriorityList(unmarked), w.spec.Name)
