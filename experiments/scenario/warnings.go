@@ -16,20 +16,17 @@ import (
 // no effect. Each is a sentence with its numbers. It begins with the controllers or variants concerned, unless that is
 // all of them.
 func Warnings(s *Scenario, controllers []string) []string {
-	var texts []string
-	under := map[string][]string{} // the controllers with this warning
+	var under groups[string] // the controllers with a warning
 	asked := s.warners(nil, controllers)
 	for _, w := range asked {
 		w.addAll()
 		for _, text := range w.texts {
-			if under[text] == nil {
-				texts = append(texts, text)
-			}
-			under[text] = append(under[text], w.name)
+			under.add(text, w.name)
 		}
 	}
+	texts := under.keys
 	for i, text := range texts {
-		if names := under[text]; len(names) < len(controllers) {
+		if names := under.names[text]; len(names) < len(controllers) {
 			texts[i] = fmt.Sprintf("under %s: %s", strings.Join(names, ", "), text)
 		}
 	}
@@ -68,24 +65,41 @@ func idleSettings(runs []*warner) (texts []string) {
 		}
 		maps.DeleteFunc(idle, func(key, _ string) bool { return why[key] == "" })
 	}
-	byReason := map[string][]string{}
-	var reasons []string
+	var reasons groups[string]
 	for _, key := range keys {
 		if why := idle[key]; why != "" {
-			if byReason[why] == nil {
-				reasons = append(reasons, why)
-			}
-			byReason[why] = append(byReason[why], key)
+			reasons.add(why, key)
 		}
 	}
-	for _, why := range reasons {
-		have := "has"
-		if len(byReason[why]) > 1 {
-			have = "have"
-		}
-		texts = append(texts, fmt.Sprintf("%s %s no effect: %s", strings.Join(byReason[why], ", "), have, why))
+	for _, why := range reasons.keys {
+		texts = append(texts, noEffect(reasons.names[why], why))
 	}
 	return texts
+}
+
+// noEffect returns the warning of settings without effect.
+func noEffect(settings []string, why string) string {
+	have := "has"
+	if len(settings) > 1 {
+		have = "have"
+	}
+	return fmt.Sprintf("%s %s no effect: %s", strings.Join(settings, ", "), have, why)
+}
+
+// groups holds names by a key that they share. Its keys are in the order in which they were added.
+type groups[K comparable] struct {
+	keys  []K
+	names map[K][]string
+}
+
+func (g *groups[K]) add(key K, name string) {
+	if g.names == nil {
+		g.names = map[K][]string{}
+	}
+	if g.names[key] == nil {
+		g.keys = append(g.keys, key)
+	}
+	g.names[key] = append(g.names[key], name)
 }
 
 // LiveWarnings returns the warnings for a live fabric under a congestion control, for the switches with the given

@@ -104,18 +104,24 @@ func (w *warner) qps() {
 	}
 }
 
+// controllerOf returns the congestion control of a flow; nil: it does not exist, which Check reports.
+func (w *warner) controllerOf(f *Flow) *cc.Spec {
+	name := f.own().CC
+	if name == "" {
+		return w.spec
+	}
+	spec, err := w.s.lookup(name)
+	if err != nil {
+		return nil
+	}
+	return spec
+}
+
 // grants warns of a start_rate under a congestion control whose receivers grant every byte.
 func (w *warner) grants() {
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
-		spec := w.spec
-		if own := f.own().CC; own != "" {
-			var err error
-			if spec, err = w.s.lookup(own); err != nil {
-				continue // Check reports it
-			}
-		}
-		if spec.Needs.Grants && f.Extra().StartRate > 0 {
+		if spec := w.controllerOf(f); spec != nil && spec.Needs.Grants && f.Extra().StartRate > 0 {
 			w.warn("start_rate has no effect under %s, because flows send what their receivers grant: remove it or set cc.%s.initial_credit", spec.Name, spec.Name)
 		}
 	}
@@ -125,29 +131,19 @@ func (w *warner) grants() {
 func (w *warner) constants() {
 	seen := []string{}
 	for i := range w.s.Flows {
-		spec := w.spec
-		if own := w.s.Flows[i].own().CC; own != "" {
-			var err error
-			if spec, err = w.s.lookup(own); err != nil {
-				continue // Check reports it
-			}
-		}
-		if slices.Contains(seen, spec.Name) {
+		spec := w.controllerOf(&w.s.Flows[i])
+		if spec == nil || slices.Contains(seen, spec.Name) {
 			continue
 		}
 		seen = append(seen, spec.Name)
-		byReason := map[string][]string{}
+		var reasons groups[string]
 		for _, name := range slices.Sorted(maps.Keys(w.s.ControllerSettings[spec.Name])) {
 			if why := w.s.IdleConstant(spec, name); why != "" {
-				byReason[why] = append(byReason[why], "cc."+spec.Name+"."+name)
+				reasons.add(why, "cc."+spec.Name+"."+name)
 			}
 		}
-		for why, keys := range byReason { // a congestion control has at most one reason
-			have := "has"
-			if len(keys) > 1 {
-				have = "have"
-			}
-			w.warn("%s %s no effect: %s", strings.Join(keys, ", "), have, why)
+		for _, why := range reasons.keys {
+			w.warn("%s", noEffect(reasons.names[why], why))
 		}
 	}
 }

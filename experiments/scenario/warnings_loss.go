@@ -84,8 +84,7 @@ func (w *warner) buffers() {
 		buffer, xoff, headroom units.Bytes
 		ports                  int
 	}
-	var all []kind
-	switches := map[kind][]string{}
+	var switches groups[kind]
 	for i, own := range EverySwitch(plan, s) {
 		if !w.isAbout(i) {
 			continue
@@ -97,17 +96,14 @@ func (w *warner) buffers() {
 			k.xoff += ports[i].XOFF * units.Bytes(lossless)
 			k.headroom += ports[i].Headroom * units.Bytes(lossless)
 		}
-		if switches[k] == nil {
-			all = append(all, k)
-		}
-		switches[k] = append(switches[k], node.Name)
+		switches.add(k, node.Name)
 	}
 	of := "every port"
 	if lossless > 1 {
 		of = fmt.Sprintf("every port and each of %d lossless priorities", lossless)
 	}
-	for _, k := range all {
-		where := Few(switches[k])
+	for _, k := range switches.keys {
+		where := Few(switches.names[k])
 		switch {
 		case s.PFC.Alpha > 0 && k.headroom >= k.buffer:
 			w.warn("%s: the headroom of %s is %v, which takes up the shared buffer of %v, so XOFF is 0; raise switch.buffer or lower switch.pfc.headroom", where, of, k.headroom, k.buffer)
@@ -137,15 +133,10 @@ func (w *warner) headrooms() {
 		cable    switchagent.Cable
 		headroom units.Bytes
 	}
-	var all []kind
-	ports := map[kind][]string{}
+	var ports groups[kind]
 	note := func(id topologies.PortID, c switchagent.Cable, headroom units.Bytes) {
 		if f := c.InFlight(&s.PFC); f.Buffered > headroom {
-			k := kind{c, headroom}
-			if ports[k] == nil {
-				all = append(all, k)
-			}
-			ports[k] = append(ports[k], PortLabel(plan, id))
+			ports.add(kind{c, headroom}, PortLabel(plan, id))
 		}
 	}
 	for i, own := range EverySwitch(plan, s) {
@@ -162,10 +153,10 @@ func (w *warner) headrooms() {
 			}
 		}
 	}
-	for _, k := range all {
+	for _, k := range ports.keys {
 		f := k.cable.InFlight(&s.PFC)
 		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; raise it to at least %v, or set it to auto",
-			Few(ports[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
+			Few(ports.names[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
 }
 

@@ -21,8 +21,7 @@ func (w *warner) marks() {
 		key    string // the setting of most
 		lossy  bool
 	}
-	var all []kind
-	ports := map[kind][]string{}
+	var ports groups[kind]
 	switches := SwitchSettings(w.s, w.needs)
 	resolved := ResolveThresholds(plan, switches)
 	for i, own := range switches {
@@ -48,24 +47,22 @@ func (w *warner) marks() {
 			if resolved.Ports[id].Unmarked || first.at < most && (!lossy || last.at <= most) {
 				continue
 			}
-			if ports[k] == nil {
-				all = append(all, k)
-			}
-			ports[k] = append(ports[k], PortLabel(plan, id))
+			ports.add(k, PortLabel(plan, id))
 		}
 	}
 	lost := "dropped"
 	if w.s.Switch.Trim {
 		lost = "trimmed"
 	}
-	for _, k := range all {
+	for _, k := range ports.keys {
+		where := Few(ports.names[k])
 		if !k.lossy {
-			w.warn("%s: %s is %v, but the shared buffer is %v, so no packet is marked; lower %s or raise %s", Few(ports[k]),
-				k.name, k.at, k.most, k.by, k.key)
+			w.warn("%s: %s is %v, but the shared buffer is %v, so no packet is marked; lower %s or raise %s", where, k.name,
+				k.at, k.most, k.by, k.key)
 			continue
 		}
 		w.warn("%s: %s is %v, but a lossy queue holds at most %v (%s), so packets are %s before %s marked; lower %s or raise %s",
-			Few(ports[k]), k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
+			where, k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
 	}
 }
 
