@@ -101,23 +101,23 @@ func (e *Effect) String() string { return FaultOf(e.Kind).says(e) }
 func Fault(e *Effect) keys.Table {
 	r := &e.Receiver
 	probability := func(kind FaultKind, doc string) keys.Key {
-		row := keys.Number(string(kind), &e.Probability).Between("0", "1").Usually("required").Optional()
+		row := keys.Number(string(kind), &e.Probability).Between("0", "1").Present("required").Optional()
 		return row.As("probability").Means(doc)
 	}
 	return keys.Table{
-		keys.Inverse(string(FaultDown), &e.Up).Usually("required").Optional().As("up").Means(
+		keys.Inverse(string(FaultDown), &e.Up).Present("required").Optional().As("up").Means(
 			"takes the link down in both directions; `down: false` brings it up"),
 		keys.Time("reroute", &e.Reroute).Or("never", int64(vtime.Never)).Means(
 			"time until the routes follow; `never`: static routes, as in Mininet"),
 		probability(FaultLoss, "probability that a frame is lost"),
 		probability(FaultCorrupt, "probability that a frame is damaged"),
 		probability(FaultBER, "probability that a bit is damaged: for a frame of n bytes that is 1-(1-`ber`)^(8(n+4))"),
-		keys.Time(string(FaultDelay), &e.Delay).Between("1ns", "1s").Usually("required").Means(
+		keys.Time(string(FaultDelay), &e.Delay).Between("1ns", "1s").Present("required").Means(
 			"the new propagation delay"),
-		keys.Rate(string(FaultRate), &e.Rate).Between("1Mbps", "10Tbps").Usually("required").Means("the new rate"),
-		keys.GroupOf(string(FaultReceiver), &keys.Group{}).Usually("required").Means(
+		keys.Rate(string(FaultRate), &e.Rate).Between("1Mbps", "10Tbps").Present("required").Means("the new rate"),
+		keys.GroupOf(string(FaultReceiver), &keys.Group{}).Present("required").Means(
 			"slows the NIC's receiver: it accepts frames at `rate` only"),
-		keys.Rate("receiver.rate", &r.Rate).Between("1Mbps", "10Tbps").Usually("required").Means(
+		keys.Rate("receiver.rate", &r.Rate).Between("1Mbps", "10Tbps").Present("required").Means(
 			"rate of frames, without FCS"),
 		keys.Size("receiver.buffer", &r.Buffer).Between("1B", "1GB").Usually("512KB").Means(
 			"one buffer for all arriving frames; frames that find it full are lost"),
@@ -125,7 +125,7 @@ func Fault(e *Effect) keys.Table {
 			"bytes in the buffer at which the host pauses its switch"),
 		keys.Size("receiver.xon", &r.XON).Usually("half of `xoff`").Means(
 			"bytes in the buffer at which the host lets it resume"),
-		keys.Priorities(string(FaultPause), &e.Priorities).Usually("required").As("priorities").Means(
+		keys.Priorities(string(FaultPause), &e.Priorities).Present("required").As("priorities").Means(
 			"the NIC sends PAUSE for these priorities, with the longest pause time"),
 		keys.Time("interval", &e.Interval).AtLeast("1us").Usually("half of the pause time").Optional().Means(
 			"time between two of these PAUSE frames"),

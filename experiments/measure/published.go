@@ -83,7 +83,7 @@ var FlowSetKeys = new(FlowSet).keys().Names()
 // FigureKeys returns the keys that name the figure of a row.
 func (r *PublishedRow) FigureKeys() keys.Table {
 	return append(keys.Table{
-		keys.OneOf("metric", &r.Metric, MetricNames()...).Usually("required").Means(
+		keys.OneOf("metric", &r.Metric, MetricNames()...).Present("required").Means(
 			"what is measured: one of the [metrics](scenarios.md#published)"),
 	}, r.FlowSet.keys()...)
 }

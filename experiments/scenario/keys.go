@@ -26,7 +26,7 @@ func (d *decoder) keys() keys.Table {
 		keys.Text("description", &s.Description).Means("shown in the report"),
 		keys.Other("topology", "text, or mapping", topology).Need().Means(
 			"a built-in's name, a file (relative to the scenario's file), or a [topology](topologies.md) inline"),
-		keys.Time("duration", &s.Duration).AtMost(maxDuration.String()).Usually("required").
+		keys.Time("duration", &s.Duration).AtMost(maxDuration.String()).Present("required").
 			NotZero("a run takes some virtual time, such as 10ms").Means(
 			"when the run stops"),
 		keys.Flag("drain", &s.Drain).Means(
@@ -40,9 +40,9 @@ func (d *decoder) keys() keys.Table {
 		keys.Integer("seed", &d.seed).Between("0", fmt.Sprint(1<<seedBits-1)).Means(
 			"seed of everything random: RED's marks, UDP source ports of flows, their `jitter`, and the flows of " +
 				"workloads"),
-		keys.List("flows", newFlowEntry().keys).Usually("this or `workloads`").Means(
+		keys.List("flows", newFlowEntry().keys).Present("this or `workloads`").Means(
 			"flows, one by one: [below](#flows)"),
-		keys.List("workloads", newWorkloadEntry().keys).Usually("this or `flows`").Means(
+		keys.List("workloads", newWorkloadEntry().keys).Present("this or `flows`").Means(
 			"flows by rules, or from files: [below](#workloads)"),
 		keys.GroupOf("routing", &keys.Group{}),
 		keys.Choice("routing.hash", &d.hash, topologies.HashNames...).Usually("own").Means(

@@ -34,10 +34,10 @@ func (f *Fault) placeKeys() keys.Table {
 	return keys.Table{
 		keys.Matching("name", &f.Name, tagName, "a fault's name may have only letters, digits and _ . + / -").Means(
 			"name for `--set faults.NAME.at=2ms`; without it, use the item's index"),
-		keys.Names("link").Usually("this or `host`").Means(
+		keys.Names("link").Present("this or `host`").Means(
 			"a port, `\"L2:S1\"`, or a list of ports: the link at that port. `node:peer` means all parallel links; " +
 				"for a host of several ports also `h0.2`, or `h0.2:leaf1`"),
-		keys.Names("host").Usually("this or `link`").Means(
+		keys.Names("host").Present("this or `link`").Means(
 			"hosts, `H0..H3`: all of their ports; or one interface of a host of several ports, `h0.2`"),
 		keys.Flag("one_way", &f.OneWay).Means(
 			"beside `loss`, `corrupt`, `ber`, `delay` and `rate` of a link: `true`: only frames that leave the " +

@@ -83,7 +83,7 @@ func figureKeys(r *measure.PublishedRow) keys.Table {
 	return append(append(t, r.FigureKeys()...), keys.Table{
 		keys.Other("relative_to", "name", aText).Means(
 			"a run: the values are changes relative to it in percent, `-47%`; differences are in percentage points"),
-		keys.Text("unit", &r.Unit).Usually("required if the metric has one").Means(
+		keys.Text("unit", &r.Unit).Present("required if the metric has one").Means(
 			"of a time " + unitsOf(measure.KindTime) + "; of a rate " + unitsOf(measure.KindRate) + "; of a size " +
 				unitsOf(measure.KindSize)),
 	}...)

@@ -243,7 +243,7 @@ func (s *Series) keys() keys.Table {
 		if q.ofTag {
 			subject = "tag"
 		}
-		t = append(t, keys.Other(string(q.Quantity), subject, aText).Usually("one of these").Means(q.doc))
+		t = append(t, keys.Other(string(q.Quantity), subject, aText).Present("one of these").Means(q.doc))
 	}
 	level := func() keys.Schema { return keys.OfTypes("string", "number") }
 	return append(t, keys.Table{

@@ -47,7 +47,7 @@ func (e *workloadEntry) kindKeys() (t keys.Table) {
 		case kind.key == "hpcc":
 			row = keys.GroupOf(kind.key, &keys.Group{Short: "file"})
 		}
-		t = append(t, row.Usually("one of these").Means(kind.doc))
+		t = append(t, row.Present("one of these").Means(kind.doc))
 		if kind.key == "hpcc" {
 			t = append(t, keys.Text("hpcc.file", &e.file).Need().Means("the file's path"),
 				keys.Time("hpcc.origin", &e.origin).Means("time in the file at which the run starts"))
@@ -59,9 +59,9 @@ func (e *workloadEntry) kindKeys() (t keys.Table) {
 // sizeKeys returns the keys that say how long the flows of a rule are.
 func (e *workloadEntry) sizeKeys() keys.Table {
 	return keys.Table{
-		keys.Text("sizes", &e.sizes).Usually("this or `size`").Means("a distribution of sizes: `websearch`, `datamining`, " +
+		keys.Text("sizes", &e.sizes).Present("this or `size`").Means("a distribution of sizes: `websearch`, `datamining`, " +
 			"`datamining-ns2`, `fbhadoop`, `irn`, or a file of lines of bytes and percent"),
-		keys.Size("size", &e.View.Size).Usually("this or `sizes`").NotZero("a flow sends at least 1B").Means(
+		keys.Size("size", &e.View.Size).Present("this or `sizes`").NotZero("a flow sends at least 1B").Means(
 			"one size for all flows"),
 	}
 }
@@ -80,10 +80,10 @@ func (e *workloadEntry) pairKeys() keys.Table {
 // loadKeys returns the keys that say how often something happens, and until when or how many times.
 func (e *workloadEntry) loadKeys(count, counted string) keys.Table {
 	return keys.Table{
-		keys.Number("load", &e.View.Load).Usually("this or `interval`").Means(
+		keys.Number("load", &e.View.Load).Present("this or `interval`").Means(
 			"a fraction of the capacity of the `core` or the `hosts`, see below"),
-		keys.Choice("of", &e.View.Of, "core", "hosts").Usually("required with `load`").Means("what `load` is a fraction of"),
-		keys.Time("interval", &e.interval).Usually("this or `load`").NotZero(positive).Means(
+		keys.Choice("of", &e.View.Of, "core", "hosts").Present("required with `load`").Means("what `load` is a fraction of"),
+		keys.Time("interval", &e.interval).Present("this or `load`").NotZero(positive).Means(
 			"time between two flows, or two incasts; on average if they are random"),
 		keys.Time("start", &e.clock.Start).Means("time of the first flow or later"),
 		keys.Time("until", &e.clock.Until).Usually("the run's `duration`").Means("when it ends"),
@@ -208,15 +208,15 @@ func (s *stepEntry) keys() keys.Table {
 // ownKeys returns the keys that only steps have.
 func (s *stepEntry) ownKeys() keys.Table {
 	return keys.Table{
-		keys.GroupOf("compute", &keys.Group{Short: "time"}).Usually("one of these").Means("how long each rank computes: " +
+		keys.GroupOf("compute", &keys.Group{Short: "time"}).Present("one of these").Means("how long each rank computes: " +
 			"`1ms`, or `{time: 1ms, jitter: 100us, slow: h3, factor: 1.5}`"),
 		keys.Time("compute.time", &s.compute.Time).Need().Means("how long each rank computes"),
 		keys.Time("compute.jitter", &s.compute.Jitter).Means("up to how much longer, drawn by the seed"),
 		keys.Names("compute.slow").Usually("none").Means("hosts that take `factor` times as long"),
-		keys.Number("compute.factor", &s.compute.Factor).Usually("required with `slow`").Means(
+		keys.Number("compute.factor", &s.compute.Factor).Present("required with `slow`").Means(
 			"how many times as long the `slow` hosts take"),
-		keys.Flag("barrier", &s.barrier).Usually("one of these").Means("`true`: no rank goes on before all have come"),
-		keys.GroupOf("collective", &keys.Group{Example: "{kind: allreduce, size: 64MB}"}).Usually("one of these").Means(
+		keys.Flag("barrier", &s.barrier).Present("one of these").Means("`true`: no rank goes on before all have come"),
+		keys.GroupOf("collective", &keys.Group{Example: "{kind: allreduce, size: 64MB}"}).Present("one of these").Means(
 			"a collective, with the keys above"),
 		keys.Names("collective.ranks").Usually("the job's").Means("those of the job's ranks that take part, in this order; " +
 			"the others continue. Give each group of ranks, such as those of tensor parallelism, its own step; the steps " +

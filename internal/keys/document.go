@@ -35,7 +35,7 @@ func (t Table) Markdown(more ...Column) string {
 		if fixed == "" && k.Kind() != schema.Group {
 			fixed = "none"
 		}
-		if text := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == "required"; !text {
+		if text := fixed == "" || strings.Contains(fixed, " ") || fixed == "none" || fixed == requiredText; !text {
 			fixed = "`" + fixed + "`"
 		}
 		row("`"+k.Name+"`", fixed, t.values(k), k.Doc, func(c Column) string { return c.Cell(k) })

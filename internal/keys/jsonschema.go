@@ -58,10 +58,14 @@ func (t Table) describe(k *Key) Schema {
 		v = AnyOf(Schema{"const": k.Word}, v)
 	}
 	doc := k.Doc
-	if fixed := k.Shown(); fixed != "" && fixed != "required" {
-		doc = strings.TrimSpace(doc + " (default: " + fixed + ")")
+	switch fixed := k.Shown(); {
+	case fixed == "" || fixed == requiredText:
+	case k.Presence != "":
+		doc += " (" + fixed + ")"
+	default:
+		doc += " (default: " + fixed + ")"
 	}
-	if doc != "" {
+	if doc = strings.TrimSpace(doc); doc != "" {
 		v["description"] = doc
 	}
 	return v

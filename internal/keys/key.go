@@ -16,6 +16,9 @@ type Key struct {
 	Value Value
 	// Required makes the reader report a mapping without the key.
 	Required bool
+	// Presence says when the mapping must have the key, if the reader checks that: "this or `size`". Empty: as Required
+	// says.
+	Presence string
 	// Default is the default as documents show it; empty: what the variable holds.
 	Default string
 	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
@@ -41,6 +44,9 @@ type Key struct {
 
 // Need makes the key required.
 func (k Key) Need() Key { k.Required = true; return k }
+
+// Present says when the mapping must have the key. The reader checks it.
+func (k Key) Present(text string) Key { k.Presence = text; return k }
 
 // Usually sets the default as documents show it.
 func (k Key) Usually(text string) Key { k.Default = text; return k }
@@ -164,13 +170,18 @@ func (k *Key) Text() string {
 // Words returns the words that a Choice or a Flag takes.
 func (k *Key) Words() []string { return k.Value.words() }
 
+// requiredText is what documents show in the place of the default of a required key.
+const requiredText = "required"
+
 // Shown returns the default as documents show it.
 func (k *Key) Shown() string {
 	switch {
+	case k.Presence != "":
+		return k.Presence
 	case k.Default != "":
 		return k.Default
 	case k.Required:
-		return "required"
+		return requiredText
 	}
 	return k.Text()
 }
