@@ -105,8 +105,7 @@ type Check struct {
 	Least, Most, Is *float64
 	Tolerance       float64
 
-	kindOf  *measure.Kind // of Setting
-	verdict []string      // as written
+	kindOf *measure.Kind // of Setting
 }
 
 // Total returns the points of all checks.

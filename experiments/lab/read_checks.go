@@ -34,9 +34,6 @@ func (d *reader) check(v *yamlspec.Value) {
 		if len(few(verdict)) == 0 {
 			verdict.Errorf("verdict needs the accepted verdicts: PASS, WARN or FAIL, or a list of them")
 		}
-		for _, word := range c.verdict {
-			c.Verdict = append(c.Verdict, measure.Status(word))
-		}
 		others(m, "a verdict", "message")
 	case steps != nil:
 		others(m, "steps")

@@ -101,7 +101,7 @@ func (c *Check) keys() keys.Table {
 		bound("least", "lower bound with its unit, 5us, or in percent of relative_to, -5%"), bound("most", "upper bound"),
 		keys.Integer("steps", &c.MostSteps).Between("1", "100000").Usually("none").Means("the most steps per call of the " +
 			"student's controller, on average over the run"),
-		keys.Choices("verdict", &c.verdict, string(measure.Pass), string(measure.Warn), string(measure.Fail)).Means(
+		keys.Choices("verdict", &c.Verdict, measure.Pass, measure.Warn, measure.Fail).Means(
 			"verdicts that the run may have"),
 		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
 		keys.Text("answer", &c.Answer).Means("an answer of hand_in: it is the run's `metric`, or `is`"),

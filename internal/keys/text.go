@@ -75,60 +75,72 @@ func (t *text) words() []string {
 }
 
 // texts is a variable with a list of texts.
-type texts struct {
-	field   *[]string
+type texts[T ~string] struct {
+	field   *[]T
 	choices []string // nil: any text
 }
 
-// Texts returns a list of texts. One may stand without brackets.
-func Texts(name string, field *[]string) Key { return Key{Name: name, Value: texts{field, nil}} }
-
-// Choices returns a list of some words. One may stand without brackets.
-func Choices(name string, field *[]string, words ...string) Key {
-	return Key{Name: name, Value: texts{field, words}}
+// Texts declares a key whose value is a list of texts. One may stand without brackets.
+func Texts(name string, field *[]string) Key {
+	return Key{Name: name, Value: texts[string]{field, nil}}
 }
 
-func (t texts) decode(v *yamlspec.Value, _ *Key) {
+// Choices declares a key whose value is a list of some words. One may stand without brackets.
+func Choices[T ~string](name string, field *[]T, words ...T) Key {
+	return Key{Name: name, Value: texts[T]{field, plain(words)}}
+}
+
+// plain returns words as strings.
+func plain[T ~string](words []T) []string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = string(word)
+	}
+	return all
+}
+
+func (t texts[T]) decode(v *yamlspec.Value, _ *Key) {
 	for _, item := range v.Items() {
 		read := ""
 		if t.choices == nil && item.String(&read) || t.choices != nil && item.Choice(&read, t.choices...) {
-			*t.field = append(*t.field, read)
+			*t.field = append(*t.field, T(read))
 		}
 	}
 }
 
-func (t texts) kind() schema.Kind { return schema.Texts }
-func (t texts) check(*Key) error  { return nil }
-func (t texts) text() string      { return strings.Join(*t.field, ", ") }
-func (t texts) json() any         { return *t.field }
-func (t texts) zero() bool        { return len(*t.field) == 0 }
-func (t texts) words() []string   { return t.choices }
+func (t texts[T]) kind() schema.Kind { return schema.Texts }
+func (t texts[T]) check(*Key) error  { return nil }
+func (t texts[T]) text() string      { return strings.Join(plain(*t.field), ", ") }
+func (t texts[T]) json() any         { return *t.field }
+func (t texts[T]) zero() bool        { return len(*t.field) == 0 }
+func (t texts[T]) words() []string   { return t.choices }
 
-// unread is a value that the table's user reads by itself, since other parts of the file give it its meaning.
+// unread is a value that the table's user reads, because its meaning depends on other parts of the file.
 type unread struct {
 	of     schema.Kind
 	shown  string // what documents show of what it takes
 	schema func() Schema
 }
 
-// Names returns a list of names, or of sequences of names such as H2..H15, which the table's user reads.
+// Names declares a key whose value is a list of names, or of sequences of names such as H2..H15. The table's user reads
+// it.
 func Names(name string) Key {
 	return Key{Name: name, Value: unread{schema.Names, schema.Names.String(), func() Schema { return ListOf(String) }}}
 }
 
-// List returns a list of mappings with the keys of a table, which the table's user reads.
+// List declares a key whose value is a list of mappings with the keys of a table. The table's user reads it.
 func List(name string, of func() Table) Key {
 	describe := func() Schema { return ListOf(of().JSONSchema()) }
 	return Key{Name: name, Value: unread{schema.List, schema.List.String(), describe}}
 }
 
-// Mapping returns a mapping with the keys of a table, which the table's user reads.
+// Mapping declares a key whose value is a mapping with the keys of a table. The table's user reads it.
 func Mapping(name string, of func() Table) Key {
 	return Other(name, schema.Group.String(), func() Schema { return of().JSONSchema() })
 }
 
-// Other returns a value that the table's user reads. Documents show a text of what it takes, and its JSON Schema is
-// given.
+// Other declares a key whose value the table's user reads. Documents show a text of what it takes, and its JSON Schema
+// is given.
 func Other(name, shown string, describe func() Schema) Key {
 	return Key{Name: name, Value: unread{schema.Other, shown, describe}}
 }
