@@ -1,27 +1,29 @@
-// Package lab is exercises that check themselves.
+// Package lab grades exercises.
 //
-// An exercise is a folder: exercise.yaml says what is to be handed in and what is checked, text.md is what a student
-// reads, start/ what a student edits, scenarios/ what checks run beside that, solution/ a hand-in with full marks and
-// wrong/ a plausible one without. Those that come with the program are in exercises/; a teacher's own are folders
-// anywhere.
+// An exercise is a folder. Its exercise.yaml lists the files to submit and the checks, and text.md is the text for the
+// student. The folder start/ has the files that the student edits, scenarios/ those that checks also run, solution/ a
+// submission with full marks, and wrong/ a plausible one without. The built-in exercises are in exercises/. A teacher's
+// exercise may be a folder anywhere.
 //
-//		e, err := lab.Load("pfc")                 // by name or folder, each mistake with its place
-//		s := lab.Submit(e, folder)                // reads the hand-ins, and runs nothing
-//		g, err := s.Check(ctx, lab.Options{...})  // runs what the checks need, and grades
+//	e, err := lab.Load("pfc")                 // by name or folder, each mistake with its position
+//	s := lab.Submit(e, folder)                // reads the submitted files, and runs nothing
+//	g, err := s.Check(ctx, lab.Options{...})  // makes the runs of the checks, and grades
 //
-//	  - A hand-in's mistake costs points and is no error: it is in the Grade, with its place. An error is the machine's,
-//	    or the exercise's.
-//	  - A hand-in is not trusted. No file is opened but those that the exercise names, plain and short; a scenario may
-//	    differ from
-//	    the exercise's only where that says so, so that no value in it names a file.
-//	  - Runs are on the wasm plane. Grades depend on virtual time alone: they are the same on any machine.
+// Rules:
+//
+//   - A mistake in a submission costs points and is no error: the Grade has it, with its position. An error is a
+//     problem of the machine or the exercise.
+//   - Submissions are not trusted. Only files that the exercise names are opened, if they are regular and short. A
+//     scenario may differ from the exercise's only where the exercise allows it, so that no value names a file.
+//   - Runs use the wasm plane. Grades depend only on virtual time, so they are the same on every machine.
 //
 // Files:
 //
-//   - An exercise: exercise.go; builtin.go (those that come with the program, and how one is found).
-//   - Its file: read_keys.go (its keys), read.go (hand-ins and runs), read_checks.go; hidden.go (what a teacher adds).
-//   - A student's folder: start.go writes it, submission.go reads it.
-//   - A grade: check.go, runs.go (the runs that it needs) and words.go (what was required and measured).
-//   - A class: class.go (its hand-ins, and the files about them).
-//   - Shown: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
+//   - An exercise: exercise.go, builtin.go (the built-in exercises, and finding an exercise).
+//   - Its file: read_keys.go (its keys), read.go (submitted files and runs), read_checks.go, hidden.go (the teacher's
+//     further checks).
+//   - A student's folder: start.go (writes it), submission.go (reads it).
+//   - A grade: check.go, runs.go (the runs that it needs), words.go (requirements and measurements in words).
+//   - A class: class.go (its submissions, and the files about them).
+//   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

@@ -133,7 +133,7 @@ func (r *runner) summariseSwitches(sum *measure.Summary) {
 	}
 }
 
-// summariseFaults is nil for a run in which nothing went wrong and nothing was to.
+// summariseFaults returns the summary of faults, losses and deadlocks, or nil if the run had none and planned no fault.
 func (r *runner) summariseFaults() *measure.FaultSummary {
 	e, plan := r.engine, r.Scenario.Topology
 	s := &measure.FaultSummary{

@@ -1,3 +1,4 @@
-// Package suite runs scenarios under several congestion controls and seeds, side by side, and has a report written of
-// each scenario as soon as its runs have ended. Before, Overwrites says which results of other settings would be lost.
+// Package suite runs scenarios under several congestion controls and seeds concurrently. It writes the report of a
+// scenario as soon as its runs have ended. Suite.Overwrites reports beforehand which results of other settings would be
+// lost.
 package suite

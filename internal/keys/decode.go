@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Decode reads v, a mapping of a user's file, into the table's variables. Variables of absent keys stay as they are;
-// mistakes are reported where they stand. The mapping returned gives the places of values and keys.
+// Decode reads v, a mapping of a user's file, into the table's variables, and reports mistakes. It does not change the
+// variables of absent keys. It returns the mapping, which has the positions of keys and values.
 func (t Table) Decode(v *yamlspec.Value) *yamlspec.Mapping {
 	m := v.Mapping()
 	t.Read(m)
@@ -16,10 +16,10 @@ func (t Table) Decode(v *yamlspec.Value) *yamlspec.Mapping {
 	return m
 }
 
-// Read is Decode for a mapping that may have other keys, which the caller reads.
+// Read does the same for a mapping that may have other keys, which the caller reads.
 func (t Table) Read(m *yamlspec.Mapping) { t.read(m, t.path()) }
 
-// path returns the path that all rows have in common: that of a group's rows.
+// path returns the path that all rows share: that of a group.
 func (t Table) path() string {
 	if group := t[0].Group(); group != "" {
 		return group + "."
@@ -57,7 +57,7 @@ func (t Table) read(m *yamlspec.Mapping, path string) {
 	}
 }
 
-// fits reports a value that is not a mapping like the group's example.
+// fits reports a value that is not a mapping like the group's example, and returns false.
 func (g *Group) fits(v *yamlspec.Value) bool {
 	switch {
 	case g.Example == "" || v == nil:
@@ -72,7 +72,7 @@ func (g *Group) fits(v *yamlspec.Value) bool {
 	return true
 }
 
-// Set reads one key's value, as a scenario's file writes it, into its variable. The error is the first mistake in it.
+// Set reads the value of one key, written as in a scenario's file, into its variable. The error is the first mistake.
 func (t Table) Set(name, text string) error {
 	report := new(yamlspec.Report)
 	t.Decode(report.Parse(name, []byte("{}")).Override(name + "=" + text))
@@ -82,5 +82,5 @@ func (t Table) Set(name, text string) error {
 	return nil
 }
 
-// Read reads the value of one key that is not a group, for code that asks for the keys of a mapping itself.
+// Read reads the value of one key that is no group, for code that gets the keys of a mapping itself.
 func (k *Key) Read(v *yamlspec.Value) { k.Value.decode(v, k) }

@@ -1,9 +1,9 @@
 // Package keys declares the keys of mappings in users' files. A row of a Table declares a key: its kind, bounds,
-// default and meaning, and the variable that it is bound to. Reading files and --set, the views for programs and for
-// people, range checks, completion, the tables of the documents, the JSON Schema and the fuzzers go by the rows, so
-// that a new key is one row.
+// default and meaning, and the variable to which it is bound. Everything else is derived from the rows: reading files
+// and --set, views for programs and for people, range checks, completion, tables in documents, the JSON Schema and the
+// fuzzers. So a new key is one row.
 //
-// A table is bound to one value, as flags are by package flag:
+// A table is bound to one value, like the flags of package flag:
 //
 //	type span struct{ from, to vtime.Time }
 //
@@ -14,13 +14,12 @@
 //		}
 //	}
 //
-// Rules between two keys, such as from before to, are Go code of the reader.
+// The reader's Go code checks rules between two keys, such as from before to.
 //
-// A Table holds pointers into the value that it is bound to. It must not outlive it, and two goroutines must not
-// decode into one.
+// A Table holds pointers into its value. Two goroutines must not decode into one Table.
 //
 // Files:
 //
 //   - The row: key.go. The kinds of values: value.go, priority.go, text.go.
-//   - What goes by the rows: decode.go (reading), view.go (showing), jsonschema.go, document.go.
+//   - Uses of the rows: decode.go (reading), view.go (showing), jsonschema.go, document.go.
 package keys

@@ -23,22 +23,21 @@ type Key struct {
 	Default string
 	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
 	Min, Max string
-	// Word may stand in the place of a number, and WordValue is the number in the variable then: auto, dynamic.
+	// Word is a word that is allowed in place of a number, such as auto. The variable then holds WordValue.
 	Word      string
 	WordValue int64
 	// Zero says what to do instead of writing 0, where 0 means nothing: "write auto for the least that fits".
 	Zero string
-	// Unset says that the variable's zero value stands for a key that is not given: it is in bounds, and views leave
-	// it out.
+	// Unset says that the variable's zero value means an absent key: it is within the bounds, and views omit it.
 	Unset bool
-	// Live says that the key can be changed while a fabric works.
+	// Live says that the key can be changed while a fabric runs.
 	Live bool
-	// View is the field of views for programs, if not the key's last word with its unit: "mark_red". From "/" on it
-	// is at the top.
+	// View is the name of the field in views for programs, such as "mark_red"; empty: the key's last word with its unit.
+	// A field that begins with "/" is at the top level.
 	View string
-	// Resolved returns what views show in the place of the variable.
+	// Resolved returns the value that views show in place of the variable.
 	Resolved func() any
-	// Doc is what the key means, in Markdown.
+	// Doc describes the key, in Markdown.
 	Doc string
 }
 
@@ -60,35 +59,34 @@ func (k Key) AtLeast(least string) Key { k.Min = least; return k }
 // AtMost bounds the value from above.
 func (k Key) AtMost(most string) Key { k.Max = most; return k }
 
-// Or lets a word stand in the place of a number, and stand for a number in the variable.
+// Or allows a word in place of a number. The variable then holds the value.
 func (k Key) Or(word string, value int64) Key { k.Word, k.WordValue = word, value; return k }
 
 // NotZero refuses 0, and says what to do instead.
 func (k Key) NotZero(remedy string) Key { k.Zero = remedy; return k }
 
-// Optional makes the variable's zero value stand for a key that is not given.
+// Optional makes the variable's zero value mean that the key is absent.
 func (k Key) Optional() Key { k.Unset = true; return k }
 
-// Runtime makes the key one that can be changed while a fabric works.
+// Runtime allows changes of the key while a fabric runs.
 func (k Key) Runtime() Key { k.Live = true; return k }
 
 // As sets the field of views for programs.
 func (k Key) As(view string) Key { k.View = view; return k }
 
-// Showing sets what views show in the place of the variable.
+// Showing sets the value that views show in place of the variable.
 func (k Key) Showing(resolved func() any) Key { k.Resolved = resolved; return k }
 
-// Means sets what the key means, in Markdown.
+// Means sets the description of the key, in Markdown.
 func (k Key) Means(doc string) Key { k.Doc = doc; return k }
 
-// Value is the kind of a key's value, bound to a variable. The functions of this package make them: Size, Time, Word
-// and others.
+// Value is a kind of value, bound to a variable. Functions such as Size, Time and Word make them.
 type Value interface {
 	kind() schema.Kind
-	// decode reads v into the variable. It reports mistakes, and leaves the variable as it is then.
+	// decode reads v into the variable. If v has a mistake, it reports that and does not change the variable.
 	decode(v *yamlspec.Value, k *Key)
 	check(k *Key) error // reports a variable that is out of bounds
-	text() string       // the variable as scenario files write it; empty: it stands for a key that they leave out
+	text() string       // the variable as scenario files write it; empty: the key is absent
 	json() any
 	zero() bool
 	words() []string
@@ -108,7 +106,7 @@ func (t Table) Find(name string) *Key {
 	return nil
 }
 
-// Within returns the rows of a group as a table. The names stay.
+// Within returns the rows of a group as a table, with unchanged names.
 func (t Table) Within(group string) (rows Table) {
 	for _, k := range t {
 		if k.Group() == group {
@@ -127,7 +125,7 @@ func (t Table) Names() []string {
 	return names
 }
 
-// Live returns the keys that can be changed while a fabric works.
+// Live returns the keys that can be changed while a fabric runs.
 func (t Table) Live() (names []string) {
 	for i := range t {
 		if t[i].Live {
@@ -137,7 +135,7 @@ func (t Table) Live() (names []string) {
 	return names
 }
 
-// Check returns a FieldError for each variable that is out of bounds, joined.
+// Check returns the FieldErrors of all variables that are out of bounds, joined.
 func (t Table) Check() error {
 	var errs []error
 	for i := range t {

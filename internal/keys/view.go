@@ -9,9 +9,8 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// MarshalJSON returns the values for programs: units in the names of the fields, times in nanoseconds. A number that
-// a word stands for is left out if it is none by itself, as auto: code that knows what it comes to gives the table
-// of that.
+// MarshalJSON returns the values for programs, with units in the names of the fields and times in nanoseconds. It omits
+// values such as auto, which are words and no numbers. For their actual values, code marshals a table of these.
 func (t Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.writeJSON(&b, ""); err != nil {

@@ -1,17 +1,16 @@
-// Package yamlspec reads the YAML files that users write: topologies and scenarios. It is strict, and it reports every
-// mistake of a file at once, each with the place and the line it stands in.
+// Package yamlspec reads the YAML files that users write, such as topologies and scenarios. It is strict, and reports
+// every mistake of a file at once, each with its position and line.
 //
-// A file is read into a tree of Values that know where they come from. A decoder walks the tree; a key that it never
-// asked for is a mistake of the user's. See Mapping for the shape of a decoder.
+// A file becomes a tree of Values that know their positions. A decoder walks the tree, and a key that it never asks for
+// is a mistake of the user. See Mapping for the shape of a decoder.
 //
 // Files:
 //
-//   - From a file to Values: parse.go, and gauge.go (files that are too much for the parser).
-//   - Decoding: value.go (places, lists and mappings), scalar.go (texts, numbers and units), names.go (H2..H15, and
-//     what a slip was to
-//     be).
-//   - Mistakes: problem.go, abridge.go (what is too long to be read out).
-//   - Changing Values: override.go (--set), merge.go (one mapping laid over another). Writing one on a line: flow.go.
-//   - Files that are no YAML: table.go (rows of columns), words.go (rows of words).
-//   - Files that come with a program: library.go.
+//   - From a file to Values: parse.go, gauge.go (limits for the parser).
+//   - Decoding: value.go (positions, lists and mappings), scalar.go (texts, numbers and units), names.go (H2..H15, and
+//     suggestions for misspelled names).
+//   - Mistakes: problem.go, abridge.go (shortens long texts).
+//   - Changing Values: override.go (--set), merge.go (merges mappings). Writing a Value on one line: flow.go.
+//   - Files other than YAML: table.go (rows of columns), words.go (rows of words).
+//   - Built-in files: library.go.
 package yamlspec

@@ -1,30 +1,27 @@
-// Package cluster makes the points of a sweep on other machines, by way of a NATS server.
+// Package cluster makes the points of a sweep on other machines, through a NATS server.
 //
-// A Coordinator gives the points that are not there yet to workers that ask for them, takes results, checks and
-// installs them into the sweep's folder, which then is the one that a local sweep makes. A worker (Hand) takes points
-// until there are none. Either may die at any time: a point whose worker is gone goes to another one, and a coordinator
-// that begins again goes on from the folder and the state that it left.
+// A Coordinator gives missing points to workers that request them. It receives and checks the results, and installs
+// them into the sweep's folder, which becomes the same as that of a local sweep. A worker (Hand) makes points until
+// there are none left. Either may die at any time: the point of a dead worker goes to another one, and a restarted
+// coordinator continues from its folder and state.
 //
-// A result is trusted no further than it has been compared. Versions and builds are equal; a worker makes canaries,
-// under a new seed, as it joins; a point that comes twice, or is chosen for an audit, has to come to the same files,
-// byte for byte. Where two differ the coordinator makes the point itself; who differs from that is shut out, and all of
-// its points are made again.
+// The coordinator trusts results only as far as it has compared them. Versions and builds must be equal. A worker that
+// joins makes canaries, points under a new seed. If a point is made twice, or chosen for an audit, both results must
+// have the same files, byte for byte. If they differ, the coordinator makes the point itself. It then excludes each
+// worker whose result differs, and has all points of that worker made again.
 //
-//   - Workers only ask, and the coordinator only answers. Each worker signs its requests with its own key, each answer
-//     is signed by the
-//     coordinator and bound to the request, and it goes into the asker's inbox alone.
-//   - Results are taken one after the other; audits run beside them. All change the state under one lock.
-//   - Results are streamed to and from files: memory does not grow with their size.
-//   - Join has a secret in it. It goes into files of the user's alone (Secrets), never into messages or arguments.
+//   - Only workers send requests, and the coordinator only answers. Each worker signs its requests with its own key.
+//     The coordinator signs each answer, which is bound to the request and sent to the worker's own inbox.
+//   - The coordinator receives one result at a time; audits run concurrently. All change the state under one lock.
+//   - Results are streamed to and from files, so memory does not grow with their size.
+//   - Join contains a secret. It is written only to files that the user alone can read (Secrets), never to messages or
+//     arguments.
 //
 // Files:
 //
-//   - What coordinator and worker say to each other: protocol.go. Who may what, and how they connect: access.go,
-//     connect.go, secrets.go,
-//     identity.go (signatures).
-//   - The coordinator: coordinator.go, join.go (who is let in and answered), leases.go (who has which point),
-//     results.go (what is taken,
-//     and from whom), state.go (what outlives it), status.go (how far all is).
-//   - The worker: worker.go. A point's folder on its way: archive.go.
-//   - The server that the coordinator may bring: package embedded.
+//   - Messages: protocol.go. Access and connections: access.go, connect.go, secrets.go, identity.go (signatures).
+//   - The coordinator: coordinator.go, join.go (workers that join), leases.go (points given to workers), results.go
+//     (checked results), state.go (for a restart), status.go (progress).
+//   - The worker: worker.go. A point's folder as an archive: archive.go.
+//   - The server that the coordinator may start: package embedded.
 package cluster
