@@ -62,7 +62,8 @@ With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		var none *pflag.NotExistError
 		if errors.As(err, &none) && none.GetSpecifiedName() == "cc" {
-			return errors.New("--cc: bounds hold for every congestion controller; leave --cc out (for one controller's times next to the bounds: pausenet run SCENARIO --cc NAME)")
+			return errors.New("--cc: bounds hold for every congestion controller; leave --cc out (for one controller's times " +
+				"next to the bounds: pausenet run SCENARIO --cc NAME)")
 		}
 		return flagError(c, err)
 	})

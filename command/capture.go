@@ -71,7 +71,8 @@ func capturedTo(out io.Writer, file string, from io.Reader) error {
 				return clientError(cmd.Run(), exitBadInput)
 			}
 		}
-		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: install one (apt-get install tshark), or write a file with -w")}
+		return &exitError{exitEnvironment, errors.New("neither tshark nor tcpdump is installed: install one " +
+			"(apt-get install tshark), or write a file with -w")}
 	case "-":
 		_, err := io.Copy(out, from)
 		return clientError(err, exitBadInput)

@@ -112,7 +112,8 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 				err = v.write(people(c.OutOrStdout()))
 			}
 			if err == nil && !v.Holds {
-				err = &exitError{exitVerdict, fmt.Errorf("%s: a lack of headroom or buffer can drop lossless frames, or the opposite is not proved", v.Scenario)}
+				err = &exitError{exitVerdict, fmt.Errorf("%s: a lack of headroom or buffer can drop lossless frames, "+
+					"or the opposite is not proved", v.Scenario)}
 			}
 			return err
 		},

@@ -215,7 +215,8 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	var g lab.Grade
 	switch {
 	case within.Err() != nil:
-		return nil, fmt.Errorf("exceeded %v of wall-clock time on this machine; not graded (grade it by hand, or use a larger --timeout)", f.timeout)
+		return nil, fmt.Errorf("exceeded %v of wall-clock time on this machine; not graded (grade it by hand, "+
+			"or use a larger --timeout)", f.timeout)
 	case errors.As(err, &exit):
 		return nil, fmt.Errorf("the process ended without a grade: it crashed, or needed more than %d MiB of memory",
 			job.Memory>>20)

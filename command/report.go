@@ -62,7 +62,8 @@ func (f *reportFlags) rebuild(c *cobra.Command, folder string) error {
 		return badInput(err)
 	}
 	if f.output != "" && len(all) > 1 {
-		return badInput(fmt.Errorf("%s has %d scenarios, but --out names one file (name one scenario's folder, or leave --out out)", folder, len(all)))
+		return badInput(fmt.Errorf("%s has %d scenarios, but --out names one file (name one scenario's folder, "+
+			"or leave --out out)", folder, len(all)))
 	}
 	var written []rebuiltView
 	for _, s := range all {

@@ -337,20 +337,23 @@ func notScenario(name, results string, err error) error {
 	case noController == nil:
 		return fmt.Errorf("%s is a congestion controller (separate several by commas: --cc dcqcn,%s)", name, name)
 	case noTopology == nil:
-		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, name, name)
+		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
+			"up live with \"pausenet up %s\")", name, name, name)
 	case noSweep == nil:
 		return fmt.Errorf("%s is a sweep (try \"pausenet sweep %s\")", name, name)
 	case scenario.IsFile(name + ".yaml"):
 		return fmt.Errorf("no built-in scenario %q (the file is %s.yaml)", name, name)
 	case isFolder(folder):
-		return fmt.Errorf("no built-in scenario %q (show the results in %s with \"pausenet report %s\" or \"pausenet view %s\")", name, folder, folder, folder)
+		return fmt.Errorf("no built-in scenario %q (show the results in %s with \"pausenet report %s\" or \"pausenet "+
+			"view %s\")", name, folder, folder, folder)
 	}
 	if files.IsStream(name) {
 		return err
 	}
 	if _, data, unread := scenario.ReadSpec(name); unread == nil && !isScenario(data) {
 		if plan, parsed := topologies.Parse(name, data); parsed == nil {
-			return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it up live with \"pausenet up %s\")", name, plan.Name, name)
+			return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
+				"up live with \"pausenet up %s\")", name, plan.Name, name)
 		}
 	}
 	return err

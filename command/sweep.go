@@ -78,7 +78,8 @@ machines. Both give the same files as one machine, except times.csv
 		"One value applies to every point")
 	controllersFlag(c, &f.controllers)
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..5 or 1,7,9 (default: the scenario's)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the list; METRIC:TAG covers only "+
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "`metrics` to show, separated by commas; a wrong name prints the "+
+		"list; METRIC:TAG covers only "+
 		"flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, "+
 		"pauses_between_switches)")
 	planeFlag(c, &f.plane)

@@ -71,11 +71,13 @@ func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
 		}
 	}
 	if f.plane == "kernel" {
-		return 0, badInput(errors.New("--plane kernel: each worker would need root and the same kernel (use --plane wasm, with identical results, or --shard)"))
+		return 0, badInput(errors.New("--plane kernel: each worker would need root and the same kernel (use --plane wasm, " +
+			"with identical results, or --shard)"))
 	}
 	if f.serve != "" {
 		if startServer == nil {
-			return 0, badInput(errors.New("this pausenet was built without the NATS server, which is a third of the program (build it with -tags natsserver, or use an existing server with --nats)"))
+			return 0, badInput(errors.New("this pausenet was built without the NATS server, which is a third of the program " +
+				"(build it with -tags natsserver, or use an existing server with --nats)"))
 		}
 		if _, port, err := net.SplitHostPort(f.serve); err != nil || !isPort(port) {
 			return 0, badInput(fmt.Errorf("--serve %s: expected host:port, or :port for all addresses of this machine", f.serve))

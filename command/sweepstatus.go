@@ -41,7 +41,8 @@ machine, as the same user.`,
 				return err
 			}
 			if age := time.Since(s.Written); age > staleStatus {
-				fmt.Fprintf(c.OutOrStdout(), "\n  %v old: the coordinator is not running (continue with the same \"pausenet sweep\" command)\n", age.Round(time.Second))
+				fmt.Fprintf(c.OutOrStdout(), "\n  %v old: the coordinator is not running (continue with the same \"pausenet "+
+					"sweep\" command)\n", age.Round(time.Second))
 			}
 			return nil
 		},

@@ -213,7 +213,8 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use three fifths of a processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
+		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use three fifths of a "+
+			"processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
 		vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)

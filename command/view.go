@@ -120,7 +120,8 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	if isFolder(folders[0]) {
 		for _, flag := range runOnly {
 			if c.Flags().Changed(flag) {
-				return badInput(fmt.Errorf("--%s applies to a scenario, but %s has results (leave --%s out; write a page, an animation or a picture with --export FILE)", flag, args[0], flag))
+				return badInput(fmt.Errorf("--%s applies to a scenario, but %s has results (leave --%s out; write a page, "+
+					"an animation or a picture with --export FILE)", flag, args[0], flag))
 			}
 		}
 	} else {

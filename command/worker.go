@@ -131,7 +131,8 @@ func (f *workerFlags) check(c *cobra.Command) error {
 	}
 	switch {
 	case f.join == "" && f.nats == "":
-		return badInput(errors.New("no sweep given: use --join @FILE, with the file that \"pausenet sweep --serve\" prints, or --nats and --sweep"))
+		return badInput(errors.New("no sweep given: use --join @FILE, with the file that \"pausenet sweep --serve\" " +
+			"prints, or --nats and --sweep"))
 	case f.nats != "" && f.sweep == "":
 		return badInput(errors.New("--nats needs --sweep with the ID and key that the coordinator prints"))
 	case f.nats == "" && (f.sweep != "" || f.creds != ""):
@@ -146,7 +147,8 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		_, value, _ := strings.Cut(arg, "=")
 		return cluster.LooksLikeJoin(value)
 	}) {
-		return badInput(errors.New("--join: a join string is a secret, but all users of this machine can read a command line: write it to a file and use --join @FILE, pipe it into --join -, or set " + joinVariable))
+		return badInput(errors.New("--join: a join string is a secret, but all users of this machine can read a command " +
+			"line: write it to a file and use --join @FILE, pipe it into --join -, or set " + joinVariable))
 	}
 	if !c.Flags().Changed("jobs") {
 		f.jobs = runtime.GOMAXPROCS(0)

@@ -120,7 +120,8 @@ func (s *Settings) Validate() error {
 		return schema.Errorf("cnp_interval", "0 is invalid: PCN's receivers report once per interval (50us in its paper)")
 	}
 	if s.Recovery == SelectiveRepeat && s.NakInterval != Default().NakInterval {
-		return schema.Errorf("nak_interval", "has no effect under recovery selective, whose receivers acknowledge each out-of-order packet (leave it out)")
+		return schema.Errorf("nak_interval", "has no effect under recovery selective, whose receivers acknowledge each "+
+			"out-of-order packet (leave it out)")
 	}
 	if own := Default().Selective; s.Recovery == GoBackN && s.Selective != own {
 		for _, f := range []struct {

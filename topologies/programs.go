@@ -153,7 +153,8 @@ func (n *nodeEntry) decode(m *yamlspec.Mapping) *Programs {
 func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 	if v := m.Get("image"); v != nil {
 		if strings.Contains(v.Raw(), "://") {
-			v.Errorf("%q: an image must be a local file or folder; fetch it from a registry with skopeo copy %s oci:FOLDER, then write image: FOLDER", v.Raw(),
+			v.Errorf("%q: an image must be a local file or folder; fetch it from a registry with skopeo copy %s oci:FOLDER, "+
+				"then write image: FOLDER", v.Raw(),
 				v.Raw())
 		} else if path, ok := hostPath(v); ok {
 			p.Image = &Text{path, Place{v}}
@@ -308,7 +309,8 @@ func decodeForward(v *yamlspec.Value) (f Forward, ok bool) {
 		return f, false
 	}
 	wrong := func() (Forward, bool) {
-		v.Errorf(`%q: write "MACHINE:HOST", such as "8080:80", after an address of the machine if it is not 127.0.0.1, and before /udp if it is not TCP`, text)
+		v.Errorf(`%q: write "MACHINE:HOST", such as "8080:80", after an address of the machine if it is not 127.0.0.1, `+
+			`and before /udp if it is not TCP`, text)
 		return f, false
 	}
 	ports, protocol, given := strings.Cut(text, "/")

@@ -177,7 +177,8 @@ func (d *draft) decode(v *yamlspec.Value) {
 	d.decodeDefaults(m)
 	d.decodeCommands(m.Get("commands"))
 	if !built && nodes == nil && v.IsMapping() {
-		v.Errorf("the topology is empty: add star, leafspine, fattree, rail, planes, hpcc (a file of HPCC's simulator), or your own nodes and links")
+		v.Errorf("the topology is empty: add star, leafspine, fattree, rail, planes, hpcc (a file of HPCC's simulator), " +
+			"or your own nodes and links")
 	}
 }
 
@@ -252,7 +253,8 @@ func (d *draft) decodeLinks(v *yamlspec.Value) {
 func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	l := &d.links[link]
 	if weight > 1 && (d.nodes[l.a].kind == Host || d.nodes[l.b].kind == Host) {
-		at.Errorf("%s and %s: weight applies to links between switches only, because a host's link is the only path to its port", d.nodes[l.a].name, d.nodes[l.b].name)
+		at.Errorf("%s and %s: weight applies to links between switches only, because a host's link is the only path "+
+			"to its port", d.nodes[l.a].name, d.nodes[l.b].name)
 		return
 	}
 	if weight > 0 {
@@ -306,7 +308,8 @@ func (d *draft) changeLink(key, v *yamlspec.Value, changed map[int]*yamlspec.Val
 			return
 		}
 	}
-	key.Errorf("no link %q: a mapping under links changes existing links, named by their nodes such as leaf0-spine1; write a list to add links", name)
+	key.Errorf("no link %q: a mapping under links changes existing links, named by their nodes such as leaf0-spine1; "+
+		"write a list to add links", name)
 }
 
 // change holds new values for a link. 0, or a negative delay, means no change.

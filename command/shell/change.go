@@ -9,7 +9,8 @@ import (
 
 // changeVerbs change the running fabric.
 var changeVerbs = []verb{
-	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down or up, or set loss, corruption, delay or rate", (*Shell).link, completeLink},
+	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down or up, or set loss, corruption, " +
+		"delay or rate", (*Shell).link, completeLink},
 	{
 		"switch", "SWITCH stop|start", "take all links of a switch down, as in a power failure, or up again",
 		(*Shell).switchPower, completeSwitch,
@@ -18,7 +19,8 @@ var changeVerbs = []verb{
 		"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or make it inject a PFC storm",
 		(*Shell).host, completeHost,
 	},
-	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; switch.SETTING for all switches", (*Shell).set, completeSet},
+	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; " +
+		"switch.SETTING for all switches", (*Shell).set, completeSet},
 }
 
 // details holds additional help of commands.

@@ -205,9 +205,11 @@ var elsewhere = map[string]string{
 	"events":  "use sudo pausenet events in another terminal",
 	"exec":    "to run a command on a node, start the line with the node: h1 COMMAND",
 	"inspect": "use nodes, links, dump or top, or sudo pausenet inspect in another terminal",
-	"run":     "use pausenet run SCENARIO in another terminal; here, start begins the flows of the scenario that the fabric was brought up from",
-	"view":    "use sudo pausenet view --fabric NAME in another terminal",
-	"dpctl":   "switches here do not use OpenFlow: dump and top show them, set changes them",
+	"run": "use pausenet run SCENARIO in another terminal; here, start begins the flows of the scenario that the " +
+		"fabric was brought up from",
+	"view":  "use sudo pausenet view --fabric NAME in another terminal",
+	"dpctl": "switches here do not use OpenFlow: dump and top show them, set changes them",
 }
 
-const pythonHint = "the shell does not run Python; in Python, use pausenet.up() (docs/python.md) with net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"
+const pythonHint = "the shell does not run Python; in Python, use pausenet.up() (docs/python.md) with " +
+	"net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"

@@ -52,7 +52,8 @@ func options(args []string) (rest []string, o flowOptions, err error) {
 				return nil, o, fmt.Errorf("qps=%s: expected 1 to %d QPs, such as qps=4", value, scenario.MostQPs)
 			}
 		case key != a:
-			return nil, o, fmt.Errorf("unknown option %s: expected cc=NAME or qps=N (priority, weight, stop and on_off work only in scenarios for pausenet run)", a)
+			return nil, o, fmt.Errorf("unknown option %s: expected cc=NAME or qps=N (priority, weight, stop and on_off work "+
+				"only in scenarios for pausenet run)", a)
 		default:
 			rest = append(rest, a)
 		}

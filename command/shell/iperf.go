@@ -158,7 +158,8 @@ func (s *Shell) iperf(args []string) error {
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
 	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps that full segments can use of %v; %d retransmissions\n",
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps "+
+		"that full segments can use of %v; %d retransmissions\n",
 		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most),
 		most.Gigabits(), line, report.End.Sent.Retransmits)
 	return nil
@@ -196,7 +197,8 @@ func (s *Shell) iperfUDP(args []string) error {
 	}
 	// iperf3 kept its rate by the wall clock, which is more in virtual time
 	if now := s.Fabric.Slowdown(); now != slowdown {
-		fmt.Fprintf(s.Out, "the slow-down rose from %g to %g during the measurement, which sent more than %v of virtual time; measuring again\n", slowdown, now, wanted)
+		fmt.Fprintf(s.Out, "the slow-down rose from %g to %g during the measurement, which sent more than %v of virtual "+
+			"time; measuring again\n", slowdown, now, wanted)
 		return s.iperfUDP(args)
 	}
 	u := &report.End.Sum
@@ -208,7 +210,8 @@ func (s *Shell) iperfUDP(args []string) error {
 		received = units.Rate(float64(sent) * kept)
 	}
 	jitter := vtime.Time(u.Jitter * float64(vtime.Millisecond) / slowdown)
-	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gbps of virtual time, received %.3g Gbps: %d of %d datagrams lost (%.2g %%); jitter %v of virtual time\n",
+	fmt.Fprintf(s.Out, "%s -> %s UDP: sent %.3g Gbps of virtual time, received %.3g Gbps: %d of %d datagrams lost "+
+		"(%.2g %%); jitter %v of virtual time\n",
 		m.source.Name, m.target.Name, sent.Gigabits(), received.Gigabits(), u.Lost, u.Packets, 100*(1-kept), nearest(jitter))
 	return nil
 }

@@ -215,6 +215,7 @@ func (s *Shell) help(args []string) error {
 			fmt.Fprintf(s.Out, "  %-40s %s\n", name, c.help())
 		}
 	}
-	fmt.Fprintln(s.Out, "Your own commands are files in ~/.config/pausenet/commands (docs/shell.md). For Python, see pausenet.up() (docs/python.md).")
+	fmt.Fprintln(s.Out, "Your own commands are files in ~/.config/pausenet/commands (docs/shell.md). For Python, "+
+		"see pausenet.up() (docs/python.md).")
 	return nil
 }

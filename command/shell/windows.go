@@ -18,7 +18,8 @@ import (
 const mostWindows = 16
 
 var windowVerbs = []verb{
-	{"xterm", "[NODE...]", "open a window with a shell on each given node, or on every host: in tmux as windows of the session, else xterm", (*Shell).xterm, completeNodesOnce},
+	{"xterm", "[NODE...]", "open a window with a shell on each given node, or on every host: in tmux as windows of the " +
+		"session, else xterm", (*Shell).xterm, completeNodesOnce},
 }
 
 func (s *Shell) xterm(args []string) error {
@@ -81,7 +82,8 @@ func findWindow() (open func(title string, command []string) error, err error) {
 			return func(title string, command []string) error { return tmuxWindow(session, title, command) }, nil
 		}
 	}
-	const remedy = "start pausenet in tmux, so that xterm opens tmux windows (apt-get install tmux), or use `pausenet exec NODE bash` in other terminals"
+	const remedy = "start pausenet in tmux, so that xterm opens tmux windows (apt-get install tmux), or use `pausenet " +
+		"exec NODE bash` in other terminals"
 	if os.Getenv("DISPLAY") == "" {
 		return nil, fmt.Errorf("no display (DISPLAY is not set) and no tmux session for a window: %s", remedy)
 	}

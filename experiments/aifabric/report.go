@@ -193,8 +193,9 @@ func (r *Report) head() []string {
 func (r *Report) legend() []string {
 	var lines []string
 	if r.Iterations > 1 {
-		lines = append(lines, fmt.Sprintf("Means over %d iterations, one a seed, with 95 %% confidence intervals. CV is the coefficient of variation (standard "+
-			"deviation over mean), of which the draft recommends less than 5 %%.", r.Iterations))
+		lines = append(lines, fmt.Sprintf("Means over %d iterations, one a seed, with 95 %% confidence intervals. "+
+			"CV is the coefficient of variation (standard deviation over mean), of which the draft recommends less than 5 %%.",
+			r.Iterations))
 	}
 	return append(append(lines,
 		"Sections are those of "+r.Draft+". Bounds: [B] its appendix B, which is indicative; [P] the test's procedure; [O] pausenet's own.",

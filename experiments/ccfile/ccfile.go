@@ -58,7 +58,8 @@ func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 		return nil, err
 	}
 	if !namePattern.MatchString(Name(path)) {
-		return nil, &guest.Error{File: path, Message: "a congestion control's file is named by letters, digits, '.', '_' and '-', since that names a folder of results"}
+		return nil, &guest.Error{File: path, Message: "a congestion control's file is named by letters, digits, '.', " +
+			"'_' and '-', since that names a folder of results"}
 	}
 	return Parse(path, content, nil)
 }

@@ -55,7 +55,8 @@ func New(name, language string) (next string, err error) {
 		path := strings.TrimSuffix(name, t.end) + t.end
 		base := strings.TrimSuffix(filepath.Base(path), t.end)
 		if !namePattern.MatchString(base) {
-			return "", fmt.Errorf("name %q: a congestion control's name is letters, digits, '.', '_' and '-', since it names a folder of results", base)
+			return "", fmt.Errorf("name %q: a congestion control's name is letters, digits, '.', '_' and '-', since it names "+
+				"a folder of results", base)
 		}
 		err := write(path, t.file, base)
 		if errors.Is(err, fs.ErrExist) {

@@ -83,7 +83,9 @@ func (r *chakraReader) warning() string {
 	if r.dangling == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the traces lack nodes on which others depend, and %d such dependencies are ignored, so nodes may start too early. The first is that %s. If the times matter, export the whole trace, from its first iteration", r.dangling, r.first)
+	return fmt.Sprintf("the traces lack nodes on which others depend, and %d such dependencies are ignored, "+
+		"so nodes may start too early. The first is that %s. If the times matter, export the whole trace, "+
+		"from its first iteration", r.dangling, r.first)
 }
 
 // readNodes reads a trace: messages, each after its length, the first of which describes the trace.
@@ -254,7 +256,8 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 				o.Kind = steps.Receive
 			case nodeMetadata, nodeCollective:
 			default:
-				return nil, fmt.Errorf("trace of rank %d: node %d (%s) has the unknown kind %d: expected a compute, memory, send, receive or collective node", rank, n.id, n.name, n.kind)
+				return nil, fmt.Errorf("trace of rank %d: node %d (%s) has the unknown kind %d: expected a compute, memory, "+
+					"send, receive or collective node", rank, n.id, n.name, n.kind)
 			}
 			n.operator = r.g.Add(o)
 		}
@@ -388,7 +391,8 @@ func (r *chakraReader) collectives(waits [][]steps.Wait) error {
 func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, waits [][]steps.Wait) error {
 	kind, known := chakraCollectives[nodes[0].comm]
 	if !known {
-		return fmt.Errorf("group %q: collective %d of node %d is not supported: expected an all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or barrier", group, nodes[0].comm, nodes[0].id)
+		return fmt.Errorf("group %q: collective %d of node %d is not supported: expected an all-reduce, all-gather, "+
+			"reduce-scatter, all-to-all, broadcast or barrier", group, nodes[0].comm, nodes[0].id)
 	}
 	if len(ranks) == 1 { // with one rank, there is nothing to send
 		r.g.SetWaits(nodes[0].operator, waits[nodes[0].operator]...)

@@ -105,7 +105,8 @@ func (s *Spec) Check(ranks int) error {
 	case s.Algorithm == HalvingDoubling && ranks&(ranks-1) != 0:
 		return fmt.Errorf("%s needs 2, 4, 8, ... ranks, but there are %d: use %s", HalvingDoubling, ranks, Ring)
 	case s.Algorithm == Hierarchical && (s.Group < 2 || ranks%s.Group != 0 || ranks == s.Group):
-		return fmt.Errorf("%d ranks do not form several groups of %d: the number of ranks must be a multiple of group, at least twice, and group at least 2", ranks, s.Group)
+		return fmt.Errorf("%d ranks do not form several groups of %d: the number of ranks must be a multiple of group, "+
+			"at least twice, and group at least 2", ranks, s.Group)
 	case s.Root < 0 || s.Root >= ranks:
 		return fmt.Errorf("root %d is not a rank: choose one of the %d", s.Root, ranks)
 	case s.Size < int64(ranks)*int64(s.Parts(ranks)):

@@ -234,7 +234,8 @@ func unsafePlace(place string) string {
 		root == "faults":
 		return ""
 	}
-	return fmt.Sprintf("students must not change %q, because values there may name files: allow paths in switch, host, faults and flows, and cc.NAME.CONSTANT", place)
+	return fmt.Sprintf("students must not change %q, because values there may name files: allow paths in switch, host, "+
+		"faults and flows, and cc.NAME.CONSTANT", place)
 }
 
 func (d *reader) runs(v *yamlspec.Value) {

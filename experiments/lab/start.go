@@ -45,7 +45,8 @@ func Started(folder string) (string, error) {
 	path := filepath.Join(folder, LabFile)
 	data, err := files.Read(path, handIn)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab start NAME, or name the exercise with --exercise", folder, LabFile)
+		return "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab "+
+			"start NAME, or name the exercise with --exercise", folder, LabFile)
 	}
 	if err != nil {
 		return "", err

@@ -393,7 +393,8 @@ func (c *Client) execByFabric(node string, command []string, signals <-chan os.S
 	folder, _ := os.Getwd()
 	r := Request{Verb: "program", Node: node, Command: command, Environment: os.Environ(), Folder: folder}
 	if line, err := json.Marshal(r); err != nil || len(line) >= maxRequest {
-		return fmt.Errorf("the command and its environment have %d bytes, but a fabric accepts at most %d from a program on a node (use fewer variables, as with env -i)", len(line), maxRequest)
+		return fmt.Errorf("the command and its environment have %d bytes, but a fabric accepts at most %d from a program "+
+			"on a node (use fewer variables, as with env -i)", len(line), maxRequest)
 	}
 	if _, err := own.Ask(r); err != nil {
 		return err

@@ -177,7 +177,8 @@ func (f *Fabric) accept(l net.Listener, inside bool) {
 		c := s.admit(own, inside)
 		if c == nil {
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it has room for a line
-			_ = send(conn, Reply{Error: fmt.Sprintf("the fabric already has %d connections, the most allowed: close some terminals or programs", s.most)})
+			_ = send(conn, Reply{Error: fmt.Sprintf("the fabric already has %d connections, the most allowed: "+
+				"close some terminals or programs", s.most)})
 			conn.Close()
 			continue
 		}

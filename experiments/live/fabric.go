@@ -210,7 +210,8 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	}()
 	go func() {
 		<-programs.Ended()
-		cancel(fmt.Errorf("the fabric has ended: its namespace init, process %d, was killed, and all programs on nodes with it", programs.InitPID()))
+		cancel(fmt.Errorf("the fabric has ended: its namespace init, process %d, was killed, and all programs on nodes "+
+			"with it", programs.InitPID()))
 	}()
 	return f, nil
 }

@@ -261,7 +261,8 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	}
 	for _, r := range requests {
 		if r.own.Waits() {
-			return nil, fmt.Errorf("the flows of %s depend on each other, which a live fabric does not support (use pausenet run, or the tag of other flows)", r.own.Tag)
+			return nil, fmt.Errorf("the flows of %s depend on each other, which a live fabric does not support "+
+				"(use pausenet run, or the tag of other flows)", r.own.Tag)
 		}
 	}
 	switch {

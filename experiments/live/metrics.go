@@ -139,7 +139,8 @@ var (
 		"port", "priority")
 	metricUE = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
 		"priority")
-	metricCNMs  = describe("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the egress queue.", "node", "port", "priority")
+	metricCNMs = describe("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the "+
+		"egress queue.", "node", "port", "priority")
 	metricDrops = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
 		"cause")
 	metricHostDrop = describe("host_dropped_frames_total",
@@ -151,7 +152,8 @@ var (
 	metricRate = describe("flow_rate_bytes_per_second",
 		"Rate that congestion control allows an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
 		"destination")
-	metricRTT      = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source", "destination")
+	metricRTT = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.",
+		"flow", "source", "destination")
 	metricFlows    = describe("open_flows", "RDMA flows that have not finished.")
 	metricEnded    = describe("ended_flows_total", "RDMA flows that have finished.")
 	metricEndedB   = describe("ended_flows_bytes_total", "Payload of finished RDMA flows.")

@@ -129,7 +129,8 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 	}
 	switch {
 	case s.FrameMax > live.MostLate:
-		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d more than %v: programs' own timers expire within that time (TCP's from %v)",
+		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d more than %v: "+
+			"programs' own timers expire within that time (TCP's from %v)",
 			wall(s.FrameMax), s.Frames, wall(s.FrameP99), live.MostLate)
 	case virtual(s.FrameP50) > base:
 		v.worse(measure.Fail, "half of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
@@ -145,7 +146,8 @@ func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
 			wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
 	case s.LatenessP99 > base && s.Stalled == 0:
-		v.worse(measure.Warn, "1 %% of the events were later than a round trip between two hosts of a switch (%v): times that programs measured are off by that (try --slowdown %g)",
+		v.worse(measure.Warn, "1 %% of the events were later than a round trip between two hosts of a switch (%v): "+
+			"times that programs measured are off by that (try --slowdown %g)",
 			base, fits(s.LatenessP99))
 	}
 	if s.Lost > 0 {

@@ -47,7 +47,8 @@ func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64
 	rtt, a, b := longestRTT(plan)
 	if wall := time.Duration(float64(rtt.Nanoseconds()) * slowdown); wall > firstTimeout {
 		return fmt.Sprintf("--slowdown %g is too high for TCP: a round trip between %s and %s, %v, takes %v of wall-clock "+
-			"time, but TCP retransmits after %v (RFC 6298) (try --slowdown %g, enough for this machine)", slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
+			"time, but TCP retransmits after %v (RFC 6298) (try --slowdown %g, enough for this machine)",
+			slowdown, a, b, rtt, wall.Round(time.Millisecond), firstTimeout, fits)
 	}
 	return ""
 }

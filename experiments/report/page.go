@@ -257,7 +257,8 @@ func (p *page) sections(r *Report) []section {
 	var kept []section
 	for _, s := range []section{
 		{
-			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) divided by its FCT alone on the same path.",
+			ID: "sizes", Title: "Flow completion times", Hint: "Slowdown is a flow's completion time (FCT) divided by its FCT " +
+				"alone on the same path.",
 			Charts: p.figures(slices.Concat(bySize(r), fctCDFs(r))), Folded: sizeBinTables(r),
 			Fold: "Slowdown by flow size in finer parts",
 		},
@@ -309,5 +310,6 @@ func (r *Report) prints(column int) []print {
 
 // swatch returns a sample of a line.
 func swatch(style int) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 30 8" aria-hidden="true"><path %s stroke-width="2" d="M0 4h30"/></svg>`, styleOf(style)))
+	return template.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 30 8" aria-hidden="true">`+
+		`<path %s stroke-width="2" d="M0 4h30"/></svg>`, styleOf(style)))
 }

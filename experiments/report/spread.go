@@ -95,8 +95,9 @@ func fairnessTable(r *Report) []table {
 		return nil
 	}
 	t := table{
-		Caption: "Jain's index of the goodputs of a tag's flows, while two or more are active: 1 if all are equal, 1/n if one of n gets everything",
-		Corner:  "Flows", Heads: r.names(),
+		Caption: "Jain's index of the goodputs of a tag's flows, while two or more are active: 1 if all are equal, " +
+			"1/n if one of n gets everything",
+		Corner: "Flows", Heads: r.names(),
 	}
 	for _, of := range []struct {
 		heading string

@@ -80,7 +80,8 @@ func Headline(columns []HeadlineColumn) []HeadlineRow {
 		most = mostOfOne
 	}
 	shown := order[:min(len(order), most)]
-	if i := slices.IndexFunc(candidates, func(c candidate) bool { return c.metric.Name == "pauses" }); slices.Contains(shown, i) || slices.Contains(shown, i+1) {
+	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.metric.Name == "pauses" })
+	if slices.Contains(shown, i) || slices.Contains(shown, i+1) {
 		// show all PAUSE frames next to those between switches, because a source may mean either
 		shown = append(slices.Clone(shown), i)
 		if slices.ContainsFunc(all, func(s *measure.Summary) bool { return s.PFC.SwitchPauses > 0 }) {

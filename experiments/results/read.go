@@ -110,9 +110,11 @@ func ReadRun(path string) (*RunFolder, error) {
 		return nil, err
 	case r.manifest.Status == rundir.StatusPartial && !r.summary.Partial:
 		r.summary.Partial = true
-		r.Missing = append(r.Missing, fmt.Sprintf("%s: the run ended, but not all of its files could be written, and some may be incomplete: free some space and run it again", path))
+		r.Missing = append(r.Missing, fmt.Sprintf("%s: the run ended, but not all of its files could be written, and some may be "+
+			"incomplete: free some space and run it again", path))
 	case r.manifest.Status == rundir.StatusRunning:
-		r.Missing = append(r.Missing, fmt.Sprintf("%s: the manifest says that the run has not ended, so its files may come from different runs: run it again", path))
+		r.Missing = append(r.Missing, fmt.Sprintf("%s: the manifest says that the run has not ended, so its files may come from "+
+			"different runs: run it again", path))
 	}
 	return r, r.readTables()
 }

@@ -86,7 +86,8 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 		found = slices.Delete(slices.Clone(found), i, i+1)
 	}
 	for _, p := range found {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s belongs to another command and is not in the report: pausenet report %s shows runs of several commands side by side",
+		s.Notes = append(s.Notes, fmt.Sprintf("%s belongs to another command and is not in the report: pausenet report %s shows runs "+
+			"of several commands side by side",
 			p.Path(), "DIR DIR"))
 	}
 	return chosen

@@ -56,7 +56,9 @@ func (s *Scenario) WhyFits() error {
 // BoundFits returns an error if no bound can be computed for the scenario.
 func (s *Scenario) BoundFits() error {
 	if s.Topology.Balancing.Moving {
-		return fmt.Errorf("scenario %s: a bound needs flows that keep their paths, but switch.load_balancing.mode %v and host.entropy %v spread a flow's packets over several; for the bound of ECMP's paths add --set switch.load_balancing.mode=ecmp --set host.entropy=flow", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
+		return fmt.Errorf("scenario %s: a bound needs flows that keep their paths, but switch.load_balancing.mode %v and "+
+			"host.entropy %v spread a flow's packets over several; for the bound of ECMP's paths add --set "+
+			"switch.load_balancing.mode=ecmp --set host.entropy=flow", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
 	}
 	for i := range s.Flows {
 		own, key := s.Flows[i].own(), ""
@@ -68,7 +70,8 @@ func (s *Scenario) BoundFits() error {
 		default:
 			continue
 		}
-		return fmt.Errorf("scenario %s: a bound needs flows that send as fast as links allow, but flow %d (%s) has %s: remove that, or compute no bound",
+		return fmt.Errorf("scenario %s: a bound needs flows that send as fast as links allow, but flow %d (%s) has %s: "+
+			"remove that, or compute no bound",
 			s.Name, i, s.Flows[i].Tag, key)
 	}
 	return nil
@@ -97,7 +100,8 @@ func (s *Scenario) simple(what string, refused func(*Own) bool) error {
 			key = "priority"
 		}
 		if key != "" {
-			return fmt.Errorf("%s needs flows of one QP that send without a break in host.data_priority, but flow %d (%s) has %s: remove one of the two",
+			return fmt.Errorf("%s needs flows of one QP that send without a break in host.data_priority, but flow %d "+
+				"(%s) has %s: remove one of the two",
 				what, i, s.Flows[i].Tag, key)
 		}
 	}
@@ -141,7 +145,8 @@ func balancingFits(s *Scenario, spec *cc.Spec) error {
 		return errors.New("host.entropy changes source ports, but routing.hash: hpcc needs those of HPCC's simulator: remove one of the two")
 	}
 	if s.Host.IP == wire.V6 && s.Topology.Hash == topologies.HashHPCC {
-		return errors.New("routing.hash: hpcc hashes a port that packets carry as IPv4 identification, which host.ip: ipv6 does not have: remove one of the two")
+		return errors.New("routing.hash: hpcc hashes a port that packets carry as IPv4 identification, which host.ip: " +
+			"ipv6 does not have: remove one of the two")
 	}
 	if !entropy && !s.Switch.Balancing.ByPacket() {
 		return nil
@@ -167,9 +172,11 @@ func trimFits(s *Scenario) error {
 	case !s.Switch.Trim:
 		return nil
 	case s.DataPriorities()&^lossless == 0:
-		return fmt.Errorf("switch.trim has no effect: it cuts lossy data, but data has priority %d, which is lossless: remove it from the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
+		return fmt.Errorf("switch.trim has no effect: it cuts lossy data, but data has priority %d, which is lossless: "+
+			"remove it from the lossless priorities (switch.pfc.priorities: [])", s.Host.DataPriority)
 	case lossless>>s.Host.ControlPriority&1 != 0:
-		return fmt.Errorf("switch.trim: trimmed packets use host.control_priority, %d, which is lossless: change host.control_priority, or remove it from the lossless priorities", s.Host.ControlPriority)
+		return fmt.Errorf("switch.trim: trimmed packets use host.control_priority, %d, which is lossless: "+
+			"change host.control_priority, or remove it from the lossless priorities", s.Host.ControlPriority)
 	}
 	return nil
 }

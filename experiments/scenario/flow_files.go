@@ -547,7 +547,8 @@ func (t *messageReader) join() {
 				waits = append(waits, steps.Wait{Operation: on.send})
 			default:
 				host := t.s.Topology.Nodes[t.s.Topology.Hosts[m.source]].Name
-				m.after.Errorf("message %s is neither to nor from %[2]s: a message can wait only for messages that its source, %[2]s, receives or sends", id,
+				m.after.Errorf("message %s is neither to nor from %[2]s: a message can wait only for messages that its source, "+
+					"%[2]s, receives or sends", id,
 					host)
 			}
 		}

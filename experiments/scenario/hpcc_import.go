@@ -181,7 +181,8 @@ workloads:
 duration: %[9]v
 drain: true
 sample: {flows: none}
-`, line, scenarioNameOf(name), topology, max(1, 16*gigabits/50), headroom, marking, control.ackPrio, item, duration, buffer, constants, control.name), nil
+`, line, scenarioNameOf(name), topology, max(1, 16*gigabits/50), headroom, marking, control.ackPrio, item, duration,
+		buffer, constants, control.name), nil
 }
 
 // scenarioNameOf turns any text into a valid name of a scenario.

@@ -109,7 +109,8 @@ func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
 func (c *flowControllers) add(spec *cc.Spec) error {
 	for _, other := range c.specs {
 		if a, b := marking(other.Needs), marking(spec.Needs); a != "" && b != "" && a != b {
-			return fmt.Errorf("flows under %s and under %s cannot share switches, which mark packets in one way: %s needs %s, and %s needs %s; give the flows other congestion controls (cc), or choose another with --cc",
+			return fmt.Errorf("flows under %s and under %s cannot share switches, which mark packets in one way: %s needs %s, "+
+				"and %s needs %s; give the flows other congestion controls (cc), or choose another with --cc",
 				other.Name, spec.Name, other.Name, a, spec.Name, b)
 		}
 	}

@@ -114,9 +114,11 @@ func notASpec(name string) error {
 	case extension == ".star" || extension == ".wasm":
 		return fmt.Errorf("%s is a controller file: use pausenet run SCENARIO --cc %s", name, asPath(name))
 	case extension == ".goal":
-		return fmt.Errorf("%s is a GOAL schedule: name it in a scenario, as workloads: [{goal: {file: %s}}] (docs/collectives.md)", name, filepath.Base(name))
+		return fmt.Errorf("%s is a GOAL schedule: name it in a scenario, as workloads: [{goal: {file: %s}}] "+
+			"(docs/collectives.md)", name, filepath.Base(name))
 	case extension == ".csv":
-		return fmt.Errorf("%s is a table: name it in a scenario, as workloads: [{csv: %s}] for flows or as messages: for messages (docs/scenarios.md)", name, filepath.Base(name))
+		return fmt.Errorf("%s is a table: name it in a scenario, as workloads: [{csv: %s}] for flows or as messages: "+
+			"for messages (docs/scenarios.md)", name, filepath.Base(name))
 	case filepath.Base(name) == "config_db.json":
 		return fmt.Errorf("%s is a SONiC switch's configuration: convert it with pausenet import sonic %s", name, name)
 	}

@@ -81,10 +81,12 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 	// never rejects a timeout of 0 that the user has set.
 	never := func(v *yamlspec.Value, loses bool) {
 		if loses {
-			v.Errorf("faults or a PFC watchdog can lose the last packets of a flow, which would then wait for ever: set a timeout, or remove the key for the default of %v", lossyTimeout)
+			v.Errorf("faults or a PFC watchdog can lose the last packets of a flow, which would then wait for ever: "+
+				"set a timeout, or remove the key for the default of %v", lossyTimeout)
 			return
 		}
-		v.Errorf("load balancing reorders packets, and go-back-N can refuse the last packets of a flow, which would then wait for ever: set a timeout, remove the key for the default of %v, or set recovery: selective", lossyTimeout)
+		v.Errorf("load balancing reorders packets, and go-back-N can refuse the last packets of a flow, which would then "+
+			"wait for ever: set a timeout, remove the key for the default of %v, or set recovery: selective", lossyTimeout)
 	}
 	const key = "retransmit_timeout"
 	overtake := refuses(&d.s.Switch, &d.s.Host)

@@ -22,7 +22,8 @@ func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	seen := map[string]bool{}
 	for _, n := range at.Names() {
 		if seen[n.Text] {
-			n.At.Errorf("%s is already a rank, and a host can be only one rank of a workload: list it once, or put its other rank in another workload", n.Text)
+			n.At.Errorf("%s is already a rank, and a host can be only one rank of a workload: list it once, or put its other "+
+				"rank in another workload", n.Text)
 		}
 		seen[n.Text] = true
 	}

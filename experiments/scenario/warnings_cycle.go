@@ -48,7 +48,9 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 	if w.s.Switch.FlowControl == switchagent.FlowPFC {
 		remedy = "; switch.pfc.watchdog ends a deadlock by dropping frames"
 	}
-	w.warn("the routes%s allow a cyclic buffer dependency: %s. Each of these queues can wait for the next, and the last for the first, which can become a deadlock. Routes that never go up again after they went down have no such cycle%s", when, strings.Join(names, " > "), remedy)
+	w.warn("the routes%s allow a cyclic buffer dependency: %s. Each of these queues can wait for the next, and the last "+
+		"for the first, which can become a deadlock. Routes that never go up again after they went down have no such cycle%s",
+		when, strings.Join(names, " > "), remedy)
 }
 
 // trips returns the pairs of interfaces between which packets travel (every), those of them that may use any shortest

@@ -122,7 +122,8 @@ func (w *warner) grants() {
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
 		if spec := w.controllerOf(f); spec != nil && spec.Needs.Grants && f.Extra().StartRate > 0 {
-			w.warn("start_rate has no effect under %s, because flows send what their receivers grant: remove it or set cc.%s.initial_credit", spec.Name, spec.Name)
+			w.warn("start_rate has no effect under %s, because flows send what their receivers grant: "+
+				"remove it or set cc.%s.initial_credit", spec.Name, spec.Name)
 		}
 	}
 }

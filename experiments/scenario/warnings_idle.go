@@ -101,7 +101,8 @@ func (w *warner) idleOfECN(key string) string {
 	case set.Mode == switchagent.ECNRED && w.needs.CNM:
 		return ""
 	case set.Mode == switchagent.ECNRED:
-		return "the congestion control makes switches mark at a step of 30KB for each 10Gbps; set switch.ecn.mode: step to mark above switch.ecn.kmax"
+		return "the congestion control makes switches mark at a step of 30KB for each 10Gbps; set switch.ecn.mode: " +
+			"step to mark above switch.ecn.kmax"
 	case key == "ecn.kmin" || key == "ecn.pmax":
 		return "switch.ecn.mode is step, which uses switch.ecn.kmax only"
 	}

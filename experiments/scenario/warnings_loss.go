@@ -37,7 +37,8 @@ func (w *warner) reordering() {
 		return
 	}
 	if needed := tolerance(w.s, w.needs, h.Selective.Cap); h.Selective.Reorder < min(needed, 32) {
-		w.warn("host.selective.reorder %d mistakes reordered packets for lost ones: a flow's packets take several paths here and can arrive up to %d late; remove it or set it to %d",
+		w.warn("host.selective.reorder %d mistakes reordered packets for lost ones: a flow's packets take several paths "+
+			"here and can arrive up to %d late; remove it or set it to %d",
 			h.Selective.Reorder, needed, needed)
 	}
 }
@@ -67,7 +68,9 @@ func (w *warner) trimming() {
 		}
 	}
 	if n := most[to]; n*trimmed > full {
-		w.warn("switch.trim: %d hosts send to %s, and the trimmed packets of %d of them (%d bytes for each packet of %d) fill its link. Priority %d is strict and leaves nothing for data, so flows may never end. Give both priorities a weight, such as NDP's 10 headers for each packet (section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
+		w.warn("switch.trim: %d hosts send to %s, and the trimmed packets of %d of them (%d bytes for each packet of %d) "+
+			"fill its link. Priority %d is strict and leaves nothing for data, so flows may never end. Give both priorities a "+
+			"weight, such as NDP's 10 headers for each packet (section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
 			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op,
 				s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
 	}
@@ -106,13 +109,16 @@ func (w *warner) buffers() {
 		where := Few(switches.names[k])
 		switch {
 		case s.PFC.Alpha > 0 && k.headroom >= k.buffer:
-			w.warn("%s: the headroom of %s is %v, which takes up the shared buffer of %v, so XOFF is 0; raise switch.buffer or lower switch.pfc.headroom", where, of, k.headroom, k.buffer)
+			w.warn("%s: the headroom of %s is %v, which takes up the shared buffer of %v, so XOFF is 0; raise switch.buffer "+
+				"or lower switch.pfc.headroom", where, of, k.headroom, k.buffer)
 		case s.PFC.Alpha > 0:
 		case s.PFC.XOFF != switchagent.Auto && s.PFC.XOFF > k.buffer:
-			w.warn("%s: pfc.xoff %v is above the shared buffer, %v, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff, raise switch.buffer, or set either to auto",
+			w.warn("%s: pfc.xoff %v is above the shared buffer, %v, which fills before a PAUSE is sent and drops lossless "+
+				"frames; lower switch.pfc.xoff, raise switch.buffer, or set either to auto",
 				where, s.PFC.XOFF, k.buffer)
 		case k.xoff+k.headroom > k.buffer:
-			w.warn("%s: XOFF and headroom of %s (%d ports) need %v + %v = %v, but the shared buffer is %v: lossless frames may be dropped; raise switch.buffer to at least %v, lower switch.pfc.xoff, or set either to auto",
+			w.warn("%s: XOFF and headroom of %s (%d ports) need %v + %v = %v, but the shared buffer is %v: "+
+				"lossless frames may be dropped; raise switch.buffer to at least %v, lower switch.pfc.xoff, or set either to auto",
 				where, of, k.ports, k.xoff, k.headroom, k.xoff+k.headroom, k.buffer, k.xoff+k.headroom)
 		}
 	}
@@ -124,7 +130,8 @@ func (w *warner) headrooms() {
 	plan, s := w.s.Topology, &w.s.Switch
 	lossless := bits.OnesCount8(s.PFC.Priorities)
 	if set := w.s.UnpausedACKs(); set != 0 {
-		w.warn("host.ack_when_paused: hosts keep sending ACK, NAK and CNP of priorities %v while these are paused, and no headroom can hold them: lossless frames may be dropped", keys.PriorityList(set))
+		w.warn("host.ack_when_paused: hosts keep sending ACK, NAK and CNP of priorities %v while these are paused, "+
+			"and no headroom can hold them: lossless frames may be dropped", keys.PriorityList(set))
 	}
 	if s.FlowControl != switchagent.FlowPFC || lossless == 0 || s.PFC.Headroom == switchagent.Auto {
 		return
@@ -155,7 +162,8 @@ func (w *warner) headrooms() {
 	}
 	for _, k := range ports.keys {
 		f := k.cable.InFlight(&s.PFC)
-		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; raise it to at least %v, or set it to auto",
+		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; "+
+			"raise it to at least %v, or set it to auto",
 			Few(ports.names[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
 }

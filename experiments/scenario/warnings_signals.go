@@ -134,6 +134,7 @@ func (w *warner) telemetry() {
 	if every > 1 {
 		or = ", or lower host.ack_every"
 	}
-	w.warn("cc.%s.min_rate, %v, is too low: a flow at this rate would stay there, as telemetry counters wrap between two of its ACKs; raise it to %v%s",
+	w.warn("cc.%s.min_rate, %v, is too low: a flow at this rate would stay there, as telemetry counters wrap between "+
+		"two of its ACKs; raise it to %v%s",
 		w.spec.Name, least, enough, or)
 }

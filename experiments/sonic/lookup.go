@@ -28,7 +28,8 @@ func ParseLookup(data []byte) (Lookup, error) {
 			continue
 		}
 		if n := len(words) - 2; n < 4 || n > len(lookupFields) {
-			return nil, fmt.Errorf("line %d has %d columns: expected speed, cable, size, xon, xoff, threshold and optionally xon_offset", i+1, len(words))
+			return nil, fmt.Errorf("line %d has %d columns: expected speed, cable, size, xon, xoff, threshold and optionally "+
+				"xon_offset", i+1, len(words))
 		}
 		speed, err := strconv.ParseInt(words[0], 10, 64)
 		if err != nil {

@@ -67,7 +67,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if s.Shared > 0 {
 			buffer += s.Shared
 			if private > s.Shared {
-				note("the shared headroom pool, %v, covers the headroom of %d of %d lossless priority groups at a time; here each group has its own, so the buffer grows by %v",
+				note("the shared headroom pool, %v, covers the headroom of %d of %d lossless priority groups at a time; "+
+					"here each group has its own, so the buffer grows by %v",
 					units.Bytes(s.Shared), s.Shared/s.Headroom, len(s.Lossless)*len(s.Ports), units.Bytes(private-s.Shared))
 				buffer += private - s.Shared
 			}
@@ -106,7 +107,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if !s.Auto {
 			fmt.Fprintf(&b, "    headroom: %dB\n", s.Headroom)
 		} else {
-			note("SONiC computes headroom from its ASIC's cell size and response time, which the file does not have: set switch.pfc.cell_size and switch.pfc.response")
+			note("SONiC computes headroom from its ASIC's cell size and response time, which the file does not have: " +
+				"set switch.pfc.cell_size and switch.pfc.response")
 		}
 		if s.SmallPackets > 0 {
 			fmt.Fprintf(&b, "    small_packets: %g\n", s.SmallPackets)

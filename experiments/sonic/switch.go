@@ -223,7 +223,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		at = "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE"
 		th, found := c.tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"]["AZURE"]["default_dynamic_th"]
 		if !found {
-			return fmt.Errorf("BUFFER_PG: %s has profile NULL, which SONiC derives from %s|default_dynamic_th, but the file does not have that", p.Name, at)
+			return fmt.Errorf("BUFFER_PG: %s has profile NULL, which SONiC derives from %s|default_dynamic_th, "+
+				"but the file does not have that", p.Name, at)
 		}
 		row = map[string]string{"dynamic_th": th, "pool": "ingress_lossless_pool"}
 	case "":
@@ -234,7 +235,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 				cmp.Or(p.Cable, "(no CABLE_LENGTH)"))
 		}
 		if row == nil {
-			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC creates it from its platform's pg_profile_lookup.ini: give that file with --lookup FILE", s.Lossless)
+			return unsupported(p, "BUFFER_PG has no profile for its lossless priorities %v. SONiC creates it from its "+
+				"platform's pg_profile_lookup.ini: give that file with --lookup FILE", s.Lossless)
 		}
 	default:
 		at = "BUFFER_PROFILE|" + name

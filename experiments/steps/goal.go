@@ -64,9 +64,11 @@ func ReadGOAL(data []byte, unit vtime.Time) (*Graph, error) {
 		}
 		return g.graph()
 	case cookie == goalSpentCookie:
-		return nil, errors.New("binary GOAL that a simulation with --save-mem has used up: write it again (txt2bin -i schedule.goal -o schedule.bin)")
+		return nil, errors.New("binary GOAL that a simulation with --save-mem has used up: write it again " +
+			"(txt2bin -i schedule.goal -o schedule.bin)")
 	case bytes.IndexByte(data, 0) >= 0:
-		return nil, errors.New("neither GOAL's text nor the binary form that LogGOPSim's txt2bin writes (txt2bin -i schedule.goal -o schedule.bin)")
+		return nil, errors.New("neither GOAL's text nor the binary form that LogGOPSim's txt2bin writes " +
+			"(txt2bin -i schedule.goal -o schedule.bin)")
 	}
 	number := 0
 	for line := range strings.Lines(string(data)) {

@@ -47,7 +47,8 @@ func (m *Merged) Check(partial bool) error {
 			of[p.Name()] = o
 		}
 		if len(missing) > 0 && !partial {
-			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n  %s --shard %s --out %s\nor merge the others with --partial",
+			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n"+
+				"  %s --shard %s --out %s\nor merge the others with --partial",
 				part.Shard, part.directory, len(missing), scenario.Few(missing), m.Plan.Command, part.Shard, part.directory))
 		}
 	}
@@ -56,7 +57,8 @@ func (m *Merged) Check(partial bool) error {
 		own, made := of[p.Name()]
 		other, there := of[p.SameAs]
 		if made && there && own.Fingerprint != other.Fingerprint {
-			errs = append(errs, fmt.Errorf("%s and %s are the same run but have different fingerprints, %s and %s: one of the machines is faulty; find out which with pausenet rerun",
+			errs = append(errs, fmt.Errorf("%s and %s are the same run but have different fingerprints, %s and %s: "+
+				"one of the machines is faulty; find out which with pausenet rerun",
 				p.Name(), p.SameAs, own.Fingerprint, other.Fingerprint))
 		}
 	}

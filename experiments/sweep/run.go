@@ -145,7 +145,8 @@ func (j *Job) Portable() (*Job, error) {
 	p.Recipe, p.Directory, p.Within = s.Recipe.Written(), "", ""
 	for i := range p.Recipe.Sources {
 		if f := &p.Recipe.Sources[i]; f.Size > 0 && f.Text == "" && f.Base64 == nil {
-			return nil, fmt.Errorf("%s is larger than 1 MB, the limit for sending it to other machines: make the sweep's parts with --shard on machines that have the file", f.Path)
+			return nil, fmt.Errorf("%s is larger than 1 MB, the limit for sending it to other machines: "+
+				"make the sweep's parts with --shard on machines that have the file", f.Path)
 		}
 	}
 	return &p, nil

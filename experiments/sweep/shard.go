@@ -35,7 +35,8 @@ func ParseShard(text string) (Shard, error) {
 	case n < 1 || n > mostPoints:
 		return Shard{}, fmt.Errorf("shard %q: the number of shards must be from 1 to %d", text, mostPoints)
 	case i < 1 || i > n:
-		return Shard{}, fmt.Errorf("shard %q: the shard's number must be from 1 to %d; if a scheduler counts from 0, write $INDEX+1/%d", text, n, n)
+		return Shard{}, fmt.Errorf("shard %q: the shard's number must be from 1 to %d; if a scheduler counts from 0, "+
+			"write $INDEX+1/%d", text, n, n)
 	}
 	return Shard{i, n}, nil
 }
@@ -151,7 +152,8 @@ func Shards(directories []string) (*Merged, error) {
 		unlike := m.Plan.Unlike(in.Plan)
 		switch {
 		case unlike != "":
-			errs = append(errs, fmt.Errorf("%s and %s belong to different sweeps: %s: make the shard again with the same program and files", directory, first, unlike))
+			errs = append(errs, fmt.Errorf("%s and %s belong to different sweeps: %s: make the shard again with the same program "+
+				"and files", directory, first, unlike))
 		case in.Of != len(m.parts):
 			errs = append(errs, fmt.Errorf("%s is shard %s, but %s is one of %d: make all shards again with one number of shards",
 				directory, in.Shard, first, len(m.parts)))

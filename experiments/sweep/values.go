@@ -11,8 +11,11 @@ import (
 // mostValues limits the values of one parameter. More mean a mistake in the step.
 const mostValues = 10_000
 
+// quantity matches a number and its unit.
+const quantity = `([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)`
+
 // rangeText matches a range, "10us..30us:5us": both ends with their units, and the step after the colon.
-var rangeText = regexp.MustCompile(`^([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)\.\.([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*)(?:\s*:\s*(x?)([-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/]*))?$`)
+var rangeText = regexp.MustCompile(`^` + quantity + `\.\.` + quantity + `(?:\s*:\s*(x?)` + quantity + `)?$`)
 
 // ParseValues returns the values of a list such as "32KB,64KB" or a range such as "10us..30us:5us", in order. A range
 // includes its second end if a step meets it; ":x2" doubles; without a step it counts whole numbers. Commas within

@@ -36,7 +36,8 @@ const (
 
 // policy returns the content security policy: what the page may load and run, from the given sources.
 func policy(scripts, styles, data string) string {
-	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'", scripts, styles, data)
+	return fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; "+
+		"base-uri 'none'; form-action 'none'", scripts, styles, data)
 }
 
 // Export returns the page with its runs in it: one file that a browser opens without a server.

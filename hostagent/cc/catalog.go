@@ -56,7 +56,8 @@ func (spec *Spec) check() error {
 	case spec.New == nil:
 		return fmt.Errorf("%q has no New (make it with cc.Define)", spec.Name)
 	case !specName.MatchString(spec.Name) || spec.Name == "all":
-		return fmt.Errorf("invalid congestion controller name %q: expected lower-case letters, digits and -, starting with a letter, and not \"all\"", spec.Name)
+		return fmt.Errorf("invalid congestion controller name %q: expected lower-case letters, digits and -, starting with "+
+			"a letter, and not \"all\"", spec.Name)
 	case spec.Summary == "" || spec.Source == "":
 		return fmt.Errorf("%s lacks a Summary or a Source, which list --cc shows", spec.Name)
 	case spec.Departure == "":

@@ -61,7 +61,8 @@ func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) erro
 	// "Undetermined" is no congestion: whoever knows the mark must not slow down for it, nor who does not.
 	before := a.Rate()
 	if a.OnCNP(&Sample{Now: now, UE: true}); a.Rate() < before {
-		return fmt.Errorf("a CNP with ue and without ce, from a port that may not be congested, changed the rate from %g to %g bps: it must not lower it", before, a.Rate())
+		return fmt.Errorf("a CNP with ue and without ce, from a port that may not be congested, changed the rate from %g "+
+			"to %g bps: it must not lower it", before, a.Rate())
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ var dcqcnSpec = define(Spec{
 	Selector: "profile", EachMark: "b",
 	Parameters: append(append([]Parameter{{
 		Name: "profile", Kind: ChoiceKind, Choices: []string{"a", "b"}, Default: "a",
-		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, with independent timers, whose receivers report every mark (host.cnp_interval)",
+		Doc: "a: the paper's reaction point; b: the NIC of HPCC's simulator, with independent timers, whose receivers " +
+			"report every mark (host.cnp_interval)",
 	}}, reactionPointParameters("a", "false")...), mlxParameters("b")...),
 }, func(env Env, s *Settings) (*dcqcnConstants, error) {
 	if s.Choice("profile") == "b" {
@@ -83,7 +84,8 @@ func reactionPointParameters(when, clamp string) []Parameter {
 		},
 		{
 			Name: "clamp_target", Kind: FlagKind, Default: clamp, When: when,
-			Doc: "every cut makes the current rate the target (equation 1 of DCQCN's paper, algorithm 1 of DCON's); false: only a cut after an increase does (the code of DCQCN's authors)",
+			Doc: "every cut makes the current rate the target (equation 1 of DCQCN's paper, algorithm 1 of DCON's); false: " +
+				"only a cut after an increase does (the code of DCQCN's authors)",
 		},
 	}
 }

@@ -33,7 +33,8 @@ var nsccSpec = define(Spec{
 		},
 		{
 			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
-			Doc: "alpha: growth of the window without delay, in packets per RTT, times target_delay over reference_rtt; it falls linearly to 0 at target_delay",
+			Doc: "alpha: growth of the window without delay, in packets per RTT, times target_delay over reference_rtt; " +
+				"it falls linearly to 0 at target_delay",
 		},
 		{
 			Name: "fair", Kind: NumberKind, Default: "5", Min: "0", Max: "1000",

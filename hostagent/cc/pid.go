@@ -65,7 +65,8 @@ func pidParameters(rttch string) []Parameter {
 		},
 		{
 			Name: "rttch_count", Kind: ChoiceKind, Default: "signed", Choices: []string{"signed", "printed"},
-			Doc: "signed: samples below the target move it as well as samples above it; printed: only samples above it do, as in the thesis' table 2, whose count has no sign",
+			Doc: "signed: samples below the target move it as well as samples above it; printed: only samples above it do, " +
+				"as in the thesis' table 2, whose count has no sign",
 		},
 		{
 			Name: "rttch_mean", Kind: ChoiceKind, Default: "rtt", Choices: []string{"rtt", "deviation"},

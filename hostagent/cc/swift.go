@@ -90,8 +90,8 @@ var swiftSpec = define(Spec{
 	fsMin, fsMax := s.Number("fs_min"), s.Number("fs_max")
 	switch {
 	case c.base <= c.baseRTT:
-		return nil, schema.Errorf("base_target", "%v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, %v): every ACK would be "+
-			"late, and the window would shrink to min_cwnd",
+		return nil, schema.Errorf("base_target", "%v does not exceed the path's unloaded RTT of %v (with hops*hop_delay, "+
+			"%v): every ACK would be late, and the window would shrink to min_cwnd",
 			s.Time("base_target"), env.BaseRTT, vtime.Time(c.base))
 	case fsMin >= fsMax:
 		return nil, schema.Errorf("fs_min", "%g is not below fs_max, %g", fsMin, fsMax)

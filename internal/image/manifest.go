@@ -245,7 +245,8 @@ func choose(in source, all []descriptor, path string, depth int) (*manifest, err
 
 // errOther returns the error that an image is for other machines.
 func errOther(path, platform string) error {
-	return fmt.Errorf("%s is for %s, but this machine is linux/%s (fetch that platform with docker pull --platform linux/%s, or skopeo copy --override-arch %s)",
+	return fmt.Errorf("%s is for %s, but this machine is linux/%s (fetch that platform with docker pull --platform "+
+		"linux/%s, or skopeo copy --override-arch %s)",
 		path, platform, runtime.GOARCH, runtime.GOARCH, runtime.GOARCH)
 }
 

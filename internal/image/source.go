@@ -47,7 +47,8 @@ func open(path string, info fs.FileInfo) (source, error) {
 
 // errNone returns the error that a path is not an image.
 func errNone(path string) error {
-	return fmt.Errorf("%s is not an image: expected a root folder, an archive written by docker save, podman save or docker export (plain, .gz or .zst), or a folder written by skopeo copy docker://NAME oci:FOLDER", path)
+	return fmt.Errorf("%s is not an image: expected a root folder, an archive written by docker save, podman save or "+
+		"docker export (plain, .gz or .zst), or a folder written by skopeo copy docker://NAME oci:FOLDER", path)
 }
 
 // folder is a folder, which no name leads out of.

@@ -390,7 +390,8 @@ func (b *builder) bound(path string, before int) bool {
 
 // errNoTarget returns the error that a mount point is missing, because nothing is created on the machine.
 func errNoTarget(path, what string) error {
-	return fmt.Errorf("no %s %s to mount at (create it, or make a folder above it private, an overlay or an image's, where pausenet creates it)", what, path)
+	return fmt.Errorf("no %s %s to mount at (create it, or make a folder above it private, an overlay or an image's, "+
+		"where pausenet creates it)", what, path)
 }
 
 func (b *builder) needFolder(i int) error {

@@ -223,7 +223,8 @@ func (pfc) check(e *Engine) {
 		received := [2]int64{int64(far.ResumesReceived), int64(far.PausesReceived)}
 		for k, what := range [2]string{"RESUME", "PAUSE"} {
 			if sent[k] != p.pfcSent[k]+waiting[k]+refused[k] || p.pfcSent[k]+forged[k] != received[k]+flying[k]+lost[k] {
-				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, %d lost by faults, %d received",
+				e.fail("every pause arrives", name, "%s: %d built, %d waiting, %d without a link, %d sent, %d on the wire, "+
+					"%d lost by faults, %d received",
 					what, sent[k], waiting[k], refused[k], p.pfcSent[k], flying[k], lost[k], received[k])
 			}
 		}

@@ -281,7 +281,8 @@ func (e finalCheck) checkDrops() {
 		}
 	}
 	if e.Dropped != refused+ended+faults {
-		e.fail("drops are counted by cause", "fabric", "%d frames were dropped: %d by traffic managers, %d by pipelines, %d by faults", e.Dropped, refused, ended, faults)
+		e.fail("drops are counted by cause", "fabric", "%d frames were dropped: %d by traffic managers, %d by pipelines, "+
+			"%d by faults", e.Dropped, refused, ended, faults)
 	}
 }
 
@@ -337,7 +338,8 @@ func (e finalCheck) checkHostStack() {
 	ended := sum.Delivered.Frames + sum.RoCE + sum.Datagrams + control + e.Refused + e.Taken + e.Missed
 	if made != ended+left {
 		e.fail("programs' frames are conserved", "fabric",
-			"%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, %d taken by switches, %d lost by faults, %d on their way",
+			"%d sent, %d made by switches; %d delivered, %d for NICs, %d for queue pairs, %d of control, %d refused, "+
+				"%d taken by switches, %d lost by faults, %d on their way",
 			sum.Sent.Frames, e.Built, sum.Delivered.Frames, sum.RoCE, sum.Datagrams, control, e.Refused, e.Taken, e.Missed, left)
 	}
 }

@@ -25,7 +25,8 @@ const (
 type TooLargeError struct{ Hosts, Switches int }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%d hosts and %d switches are too many: the kernel plane supports at most %d and %d (use run with --plane wasm, with identical results)",
+	return fmt.Sprintf("%d hosts and %d switches are too many: the kernel plane supports at most %d and %d "+
+		"(use run with --plane wasm, with identical results)",
 		e.Hosts, e.Switches, MaxHosts, MaxSwitches)
 }
 

@@ -11,7 +11,8 @@ import (
 
 // HasWazero returns the error that this program lacks the wazero plane, which only comparisons need.
 func HasWazero() error {
-	return errors.New("this program was built without the wazero plane, which is for comparisons (build it with go build -tags wazero ./cmd/pausenet, or use --plane wasm, with equal results)")
+	return errors.New("this program was built without the wazero plane, which is for comparisons " +
+		"(build it with go build -tags wazero ./cmd/pausenet, or use --plane wasm, with equal results)")
 }
 
 func openWazero(*topologies.Plan, plane.Features) (plane.Plane, error) { return nil, HasWazero() }

@@ -63,7 +63,8 @@ func (p *pace) poll(now time.Time) (raise bool, why string) {
 		return false, ""
 	}
 	p.lateSpans = 0
-	return true, fmt.Sprintf("the machine is busy: of the last %d events and programs' frames, %d were later than a round trip (%v)", seen, late, p.tooLate)
+	return true, fmt.Sprintf("the machine is busy: of the last %d events and programs' frames, %d were later than a "+
+		"round trip (%v)", seen, late, p.tooLate)
 }
 
 // raised returns the next slow-down above one, of 1, 2 or 5 times a power of ten.

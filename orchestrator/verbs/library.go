@@ -45,7 +45,8 @@ func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 	folder := Library()
 	if folder == "" {
 		if needs(cmd.Path) && notes != nil {
-			fmt.Fprintf(notes, "pausenet: %s will find no RDMA device: the verbs library is not next to this program (build it with \"make verbs\")\n", filepath.Base(cmd.Path))
+			fmt.Fprintf(notes, "pausenet: %s will find no RDMA device: the verbs library is not next to this program "+
+				"(build it with \"make verbs\")\n", filepath.Base(cmd.Path))
 		}
 		return
 	}

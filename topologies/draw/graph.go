@@ -27,7 +27,8 @@ func tiersOf(p *topologies.Plan) [][]topologies.NodeID {
 // Dot writes the plan as a Graphviz graph.
 func Dot(w io.Writer, p *topologies.Plan) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "graph %q {\n  rankdir=BT; ranksep=1; node [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=9];\n", p.Name)
+	fmt.Fprintf(&b, "graph %q {\n  rankdir=BT; ranksep=1; node [fontname=\"sans-serif\"]; "+
+		"edge [fontname=\"sans-serif\", fontsize=9];\n", p.Name)
 	for tier, nodes := range tiersOf(p) {
 		shape := "box, style=rounded"
 		if tier == 0 {

@@ -64,7 +64,8 @@ func ParseSweep(text string) (id, coordinator string, err error) {
 // CheckSweep rejects an invalid sweep ID or public key.
 func CheckSweep(id, coordinator string) error {
 	if len(id) != IDLength || strings.Trim(id, "0123456789abcdef") != "" || !nkeys.IsValidPublicUserKey(coordinator) {
-		return fmt.Errorf("sweep %q: copy the text that pausenet sweep --nats has printed: %d hexadecimal digits, a dot and the coordinator's public key",
+		return fmt.Errorf("sweep %q: copy the text that pausenet sweep --nats has printed: %d hexadecimal digits, "+
+			"a dot and the coordinator's public key",
 			id, IDLength)
 	}
 	return nil

@@ -110,7 +110,8 @@ func (s *source) declaration(name string, value syntax.Expr) {
 		if departure, known := departures[text]; known {
 			s.declared.Departure = departure
 		} else if ok {
-			s.errorf(value, `departure = %q: expected how a change of the rate affects a packet that is already scheduled: "stays", "moves", or "flow.moves" if the flow decides`, text)
+			s.errorf(value, `departure = %q: expected how a change of the rate affects a packet that is already scheduled: `+
+				`"stays", "moves", or "flow.moves" if the flow decides`, text)
 		}
 	}
 }
@@ -237,7 +238,8 @@ func (s *source) parameter(name string, value syntax.Expr) (p cc.Parameter, ok b
 		p.Kind, known = kinds[fn.Name]
 	}
 	if !known {
-		s.errorf(call, "unknown kind of parameter: expected rate, time, size, number, integer, flag or choice, such as rate(\"line/1000\", doc=\"step\")")
+		s.errorf(call, "unknown kind of parameter: expected rate, time, size, number, integer, flag or choice, "+
+			"such as rate(\"line/1000\", doc=\"step\")")
 		return p, false
 	}
 	ok = true
@@ -314,7 +316,8 @@ func (s *source) value(e syntax.Expr) (string, bool) {
 	if f, ok := number(e); ok {
 		return strconv.FormatFloat(f, 'g', -1, 64), true
 	}
-	s.errorf(e, `expected a constant: a number such as 0.5 or 1/16, or a string with a unit such as "40Mbps", "55us", "line/1000", "2rtt" or "1bdp"`)
+	s.errorf(e, `expected a constant: a number such as 0.5 or 1/16, or a string with a unit such as `+
+		`"40Mbps", "55us", "line/1000", "2rtt" or "1bdp"`)
 	return "", false
 }
 

@@ -76,7 +76,8 @@ func Read(name string, content []byte) (guest.Program, error) {
 		return nil, err
 	}
 	if len(file.Stmts) == 0 {
-		return nil, &guest.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, and functions such as on_ack(flow, ack)"}
+		return nil, &guest.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, " +
+			"and functions such as on_ack(flow, ack)"}
 	}
 	s.scan(file)
 	s.functions(file)

@@ -141,7 +141,8 @@ func fixedMemory(r *reader) ([]byte, error) {
 	}
 	pages := r.u32()
 	if pages > mostPages {
-		return nil, fmt.Errorf("it needs %d pages of memory, but may have at most %d, of 64 KiB each (for clang: -Wl,-z,stack-size=8192)", pages, mostPages)
+		return nil, fmt.Errorf("it needs %d pages of memory, but may have at most %d, of 64 KiB each (for clang: "+
+			"-Wl,-z,stack-size=8192)", pages, mostPages)
 	}
 	return appendU32(appendU32([]byte{1, 1}, pages), pages), nil
 }

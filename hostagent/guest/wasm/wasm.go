@@ -126,7 +126,8 @@ func Read(name string, content []byte) (guest.Program, error) {
 	} {
 		f := exports[need]
 		if f == nil || len(f.ParamTypes()) > 0 || len(f.ResultTypes()) != 1 || f.ResultTypes()[0] != api.ValueTypeI32 {
-			return refuse("it does not export %s, a function without parameters that returns an i32 (PAUSENET_CONTROLLER in pausenet.h defines it)", need)
+			return refuse("it does not export %s, a function without parameters that returns an i32 (PAUSENET_CONTROLLER in "+
+				"pausenet.h defines it)", need)
 		}
 	}
 	handled := guest.Handlers(0)
