@@ -42,7 +42,8 @@ func TestCommands(t *testing.T) {
 	tagged := file("tagged.yaml", "topology: fabric.yaml\nflows: [{tag: burst, from: h0, to: h2, size: 1MB}]\nduration: 1ms\n")
 	words := file("words.yaml", "format: xml\njobs: many\n")
 
-	odd := file("odd.yaml", "topology: {star: {hosts: 3}, rate: 7Gbps, delay: 1us}\ncontrollers: [dcqcn, hpcc]\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
+	odd := file("odd.yaml", "topology: {star: {hosts: 3}, rate: 7Gbps, delay: 1us}\ncontrollers: [dcqcn, hpcc]\n"+
+		"flows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -63,7 +64,8 @@ func TestCommands(t *testing.T) {
 		{"view --fabric lab --export f.html", exitBadInput, "", "--export applies to runs"},
 		{"view --fabric lab --web=wr", exitBadInput, "", `did you mean "rw"?`},
 		{"view dcon-burst --web=rw", exitBadInput, "", "--web is only for a live fabric"},
-		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric: expected a program after the node; flags of exec come before the node: write pausenet exec [flags] NODE COMMAND..."},
+		{"exec h1 --fabric lab true", exitBadInput, "", "--fabric: expected a program after the node; flags of exec come " +
+			"before the node: write pausenet exec [flags] NODE COMMAND..."},
 		{
 			"report resluts", exitBadInput, "",
 			"pausenet: resluts: file does not exist: name the folder of a run, of a scenario or of results, such as results/incast",
@@ -86,7 +88,8 @@ func TestCommands(t *testing.T) {
 			"pausenet: --set: \"x\" is not a whole number\n    | seed=x\n    |      ^\n",
 		},
 		{"show star --set x=1", exitBadInput, "", "star.yaml is a topology: --set applies only to scenarios"},
-		{"show leafspin", exitBadInput, "", `no built-in or file "leafspin": did you mean "leafspine"? (list the built-ins with "pausenet list")`},
+		{"show leafspin", exitBadInput, "", `no built-in or file "leafspin": did you mean "leafspine"? ` +
+			`(list the built-ins with "pausenet list")`},
 		{"show " + fabric, exitFine, "3 hosts, 1 switch", ""},
 		{"show " + dir, exitBadInput, "", "is a folder, not a file"},
 		{"validate " + fabric + " " + scenario, exitFine, "scenario mine is valid; 1 flow;", ""},
@@ -173,12 +176,15 @@ func TestCommands(t *testing.T) {
 			"folder.yaml:1:19: scenario: " + dir + " is a folder",
 		},
 		// One place under two names, and one value under two.
-		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: the later parameter flows.0.size sets the same value (flows.0.size); remove one"},
+		{"validate " + file("one.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 2MB], "+
+			"flows.0.size: [3MB]}}\n"), exitBadInput, "", "one.yaml:1:45: parameter flows.burst.size has no effect: " +
+			"the later parameter flows.0.size sets the same value (flows.0.size); remove one"},
 		{
 			"sweep " + tagged + " --set flows.0.size=1MB,2MB --set flows.0={from:h0,to:h1,size:1MB}", exitBadInput, "",
 			"parameter flows.0.size has no effect: the later parameter flows.0 sets",
 		},
-		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
+		{"validate " + file("equal.yaml", "sweep: {scenario: tagged.yaml, parameters: {flows.burst.size: [1MB, 1000KB]}, "+
+			"controllers: [none]}\n"), exitFine, "size=1000KB none is the same run as size=1MB none", ""},
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: expected at least 1"},
 		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: expected at least 1"},
 		{"run incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: expected at least 1"},

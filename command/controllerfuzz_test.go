@@ -23,7 +23,8 @@ import (
 var fuzzedScenarios = []string{
 	"",
 	"switch: {flow_control: cbfc}\ncontrollers: [{name: own, cc: %[1]s, host: {nak_interval: 5us}}]\n",
-	"switch: {pfc: {priorities: []}, lossy_limit: 12KB, trim: true}\nhost: {recovery: selective, retransmit_timeout: 20us, selective: {rto_low: 15us}}\n",
+	"switch: {pfc: {priorities: []}, lossy_limit: 12KB, trim: true}\n" +
+		"host: {recovery: selective, retransmit_timeout: 20us, selective: {rto_low: 15us}}\n",
 	"switch: {pfc: {priorities: []}, lossy_limit: 9KB}\nhost: {retransmit_timeout: 20us}\n",
 	"switch: {ecn: {mode: step, kmin: 5KB, kmax: 5KB, pmax: 1}}\nhost: {ack_when_paused: true, ack_priority: data, cnp_interval: 0s}\n",
 	"host: {entropy: random, recovery: selective, retransmit_timeout: 20us}\ncontrollers: [{name: own, cc: %[1]s, host: {ip: ipv6}}, dcqcn]\n",

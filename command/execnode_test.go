@@ -114,12 +114,13 @@ func TestExecFromNode(t *testing.T) {
 
 		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric named \"" + name +
 			"-other\" (up: " + name + ")\n",
-		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list prints the names; write a file's name with .yaml\n",
+		pausenet + " view no-such-run; true": "pausenet: no built-in scenario \"no-such-run\": pausenet list prints the " +
+			"names; write a file's name with .yaml\n",
 		// It does not find the machine's sockets and records, and may not change the fabric, as it has less than root's
 		// powers.
 		"ls -A /run/pausenet; echo own >/run/pausenet/x; cat /run/pausenet/x": "own\n",
-		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on its nodes, but not use \"down\" " +
-			"(use it on the machine, or bring the fabric up with --privileged)\n",
+		pausenet + " down " + name + "; true": "pausenet: programs on nodes may look at their fabric and run programs on " +
+			"its nodes, but not use \"down\" (use it on the machine, or bring the fabric up with --privileged)\n",
 	} {
 		if got := on(command); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)

@@ -54,7 +54,8 @@ func TestMPI(t *testing.T) {
 		return string(out), err
 	}
 	out, err := run("mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ucx",
-		"-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-x", "LD_LIBRARY_PATH", "-host", "h0,h1,h2,h3,h4,h5,h6,h7", allreduce, "32768", "2")
+		"-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-x", "LD_LIBRARY_PATH",
+		"-host", "h0,h1,h2,h3,h4,h5,h6,h7", allreduce, "32768", "2")
 	if err != nil {
 		t.Error(err)
 	}

@@ -26,7 +26,8 @@ import (
 )
 
 // remeasure selects the tables that TestTables measures again, slow ones included.
-var remeasure = flag.String("tables", "", "`pattern` of names: measure these tables again, slow ones too (with -update the pages get the numbers)")
+var remeasure = flag.String("tables", "", "`pattern` of names: measure these tables again, slow ones too "+
+	"(with -update the pages get the numbers)")
 
 // measuredTable ties a table of a document to the command that its numbers come from. It is the comment before the
 // table:
@@ -471,7 +472,8 @@ func (m *measuredTable) compareModel(fingerprints string, lines []string) ([]str
 	}
 	isStale, marked := m.model(fingerprints, cells) != m.Model, m.marked(lines)
 	if isStale && !marked {
-		err = fmt.Errorf("%s:%d: table %s was measured with an earlier version of the model: make results TABLES=%s, or %s to have the page say so",
+		err = fmt.Errorf("%s:%d: table %s was measured with an earlier version of the model: make results TABLES=%s, "+
+			"or %s to have the page say so",
 			m.document, m.begin+1, m.name, m.name, "go test ./command -run '^TestTables$' -update")
 	}
 	if !isStale && marked {

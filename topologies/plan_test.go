@@ -160,7 +160,8 @@ func TestBuilders(t *testing.T) {
 }
 
 func TestBuffers(t *testing.T) {
-	p := mustParse(t, "star: {hosts: 2, buffer: 12MB}\nnodes: [{name: x, kind: switch, buffer: 9MB}, {name: y, kind: host}]\nlinks: [{from: [y, s0], to: x}]")
+	p := mustParse(t, "star: {hosts: 2, buffer: 12MB}\nnodes: [{name: x, kind: switch, buffer: 9MB}, "+
+		"{name: y, kind: host}]\nlinks: [{from: [y, s0], to: x}]")
 	for name, want := range map[string]units.Bytes{"s0": 12 * units.MB, "x": 9 * units.MB, "h0": 0, "y": 0} {
 		if got := p.NodeByName(name).Buffer; got != want {
 			t.Errorf("buffer of %s is %v, want %v", name, got, want)
@@ -308,7 +309,8 @@ func TestCounted(t *testing.T) {
 // does.
 func TestChangeLinks(t *testing.T) {
 	const base = "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us}\n"
-	plan, err := Parse("x.yaml", []byte(base+"change_links: [{from: leaf0, to: spine1, rate: 10Gbps}, {from: h0..h1, to: leaf0, delay: 0us}, {from: spine0, to: leaf1, rate: 5Gbps, delay: 3us}]"))
+	plan, err := Parse("x.yaml", []byte(base+"change_links: [{from: leaf0, to: spine1, rate: 10Gbps}, {from: h0..h1, to: leaf0, "+
+		"delay: 0us}, {from: spine0, to: leaf1, rate: 5Gbps, delay: 3us}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,19 +352,21 @@ func TestChangeLinks(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":                                                 "no link between leaf0 and leaf1",
-		"change_links: [{from: leaf0, to: spine0}]":                                                             "give at least one of rate, delay, interface_mtu and weight",
-		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]":                                                `no node "spine9"`,
-		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, {from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
-		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]":                                                 "rate 1bps is outside 1Mbps..10Tbps",
+		"change_links: [{from: leaf0, to: leaf1, rate: 1Gbps}]":  "no link between leaf0 and leaf1",
+		"change_links: [{from: leaf0, to: spine0}]":              "give at least one of rate, delay, interface_mtu and weight",
+		"change_links: [{from: leaf0, to: spine9, rate: 1Gbps}]": `no node "spine9"`,
+		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps}, " +
+			"{from: spine0, to: leaf0..leaf1, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
+		"change_links: [{from: leaf0, to: spine0, rate: 1bps}]": "rate 1bps is outside 1Mbps..10Tbps",
 		"change_links: [3]": "an entry of change_links must be a mapping",
 		"change_links: [{from: leaf0, to: spine0, rate: 1Gbps, count: 2}]": `unknown key "count"`,
 		"l2: bridge":                          `"bridge" is not one of static, learn`,
 		"links: {leaf0-leaf1: {rate: 1Gbps}}": `no link "leaf0-leaf1": a mapping under links changes existing links`,
 		"links: {from: leaf0, to: spine0}":    "a change of a link must be a mapping",
 		"links: {leaf0-spine0: {}}":           "this entry changes nothing",
-		"links: {leaf0-spine0: {rate: 1Gbps}}\nchange_links: [{from: spine0, to: leaf0, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
-		"links: {leaf0-spine0: {rate: 1Gbps, count: 2}}":                                               `unknown key "count"`,
+		"links: {leaf0-spine0: {rate: 1Gbps}}\n" +
+			"change_links: [{from: spine0, to: leaf0, rate: 2Gbps}]": "the link from spine0 to leaf0 is already changed (line 2)",
+		"links: {leaf0-spine0: {rate: 1Gbps, count: 2}}": `unknown key "count"`,
 	} {
 		if _, err := Parse("x.yaml", []byte(base+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -373,7 +377,8 @@ func TestChangeLinks(t *testing.T) {
 // TestLinksByName: a mapping changes a builder's links by their names, whichever end is named first, also where nodes
 // have a - in theirs.
 func TestLinksByName(t *testing.T) {
-	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us, names: {leaf: \"pod-leaf%d\"}}\n"+
+	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us, "+
+		"names: {leaf: \"pod-leaf%d\"}}\n"+
 		"links: {pod-leaf0-spine1: {rate: 10Gbps}, \"spine0:pod-leaf1\": {delay: 3us, weight: 2}}"))
 	if err != nil {
 		t.Fatal(err)
@@ -417,7 +422,8 @@ func TestBreakout(t *testing.T) {
 	if v := p.View(); v.Links[5].Breakout != 4 || *v.Links[5].Lane != 1 || v.Links[6].Lane != nil {
 		t.Errorf("links %+v", v.Links[5:7])
 	}
-	if _, err := Parse("x.yaml", []byte("nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\nlinks: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 7}]")); err == nil ||
+	if _, err := Parse("x.yaml", []byte("nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\n"+
+		"links: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 7}]")); err == nil ||
 		!strings.Contains(err.Error(), "a port of 400Gbps cannot be split into 7 ports of equal rate: change rate or breakout") {
 		t.Errorf("%v", err)
 	}

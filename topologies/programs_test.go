@@ -57,10 +57,12 @@ commands: {flap: [link h0 s0 down, link h0 s0 up], both: "nodes\nnet\n"}
 // TestGroupsRefused: groups that are not there, that nobody is in, or that say nothing or what their nodes cannot have.
 func TestGroupsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"groups: {a: {nat: true}}":                                          `x.yaml:2:10: group "a" has no nodes: write group: a in an entry of nodes, or in change_nodes`,
-		"groups: {a: {}}\nchange_nodes: [{name: h0, group: a}]":             "this group is empty: give image, binds, private, overlay, env, exec, nat, ports, or several of these",
-		"groups: {ab: {exec: x}}\nchange_nodes: [{name: h0, group: aa}]":    `no group "aa": did you mean "ab"?`,
-		"groups: {a: {nat: true}}\nchange_nodes: [{name: s0, group: a}]":    "s0 is a switch, but group a has nat (line 2), which applies to hosts only",
+		"groups: {a: {nat: true}}": `x.yaml:2:10: group "a" has no nodes: write group: a in an entry of nodes, or in change_nodes`,
+		"groups: {a: {}}\nchange_nodes: [{name: h0, group: a}]": "this group is empty: give image, binds, " +
+			"private, overlay, env, exec, nat, ports, or several of these",
+		"groups: {ab: {exec: x}}\nchange_nodes: [{name: h0, group: aa}]": `no group "aa": did you mean "ab"?`,
+		"groups: {a: {nat: true}}\nchange_nodes: [{name: s0, group: a}]": "s0 is a switch, but group a has nat " +
+			"(line 2), which applies to hosts only",
 		"groups: {a: {ports: 80:80}}\nchange_nodes: [{name: h0, group: a}]": "ports lead to a single host",
 		"change_nodes: [{name: h0}]":                                        "this entry changes nothing: give group, image, binds,",
 		"change_nodes: [{name: h0, group: ''}]":                             "the name is empty: remove group for none",

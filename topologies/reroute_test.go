@@ -11,7 +11,9 @@ import (
 // TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is
 // left, by Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
-	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\nlinks: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, {from: h5, to: leaf0, count: 2}]"
+	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\n" +
+		"links: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, " +
+		"{from: h5, to: leaf0, count: 2}]"
 	plan, err := Parse("x.yaml", []byte(spec))
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,8 @@ func TestVerbs(t *testing.T) {
 		{"flow h0 h5 10KB qps=0", "", "qps=0: expected 1 to 128 QPs"},
 		{"flow h0 h5 10KB qps=x", "", "qps=x: expected 1 to 128 QPs"},
 		{"flow h0 h5 10KB priority=4", "", "unknown option priority=4: expected cc=NAME or qps=N"},
-		{"set switch.load_balancing.mode=spray", "", "load_balancing.mode stays as it is while a fabric works: bring it up with --set switch.load_balancing.mode="},
+		{"set switch.load_balancing.mode=spray", "", "load_balancing.mode stays as it is while a fabric works: " +
+			"bring it up with --set switch.load_balancing.mode="},
 		{"flow h0 h5 ten", "", "ten"},
 		{"flow h0 h0 10KB", "", "name two hosts"},
 		{"flow h0 leaf0 10KB", "", "leaf0 is a switch"},

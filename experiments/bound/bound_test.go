@@ -291,7 +291,8 @@ func TestBoundWithoutFaults(t *testing.T) {
 // TestBoundOverIPv6: a bound of packets over IPv6 is above that over IPv4, and says which of the scenario's variants it
 // is not of.
 func TestBoundOverIPv6(t *testing.T) {
-	const text = "topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}\nhost: {ip: ipv6}\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n" +
+	const text = "topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}\nhost: {ip: ipv6}\n" +
+		"flows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n" +
 		"controllers: [none, {name: four, cc: none, host: {ip: ipv4}}, {name: other, cc: none, host: {ack_every: 2}}]\n"
 	over6, over4 := findBound(t, parse(t, text)), findBound(t,
 		parse(t, strings.Replace(text, "host: {ip: ipv6}", "host: {ip: ipv4}", 1)))
@@ -308,8 +309,10 @@ func TestBoundOverIPv6(t *testing.T) {
 // alone takes L/2 at their rate, and as long as its ideal FCT in all. Both together have each QP share its links with
 // one of the other flow: L at the rate, L/2 later. Shortest first, one of them is served as if alone.
 func TestBoundOfQPs(t *testing.T) {
-	const fabric = "topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, host_rate: 100Gbps, fabric_rate: 25Gbps}}\ncontrollers: [none]\nduration: 20ms\ndrain: true\nflows:\n"
-	const flow, other = "  - {from: h0, to: h2, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n", "  - {from: h1, to: h3, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n"
+	const fabric = "topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, host_rate: 100Gbps, " +
+		"fabric_rate: 25Gbps}}\ncontrollers: [none]\nduration: 20ms\ndrain: true\nflows:\n"
+	const flow = "  - {from: h0, to: h2, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n"
+	const other = "  - {from: h1, to: h3, size: 1MB, qps: {count: 2, via: [spine0, spine1]}}\n"
 	single := findBound(t, parse(t, fabric+flow))
 	for _, d := range single.Disciplines {
 		if d.Slowdown.Mean != 1 {

@@ -46,8 +46,10 @@ func TestCheckFinds(t *testing.T) {
 		start + "def on_cnp(flow, cnp):\n    flow.rate /= 2\n":         "a CNP with ue and without ce, from a port that may not be congested",
 		"params = {\"min_rate\": rate(\"line/10\")}\n" + start +
 			"def on_cnp(flow, cnp):\n    if cnp.ce:\n        flow.rate /= 2\n": "below min_rate, 4e+09",
-		start + "def on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 100:\n        flow.n = 1 / 0\n":                          "x.star:7:20: in on_ack: floating-point division by zero",
-		start + "def on_nak(flow, now):\n    flow.timer = now + 1 * us\ndef on_timer(flow, now):\n    flow.timer = now - 1 * us\n": "it leaves the timer at",
+		start + "def on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 100:\n" +
+			"        flow.n = 1 / 0\n": "x.star:7:20: in on_ack: floating-point division by zero",
+		start + "def on_nak(flow, now):\n    flow.timer = now + 1 * us\ndef on_timer(flow, now):\n" +
+			"    flow.timer = now - 1 * us\n": "it leaves the timer at",
 	} {
 		spec, err := Parse("x.star", []byte(source), nil)
 		if err == nil {

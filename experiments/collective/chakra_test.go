@@ -199,7 +199,8 @@ func TestChakraMistakes(t *testing.T) {
 		},
 		{[][]byte{twice.data}, "trace of rank 0: node 1 occurs twice"},
 		{apart, `group "0": the collectives of ranks 0 and 1 differ in kind or order`},
-		{[][]byte{cyclic.data}, "nodes wait for each other in a cycle and can never start: operation 0 (rank 0 computes 1us), which waits for operation 1"},
+		{[][]byte{cyclic.data}, "nodes wait for each other in a cycle and can never start: operation 0 " +
+			"(rank 0 computes 1us), which waits for operation 1"},
 	} {
 		if _, _, err := ReadChakra(c.traces, byRing); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)

@@ -27,9 +27,10 @@ checks:
   - {title: Quick, points: 1, run: mine, metric: slowdown_max, most: 5}
   - {title: Short, points: 1, run: mine, steps: 30}
 `),
-		TextFile:              text("# Pair\n"),
-		"start/control.star":  text("def init(flow):\n    flow.rate = path.line_rate\n"),
-		"scenarios/pair.yaml": text("topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, controller]\n"),
+		TextFile:             text("# Pair\n"),
+		"start/control.star": text("def init(flow):\n    flow.rate = path.line_rate\n"),
+		"scenarios/pair.yaml": text("topology: {delay: 1us, star: {hosts: 3}}\n" +
+			"flows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, controller]\n"),
 	})
 	if err != nil {
 		t.Fatal(err)

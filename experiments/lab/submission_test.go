@@ -38,7 +38,8 @@ func TestHostileHandIns(t *testing.T) {
 			change("topology: {delay: 1us", "topology: {delay: 1ns"), "",
 			"topology.delay must not change (you may change switch.pfc.xoff",
 		},
-		"another's topology": {change("topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4, host_rate: 25Gbps, fabric_rate: 100Gbps}}", "topology: "+secret), "", "topology must not change"},
+		"another's topology": {change("topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 4, "+
+			"host_rate: 25Gbps, fabric_rate: 100Gbps}}", "topology: "+secret), "", "topology must not change"},
 		"another's flows": {
 			change("duration:", "workloads: [{csv: "+secret+"}]\nduration:"), "",
 			"workloads must not change",
@@ -52,8 +53,10 @@ func TestHostileHandIns(t *testing.T) {
 			change("{xoff: 4.3MB}", "{xoff: 4.3MB, alpha: 1}"), "",
 			"switch.pfc.alpha must not change",
 		},
-		"a slip":             {change("4.3MB", "4.3MV"), "", "fabric.yaml:4:15: "},
-		"aliases of aliases": {"a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f]\n", "", "fabric.yaml:"},
+		"a slip": {change("4.3MB", "4.3MV"), "", "fabric.yaml:4:15: "},
+		"aliases of aliases": {"a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n" +
+			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\n" +
+			"g: [*f,*f,*f,*f,*f,*f,*f,*f]\n", "", "fabric.yaml:"},
 	} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, "fabric.yaml")

@@ -68,7 +68,8 @@ func TestVerbsApplications(t *testing.T) {
 			"fio",
 			[]string{"fio", "--name=serve", "--ioengine=rdma", "--port=8888", "--rw=read", "--bs=16k", "--size=256k"},
 			// fio ends well where nobody listens yet.
-			[]string{"sh", "-c", "out=$(fio --name=connect --ioengine=rdma --hostname=10.0.0.2 --port=8888 --verb=write --rw=write --bs=16k --size=256k --iodepth=4); " +
+			[]string{"sh", "-c", "out=$(fio --name=connect --ioengine=rdma --hostname=10.0.0.2 --port=8888 --verb=write " +
+				"--rw=write --bs=16k --size=256k --iodepth=4); " +
 				`echo "$out"; case "$out" in *io=256KiB*) ;; *) exit 1 ;; esac`},
 			[]string{"io=256KiB"},
 		},
@@ -169,7 +170,8 @@ func TestNamesByMulticast(t *testing.T) {
 	program(t, python, "python3")
 	folder := t.TempDir()
 	settings := filepath.Join(folder, "avahi.conf")
-	must(t, os.WriteFile(settings, []byte("[server]\nhost-name=h5\nenable-dbus=no\nuse-ipv6=no\n[publish]\npublish-hinfo=no\npublish-workstation=no\n"), 0o644))
+	must(t, os.WriteFile(settings, []byte("[server]\nhost-name=h5\nenable-dbus=no\nuse-ipv6=no\n[publish]\n"+
+		"publish-hinfo=no\npublish-workstation=no\n"), 0o644))
 	f, err := bringUpFile(t, Options{}, "", "topology: small\n", "topology.change_nodes=[{name: h5, private: [/run]}]")
 	must(t, err)
 	defer down(t, f)

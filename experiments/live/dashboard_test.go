@@ -50,7 +50,8 @@ func monitor(t *testing.T, metrics string) string {
 	must(t, free.Close())
 	folder := t.TempDir()
 	config := filepath.Join(folder, "prometheus.yml")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, "scrape_configs: [{job_name: pausenet, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%q]}]}]\n", metrics), 0o600))
+	must(t, os.WriteFile(config, fmt.Appendf(nil, "scrape_configs: [{job_name: pausenet, scrape_interval: 1s, "+
+		"scrape_timeout: 1s, static_configs: [{targets: [%q]}]}]\n", metrics), 0o600))
 	p := exec.Command("prometheus", "--config.file", config, "--storage.tsdb.path", filepath.Join(folder, "data"),
 		"--web.listen-address", address)
 	var said strings.Builder

@@ -74,7 +74,8 @@ func testDisturbed(t *testing.T, plane string) {
 // TestRoutesComeBack takes interfaces down and up, on a host of one port and on one of two, that to the machine's
 // network among them: their addresses, routes and neighbours are as before.
 func TestRoutesComeBack(t *testing.T) {
-	f, err := bringUpFile(t, Options{}, "", "topology: {defaults: {nat: true}, rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}\n")
+	f, err := bringUpFile(t, Options{}, "", "topology: {defaults: {nat: true}, rail: {rails: 2, groups: 2, hosts_per_group: 2, "+
+		"spines: 2, rate: 10Gbps}}\n")
 	if err != nil {
 		t.Fatal(err)
 	}

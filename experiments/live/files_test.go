@@ -121,9 +121,11 @@ topology:
 	look("h1", "echo $EVERYWHERE $WHO; ls FOLDER/private; cat FOLDER/private/made/site/page", "1 h1 made hello")
 	look("h1", "touch FOLDER/private/made/site/new && echo no",
 		"touch: cannot touch '"+folder+"/private/made/site/new': Read-only file system")
-	look("h1", "touch FOLDER/data/from-h1 FOLDER/private/x FOLDER/layered/x /etc/pausenet-test /var/tmp/pausenet-test; rm FOLDER/layered/old; ls FOLDER/layered", "x")
+	look("h1", "touch FOLDER/data/from-h1 FOLDER/private/x FOLDER/layered/x /etc/pausenet-test /var/tmp/pausenet-test; "+
+		"rm FOLDER/layered/old; ls FOLDER/layered", "x")
 	look("h1", "cat /etc/one; grep '^10.* h3$' /etc/hosts; hostname; stat -c %a /var/tmp", "a file 10.0.0.4 h3 h1 1777")
-	look("h0", "ls FOLDER/layered FOLDER/data; for f in /etc/one /etc/pausenet-test /var/tmp/pausenet-test; do test ! -e $f || echo $f; done", folder+"/data: from-h1 "+folder+"/layered: old")
+	look("h0", "ls FOLDER/layered FOLDER/data; for f in /etc/one /etc/pausenet-test /var/tmp/pausenet-test; "+
+		"do test ! -e $f || echo $f; done", folder+"/data: from-h1 "+folder+"/layered: old")
 	look("h2", "mine; read a </etc/hosts; echo $a; cat /etc/one /etc/hostname; ls / /srv/data; ls /sys/class/net; cat /proc/1/comm",
 		"mine of h2 127.0.0.1 localhost a file h2 "+
 			strings.Join(append([]string{"/:"}, rootOf(t, image, "dev", "proc", "srv", "sys", "tmp")...), " ")+
@@ -160,7 +162,8 @@ func TestFilesKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(kept, "library"), []byte("code"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), strings.NewReplacer("FOLDER", folder, "IMAGE", imageOf(t, "sh", "cat", "rm")).Replace(`
+	names := strings.NewReplacer("FOLDER", folder, "IMAGE", imageOf(t, "sh", "cat", "rm"))
+	f, err := bringUpFile(t, Options{}, filepath.Join(folder, "lab.yaml"), names.Replace(`
 topology:
   star: {hosts: 3}
   change_nodes:
@@ -224,7 +227,8 @@ func TestFilesRefused(t *testing.T) {
 		"image: file": "h0: " + folder +
 			"/file is not an image: expected a root folder, an archive written by docker save",
 		"image: nowhere": "h0: stat " + folder +
-			"/nowhere: no such file or directory: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:" + folder + "/nowhere",
+			"/nowhere: no such file or directory: an image must be a local file " +
+			"(fetch one with \"skopeo copy docker://NAME oci:" + folder + "/nowhere",
 	} {
 		text := "topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h0, " +
 			strings.ReplaceAll(keys, "FOLDER", folder) + "}\n"
@@ -294,7 +298,8 @@ func TestImageArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.Exec("h2", []string{"sh", "-c", "test $(pwd) = /srv/own && test $WHO = image && touch /made 2>/dev/null || echo >/made"}, nil); err != nil {
+	if err := client.Exec("h2", []string{"sh", "-c", "test $(pwd) = /srv/own && test $WHO = image && " +
+		"touch /made 2>/dev/null || echo >/made"}, nil); err != nil {
 		t.Error(err)
 	}
 	if got := on(t, f, "h0", "ls", "/"); strings.Contains(got, "made") {

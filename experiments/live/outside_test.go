@@ -201,7 +201,8 @@ func TestNAT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := bringUpFile(t, Options{}, "lab.yaml", "topology:\n  star: {hosts: 3}\n  defaults: {nat: true}\n  change_nodes: [{name: h2, nat: false}]\n")
+	f, err := bringUpFile(t, Options{}, "lab.yaml", "topology:\n  star: {hosts: 3}\n  defaults: {nat: true}\n"+
+		"  change_nodes: [{name: h2, nat: false}]\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,8 +148,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := on(t, f, "h0", "sh", "-c", "cat /etc/resolv.conf; getent hosts nowhere.example || echo none"); strings.Contains(got, "nameserver") ||
-		!strings.HasSuffix(got, "none\n") {
+	got := on(t, f, "h0", "sh", "-c", "cat /etc/resolv.conf; getent hosts nowhere.example || echo none")
+	if strings.Contains(got, "nameserver") || !strings.HasSuffix(got, "none\n") {
 		t.Errorf("resolv.conf, and a name that there is not: %q", got)
 	}
 	own, err := os.ReadFile("/etc/resolv.conf")

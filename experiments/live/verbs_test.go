@@ -239,7 +239,8 @@ func TestVerbsExamples(t *testing.T) {
 			[]string{"mckey", "-m", "239.1.1.1", "-s", "-b", "10.0.0.6"},
 			"multicast of datagrams is not supported here: use a datagram for each receiver, or UDP\n",
 		},
-		{[]string{"riostream", "-s", "10.0.0.2"}, "a socket over RDMA (rsocket) is not supported here: use a TCP socket, or queue pairs by rdma_create_ep\n"},
+		{[]string{"riostream", "-s", "10.0.0.2"}, "a socket over RDMA (rsocket) is not supported here: use a TCP socket, " +
+			"or queue pairs by rdma_create_ep\n"},
 		{[]string{"ibv_uc_pingpong", "-g", "0"}, "a UC queue pair is not supported here: use an RC queue pair\n"},
 	} {
 		cmd := rdma(t, k.command...)

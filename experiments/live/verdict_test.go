@@ -28,7 +28,8 @@ func TestFollowed(t *testing.T) {
 		"in time": {late: base, p50: 40 * us, p99: 800 * us, worst: 200 * ms, want: measure.Pass},
 		"events late": {
 			late: base + 1, want: measure.Warn,
-			says: []string{"1 % of the events were later than a round trip between two hosts of a switch (4us): times that programs measured are off by that (try --slowdown 250)"},
+			says: []string{"1 % of the events were later than a round trip between two hosts of a switch (4us): " +
+				"times that programs measured are off by that (try --slowdown 250)"},
 		},
 		"frames late": {
 			p50: 40 * us, p99: 900 * us, worst: 30 * ms, want: measure.Warn,
@@ -52,7 +53,8 @@ func TestFollowed(t *testing.T) {
 		},
 		"half of events": {
 			late: 9 * base, median: 2 * base, p50: 40 * us, p99: 900 * us, worst: 9 * ms, want: measure.Fail,
-			says: []string{"half of the events were more than 8us late, but a round trip between two hosts of a switch takes 4us: programs measured this machine, not the fabric (try --slowdown 2000)"},
+			says: []string{"half of the events were more than 8us late, but a round trip between two hosts of a switch takes " +
+				"4us: programs measured this machine, not the fabric (try --slowdown 2000)"},
 		},
 		"one frame in all": {
 			p50: 40 * us, p99: 40 * us, worst: 201 * ms, want: measure.Fail,

@@ -370,9 +370,11 @@ func TestButtons(t *testing.T) {
 	// press opens a form, fills it in and presses a button of it.
 	press := func(form string, fields map[string]string, button string) {
 		t.Helper()
-		b.Value(fmt.Sprintf("(() => { const b = [...document.querySelectorAll('#actions .bar button')].find((b) => b.textContent === %q); if (b.ariaExpanded !== 'true') b.click(); })()", form))
+		b.Value(fmt.Sprintf("(() => { const b = [...document.querySelectorAll('#actions .bar button')].find((b) => "+
+			"b.textContent === %q); if (b.ariaExpanded !== 'true') b.click(); })()", form))
 		for label, value := range fields {
-			b.Value(fmt.Sprintf("(() => { for (const l of document.querySelectorAll('#actions label')) if (l.firstChild.textContent === %q) l.lastChild.value = %q; })()", label, value))
+			b.Value(fmt.Sprintf("(() => { for (const l of document.querySelectorAll('#actions label')) if "+
+				"(l.firstChild.textContent === %q) l.lastChild.value = %q; })()", label, value))
 		}
 		b.Value(fmt.Sprintf("[...document.querySelectorAll('#actions form button')].find((b) => b.textContent === %q).click()", button))
 	}

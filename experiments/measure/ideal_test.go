@@ -10,7 +10,8 @@ import (
 // twoWays is two hosts between which two spines lie, of which the first is 4 us further from each leaf.
 func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, back [2][]topologies.PortID) {
 	t.Helper()
-	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, host_rate: 100Gbps, fabric_rate: "+fabric+"}\n"+
+	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, "+
+		"host_rate: 100Gbps, fabric_rate: "+fabric+"}\n"+
 		"change_links:\n  - {from: leaf0..leaf1, to: spine0, delay: 5us}\n  - {from: h1, to: leaf1, rate: "+last+"}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func TestImbalance(t *testing.T) {
 // TestImbalanceOfTwo: of two spines one has half of the other's rate, and half of its bytes is its part. The worst
 // group has at least half of the mean group's bytes: of 8000 in two groups that is 2000.
 func TestImbalanceOfTwo(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\nchange_links:\n  - {from: leaf0..leaf1, to: spine1, rate: 50Gbps}\n"))
+	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\n"+
+		"change_links:\n  - {from: leaf0..leaf1, to: spine1, rate: 50Gbps}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ func TestSummariseCollectives(t *testing.T) {
 // that waits until another has left may begin as its last packet does. Two messages share their receiver's link, also
 // where packets may be moved.
 func TestStepsLimit(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\nchange_links: [{from: h2, to: s0, delay: 50us}]\n"))
+	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\n"+
+		"change_links: [{from: h2, to: s0, delay: 50us}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,8 @@ func TestCapture(t *testing.T) {
 
 func checkCapture(t *testing.T, r *outcome, plan *topologies.Plan, ids map[string]topologies.PortID) {
 	file := filepath.Join(r.dir, "capture.pcapng")
-	for _, bad := range tshark(t, file, "_ws.malformed || _ws.expert.severity == error || icmp || arp || ipv6 || ip.checksum.status == 0", "frame.number", "frame.protocols") {
+	for _, bad := range tshark(t, file, "_ws.malformed || _ws.expert.severity == error || icmp || arp || ipv6 || "+
+		"ip.checksum.status == 0", "frame.number", "frame.protocols") {
 		t.Errorf("frame %v", bad)
 	}
 	checkICRC(t, file)

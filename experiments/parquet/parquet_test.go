@@ -29,8 +29,9 @@ func TestEqualsCSV(t *testing.T) {
 			",0," + strconv.Itoa(i%2) + ",9000000000\n")
 	}
 	for name, text := range map[string]string{
-		"ports.csv":  many.String(),
-		"flows.csv":  rundir.Flows.Header() + "\n0,f0,h0,h1,9223372036854775807,0,,,,0\n1,007,h0,h1,1,2,3,4,0.750000,5\n2,,h0,h1,1,2,3,4,123456.789012,5\n",
+		"ports.csv": many.String(),
+		"flows.csv": rundir.Flows.Header() + "\n0,f0,h0,h1,9223372036854775807,0,,,,0\n1,007,h0,h1,1,2,3,4,0.750000,5\n" +
+			"2,,h0,h1,1,2,3,4,123456.789012,5\n",
 		"links.csv":  rundir.Links.Header() + "\nL0,L0-eth1,S1,40000000000,1,2,0.500000,3,4,5,6,7.125,8\n",
 		"events.csv": rundir.Events.Header() + "\n100,leaf0,leaf0-eth1,s0,storm,\"priority 3: paused, \"\"so\"\" to speak\"\n150,,,,reroute,\n",
 		"panels.csv": rundir.Panels.Header() + "\n0,0,0,1\n0,1,5,1e-300\n0,1,6,0.1\n",

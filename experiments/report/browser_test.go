@@ -161,7 +161,8 @@ func TestZoom(t *testing.T) {
 		b.Helper()
 		b.Wait("document.querySelector('#reset').hidden === " + strconv.FormatBool(want == "0 40000000"))
 		for _, plot := range []string{"0", "7"} {
-			if got := b.Value(fmt.Sprintf("(({min, max}) => [min, max].map(Number).map(Math.round).join(' '))(document.querySelector('[data-chart=\"%s\"] input'))", plot)); got != want {
+			if got := b.Value(fmt.Sprintf("(({min, max}) => [min, max].map(Number).map(Math.round).join(' '))"+
+				"(document.querySelector('[data-chart=\"%s\"] input'))", plot)); got != want {
 				t.Errorf("plot %s shows %s, want %s", plot, got, want)
 			}
 		}
@@ -174,7 +175,8 @@ func TestZoom(t *testing.T) {
 		for (const key of ["+", "+"]) reader.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 	})()`)
 	shown("15000000 25000000")
-	if got := b.Value(`document.querySelector('[data-chart="0"] input').getAttribute("aria-valuetext")`); !strings.HasPrefix(got, "at 20.00") || !strings.Contains(got, "L2 → R1") {
+	got := b.Value(`document.querySelector('[data-chart="0"] input').getAttribute("aria-valuetext")`)
+	if !strings.HasPrefix(got, "at 20.00") || !strings.Contains(got, "L2 → R1") {
 		t.Errorf("what is read aloud: %q", got)
 	}
 	b.Value("document.querySelector('#reset').click()")

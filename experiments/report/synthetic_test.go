@@ -15,13 +15,15 @@ func synthetic(controllers ...string) *Report {
 	}
 	r := &Report{
 		Scenario: "dcon-basic",
-		Description: "Two long flows, f0 and f1, share a spine and have converged to 20 Gbps each. At 20 ms fourteen hosts beside f1's receiver " +
-			"send it 35 flows of 64 KB each. f0 goes elsewhere: whatever it loses, it loses to pause spreading.",
+		Description: "Two long flows, f0 and f1, share a spine and have converged to 20 Gbps each. At 20 ms fourteen hosts " +
+			"beside f1's receiver send it 35 flows of 64 KB each. f0 goes elsewhere: whatever it loses, " +
+			"it loses to pause spreading.",
 		Topology: "3 leaves, 2 spines, 18 hosts; 40 Gbps links of 5 us; 22 MB shared buffer a switch",
 		Version:  "0.1.0", Seed: 1, Plane: "kernel",
 		Command: "pausenet run dcon-basic --cc dcqcn,dcon --plane kernel --seed 1",
 		LookAt: []string{
-			"In the burst, does the ingress queue of L2 from S1 cross X_off? If it does, L2 pauses S1, the queue of S1 grows, and S1 pauses L0 and L1.",
+			"In the burst, does the ingress queue of L2 from S1 cross X_off? If it does, L2 pauses S1, the queue of S1 grows, " +
+				"and S1 pauses L0 and L1.",
 			"f0 shares no congested port with the burst. Its goodput should not change.",
 		},
 		Spans: []Span{{20e6, 27e6, "burst"}},
@@ -114,7 +116,8 @@ func syntheticRun(name string, bad float64, rng *rand.Rand) Run {
 	run := Run{
 		Controller: name, Fingerprint: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		Slowdowns: []Distribution{{Tag: "burst", Slowdowns: NewSample(slowdowns)}},
-		Verdict:   Verdict{Status: Pass, Word: "ok", Messages: []string{"All invariants hold: nothing lost, nothing out of order, every account back at zero."}},
+		Verdict: Verdict{Status: Pass, Word: "ok", Messages: []string{"All invariants hold: nothing lost, nothing out of " +
+			"order, every account back at zero."}},
 		Summary: Summary{
 			All:   f(0.8 + 0.3*bad),
 			ByTag: []Group{{"burst", f(0.8 + 0.3*bad)}},

@@ -17,7 +17,8 @@ import (
 // so.
 func TestDeadlock(t *testing.T) {
 	testenv.WholeScenario(t)
-	const around = "s0-eth2 (to s1) waits for s1-eth3 (to s2) waits for s2-eth3 (to s3) waits for s3-eth3 (to s4) waits for s4-eth3 (to s0) waits for s0-eth2 (to s1), priority 3"
+	const around = "s0-eth2 (to s1) waits for s1-eth3 (to s2) waits for s2-eth3 (to s3) waits for s3-eth3 " +
+		"(to s4) waits for s4-eth3 (to s0) waits for s0-eth2 (to s1), priority 3"
 	for name, flowControl := range map[string]string{
 		"PFC":     "pfc: {xoff: 20KB, xoff_to_xon: 2KB, headroom: 50KB}",
 		"credits": "flow_control: cbfc, cbfc: {period: 10us, buffer: 64KB}",

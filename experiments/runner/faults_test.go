@@ -98,7 +98,8 @@ func TestPFCStorm(t *testing.T) {
 func TestDeadlockBuiltin(t *testing.T) {
 	testenv.WholeScenario(t)
 	none, dog := runWasm(t, "deadlock", "none"), runWasm(t, "deadlock", "watchdog")
-	const around = "leaf2-eth5 (to spine0) waits for spine0-eth4 (to leaf3) waits for leaf3-eth6 (to spine1) waits for spine1-eth3 (to leaf2) waits for leaf2-eth5 (to spine0), priority 3"
+	const around = "leaf2-eth5 (to spine0) waits for spine0-eth4 (to leaf3) waits for leaf3-eth6 (to spine1) waits for " +
+		"spine1-eth3 (to leaf2) waits for leaf2-eth5 (to spine0), priority 3"
 	if v := none.Summary.Verdict; v.Status != measure.Fail || !strings.Contains(v.Messages[0], around) {
 		t.Errorf("%+v", v)
 	}

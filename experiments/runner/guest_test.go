@@ -83,7 +83,8 @@ func TestGuestIsKept(t *testing.T) {
 func TestGuestFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "wrong.star")
-	source := "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\ndef on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 50:\n        flow.rate = -flow.rate\n"
+	source := "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n" +
+		"def on_ack(flow, ack):\n    flow.n += 1\n    if flow.n > 50:\n        flow.rate = -flow.rate\n"
 	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,8 @@ func checkQueues(t *testing.T, m *rundir.Manifest, r *Result, dir string) {
 
 // TestDefaultPauses compares the rates of PAUSE frames and of goodput with what the run counted.
 func TestDefaultPauses(t *testing.T) {
-	m, r, _ := runText(t, pausingFabric+"flows: [{tag: incast, from: h1..h3, to: h4, size: 2MB}, {tag: victim, from: h0, to: h5, size: 1MB}]\n")
+	m, r, _ := runText(t, pausingFabric+"flows: [{tag: incast, from: h1..h3, to: h4, size: 2MB}, {tag: victim, from: h0, to: h5, "+
+		"size: 1MB}]\n")
 	sum := func(panel, series int) (total float64) {
 		window := m.Configuration.Report[panel].Window / 1e9
 		for _, v := range r.Panels[panel][series].Value {

@@ -19,7 +19,8 @@ func TestLargestFabrics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, "name: large\ntopology: {rate: 100Gbps, "+topology+"}\ncontrollers: [dcqcn]\n"+
-				"workloads: [{tag: all, permutation: {size: 2KB}}]\nduration: 1ms\ndrain: true\nexpect_unused: [pfc, ecn, controller]\nsample: {flows: none}\n")
+				"workloads: [{tag: all, permutation: {size: 2KB}}]\nduration: 1ms\ndrain: true\n"+
+				"expect_unused: [pfc, ecn, controller]\nsample: {flows: none}\n")
 			o := run(t, s, "dcqcn", Options{Plane: wasmplane.Open})
 			flows := o.table("flows.csv").Rows
 			if o.Summary.Flows.Completed != topologies.MaxHosts || len(flows) != topologies.MaxHosts ||

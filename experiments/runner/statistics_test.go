@@ -402,8 +402,9 @@ func TestLinksByCredits(t *testing.T) {
 func TestLinks(t *testing.T) {
 	o := run(t, parse(t, lab.Small), "dcqcn", Options{Plane: wasmplane.Open})
 	rows := o.table("links.csv")
-	if rows.Header != "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses,resumes,pauses_per_second,paused_ns" ||
-		len(rows.Rows) != len(o.Scenario.Topology.Ports) {
+	const header = "node,port,peer,rate_bps,tx_frames,tx_bytes,utilisation,peak_queue_bytes,congested_ns,pauses," +
+		"resumes,pauses_per_second,paused_ns"
+	if rows.Header != header || len(rows.Rows) != len(o.Scenario.Topology.Ports) {
 		t.Fatalf("%s, %d rows", rows.Header, len(rows.Rows))
 	}
 	sent := map[string]int64{} // PAUSEs by link in pfc.csv: to, from

@@ -201,7 +201,8 @@ flows:
 faults: [{name: cut, at: 100us, link: "h2:leaf2", down: true, reroute: 50us}]
 duration: 2ms
 `
-	const limit, one = "1 of 2 flows unfinished 10ms after the duration, when drain_limit ended the run (", "): flow 0 (one), h0.1 to h2.1, is cut off: "
+	const limit = "1 of 2 flows unfinished 10ms after the duration, when drain_limit ended the run ("
+	const one = "): flow 0 (one), h0.1 to h2.1, is cut off: "
 	for _, c := range []struct {
 		sets   []string
 		status measure.Status
@@ -268,7 +269,8 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
 		{"incast", "nscc", []string{"expect_unused=[pfc]"}, measure.Pass, nil, []string{
-			"did not react: no flow changed its rate or window: where queues delay packets by less than cc.nscc.target_delay, marks slow no flow down",
+			"did not react: no flow changed its rate or window: where queues delay packets by less than cc.nscc.target_delay, " +
+				"marks slow no flow down",
 		}},
 		{
 			"incast", "nscc",
@@ -407,7 +409,8 @@ duration: 1ms
 
 // TestNothingToReactTo: a congestion control that never reacts is a note where nothing was congested.
 func TestNothingToReactTo(t *testing.T) {
-	const alone = "topology: {star: {hosts: 3}, rate: 10Gbps, delay: 1us}\nexpect_unused: [pfc]\nflows: [{from: h0, to: h2, size: 100KB}]\nduration: 1ms\n"
+	const alone = "topology: {star: {hosts: 3}, rate: 10Gbps, delay: 1us}\nexpect_unused: [pfc]\n" +
+		"flows: [{from: h0, to: h2, size: 100KB}]\nduration: 1ms\n"
 	says(t, verdictOf(t, alone, "dcqcn").Verdict, measure.Pass, nil,
 		[]string{"nothing was congested: no PAUSE, no marks, no drops"})
 	says(t, verdictOf(t, alone, "dcqcn", "flows.+={from: h1, to: h2, size: 100KB}", "switch.pfc.xoff=10KB",

@@ -18,7 +18,8 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	}{
 		{"hpcc", "switch.ecn.kmin=100KB", "the run is the same without it"},
 		{"dcqcn", "cc.dctcp.g=1/4", "no flow uses dctcp"},
-		{"rccc", "cc.rccc.increase=0.02", "frame by frame: marks lower a receiver's rate only if the fabric is oversubscribed, which this one is not"},
+		{"rccc", "cc.rccc.increase=0.02", "frame by frame: marks lower a receiver's rate only if the fabric is " +
+			"oversubscribed, which this one is not"},
 		{"dcqcn", "host.retransmit_timeout=90ms", "the run is the same without it"},
 		{"dcqcn", "host.nak_interval=90us", "the run is the same without it"},
 		{"dcqcn", "switch.lossy_limit=2MB", "the run is the same without it"},

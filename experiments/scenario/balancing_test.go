@@ -86,11 +86,16 @@ func TestWarningsOfBalancing(t *testing.T) {
 	for set, want := range map[string]string{
 		"{}":                        "",
 		"{mode: flowlet, gap: 9us}": "",
-		"{mode: spray, gap: 9us, order: round-robin}": "switch.load_balancing.gap has no effect: it applies to mode flowlet, or adaptive by flowlet, and the mode is spray",
-		"{mode: adaptive, by: flowlet, gap: 3us}":     "",
+		"{mode: spray, gap: 9us, order: round-robin}": "switch.load_balancing.gap has no effect: it applies to mode " +
+			"flowlet, or adaptive by flowlet, and the mode is spray",
+		"{mode: adaptive, by: flowlet, gap: 3us}": "",
 		"{by: flowlet}": "switch.load_balancing.by has no effect: it applies to mode adaptive, and the mode is ecmp",
-		"{mode: spray, seed: 4, fields: addresses}":     "switch.load_balancing.seed has no effect: it applies to mode ecmp, and the mode is spray\nswitch.load_balancing.fields has no effect: it applies to mode ecmp, and the mode is spray",
-		"{mode: adaptive, order: round-robin, gap: 1s}": "switch.load_balancing.gap has no effect: it applies to mode flowlet, or adaptive by flowlet, and the mode is adaptive\nswitch.load_balancing.order has no effect: it applies to mode spray, and the mode is adaptive",
+		"{mode: spray, seed: 4, fields: addresses}": "switch.load_balancing.seed has no effect: it applies to mode " +
+			"ecmp, and the mode is spray\nswitch.load_balancing.fields has no effect: it applies to mode ecmp, " +
+			"and the mode is spray",
+		"{mode: adaptive, order: round-robin, gap: 1s}": "switch.load_balancing.gap has no effect: it applies to mode " +
+			"flowlet, or adaptive by flowlet, and the mode is adaptive\n" +
+			"switch.load_balancing.order has no effect: it applies to mode spray, and the mode is adaptive",
 	} {
 		s, err := Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing=" + set})
 		if err != nil {
@@ -177,7 +182,8 @@ func TestEntropyOfHosts(t *testing.T) {
 // Of a few flows, too, that one switch has chosen and the next by the same hash; not of those that each chooses by its
 // own, nor on the first choice.
 func TestWarningsOfFewFlows(t *testing.T) {
-	const flows = "name: few\ntopology: {fattree: {k: 4}}\nduration: 1ms\ncontrollers: [dcqcn]\nworkloads: [{permutation: {size: 100KB, rounds: 2, interval: 10us}}]\n"
+	const flows = "name: few\ntopology: {fattree: {k: 4}}\nduration: 1ms\ncontrollers: [dcqcn]\n" +
+		"workloads: [{permutation: {size: 100KB, rounds: 2, interval: 10us}}]\n"
 	told := map[string]int{}
 	for _, set := range []string{"seed: 7", "seed: own", "fields: addresses"} {
 		for seed := range 20 {
@@ -205,7 +211,8 @@ func TestWarningsOfFewFlows(t *testing.T) {
 // A choice that no switch has, and weights that prefer no port, are told of.
 func TestWarningsOfNoChoice(t *testing.T) {
 	const flows = "name: plain\nduration: 1ms\ncontrollers: [dcqcn]\nflows: [{from: h0..h1, to: h3, size: 100KB}]\n"
-	const fabric, link = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}, change_links: ", "{from: leaf0..leaf1, to: spine0, weight: 2}"
+	const fabric = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}, change_links: "
+	const link = "{from: leaf0..leaf1, to: spine0, weight: 2}"
 	const none = "no switch has several equal-cost ports"
 	for _, c := range []struct{ topology, set, want string }{
 		{"topology: star\n", "seed=2", ""},

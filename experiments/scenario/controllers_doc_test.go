@@ -45,7 +45,8 @@ func TestControllersDocument(t *testing.T) {
 	headings := strings.Join(regexp.MustCompile(`(?m)^## .*$`).FindAllString(document, -1), "\n")
 	for _, name := range cc.Names() {
 		if !slices.Contains(named, name) || !strings.Contains(headings, "`"+name+"`") {
-			t.Errorf("%s has no section for %s: write \"## `%[2]s`\" with \"<!-- constants: %[2]s -->\", then go test ./experiments/scenario -run %s -update",
+			t.Errorf("%s has no section for %s: write \"## `%[2]s`\" with \"<!-- constants: %[2]s -->\", then go test "+
+				"./experiments/scenario -run %s -update",
 				controllersDocument, name, t.Name())
 		}
 	}

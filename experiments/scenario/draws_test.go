@@ -18,7 +18,8 @@ func TestDraws(t *testing.T) {
 		}
 		return s
 	}
-	const flows = "{tag: a, from: h0, to: h1, size: 1MB, count: 2, interval: 1us}, {tag: a, from: h1, to: h0, size: 1MB}, {tag: b, from: h0, to: h1, size: 1MB}]\n"
+	const flows = "{tag: a, from: h0, to: h1, size: 1MB, count: 2, interval: 1us}, {tag: a, from: h1, to: h0, " +
+		"size: 1MB}, {tag: b, from: h0, to: h1, size: 1MB}]\n"
 	alone, more := read("flows: ["+flows).Draws(1), read("flows: [{tag: first, from: h2, to: h3, size: 1KB}, "+
 		flows).Draws(1)
 	seen := map[uint64]bool{}

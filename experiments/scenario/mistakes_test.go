@@ -113,7 +113,8 @@ func TestOnOffKeys(t *testing.T) {
 		"{on: 10us, off: 40us}", `{"on": 10us, 'off': 40us}`, "{on: \"10us\", \"off\": 40us}",
 		"\n      on: 10us\n      off: 40us",
 	} {
-		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows:\n  - from: h0\n    to: h1\n    size: 1KB\n    on_off: "+text+"\n"), nil)
+		s, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows:\n"+
+			"  - from: h0\n    to: h1\n    size: 1KB\n    on_off: "+text+"\n"), nil)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue

@@ -34,7 +34,8 @@ func TestWeightAlone(t *testing.T) {
 // TestWarningsOfTelemetry: a least rate under which telemetry counters wrap between two ACKs, and the rate that is
 // enough: 1124 bytes in less than 8.388608ms.
 func TestWarningsOfTelemetry(t *testing.T) {
-	const tooLow = "cc.hpcc.min_rate, %s, is too low: a flow at this rate would stay there, as telemetry counters wrap between two of its ACKs; raise it to %s"
+	const tooLow = "cc.hpcc.min_rate, %s, is too low: a flow at this rate would stay there, as telemetry counters wrap " +
+		"between two of its ACKs; raise it to %s"
 	for _, c := range []struct{ sets, want string }{
 		{"cc.hpcc.min_rate=1Mbps", fmt.Sprintf(tooLow, "1Mbps", "2Mbps")},
 		{"cc.hpcc.min_rate=2Mbps", ""},
@@ -57,7 +58,8 @@ func TestWarningsOfTelemetry(t *testing.T) {
 // other.
 func TestTelemetryWithoutLeastRate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.star")
-	const source = "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    for hop in ack.hops:\n        flow.rate = hop.rate\n"
+	const source = "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n" +
+		"    for hop in ack.hops:\n        flow.rate = hop.rate\n"
 	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,8 @@ func TestBrokenControllerFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\ncontrollers: [missing]\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil); err == nil ||
+	if _, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\ncontrollers: [missing]\n"+
+		"flows: [{from: h0, to: h1, size: 1KB}]\n"), nil); err == nil ||
 		!strings.Contains(err.Error(), `unknown congestion controller "missing"`) {
 		t.Error(err)
 	}

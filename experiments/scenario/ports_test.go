@@ -9,7 +9,8 @@ import (
 // TestFindPorts: a port is named by its node and peer, by its number, or, of a host with several, as flows name their
 // ends.
 func TestFindPorts(t *testing.T) {
-	s, err := Parse("x.yaml", []byte("topology: {rail: {rails: 2, groups: 1, hosts_per_group: 2, spines: 1, rate: 10Gbps}}\ncontrollers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil)
+	s, err := Parse("x.yaml", []byte("topology: {rail: {rails: 2, groups: 1, hosts_per_group: 2, spines: 1, rate: 10Gbps}}\n"+
+		"controllers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,8 @@ func TestParseFaults(t *testing.T) {
 			t.Errorf("%q is not in\n%s", line, b.String())
 		}
 	}
-	if s := parse(t, lab.WithFaults("  - {name: cut, at: 1ms, link: \"leaf0:spine0\", down: true}")); s.Host.RetransmitTimeout != lossyTimeout {
+	s = parse(t, lab.WithFaults("  - {name: cut, at: 1ms, link: \"leaf0:spine0\", down: true}"))
+	if s.Host.RetransmitTimeout != lossyTimeout {
 		t.Error("no retransmission timeout")
 	}
 	if s := parse(t, lab.WithFaults("  - {at: 1ms, link: \"leaf0:spine0\", delay: 3us}")); s.Host.RetransmitTimeout != 0 {
@@ -88,31 +89,32 @@ func TestParseFaults(t *testing.T) {
 
 func TestFaultMistakes(t *testing.T) {
 	for item, want := range map[string]string{
-		`{link: "leaf0:spine0", down: true}`:                                                             `missing key "at"`,
-		`{at: 1ms, down: true}`:                                                                          `a fault needs link`,
-		`{at: 1ms, link: "leaf0:spine0", host: h0, loss: 1}`:                                             `a fault has link or host, not both`,
-		`{at: 1ms, link: "leaf0:spine0"}`:                                                                `a fault needs one of down, loss, corrupt, ber, delay, rate`,
-		`{at: 1ms, host: h0}`:                                                                            `a fault needs one of receiver, pause`,
-		`{at: 1ms, link: "leaf0:spine0", pause: [3]}`:                                                    `pause is a fault of a host`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, delay: 1us}`:                                           `delay and loss are two faults`,
-		`{at: 1ms, link: "leaf0:spine9", loss: 1}`:                                                       `no link from leaf0 to "spine9"`,
-		`{at: 1ms, host: leaf0, pause: [3]}`:                                                             `leaf0 is a switch`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 2}`:                                                       `loss 2 is outside 0..1`,
-		`{at: 1ms, link: "leaf0:spine0", delay: 0us}`:                                                    `delay 0s is outside 1ns..1s`,
-		`{at: 1ms, link: "leaf0:spine0", rate: 1bps}`:                                                    `rate 1bps is outside 1Mbps..10Tbps`,
-		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                 `every 1ms must be longer than for, 1ms`,
-		`{at: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:                                           `add for`,
-		`{at: 1ms, for: 1us, times: 2, link: "leaf0:spine0", loss: 1}`:                                   `times needs the time between occurrences`,
-		`{at: 1ms, for: 0s, link: "leaf0:spine0", loss: 1}`:                                              `for 0:`,
-		`{at: 1ms, link: "leaf0:spine0", down: true, one_way: true}`:                                     `a link goes down in both directions`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, reroute: 1ms}`:                                         `reroute applies only to links that go down`,
-		`{at: 1ms, link: "leaf0:spine0", loss: 1, interval: 1ms}`:                                        `interval applies only to hosts that send PAUSE`,
-		`{at: 1ms, for: 1ms, link: "leaf0:spine0", down: false}`:                                         `for has no effect on a link that comes up`,
-		`{at: 1ms, host: h0, pause: []}`:                                                                 `pause needs priorities`,
-		`{at: 1ms, host: h0, receiver: {buffer: 1KB}}`:                                                   `missing key "rate"`,
-		`{at: 1ms, host: h0, receiver: {rate: 1Gbps, xoff: 1KB, xon: 1KB}}`:                              `xon 1KB must be below receiver.xoff 1KB`,
-		`{at: 1ms, link: "leaf0:spine0", lost: 1}`:                                                       `unknown key "lost"`,
-		`{at: 1ms, for: 5ms, link: "leaf0:spine0", loss: 1}, {at: 2ms, link: "spine0:leaf0", loss: 0.5}`: `fault number 0, also loss, is still active at the same place`,
+		`{link: "leaf0:spine0", down: true}`:                                `missing key "at"`,
+		`{at: 1ms, down: true}`:                                             `a fault needs link`,
+		`{at: 1ms, link: "leaf0:spine0", host: h0, loss: 1}`:                `a fault has link or host, not both`,
+		`{at: 1ms, link: "leaf0:spine0"}`:                                   `a fault needs one of down, loss, corrupt, ber, delay, rate`,
+		`{at: 1ms, host: h0}`:                                               `a fault needs one of receiver, pause`,
+		`{at: 1ms, link: "leaf0:spine0", pause: [3]}`:                       `pause is a fault of a host`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, delay: 1us}`:              `delay and loss are two faults`,
+		`{at: 1ms, link: "leaf0:spine9", loss: 1}`:                          `no link from leaf0 to "spine9"`,
+		`{at: 1ms, host: leaf0, pause: [3]}`:                                `leaf0 is a switch`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 2}`:                          `loss 2 is outside 0..1`,
+		`{at: 1ms, link: "leaf0:spine0", delay: 0us}`:                       `delay 0s is outside 1ns..1s`,
+		`{at: 1ms, link: "leaf0:spine0", rate: 1bps}`:                       `rate 1bps is outside 1Mbps..10Tbps`,
+		`{at: 1ms, for: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:    `every 1ms must be longer than for, 1ms`,
+		`{at: 1ms, every: 1ms, link: "leaf0:spine0", loss: 1}`:              `add for`,
+		`{at: 1ms, for: 1us, times: 2, link: "leaf0:spine0", loss: 1}`:      `times needs the time between occurrences`,
+		`{at: 1ms, for: 0s, link: "leaf0:spine0", loss: 1}`:                 `for 0:`,
+		`{at: 1ms, link: "leaf0:spine0", down: true, one_way: true}`:        `a link goes down in both directions`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, reroute: 1ms}`:            `reroute applies only to links that go down`,
+		`{at: 1ms, link: "leaf0:spine0", loss: 1, interval: 1ms}`:           `interval applies only to hosts that send PAUSE`,
+		`{at: 1ms, for: 1ms, link: "leaf0:spine0", down: false}`:            `for has no effect on a link that comes up`,
+		`{at: 1ms, host: h0, pause: []}`:                                    `pause needs priorities`,
+		`{at: 1ms, host: h0, receiver: {buffer: 1KB}}`:                      `missing key "rate"`,
+		`{at: 1ms, host: h0, receiver: {rate: 1Gbps, xoff: 1KB, xon: 1KB}}`: `xon 1KB must be below receiver.xoff 1KB`,
+		`{at: 1ms, link: "leaf0:spine0", lost: 1}`:                          `unknown key "lost"`,
+		`{at: 1ms, for: 5ms, link: "leaf0:spine0", loss: 1}, ` +
+			`{at: 2ms, link: "spine0:leaf0", loss: 0.5}`: `fault number 0, also loss, is still active at the same place`,
 		`oops`: `a fault must be a mapping such as`,
 	} {
 		_, err := Parse("x.yaml", []byte(lab.WithFaults("  ["+item+"]")), nil)
@@ -154,7 +156,8 @@ func TestRetransmitTimeout(t *testing.T) {
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", 0, ms},
 		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}, host: {recovery: selective}}]", 0, 0},
 		{"", "switch: {load_balancing: {mode: adaptive}}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, set: {g: 0.1}}]", ms, ms},
-		{"", "switch: {load_balancing: {mode: spray}}\nhost: {recovery: selective}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {recovery: go-back-n}}]", 0, ms},
+		{"", "switch: {load_balancing: {mode: spray}}\nhost: {recovery: selective}\n" +
+			"controllers: [dcqcn, {name: v, cc: dcqcn, host: {recovery: go-back-n}}]", 0, ms},
 	} {
 		text := lab.WithFaults(c.faults)
 		if c.faults == "" {
@@ -174,14 +177,17 @@ func TestRetransmitTimeout(t *testing.T) {
 	for _, c := range []struct{ faults, text, place, want string }{
 		{"", "switch: {load_balancing: {mode: spray}}\nhost: {retransmit_timeout: 0s}", "x.yaml:5:28:", overtake},
 		{"", "host: {entropy: reps, retransmit_timeout: 0s}", "x.yaml:4:43:", overtake},
-		{"", "switch: {load_balancing: {mode: spray}}\ncontrollers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:5:70:", overtake},
+		{"", "switch: {load_balancing: {mode: spray}}\n" +
+			"controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:5:70:", overtake},
 		{
 			"", "host: {retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]",
 			"x.yaml:4:28:", overtake,
 		},
-		{"", "host: {recovery: selective, retransmit_timeout: 0s}\ncontrollers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "", ""},
+		{"", "host: {recovery: selective, retransmit_timeout: 0s}\n" +
+			"controllers: [{name: v, cc: dcqcn, switch: {load_balancing: {mode: spray}}}]", "", ""},
 		{fault, "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}}]", "x.yaml:6:70:", lost},
-		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}, switch: {pfc: {watchdog: {detect: 1ms}}}}]", "x.yaml:4:70:", lost},
+		{"", "controllers: [dcqcn, {name: v, cc: dcqcn, host: {retransmit_timeout: 0s}, " +
+			"switch: {pfc: {watchdog: {detect: 1ms}}}}]", "x.yaml:4:70:", lost},
 	} {
 		text := lab.WithFaults(c.faults)
 		if c.faults == "" {

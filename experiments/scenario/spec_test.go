@@ -242,7 +242,8 @@ func TestControllers(t *testing.T) {
 		"cc: {timely+win: {t_high: 40us}, timely: {t_low: 45us}}":   "x.yaml:4:18: timely+win.t_low 45us",
 		"cc: {dcqcn+win: {profile: b}, dcqcn: {byte_counter: 1MB}}": "x.yaml:4:17: dcqcn+win.byte_counter has no effect with profile=b",
 		"controllers: [{name: one, cc: dcqcm, set: {g: 1}}]":        "x.yaml:4:31: ",
-		"expect_unused: [pfc, pcf]":                                 `x.yaml:4:22: "pcf" is not one of pfc, ecn, cnm, controller, flows, faults: did you mean "pfc"?`,
+		"expect_unused: [pfc, pcf]": `x.yaml:4:22: "pcf" is not one of ` +
+			`pfc, ecn, cnm, controller, flows, faults: did you mean "pfc"?`,
 	} {
 		_, err := Parse("x.yaml", []byte(start+text), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "x.yaml:") != 1 {
@@ -266,7 +267,8 @@ func TestControllers(t *testing.T) {
 func TestEnd(t *testing.T) {
 	const start = "topology: star\nflows: [{tag: one, from: h0, to: h1, size: 1MB}]\n"
 	for text, want := range map[string]string{
-		"duration: 1ms\ndrain_limit: 1s":                                                      "x.yaml:4:1: drain_limit has no effect without drain: true",
+		"duration: 1ms\ndrain_limit: 1s": "x.yaml:4:1: drain_limit has no effect " +
+			"without drain: true",
 		"duration: 1ms\ndrain: true\ndrain_limit: 0s":                                         "x.yaml:5:14: drain_limit 0: remove drain",
 		"duration: 1ms\ndrain: true\ndrain_limit: 2h":                                         "x.yaml:5:14: ",
 		"duration: 1ms\ndrain: true\ndrain_limit: 3601s":                                      "x.yaml:5:14: drain_limit 3601s is above 3600s",
@@ -284,7 +286,8 @@ func TestEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for set, want := range map[string]string{
-		"flows.one.size=unbounded": "x.yaml:3:1: drain waits until every flow has ended, but flow 0 (one, h0 to h1) never ends: give it a size or remove drain",
+		"flows.one.size=unbounded": "x.yaml:3:1: drain waits until every flow has ended, but flow 0 (one, h0 to h1) never " +
+			"ends: give it a size or remove drain",
 	} {
 		_, err := Parse("x.yaml", []byte(start+"drain: true\nduration: 1ms"), []string{set})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -442,8 +445,8 @@ func TestCNPInterval(t *testing.T) {
 		{[]string{"cc.dcqcn.profile=b", "host.cnp_interval=auto"}, map[string]vtime.Time{"dcqcn": 0}},
 		{[]string{"host.cnp_interval=0s"}, map[string]vtime.Time{"dcqcn": 0, "dcon": 0}},
 		{
-			[]string{"controllers=[{name: nic, cc: dcqcn, set: {profile: b}}, {name: told, cc: dcqcn, set: {profile: b}, host: {cnp_interval: 4us}}, " +
-				"{name: high, cc: dcqcn, set: {profile: b}, host: {control_priority: 7}}]"},
+			[]string{"controllers=[{name: nic, cc: dcqcn, set: {profile: b}}, {name: told, cc: dcqcn, set: {profile: b}, " +
+				"host: {cnp_interval: 4us}}, {name: high, cc: dcqcn, set: {profile: b}, host: {control_priority: 7}}]"},
 			map[string]vtime.Time{"dcqcn": 50 * us, "nic": 0, "told": 4 * us, "high": 0},
 		},
 	} {

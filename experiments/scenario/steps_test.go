@@ -99,8 +99,9 @@ workloads:
 // TestCollectivesOfSomeRanks: a step of a job may name the ranks that take part, by their hosts, wherever the placement
 // has them.
 func TestCollectivesOfSomeRanks(t *testing.T) {
-	const text = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}\nduration: 1ms\nworkloads:\n  - job: {ranks: h0..h5, placement: random, steps: [" +
-		"{collective: {kind: allreduce, size: 1KB, ranks: [h4, h1]}}, {collective: {kind: broadcast, size: 1KB, ranks: [h0, h2, h3]%s}}]}\n"
+	const text = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}\nduration: 1ms\nworkloads:\n" +
+		"  - job: {ranks: h0..h5, placement: random, steps: [{collective: {kind: allreduce, size: 1KB, ranks: [h4, h1]}}, " +
+		"{collective: {kind: broadcast, size: 1KB, ranks: [h0, h2, h3]%s}}]}\n"
 	for root, want := range map[string]string{"": "h0", ", root: h3": "h3"} {
 		s, err := Parse("x.yaml", fmt.Appendf(nil, text, root), nil)
 		if err != nil {

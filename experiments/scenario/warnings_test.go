@@ -11,16 +11,25 @@ import (
 func TestWarnings(t *testing.T) {
 	for set, want := range map[string]string{
 		"seed=2": "",
-		"host={ack_priority: data, ack_when_paused: true}":                 "host.ack_when_paused: hosts keep sending ACK, NAK and CNP of priorities [3] while these are paused",
-		"switch={buffer: 1MB, pfc: {xoff: 320KB}}":                         "s0: XOFF and headroom of every port (5 ports) need 1.6MB + 67.82KB = 1.66782MB, but the shared buffer is 1MB",
-		"switch.pfc.xoff=1059B":                                            "",
-		"switch.pfc.xoff=10B":                                              "s0: pfc.xoff is 10B, no more than a full packet of 1.058KB, so each packet triggers a PAUSE",
-		"switch.ecn.kmin=1GB":                                              "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmin is 1GB, but the shared buffer is 22MB, so no packet is marked; lower switch.ecn.kmin or raise switch.buffer",
-		"switch.ecn={mode: step, kmax: 1GB}":                               "s0:h0, s0:h1, s0:h2 and 2 others: switch.ecn.kmax is 1GB, but the shared buffer is",
-		"switch.ecn={kmax: 1GB}":                                           "",
-		"switch={buffer: 1MB, pfc: {xoff: 2MB}}":                           "s0: pfc.xoff 2MB is above the shared buffer, 1MB, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff",
-		"switch={pfc: {xoff: 100KB, headroom: 5KB}}":                       "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, but 13.564KB can be in flight to a port of 40Gbps, 1us",
-		"switch={pfc: {xoff: 100KB, priorities: [4]}}":                     "PFC is enabled on priorities [4], which carry no packets: data has priority 3, and ACK, NAK and CNP have 6: data is lossy",
+		"host={ack_priority: data, ack_when_paused: true}": "host.ack_when_paused: hosts keep sending ACK, " +
+			"NAK and CNP of priorities [3] while these are paused",
+		"switch={buffer: 1MB, pfc: {xoff: 320KB}}": "s0: XOFF and headroom of every port " +
+			"(5 ports) need 1.6MB + 67.82KB = 1.66782MB, but the shared buffer is 1MB",
+		"switch.pfc.xoff=1059B": "",
+		"switch.pfc.xoff=10B": "s0: pfc.xoff is 10B, no more than a full " +
+			"packet of 1.058KB, so each packet triggers a PAUSE",
+		"switch.ecn.kmin=1GB": "s0:h0, s0:h1, s0:h2 and 2 others: " +
+			"switch.ecn.kmin is 1GB, but the shared buffer is 22MB, so no packet is marked; lower switch.ecn.kmin or raise " +
+			"switch.buffer",
+		"switch.ecn={mode: step, kmax: 1GB}": "s0:h0, s0:h1, s0:h2 and 2 others: " +
+			"switch.ecn.kmax is 1GB, but the shared buffer is",
+		"switch.ecn={kmax: 1GB}": "",
+		"switch={buffer: 1MB, pfc: {xoff: 2MB}}": "s0: pfc.xoff 2MB is above the shared buffer, " +
+			"1MB, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff",
+		"switch={pfc: {xoff: 100KB, headroom: 5KB}}": "s0:h0, s0:h1, s0:h2 and 2 others: " +
+			"pfc.headroom is 5KB, but 13.564KB can be in flight to a port of 40Gbps, 1us",
+		"switch={pfc: {xoff: 100KB, priorities: [4]}}": "PFC is enabled on priorities [4], which carry " +
+			"no packets: data has priority 3, and ACK, NAK and CNP have 6: data is lossy",
 		"switch={pfc: {xoff: 100KB}, scheduler: {dwrr: {3: 3KB, 4: 1KB}}}": "scheduler.dwrr has no effect on priorities [3 4]",
 	} {
 		s := mustLoad(t, "incast", set)
@@ -117,7 +126,8 @@ func TestWarningsOfACKs(t *testing.T) {
 		{"dcqcn", "host={}", ""},
 		{"dcqcn", "host={ack_priority: data}", ""},
 		{"hpcc", "host={}", ""},
-		{"hpcc", "host={ack_priority: data}", "PFC is enabled on priorities [6], which carry no packets: data, ACK and NAK have priority 3; change switch.pfc.priorities"},
+		{"hpcc", "host={ack_priority: data}", "PFC is enabled on priorities [6], which carry no packets: data, ACK and NAK " +
+			"have priority 3; change switch.pfc.priorities"},
 		{
 			"dcqcn", "host={ack_priority: data, control_priority: 5}",
 			"PFC is enabled on priorities [6], which carry no packets: data, ACK and NAK have priority 3, CNP has 5; ",
@@ -148,10 +158,11 @@ func TestWarningsOfACKs(t *testing.T) {
 func TestWarningsOfCycles(t *testing.T) {
 	const bounces = "the routes from 150us on allow a cyclic buffer dependency: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
 	ring := func(flows string) string {
-		return "topology: {nodes: [{name: s0, kind: switch}, {name: s1, kind: switch}, {name: s2, kind: switch}, {name: s3, kind: switch}, {name: s4, kind: switch}, " +
-			"{name: h0, kind: host}, {name: h1, kind: host}, {name: h2, kind: host}, {name: h3, kind: host}, {name: h4, kind: host}], " +
-			"links: [{from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, " +
-			"{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: h4, to: s4}]}\n" +
+		return "topology: {nodes: [{name: s0, kind: switch}, {name: s1, kind: switch}, {name: s2, kind: switch}, " +
+			"{name: s3, kind: switch}, {name: s4, kind: switch}, {name: h0, kind: host}, {name: h1, kind: host}, " +
+			"{name: h2, kind: host}, {name: h3, kind: host}, {name: h4, kind: host}], links: [{from: s0, to: s1}, " +
+			"{from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, {from: h0, to: s0}, " +
+			"{from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: h4, to: s4}]}\n" +
 			"controllers: [none]\nduration: 1ms\nflows:\n" + flows
 	}
 	const round = "  - {from: h0, to: h2, size: 1KB}\n  - {from: h1, to: h3, size: 1KB}\n  - {from: h2, to: h4, size: 1KB}\n" +
@@ -203,7 +214,8 @@ func TestWarningsOfTrimming(t *testing.T) {
 	const lossy = "switch.pfc.priorities=[]"
 	for set, want := range map[string]string{
 		"switch.trim=false": "",
-		"switch.trim=true":  "switch.trim: 16 hosts send to h16, and the trimmed packets of 12 of them (98 bytes for each packet of 1098) fill its link. Priority 6 is strict",
+		"switch.trim=true": "switch.trim: 16 hosts send to h16, and the trimmed packets of 12 of them " +
+			"(98 bytes for each packet of 1098) fill its link. Priority 6 is strict",
 		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 6: 1KB}}}": "",
 		"switch={trim: true, pfc: {priorities: []}, scheduler: {dwrr: {3: 1KB, 7: 1KB}}}": "scheduler.dwrr has no effect on priorities [3 7]",
 	} {
@@ -220,8 +232,10 @@ func TestWarningsOfTimeouts(t *testing.T) {
 	for host, want := range map[string]string{
 		"{recovery: selective, retransmit_timeout: 60us}":                              "",
 		"{recovery: selective, retransmit_timeout: 200us, selective: {rto_low: 60us}}": "",
-		"{recovery: selective, retransmit_timeout: 60us, selective: {rto_low: 60us}}":  "host.selective.rto_low 60us has no effect: it must be below host.retransmit_timeout, 60us",
-		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}":    "host.selective.rto_low 60us has no effect without a timeout",
+		"{recovery: selective, retransmit_timeout: 60us, selective: {rto_low: 60us}}": "host.selective.rto_low " +
+			"60us has no effect: it must be below host.retransmit_timeout, 60us",
+		"{recovery: selective, retransmit_timeout: 0s, selective: {rto_low: 60us}}": "host.selective.rto_low " +
+			"60us has no effect without a timeout",
 	} {
 		s := mustLoad(t, "trim-incast", "switch.pfc.priorities=[]", "host="+host, "controllers=[dcqcn]")
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
@@ -291,7 +305,8 @@ func TestReorderTolerance(t *testing.T) {
 		{
 			[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"},
 			1,
-			"host.selective.reorder 1 mistakes reordered packets for lost ones: a flow's packets take several paths here and can arrive up to 72 late; remove it or set it to 72",
+			"host.selective.reorder 1 mistakes reordered packets for lost ones: a flow's packets take several paths here and " +
+				"can arrive up to 72 late; remove it or set it to 72",
 		},
 		{[]string{"host={recovery: selective, entropy: random}", lossy + "trim: true}"}, hostagent.NeverReorder, ""},
 	} {
@@ -336,7 +351,8 @@ func TestWarningsOfConstants(t *testing.T) {
 		want string
 	}{
 		{[]string{"cc.rccc.oversubscribed=true"}, ""},
-		{nil, idle + "marks lower a receiver's rate only if the fabric is oversubscribed, which this one is not; to enable them here, set cc.rccc.oversubscribed: true"},
+		{nil, idle + "marks lower a receiver's rate only if the fabric is oversubscribed, which this one is not; " +
+			"to enable them here, set cc.rccc.oversubscribed: true"},
 		{[]string{"cc.rccc.oversubscribed=false"}, idle +
 			"cc.rccc.oversubscribed is false, so marks do not lower a receiver's rate"},
 		{[]string{"controllers=[dcqcn]"}, ""},
@@ -395,7 +411,8 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 			"dcqcn", "switch={ecn: {mode: step, kmin: 9KB, kmax: 90KB}}",
 			"switch.ecn.kmin has no effect: switch.ecn.mode is step",
 		},
-		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control makes switches mark at a step of 30KB for each 10Gbps"},
+		{"dctcp", "switch={ecn: {kmax: 90KB}}", "switch.ecn.kmax has no effect: the congestion control makes switches mark " +
+			"at a step of 30KB for each 10Gbps"},
 		{"dctcp", "switch={ecn: {mode: step, kmax: 90KB}}", ""},
 		{"hpcc", "switch={ecn: {kmax: 90KB}}", ""}, // for who compares it with others by --cc
 		{
@@ -454,7 +471,8 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 // Flows' priorities are what PFC, credits and ECN are on by default, of which nothing is to be said. Periods longer
 // than the run are none.
 func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
-	const text = "name: own\ntopology: star\nduration: 1ms\ncontrollers: [dcqcn]\nflows:\n  - {tag: a, from: h0, to: h3, size: 1MB, priority: 2}\n" +
+	const text = "name: own\ntopology: star\nduration: 1ms\ncontrollers: [dcqcn]\nflows:\n" +
+		"  - {tag: a, from: h0, to: h3, size: 1MB, priority: 2}\n" +
 		"  - {tag: b, from: h1, to: h3, size: 1MB, on_off: {on: 10us, off: 10us}}\n"
 	for set, want := range map[string]string{
 		"seed=2":                      "",

@@ -174,8 +174,10 @@ func TestServicePorts(t *testing.T) {
 		t.Fatalf("%d groups, %v", len(all), err)
 	}
 	want := []string{
-		"Ethernet128, Ethernet129 (10Gbps) are ignored: BUFFER_PG has no lossless priority group, and the lookup file has no line for 10000 (no CABLE_LENGTH)",
-		"Ethernet130 (100Gbps) is ignored: BUFFER_PG has profile a for one lossless priority and b for another, but pausenet supports one for all",
+		"Ethernet128, Ethernet129 (10Gbps) are ignored: BUFFER_PG has no lossless priority group, and the lookup file has " +
+			"no line for 10000 (no CABLE_LENGTH)",
+		"Ethernet130 (100Gbps) is ignored: BUFFER_PG has profile a for one lossless priority and b for another, " +
+			"but pausenet supports one for all",
 	}
 	if notes := LeftOut(left); !slices.Equal(notes, want) {
 		t.Errorf("%q, want %q", notes, want)
@@ -194,8 +196,17 @@ func TestForms(t *testing.T) {
 			"dynamic model", `"profile": "[BUFFER_PROFILE|mine]"`, `"profile": "NULL"`, "alpha: 1\n",
 			"which the file does not have: set switch.pfc.cell_size and switch.pfc.response",
 		},
-		{"MTUs", `"PORT": {"Ethernet0": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {"Ethernet0": {"mtu": "9100", `, "mtu: 1024, interface_mtu: 9100, star", ""},
-		{"small packets", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {`, "small_packets: 0.5\n", ""},
+		{
+			"MTUs", `"PORT": {"Ethernet0": {`,
+			`"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, ` +
+				`"PORT": {"Ethernet0": {"mtu": "9100", `,
+			"mtu: 1024, interface_mtu: 9100, star", "",
+		},
+		{
+			"small packets", `"PORT": {`,
+			`"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}, "PORT": {`,
+			"small_packets: 0.5\n", "",
+		},
 		{
 			"MTU of short frames", `"PORT": {"Ethernet0": {`, `"PORT": {"Ethernet0": {"mtu": "1400", `, "topology: {star",
 			"PORT's mtu 1400 is ignored",
@@ -207,8 +218,16 @@ func TestForms(t *testing.T) {
 			"the largest MTU", `"PORT": {`, `"LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "9216"}}, "PORT": {`, "mtu: 9056, ",
 			"",
 		},
-		{"alert", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `, "headroom", `action "alert"`},
-		{"forward", `"PFC_WD": {`, `"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `, "{detect: 200ms, restore: 400ms, action: forward}", ""},
+		{
+			"alert", `"PFC_WD": {`,
+			`"PFC_WD": {"Ethernet0": {"action": "alert", "detection_time": "200", "restoration_time": "400"}, `,
+			"headroom", `action "alert"`,
+		},
+		{
+			"forward", `"PFC_WD": {`,
+			`"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "200", "restoration_time": "400"}, `,
+			"{detect: 200ms, restore: 400ms, action: forward}", "",
+		},
 		{
 			"lossy", `"pfc_enable": "3"`, `"pfc_enable": ""`, "pfc: {priorities: []}",
 			"PORT_QOS_MAP has no pfc_enable for these ports",

@@ -113,11 +113,13 @@ func TestGOALBinaryMistakes(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{with(0, goalSpentCookie), "binary GOAL that a simulation with --save-mem has used up: write it again (txt2bin -i schedule.goal -o schedule.bin)"},
+		{with(0, goalSpentCookie), "binary GOAL that a simulation with --save-mem has used up: write it again " +
+			"(txt2bin -i schedule.goal -o schedule.bin)"},
 		{with(0, 17), "neither GOAL's text nor the binary form that LogGOPSim's txt2bin writes (txt2bin -i schedule.goal -o schedule.bin)"},
 		{with(8, 0), "binary GOAL: 0 ranks: expected 1 to 65536"},
 		{with(first+goalNode+5, 7), "binary GOAL: rank 0: operation 1: rank: 7 is outside of 0 to 2"},
-		{with(first+2*goalNode+5, 1<<32-1), "binary GOAL: rank 0: operation 2: a receive from -1, any rank, is matched as a run goes: name the rank"},
+		{with(first+2*goalNode+5, 1<<32-1), "binary GOAL: rank 0: operation 2: a receive from -1, any rank, is matched as " +
+			"a run goes: name the rank"},
 		{with(first+2*goalNode+17, 1<<32-1), "binary GOAL: rank 0: operation 2: tag -1, any, is matched as a run goes: name the tag"},
 		{with(first+goalNode+17, 9), "binary GOAL: rank 1: operation 0: no send of rank 0 to rank 1 with tag 7 is left for this receive"},
 		{with(first+23, 1000), "binary GOAL: rank 0: operation 0: the list of those that wait for it is not in the file"},

@@ -79,7 +79,8 @@ func TestOverwrites(t *testing.T) {
 		},
 		"a setting": {
 			parseText(t, overwriteText, "switch.pfc.xoff=64KB"), 1, "v1", all,
-			"small (none, dcqcn, fast) hold results of another configuration, which this run would overwrite:\n  switches, pfc.xoff_bytes: 100000 there, 64000 here",
+			"small (none, dcqcn, fast) hold results of another configuration, which this run would overwrite:\n" +
+				"  switches, pfc.xoff_bytes: 100000 there, 64000 here",
 		},
 		"its constants": {
 			replaced("rai: line/100", "rai: line/50"), 1, "v2", all,

@@ -631,7 +631,9 @@ func TestIdle(t *testing.T) {
 		"none of y = 2 made": {func(x, y, controller string) string {
 			return map[bool]string{true: x + controller}[y == "1"]
 		}, nil},
-		"equal, of those made": {func(x, y, controller string) string { return map[bool]string{true: controller}[x == "1" || y == "1"] }, []string{"x", "y"}},
+		"equal, of those made": {func(x, y, controller string) string {
+			return map[bool]string{true: controller}[x == "1" || y == "1"]
+		}, []string{"x", "y"}},
 	} {
 		outcomes := make([]Outcome, len(points))
 		for i, p := range points {

@@ -84,10 +84,12 @@ func TestNoFalseAlarm(t *testing.T) {
 // A sweep warns of what is off with its points once, and says which of them it is.
 func TestSweepWarnings(t *testing.T) {
 	for sets, want := range map[string]string{
-		"switch.pfc.headroom=auto,20KB":             "",
-		"switch.pfc.headroom=5KB":                   "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, ",
-		"switch.pfc.headroom=auto,5KB":              "2 of 4 points (headroom=5KB none, headroom=5KB dcqcn): s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, ",
-		"switch.pfc.priorities=[3],[4],[5],[6],[7]": "2 of 10 points (priorities=_4_ none, priorities=_4_ dcqcn): PFC is enabled on priorities [4], ",
+		"switch.pfc.headroom=auto,20KB": "",
+		"switch.pfc.headroom=5KB":       "s0:h0, s0:h1, s0:h2 and 2 others: pfc.headroom is 5KB, ",
+		"switch.pfc.headroom=auto,5KB": "2 of 4 points (headroom=5KB none, headroom=5KB dcqcn): s0:h0, s0:h1, " +
+			"s0:h2 and 2 others: pfc.headroom is 5KB, ",
+		"switch.pfc.priorities=[3],[4],[5],[6],[7]": "2 of 10 points (priorities=_4_ none, priorities=_4_ dcqcn): " +
+			"PFC is enabled on priorities [4], ",
 	} {
 		s := &Sweep{Name: "incast", Scenarios: []string{"incast"}, Controllers: []string{"none", "dcqcn"}}
 		if err := s.Set([]string{sets}); err != nil {

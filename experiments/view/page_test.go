@@ -126,7 +126,8 @@ func press(b *browser.Tab, key string) {
 func TestPlays(t *testing.T) {
 	folder := run(t, burst, true, "dcqcn", "dcon")
 	b := open(t, "", folder)
-	if got := b.Text("#scenario") + " " + b.Value("[...document.querySelectorAll('#fabrics figcaption b')].map((e) => e.textContent)"); got != "burst dcqcn,dcon" {
+	if got := b.Text("#scenario") + " " + b.Value("[...document.querySelectorAll('#fabrics figcaption b')].map((e) => "+
+		"e.textContent)"); got != "burst dcqcn,dcon" {
 		t.Errorf("shown are %q", got)
 	}
 	pauses := [2][][]string{table(t, folder, "dcqcn", "pfc.csv"), table(t, folder, "dcon", "pfc.csv")}
@@ -286,11 +287,13 @@ func TestFits(t *testing.T) {
 	for _, size := range [][2]int64{{1920, 1080}, {1440, 900}, {1366, 768}, {390, 844}} {
 		b.Do(chromedp.EmulateViewport(size[0], size[1]))
 		b.Wait(fmt.Sprintf("innerWidth === %d", size[0]))
-		b.Wait("[...document.querySelectorAll('#plots figure')].every((f) => f.querySelector('.uplot').offsetWidth === f.querySelector('.plot').clientWidth)")
+		b.Wait("[...document.querySelectorAll('#plots figure')].every((f) => f.querySelector('.uplot').offsetWidth === " +
+			"f.querySelector('.plot').clientWidth)")
 		if got := b.Value(cut); got != "" {
 			t.Errorf("at a width of %d pixels these are cut: %s", size[0], got)
 		}
-		if got := b.Value("document.querySelector('#more').hidden || getComputedStyle(document.querySelector('#more')).display"); size[0] > 390 && got != "true" {
+		if got := b.Value("document.querySelector('#more').hidden || " +
+			"getComputedStyle(document.querySelector('#more')).display"); size[0] > 390 && got != "true" {
 			t.Errorf("at a width of %d pixels there are more plots", size[0])
 		}
 	}

@@ -75,7 +75,9 @@ func TestPairErrors(t *testing.T) {
 			[]EventKind{EventAccess},
 			StateError,
 		},
-		{"an atomic operation of a wrong key", change(func(w *WorkRequest) { w.Op, w.RKey, w.SGEs = WorkFetchAdd, 9, at(0, 8) }), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
+		{"an atomic operation of a wrong key", change(func(w *WorkRequest) {
+			w.Op, w.RKey, w.SGEs = WorkFetchAdd, 9, at(0, 8)
+		}), nil, []string{"0:0", "1:10", "2:5"}, nil, []EventKind{EventAccess}, StateError},
 		{
 			"memory that is gone there", change(func(w *WorkRequest) { w.RKey = 8 }), nil,
 			[]string{"0:0", "1:11", "2:5"},

@@ -329,7 +329,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if _, err := Open(filepath.Join(outside, "nowhere")); err == nil ||
-		!strings.Contains(err.Error(), "no such file or directory: an image must be a local file (fetch one with \"skopeo copy docker://NAME oci:") {
+		!strings.Contains(err.Error(), "no such file or directory: an image must be a local file (fetch one with \"skopeo "+
+			"copy docker://NAME oci:") {
 		t.Error(err)
 	}
 	if left := Left(); len(left) != 0 {

@@ -270,7 +270,8 @@ func TestChroot(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PIDNS_CHROOT=1")
 	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // which makes its mounts private
 	if out, err := cmd.CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "start the namespace init: / is not a mount point, as in a plain chroot (before chroot FOLDER, run mount --bind") {
+		!strings.Contains(string(out), "start the namespace init: / is not a mount point, as in a plain chroot "+
+			"(before chroot FOLDER, run mount --bind") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

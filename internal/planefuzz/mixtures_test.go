@@ -198,7 +198,8 @@ func drawMixture(d chooser) string {
 		}
 		if spec.Check(hosts) == nil {
 			w("workloads:")
-			w("  - {tag: job, qps: %d, job: {ranks: h0..h%d, steps: [{compute: 5us}, {collective: {kind: %s, algorithm: %s, size: %dB, chunks: %d%s}}]}}",
+			w("  - {tag: job, qps: %d, job: {ranks: h0..h%d, steps: [{compute: 5us}, {collective: {kind: %s, algorithm: %s, "+
+				"size: %dB, chunks: %d%s}}]}}",
 				d.Int("QPs of a connection", 1, 2), hosts-1, spec.Kind, spec.Algorithm, spec.Size, spec.Chunks, group)
 		}
 	}

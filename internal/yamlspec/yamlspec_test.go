@@ -262,10 +262,13 @@ func TestOverride(t *testing.T) {
 		{"list.+.n=8", "list.3.n", "8", ""},
 		{"empty.+=1", "empty.0", "1", ""},
 		{"more.+.a=1", "more.0.a", "1", ""},
-		{"word.+=9", "", "", "--set: \"+\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.+=9\n    |      ^"},
+		{"word.+=9", "", "", "--set: \"+\" is below \"w\", which is a single value (f.yaml line 8): remove it from the " +
+			"path\n    | word.+=9\n    |      ^"},
 		{"list.f2.n=9", "", "", "--set: no item \"f2\" in the list (f.yaml line 5): did you mean \"f0\"?\n    | list.f2.n=9\n    |      ^^"},
-		{"list.3.n=9", "", "", "--set: index out of range: the list (f.yaml line 5) has only 3 items, choose from 0 to 2\n    | list.3.n=9\n    |      ^"},
-		{"word.x=9", "", "", "--set: \"x\" is below \"w\", which is a single value (f.yaml line 8): remove it from the path\n    | word.x=9\n    |      ^"},
+		{"list.3.n=9", "", "", "--set: index out of range: the list (f.yaml line 5) has only 3 items, choose from 0 to 2\n" +
+			"    | list.3.n=9\n    |      ^"},
+		{"word.x=9", "", "", "--set: \"x\" is below \"w\", which is a single value (f.yaml line 8): remove it from the " +
+			"path\n    | word.x=9\n    |      ^"},
 		{"count", "", "", "--set: a setting must be path=value, such as switch.pfc.xoff=256KB\n    | count\n    | ^^^^^"},
 		{"count=", "", "", "--set: the value after the equals sign is missing\n    | count=\n    |      ^"},
 		{"a..b=1", "", "", "--set: the path has an empty word: remove a dot or add the word\n    | a..b=1\n    |   ^"},

@@ -259,7 +259,11 @@ func TestAnyProgramsFrames(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
-			topology := []string{square, square + "\ninterface_mtu: 4000\nchange_links: [{from: leaf1, to: h3, interface_mtu: 1500}]", "star: {hosts: 4, ports_per_host: 2}"}[r.IntN(3)]
+			topology := []string{
+				square,
+				square + "\ninterface_mtu: 4000\nchange_links: [{from: leaf1, to: h3, interface_mtu: 1500}]",
+				"star: {hosts: 4, ports_per_host: 2}",
+			}[r.IntN(3)]
 			p := newPrograms(t, topology, func(s *switchagent.Settings) {
 				s.LossyLimit = 30_000
 				switch r.IntN(3) {

@@ -15,9 +15,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	scenarioText = "topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\ndrain: true\ncontrollers: [none, dcqcn]\nexpect_unused: [pfc, controller]\n"
-	long         = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
-	control      = "def init(flow):\n    flow.rate = path.line_rate\n"
+	scenarioText = "topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB}]\nduration: 1ms\n" +
+		"drain: true\ncontrollers: [none, dcqcn]\nexpect_unused: [pfc, controller]\n"
+	long    = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
+	control = "def init(flow):\n    flow.rate = path.line_rate\n"
 )
 
 // in runs the rest of a test in a folder of its own, as a session's is.
@@ -135,7 +136,8 @@ func TestBug(t *testing.T) {
 		"no answer": func() any { return func() {} },
 	} {
 		b := bug(f)
-		if !strings.HasPrefix(b.Message, "this is a bug of pausenet, please report it with what is in the editors: panic: ") || strings.Contains(b.Message, "\n") || !strings.Contains(b.Stack, "goroutine") {
+		const start = "this is a bug of pausenet, please report it with what is in the editors: panic: "
+		if !strings.HasPrefix(b.Message, start) || strings.Contains(b.Message, "\n") || !strings.Contains(b.Stack, "goroutine") {
 			t.Errorf("%s: %+v", name, b)
 		}
 		if name != "no answer" && (!strings.HasSuffix(b.Message, "panic: no sense") ||

@@ -61,7 +61,8 @@ func (b *tab) says(prefix string) {
 func (b *tab) write(editor, text string) {
 	b.Helper()
 	b.Do(chromedp.Click(chromedp.ID("tab-" + editor)))
-	b.Value(fmt.Sprintf("[...document.querySelectorAll('[aria-labelledby=tab-%s] div')].find((e) => e.shadowRoot).shadowRoot.querySelector('.cm-content').focus()", editor))
+	b.Value(fmt.Sprintf("[...document.querySelectorAll('[aria-labelledby=tab-%s] div')].find((e) => "+
+		"e.shadowRoot).shadowRoot.querySelector('.cm-content').focus()", editor))
 	b.Do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	browser.Call(b.Tab, input.InsertText, input.InsertTextParams{Text: text})
 }

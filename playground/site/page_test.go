@@ -56,7 +56,8 @@ func example(t *testing.T, file string) string {
 func (b *tab) run() {
 	b.Helper()
 	b.Do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	b.Wait("!document.querySelector('#stop').hidden || document.querySelector('#state').className === 'bad' || !document.querySelector('#result-tabs').hidden")
+	b.Wait("!document.querySelector('#stop').hidden || document.querySelector('#state').className === 'bad' || " +
+		"!document.querySelector('#result-tabs').hidden")
 	b.Wait("document.querySelector('#stop').hidden")
 }
 
@@ -101,7 +102,8 @@ func TestMistakes(t *testing.T) {
 	}
 	marked := func(editor, want string) {
 		t.Helper()
-		b.Wait(fmt.Sprintf("[...document.querySelector(%q).shadowRoot.querySelectorAll('.cm-lintRange-error')].map((e) => e.textContent).join() === %q", editor, want))
+		b.Wait(fmt.Sprintf("[...document.querySelector(%q).shadowRoot.querySelectorAll('.cm-lintRange-error')].map((e) => "+
+			"e.textContent).join() === %q", editor, want))
 	}
 	marked("#scenario", "hostz")
 	b.run()
@@ -149,7 +151,8 @@ func TestStop(t *testing.T) {
 	// A run that hears nothing is ended with its worker, and another can begin.
 	b.write("scenario", long)
 	b.says("Ready to run scenario")
-	b.Value("Worker.prototype.postMessage = ((post) => function (m) { if (m.call !== 'stop') post.call(this, m); })(Worker.prototype.postMessage)")
+	b.Value("Worker.prototype.postMessage = ((post) => function (m) { if (m.call !== 'stop') post.call(this, m); })" +
+		"(Worker.prototype.postMessage)")
 	b.Do(chromedp.Click(chromedp.ID("run")))
 	b.Wait("document.querySelector('#progress progress')?.value > 0")
 	b.Do(chromedp.Click(chromedp.ID("stop")), chromedp.Click(chromedp.ID("stop")))
@@ -178,7 +181,8 @@ func TestBug(t *testing.T) {
 	b.Wait("typeof window.bugs === 'string'")
 	lines := strings.Split(b.Value("window.bugs"), "\n")
 	for _, line := range lines[:4] {
-		if !strings.HasPrefix(line, "this is a bug of pausenet, please report it with what is in the editors: panic: json: cannot unmarshal number into ") {
+		if !strings.HasPrefix(line, "this is a bug of pausenet, please report it with what is in the editors: panic: json: "+
+			"cannot unmarshal number into ") {
 			t.Error(line)
 		}
 	}
@@ -193,9 +197,11 @@ func TestHostile(t *testing.T) {
 	const tag = `<img src=x onerror=document.title='hostile'>`
 	b := open(t, "#scenario=incast")
 	b.says("Ready")
-	b.write("scenario", fmt.Sprintf("name: %q\ndescription: %q\ntopology: star\n%q: 1\nflows: [{tag: %[1]q, from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag, tag, tag))
+	b.write("scenario", fmt.Sprintf("name: %q\ndescription: %q\ntopology: star\n%q: 1\n"+
+		"flows: [{tag: %[1]q, from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag, tag, tag))
 	b.Wait("document.querySelector('#problems').textContent.includes('onerror')")
-	b.write("scenario", fmt.Sprintf("description: %q\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag+"</script><script>parent.document.title='hostile'</script>"))
+	b.write("scenario", fmt.Sprintf("description: %q\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\n"+
+		"duration: 1ms\n", tag+"</script><script>parent.document.title='hostile'</script>"))
 	b.says("Ready to run scenario")
 	b.run()
 	b.Wait("!document.querySelector('#result-tabs').hidden")
@@ -225,7 +231,8 @@ func TestLinks(t *testing.T) {
 	behind := b.Value("location.hash")
 	again := open(t, behind)
 	again.says("Ready to run scenario")
-	if got := again.Value("document.querySelector('#scenario').shadowRoot.querySelector('.cm-content').innerText"); !strings.HasPrefix(got, "# one's own: ü\n") {
+	got := again.Value("document.querySelector('#scenario').shadowRoot.querySelector('.cm-content').innerText")
+	if !strings.HasPrefix(got, "# one's own: ü\n") {
 		t.Errorf("the editor has %q", got)
 	}
 }
@@ -284,7 +291,8 @@ func TestDies(t *testing.T) {
 	})(Worker.prototype.postMessage)`)
 	b.run()
 	b.says("The simulator crashed")
-	want := "The simulator crashed: this is a bug of pausenet, please report it with what is in the editors: panic: index out of range. Restarting it."
+	want := "The simulator crashed: this is a bug of pausenet, please report it with what is in the editors: panic: " +
+		"index out of range. Restarting it."
 	if got := b.Text("#state"); got != want {
 		t.Errorf("the page says %q", got)
 	}
@@ -320,7 +328,8 @@ func TestOffline(t *testing.T) {
 func TestWraps(t *testing.T) {
 	b := open(t, "#scenario=dcon-burst")
 	b.says("Ready")
-	b.Wait("(() => { const s = document.querySelector('#scenario').shadowRoot.querySelector('.cm-scroller'); return s.clientWidth > 0 && s.scrollWidth === s.clientWidth; })()")
+	b.Wait("(() => { const s = document.querySelector('#scenario').shadowRoot.querySelector('.cm-scroller'); " +
+		"return s.clientWidth > 0 && s.scrollWidth === s.clientWidth; })()")
 }
 
 // TestBundle: the editor's bundle is of the sources beside it.

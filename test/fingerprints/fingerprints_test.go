@@ -190,7 +190,8 @@ func TestTable(t *testing.T) {
 	}
 	if lines := differences(read(t), found, true); len(lines) > 0 {
 		t.Errorf("%d of %d fingerprints have changed: frames do something else in these runs:\n  %s\nIf that is meant, run\n  "+
-			"go test ./test/fingerprints -update\nand say in the commit which have changed and why.", len(lines), len(found), strings.Join(lines, "\n  "))
+			"go test ./test/fingerprints -update\nand say in the commit which have changed and why.",
+			len(lines), len(found), strings.Join(lines, "\n  "))
 	}
 }
 

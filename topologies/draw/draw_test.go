@@ -37,8 +37,9 @@ func TestLegendFits(t *testing.T) {
 		"star: {hosts: 2}\nrate: 2.5Gbps\ndelay: 1.234567us",
 		"leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 40Gbps}",
 		"name: a-long-name-of-a-fabric-of-one-switch\nstar: {hosts: 2}",
-		"nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\nlinks: [{from: h0, to: s0, rate: 10Gbps}, {from: h1, to: s0, rate: 25Gbps}, " +
-			"{from: h2, to: s0, rate: 40Gbps}, {from: h3, to: s0, rate: 50Gbps}, {from: h4, to: s0, rate: 100Gbps}, {from: h5, to: s0, delay: 1234567ps}]",
+		"nodes: [{name: s0, kind: switch}, {name: h0..h5, kind: host}]\nlinks: [{from: h0, to: s0, rate: 10Gbps}, " +
+			"{from: h1, to: s0, rate: 25Gbps}, {from: h2, to: s0, rate: 40Gbps}, {from: h3, to: s0, rate: 50Gbps}, " +
+			"{from: h4, to: s0, rate: 100Gbps}, {from: h5, to: s0, delay: 1234567ps}]",
 	} {
 		plans[spec] = parse(t, spec)
 	}
@@ -100,7 +101,8 @@ func TestSVG(t *testing.T) {
 		"star: {hosts: 2}", "star: {hosts: 100}", "fattree: {k: 4}", "fattree: {k: 16}",
 		"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}", "leafspine: {spines: 40, leaves: 1, hosts_per_leaf: 2}",
 		"nodes: [{name: s0..s3, kind: switch}, {name: h0..h3, kind: host}]\n" +
-			"links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, {from: s0, to: s1, count: 2}, {from: s0, to: [s2, s3]}]",
+			"links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, to: s3}, " +
+			"{from: s0, to: s1, count: 2}, {from: s0, to: [s2, s3]}]",
 	} {
 		p := parse(t, spec)
 		var b bytes.Buffer

@@ -79,7 +79,8 @@ func mistakes() []mistake {
 		{"init without a rate", "def init(flow):\n    flow.n = 0\n", "x.star:1: in init: it does not set flow.rate"},
 		{
 			"misspelt handler", start + "def on_akc(flow, ack):\n    pass\n",
-			`x.star:5:5: on_akc is never called: the functions that are called are init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
+			`x.star:5:5: on_akc is never called: the functions that are called are ` +
+				`init, preset, on_ack, on_cnp, on_cnm, on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
 		},
 		{
 			"too few arguments", start + "def on_ack(ack):\n    pass\n",
@@ -172,7 +173,8 @@ func mistakes() []mistake {
 			"a function that is not called", start + "def f():\n    return 1\ndef on_ack(flow, ack):\n    flow.rate = f\n",
 			"not a function (did you mean to call it",
 		},
-		{"a timer that is past", start + "def on_ack(flow, ack):\n    flow.timer = ack.now\ndef on_timer(flow, now):\n    flow.timer = now\n", "in on_timer: it leaves the timer at"},
+		{"a timer that is past", start + "def on_ack(flow, ack):\n    flow.timer = ack.now\ndef on_timer(flow, now):\n" +
+			"    flow.timer = now\n", "in on_timer: it leaves the timer at"},
 		{"a sample that is kept", onAck("flow.n = ack"), "flow.n: an ACK is valid only during the call"},
 		{
 			"a list without end", onAck("while True:", "    flow.log.append(1)"),
@@ -334,9 +336,12 @@ def pair():
 
 // FuzzRead: whatever a file has in it, it is read and played, or refused with a guest's mistake.
 func FuzzRead(f *testing.F) {
-	f.Add("def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    flow.rate = min(path.line_rate, flow.rate + ack.rtt)\n")
-	f.Add("params = {\"g\": number(1/2, min=0, max=1)}\nneeds = [\"ECN\", \"CNP\"]\ndef init(flow):\n  flow.rate = 1e9\n  flow.l = [1, 2]\ndef on_cnp(flow, cnp):\n  flow.l.append(params.g)\n")
-	f.Add("def init(flow):\n  flow.rate = 5\n  flow.f = [[x for x in range(9)] for y in [1, 2]]\ndef on_timer(flow, now):\n  while True:\n    pass\n")
+	f.Add("def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n" +
+		"    flow.rate = min(path.line_rate, flow.rate + ack.rtt)\n")
+	f.Add("params = {\"g\": number(1/2, min=0, max=1)}\nneeds = [\"ECN\", \"CNP\"]\ndef init(flow):\n  flow.rate = 1e9\n" +
+		"  flow.l = [1, 2]\ndef on_cnp(flow, cnp):\n  flow.l.append(params.g)\n")
+	f.Add("def init(flow):\n  flow.rate = 5\n  flow.f = [[x for x in range(9)] for y in [1, 2]]\n" +
+		"def on_timer(flow, now):\n  while True:\n    pass\n")
 	f.Add("x = lambda a, b=2: (a, b)\ndef init(flow):\n  flow.rate, flow.q = x(3)\n")
 	f.Fuzz(func(t *testing.T, source string) {
 		c, _, err := build(source, nil)
@@ -348,7 +353,8 @@ func FuzzRead(f *testing.F) {
 
 // TestMeter: what calls take is told, and bounded over all calls of a flow.
 func TestMeter(t *testing.T) {
-	source := "def init(flow):\n    flow.rate = path.line_rate\ndef on_nak(flow, now):\n    for i in range(100):\n        flow.rate = 10 * Mbps\n"
+	source := "def init(flow):\n    flow.rate = path.line_rate\n" +
+		"def on_nak(flow, now):\n    for i in range(100):\n        flow.rate = 10 * Mbps\n"
 	p, err := Read("x.star", []byte(source))
 	if err != nil {
 		t.Fatal(err)

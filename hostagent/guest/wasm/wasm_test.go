@@ -131,7 +131,11 @@ func TestMistakes(t *testing.T) {
 			name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n",
 			want: "in on_ack: the call has taken 100000 steps",
 		},
-		{name: "recursion", source: plain + "__attribute__((noinline)) double f(double x) { return x > 1e9 ? x : f(x + 1) * 1.5 + pn.now; }\nHANDLER(on_ack) { flow.n = f(pn.now); }\n", want: "in f, called by on_ack: the call has taken 100000 steps"},
+		{
+			name: "recursion", source: plain + "__attribute__((noinline)) double f(double x) { return x > 1e9 ? x : f(x + 1) * 1.5 + pn.now; }\n" +
+				"HANDLER(on_ack) { flow.n = f(pn.now); }\n",
+			want: "in f, called by on_ack: the call has taken 100000 steps",
+		},
 		{
 			name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n",
 			want: "in on_ack: the rate would be NaN",
@@ -163,8 +167,9 @@ func TestMistakes(t *testing.T) {
 		},
 		{
 			name: "a trap with the line of a function", flags: []string{"-g"},
-			source: plain + "__attribute__((noinline)) static void check(double x) {\n\tif (x > 5)\n\t\t__builtin_trap();\n\tflow.n = x;\n}\nHANDLER(on_ack) { for (int i = 0; i < 9; i++) check(i + pn.now); }\n",
-			want:   "x.wasm: x.c:7:3: in check, called by on_ack: the code aborted",
+			source: plain + "__attribute__((noinline)) static void check(double x) {\n\tif (x > 5)\n\t\t__builtin_trap();\n" +
+				"\tflow.n = x;\n}\nHANDLER(on_ack) { for (int i = 0; i < 9; i++) check(i + pn.now); }\n",
+			want: "x.wasm: x.c:7:3: in check, called by on_ack: the code aborted",
 		},
 		{
 			name: "an endless loop with its line", source: plain +
@@ -174,7 +179,11 @@ func TestMistakes(t *testing.T) {
 		},
 		{name: "a wild pointer with its line", source: plain +
 			"HANDLER(on_ack) {\n\n\t*(volatile double *)0x7fffff00 = 1;\n}\n", flags: []string{"-g"}, want: "x.wasm: x.c:7:"},
-		{name: "much memory", source: plain + "static double much[1 << 20];\nHANDLER(on_ack) { much[(int)pn.now] = pn.rate; flow.n = much[(int)pn.rtt]; }\n", want: "pages of memory, but may have at most 16"},
+		{
+			name: "much memory", source: plain + "static double much[1 << 20];\n" +
+				"HANDLER(on_ack) { much[(int)pn.now] = pn.rate; flow.n = much[(int)pn.rtt]; }\n",
+			want: "pages of memory, but may have at most 16",
+		},
 		{
 			name: "a wrong declaration", source: "PAUSENET_CONTROLLER(\"needs = ['ecn']\")\nHANDLER(init) { pn.rate = 1; }\n",
 			want: `x.wasm (pausenet_declare):1:10: unknown need "ecn"`,
@@ -251,7 +260,8 @@ func TestVersions(t *testing.T) {
 // and from 60 on 20.
 func TestFrames(t *testing.T) {
 	moved := places{{0, 0}, {40, 13}, {60, 20}}
-	frames := moved.frames("wasm error: unreachable\nwasm stack trace:\n\t.rust_begin_unwind()\n\t\t0x50: f:1\n\t.core::panicking::panic_bounds_check(i32,i32)\n\t\t0x3d: f:1\n" +
+	frames := moved.frames("wasm error: unreachable\nwasm stack trace:\n\t.rust_begin_unwind()\n\t\t0x50: f:1\n" +
+		"\t.core::panicking::panic_bounds_check(i32,i32)\n\t\t0x3d: f:1\n" +
 		"\t.on_ack()\n\t\t0x2a: f:1\n\t.$12()\n\t\t0x5: f:1")
 	want := []frame{{"rust_begin_unwind", 40}, {"core::panicking::panic_bounds_check", 21}, {"on_ack", 15}, {"$12", 5}}
 	if !slices.Equal(frames, want) || blamed(frames) != want[2] || blamed(frames[:2]) != want[0] {

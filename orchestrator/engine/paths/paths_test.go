@@ -104,7 +104,8 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 
 // Path is the way that the pipelines send a flow's packets, hop by hop through the tables that FillTables made.
 func TestPathIsThePipelines(t *testing.T) {
-	const weighted = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2, ports_per_host: 2}\nchange_links: [{from: leaf0..leaf2, to: spine1, weight: 3}]"
+	const weighted = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2, ports_per_host: 2}\n" +
+		"change_links: [{from: leaf0..leaf2, to: spine1, weight: 3}]"
 	for _, name := range append(topologies.BuiltinNames(), "weighted") {
 		t.Run(name, func(t *testing.T) {
 			plan, err := topologies.Builtin(name)
