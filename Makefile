@@ -186,13 +186,13 @@ playground-editor: ## bundle the playground's editor again, after a change in pl
 		--banner:js="/* CodeMirror and more, under the MIT license (NOTICE); made by make playground-editor of $$(cat playground/editor/* | sha256sum | cut -d' ' -f1) */" \
 		--outfile=playground/site/page/editor.js
 
-# The bundles of pages, as FOLDER:ENTRY:BUNDLE, below experiments. A test compares the hash of what one is bundled of with that which it has.
+# The bundles of pages, as FOLDER:ENTRY:BUNDLE, below experiments/pages. A test compares the hash of what one is bundled of with that which it has.
 PAGES = view:main.js:view.js view:view.css:view.css report:page.js:page.js report:page.css:page.css
 
 .PHONY: pages
-pages: ## bundle the pages of view and of reports again, after a change in experiments/view/page, experiments/report/page or internal/pages
+pages: ## bundle the pages of view and of reports again, after a change in experiments/pages/view/page, experiments/pages/report/page or internal/pages
 	@export LC_ALL=C; for page in $(PAGES); do \
-		folder=experiments/$${page%%:*}; entry=$${page#*:}; bundle=$${entry#*:}; entry=$${entry%:*}; \
+		folder=experiments/pages/$${page%%:*}; entry=$${page#*:}; bundle=$${entry#*:}; entry=$${entry%:*}; \
 		hash=$$(cat $$folder/page/*.js $$folder/page/*.css internal/pages/uplot/* | sha256sum | cut -d' ' -f1); \
 		$(GO) tool esbuild $$folder/page/$$entry --bundle --minify --format=esm --charset=utf8 --legal-comments=none --log-level=warning \
 		--banner:$${entry##*.}="/* pausenet, Apache-2.0, with uPlot, Copyright (c) 2022 Leon Sorokin, MIT (NOTICE); made by make pages of $$hash */" \
@@ -239,7 +239,7 @@ test-python: wheel ## test the Python package, as its wheel installs it; as root
 pictures: build ## take the documents' pictures of the pages of pausenet view and of a report again (needs chromium), and draw the README's animation and the playground's cards (minutes)
 	bin/pausenet view dcon-burst --out results/pictures --force --export docs/figures/dcon-burst.gif
 	bin/pausenet view results/pictures/dcon-burst --export playground/site/page/dcon-burst.png
-	$(GO) test ./experiments/view -count=1 -run TestPictures -args -update
+	$(GO) test ./experiments/pages/view -count=1 -run TestPictures -args -update
 	$(GO) test ./playground/site -count=1 -run TestCards -args -update
 
 # Where make install puts things: DESTDIR before all, for packages.
@@ -315,16 +315,16 @@ FUZZ = \
 	command/shell:FuzzLine \
 	command:FuzzControllerFiles \
 	ebpf:FuzzIngress \
-	experiments/collective:FuzzReadChakra \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \
+	experiments/scenario/sonic:FuzzParse \
 	experiments/scenario:FuzzHPCCFlows \
 	experiments/scenario:FuzzMessages \
 	experiments/scenario:FuzzParseScenario \
-	experiments/sonic:FuzzParse \
-	experiments/steps:FuzzReadGOAL \
-	experiments/workload:FuzzParseSizes \
+	experiments/traffic/collective:FuzzReadChakra \
+	experiments/traffic/steps:FuzzReadGOAL \
+	experiments/traffic/workload:FuzzParseSizes \
 	hostagent/guest/star:FuzzProgram \
 	hostagent/guest/star:FuzzRead \
 	hostagent/guest/wasm:FuzzMutant \

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/headroom"
+	"github.com/pausenet/pausenet/experiments/analysis/headroom"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies"

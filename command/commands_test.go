@@ -207,8 +207,8 @@ func TestCommands(t *testing.T) {
 			"aimd.star is a controller file: use pausenet run SCENARIO --cc ../examples/controllers/aimd.star",
 		},
 		{
-			"show ../experiments/sonic/testdata/config_db.json", exitBadInput, "",
-			"convert it with pausenet import sonic ../experiments/sonic/testdata/config_db.json",
+			"show ../experiments/scenario/sonic/testdata/config_db.json", exitBadInput, "",
+			"convert it with pausenet import sonic ../experiments/scenario/sonic/testdata/config_db.json",
 		},
 		{"run ../experiments/scenario/testdata/workloads/nine.goal", exitBadInput, "", "is a GOAL schedule"},
 		{"run " + file("flows.csv", "src,dst\n"), exitBadInput, "", "flows.csv is a table"},

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	attached "github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
 func newExecCommand() *cobra.Command {
@@ -78,7 +78,7 @@ func programError(name string, err error) error {
 		ended *exec.ExitError
 		afar  *attached.ProgramEnded
 	)
-	if errors.Is(err, live.ErrEnded) {
+	if errors.Is(err, wallclock.ErrEnded) {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
 	}
 	var status syscall.WaitStatus

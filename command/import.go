@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/experiments/sonic"
+	"github.com/pausenet/pausenet/experiments/scenario/sonic"
 	"github.com/pausenet/pausenet/internal/files"
 )
 

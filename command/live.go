@@ -9,7 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/image"
+	"github.com/pausenet/pausenet/orchestrator/image"
 	"github.com/spf13/cobra"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/results"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
-	"github.com/pausenet/pausenet/experiments/why"
 	"github.com/pausenet/pausenet/units"
 )
 

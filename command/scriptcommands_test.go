@@ -62,7 +62,7 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Defer(func() { os.RemoveAll(open) })
 	env.Setenv("OPEN", open)
-	switches, err := filepath.Abs("../experiments/sonic/testdata")
+	switches, err := filepath.Abs("../experiments/scenario/sonic/testdata")
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/internal/interval"
 	"github.com/pausenet/pausenet/internal/testenv"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/pages/view"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/experiments/view"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/animation"
-	"github.com/pausenet/pausenet/experiments/view"
+	"github.com/pausenet/pausenet/experiments/pages/animation"
+	"github.com/pausenet/pausenet/experiments/pages/view"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/experiments/liveview"
+	"github.com/pausenet/pausenet/experiments/pages/liveview"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )

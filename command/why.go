@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/experiments/why"
 )
 
 func newWhyCommand() *cobra.Command {

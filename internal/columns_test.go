@@ -28,7 +28,7 @@ var tableNames = regexp.MustCompile(`table\.Of\[\w+\]\("(\w+\.csv)"`)
 // TestTablesAreTyped: no code but package table takes a row of a run's tables apart, so that no column is found by its
 // number.
 func TestTablesAreTyped(t *testing.T) {
-	rows, err := os.ReadFile("../experiments/rundir/rows.go")
+	rows, err := os.ReadFile("../experiments/results/rundir/rows.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestTablesAreTyped(t *testing.T) {
 	for where, in := range folders(t, os.DirFS("..")) {
 		for _, file := range in.files {
 			name := path.Join(where, file)
-			if slices.Contains(byHand, name) || where == "experiments/rundir" {
+			if slices.Contains(byHand, name) || where == "experiments/results/rundir" {
 				continue
 			}
 			source, err := fs.ReadFile(os.DirFS(".."), name)
@@ -60,7 +60,7 @@ func TestTablesAreTyped(t *testing.T) {
 func TestTablesAreTypedHolds(t *testing.T) {
 	for source, want := range map[string]string{
 		`package x; import "encoding/csv"; var r = csv.NewReader(nil)`: "x.go:1 reads CSV: describe the table by a struct (internal/table)",
-		`package x; var name = "flows.csv"`:                            "x.go:1 names flows.csv: use the table of experiments/rundir (rows.go)",
+		`package x; var name = "flows.csv"`:                            "x.go:1 names flows.csv: use the table of experiments/results/rundir (rows.go)",
 		`package x; import "encoding/csv"; var w = csv.NewWriter(nil)`: "",
 		`package x; var text = "columns of flows.csv are"`:             "",
 	} {
@@ -88,7 +88,7 @@ func untyped(t *testing.T, name, source string, names []string) (problems []stri
 			}
 		case *ast.BasicLit:
 			if text := strings.Trim(n.Value, "\"`"); n.Kind == token.STRING && slices.Contains(names, text) {
-				problems = append(problems, fmt.Sprintf("%s:%d names %s: use the table of experiments/rundir (rows.go)", name,
+				problems = append(problems, fmt.Sprintf("%s:%d names %s: use the table of experiments/results/rundir (rows.go)", name,
 					line(), text))
 			}
 		}

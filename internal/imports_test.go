@@ -59,17 +59,21 @@ var mayImport = map[string][]string{
 		"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill",
 		"orchestrator/engine/plane",
 	},
-	"orchestrator/provenance": {"topologies", "hostagent", "orchestrator/engine"},
+	"experiments/observe/provenance": {"topologies", "hostagent", "orchestrator/engine"},
 	"orchestrator/kernel": {
 		"topologies", "ebpf", "ebpf/kernel", "ebpf/wasm/reference", "hostagent",
 		"switchagent", "orchestrator/engine/fill", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
+		"orchestrator/image", "orchestrator/nodefiles", "orchestrator/pidns",
 	},
 	"orchestrator/kernel/doctor": {
 		"topologies", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/paths", "orchestrator/kernel",
 	},
-	"orchestrator/nat": {"topologies", "orchestrator/kernel"},
-	"orchestrator/live": {
+	"orchestrator/image":     {},
+	"orchestrator/nodefiles": {},
+	"orchestrator/pidns":     {},
+	"orchestrator/nat":       {"topologies", "orchestrator/kernel"},
+	"orchestrator/wallclock": {
 		"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
 		"orchestrator/kernel",
@@ -80,17 +84,17 @@ var mayImport = map[string][]string{
 	// From the language of scenarios, and what a run comes to, to what runs them, reads the results and repeats them.
 	// Their tests may import what any of them may, as far as Go lets them.
 	"experiments": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner",
+		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner",
 		"orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 	},
-	"experiments/internal":   {"experiments/scenario", "orchestrator/engine/plane", "orchestrator/kernel"},
-	"experiments/fluid":      {},
-	"experiments/perfetto":   {},
-	"experiments/report":     {},
-	"experiments/workload":   {},
-	"experiments/steps":      {},
-	"experiments/collective": {"experiments/steps"},
-	"experiments/measure":    {"experiments/steps", "topologies"},
+	"experiments/internal":           {"experiments/scenario", "orchestrator/engine/plane", "orchestrator/kernel"},
+	"experiments/analysis/fluid":     {},
+	"experiments/observe/perfetto":   {},
+	"experiments/pages/report":       {},
+	"experiments/traffic/workload":   {},
+	"experiments/traffic/steps":      {},
+	"experiments/traffic/collective": {"experiments/traffic/steps"},
+	"experiments/measure":            {"experiments/traffic/steps", "topologies"},
 	// The languages of controllers in files have libraries that the state machines have not. Only programs import them,
 	// and with them the language.
 	"hostagent/guest/star": {"hostagent"},
@@ -98,53 +102,53 @@ var mayImport = map[string][]string{
 
 	"experiments/ccfile": {"hostagent"},
 	"experiments/scenario": {
-		"experiments/ccfile", "experiments/steps", "experiments/collective", "experiments/measure",
-		"experiments/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
+		"experiments/ccfile", "experiments/traffic/steps", "experiments/traffic/collective", "experiments/measure",
+		"experiments/traffic/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane",
 	},
-	"experiments/rundir": {"experiments/measure", "experiments/scenario"},
+	"experiments/results/rundir": {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
-	"experiments/parquet": {"experiments/scenario", "experiments/rundir", "experiments/runner"},
-	"experiments/replay":  {"experiments/scenario", "experiments/rundir", "experiments/why", "topologies"},
+	"experiments/results/parquet": {"experiments/scenario", "experiments/results/rundir", "experiments/runner"},
+	"experiments/results/replay":  {"experiments/scenario", "experiments/results/rundir", "experiments/results/why", "topologies"},
 	"experiments/runner": {
-		"experiments/steps", "experiments/measure", "experiments/scenario", "experiments/rundir", "topologies", "hostagent",
+		"experiments/traffic/steps", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "topologies", "hostagent",
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane",
 		"orchestrator/engine/wasmplane", "orchestrator/engine/partition",
 	},
 	"experiments/observe": {
-		"experiments/perfetto", "experiments/scenario", "experiments/rundir", "experiments/replay", "experiments/runner",
+		"experiments/observe/perfetto", "experiments/scenario", "experiments/results/rundir", "experiments/results/replay", "experiments/runner",
 		"topologies", "orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane",
-		"orchestrator/provenance",
+		"experiments/observe/provenance",
 	},
-	"experiments/view": {"experiments/rundir", "experiments/replay"},
+	"experiments/pages/view": {"experiments/results/rundir", "experiments/results/replay"},
 	// Apart from view, which needs no library that draws.
-	"experiments/animation": {"experiments/replay", "experiments/scenario"},
-	"experiments/liveview":  {"experiments/live", "experiments/view"},
-	"experiments/why":       {"experiments/measure", "experiments/rundir"},
-	"experiments/results":   {"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/report"},
+	"experiments/pages/animation": {"experiments/results/replay", "experiments/scenario"},
+	"experiments/pages/liveview":  {"experiments/live", "experiments/pages/view"},
+	"experiments/results/why":     {"experiments/measure", "experiments/results/rundir"},
+	"experiments/results":         {"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/pages/report"},
 	"experiments/suite": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/results",
+		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/results",
 		"topologies", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 	"experiments/sweep": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/parquet",
-		"experiments/runner", "experiments/results", "experiments/report", "orchestrator/engine", "orchestrator/engine/plane",
+		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
+		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
 		"orchestrator/engine/partition",
 	},
 	"experiments/jsonschema": {
 		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",
 	},
-	"experiments/headroom": {
+	"experiments/analysis/headroom": {
 		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",
 		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
 	},
-	"experiments/sonic": {},
-	"experiments/bound": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/fluid",
+	"experiments/scenario/sonic": {},
+	"experiments/analysis/bound": {
+		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/analysis/fluid",
 		"topologies", "orchestrator/engine", "orchestrator/engine/paths",
 	},
 	"experiments/aifabric": {
-		"experiments/measure", "experiments/scenario", "experiments/rundir", "experiments/runner", "experiments/suite",
+		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/suite",
 		"topologies",
 	},
 	"experiments/bench": {
@@ -154,39 +158,40 @@ var mayImport = map[string][]string{
 	"experiments/live": {
 		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
 		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
-		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/live", "orchestrator/nat", "orchestrator/verbs",
+		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
+		"orchestrator/nat", "orchestrator/pidns", "orchestrator/verbs",
 	},
 	"experiments/lab": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/report", "experiments/runner",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
 		"experiments/suite", "hostagent", "orchestrator/engine",
 	},
 	"experiments/train": {
-		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/report",
+		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/pages/report",
 		"hostagent", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 
 	"playground": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/replay",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/replay",
 		"experiments/runner", "experiments/observe", "experiments/suite",
 		"experiments/lab", "hostagent", "hostagent/guest/star", "orchestrator/engine",
 	},
 	// It puts the files together that the browser is served, with the page of view.
 	"playground/site": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/replay",
-		"experiments/view", "experiments/animation", "hostagent", "orchestrator/engine", "playground",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/replay",
+		"experiments/pages/view", "experiments/pages/animation", "hostagent", "orchestrator/engine", "playground",
 	},
 
 	"cmd": {"command"},
 	"command": {
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm",
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
-		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/live",
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/rundir", "experiments/parquet",
+		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
+		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/bound", "experiments/headroom", "experiments/aifabric", "experiments/bench",
-		"experiments/live", "experiments/train", "experiments/report",
-		"experiments/workload", "experiments/fluid", "experiments/jsonschema", "experiments/lab", "experiments/sonic",
-		"experiments/view", "experiments/animation", "experiments/liveview", "experiments/why",
+		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
+		"experiments/live", "experiments/train", "experiments/pages/report",
+		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
+		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
 	},
 }
 
@@ -194,6 +199,7 @@ var mayImport = map[string][]string{
 var testsMayImport = map[string][]string{
 	"orchestrator/engine": {"orchestrator/engine/wasmplane"},
 	"orchestrator/kernel": {"orchestrator/engine", "orchestrator/engine/paths"},
+	"orchestrator/wallclock": {"orchestrator/pidns"},
 }
 
 // ruledBy is the package by whose rule a package goes, by its path in the repository; "" if there is none.
@@ -211,8 +217,8 @@ var pure = []string{
 	"units", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine",
 	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
 	"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
-	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "orchestrator/provenance", "experiments/fluid",
-	"experiments/measure", "experiments/steps", "experiments/collective",
+	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "experiments/observe/provenance", "experiments/analysis/fluid",
+	"experiments/measure", "experiments/traffic/steps", "experiments/traffic/collective",
 }
 
 // impure are the packages, with all below them, that bring a clock, threads, the operating system, a logger, sockets,
@@ -318,26 +324,26 @@ func TestImportRulesHold(t *testing.T) {
 		},
 		{"orchestrator/kernel/x_test.go", imports("kernel", ours("orchestrator/engine")), ""},
 		{
-			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/live")),
-			"may not import package orchestrator/live",
+			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/wallclock")),
+			"may not import package orchestrator/wallclock",
 		},
 		{
 			"orchestrator/kernel/x.go", imports("kernel", ours("orchestrator/kernel/doctor")),
 			"may not import package orchestrator/kernel/doctor",
 		},
-		{"orchestrator/live/x.go", imports("live", ours("orchestrator/kernel")), ""},
+		{"orchestrator/wallclock/x.go", imports("wallclock", ours("orchestrator/kernel")), ""},
 		{"orchestrator/x.go", imports("orchestrator"), "has no import rule"},
 		{
 			"experiments/scenario/x.go", imports("scenario", ours("orchestrator/kernel")),
 			"may not import package orchestrator/kernel",
 		},
-		{"orchestrator/live/x.go", imports("live", ours("experiments/report")), "may not import package experiments/report"},
+		{"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/pages/report")), "may not import package experiments/pages/report"},
 		{"settings/x.go", imports("settings", ours("hostagent"), ours("switchagent"), ours("internal/yamlspec")), ""},
 		{"settings/x.go", imports("settings", ours("topologies")), "may not import package topologies"},
 		{"settings/x.go", imports("settings", "os"), "without IO"},
 		{"switchagent/x.go", imports("switchagent", ours("settings")), "may not import package settings"},
 		{"experiments/x.go", imports("experiments", ours("experiments/runner")), ""},
-		{"experiments/x.go", imports("experiments", ours("experiments/report")), "may not import package experiments/report"},
+		{"experiments/x.go", imports("experiments", ours("experiments/pages/report")), "may not import package experiments/pages/report"},
 		{"experiments/measure/x.go", imports("measure", ours("topologies"), ours("units"), ours("internal/interval")), ""},
 		{"experiments/measure/x.go", imports("measure", ours("orchestrator/engine")), "may not import package orchestrator"},
 		{
@@ -347,17 +353,17 @@ func TestImportRulesHold(t *testing.T) {
 		{"experiments/measure/x.go", imports("measure", "time"), "without IO"},
 		{"experiments/scenario/x.go", imports("scenario", ours("experiments/measure"), ours("settings"), "os"), ""},
 		{
-			"experiments/scenario/x.go", imports("scenario", ours("experiments/rundir")),
-			"may not import package experiments/rundir",
+			"experiments/scenario/x.go", imports("scenario", ours("experiments/results/rundir")),
+			"may not import package experiments/results/rundir",
 		},
-		{"experiments/rundir/x.go", imports("rundir", ours("experiments/scenario")), ""},
-		{"experiments/rundir/x.go", imports("rundir", ours("orchestrator/engine")), "may not import package orchestrator"},
-		{"experiments/runner/x.go", imports("runner", ours("experiments/rundir"), ours("orchestrator/engine")), ""},
+		{"experiments/results/rundir/x.go", imports("rundir", ours("experiments/scenario")), ""},
+		{"experiments/results/rundir/x.go", imports("rundir", ours("orchestrator/engine")), "may not import package orchestrator"},
+		{"experiments/runner/x.go", imports("runner", ours("experiments/results/rundir"), ours("orchestrator/engine")), ""},
 		{
 			"experiments/runner/x.go", imports("runner", ours("experiments/results")),
 			"may not import package experiments/results",
 		},
-		{"experiments/results/x.go", imports("results", ours("experiments/rundir"), ours("experiments/report")), ""},
+		{"experiments/results/x.go", imports("results", ours("experiments/results/rundir"), ours("experiments/pages/report")), ""},
 		{
 			"experiments/results/x.go", imports("results", ours("experiments/runner")),
 			"may not import package experiments/runner",
@@ -373,22 +379,22 @@ func TestImportRulesHold(t *testing.T) {
 		{"experiments/sweep/x.go", imports("sweep", ours("experiments/results"), ours("experiments/runner")), ""},
 		{"experiments/sweep/x.go", imports("sweep", ours("experiments/suite")), "may not import package experiments/suite"},
 		{
-			"experiments/report/x.go", imports("report", ours("experiments/measure")),
+			"experiments/pages/report/x.go", imports("report", ours("experiments/measure")),
 			"may not import package experiments/measure",
 		},
 		{"experiments/runner/x.go", imports("runner", ours("command")), "may not import package command"},
-		{"experiments/fluid/x.go", imports("fluid", ours("vtime"), "math"), ""},
+		{"experiments/analysis/fluid/x.go", imports("fluid", ours("vtime"), "math"), ""},
 		{
-			"experiments/fluid/x.go", imports("fluid", ours("topologies")),
-			"package experiments/fluid may not import package topologies",
+			"experiments/analysis/fluid/x.go", imports("fluid", ours("topologies")),
+			"package experiments/analysis/fluid may not import package topologies",
 		},
 		{
-			"experiments/fluid/x.go", imports("fluid", ours("experiments/runner")),
-			"package experiments/fluid may not import package experiments/runner",
+			"experiments/analysis/fluid/x.go", imports("fluid", ours("experiments/runner")),
+			"package experiments/analysis/fluid may not import package experiments/runner",
 		},
-		{"experiments/fluid/x.go", imports("fluid", "os"), "without IO"},
-		{"experiments/bound/x.go", imports("bound", ours("experiments/fluid"), "os"), ""},
-		{"orchestrator/live/x.go", imports("live", ours("experiments/fluid")), "may not import package experiments/fluid"},
+		{"experiments/analysis/fluid/x.go", imports("fluid", "os"), "without IO"},
+		{"experiments/analysis/bound/x.go", imports("bound", ours("experiments/analysis/fluid"), "os"), ""},
+		{"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/analysis/fluid")), "may not import package experiments/analysis/fluid"},
 		{"vtime/x.go", imports("vtime", ours("topologies")), "may not import package topologies"},
 		{"newpackage/x.go", imports("newpackage"), "has no import rule"},
 	} {

@@ -52,7 +52,7 @@ var vocabulary = []term{
 		{"internal/links_test.go", "fenced"}, // code in Markdown
 		{"verbs/c/", "FENCE"},                // a flag of work requests (IBTA volume 1 section 10.8.3.3)
 		{"orchestrator/verbs/", "Fence"},     // the same
-		{"orchestrator/live/", "Fence"},      // the same
+		{"orchestrator/wallclock/", "Fence"}, // the same
 		{"hostagent/", "Fence"},              // the fence indicator of a work request (IBTA volume 1 section 10.8.3.3)
 	}},
 	{was: "rim|rims", now: "target-specific entry points"},
@@ -91,7 +91,7 @@ var vocabulary = []term{
 	}},
 	// memory has some
 	{was: "region|regions", now: "partition", in: []string{
-		"orchestrator/engine/", "orchestrator/provenance/", "docs/architecture.md", "docs/glossary.md",
+		"orchestrator/engine/", "experiments/observe/provenance/", "docs/architecture.md", "docs/glossary.md",
 		"docs/decisions/030-workers.md",
 	}},
 }

@@ -17,7 +17,7 @@ import (
 // Programs describes the environment of a node's programs in a live fabric: files, variables, commands and access to
 // the machine. A run has no programs. The zero value gives programs the machine's files and no access to its network.
 type Programs struct {
-	// Image is the source of the node's files: a root folder, or a container image (package internal/image). Changes
+	// Image is the source of the node's files: a root folder, or a container image (package orchestrator/image). Changes
 	// by programs are private to the node. nil: the machine's files.
 	Image *Text `json:"image,omitempty"`
 	// Mounts are mounted over the node's files, parents before their children.

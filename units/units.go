@@ -21,7 +21,7 @@ type Unit struct {
 }
 
 // The units of output, the base unit first. Terminal, files and pages spell them in this one way, which is also how
-// scenarios write them; input may spell them in others. experiments/view/page/format.js has a copy.
+// scenarios write them; input may spell them in others. experiments/pages/view/page/format.js has a copy.
 var (
 	Rates = []Unit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}}
 	Sizes = []Unit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}

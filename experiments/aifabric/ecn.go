@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 // sample is what left a port between two samples, and the lengths of its queue at them.

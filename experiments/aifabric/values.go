@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )

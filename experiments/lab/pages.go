@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
 // mostCurves limits the students' curves in a chart, so that they can be told apart.

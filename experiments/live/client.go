@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/orchestrator/kernel"
-	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
 // Client is a connection from another terminal to a fabric.
@@ -77,7 +77,7 @@ func ended(err error) bool {
 var ErrNone = errors.New("no such fabric")
 
 // ErrEnded means that the fabric ended before it answered.
-var ErrEnded = live.ErrEnded
+var ErrEnded = wallclock.ErrEnded
 
 // ErrSeveral means that no name was given, and several fabrics match.
 var ErrSeveral = errors.New("several fabrics are up")
@@ -309,7 +309,7 @@ func (c *Client) Read(p []byte) (int, error) {
 const killTimeout = time.Second
 
 // Exec runs a command on a node with this terminal until it ends, and sends it the signals from signals. If the
-// fabric ends, the command is killed and the error is live.ErrEnded.
+// fabric ends, the command is killed and the error is wallclock.ErrEnded.
 func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
@@ -365,7 +365,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 		status.Signal() == unix.SIGKILL {
 		select {
 		case <-ended:
-			return live.ErrEnded
+			return wallclock.ErrEnded
 		case <-time.After(killTimeout):
 		}
 	}
@@ -423,7 +423,7 @@ func (c *Client) execByFabric(node string, command []string, signals <-chan os.S
 	}()
 	line, err := own.lines.ReadBytes('\n')
 	if err != nil {
-		return live.ErrEnded
+		return wallclock.ErrEnded
 	}
 	var last Reply
 	if err := json.Unmarshal(line, &last); err != nil {

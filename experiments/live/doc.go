@@ -17,7 +17,7 @@
 //   - A function given to Do runs between two events, and virtual time waits for it.
 //   - Errors of what the user asked for are told from others: a Refusal is what a Client's fabric has answered, a
 //     runner.EnvironmentError the
-//     machine's fault, and live.ErrEnded of package orchestrator/live says that the fabric is no more.
+//     machine's fault, and live.ErrEnded of package orchestrator/wallclock says that the fabric is no more.
 //   - Off Linux there is little but NewSetup.
 //
 // Files:

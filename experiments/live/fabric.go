@@ -15,15 +15,15 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/image"
-	"github.com/pausenet/pausenet/internal/pidns"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/image"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
-	"github.com/pausenet/pausenet/orchestrator/live"
 	"github.com/pausenet/pausenet/orchestrator/nat"
+	"github.com/pausenet/pausenet/orchestrator/pidns"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -64,7 +64,7 @@ type Fabric struct {
 	Chosen bool
 
 	options Options
-	live    *live.Driver
+	live    *wallclock.Driver
 	plane   kernel.LivePlane
 	// programs is the PID namespace of programs on nodes.
 	programs *pidns.Namespace
@@ -135,15 +135,15 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return f, err
 	}
 	f.watch.flows = e.Flows
-	if f.PassCost, err = live.PassCost(config); err != nil {
+	if f.PassCost, err = wallclock.PassCost(config); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
 	if slowdown == 0 {
 		f.Chosen = true
-		slowdown = max(live.FittingSlowdown(plan, f.PassCost), live.WakingSlowdown(shortestRTT(plan)))
+		slowdown = max(wallclock.FittingSlowdown(plan, f.PassCost), wallclock.WakingSlowdown(shortestRTT(plan)))
 	}
-	if f.live, err = live.New(e, opened, slowdown); err != nil {
+	if f.live, err = wallclock.New(e, opened, slowdown); err != nil {
 		return f, err
 	}
 	if f.Chosen {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pausenet/pausenet/experiments/runner"
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
 // DefaultMetrics is the default address of metrics.
@@ -90,7 +90,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s, err := c.snapshot()
 	if err != nil {
-		if !errors.Is(err, live.ErrEnded) {
+		if !errors.Is(err, wallclock.ErrEnded) {
 			out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		}
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -43,7 +43,7 @@ type Clock struct {
 	OldStalled         float64 `json:"held_seconds"` // the same under the old name
 }
 
-func clockOf(s live.Status) Clock {
+func clockOf(s wallclock.Status) Clock {
 	return Clock{
 		Slowdown: s.Slowdown, FirstSlowdown: s.First, Frames: s.Frames, FrameLatenessP50NS: s.FrameP50.Nanoseconds(),
 		FrameLatenessP99NS: s.FrameP99.Nanoseconds(), FrameLatenessMaxNS: s.FrameMax.Nanoseconds(),
@@ -71,7 +71,7 @@ func (f *Fabric) verdict() Verdict {
 			f.live.Engine().DescribeCycle(d))
 	}
 	v.undisturbed(f.Plan, f.plane.Disturbed())
-	v.followed(s, shortestRTT(f.Plan), live.FittingSlowdown(f.Plan, f.PassCost))
+	v.followed(s, shortestRTT(f.Plan), wallclock.FittingSlowdown(f.Plan, f.PassCost))
 	return v
 }
 
@@ -114,24 +114,24 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 // followed judges whether the machine kept up with the clock, relative to the shortest round trip: later frames
 // distort the round trips that programs measure. A suggested slow-down is never below fitting, the one for this
 // machine's pass cost, because the fabric may have had little to do, or been too late to judge.
-func (v *Verdict) followed(s live.Status, base vtime.Time, fitting float64) {
+func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) string { return vtime.WallText(d.Round(10 * time.Microsecond)) }
 	virtual := func(d time.Duration) vtime.Time {
 		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
 	}
 	fits := func(late vtime.Time) float64 {
 		late = max(late, s.LatenessP99)
-		return max(fitting, live.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
+		return max(fitting, wallclock.RoundSlowdown(s.Slowdown*min(10, float64(late)/float64(base))))
 	}
 	if s.Stalled > 0 {
 		v.worse(measure.Fail, "the machine could not keep up: virtual time stood still for %v (try --slowdown %g)",
-			s.Stalled.Round(time.Millisecond), live.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
+			s.Stalled.Round(time.Millisecond), wallclock.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
-	case s.FrameMax > live.MostLate:
+	case s.FrameMax > wallclock.MostLate:
 		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d more than %v: "+
 			"programs' own timers expire within that time (TCP's from %v)",
-			wall(s.FrameMax), s.Frames, wall(s.FrameP99), live.MostLate)
+			wall(s.FrameMax), s.Frames, wall(s.FrameP99), wallclock.MostLate)
 	case virtual(s.FrameP50) > base:
 		v.worse(measure.Fail, "half of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
 			"but a round trip between two hosts of a switch takes %v: programs measured this machine, not "+

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -71,7 +71,7 @@ func TestFollowed(t *testing.T) {
 		"a flood": {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
 	} {
 		v := Verdict{Status: measure.Pass}
-		v.followed(live.Status{
+		v.followed(wallclock.Status{
 			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Stalled: c.stalled, Lost: c.lost,
 			Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
 		}, base, c.fitting)

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -36,8 +36,8 @@ const firstTimeout = time.Second
 // slowdownWarning returns why a slow-down does not suit a fabric on a machine with the given pass cost; empty if it
 // does.
 func slowdownWarning(plan *topologies.Plan, pass time.Duration, slowdown float64) string {
-	fits := live.FittingSlowdown(plan, pass)
-	passes := live.HostLoad(plan) / slowdown
+	fits := wallclock.FittingSlowdown(plan, pass)
+	passes := wallclock.HostLoad(plan) / slowdown
 	if processors := passes * pass.Seconds(); processors > 1 { // the engine is one goroutine
 		return fmt.Sprintf("--slowdown %g is too low for this machine: one host at line rate makes %.3g pipeline passes a "+
 			"second of %v each, which needs %.3g processors, but the fabric has one (try --slowdown %g, "+

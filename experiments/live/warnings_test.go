@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pausenet/pausenet/orchestrator/live"
+	"github.com/pausenet/pausenet/orchestrator/wallclock"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -20,7 +20,7 @@ func TestSlowdownWarning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := slowdownWarning(plan, pass, live.FittingSlowdown(plan, pass)); text != "" {
+		if text := slowdownWarning(plan, pass, wallclock.FittingSlowdown(plan, pass)); text != "" {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

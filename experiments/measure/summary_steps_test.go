@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/experiments/traffic/steps"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )

@@ -3,8 +3,8 @@ package observe
 import (
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/replay"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/replay"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/perfetto"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/observe/perfetto"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/perfetto/perfettotest"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/observe/perfetto/perfettotest"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/vtime"

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/observe/provenance"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"
-	"github.com/pausenet/pausenet/orchestrator/provenance"
 	"github.com/pausenet/pausenet/vtime"
 )
 

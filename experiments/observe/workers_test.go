@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/pages/report"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 // mostDifferences limits the differences that are listed.

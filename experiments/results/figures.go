@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/internal/files"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
 // TestNamesOfMeasures: a report calls each measure as the terminal and sweeps do.

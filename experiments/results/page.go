@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/pages/report"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/units"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 

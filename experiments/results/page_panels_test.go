@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
 // thisRun is the group of settings that distinguish a run from others of its scenario, and settingsName the user's

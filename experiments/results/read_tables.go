@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/pages/report"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 func (r *RunFolder) readFlows() error {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
-	"github.com/pausenet/pausenet/experiments/report"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/pages/report"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
 )

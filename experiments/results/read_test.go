@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 // FuzzReadJSON: likewise; and what a manifest or a summary says can be shown, however odd its numbers.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"

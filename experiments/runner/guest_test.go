@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	_ "github.com/pausenet/pausenet/hostagent/guest/star"
 	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"

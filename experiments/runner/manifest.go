@@ -4,7 +4,7 @@ import (
 	"maps"
 	"runtime"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/table"

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"

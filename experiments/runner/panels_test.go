@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"

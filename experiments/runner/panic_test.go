@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/internal/files"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"

@@ -3,7 +3,7 @@ package runner
 import (
 	"math/bits"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"

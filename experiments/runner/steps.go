@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/experiments/steps"
+	"github.com/pausenet/pausenet/experiments/traffic/steps"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/table"
 	"github.com/pausenet/pausenet/orchestrator/engine"

@@ -108,7 +108,7 @@ func TestClosedForms(t *testing.T) {
 // the same at once, its closed forms to the picosecond; where messages share ports, its packet-by-packet model of the
 // star to within 2 %, as turns at a host's port may begin with another message.
 func TestTimesOnAStar(t *testing.T) {
-	f, err := os.Open("../collective/testdata/times.csv")
+	f, err := os.Open("../traffic/collective/testdata/times.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

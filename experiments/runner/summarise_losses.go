@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 

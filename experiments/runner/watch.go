@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"

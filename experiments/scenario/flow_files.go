@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/collective"
-	"github.com/pausenet/pausenet/experiments/steps"
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/collective"
+	"github.com/pausenet/pausenet/experiments/traffic/steps"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/vtime"

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pausenet/pausenet/experiments/collective"
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/collective"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"

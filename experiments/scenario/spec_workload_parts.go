@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pausenet/pausenet/experiments/steps"
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/steps"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/workload"
+	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"

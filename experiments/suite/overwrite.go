@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 // Overwrites returns a rundir.OverwriteError if a run of the suite would replace results of another or an unknown

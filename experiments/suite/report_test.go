@@ -9,7 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/blame"
 	"github.com/pausenet/pausenet/internal/testenv"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 // mostCompared limits the points that are compared with existing results to list differences.

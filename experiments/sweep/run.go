@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/workers"

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/results"
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/interval"

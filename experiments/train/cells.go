@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 

@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
 // Drawing is an SVG of a training.

@@ -10,7 +10,7 @@ import (
 	"sort"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 

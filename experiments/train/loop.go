@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pausenet/pausenet/experiments/measure"
-	"github.com/pausenet/pausenet/experiments/report"
+	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/hostagent/lstm"
 	"github.com/pausenet/pausenet/vtime"

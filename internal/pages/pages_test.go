@@ -25,8 +25,8 @@ func TestVendored(t *testing.T) {
 // TestBundles: what is embedded is bundled of the sources beside it, and of uPlot.
 func TestBundles(t *testing.T) {
 	for folder, bundles := range map[string][]string{
-		"../../experiments/view":   {"view.js", "view.css"},
-		"../../experiments/report": {"page.js", "page.css"},
+		"../../experiments/pages/view":   {"view.js", "view.css"},
+		"../../experiments/pages/report": {"page.js", "page.css"},
 	} {
 		sum := sha256.New()
 		for _, pattern := range []string{folder + "/page/*.js", folder + "/page/*.css", "uplot/*"} {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"

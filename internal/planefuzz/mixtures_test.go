@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"

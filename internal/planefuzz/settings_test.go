@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/experiments/collective"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/keys"

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/internal/pidns"
+	"github.com/pausenet/pausenet/orchestrator/pidns"
 	"github.com/pausenet/pausenet/topologies"
 )
 

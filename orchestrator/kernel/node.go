@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/internal/image"
-	"github.com/pausenet/pausenet/internal/nodefiles"
-	"github.com/pausenet/pausenet/internal/pidns"
+	"github.com/pausenet/pausenet/orchestrator/image"
+	"github.com/pausenet/pausenet/orchestrator/nodefiles"
+	"github.com/pausenet/pausenet/orchestrator/pidns"
 	"github.com/pausenet/pausenet/topologies"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pausenet/pausenet/experiments/replay"
+	"github.com/pausenet/pausenet/experiments/results/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pausenet/pausenet/experiments/animation"
-	"github.com/pausenet/pausenet/experiments/replay"
+	"github.com/pausenet/pausenet/experiments/pages/animation"
+	"github.com/pausenet/pausenet/experiments/results/replay"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/playground/session"

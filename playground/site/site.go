@@ -18,7 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/view"
+	"github.com/pausenet/pausenet/experiments/pages/view"
 	"github.com/pausenet/pausenet/playground/session"
 )
 
@@ -90,7 +90,7 @@ func build(folder string) error {
 	glue, glueErr := os.ReadFile(filepath.Join(goRoot, "lib", "wasm", "wasm_exec.js"))
 	list, listErr := session.FindExamples(filepath.Join(root, "examples", "controllers"))
 	movie, movieErr := os.ReadFile(filepath.Join(root, "docs", "figures", "dcon-burst.gif"))
-	format, formatErr := os.ReadFile(filepath.Join(root, "experiments", "view", "page", "format.js"))
+	format, formatErr := os.ReadFile(filepath.Join(root, "experiments", "pages", "view", "page", "format.js"))
 	program, programErr := program()
 	if err := errors.Join(glueErr, listErr, movieErr, formatErr, programErr); err != nil {
 		return err

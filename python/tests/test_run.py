@@ -139,7 +139,7 @@ def test_parquet(tmp_path):
     try:
         flows = pandas.read_parquet(run.path / "flows.parquet")
     except ImportError:
-        return  # Debian 12 has no pyarrow: experiments/parquet compares every value, by parquet-go
+        return  # Debian 12 has no pyarrow: experiments/results/parquet compares every value, by parquet-go
     assert flows.to_dict("list") == run.table("flows").to_dict("list")
 
 

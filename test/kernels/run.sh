@@ -86,7 +86,7 @@ binaries() {
 	mkdir -p "$image/mnt"
 	local package name list="$image/tests/list"
 	printf 'doctor\t/tmp\t/bin/pausenet doctor\n' >"$list"
-	for package in ebpf orchestrator/{engine,kernel,kernel/doctor,live} experiments/live internal/pidns; do
+	for package in ebpf orchestrator/{engine,kernel,kernel/doctor,live} experiments/live orchestrator/pidns; do
 		name=${package//\//-}
 		go test -c -trimpath -o "$image/tests/$name.test" "./$package"
 		mkdir -p "$image/tests/$name"

@@ -46,7 +46,7 @@ tail -n 1 "$work/log"
 
 for line in 'make build' 'sudo bin/pausenet doctor' 'sudo bin/pausenet run dcon-burst --plane kernel' \
 	'CI=1 go test -count=1 ./internal/capture' \
-	'CI=1 go test -count=1 -exec sudo ./internal/pidns' \
+	'CI=1 go test -count=1 -exec sudo ./orchestrator/pidns' \
 	"CI=1 go test -count=1 -exec sudo ./experiments/live -run 'TestNode|TestChroot|TestScapy|TestTCPDump|TestWeb|TestNames|TestTop'"; do
 	echo "== $line"
 	inside su - vagrant -c "$line" # a login shell, as vagrant ssh has: it begins in the working tree

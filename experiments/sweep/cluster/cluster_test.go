@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster/embedded"

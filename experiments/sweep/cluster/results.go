@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments/rundir"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 )
